@@ -1,0 +1,67 @@
+// Transformers: the shape that describes one, and its expansion into layers of operators.
+//
+// Parameters of one dense block (Vaswani 2017; Brown 2020; Touvron 2023):
+//   attention  h (a + 2 g) d + a d_v h           a heads, g key-value heads of size d (value size d_v)
+//   MLP        h f x (3 if gated else 2)          h hidden, f feed-forward
+//   norms      2 h x (2 if bias)
+// FLOPs of one token, forward: 2 x weights used + 4 s a d x (1/2 if causal and the kernel skips masked tiles;
+// the model's own count uses the full square as Narayanan 2021 does).
+#pragma once
+
+#include <string>
+
+namespace nereus::model {
+
+struct Model;
+
+enum class NormKind { kLayerNorm, kRmsNorm };
+enum class PositionKind { kLearned, kRotary, kAlibi, kNone };
+
+struct TransformerShape {
+  std::string name;
+  std::string family = "gpt";  // gpt, llama, mpt, bert, vit, t5, moe families keep their own name
+  int layers = 0;
+  int hidden = 0;
+  int heads = 0;
+  int kv_heads = 0;   // equals heads for multi-head attention
+  int head_dim = 0;   // hidden / heads unless stated
+  int ffn = 0;
+  int vocab = 0;      // classes for vit
+  int seq = 0;
+  bool gated_mlp = false;
+  bool tied_embeddings = false;
+  bool causal = true;
+  bool bias = true;
+  bool qk_norm = false;
+  NormKind norm = NormKind::kLayerNorm;
+  PositionKind position = PositionKind::kLearned;
+  int max_positions = 0;  // learned table; 0 = seq
+
+  // Mixture of experts: `experts` = 0 for dense.
+  int experts = 0;
+  int top_k = 0;
+  int expert_ffn = 0;
+  int shared_experts = 0;
+  int shared_expert_ffn = 0;  // 0: expert_ffn
+  int dense_layers = 0;       // leading blocks with a dense MLP of size `ffn`
+
+  // Multi-head latent attention (DeepSeek): 0 = off.
+  int q_lora = 0;
+  int kv_lora = 0;
+  int rope_head_dim = 0;
+  int value_head_dim = 0;  // 0: head_dim
+
+  int window = 0;  // sliding-window attention; 0 = full
+
+  // Vision transformer.
+  int patch = 0;
+  int image = 0;
+
+  bool operator==(const TransformerShape&) const = default;
+};
+
+// Fills derived fields (kv_heads, head_dim, max_positions) and throws Errors for shapes that cannot be.
+TransformerShape resolve(TransformerShape shape);
+Model build_transformer(const TransformerShape& shape);
+
+}  // namespace nereus::model

@@ -1,0 +1,55 @@
+// The compact form of a regular plan: the same degrees everywhere. It expands to the general placement
+// (plan/expand.hpp), and cost/ predicts both; they agree to 1e-9, which a property test holds.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <optional>
+
+#include "cluster/device.hpp"
+
+namespace nereus::plan {
+
+enum class Recompute { kNone, kSelective, kFull };
+enum class Schedule { kGpipe, k1f1b, kInterleaved, kLoopedBfs, kVaruna, kZbH1, kZbH2, kZbV, kDualPipe };
+enum class Attention { kUnfused, kFlash };  // whether the score matrix is ever written to memory
+enum class ContextKind { kRing, kAllToAll };
+
+std::string_view to_string(Recompute r);
+std::string_view to_string(Schedule s);
+std::optional<Recompute> parse_recompute(std::string_view text);
+std::optional<Schedule> parse_schedule(std::string_view text);
+
+struct Offload {  // share of each that lives in the host tier
+  double weights = 0;
+  double optimizer = 0;
+  double activations = 0;
+  bool operator==(const Offload&) const = default;
+};
+
+struct Degrees {
+  int tp = 1;
+  int pp = 1;
+  int dp = 1;
+  int cp = 1;
+  int ep = 1;          // expert parallelism, taken out of dp x cp (x tp)
+  int expert_tp = 1;   // tensor degree inside experts
+  int interleave = 1;  // virtual stages per rank
+  int micro_batch = 1;
+  int global_batch = 1;
+  Recompute recompute = Recompute::kNone;
+  int zero = 0;         // 0..3
+  int zero_group = 0;   // ranks that share one copy of sharded state; 0 = the whole data group (HSDP: less)
+  bool sequence_parallel = false;
+  cluster::Precision precision = cluster::Precision::kBf16;
+  Schedule schedule = Schedule::k1f1b;
+  ContextKind context = ContextKind::kRing;
+  Offload offload;
+
+  int num_ranks() const { return tp * pp * dp * cp; }
+  // Micro-batches each replica runs in a step.
+  int num_micro_batches() const { return global_batch / (dp * micro_batch); }
+  bool operator==(const Degrees&) const = default;
+};
+
+}  // namespace nereus::plan
