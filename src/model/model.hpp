@@ -1,12 +1,13 @@
-// A model to train, as layers of operators. Layers are what plans place: a transformer block, an embedding, a
-// convolution with its norm. Identical layers share one `LayerKind`, so that 126 equal blocks are stored and
-// costed once.
+// A model to train, as layers of operators. Layers are what plans place: a transformer block, an
+// embedding, a convolution with its norm. Identical layers share one `LayerKind`, so that 126 equal
+// blocks are stored and costed once.
 //
 //   Model m = build_transformer(shape);
 //   for (int kind : m.layers) total += m.kinds[kind].parameters();
 //
-// Invariants: `layers` indexes `kinds`; `edges` is empty for a chain, otherwise a DAG over `layers` in
-// topological order; a tied pair names two layers that hold the same weight of `tied_parameters` elements.
+// Invariants: `layers` indexes `kinds`; `edges` is empty for a chain, otherwise a DAG over `layers`
+// in topological order; a tied pair names two layers that hold the same weight of `tied_parameters`
+// elements.
 #pragma once
 
 #include <optional>
@@ -18,8 +19,9 @@
 
 namespace nereus::model {
 
-// A part of a layer that tensor parallelism divides, with a collective at its entry and at its exit: forward
-// sums at the exit, backward at the entry (all-gather and reduce-scatter under sequence parallelism).
+// A part of a layer that tensor parallelism divides, with a collective at its entry and at its
+// exit: forward sums at the exit, backward at the entry (all-gather and reduce-scatter under
+// sequence parallelism).
 struct TensorRegion {
   double elements = 0;  // per sample, of the tensor at the boundary
   bool operator==(const TensorRegion&) const = default;
@@ -73,10 +75,12 @@ struct Model {
   std::optional<TransformerShape> transformer;  // set where the model is one
 
   int num_layers() const { return static_cast<int>(layers.size()); }
-  const LayerKind& layer(int index) const { return kinds[static_cast<size_t>(layers[static_cast<size_t>(index)])]; }
+  const LayerKind& layer(int index) const {
+    return kinds[static_cast<size_t>(layers[static_cast<size_t>(index)])];
+  }
   double parameters() const;  // tied weights counted once
-  // FLOPs of one sample that the model needs: forward plus twice that for backward; no recompute. This is the
-  // numerator of model FLOPs utilization.
+  // FLOPs of one sample that the model needs: forward plus twice that for backward; no recompute.
+  // This is the numerator of model FLOPs utilization.
   double training_flops() const;
   bool operator==(const Model&) const = default;
 };

@@ -1,19 +1,20 @@
 // One operator of a layer: what it computes for one sample, and what splitting it does.
 //
-// A sample is one sequence (language models), one image (vision) or one record (recommendation). All counts
-// are per sample and unsplit; `Split` says which of them a degree divides:
+// A sample is one sequence (language models), one image (vision) or one record (recommendation).
+// All counts are per sample and unsplit; `Split` says which of them a degree divides:
 //
-//   kReplicated  every tensor rank does all of it (its rows are divided under sequence parallelism if
+//   kReplicated  every tensor rank does all of it (its rows are divided under sequence parallelism
+//   if
 //                `rows_divide` is set: normalisation, dropout, residual)
-//   kColumn      weight columns n / tp          (first GEMM of a tensor region; input gradient needs a sum)
-//   kRow         weight rows    k / tp          (last GEMM of a tensor region; output needs a sum)
-//   kHeads       attention heads / tp
-//   kFeatures    element-wise work on features that a column split already divided
-//   kVocabulary  embedding, head and loss: vocabulary / tp
-//   kExperts     expert weights / ep, rows stay (tokens come from the expert group), inner dim / expert tp
+//   kColumn      weight columns n / tp          (first GEMM of a tensor region; input gradient
+//   needs a sum) kRow         weight rows    k / tp          (last GEMM of a tensor region; output
+//   needs a sum) kHeads       attention heads / tp kFeatures    element-wise work on features that
+//   a column split already divided kVocabulary  embedding, head and loss: vocabulary / tp kExperts
+//   expert weights / ep, rows stay (tokens come from the expert group), inner dim / expert tp
 //
-// FLOPs of the backward pass: GEMM, convolution and attention do twice their forward work (input and weight
-// gradient; attention: dQ, dK, dV, dP and a recomputed P = 2.5x for fused kernels, decided in cost/).
+// FLOPs of the backward pass: GEMM, convolution and attention do twice their forward work (input
+// and weight gradient; attention: dQ, dK, dV, dP and a recomputed P = 2.5x for fused kernels,
+// decided in cost/).
 #pragma once
 
 #include <string>
@@ -21,12 +22,12 @@
 namespace nereus::model {
 
 enum class OpKind {
-  kGemm,         // rows x k times k x n, `batch` of them
-  kAttention,    // softmax(Q K^T) V over heads
-  kNorm,         // LayerNorm, RMSNorm, BatchNorm: memory-bound with a reduction
-  kElementwise,  // activation, dropout, residual, bias, rotary
-  kEmbedding,    // gather of rows
-  kEmbeddingBag, // gather and sum of rows (recommendation)
+  kGemm,          // rows x k times k x n, `batch` of them
+  kAttention,     // softmax(Q K^T) V over heads
+  kNorm,          // LayerNorm, RMSNorm, BatchNorm: memory-bound with a reduction
+  kElementwise,   // activation, dropout, residual, bias, rotary
+  kEmbedding,     // gather of rows
+  kEmbeddingBag,  // gather and sum of rows (recommendation)
   kConvolution,
   kPool,
   kInteraction,  // pairwise dot products (DLRM)
@@ -56,8 +57,8 @@ struct Operator {
   double keys = 0;            // keys each query may see before masking (sequence, or window)
   bool causal = false;
 
-  // Convolution: out_height x out_width positions are in `rows`, n = out channels, k = in channels / groups
-  // times the window.
+  // Convolution: out_height x out_width positions are in `rows`, n = out channels, k = in channels
+  // / groups times the window.
   int window = 1;  // kernel height x width
   int groups = 1;
   double input_elements = 0;  // per sample, of convolution and pooling
@@ -66,9 +67,10 @@ struct Operator {
   double flops = 0;             // forward, per sample
   double read_elements = 0;     // activations read in forward per sample (weights apart)
   double written_elements = 0;  // activations written in forward per sample
-  double saved_elements = 0;    // activations kept for backward per sample, at the activation's precision
-  double saved_bytes = 0;       // kept at a fixed width whatever the precision (masks, statistics)
-  int kernels = 1;              // launches in forward when nothing is fused
+  double saved_elements =
+      0;  // activations kept for backward per sample, at the activation's precision
+  double saved_bytes = 0;  // kept at a fixed width whatever the precision (masks, statistics)
+  int kernels = 1;         // launches in forward when nothing is fused
 
   bool operator==(const Operator&) const = default;
 };

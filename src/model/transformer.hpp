@@ -1,11 +1,11 @@
 // Transformers: the shape that describes one, and its expansion into layers of operators.
 //
 // Parameters of one dense block (Vaswani 2017; Brown 2020; Touvron 2023):
-//   attention  h (a + 2 g) d + a d_v h           a heads, g key-value heads of size d (value size d_v)
-//   MLP        h f x (3 if gated else 2)          h hidden, f feed-forward
-//   norms      2 h x (2 if bias)
-// FLOPs of one token, forward: 2 x weights used + 4 s a d x (1/2 if causal and the kernel skips masked tiles;
-// the model's own count uses the full square as Narayanan 2021 does).
+//   attention  h (a + 2 g) d + a d_v h           a heads, g key-value heads of size d (value size
+//   d_v) MLP        h f x (3 if gated else 2)          h hidden, f feed-forward norms      2 h x (2
+//   if bias)
+// FLOPs of one token, forward: 2 x weights used + 4 s a d x (1/2 if causal and the kernel skips
+// masked tiles; the model's own count uses the full square as Narayanan 2021 does).
 #pragma once
 
 #include <string>
@@ -23,10 +23,10 @@ struct TransformerShape {
   int layers = 0;
   int hidden = 0;
   int heads = 0;
-  int kv_heads = 0;   // equals heads for multi-head attention
-  int head_dim = 0;   // hidden / heads unless stated
+  int kv_heads = 0;  // equals heads for multi-head attention
+  int head_dim = 0;  // hidden / heads unless stated
   int ffn = 0;
-  int vocab = 0;      // classes for vit
+  int vocab = 0;  // classes for vit
   int seq = 0;
   bool gated_mlp = false;
   bool tied_embeddings = false;
@@ -60,7 +60,8 @@ struct TransformerShape {
   bool operator==(const TransformerShape&) const = default;
 };
 
-// Fills derived fields (kv_heads, head_dim, max_positions) and throws Errors for shapes that cannot be.
+// Fills derived fields (kv_heads, head_dim, max_positions) and throws Errors for shapes that cannot
+// be.
 TransformerShape resolve(TransformerShape shape);
 Model build_transformer(const TransformerShape& shape);
 
