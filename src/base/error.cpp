@@ -16,12 +16,27 @@ std::string join(const std::vector<Error>& list) {
   }
   return text;
 }
+
+// A caret below the column of `line_text`. Tabs are kept, so that the caret lines up whatever their
+// width.
+std::string caret_line(const Where& where) {
+  std::string line;
+  int column = where.text_column;
+  for (std::size_t i = 0; i < where.line_text.size() && column < where.column; ++i) {
+    const char c = where.line_text[i];
+    if ((c & 0xC0) == 0x80) continue;  // inside a character of several bytes
+    line += c == '\t' ? '\t' : ' ';
+    ++column;
+  }
+  return line + '^';
+}
 }  // namespace
 
 Errors::Errors(std::vector<Error> list) : std::runtime_error(join(list)), list_(std::move(list)) {}
 
 void ErrorList::add(std::string code, std::string message, Where where, std::string hint) {
-  list_.push_back({std::move(code), std::move(message), std::move(where), std::move(hint), ErrorKind::kInput});
+  list_.push_back(
+      {std::move(code), std::move(message), std::move(where), std::move(hint), ErrorKind::kInput});
 }
 
 void ErrorList::throw_if_any() const {
@@ -29,11 +44,13 @@ void ErrorList::throw_if_any() const {
 }
 
 void throw_input_error(std::string code, std::string message, Where where, std::string hint) {
-  throw Errors({{std::move(code), std::move(message), std::move(where), std::move(hint), ErrorKind::kInput}});
+  throw Errors({{std::move(code), std::move(message), std::move(where), std::move(hint),
+                 ErrorKind::kInput}});
 }
 
 void throw_environment_error(std::string code, std::string message, std::string hint) {
-  throw Errors({{std::move(code), std::move(message), {}, std::move(hint), ErrorKind::kEnvironment}});
+  throw Errors(
+      {{std::move(code), std::move(message), {}, std::move(hint), ErrorKind::kEnvironment}});
 }
 
 std::string to_text(const Error& error) {
@@ -45,7 +62,7 @@ std::string to_text(const Error& error) {
     if (where.line > 0 && where.column > 0) text += fmt::format(":{}", where.column);
     if (where.line > 0 && !where.line_text.empty()) {
       text += fmt::format("\n{:>5} | {}", where.line, where.line_text);
-      if (where.column > 0) text += fmt::format("\n      | {:>{}}", "^", where.column);
+      if (where.column > 0) text += "\n      | " + caret_line(where);
     }
   }
   if (!error.hint.empty()) text += fmt::format("\n  hint: {}", error.hint);
@@ -53,8 +70,8 @@ std::string to_text(const Error& error) {
 }
 
 void check_failed(const char* expression, const char* file, int line, const std::string& message) {
-  std::fprintf(stderr, "nereus: bug: %s:%d: %s: %s\nPlease report this with the command you ran.\n", file, line,
-               expression, message.c_str());
+  std::fprintf(stderr, "nereus: bug: %s:%d: %s: %s\nPlease report this with the command you ran.\n",
+               file, line, expression, message.c_str());
   std::abort();
 }
 

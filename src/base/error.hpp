@@ -1,9 +1,9 @@
 // Errors of users and of the environment, and checks for our own bugs.
 //
-// Four kinds, never mixed. An outcome (infeasible, out of memory) is a value, not an error. A user error and an
-// environment error are `Error`s: a stable code, what is wrong with the actual numbers, where, and the nearest
-// valid choice. They are thrown as `Errors`, so that all that is wrong with an input is said at once. A bug is
-// a failed NEREUS_CHECK, which no input may reach.
+// Four kinds, never mixed. An outcome (infeasible, out of memory) is a value, not an error. A user
+// error and an environment error are `Error`s: a stable code, what is wrong with the actual
+// numbers, where, and the nearest valid choice. They are thrown as `Errors`, so that all that is
+// wrong with an input is said at once. A bug is a failed NEREUS_CHECK, which no input may reach.
 //
 //   ErrorList errors;
 //   if (heads % tp != 0) errors.add("plan.heads", fmt::format("..."), {}, "tp = 1, 2 or 4");
@@ -18,20 +18,22 @@ namespace nereus {
 
 enum class ErrorKind { kInput, kEnvironment };
 
-// A place in a file. Line and column count from 1; 0 means the whole file. `line_text` is the offending line.
+// A place in a file. Line and column count from 1, columns in characters; 0 means the whole file.
+// `line_text` is the offending line, or the part of a long one that starts at column `text_column`.
 struct Where {
   std::string file;
   int line = 0;
   int column = 0;
-  std::string line_text;
+  std::string line_text = {};  // initialised, so that {file, line} is enough
+  int text_column = 1;
   bool operator==(const Where&) const = default;
 };
 
 struct Error {
   std::string code;     // stable, dotted: "spec.unknown-key"
   std::string message;  // what is wrong, with the rule and the numbers
-  Where where;
-  std::string hint;  // the nearest valid choice; may be empty
+  Where where = {};
+  std::string hint = {};  // the nearest valid choice; may be empty
   ErrorKind kind = ErrorKind::kInput;
   bool operator==(const Error&) const = default;
 };
@@ -58,13 +60,16 @@ class ErrorList {
   std::vector<Error> list_;
 };
 
-[[noreturn]] void throw_input_error(std::string code, std::string message, Where where = {}, std::string hint = {});
-[[noreturn]] void throw_environment_error(std::string code, std::string message, std::string hint = {});
+[[noreturn]] void throw_input_error(std::string code, std::string message, Where where = {},
+                                    std::string hint = {});
+[[noreturn]] void throw_environment_error(std::string code, std::string message,
+                                          std::string hint = {});
 
 // "what.code: message\n  --> file:3:7\n   3 | line\n     |       ^\n  hint: ..."
 std::string to_text(const Error& error);
 
-[[noreturn]] void check_failed(const char* expression, const char* file, int line, const std::string& message);
+[[noreturn]] void check_failed(const char* expression, const char* file, int line,
+                               const std::string& message);
 
 }  // namespace nereus
 

@@ -1,8 +1,13 @@
-// CSV with a header line (RFC 4180: quoted fields, doubled quotes, CRLF), keeping the line of every row.
+// CSV with a header line (RFC 4180: quoted fields that may hold commas and line ends, doubled
+// quotes, LF or CRLF), keeping the line of every row.
 //
 //   Csv csv = read_csv("runs.csv");
-//   std::size_t gpus = csv.require("gpus");          // throws Errors naming all missing columns via require_all
-//   csv.rows[0].cells[gpus];
+//   csv.require_all({"gpus", "layers"});           // throws one Errors that names every missing
+//   column const int gpus = csv.find("gpus"); for (const CsvRow& row : csv.rows)
+//     if (csv.cell(row, gpus).empty()) errors.add("...", "...", csv.where(row, gpus));
+//
+// Every row has as many cells as there are columns (checked). Lines with nothing at all are
+// skipped.
 #pragma once
 
 #include <string>
@@ -10,6 +15,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "spec/source.hpp"
 
 namespace nereus::spec {
 
@@ -22,13 +28,22 @@ struct Csv {
   std::string file;
   std::vector<std::string> columns;
   std::vector<CsvRow> rows;
+  SourcePtr source;
 
   int find(std::string_view column) const;  // -1 where absent
-  void require_all(const std::vector<std::string>& names) const;  // throws one Errors naming every missing column
-  const std::string& cell(const CsvRow& row, int column) const;   // empty string for column = -1
+  // Throws one Errors naming every missing column.
+  void require_all(const std::vector<std::string>& names) const;
+  const std::string& cell(const CsvRow& row, int column) const;  // empty string for column = -1
+  // The place of a cell with its line; of the whole row for column = -1.
+  Where where(const CsvRow& row, int column = -1) const;
 };
 
+// An unclosed quote, text after a closing quote, a ragged row, a column named twice or an empty
+// file are Errors.
 Csv parse_csv(std::string_view text, const std::string& file);
 Csv read_csv(const std::string& path);
+
+// A cell as it is written in a CSV file: quoted only where needed.
+std::string write_csv_cell(std::string_view text);
 
 }  // namespace nereus::spec

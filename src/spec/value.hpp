@@ -1,8 +1,12 @@
-// One tree for TOML, YAML and JSON that remembers where each value stood, so that every later complaint can
-// point at file:line:column.
+// One tree for TOML, YAML and JSON that remembers where each value stood, so that every later
+// complaint can point at file:line:column.
 //
 //   Value v = parse_file("cluster.toml");            // by extension; throws Errors
-//   Reader r(v, errors);                              // spec/reader.hpp checks keys and types
+//   set_path(v, "nodes.0.count", "4");               // --set
+//   Reader r(v, errors);                             // spec/reader.hpp checks keys and types
+//
+// Syntax errors have the code "spec.syntax"; a key written twice is one. Nesting deeper than
+// kMostNesting is refused, so that recursion over a tree is safe.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +17,11 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "spec/source.hpp"
 
 namespace nereus::spec {
+
+inline constexpr int kMostNesting = 64;
 
 struct Value;
 using Array = std::vector<Value>;
@@ -22,23 +29,25 @@ using Table = std::vector<std::pair<std::string, Value>>;  // in file order; key
 
 struct Value {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Table> data;
-  Where where;
+  int line = 0;  // counted from 1; 0 for a value that no file holds
+  int column = 0;
+  SourcePtr source;
 
   bool is_null() const { return data.index() == 0; }
   const Value* find(std::string_view key) const;  // nullptr where not a table or no such key
-  const char* type_name() const;                  // "table", "number", ...
+  const char* type_name() const;                  // "a table", "an integer", ...
+  Where where() const;                            // with the line, for an Error
 };
 
 Value parse_toml(std::string_view text, const std::string& file);
 Value parse_yaml(std::string_view text, const std::string& file);
 Value parse_json(std::string_view text, const std::string& file);
-Value parse_file(const std::string& path);  // .toml, .yaml, .yml, .json; a missing, unreadable or other file is an Error
+Value parse_file(const std::string& path);  // .toml, .yaml, .yml, .json; anything else is an Error
 
-// The whole file as bytes. A directory, a missing or an unreadable file is an Error that says which.
-std::string read_text_file(const std::string& path);
-
-// Sets a value by a dotted path ("layers", "nodes.0.count"): the mechanism behind --set. The text is parsed as a
-// TOML value and falls back to a string ("80 GiB").
+// Sets a value by a dotted path ("layers", "nodes.0.count", "nodes.\"p4d.24xlarge\".count"): the
+// mechanism behind --set. Missing tables on the way are made; whether the key makes sense is for
+// the Reader to say. The text is parsed as a TOML value and falls back to a string ("80 GiB"). A
+// path through a value that is no table or beyond the end of an array is an Error "spec.set-path".
 void set_path(Value& root, std::string_view path, std::string_view text);
 
 }  // namespace nereus::spec
