@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "model/cnn.hpp"
+#include "model/dlrm.hpp"
 #include "model/operator.hpp"
 #include "model/transformer.hpp"
 
@@ -72,7 +74,10 @@ struct Model {
   std::vector<Edge> edges;  // empty: a chain
   std::vector<TiedWeights> tied;
   double tokens_per_sample = 0;  // 0 where tokens make no sense (images): rates are then per sample
-  std::optional<TransformerShape> transformer;  // set where the model is one
+  // The shape it was built from; none of them for a graph from a file (ONNX).
+  std::optional<TransformerShape> transformer;
+  std::optional<CnnShape> cnn;
+  std::optional<DlrmShape> dlrm;
 
   int num_layers() const { return static_cast<int>(layers.size()); }
   const LayerKind& layer(int index) const {

@@ -1,0 +1,90 @@
+#include "model/cnn.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "model/cnn_builder.hpp"
+
+namespace nereus::model {
+
+namespace {
+
+struct Family {
+  std::string_view name;
+  std::vector<int> depths;
+  int image;           // default
+  int smallest_image;  // below it some layer would have no output
+  int smallest_with_aux;
+};
+
+const std::vector<Family>& families() {
+  static const std::vector<Family> list = {
+      {"resnet", {10, 12, 16, 18, 34, 50, 101, 152}, 224, 1, 1},
+      {"vgg", {11, 13, 16, 19}, 224, 32, 32},
+      {"inception", {3}, 299, 75, 299},
+  };
+  return list;
+}
+
+}  // namespace
+
+CnnShape resolve(CnnShape shape) {
+  ErrorList errors;
+  const auto family = std::find_if(families().begin(), families().end(),
+                                   [&](const Family& f) { return f.name == shape.family; });
+  if (family == families().end()) {
+    throw_input_error("model.family",
+                      fmt::format("'{}' is not a convolutional family", shape.family), {},
+                      "resnet, vgg or inception");
+  }
+  if (shape.family == "inception" && shape.depth == 0) shape.depth = 3;
+  if (shape.image == 0) shape.image = family->image;
+  const auto& depths = family->depths;
+  if (std::find(depths.begin(), depths.end(), shape.depth) == depths.end()) {
+    errors.add("model.depth", fmt::format("{} has no depth {}", shape.family, shape.depth), {},
+               fmt::format("{}", fmt::join(depths, ", ")));
+  }
+  const int smallest = shape.aux_head ? family->smallest_with_aux : family->smallest_image;
+  constexpr int kLargestImage = 16384;
+  if (shape.image < smallest || shape.image > kLargestImage) {
+    errors.add("model.image", fmt::format("image = {} must lie in {} .. {} for {}{}", shape.image,
+                                          smallest, kLargestImage, shape.family,
+                                          shape.aux_head ? " with its auxiliary head" : ""));
+  }
+  constexpr int kMostClasses = 10'000'000;
+  if (shape.classes < 1 || shape.classes > kMostClasses)
+    errors.add("model.classes",
+               fmt::format("classes = {} must lie in 1 .. {}", shape.classes, kMostClasses));
+  const bool bottleneck = shape.family == "resnet" && shape.depth >= 50;
+  constexpr int kWidest = 256;
+  if (shape.width < 1 || shape.width > kWidest || (shape.width > 1 && !bottleneck)) {
+    errors.add(
+        "model.width",
+        fmt::format(
+            "width = {} must lie in 1 .. {}, and only resnet from depth 50 on can be widened",
+            shape.width, kWidest));
+  }
+  if (!shape.batch_norm && shape.family != "vgg")
+    errors.add("model.batch-norm", fmt::format("{} cannot be without batch norm", shape.family), {},
+               "batch_norm = true, or family = \"vgg\"");
+  if (shape.aux_head && shape.family != "inception")
+    errors.add("model.aux-head", fmt::format("{} has no auxiliary head", shape.family), {},
+               "aux_head = false");
+  errors.throw_if_any();
+  return shape;
+}
+
+Model build_cnn(const CnnShape& given) {
+  const CnnShape shape = resolve(given);
+  CnnBuilder net(shape);
+  if (shape.family == "resnet") build_resnet(net, shape);
+  if (shape.family == "vgg") build_vgg(net, shape);
+  if (shape.family == "inception") build_inception(net, shape);
+  return net.finish();
+}
+
+}  // namespace nereus::model

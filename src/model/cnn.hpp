@@ -1,0 +1,41 @@
+// Convolutional networks: the shape that names one, and its expansion into a graph of layers.
+//
+// ResNet (He 2016, 1512.03385; wide ResNet: Zagoruyko 2016, 1605.07146), VGG (Simonyan 2014,
+// 1409.1556) and Inception-v3 (Szegedy 2015, 1512.00567), each in torchvision's layout, so that
+// parameter counts and names agree with its weights. A convolution with its norm and activation is
+// one layer; pools, residual sums and concatenations are layers of their own, so that a planner
+// sees every branch.
+//
+//   convolution  parameters c_out (c_in / groups) w_h w_w + bias,  FLOPs 2 o_h o_w x that (bias
+//   apart) batch norm   parameters 2 c
+//
+// Kept for backward, counted where it is produced: the output of every convolution that a norm
+// follows, of every in-place activation, pool and concatenation; so the sum over layers is what one
+// device keeps.
+//
+//   Model m = build_cnn({.name = "resnet50", .family = "resnet", .depth = 50});
+#pragma once
+
+#include <string>
+
+namespace nereus::model {
+
+struct Model;
+
+struct CnnShape {
+  std::string name{};
+  std::string family{};  // resnet, vgg, inception
+  int depth = 0;  // resnet 18, 34, 50, 101, 152; vgg 11, 13, 16, 19; inception 3 (its version)
+  int width = 1;  // factor on a bottleneck's inner channels: 2 for wide ResNet-50-2 and 101-2
+  int image = 0;  // height and width of a sample; 0: 224, inception 299
+  int classes = 1000;
+  bool batch_norm = true;  // vgg only: the others always have it
+  bool aux_head = false;   // inception only: its auxiliary classifier
+  bool operator==(const CnnShape&) const = default;
+};
+
+// Fills `image` and throws Errors for shapes that cannot be.
+CnnShape resolve(CnnShape shape);
+Model build_cnn(const CnnShape& shape);
+
+}  // namespace nereus::model

@@ -1,0 +1,43 @@
+// VGG as torchvision lays it out: five stages of 3x3 convolutions, each ended by a pool, then three
+// dense layers over a 7x7 map.
+#include <array>
+
+#include "model/cnn_builder.hpp"
+
+namespace nereus::model {
+
+namespace {
+
+std::array<int, 5> convs_of(int depth) {
+  switch (depth) {
+    case 11:
+      return {1, 1, 2, 2, 2};
+    case 13:
+      return {2, 2, 2, 2, 2};
+    case 16:
+      return {2, 2, 3, 3, 3};
+    default:
+      return {2, 2, 4, 4, 4};  // 19
+  }
+}
+
+}  // namespace
+
+void build_vgg(CnnBuilder& net, const CnnShape& shape) {
+  constexpr std::array<int, 5> kChannels = {64, 128, 256, 512, 512};
+  const std::array<int, 5> convs = convs_of(shape.depth);
+  Feature x = net.sample();
+  for (size_t stage = 0; stage < convs.size(); ++stage) {
+    for (int i = 0; i < convs[stage]; ++i) {
+      x = net.conv(x, kChannels[stage], square(3, 1, 1),
+                   {.bias = true, .norm = shape.batch_norm, .relu = true});
+    }
+    x = net.max_pool(x, square(2, 2));
+  }
+  x = net.adaptive_pool(x, 7);
+  x = net.dense(x, 4096, true, true);
+  x = net.dense(x, 4096, true, true);
+  net.head({x}, false);
+}
+
+}  // namespace nereus::model
