@@ -17,7 +17,7 @@ namespace nereus::spec {
 namespace {
 
 constexpr std::size_t kShownCharacters = 160;
-constexpr std::size_t kLargestFile = std::size_t{512} << 20;
+constexpr std::size_t kLargestFile = std::size_t{256} << 20;
 constexpr std::size_t kMostNamesSearched = 10000;
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }

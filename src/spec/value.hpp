@@ -37,12 +37,17 @@ struct Value {
   const Value* find(std::string_view key) const;  // nullptr where not a table or no such key
   const char* type_name() const;                  // "a table", "an integer", ...
   Where where() const;                            // with the line, for an Error
+  bool operator==(const Value& other) const;      // of the data; the place does not count
 };
 
 Value parse_toml(std::string_view text, const std::string& file);
 Value parse_yaml(std::string_view text, const std::string& file);
 Value parse_json(std::string_view text, const std::string& file);
 Value parse_file(const std::string& path);  // .toml, .yaml, .yml, .json; anything else is an Error
+
+// The tree as JSON in one line, numbers so that they read back the same. JSON has no infinity and
+// no NaN: null.
+std::string to_json(const Value& value);
 
 // Sets a value by a dotted path ("layers", "nodes.0.count", "nodes.\"p4d.24xlarge\".count"): the
 // mechanism behind --set. Missing tables on the way are made; whether the key makes sense is for
