@@ -1,24 +1,40 @@
-// The compact form of a regular plan: the same degrees everywhere. It expands to the general placement
-// (plan/expand.hpp), and cost/ predicts both; they agree to 1e-9, which a property test holds.
+// The compact form of a regular plan: the same degrees everywhere. It expands to the general
+// placement (plan/expand.hpp), and cost/ predicts both; they agree to 1e-9, which a property test
+// holds.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
-#include <optional>
 
 #include "cluster/device.hpp"
 
 namespace nereus::plan {
 
 enum class Recompute { kNone, kSelective, kFull };
-enum class Schedule { kGpipe, k1f1b, kInterleaved, kLoopedBfs, kVaruna, kZbH1, kZbH2, kZbV, kDualPipe };
+enum class Schedule {
+  kGpipe,
+  k1f1b,
+  kInterleaved,
+  kLoopedBfs,
+  kVaruna,
+  kZbH1,
+  kZbH2,
+  kZbV,
+  kDualPipe
+};
 enum class Attention { kUnfused, kFlash };  // whether the score matrix is ever written to memory
-enum class ContextKind { kRing, kAllToAll };
+// How a sequence is cut over the context axis: contiguous slices that pass keys and values round a
+// ring; the same with zig-zag slices (2 cp chunks, slice c holds c and 2 cp - 1 - c), which evens
+// out a causal mask; or contiguous slices that trade sequence for heads (all-to-all).
+enum class ContextKind { kRing, kZigzag, kAllToAll };
 
 std::string_view to_string(Recompute r);
 std::string_view to_string(Schedule s);
+std::string_view to_string(ContextKind c);
 std::optional<Recompute> parse_recompute(std::string_view text);
 std::optional<Schedule> parse_schedule(std::string_view text);
+std::optional<ContextKind> parse_context(std::string_view text);
 
 struct Offload {  // share of each that lives in the host tier
   double weights = 0;
@@ -38,13 +54,15 @@ struct Degrees {
   int micro_batch = 1;
   int global_batch = 1;
   Recompute recompute = Recompute::kNone;
-  int zero = 0;         // 0..3
-  int zero_group = 0;   // ranks that share one copy of sharded state; 0 = the whole data group (HSDP: less)
+  int zero = 0;  // 0..3
+  // Ranks that share one copy of sharded state: neighbours in the data group (context x data). 0 =
+  // the whole group; fewer = HSDP.
+  int zero_group = 0;
   bool sequence_parallel = false;
   cluster::Precision precision = cluster::Precision::kBf16;
   Schedule schedule = Schedule::k1f1b;
-  ContextKind context = ContextKind::kRing;
-  Offload offload;
+  ContextKind context = ContextKind::kZigzag;
+  Offload offload{};
 
   int num_ranks() const { return tp * pp * dp * cp; }
   // Micro-batches each replica runs in a step.

@@ -1,0 +1,345 @@
+// Checker, first half: ranks, samples, splits and stages of the work.
+#include <fmt/format.h>
+
+#include "plan/check_internal.hpp"
+
+namespace nereus::plan::checking {
+
+namespace {
+
+// Whether two runs hand out samples alike, whoever computes them.
+bool same_samples(const Replicas& a, const Replicas& b) {
+  return a.count == b.count && a.micro_batch == b.micro_batch &&
+         a.num_micro_batches == b.num_micro_batches &&
+         a.samples_per_team() == b.samples_per_team() && a.first_sample == b.first_sample &&
+         a.team_step() == b.team_step() && a.micro_batch_step() == b.micro_batch_step();
+}
+
+std::string name_of(const Facts& facts, std::size_t run, std::size_t replicas) {
+  return fmt::format("{}, replicas {}", run_name(facts.placement, run), replicas);
+}
+
+int most_stages_per_rank(Schedule schedule) {
+  switch (schedule) {
+    case Schedule::kGpipe:
+    case Schedule::k1f1b:
+    case Schedule::kVaruna:
+    case Schedule::kZbH1:
+    case Schedule::kZbH2:
+      return 1;
+    case Schedule::kZbV:
+    case Schedule::kDualPipe:
+      return 2;
+    case Schedule::kInterleaved:
+    case Schedule::kLoopedBfs:
+      return std::numeric_limits<int>::max();
+  }
+  return 0;
+}
+
+}  // namespace
+
+WorkChecker::WorkChecker(const Facts& facts, Report& report)
+    : facts_(facts),
+      report_(report),
+      seen_in_run_(static_cast<std::size_t>(facts.num_ranks), 0),
+      last_stage_(seen_in_run_),
+      num_stages_(seen_in_run_) {}
+
+void WorkChecker::check_run(std::size_t index) {
+  if (!check_numbers(index)) return;
+  if (check_ranks(index)) {
+    check_splits(index);
+    for (const Replicas& r : facts_.placement.runs[index].replicas)
+      if (r.offload_activations > 0) check_host(index, r);
+  }
+  check_samples(index);
+}
+
+bool WorkChecker::check_numbers(std::size_t index) {
+  const LayerRun& run = facts_.placement.runs[index];
+  bool sound = true;
+  const auto complain = [&](std::size_t i, const char* what, std::int64_t value,
+                            const std::string& hint) {
+    sound = false;
+    report_.add("plan.replicas", fmt::format("{}: {} = {}", name_of(facts_, index, i), what, value),
+                hint);
+  };
+  if (run.replicas.empty()) {
+    sound = false;
+    report_.add("plan.replicas",
+                fmt::format("{} is computed by nobody", run_name(facts_.placement, index)));
+  }
+  for (std::size_t i = 0; i < run.replicas.size(); ++i) {
+    const Replicas& r = run.replicas[i];
+    const auto positive = [&](const char* what, int value) {
+      if (value < 1) complain(i, what, value, "at least 1");
+    };
+    positive("count", r.count);
+    positive("tp", r.tp);
+    positive("cp", r.cp);
+    positive("micro_batch", r.micro_batch);
+    positive("num_micro_batches", r.num_micro_batches);
+    if (r.last_micro_batch < 0 || r.last_micro_batch > r.micro_batch)
+      complain(i, "last_micro_batch", r.last_micro_batch,
+               fmt::format("0 .. micro_batch = {}", r.micro_batch));
+    if (r.recompute_layers < -1 || r.recompute_layers > run.num_layers)
+      complain(i, "recompute_layers", r.recompute_layers,
+               fmt::format("-1 for all, or 0 .. {}", run.num_layers));
+    if (!(r.offload_activations >= 0 && r.offload_activations <= 1)) {
+      sound = false;
+      report_.add("plan.replicas",
+                  fmt::format("{}: offload_activations = {}", name_of(facts_, index, i),
+                              r.offload_activations),
+                  "a share within 0 and 1");
+    }
+  }
+  return sound;
+}
+
+bool WorkChecker::check_ranks(std::size_t index) {
+  const LayerRun& run = facts_.placement.runs[index];
+  for (std::size_t i = 0; i < run.replicas.size(); ++i) {
+    const Replicas& r = run.replicas[i];
+    const Reach reach = Reach(r.first)
+                            .stride(r.team_stride, r.count)
+                            .stride(r.context_stride, r.cp)
+                            .stride(r.tensor_stride, r.tp);
+    if (!reach.within(0, facts_.num_ranks)) {
+      report_.add("plan.rank",
+                  fmt::format("{} uses ranks {} .. {}, but the cluster has ranks 0 .. {}",
+                              name_of(facts_, index, i), reach.least, reach.greatest,
+                              facts_.num_ranks - 1));
+      return false;
+    }
+    if (times(times(r.count, r.tp), r.cp) > facts_.num_ranks) {
+      report_.add("plan.rank-twice",
+                  fmt::format("{}: {} teams of tp x cp = {} x {} ranks are more than the {} ranks "
+                              "there are",
+                              name_of(facts_, index, i), r.count, r.tp, r.cp, facts_.num_ranks));
+      return false;
+    }
+  }
+  const int mark = static_cast<int>(index) + 1;
+  int twice = -1;
+  for (const Replicas& r : run.replicas)
+    for (int team = 0; team < r.count; ++team)
+      for (int c = 0; c < r.cp; ++c)
+        for (int t = 0; t < r.tp; ++t) {
+          const auto rank = static_cast<std::size_t>(r.first + team * r.team_stride +
+                                                     c * r.context_stride + t * r.tensor_stride);
+          if (seen_in_run_[rank] == mark) twice = static_cast<int>(rank);
+          seen_in_run_[rank] = mark;
+          if (last_stage_[rank] != run.stage + 1) {
+            last_stage_[rank] = run.stage + 1;
+            ++num_stages_[rank];
+          }
+        }
+  if (twice >= 0)
+    report_.add("plan.rank-twice", fmt::format("{}: rank {} is in two slices or teams",
+                                               run_name(facts_.placement, index), twice));
+  return twice < 0;
+}
+
+// Activations that wait in host memory need host memory on the nodes of these teams.
+void WorkChecker::check_host(std::size_t index, const Replicas& r) {
+  for (const GroupRanks& group : facts_.groups) {
+    if (group.node->tier(to_string(Tier::kHost)) != nullptr) continue;
+    for (int team = 0; team < r.count; ++team)
+      for (int slice = 0; slice < r.tp * r.cp; ++slice) {
+        const int rank = r.first + team * r.team_stride + slice / r.tp * r.context_stride +
+                         slice % r.tp * r.tensor_stride;
+        if (rank < group.begin || rank >= group.end) continue;
+        report_.add("plan.tier",
+                    fmt::format("{}: activations of rank {} are to wait in host memory, but node "
+                                "{} states none",
+                                run_name(facts_.placement, index), rank, group.node->name));
+        return;
+      }
+  }
+}
+
+void WorkChecker::check_splits(std::size_t index) {
+  const LayerRun& run = facts_.placement.runs[index];
+  const auto complain = [&](std::size_t i, const char* split, std::int64_t degree, const char* what,
+                            std::int64_t size) {
+    report_.add("plan.split", fmt::format("{}: {} = {} does not divide {} = {}",
+                                          name_of(facts_, index, i), split, degree, what, size));
+  };
+  const bool has_blocks = LayerFacts::count(facts_.layers.blocks, run) > 0;
+  const auto& shape = facts_.model.transformer;
+  for (std::size_t i = 0; i < run.replicas.size(); ++i) {
+    const Replicas& r = run.replicas[i];
+    if (r.tp > 1 && !facts_.layers.splits_tensors)
+      report_.add("plan.split", fmt::format("{}: tp = {}, but no operator of the model is divided",
+                                            name_of(facts_, index, i), r.tp));
+    if (!shape) {
+      if (r.cp > 1)
+        report_.add("plan.split", fmt::format("{}: cp = {}, but the model has no sequence",
+                                              name_of(facts_, index, i), r.cp));
+      continue;
+    }
+    const bool zigzag = facts_.placement.context == ContextKind::kZigzag;
+    if (r.cp > 1 && shape->seq % (std::int64_t{r.cp} * (zigzag ? 2 : 1)) != 0)
+      complain(i, zigzag ? "2 cp" : "cp", std::int64_t{r.cp} * (zigzag ? 2 : 1), "seq", shape->seq);
+    if (facts_.placement.sequence_parallel && r.tp > 1 &&
+        shape->seq % (std::int64_t{r.tp} * r.cp) != 0)
+      complain(i, "tp x cp", std::int64_t{r.tp} * r.cp, "seq", shape->seq);
+    if (!has_blocks) continue;
+    if (shape->heads % r.tp != 0) complain(i, "tp", r.tp, "heads", shape->heads);
+    const int kv = shape->kv_heads;
+    if (shape->kv_lora == 0 && kv > 0 && kv % r.tp != 0 && r.tp % kv != 0)
+      complain(i, "tp", r.tp, "kv_heads", kv);
+    const bool dense_mlp = shape->experts == 0 || shape->dense_layers > 0;
+    if (dense_mlp && shape->ffn % r.tp != 0) complain(i, "tp", r.tp, "ffn", shape->ffn);
+  }
+  if (run.ep < 1 || run.expert_tp < 1) {
+    report_.add("plan.split",
+                fmt::format("{}: ep = {}, expert_tp = {}", run_name(facts_.placement, index),
+                            run.ep, run.expert_tp),
+                "at least 1");
+    return;
+  }
+  const int experts = shape ? shape->experts : 0;
+  const int expert_ffn = shape ? shape->expert_ffn : 0;
+  if (run.ep > 1 && (experts == 0 || experts % run.ep != 0))
+    report_.add("plan.split", fmt::format("{}: ep = {} does not divide experts = {}",
+                                          run_name(facts_.placement, index), run.ep, experts));
+  if (run.expert_tp > 1 && (expert_ffn == 0 || expert_ffn % run.expert_tp != 0))
+    report_.add("plan.split",
+                fmt::format("{}: expert_tp = {} does not divide the experts' ffn = {}",
+                            run_name(facts_.placement, index), run.expert_tp, expert_ffn));
+}
+
+void WorkChecker::check_samples(std::size_t index) {
+  const std::vector<LayerRun>& runs = facts_.placement.runs;
+  // Most runs hand out samples as the one before: nothing new to look at.
+  if (last_sound_run_ > 0) {
+    const auto& before = runs[last_sound_run_ - 1].replicas;
+    const auto& now = runs[index].replicas;
+    if (std::equal(before.begin(), before.end(), now.begin(), now.end(), same_samples)) return;
+  }
+  std::vector<int> micro_batch_of(static_cast<std::size_t>(facts_.placement.global_batch), -1);
+  if (!fill_micro_batches(index, micro_batch_of)) return;
+  if (last_sound_run_ > 0) check_order(index, micro_batch_of);
+  micro_batch_of_ = std::move(micro_batch_of);
+  last_sound_run_ = index + 1;
+}
+
+// Writes the micro-batch number of every sample; complains where one is computed twice or never.
+bool WorkChecker::fill_micro_batches(std::size_t index, std::vector<int>& micro_batch_of) {
+  const LayerRun& run = facts_.placement.runs[index];
+  const std::int64_t batch = facts_.placement.global_batch;
+  std::int64_t total = 0;
+  for (std::size_t i = 0; i < run.replicas.size(); ++i) {
+    const Replicas& r = run.replicas[i];
+    total = plus(total, times(r.samples_per_team(), r.count));
+    const Reach reach = Reach(r.first_sample)
+                            .stride(r.team_step(), r.count)
+                            .stride(r.micro_batch_step(), r.num_micro_batches);
+    if (reach.within(0, batch)) continue;
+    report_.add("plan.samples",
+                fmt::format("{}: micro-batches start at samples {} .. {}, but the global batch has "
+                            "samples 0 .. {}",
+                            name_of(facts_, index, i), reach.least, reach.greatest, batch - 1));
+    return false;
+  }
+  if (total != batch) {
+    report_.add("plan.samples", fmt::format("{} computes {} samples, but the global batch is {}",
+                                            run_name(facts_.placement, index), total, batch));
+    return false;
+  }
+  for (std::size_t i = 0; i < run.replicas.size(); ++i) {
+    const Replicas& r = run.replicas[i];
+    for (int team = 0; team < r.count; ++team)
+      for (int m = 0; m < r.num_micro_batches; ++m) {
+        const bool last = m == r.num_micro_batches - 1;
+        const int size = last && r.last_micro_batch > 0 ? r.last_micro_batch : r.micro_batch;
+        const std::int64_t first = r.first_sample + team * r.team_step() + m * r.micro_batch_step();
+        for (std::int64_t s = first; s < first + size; ++s) {
+          if (s >= batch || micro_batch_of[static_cast<std::size_t>(s)] >= 0) {
+            // The sum is right, so a sample twice (or outside) also means another one never.
+            report_.add("plan.samples",
+                        fmt::format("{}: sample {} (team {}, micro-batch {}) {}",
+                                    name_of(facts_, index, i), s, team, m,
+                                    s >= batch ? "is not in the global batch"
+                                               : "is computed a second time, another one never"));
+            return false;
+          }
+          micro_batch_of[static_cast<std::size_t>(s)] = m;
+        }
+      }
+  }
+  return true;
+}
+
+void WorkChecker::check_order(std::size_t index, const std::vector<int>& now) {
+  // For each micro-batch number of the run before: the least and greatest number its samples have
+  // here. These spans must not step back.
+  const int most = *std::max_element(micro_batch_of_.begin(), micro_batch_of_.end());
+  std::vector<int> least(static_cast<std::size_t>(most) + 1, std::numeric_limits<int>::max());
+  std::vector<int> greatest(least.size(), -1);
+  for (std::size_t s = 0; s < now.size(); ++s) {
+    const auto before = static_cast<std::size_t>(micro_batch_of_[s]);
+    least[before] = std::min(least[before], now[s]);
+    greatest[before] = std::max(greatest[before], now[s]);
+  }
+  int reached = -1;
+  for (std::size_t m = 0; m < least.size(); ++m) {
+    if (greatest[m] < 0) continue;
+    if (least[m] < reached) {
+      report_.add(
+          "plan.micro-batch-order",
+          fmt::format("{}: a sample of micro-batch {} of run {} is in micro-batch {} here, behind "
+                      "one of an earlier micro-batch that is in {}",
+                      run_name(facts_.placement, index), m, last_sound_run_ - 1, least[m], reached),
+          "hand out samples micro-batch by micro-batch (team_sample_stride, micro_batch_stride)");
+      return;
+    }
+    reached = std::max(reached, greatest[m]);
+  }
+}
+
+void WorkChecker::finish() {
+  const Placement& placement = facts_.placement;
+  bool any_tensor = false;
+  for (const LayerRun& run : placement.runs)
+    for (const Replicas& r : run.replicas) any_tensor |= r.tp > 1;
+  if (placement.sequence_parallel && !any_tensor)
+    report_.add("plan.sequence-parallel", "sequence parallelism, but no team has tp above 1");
+
+  const int most = most_stages_per_rank(placement.schedule);
+  const auto crowded = std::max_element(num_stages_.begin(), num_stages_.end());
+  if (crowded != num_stages_.end() && *crowded > most)
+    report_.add(
+        "plan.schedule",
+        fmt::format("rank {} is in {} stages, but schedule {} runs {} on a rank",
+                    crowded - num_stages_.begin(), *crowded, to_string(placement.schedule), most),
+        "schedule interleaved or looped-bfs");
+  if (placement.schedule == Schedule::kInterleaved && crowded != num_stages_.end() &&
+      *crowded > 1) {
+    const int depth = (placement.runs.back().stage + 1) / *crowded;
+    for (const LayerRun& run : placement.runs)
+      for (const Replicas& r : run.replicas)
+        if (depth > 1 && r.num_micro_batches % depth != 0) {
+          report_.add("plan.schedule",
+                      fmt::format("schedule interleaved on {} pipeline ranks: {} micro-batches are "
+                                  "not a multiple of it",
+                                  depth, r.num_micro_batches));
+          return;
+        }
+  }
+
+  for (const GroupRanks& group : facts_.groups) {
+    const auto used =
+        std::any_of(seen_in_run_.begin() + group.begin, seen_in_run_.begin() + group.end,
+                    [](int run) { return run > 0; });
+    const cluster::Device& device = group.node->device;
+    if (used && !device.has(placement.precision))
+      report_.add("plan.no-precision",
+                  fmt::format("ranks {} .. {} are {}, which has no {}", group.begin, group.end - 1,
+                              device.name, cluster::to_string(placement.precision)));
+  }
+}
+
+}  // namespace nereus::plan::checking

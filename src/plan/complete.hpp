@@ -1,0 +1,48 @@
+// Fills in what a user did not say, and says which.
+//
+//   CompletedDegrees c = complete_degrees({.tp = 8, .pp = 4}, model, cluster);
+//   c.degrees.dp;    // devices / (tp pp cp)
+//   c.derived;       // {"dp", "cp", "micro_batch", "global_batch", ...}
+//
+// Rules: of dp, pp, tp, cp the first that is not given takes what the others leave of the devices,
+// the rest are 1. micro_batch = 1. global_batch = dp micro_batch 4 pp: enough micro-batches that
+// the pipeline's bubble stays under a fifth. Precision: the first of bf16, fp16, fp32 that every
+// device has. Schedule: interleaved where interleave > 1, else 1f1b. expert_tp: tp where the model
+// has experts and ep allows it (as Megatron-LM does), else 1. Context: zig-zag where the mask is
+// causal and 2 cp divides the sequence, else ring. Everything else is off.
+//
+// Whether the result can be built is for check_degrees to say: a quotient that is not whole is
+// rounded down, and the rule that it breaks is reported with the numbers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster.hpp"
+#include "model/model.hpp"
+#include "plan/degrees.hpp"
+
+namespace nereus::plan {
+
+struct DegreesRequest {
+  std::optional<int> tp{}, pp{}, dp{}, cp{}, ep{}, expert_tp{}, interleave{};
+  std::optional<int> micro_batch{}, global_batch{};
+  std::optional<Recompute> recompute{};
+  std::optional<int> zero{}, zero_group{};
+  std::optional<bool> sequence_parallel{};
+  std::optional<cluster::Precision> precision{};
+  std::optional<Schedule> schedule{};
+  std::optional<ContextKind> context{};
+  std::optional<Offload> offload{};
+};
+
+struct CompletedDegrees {
+  Degrees degrees;
+  std::vector<std::string> derived;  // names of fields that were not given, in Degrees' order
+};
+
+CompletedDegrees complete_degrees(const DegreesRequest& request, const model::Model& model,
+                                  const cluster::Cluster& cluster);
+
+}  // namespace nereus::plan

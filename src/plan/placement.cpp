@@ -1,0 +1,54 @@
+#include "plan/placement.hpp"
+
+#include "plan/names.hpp"
+
+namespace nereus::plan {
+
+namespace {
+
+constexpr Names<StateKind, 3> kStateKinds{{{StateKind::kWeights, "weights"},
+                                           {StateKind::kGradients, "gradients"},
+                                           {StateKind::kOptimizer, "optimizer"}}};
+constexpr Names<Tier, 4> kTiers{{{Tier::kDevice, "device"},
+                                 {Tier::kExpanded, "expanded"},
+                                 {Tier::kHost, "host"},
+                                 {Tier::kNvme, "nvme"}}};
+constexpr Names<Gather, 3> kGathers{{{Gather::kPerMicroBatch, "per-micro-batch"},
+                                     {Gather::kPerPass, "per-pass"},
+                                     {Gather::kPerStep, "per-step"}}};
+
+using Wide = __int128;  // units times elements reach 1e31
+
+}  // namespace
+
+std::string_view to_string(StateKind kind) { return name_of(kStateKinds, kind); }
+std::string_view to_string(Tier tier) { return name_of(kTiers, tier); }
+std::string_view to_string(Gather gather) { return name_of(kGathers, gather); }
+std::optional<StateKind> parse_state_kind(std::string_view text) {
+  return value_of(kStateKinds, text);
+}
+std::optional<Tier> parse_tier(std::string_view text) { return value_of(kTiers, text); }
+std::optional<Gather> parse_gather(std::string_view text) { return value_of(kGathers, text); }
+
+int num_ranks(const RankSet& ranks) {
+  int total = 0;
+  for (const RankRange& range : ranks) total += range.count;
+  return total;
+}
+
+ElementRange elements_of_piece(const StateShare& share, int piece, std::int64_t length) {
+  const Wide units = share.end - share.begin;
+  // One division of the exact fraction for both ends, so that the end of a piece is bit for bit the
+  // begin of the next.
+  const auto element_at = [&](int boundary) {
+    const Wide numerator = Wide{share.begin} * share.pieces + units * boundary;
+    return static_cast<std::int64_t>(numerator * length / (Wide{kStateUnits} * share.pieces));
+  };
+  return {element_at(piece), element_at(piece + 1)};
+}
+
+std::int64_t unit_of_element(std::int64_t element, std::int64_t length) {
+  return static_cast<std::int64_t>((Wide{element} * kStateUnits + length - 1) / length);
+}
+
+}  // namespace nereus::plan

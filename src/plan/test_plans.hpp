@@ -1,0 +1,113 @@
+// Small models, clusters and random plans for the tests of this folder.
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <string>
+
+#include "cluster/cluster.hpp"
+#include "model/model.hpp"
+#include "plan/degrees.hpp"
+#include "plan/rules.hpp"
+
+namespace nereus::plan::testing {
+
+// `nodes` x `per_node` devices that know bf16, fp16 and fp32; host memory beside them.
+inline cluster::Cluster make_cluster(int nodes, int per_node = 1) {
+  cluster::Cluster cluster;
+  cluster.name = "test";
+  cluster::NodeGroup group;
+  group.count = nodes;
+  group.node.name = "node";
+  group.node.num_devices = per_node;
+  group.node.device.name = group.node.device.short_name = "T1";
+  group.node.device.memory = Bytes{80e9};
+  for (cluster::Precision p :
+       {cluster::Precision::kBf16, cluster::Precision::kFp16, cluster::Precision::kFp32})
+    group.node.device.peak[static_cast<std::size_t>(p)] = FlopsPerSecond{1e14};
+  group.node.tiers.push_back({"host", Bytes{1e12}, BytesPerSecond{2e10}, Seconds{1e-6}});
+  cluster.groups.push_back(group);
+  return cluster;
+}
+
+inline model::Model make_dense(int layers, bool tied = false) {
+  model::TransformerShape shape;
+  shape.name = "dense";
+  shape.layers = layers;
+  shape.hidden = 64;
+  shape.heads = 8;
+  shape.kv_heads = 4;
+  shape.ffn = 128;
+  shape.vocab = 100;
+  shape.seq = 64;
+  shape.tied_embeddings = tied;
+  return model::build_transformer(shape);
+}
+
+inline model::Model make_experts(int layers, int dense_layers = 1) {
+  model::TransformerShape shape = *make_dense(layers).transformer;
+  shape.name = "experts";
+  shape.experts = 8;
+  shape.top_k = 2;
+  shape.expert_ffn = 32;
+  shape.dense_layers = dense_layers;
+  return model::build_transformer(shape);
+}
+
+template <class T>
+T pick(std::initializer_list<T> values) {
+  return *rc::gen::elementOf(std::vector<T>(values));
+}
+
+// Degrees of every kind, mostly close to valid.
+inline Degrees any_degrees() {
+  Degrees d;
+  d.tp = pick({1, 1, 2, 4, 8});
+  d.cp = pick({1, 1, 1, 2, 4});
+  d.pp = *rc::gen::inRange(1, 6);
+  d.dp = *rc::gen::inRange(1, 7);
+  d.schedule = static_cast<Schedule>(*rc::gen::inRange(0, 9));
+  const InterleaveRule chunks = interleave_rule(d.schedule);
+  d.interleave = d.pp == 1 ? 1 : *rc::gen::inRange(chunks.least, std::min(chunks.most, 3) + 1);
+  d.micro_batch = *rc::gen::inRange(1, 4);
+  const MicroBatchRule rule = micro_batch_rule(d.schedule, d.pp, d.interleave);
+  const int steps = *rc::gen::inRange(1, 4);
+  const auto micro_batches =
+      static_cast<int>((rule.least + rule.multiple - 1) / rule.multiple * rule.multiple +
+                       rule.multiple * (steps - 1));
+  d.global_batch = d.dp * d.micro_batch * micro_batches;
+  d.ep = pick({1, 2, 4, 8});
+  d.expert_tp = pick({1, 1, 2});
+  d.recompute = static_cast<Recompute>(*rc::gen::inRange(0, 3));
+  d.zero = *rc::gen::inRange(0, 4);
+  d.zero_group = pick({0, 0, 1, 2, 3, 4, 6});
+  d.sequence_parallel = *rc::gen::arbitrary<bool>();
+  d.precision = pick({cluster::Precision::kBf16, cluster::Precision::kFp16});
+  d.context = static_cast<ContextKind>(*rc::gen::inRange(0, 3));
+  const auto share = [] { return *rc::gen::inRange(0, 17) / 16.0; };
+  if (*rc::gen::arbitrary<bool>()) d.offload = {share(), share(), share()};
+  return d;
+}
+
+struct RandomPlan {
+  model::Model model;
+  cluster::Cluster cluster;
+  Degrees degrees;
+};
+
+// A random model with degrees that can be built on it, and the cluster of that size.
+inline RandomPlan any_valid_plan() {
+  RandomPlan plan;
+  const int layers = *rc::gen::inRange(1, 20);
+  const bool experts = *rc::gen::arbitrary<bool>();
+  plan.model = experts ? make_experts(layers, *rc::gen::inRange(0, layers + 1))
+                       : make_dense(layers, *rc::gen::arbitrary<bool>());
+  while (true) {
+    plan.degrees = any_degrees();
+    if (!experts) plan.degrees.ep = plan.degrees.expert_tp = 1;
+    plan.cluster = make_cluster(plan.degrees.num_ranks());
+    if (violated_rules(plan.degrees, degree_limits(plan.model, plan.cluster)) == 0) return plan;
+  }
+}
+
+}  // namespace nereus::plan::testing
