@@ -34,7 +34,6 @@ LayerKind table(double rows, double lookups, double dim) {
 LayerKind dense(double in, double out, bool last) {
   LayerKind kind;
   kind.name = fmt::format("dense {} -> {} {}", in, out, last ? "sigmoid loss" : "relu");
-  kind.input_elements = in;
   kind.output_elements = last ? 0 : out;
   kind.role = last ? LayerRole::kHead : LayerRole::kBlock;
   kind.operators.push_back(linear("dense", 1, out, in, true));
@@ -119,11 +118,10 @@ Model build_dlrm(const DlrmShape& given) {
   double in = shape.dense_features;
   for (size_t i = 0; i < shape.bottom.size(); ++i) {
     LayerKind kind = dense(in, shape.bottom[i], false);
-    if (i == 0) kind.operators.front().saved_elements = in;
+    if (i == 0) kind.input_elements = kind.operators.front().saved_elements = in;
+    std::vector<GraphInput> from;
+    if (i > 0) from.push_back({static_cast<int>(i) - 1, in});
     in = shape.bottom[i];
-    const int before = static_cast<int>(i) - 1;
-    const std::vector<GraphInput> from =
-        i == 0 ? std::vector<GraphInput>{} : std::vector<GraphInput>{{before, kind.input_elements}};
     const int layer = graph.add(std::move(kind), from);
     if (i + 1 == shape.bottom.size()) vectors.push_back({layer, in});
   }

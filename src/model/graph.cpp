@@ -6,7 +6,6 @@ namespace nereus::model {
 
 int GraphBuilder::add(LayerKind kind, const std::vector<GraphInput>& inputs) {
   const int index = model_.num_layers();
-  if (!inputs.empty()) kind.input_elements = 0;
   for (const GraphInput& input : inputs) {
     NEREUS_CHECK(input.layer >= 0 && input.layer < index, "a layer reads an earlier one");
     kind.input_elements += input.elements;

@@ -23,8 +23,8 @@ struct GraphInput {
 
 class GraphBuilder {
  public:
-  // Sets kind.input_elements to the sum of `inputs` (unless there are none) and returns the layer's
-  // index.
+  // On entry kind.input_elements is what the layer reads of the sample itself; `inputs` are added.
+  // Returns the layer's index.
   int add(LayerKind kind, const std::vector<GraphInput>& inputs);
   // The model so far; the caller fills in name, family and shape.
   Model finish();

@@ -1,0 +1,34 @@
+// A model from an ONNX file: any graph of the operators in model/onnx/, with its branches.
+//
+// The first dim of every input is the batch: free (then one sample is assumed) or a number (then
+// all counts are divided by it). Other free dims must be given by name; names that hold "seq" also
+// take `seq`. Shapes are inferred from the inputs on, whatever shapes the file states in between.
+//
+// A layer is one heavy operator (convolution, product, embedding, pool) or a place where branches
+// meet, with the memory-bound operators that read nothing but it. Floating-point weights of more
+// than one element are parameters, except running statistics of norms; a weight that two layers use
+// is tied. Kept for backward, counted where it is produced, is what each operator's gradient reads.
+//
+//   Model m = import_onnx(bytes, "net.onnx", {.seq = 128});
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/model.hpp"
+
+namespace nereus::model {
+
+struct OnnxOptions {
+  std::int64_t seq = 0;                                      // 0: not given
+  std::vector<std::pair<std::string, std::int64_t>> dims{};  // free dims by name
+};
+
+// Throws Errors: not ONNX or cut short; all unknown operators, with their nodes; free dims; shapes
+// that do not fit.
+Model import_onnx(std::string_view bytes, const std::string& path, const OnnxOptions& options);
+
+}  // namespace nereus::model
