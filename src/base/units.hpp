@@ -1,5 +1,6 @@
-// Units as types. A number without a unit is a bug, so every physical quantity that crosses a function
-// boundary has one of these types. They hold one double in SI units and cost nothing at run time.
+// Units as types. A number without a unit is a bug, so every physical quantity that crosses a
+// function boundary has one of these types. They hold one double in SI units and cost nothing at
+// run time.
 //
 //   Seconds t = Bytes{1e9} / BytesPerSecond{450e9};
 //   Seconds u = Flops{2e12} / FlopsPerSecond{312e12};
@@ -23,8 +24,12 @@ struct Quantity {
   constexpr Quantity& operator*=(double f) { return value *= f, *this; }
   constexpr Quantity& operator/=(double f) { return value /= f, *this; }
 
-  friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity{a.value + b.value}; }
-  friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity{a.value - b.value}; }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) {
+    return Quantity{a.value + b.value};
+  }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) {
+    return Quantity{a.value - b.value};
+  }
   friend constexpr Quantity operator-(Quantity a) { return Quantity{-a.value}; }
   friend constexpr Quantity operator*(Quantity a, double f) { return Quantity{a.value * f}; }
   friend constexpr Quantity operator*(double f, Quantity a) { return Quantity{a.value * f}; }

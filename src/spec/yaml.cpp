@@ -151,13 +151,12 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
  private:
-  // A collection whose end has not come. A table reads key and value in turn; the key waits in
-  // `key`.
+  // A collection whose end has not come. A table reads key and value in turn.
   struct Open {
     Value value;
     YAML::anchor_t anchor = 0;
     bool has_key = false;
-    std::string key = {};
+    int key_line = 0, key_column = 0;
     UniqueKeys keys = {};
   };
 
@@ -212,6 +211,9 @@ class TreeBuilder : public YAML::EventHandler {
     } else if (!parent.has_key) {
       take_key(parent, value, mark);
     } else {
+      // A block collection starts on a line of its own; its key says better where it is.
+      const bool is_collection = value.data.index() >= 5;
+      if (is_collection) value.line = parent.key_line, value.column = parent.key_column;
       std::get<Table>(parent.value.data).back().second = std::move(value);
       parent.has_key = false;
     }
@@ -225,6 +227,8 @@ class TreeBuilder : public YAML::EventHandler {
     if (!parent.keys.last_is_new(table))
       fail(fmt::format("the key \"{}\" is given twice", table.back().first), mark);
     parent.has_key = true;
+    parent.key_line = value.line;
+    parent.key_column = value.column;
   }
 
   [[noreturn]] void fail_depth(const YAML::Mark& mark) {
