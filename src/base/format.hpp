@@ -1,0 +1,33 @@
+// Quantities for people: three significant digits and the unit that suits the size. For tables and
+// messages only; machine formats write raw SI numbers.
+//
+//   format_seconds(Seconds{0.0378});      // "37.8 ms"
+//   format_bytes(Bytes{77.2e9});          // "71.9 GiB"
+//   format_count(1234567);                // "1,234,567"
+//
+// What is not a finite number is shown as "-".
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/units.hpp"
+
+namespace nereus {
+
+std::string format_seconds(Seconds time);  // ns, us, ms, s, min, h, days
+std::string format_bytes(Bytes bytes);     // B, KiB, MiB, GiB, TiB, PiB
+std::string format_rate(
+    BytesPerSecond rate);               // B/s, kB/s, MB/s, GB/s, TB/s: data sheets count in tens
+std::string format_flops(Flops flops);  // GFLOP, TFLOP, ...
+std::string format_flops(FlopsPerSecond rate);  // GFLOP/s, TFLOP/s, ...
+std::string format_usd(Usd usd);                // "$1,234.56", "$0.0012"
+std::string format_usd(UsdPerHour price);       // "$98.32/h"
+std::string format_count(std::int64_t count);   // with thousands separators
+std::string format_share(double share);         // 0.423 -> "42.3 %"
+
+// A number with so many significant digits and no exponent where one can be avoided: 1.42, 37.8,
+// 450, 1520.
+std::string format_significant(double value, int digits = 3);
+
+}  // namespace nereus

@@ -1,0 +1,81 @@
+#include "base/format.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace nereus {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST(Format, Seconds) {
+  EXPECT_EQ(format_seconds(Seconds{1.4219}), "1.42 s");
+  EXPECT_EQ(format_seconds(Seconds{0.0378}), "37.8 ms");
+  EXPECT_EQ(format_seconds(Seconds{3e-6}), "3.00 us");
+  EXPECT_EQ(format_seconds(Seconds{4e-10}), "0.400 ns");
+  EXPECT_EQ(format_seconds(Seconds{90}), "1.50 min");
+  EXPECT_EQ(format_seconds(Seconds{5400}), "1.50 h");
+  EXPECT_EQ(format_seconds(Seconds{30 * 86400.0}), "30.0 days");
+  EXPECT_EQ(format_seconds(Seconds{0}), "0 s");
+  EXPECT_EQ(format_seconds(Seconds{-0.5}), "-500 ms");
+  EXPECT_EQ(format_seconds(Seconds{0.99996}), "1.00 s");  // rounds up into the next unit
+  EXPECT_EQ(format_seconds(Seconds{kNan}), "-");
+}
+
+TEST(Format, BytesAndRates) {
+  EXPECT_EQ(format_bytes(Bytes{71.94 * kGiB}), "71.9 GiB");
+  EXPECT_EQ(format_bytes(Bytes{1023.9 * kMiB}), "1.00 GiB");
+  EXPECT_EQ(format_bytes(Bytes{1013.4 * kMiB}), "1013 MiB");
+  EXPECT_EQ(format_bytes(Bytes{512}), "512 B");
+  EXPECT_EQ(format_bytes(Bytes{0}), "0 B");
+  EXPECT_EQ(format_rate(BytesPerSecond{450e9}), "450 GB/s");
+  EXPECT_EQ(format_rate(BytesPerSecond{3.35e12}), "3.35 TB/s");
+  EXPECT_EQ(format_rate(BytesPerSecond{kInfinity}), "-");
+}
+
+TEST(Format, Flops) {
+  EXPECT_EQ(format_flops(Flops{6.5e15}), "6.50 PFLOP");
+  EXPECT_EQ(format_flops(FlopsPerSecond{312e12}), "312 TFLOP/s");
+  EXPECT_EQ(format_flops(FlopsPerSecond{kNan}), "-");
+}
+
+TEST(Format, Money) {
+  EXPECT_EQ(format_usd(Usd{1234567.891}), "$1,234,567.89");
+  EXPECT_EQ(format_usd(Usd{0.00123}), "$0.0012");
+  EXPECT_EQ(format_usd(Usd{0}), "$0.00");
+  EXPECT_EQ(format_usd(Usd{-12.5}), "-$12.50");
+  EXPECT_EQ(format_usd(UsdPerHour{98.32}), "$98.32/h");
+}
+
+TEST(Format, CountsAndShares) {
+  EXPECT_EQ(format_count(0), "0");
+  EXPECT_EQ(format_count(999), "999");
+  EXPECT_EQ(format_count(1000), "1,000");
+  EXPECT_EQ(format_count(-1234567), "-1,234,567");
+  EXPECT_EQ(format_count(INT64_MIN), "-9,223,372,036,854,775,808");
+  EXPECT_EQ(format_share(0.4234), "42.3 %");
+  EXPECT_EQ(format_share(kNan), "-");
+}
+
+TEST(Format, SignificantDigits) {
+  EXPECT_EQ(format_significant(1.4219), "1.42");
+  EXPECT_EQ(format_significant(1523), "1523");
+  EXPECT_EQ(format_significant(0.001234), "0.00123");
+  EXPECT_EQ(format_significant(9.999), "10.0");
+  EXPECT_EQ(format_significant(1e300), "1e+300");
+  EXPECT_EQ(format_significant(5e-324), "4.94e-324");
+}
+
+RC_GTEST_PROP(Format, KeepsThreeDigits, ()) {
+  const double mantissa = *rc::gen::inRange(100, 1000);
+  const int exponent = *rc::gen::inRange(-6, 9);
+  const double value = mantissa * std::pow(10.0, exponent);
+  RC_ASSERT(std::abs(std::stod(format_significant(value)) / value - 1) < 1e-9);
+}
+
+}  // namespace
+}  // namespace nereus
