@@ -103,7 +103,7 @@ struct StateShare {
   int first_slice = 0;
   int num_slices = 1;
   int slice_stride = 1;
-  RankSet ranks;
+  RankSet ranks{};
   int pieces = 1;
   std::int64_t begin = 0;  // in units of kStateUnits; begin = end is an empty share
   std::int64_t end = kStateUnits;
@@ -129,8 +129,8 @@ struct LayerRun {
   int first_layer = 0;
   int num_layers = 0;
   int stage = 0;  // position in the pipeline (virtual stages count)
-  std::vector<Replicas> replicas;
-  std::vector<StateShare> state;
+  std::vector<Replicas> replicas{};
+  std::vector<StateShare> state{};
   int ep = 1;
   int expert_tp = 1;
   bool operator==(const LayerRun&) const = default;
@@ -144,7 +144,7 @@ enum class Gather {
 };
 
 struct Placement {
-  std::vector<LayerRun> runs;
+  std::vector<LayerRun> runs{};
   std::int64_t global_batch = 0;
   cluster::Precision precision = cluster::Precision::kBf16;
   bool sequence_parallel = false;
