@@ -1,0 +1,76 @@
+// What a family's name stands for: the fields that its members share.
+#include <algorithm>
+
+#include "model/shape_io.hpp"
+
+namespace nereus::model {
+
+namespace {
+
+struct Family {
+  std::string_view name;
+  TransformerShape shape;
+};
+
+// The names are those of public checkpoints; most share LLaMA's block.
+std::vector<Family> make_families() {
+  TransformerShape gpt;
+  gpt.tied_embeddings = true;
+  TransformerShape llama;
+  llama.gated_mlp = true;
+  llama.bias = false;
+  llama.norm = NormKind::kRmsNorm;
+  llama.position = PositionKind::kRotary;
+
+  TransformerShape bloom = gpt;
+  bloom.position = PositionKind::kAlibi;
+  TransformerShape neox = gpt;
+  neox.position = PositionKind::kRotary;
+  neox.tied_embeddings = false;
+  TransformerShape mpt = gpt;
+  mpt.bias = false;
+  mpt.position = PositionKind::kAlibi;
+  TransformerShape nemotron = neox;
+  nemotron.bias = false;
+  TransformerShape bert = gpt;
+  bert.causal = false;
+  TransformerShape vit = bert;
+  vit.tied_embeddings = false;
+  TransformerShape qwen3 = llama;
+  qwen3.qk_norm = true;
+  TransformerShape gpt_oss = llama;
+  gpt_oss.bias = true;
+  TransformerShape grok = llama;
+  grok.tied_embeddings = true;
+
+  std::vector<Family> families = {{"bert", bert},     {"bloom", bloom},   {"deepseek", llama},
+                                  {"gpt", gpt},       {"gpt_neox", neox}, {"gpt_oss", gpt_oss},
+                                  {"grok", grok},     {"llama", llama},   {"mistral", llama},
+                                  {"mixtral", llama}, {"mpt", mpt},       {"nemotron", nemotron},
+                                  {"opt", gpt},       {"phi3", llama},    {"qwen2", llama},
+                                  {"qwen3", qwen3},   {"vit", vit}};
+  for (Family& family : families) family.shape.family = family.name;
+  return families;
+}
+
+const std::vector<Family>& families() {
+  static const std::vector<Family> list = make_families();
+  return list;
+}
+
+}  // namespace
+
+std::vector<std::string> family_names() {
+  std::vector<std::string> names = {"dlrm", "inception", "resnet", "vgg"};
+  for (const Family& family : families()) names.emplace_back(family.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::optional<TransformerShape> family_defaults(std::string_view family) {
+  for (const Family& known : families())
+    if (known.name == family) return known.shape;
+  return std::nullopt;
+}
+
+}  // namespace nereus::model

@@ -1,0 +1,8 @@
+#include "fuzz.hpp"
+#include "model/load.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace nereus;
+  return fuzz(data, size,
+              [](std::string_view text) { model::load_model_text(text, "config.json"); });
+}
