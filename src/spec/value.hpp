@@ -24,8 +24,9 @@ namespace nereus::spec {
 inline constexpr int kMostNesting = 64;
 
 struct Value;
+struct Member;
 using Array = std::vector<Value>;
-using Table = std::vector<std::pair<std::string, Value>>;  // in file order; keys unique
+using Table = std::vector<Member>;  // in file order; keys unique
 
 struct Value {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Table> data;
@@ -38,6 +39,17 @@ struct Value {
   const char* type_name() const;                  // "a table", "an integer", ...
   Where where() const;                            // with the line, for an Error
   bool operator==(const Value& other) const;      // of the data; the place does not count
+};
+
+// A std::pair in all but name: clang 14 cannot instantiate a pair of a type that holds such pairs
+// in a variant.
+struct Member {
+  Member() = default;
+  Member(std::string key, Value value) : first(std::move(key)), second(std::move(value)) {}
+  bool operator==(const Member&) const = default;
+
+  std::string first;
+  Value second;
 };
 
 Value parse_toml(std::string_view text, const std::string& file);
