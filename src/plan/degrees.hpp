@@ -59,6 +59,7 @@ struct Degrees {
   // the whole group; fewer = HSDP.
   int zero_group = 0;
   bool sequence_parallel = false;
+  bool tensor_overlap = false;  // tensor collectives run in pieces beside the GEMMs that feed them
   cluster::Precision precision = cluster::Precision::kBf16;
   Schedule schedule = Schedule::k1f1b;
   ContextKind context = ContextKind::kZigzag;

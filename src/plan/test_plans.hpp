@@ -19,7 +19,7 @@ inline cluster::Cluster make_cluster(int nodes, int per_node = 1) {
   cluster::NodeGroup group;
   group.count = nodes;
   group.node.name = "node";
-  group.node.num_devices = per_node;
+  group.node.num_devices = group.node.nvlink_domain = per_node;
   group.node.device.name = group.node.device.short_name = "T1";
   group.node.device.memory = Bytes{80e9};
   for (cluster::Precision p :

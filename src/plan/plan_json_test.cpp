@@ -1,0 +1,272 @@
+#include "plan/plan_json.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <set>
+
+#include "plan/check.hpp"
+#include "plan/expand.hpp"
+#include "plan/test_plans.hpp"
+
+namespace nereus::plan {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::make_cluster;
+using testing::make_dense;
+
+Plan make_plan(const Degrees& degrees, const model::Model& model) {
+  Plan plan;
+  plan.model = model;
+  plan.cluster = make_cluster(degrees.num_ranks());
+  plan.stack = "megatron";
+  plan.degrees = degrees;
+  plan.placement = expand(degrees, model);
+  return plan;
+}
+
+std::vector<Error> errors_of(std::string_view text) {
+  try {
+    parse_plan(text, "test.plan");
+  } catch (const Errors& errors) {
+    return errors.list();
+  }
+  return {};
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+  const std::size_t at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what;
+  return text.replace(at, what.size(), with);
+}
+
+// Any value in any field of the general form, sound or not: the file must carry it.
+Placement any_placement() {
+  Placement p;
+  const auto whole = [](int least) { return *rc::gen::inRange(least, 1 << 30); };
+  const auto stride = [] { return *rc::gen::inRange(-(1 << 30), 1 << 30); };
+  const auto units = [] { return *rc::gen::inRange<std::int64_t>(0, kStateUnits + 1); };
+  const auto share = [] { return *rc::gen::inRange(0, 1000001) / 1000000.0; };
+  p.global_batch = whole(1);
+  p.precision = static_cast<cluster::Precision>(*rc::gen::inRange(0, cluster::kNumPrecisions));
+  p.sequence_parallel = *rc::gen::arbitrary<bool>();
+  p.split_vocabulary = *rc::gen::arbitrary<bool>();
+  p.schedule = static_cast<Schedule>(*rc::gen::inRange(0, 9));
+  p.context = static_cast<ContextKind>(*rc::gen::inRange(0, 3));
+  p.gather = static_cast<Gather>(*rc::gen::inRange(0, 3));
+  for (int n = *rc::gen::inRange(1, 4); n > 0; --n) {
+    LayerRun run{.first_layer = whole(0), .num_layers = whole(1), .stage = whole(0)};
+    run.ep = whole(1);
+    run.expert_tp = whole(1);
+    for (int k = *rc::gen::inRange(1, 4); k > 0; --k)
+      run.replicas.push_back({.count = whole(1),
+                              .first = whole(0),
+                              .team_stride = stride(),
+                              .tp = whole(1),
+                              .cp = whole(1),
+                              .tensor_stride = stride(),
+                              .context_stride = stride(),
+                              .micro_batch = whole(1),
+                              .num_micro_batches = whole(1),
+                              .last_micro_batch = whole(0),
+                              .first_sample = units(),
+                              .team_sample_stride = -units(),
+                              .micro_batch_stride = units(),
+                              .recompute = static_cast<Recompute>(*rc::gen::inRange(0, 3)),
+                              .recompute_layers = whole(-1),
+                              .offload_activations = share()});
+    for (int k = *rc::gen::inRange(0, 4); k > 0; --k) {
+      StateShare s;
+      s.kind = static_cast<StateKind>(*rc::gen::inRange(0, 3));
+      s.experts = *rc::gen::arbitrary<bool>();
+      s.cut = whole(1);
+      s.first_slice = whole(0);
+      s.num_slices = whole(1);
+      s.slice_stride = stride();
+      for (int i = *rc::gen::inRange(0, 3); i > 0; --i)
+        s.ranks.push_back({whole(0), whole(1), whole(1)});
+      s.pieces = whole(1);
+      s.begin = units();
+      s.end = units();
+      s.tier = static_cast<Tier>(*rc::gen::inRange(0, 4));
+      s.peer_copy = *rc::gen::arbitrary<bool>();
+      run.state.push_back(s);
+    }
+    p.runs.push_back(run);
+  }
+  return p;
+}
+
+RC_GTEST_PROP(PlanJson, EveryPlacementReadsBackEqual, ()) {
+  Plan plan = make_plan({}, make_dense(2));
+  plan.degrees.reset();
+  plan.placement = any_placement();
+  RC_ASSERT(parse_plan(plan_to_json(plan), "test.plan") == plan);
+}
+
+RC_GTEST_PROP(PlanJson, EveryRegularPlanReadsBackEqualAndSound, ()) {
+  const auto random = testing::any_valid_plan();
+  Plan plan = make_plan(random.degrees, random.model);
+  const Plan again = parse_plan(plan_to_json(plan), "test.plan");
+  RC_ASSERT(again == plan);
+  RC_ASSERT(check_plan(again).empty());
+  RC_ASSERT(plan_to_json(again) == plan_to_json(plan));
+}
+
+TEST(PlanJson, AnotherSchemaVersionIsNotRead) {
+  const std::string text = plan_to_json(make_plan({}, make_dense(2)));
+  auto errors = errors_of(replaced(text, "\"schema_version\": 1", "\"schema_version\": 7"));
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].code, "plan.schema-version");
+  EXPECT_EQ(errors[0].where.line, 2);
+  EXPECT_THAT(errors[0].message, HasSubstr("7"));
+  EXPECT_THAT(errors[0].hint, HasSubstr("newer"));
+  errors = errors_of(replaced(text, "\"schema_version\": 1,", ""));
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].code, "spec.missing-key");
+}
+
+TEST(PlanJson, FaultsAreSaidAtOnceWithTheirPlaces) {
+  std::string text = plan_to_json(make_plan({.dp = 2, .global_batch = 4}, make_dense(2)));
+  text = replaced(text, "\"num_micro_batches\"", "\"num_micro_batch\"");
+  text = replaced(text, "\"gradients\"", "\"gradient\"");
+  text = replaced(text, "[[0,2,1]]", "[[0,2]]");
+  text = replaced(text, "\"schedule\": \"1f1b\"", "\"schedule\": 1");
+  const auto errors = errors_of(text);
+  std::set<std::string> codes;
+  for (const Error& error : errors) {
+    codes.insert(error.code);
+    EXPECT_GT(error.where.line, 0) << error.message;
+    EXPECT_GT(error.where.column, 0) << error.message;
+    EXPECT_EQ(error.where.file, "test.plan");
+  }
+  EXPECT_TRUE(codes.contains("spec.unknown-key"));
+  EXPECT_TRUE(codes.contains("spec.missing-key"));
+  EXPECT_TRUE(codes.contains("spec.choice"));
+  EXPECT_TRUE(codes.contains("spec.type"));
+  EXPECT_TRUE(codes.contains("plan.ranks"));
+}
+
+TEST(PlanJson, EveryTruncationIsAnError) {
+  const std::string text = plan_to_json(make_plan({.dp = 2, .global_batch = 4}, make_dense(2)));
+  for (std::size_t size = 0; size + 2 < text.size(); size += 7)
+    ASSERT_FALSE(errors_of(text.substr(0, size)).empty()) << size;
+  EXPECT_FALSE(
+      errors_of(replaced(text, "[\"weights\",\"gradients\",\"optimizer\"]", "[]")).empty());
+  EXPECT_FALSE(errors_of("[]").empty());
+  EXPECT_FALSE(errors_of("{}").empty());
+  EXPECT_FALSE(errors_of("null").empty());
+}
+
+TEST(PlanJson, DegreesMustDescribeThePlacement) {
+  Plan plan = make_plan({.dp = 2, .global_batch = 4}, make_dense(4));
+  EXPECT_TRUE(check_plan(plan).empty());
+  plan.degrees->recompute = Recompute::kFull;
+  ASSERT_EQ(check_plan(plan).size(), 1u);
+  EXPECT_EQ(check_plan(plan)[0].code, "plan.degrees-disagree");
+  plan.degrees->tp = 3;
+  EXPECT_EQ(check_plan(plan)[0].code, "plan.devices");
+  plan.degrees.reset();
+  EXPECT_TRUE(check_plan(plan).empty());
+}
+
+TEST(PlanJson, FilesAreWrittenWholeAndReadBack) {
+  const auto directory =
+      std::filesystem::temp_directory_path() / ("nereus_plan_test_" + std::to_string(::getpid()));
+  std::filesystem::create_directory(directory);
+  const std::string path = directory / "best.plan";
+  const Plan plan = make_plan({.pp = 2, .global_batch = 4}, make_dense(4));
+  save_plan(path, plan);
+  EXPECT_EQ(load_plan(path), plan);
+
+  Plan unsound = plan;
+  unsound.degrees.reset();
+  unsound.placement.runs[1].replicas[0].first = 0;
+  save_plan(path, unsound);  // replaces the old one
+  try {
+    load_plan(path);
+    ADD_FAILURE() << "an unsound plan was read";
+  } catch (const Errors& errors) {
+    EXPECT_EQ(errors.list()[0].code, "plan.schedule");
+    EXPECT_EQ(errors.list()[0].where.file, path);
+  }
+  EXPECT_THROW(save_plan(directory, plan), Errors);
+  EXPECT_THROW(save_plan(directory / "none" / "best.plan", plan), Errors);
+  EXPECT_THROW(load_plan(directory), Errors);
+  EXPECT_THROW(load_plan(directory / "none.plan"), Errors);
+  // Nothing is left behind beside the plan.
+  const auto files = std::filesystem::directory_iterator(directory);
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1);
+  std::filesystem::remove_all(directory);
+}
+
+TEST(PlanJson, SmallAndFastAtScale) {
+  const model::Model model = make_dense(126);
+  Plan plan = make_plan({.tp = 8,
+                         .pp = 16,
+                         .dp = 128,
+                         .interleave = 8,
+                         .global_batch = 2048,
+                         .zero = 1,
+                         .schedule = Schedule::kInterleaved},
+                        model);
+  plan.cluster = make_cluster(2048, 8);
+  const auto measure = [&](const char* name) {
+    const std::string text = plan_to_json(plan);
+    const auto start = std::chrono::steady_clock::now();
+    const Plan again = parse_plan(text, "test.plan");
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    EXPECT_EQ(again, plan);
+    std::printf("plan of 16,384 ranks x 126 layers, %s: %zu bytes, read in %.2f ms\n", name,
+                text.size(), seconds * 1e3);
+    EXPECT_LE(text.size(), 1u << 20);
+    EXPECT_LT(seconds, 0.5);  // the measured figure is far below; slow and shared machines
+  };
+  measure("regular");
+
+  // Every layer a run of its own on all ranks.
+  plan.degrees.reset();
+  plan.placement = expand({.tp = 8, .dp = 2048, .global_batch = 2048, .zero = 3}, model);
+  const LayerRun all = plan.placement.runs[0];
+  plan.placement.runs.assign(static_cast<std::size_t>(model.num_layers()), all);
+  for (int i = 0; i < model.num_layers(); ++i) {
+    plan.placement.runs[static_cast<std::size_t>(i)].first_layer = i;
+    plan.placement.runs[static_cast<std::size_t>(i)].num_layers = 1;
+  }
+  measure("layer by layer");
+
+  // Uneven: sixteen kinds of replicas with their own samples and shares in every layer.
+  for (LayerRun& run : plan.placement.runs) {
+    const Replicas kind = run.replicas[0];
+    const StateShare share = run.state[0];
+    run.replicas.clear();
+    run.state.clear();
+    for (int k = 0; k < 16; ++k) {
+      run.replicas.push_back(kind);
+      run.replicas.back().first = k * 1024;
+      run.replicas.back().count = 128;
+      run.replicas.back().first_sample = k * 128;
+      run.replicas.back().team_sample_stride = 1;
+      for (StateKind state : {StateKind::kWeights, StateKind::kGradients, StateKind::kOptimizer}) {
+        run.state.push_back(share);
+        run.state.back().kind = state;
+        run.state.back().ranks = {{k * 1024, 128, 8}};
+        run.state.back().pieces = 128;
+        run.state.back().begin = kStateUnits / 16 * k;
+        run.state.back().end = kStateUnits / 16 * (k + 1);
+      }
+    }
+  }
+  measure("16 kinds of ranks");
+  EXPECT_TRUE(check_plan(plan).empty());
+}
+
+}  // namespace
+}  // namespace nereus::plan
