@@ -1,0 +1,294 @@
+#include "calibrate/fit.hpp"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "calibrate/evaluate.hpp"
+#include "calibrate/solve.hpp"
+
+namespace nereus::calibrate {
+
+namespace {
+
+constexpr double kScale = 0.03;        // where the loss turns from square to absolute
+constexpr double kPriorWeight = 0.02;  // of one squared standard deviation, in units of the loss
+
+using cost::FreeNumber;
+using cost::ParameterInfo;
+using cost::StackLibrary;
+
+// Works in ln(value) where zero makes no sense, else in the value itself.
+struct Coordinate {
+  FreeNumber number;
+  const ParameterInfo* info;
+  bool logarithmic;
+
+  double from_value(double value) const {
+    return logarithmic ? std::log(std::max(value, 1e-300)) : value;
+  }
+  double to_value(double x) const {
+    return std::clamp(logarithmic ? std::exp(x) : x,
+                      std::max(info->low, logarithmic ? 1e-12 : info->low), info->high);
+  }
+};
+
+double row_weight(std::size_t rows_in_set, std::size_t rows_in_largest) {
+  return std::min(
+      4.0, std::sqrt(static_cast<double>(rows_in_largest) / static_cast<double>(rows_in_set)));
+}
+
+class Problem {
+ public:
+  Problem(const StackLibrary& library, const std::vector<const Run*>& runs, Target target,
+          const FitOptions& options)
+      : library_(library), target_(target), options_(options) {
+    std::map<std::string, std::size_t> sizes;
+    for (const Run* run : runs) {
+      if (target == Target::kStepTime ? run->failed || !run->suspect.empty() : run->memory <= 0)
+        continue;
+      runs_.push_back(run);
+      ++sizes[run->set];
+    }
+    std::size_t largest = 1;
+    for (const auto& [set, size] : sizes) largest = std::max(largest, size);
+    for (const Run* run : runs_) weights_.push_back(row_weight(sizes[run->set], largest));
+    for (const FreeNumber& number : library.free) {
+      if (decides_memory(number.parameter) != (target == Target::kMemory)) continue;
+      const ParameterInfo* info = cost::find_parameter(number.parameter);
+      coordinates_.push_back(
+          {number, info, number.prior > 0 && info->unit != "share" && !may_be_zero(*info)});
+    }
+    start();
+  }
+
+  // Drops numbers that too few rows say anything about, then iterates.
+  FitResult solve() {
+    drop_uninformed();
+    std::vector<double> residuals = evaluate();
+    double objective = loss(residuals);
+    double damping = 1e-2;
+    int iteration = 0;
+    for (; iteration < options_.max_iterations; ++iteration) {
+      build_normal_equations(residuals);
+      bool better = false;
+      double gain = 0;
+      for (int attempt = 0; attempt < 6 && !better; ++attempt) {
+        const std::vector<double> before = x_;
+        move(solve_damped(normal_, gradient_, damping));
+        std::vector<double> trial = evaluate();
+        const double value = loss(trial);
+        better = value < objective - 1e-12;
+        if (better) {
+          gain = (objective - value) / objective;
+          objective = value;
+          residuals = std::move(trial);
+          damping = std::max(1e-7, damping / 4);
+        } else {
+          x_ = before;
+          apply();
+          damping *= 6;
+        }
+      }
+      if (options_.on_iteration) options_.on_iteration(iteration, objective);
+      if (!better || gain < 1e-5) break;
+    }
+    return result(residuals, objective, iteration);
+  }
+
+ private:
+  static bool may_be_zero(const ParameterInfo& info) { return info.low == 0 && info.high <= 1; }
+
+  void start() {
+    x_.clear();
+    for (const Coordinate& c : coordinates_) {
+      double* set = library_.find(c.number.scope, c.number.parameter);
+      const double value = options_.start_at_priors || set == nullptr ? c.number.prior : *set;
+      x_.push_back(c.from_value(value));
+    }
+    apply();
+  }
+
+  void apply() {
+    for (std::size_t j = 0; j < coordinates_.size(); ++j)
+      library_.set(coordinates_[j].number.scope, coordinates_[j].number.parameter,
+                   coordinates_[j].to_value(x_[j]));
+  }
+
+  void move(const std::vector<double>& step) {
+    for (std::size_t j = 0; j < x_.size(); ++j) {
+      const Coordinate& c = coordinates_[j];
+      const double limit = c.logarithmic ? 1.0 : 0.3;
+      x_[j] = c.from_value(c.to_value(x_[j] + std::clamp(step[j], -limit, limit)));
+    }
+    apply();
+  }
+
+  double residual(const StackLibrary& library, const Run& run) const {
+    const cost::Prediction p = predict(run, library);
+    if (target_ == Target::kStepTime) return std::log(p.step / run.step);
+    return memory_error(run, p, library);
+  }
+
+  std::vector<double> evaluate() const {
+    std::vector<double> residuals(runs_.size());
+    tbb::parallel_for(std::size_t{0}, runs_.size(),
+                      [&](std::size_t i) { residuals[i] = residual(library_, *runs_[i]); });
+    return residuals;
+  }
+
+  double loss(const std::vector<double>& residuals) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < residuals.size(); ++i) {
+      const double z = residuals[i] / kScale;
+      sum += weights_[i] * kScale * (std::sqrt(1 + z * z) - 1);
+    }
+    for (std::size_t j = 0; j < x_.size(); ++j) {
+      const double z = (x_[j] - coordinates_[j].from_value(coordinates_[j].number.prior)) /
+                       coordinates_[j].number.spread;
+      sum += kPriorWeight * z * z;
+    }
+    return sum;
+  }
+
+  // d residual / d x_j of every row, by a forward difference.
+  std::vector<std::vector<double>> jacobian(const std::vector<double>& base,
+                                            double relative) const {
+    std::vector<std::vector<double>> columns(x_.size());
+    tbb::parallel_for(std::size_t{0}, x_.size(), [&](std::size_t j) {
+      const Coordinate& c = coordinates_[j];
+      StackLibrary moved = library_;
+      double h = c.logarithmic ? relative : relative * std::max(0.1, c.number.spread);
+      if (c.to_value(x_[j] + h) == c.to_value(x_[j])) h = -h;  // at its upper bound
+      moved.set(c.number.scope, c.number.parameter, c.to_value(x_[j] + h));
+      columns[j].assign(runs_.size(), 0.0);
+      for (std::size_t i = 0; i < runs_.size(); ++i) {
+        const Run& run = *runs_[i];
+        const std::string& device = run.cluster.groups.front().node.device.short_name;
+        if (!library_.applies(c.number.scope, device, run.stack, run.site)) continue;
+        columns[j][i] = (residual(moved, run) - base[i]) / h;
+      }
+    });
+    return columns;
+  }
+
+  void drop_uninformed() {
+    const std::vector<std::vector<double>> columns = jacobian(evaluate(), 0.1);
+    std::vector<Coordinate> kept;
+    std::vector<double> kept_x;
+    for (std::size_t j = 0; j < coordinates_.size(); ++j) {
+      const int rows =
+          static_cast<int>(std::count_if(columns[j].begin(), columns[j].end(),
+                                         [](double d) { return std::abs(d) * 0.1 > 0.002; }));
+      rows_.push_back(rows);
+      all_.push_back(coordinates_[j]);
+      if (rows < options_.min_rows) continue;
+      kept.push_back(coordinates_[j]);
+      kept_x.push_back(x_[j]);
+    }
+    coordinates_ = std::move(kept);
+    x_ = std::move(kept_x);
+  }
+
+  void build_normal_equations(const std::vector<double>& residuals) {
+    const std::size_t n = x_.size();
+    const std::vector<std::vector<double>> columns = jacobian(residuals, 1e-3);
+    normal_.assign(n * n, 0);
+    gradient_.assign(n, 0);
+    for (std::size_t i = 0; i < residuals.size(); ++i) {
+      const double z = residuals[i] / kScale;
+      const double weight = weights_[i] / (kScale * std::sqrt(1 + z * z));
+      for (std::size_t j = 0; j < n; ++j) {
+        if (columns[j][i] == 0) continue;
+        gradient_[j] -= weight * columns[j][i] * residuals[i];
+        for (std::size_t k = 0; k < n; ++k)
+          normal_[j * n + k] += weight * columns[j][i] * columns[k][i];
+      }
+    }
+    for (std::size_t j = 0; j < n; ++j) {
+      const Coordinate& c = coordinates_[j];
+      const double precision = 2 * kPriorWeight / (c.number.spread * c.number.spread);
+      normal_[j * n + j] += precision;
+      gradient_[j] -= precision * (x_[j] - c.from_value(c.number.prior));
+    }
+  }
+
+  FitResult result(const std::vector<double>& residuals, double objective, int iterations) {
+    build_normal_equations(residuals);
+    double sum = 0;
+    double total = 0;
+    for (std::size_t i = 0; i < residuals.size(); ++i) {
+      sum += weights_[i] * std::abs(residuals[i]);
+      total += weights_[i];
+    }
+    // The loss is near w |r|: with residuals of mean size s its curvature in standard units is 1 /
+    // s.
+    const double noise = total > 0 ? sum / total : kScale;
+    const std::vector<double> variance = inverse_diagonal(normal_, x_.size());
+    FitResult out;
+    out.objective = objective;
+    out.iterations = iterations;
+    std::size_t kept = 0;
+    for (std::size_t j = 0; j < all_.size(); ++j) {
+      const Coordinate& c = all_[j];
+      FittedNumber number{c.number, 0, 0, 0, rows_[j], false, false};
+      const bool fitted = kept < coordinates_.size() && coordinates_[kept].number == c.number;
+      const double x = fitted ? x_[kept] : c.from_value(c.number.prior);
+      const double deviation =
+          fitted ? 2 * std::sqrt(std::max(0.0, variance[kept] * noise)) : 2 * c.number.spread;
+      number.value = c.to_value(x);
+      number.low = c.to_value(x - deviation);
+      number.high = c.to_value(x + deviation);
+      number.fitted = fitted;
+      number.at_bound =
+          fitted && (number.value <= c.info->low * 1.0001 || number.value >= c.info->high * 0.9999);
+      library_.set(c.number.scope, c.number.parameter, number.value);
+      library_.ranges[to_string(c.number.scope) + "." + c.number.parameter] = {
+          number.low, number.high, number.rows};
+      out.numbers.push_back(number);
+      if (fitted) ++kept;
+    }
+    out.library = library_;
+    return out;
+  }
+
+  StackLibrary library_;
+  Target target_;
+  FitOptions options_;
+  std::vector<const Run*> runs_;
+  std::vector<double> weights_;
+  std::vector<Coordinate> coordinates_;
+  std::vector<double> x_;
+  std::vector<Coordinate> all_;
+  std::vector<int> rows_;
+  std::vector<double> normal_;
+  std::vector<double> gradient_;
+};
+
+}  // namespace
+
+bool decides_memory(std::string_view parameter) {
+  constexpr std::string_view kNames[] = {"memory_fixed",  "memory_slack",    "activation_copies",
+                                         "logits_copies", "gathered_inputs", "pipeline_layers",
+                                         "buffer_bytes"};
+  return std::find(std::begin(kNames), std::end(kNames), parameter) != std::end(kNames);
+}
+
+FitResult fit(const StackLibrary& library, const std::vector<const Run*>& runs, Target target,
+              const FitOptions& options) {
+  return Problem(library, runs, target, options).solve();
+}
+
+FitResult fit_all(const StackLibrary& library, const std::vector<const Run*>& runs,
+                  const FitOptions& options) {
+  FitResult memory = fit(library, runs, Target::kMemory, options);
+  FitResult time = fit(memory.library, runs, Target::kStepTime, options);
+  time.numbers.insert(time.numbers.end(), memory.numbers.begin(), memory.numbers.end());
+  time.objective += memory.objective;
+  time.iterations += memory.iterations;
+  return time;
+}
+
+}  // namespace nereus::calibrate

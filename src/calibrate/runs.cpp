@@ -1,0 +1,272 @@
+#include "calibrate/runs.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "base/units.hpp"
+#include "calibrate/sites.hpp"
+#include "cluster/catalogue.hpp"
+
+namespace nereus::calibrate {
+
+namespace {
+
+using model::TransformerShape;
+
+constexpr const char* kRequired[] = {"layers", "hidden",      "heads",        "seq",
+                                     "gpu",    "gpus",        "tp",           "pp",
+                                     "dp",     "micro_batch", "global_batch", "precision"};
+
+// One row by column name. Cells that should be numbers and are not are remembered as the reason to
+// skip.
+class Row {
+ public:
+  Row(const spec::Csv& csv, const spec::CsvRow& row) : csv_(csv), row_(row) {}
+  std::string_view text(std::string_view column) const {
+    return csv_.cell(row_, csv_.find(column));
+  }
+  bool blank(std::string_view column) const { return text(column).empty(); }
+  double number(std::string_view column, double fallback = 0) {
+    const std::string_view cell = text(column);
+    if (cell.empty()) return fallback;
+    double value = 0;
+    const auto [end, code] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    if (code != std::errc{} || end != cell.data() + cell.size() || !std::isfinite(value)) {
+      bad_ = fmt::format("{} is not a number", column);
+      return fallback;
+    }
+    return value;
+  }
+  int count(std::string_view column, int fallback, int least = 1) {
+    const double value = number(column, fallback);
+    if (value != std::floor(value) || value < least || value > 1e9) {
+      bad_ = fmt::format("{} is not a whole number of at least {}", column, least);
+      return fallback;
+    }
+    return static_cast<int>(value);
+  }
+  bool yes(std::string_view column, bool fallback) const {
+    const std::string_view cell = text(column);
+    return cell == "yes" ? true : cell == "no" ? false : fallback;
+  }
+  const std::string& bad() const { return bad_; }
+
+ private:
+  const spec::Csv& csv_;
+  const spec::CsvRow& row_;
+  std::string bad_;
+};
+
+// The stack that a row's columns name: a stack may send rows with a certain column set to a variant
+// of itself.
+std::string stack_of(const Row& row, const cost::StackLibrary& library,
+                     const std::string& fallback) {
+  std::string name(row.text("stack"));
+  if (!library.has(name)) return fallback;
+  for (const auto& [column, variant] : library.stacks.find(name)->second.variants)
+    if (row.text(column) == "yes" && library.has(variant)) return variant;
+  return name;
+}
+
+TransformerShape shape_of(Row& row, const cost::RunDefaults& defaults) {
+  TransformerShape shape;
+  shape.name = row.text("model");
+  shape.layers = row.count("layers", 0);
+  shape.hidden = row.count("hidden", 0);
+  shape.heads = row.count("heads", 0);
+  shape.kv_heads = row.count("kv_heads", shape.heads);
+  shape.seq = row.count("seq", 0);
+  shape.vocab = row.count("vocab", defaults.vocab);
+  shape.gated_mlp = row.text("mlp") == "gated";
+  shape.ffn = row.count("ffn", 4 * shape.hidden);
+  shape.family = shape.gated_mlp ? "llama" : "gpt";
+  shape.tied_embeddings = row.yes("tied_embeddings", !shape.gated_mlp && defaults.tied_embeddings);
+  shape.bias = !shape.gated_mlp && defaults.bias;
+  shape.norm = shape.gated_mlp ? model::NormKind::kRmsNorm : model::NormKind::kLayerNorm;
+  shape.position = shape.gated_mlp ? model::PositionKind::kRotary : model::PositionKind::kLearned;
+  shape.experts = row.count("experts", 0, 0);
+  shape.top_k = row.count("top_k", 0, 0);
+  shape.expert_ffn = row.count("expert_ffn", 0, 0);
+  shape.shared_experts = row.count("shared_experts", 0, 0);
+  shape.dense_layers = row.count("dense_layers", 0, 0);
+  shape.q_lora = row.count("q_lora", 0, 0);
+  shape.kv_lora = row.count("kv_lora", 0, 0);
+  return shape;
+}
+
+plan::Degrees degrees_of(Row& row, const cost::RunDefaults& defaults) {
+  plan::Degrees d;
+  d.tp = row.count("tp", 1);
+  d.pp = row.count("pp", 1);
+  d.cp = row.count("cp", 1);
+  d.ep = row.count("ep", 1);
+  d.dp = row.count("dp", 1);
+  d.interleave = d.pp > 1 ? row.count("vpp", defaults.interleave) : 1;
+  if (d.interleave > 1) d.schedule = plan::Schedule::kInterleaved;
+  d.micro_batch = row.count("micro_batch", 1);
+  d.global_batch = row.count("global_batch", 1);
+  d.recompute = plan::parse_recompute(row.text("recompute")).value_or(defaults.recompute);
+  d.sequence_parallel = d.tp > 1 && row.yes("sequence_parallel", defaults.sequence_parallel);
+  d.tensor_overlap = row.yes("tp_overlap", false);
+  if (row.text("zero") == "HSDP") {
+    d.zero = 3;  // sharded inside a node, copied between nodes; the node's size is filled in later
+    d.zero_group = -1;
+  } else {
+    d.zero = row.count("zero", defaults.zero, 0);
+  }
+  return d;
+}
+
+// Seconds of one step, or 0 where the metric says nothing about one.
+double measured_step(Row& row, const Run& run, const cluster::Device& device) {
+  const std::string_view metric = row.text("metric");
+  const double value = row.number("value");
+  const double gpus = row.number("gpus");
+  const plan::Degrees& d = run.degrees;
+  if (value <= 0 || gpus <= 0) return 0;
+  const double flops = run.model->training_flops() * d.global_batch;
+  const double with_recompute = flops * (d.recompute == plan::Recompute::kFull ? 4.0 / 3 : 1);
+  if (metric == "iteration_s") return value;
+  if (metric == "tokens_per_s_per_gpu")
+    return run.model->tokens_per_sample * d.global_batch / (value * gpus);
+  if (metric == "tflops_per_gpu") {
+    if (const double reported = row.number("iteration_s_reported"); reported > 0) return reported;
+    return with_recompute / (value * 1e12 * gpus);
+  }
+  const double peak = device.peak_of(d.precision).value * gpus;
+  if (metric == "mfu") return flops / (value / 100 * peak);
+  if (metric == "hfu") return with_recompute / (value / 100 * peak);
+  return 0;
+}
+
+std::string join_cells(const Row& row, std::initializer_list<const char*> columns) {
+  std::string key;
+  for (const char* column : columns) key += std::string(row.text(column)) + "|";
+  return key;
+}
+
+class Builder {
+ public:
+  Builder(const cost::StackLibrary& library, const std::string& fallback)
+      : library_(library), fallback_(fallback) {}
+
+  // The run, or the reason why the row is no use.
+  std::optional<Run> build(Row row, const std::string& set, std::string& why) {
+    for (const char* column : kRequired)
+      if (row.blank(column)) return skip(why, fmt::format("{} not stated", column));
+    if (!row.blank("task") && row.text("task") != "pretrain") return skip(why, "not pre-training");
+    const auto& catalogue = cluster::builtin_catalogue();
+    const cluster::Device* device = catalogue.find_device(row.text("gpu"));
+    if (device == nullptr) return skip(why, fmt::format("unknown device {}", row.text("gpu")));
+    const auto precision = catalogue.find_precision(row.text("precision"));
+    if (!precision) return skip(why, fmt::format("unknown precision {}", row.text("precision")));
+    if (!device->has(*precision))
+      return skip(why, fmt::format("{} has no {}", device->name, cluster::to_string(*precision)));
+
+    Run run;
+    run.set = set;
+    run.model_name = row.text("model");
+    run.stack = stack_of(row, library_, fallback_);
+    run.site = library_.site_of_set(set);
+    const cost::StackEntry& stack = library_.stacks.find(run.stack)->second;
+    run.attention = row.blank("attention")               ? stack.options.attention
+                    : row.text("attention") == "unfused" ? plan::Attention::kUnfused
+                                                         : plan::Attention::kFlash;
+    run.degrees = degrees_of(row, stack.defaults);
+    run.degrees.precision = *precision;
+    const int gpus = row.count("gpus", 1);
+    run.cluster = cluster_of(*device, gpus,
+                             run.site.empty() ? nullptr : &library_.sites.find(run.site)->second);
+    if (run.degrees.zero_group < 0)
+      run.degrees.zero_group =
+          std::min(run.cluster.groups.front().node.num_devices, run.degrees.dp * run.degrees.cp);
+    try {
+      run.model = model_of(row, stack.defaults);
+    } catch (const Errors&) {
+      return skip(why, "not a model that can be");
+    }
+    if (!row.bad().empty()) return skip(why, row.bad());
+    if (run.degrees.num_ranks() != gpus)
+      return skip(why, "tp x pp x dp x cp is not the number of devices");
+    if (run.degrees.micro_batch * run.degrees.dp > run.degrees.global_batch)
+      return skip(why, "micro_batch x dp exceeds global_batch");
+    run.failed = row.text("metric") == "failed";
+    run.suspect = row.text("suspect");
+    run.step = run.failed ? 0 : measured_step(row, run, *device);
+    if (!run.failed && run.step <= 0)
+      return skip(why, fmt::format("metric {} gives no step time", row.text("metric")));
+    run.memory = row.number("mem_gib_reported") * kGiB;
+    run.ranking_group = set + "|" +
+                        join_cells(row, {"model", "layers", "hidden", "seq", "gpu", "gpus",
+                                         "global_batch", "precision"});
+    run.suite = set + "|" + run.model_name;
+    return run;
+  }
+
+ private:
+  static std::optional<Run> skip(std::string& why, std::string reason) {
+    why = std::move(reason);
+    return std::nullopt;
+  }
+
+  std::shared_ptr<const model::Model> model_of(Row& row, const cost::RunDefaults& defaults) {
+    const std::string key =
+        join_cells(row, {"layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "seq", "mlp",
+                         "tied_embeddings", "experts", "top_k", "expert_ffn", "shared_experts",
+                         "dense_layers", "q_lora", "kv_lora"}) +
+        fmt::format("{}|{}|{}", defaults.vocab, defaults.tied_embeddings, defaults.bias);
+    auto& known = models_[key];
+    if (!known)
+      known =
+          std::make_shared<const model::Model>(model::build_transformer(shape_of(row, defaults)));
+    return known;
+  }
+
+  const cost::StackLibrary& library_;
+  const std::string& fallback_;
+  std::map<std::string, std::shared_ptr<const model::Model>> models_;
+};
+
+}  // namespace
+
+RunTable parse_runs(const spec::Csv& csv, const std::string& default_set,
+                    const cost::StackLibrary& library, const std::string& fallback_stack) {
+  csv.require_all({"model", "layers", "hidden", "heads", "seq", "gpu", "gpus", "tp", "pp", "dp",
+                   "micro_batch", "global_batch", "precision", "metric", "value"});
+  RunTable table;
+  Builder builder(library, fallback_stack);
+  const int set_column = csv.find("set");
+  for (const spec::CsvRow& cells : csv.rows) {
+    ++table.rows;
+    const std::string& own = csv.cell(cells, set_column);
+    std::string why;
+    std::optional<Run> run = builder.build(Row(csv, cells), own.empty() ? default_set : own, why);
+    if (!run) {
+      ++table.skipped[why];
+      continue;
+    }
+    run->file = csv.file;
+    run->line = cells.line;
+    table.runs.push_back(std::move(*run));
+  }
+  return table;
+}
+
+RunTable read_runs(const std::string& path, const cost::StackLibrary& library,
+                   const std::string& fallback_stack) {
+  return parse_runs(spec::read_csv(path), std::filesystem::path(path).stem().string(), library,
+                    fallback_stack);
+}
+
+void append(RunTable& into, RunTable&& more) {
+  into.rows += more.rows;
+  for (Run& run : more.runs) into.runs.push_back(std::move(run));
+  for (const auto& [why, count] : more.skipped) into.skipped[why] += count;
+}
+
+}  // namespace nereus::calibrate

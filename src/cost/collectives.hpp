@@ -1,0 +1,50 @@
+// Time of collectives on a two-level machine: fast links inside a node (or NVLink domain), a
+// network between nodes that the devices of a node share.
+//
+// A ring over n ranks moves (n-1)/n of the bytes through every rank once per phase; all-reduce has
+// two phases, all-gather and reduce-scatter one. Where the ring crosses nodes it leaves each node
+// through the network cards of the group's own r ranks there, so its rate is min(link, r * card)
+// (NCCL builds one ring per card; other groups use the other cards at the same time). Start-up: one
+// step a rank inside, one a node outside; all-reduce may instead take a (double binary) tree, 2
+// log2(nodes) steps outside (Sanders 2009; NCCL 2.4).
+//   all_reduce     = 2 (n-1)/n B / rate + min(ring steps, tree steps)
+//   all_gather     =   (n-1)/n B / rate + ring steps          B = the gathered whole
+//   reduce_scatter = all_gather
+//   all_to_all     = share inside / link + share outside / card + steps
+//   broadcast      = B / rate + tree steps
+// Uneven pieces: padding sends n times the largest piece; grouped broadcasts send the sum but pay a
+// start-up a piece. The faster of both is taken.
+#pragma once
+
+namespace nereus::cost {
+
+// Rates are bytes per second that collectives really reach.
+struct Fabric {
+  double link = 0;             // one way, per device, inside the fast domain
+  double link_latency = 0;     // per step inside
+  double network = 0;          // one way, per device, between domains
+  double network_latency = 0;  // per step between
+  int domain = 8;              // devices in the fast domain
+  double jitter = 0;           // growth of network time per doubling of the nodes
+};
+
+// `size` ranks, `per_node` of them in each fast domain.
+struct Group {
+  int size = 1;
+  int per_node = 1;
+};
+
+// A group whose ranks are `stride` apart in rank order.
+Group group_of(int size, int stride, int domain);
+
+double all_reduce_seconds(const Fabric& fabric, Group group, double bytes);
+double all_gather_seconds(const Fabric& fabric, Group group, double bytes);
+double reduce_scatter_seconds(const Fabric& fabric, Group group, double bytes);
+double all_to_all_seconds(const Fabric& fabric, Group group,
+                          double bytes);  // bytes each rank sends
+double broadcast_seconds(const Fabric& fabric, Group group, double bytes);
+double send_seconds(const Fabric& fabric, bool same_node, double bytes);
+// Pieces of different sizes: `total` bytes in all, the largest piece `largest`.
+double all_gather_uneven_seconds(const Fabric& fabric, Group group, double total, double largest);
+
+}  // namespace nereus::cost

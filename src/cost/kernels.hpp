@@ -1,0 +1,100 @@
+// Time and memory of one layer for one micro-batch on one rank, kernel by kernel.
+//
+// GEMM of m x k times k x n (FLOP = 2 m n k):
+//   t = (2 m n k + tail * waves' cost) / (peak * efficiency * k/(k + depth)) , at least bytes /
+//   bandwidth
+// The tail is `gemm_tail` waves of 128 x 128 tiles over all multiprocessors: a GEMM of few tiles
+// pays for a full wave (NVIDIA, Matrix Multiplication Background User's Guide, "wave
+// quantization"). Backward runs two GEMMs of the same FLOPs: m x n times n x k (input) and k x m
+// times m x n (weight).
+//
+// Attention. Fused (Dao 2022): FLOP / (peak * attention_efficiency), masked tiles skipped when
+// causal; backward 2.5x the FLOPs. Unfused: two batched GEMMs over the full square and 5 passes
+// over the score matrix forward (write, read + write by softmax, read, of 2 bytes), 8 backward, at
+// memory bandwidth.
+//
+// Element-wise, normalisation, loss: bytes / (bandwidth * memory_efficiency) times the stack's
+// passes.
+#pragma once
+
+#include "cluster/device.hpp"
+#include "cost/parameters.hpp"
+#include "model/model.hpp"
+#include "plan/degrees.hpp"
+
+namespace nereus::cost {
+
+// How a layer is cut for one rank.
+struct LayerSplit {
+  int tp = 1;
+  int cp = 1;
+  int ep = 1;
+  int expert_tp = 1;
+  bool sequence_parallel = false;
+  double samples = 1;  // in one micro-batch
+};
+
+// Resolved rates of one device under one stack at one precision; plain numbers so that the loops
+// stay tight.
+struct KernelModel {
+  KernelModel(const cluster::Device& device, const Parameters& parameters,
+              cluster::Precision precision, plan::Attention attention);
+
+  double gemm_rate;       // FLOP/s of large block GEMMs
+  double head_rate;       // FLOP/s of GEMMs that stay in 16 bit (logits, router)
+  double attention_rate;  // FLOP/s of fused attention, forward
+  double attention_backward;
+  double memory_rate;  // B/s of element-wise kernels
+  double passes;
+  double score_passes;
+  double loss_passes;
+  double gap;
+  double units;  // multiprocessors
+  double tail;
+  double depth;
+  double misaligned_gemm;
+  double misaligned_head;
+  double element;       // bytes of an activation
+  double gemm_element;  // bytes of a GEMM operand (1 for 8-bit)
+  bool cast;            // operands are cast down to 8 or 4 bits before each GEMM
+  bool fused_attention;
+};
+
+struct LayerCost {
+  double forward = 0;            // device seconds of one micro-batch
+  double backward = 0;           // without recompute
+  double attention_forward = 0;  // part of forward that selective recompute repeats
+  double parameters = 0;         // on this rank, dense part
+  double expert_parameters = 0;  // on this rank, expert part
+  double saved = 0;              // bytes kept for backward, nothing recomputed
+  double saved_scores = 0;       // part of it that selective recompute drops
+  double gathered = 0;      // bytes of whole inputs of column-split GEMMs beyond this rank's share
+  double saved_input = 0;   // bytes kept when all is recomputed
+  double transient = 0;     // largest working set while the layer runs backward
+  double logits = 0;        // bytes of logits and their gradient (head only)
+  double tensor_bytes = 0;  // of one tensor collective (whole tensor), summed over regions
+  double expert_bytes = 0;  // sent one way by this rank to experts
+  int num_tensor_regions = 0;
+  int num_kernels = 0;
+  int softmax_fallback = 0;  // 1 where the fused softmax kernel does not apply
+  double message = 0;        // bytes handed to the next layer by this rank
+};
+
+double gemm_seconds(const KernelModel& model, double m, double n, double k, double batch,
+                    double rate);
+LayerCost layer_cost(const model::LayerKind& layer, const KernelModel& model,
+                     const LayerSplit& split);
+
+// The same, operator by operator, for `explain`.
+struct OperatorCost {
+  double forward = 0;
+  double backward = 0;
+  double flops = 0;  // forward, on this rank
+  double bytes = 0;  // moved forward, on this rank
+  double saved = 0;
+  double parameters = 0;
+};
+OperatorCost operator_cost(const model::Operator& op, const KernelModel& model,
+                           const LayerSplit& split);
+
+}  // namespace nereus::cost
