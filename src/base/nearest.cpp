@@ -47,9 +47,12 @@ std::optional<std::string> nearest(std::string_view word,
   const std::string* best_prefix = nullptr;
   for (const std::string& candidate : candidates) {
     if (candidate.empty() || candidate.size() > kLongestWord) continue;
-    const int longer = static_cast<int>(std::max(word.size(), candidate.size()));
-    const int distance = edit_distance(word, candidate);
-    const bool near = distance < longer && distance <= std::max(1, longer / 3);
+    const auto longer = static_cast<int>(std::max(word.size(), candidate.size()));
+    const auto shorter = static_cast<int>(std::min(word.size(), candidate.size()));
+    const int most = std::min(std::max(1, longer / 3), longer - 1);
+    // The difference in length is a lower bound that costs nothing.
+    const int distance = longer - shorter <= most ? edit_distance(word, candidate) : longer;
+    const bool near = distance <= most;
     if (near && (best == nullptr || distance < best_distance)) {
       best = &candidate;
       best_distance = distance;

@@ -84,6 +84,22 @@ TEST(Toml, LimitsNestingOfValuesAndOfKeys) {
             "nested deeper than 64 levels");
 }
 
+TEST(Toml, AllowsLettersBeyondAsciiInStringsAndComments) {
+  const Value value = parse(
+      "a = \"\u00e9\" # \u00e9\nb = '\u00e9'\nc = \"\"\"\nx\\\n  \u00e9\"\"\"\n\"\u00e9\".d = 1\n");
+  EXPECT_EQ(to_json(value),
+            "{\"a\":\"\u00e9\",\"b\":\"\u00e9\",\"c\":\"x\u00e9\",\"\u00e9\":{\"d\":1}}");
+  EXPECT_EQ(error_of("a = 1\n  \u00e9 = 2\n").where, (Where{"t.toml", 2, 3, "  \u00e9 = 2"}));
+  EXPECT_EQ(error_of("a = 4\u00d7").code, "spec.syntax");
+  EXPECT_EQ(error_of("a = \"\"\"\\\u00e9\"\"\"").code, "spec.syntax");
+}
+
+TEST(Toml, RefusesATableWithoutAName) {
+  for (const char* text :
+       {"[", "[[", "[[\n", "[[\nf = 1\n", "[]", "[[]]", "[\n", "[=]", "[a", "[[a]"})
+    EXPECT_EQ(error_of(text).code, "spec.syntax") << text;
+}
+
 TEST(Toml, DoesNotCountDotsThatArePartOfNoKey) {
   EXPECT_EQ(error_of("a = \"" + repeat(".", 1000) + "\"").code, "");
   EXPECT_EQ(error_of("a = [" + repeat("1.5, ", 1000) + "2.5]").code, "");
