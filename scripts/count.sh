@@ -1,0 +1,75 @@
+# Counts tests for ./test. Callers report each test once; print_counts writes the summary and sets the exit status.
+
+num_passed=0 num_failed=0 num_skipped=0
+failed_names=() skipped_names=()
+
+count_passed() { num_passed=$((num_passed + 1)); }
+count_failed() { num_failed=$((num_failed + 1)) && failed_names+=("$1"); }
+count_skipped() { num_skipped=$((num_skipped + 1)) && skipped_names+=("$1"); }
+
+# A file of lines "passed|failed|skipped NAME [: reason]".
+count_lines() {
+  local verdict name
+  if [[ ! -e $2 ]]; then
+    count_failed "$1: did not finish"
+    return
+  fi
+  while read -r verdict name; do
+    "count_$verdict" "$1: $name"
+  done <"$2"
+}
+
+# The tests of one ctest run: $2 holds ctest.junit and, for each GoogleTest program NAME_test, NAME_test.xml.
+count_ctest() {
+  local build=$1 dir=$2 name status xml failures
+  if [[ ! -s $dir/ctest.junit ]]; then
+    count_failed "$build: ctest did not finish"
+    return
+  fi
+  while read -r name status; do
+    xml=$dir/${name}_test.xml failures=0
+    if [[ -s $xml ]]; then
+      count_gtest "$build: $name" "$xml"
+    elif [[ $status == run ]]; then
+      count_passed
+    fi
+    # A program that dies, times out or leaks fails even where each of its tests passed.
+    [[ $status == fail && $failures == 0 ]] && count_failed "$build: $name (the program as a whole)"
+    [[ $status == disabled || $status == notrun ]] && count_skipped "$build: $name: $status"
+  done < <(sed -nE 's/.*<testcase name="([^"]*)".* status="([^"]*)".*/\1 \2/p' "$dir/ctest.junit")
+  return 0
+}
+
+# One line per test of GoogleTest's XML; `failures` is the caller's.
+count_gtest() {
+  local prefix=$1 verdict name
+  while IFS=$'\t' read -r verdict name; do
+    "count_$verdict" "$prefix $name"
+    [[ $verdict == failed ]] && failures=$((failures + 1))
+  done < <(awk '
+    function flush() { if (name != "") print verdict "\t" name (reason != "" ? ": " reason : ""); name = "" }
+    function field(key) { return match($0, key "=\"[^\"]*\"") ? substr($0, RSTART + length(key) + 2, RLENGTH - length(key) - 3) : "" }
+    /<testcase / {
+      flush()
+      name = field(" classname"); name = name "." field(" name"); reason = ""
+      verdict = /result="skipped"/ ? "skipped" : /status="run"/ ? "passed" : "off"
+      if (verdict == "off") name = ""
+    }
+    /<failure / { verdict = "failed" }
+    /<skipped / { reason = field("message"); sub(/^[^ ]*:[0-9]+(&#x0A;|\n)?/, "", reason); gsub(/&#x0A;/, " ", reason) }
+    END { flush() }' "$2")
+  return 0
+}
+
+print_counts() {
+  local name
+  echo
+  for name in "${skipped_names[@]}"; do echo "skipped  $name"; done
+  for name in "${failed_names[@]}"; do echo "FAILED   $name"; done
+  if ((num_passed + num_failed + num_skipped == 0)); then
+    echo "no test matches" >&2
+    num_failed=1
+  fi
+  echo "$num_passed passed, $num_failed failed, $num_skipped skipped"
+  ((num_failed == 0))
+}
