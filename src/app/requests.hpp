@@ -1,0 +1,57 @@
+// What a user asks for, before anything is looked up: names, files and numbers as plain structs.
+// The command line (and later the server) fills them; the functions of app/ resolve them. What is
+// left empty is derived, and the answer says how.
+//
+//   ModelRequest model{.model = "llama3-70b", .overrides = {{"layers", "4"}}};
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/device.hpp"
+#include "plan/degrees.hpp"
+
+namespace nereus::app {
+
+// One `--set model.layers=4`: a dotted path inside the input and the text of its new value.
+struct Override {
+  std::string path;
+  std::string value;
+  bool operator==(const Override&) const = default;
+};
+
+struct ModelRequest {
+  std::string model;  // catalogue name, or a file: Nereus TOML/YAML, Hugging Face config.json, ONNX
+  std::vector<Override> overrides;
+};
+
+struct ClusterRequest {
+  std::string cluster;  // "16xdgx-h100", or a file
+  std::vector<Override> overrides;
+};
+
+struct DegreesRequest {
+  std::optional<int> tp;
+  std::optional<int> pp;
+  std::optional<int> dp;
+  std::optional<int> cp;
+  std::optional<int> ep;
+  std::optional<int> interleave;
+  std::optional<int> micro_batch;
+  std::optional<int> global_batch;
+  std::optional<int> seq;
+  std::optional<plan::Recompute> recompute;
+  std::optional<int> zero;
+  std::optional<bool> sequence_parallel;
+  std::optional<cluster::Precision> precision;
+  std::optional<plan::Schedule> schedule;
+};
+
+// How the machines and the software behave: a stack by name or file, and measured profiles.
+struct CalibrationRequest {
+  std::string stack;
+  std::vector<std::string> profiles;
+};
+
+}  // namespace nereus::app

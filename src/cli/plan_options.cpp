@@ -1,0 +1,102 @@
+// The options that describe a model, a cluster and a regular plan.
+#include <fmt/format.h>
+
+#include "cli/options.hpp"
+
+namespace nereus::cli {
+
+namespace {
+
+// One choice per enumerator up to `last`, under the word plan/ and cluster/ know it by.
+template <class Enum>
+std::vector<Choice> choices_of(std::optional<Enum>& target, Enum last) {
+  std::vector<Choice> choices;
+  for (int i = 0; i <= static_cast<int>(last); ++i) {
+    const Enum value = static_cast<Enum>(i);
+    choices.push_back({std::string(to_string(value)), [&target, value] { target = value; }});
+  }
+  return choices;
+}
+
+}  // namespace
+
+void add_model_options(Command& command, app::ModelRequest& model) {
+  command.group("Inputs");
+  command.text(
+      "--model", "NAME|FILE", model.model,
+      "catalogue name (nereus catalog models), Nereus TOML or YAML, Hugging Face config.json, "
+      "or ONNX");
+}
+
+void add_cluster_options(Command& command, app::ClusterRequest& cluster) {
+  command.group("Inputs");
+  command.text("--cluster", "SPEC|FILE", cluster.cluster,
+               "COUNTxNODE[+COUNTxNODE...] of catalogue nodes, as in 16xdgx-h100, or a file");
+}
+
+void add_set_option(Command& command, app::ModelRequest* model, app::ClusterRequest* cluster) {
+  command.group("Inputs");
+  command.custom(
+      "--set", "PATH=VALUE",
+      [model, cluster](const std::string& text, ErrorList& errors) {
+        const size_t equals = text.find('=');
+        const size_t dot = text.find('.');
+        if (equals == std::string::npos || dot == std::string::npos || dot > equals ||
+            dot + 1 == equals) {
+          errors.add("cli.bad-value", fmt::format("--set takes PATH=VALUE, not '{}'", text), {},
+                     "--set model.layers=4");
+          return;
+        }
+        const std::string root = text.substr(0, dot);
+        app::Override override{text.substr(dot + 1, equals - dot - 1), text.substr(equals + 1)};
+        if (root == "model" && model != nullptr) {
+          model->overrides.push_back(std::move(override));
+        } else if (root == "cluster" && cluster != nullptr) {
+          cluster->overrides.push_back(std::move(override));
+        } else {
+          std::vector<std::string> roots;
+          if (model != nullptr) roots.push_back("model");
+          if (cluster != nullptr) roots.push_back("cluster");
+          errors.add(unknown_word("cli.bad-value",
+                                  fmt::format("--set has no input '{}' to change", root), root,
+                                  roots));
+        }
+      },
+      "override a field of an input: model.layers=4, cluster.name=lab");
+}
+
+void add_degrees_options(Command& command, app::DegreesRequest& degrees) {
+  command.group("Plan (what is not given is derived)");
+  command.whole("--tp", degrees.tp, 1, "tensor-parallel degree");
+  command.whole("--pp", degrees.pp, 1, "pipeline stages");
+  command.whole("--dp", degrees.dp, 1, "data-parallel degree");
+  command.whole("--cp", degrees.cp, 1, "context-parallel degree");
+  command.whole("--ep", degrees.ep, 1, "expert-parallel degree");
+  command.whole("--interleave", degrees.interleave, 1, "virtual stages per pipeline rank");
+  command.whole("--micro-batch", degrees.micro_batch, 1, "samples of one micro-batch");
+  command.whole("--global-batch", degrees.global_batch, 1, "samples of one step");
+  command.whole("--seq", degrees.seq, 1, "tokens of one sample");
+  command.choice("--recompute", choices_of(degrees.recompute, plan::Recompute::kFull),
+                 "activations computed again in the backward pass");
+  std::vector<Choice> zero;
+  for (int stage = 0; stage <= 3; ++stage) {
+    zero.push_back({std::to_string(stage), [&degrees, stage] { degrees.zero = stage; }});
+  }
+  command.choice("--zero", std::move(zero),
+                 "state sharded over the data-parallel group: 1 optimizer, 2 gradients, 3 weights");
+  command.toggle("--sequence-parallel", degrees.sequence_parallel,
+                 "divide norms and residuals over the tensor group (=off to forbid)");
+  command.choice("--precision", choices_of(degrees.precision, cluster::Precision::kNvfp4),
+                 "of matrix products");
+  command.choice("--schedule", choices_of(degrees.schedule, plan::Schedule::kDualPipe),
+                 "order of the pipeline's work");
+}
+
+void add_calibration_options(Command& command, app::CalibrationRequest& calibration) {
+  command.group("Calibration");
+  command.text("--stack", "NAME|FILE", calibration.stack,
+               "software description: a name, or a file written by nereus calibrate");
+  command.texts("--profile", "FILE", calibration.profiles, "measured times of a machine");
+}
+
+}  // namespace nereus::cli

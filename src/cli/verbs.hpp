@@ -1,0 +1,18 @@
+// Every verb's own file defines one of these: a command that knows its arguments and what to do.
+// The order in cli.cpp is the order in help.
+#pragma once
+
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/options.hpp"
+
+namespace nereus::cli {
+
+using Verb = std::unique_ptr<Command>;
+
+Verb catalog_verb(const Session& session);
+Verb doctor_verb(const Session& session);
+Verb version_verb(const Session& session);
+
+}  // namespace nereus::cli
