@@ -162,23 +162,35 @@ std::vector<std::string> Catalogue::device_names() const {
   return names;
 }
 
-Error Catalogue::unknown_device(std::string_view name, Where where) const {
-  const auto near = nearest(name, device_names());
-  return {"cluster.unknown-device", fmt::format("no device is called \"{}\"", name),
-          std::move(where),
-          near ? fmt::format("did you mean \"{}\"?", *near) : "nereus catalog devices lists them",
+namespace {
+
+// Distances to a hundred names cost the product of the lengths; no name is that long.
+constexpr size_t kLongestName = 80;
+
+Error unknown(const char* code, const char* what, std::string_view name, Where where,
+              const std::vector<std::string>& names, const char* listing) {
+  const bool too_long = name.size() > kLongestName;
+  const auto near = too_long ? std::nullopt : nearest(name, names);
+  return {code,
+          fmt::format("no {} is called \"{}{}\"", what, name.substr(0, kLongestName),
+                      too_long ? "..." : ""),
+          std::move(where), near ? fmt::format("did you mean \"{}\"?", *near) : listing,
           ErrorKind::kInput};
+}
+
+}  // namespace
+
+Error Catalogue::unknown_device(std::string_view name, Where where) const {
+  return unknown("cluster.unknown-device", "device", name, std::move(where), device_names(),
+                 "nereus catalog devices lists them");
 }
 
 Error Catalogue::unknown_node(std::string_view name, Where where) const {
   std::vector<std::string> names;
   for (const Node& node : nodes_) names.push_back(node.name);
   for (const Offer& offer : offers_) names.push_back(offer.node.name);
-  const auto near = nearest(name, names);
-  return {"cluster.unknown-node", fmt::format("no node is called \"{}\"", name), std::move(where),
-          near ? fmt::format("did you mean \"{}\"?", *near)
-               : "nereus catalog nodes and nereus catalog offers list them",
-          ErrorKind::kInput};
+  return unknown("cluster.unknown-node", "node", name, std::move(where), names,
+                 "nereus catalog nodes and nereus catalog offers list them");
 }
 
 }  // namespace nereus::cluster

@@ -172,6 +172,7 @@ int even_share(int first, int count, int stride, int block) {
 
 GroupShape shape_of_range(const Cluster& cluster, int first, int count, int stride) {
   NEREUS_CHECK(count >= 0 && stride > 0, "a range of ranks needs a positive stride");
+  NEREUS_CHECK(!cluster.groups.empty(), "a cluster has nodes");
   const Node& node = cluster.groups.front().node;
   const int last = first + (count - 1) * stride;
   const int per_node = count > 0 ? even_share(first, count, stride, node.num_devices) : 0;

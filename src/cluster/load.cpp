@@ -37,13 +37,15 @@ std::vector<std::string_view> split_spec(std::string_view spec) {
   return parts;
 }
 
-// A whole SPEC with the place of a part in it.
+// A SPEC that is wrong throughout says the same over and over; the first few faults say it all.
+constexpr size_t kMostSpecErrors = 10;
+
+// A whole SPEC with the place of a part in it. Columns are counted in bytes: names are ASCII.
 struct SpecText {
   std::string_view spec;
+  spec::SourcePtr source;
   Where where(std::string_view part) const {
-    // Column counted in bytes: names of nodes are ASCII.
-    const auto column = part.data() - spec.data() + 1;
-    return {"--cluster", 1, static_cast<int>(column), std::string(spec)};
+    return spec::where_in(*source, 1, static_cast<int>(part.data() - spec.data()) + 1);
   }
 };
 
@@ -146,8 +148,9 @@ Cluster override_cluster(Cluster cluster, bool derived_levels,
 Cluster parse_cluster_spec(std::string_view spec, ErrorList& errors, const Catalogue& known) {
   Cluster cluster;
   cluster.name = std::string(trim(spec));
-  const SpecText text{spec};
+  const SpecText text{spec, spec::make_source(spec, "--cluster")};
   for (const std::string_view untrimmed : split_spec(spec)) {
+    if (errors.list().size() >= kMostSpecErrors) break;
     const std::string_view part = trim(untrimmed);
     const size_t x = part.find('x');
     const int count = read_count(part, x, text, known, errors);

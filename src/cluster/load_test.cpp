@@ -102,6 +102,13 @@ TEST(ClusterSpec, SaysAllThatIsWrong) {
   EXPECT_THAT(codes("1xgpu_8x_a100"), ElementsAre("cluster.no-inside-link"));
 }
 
+TEST(ClusterSpec, LongNonsenseIsAnsweredShortly) {
+  std::string spec(50'000, '+');
+  EXPECT_EQ(codes(spec).size(), 10U);
+  EXPECT_THAT(codes("2x" + std::string(50'000, 'a')), ElementsAre("cluster.unknown-node"));
+  EXPECT_FALSE(codes(std::string_view("2x\0\xff", 4)).empty());
+}
+
 TEST(ClusterSpec, Hints) {
   EXPECT_EQ(hint_of("dgx-h100"), "1xdgx-h100");
   EXPECT_EQ(hint_of("0xdgx-h100"), "1xdgx-h100");
