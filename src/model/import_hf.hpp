@@ -1,6 +1,5 @@
 // A model from a Hugging Face config.json, told apart by its "model_type". Absent keys take the
-// defaults of the transformers library for that type (configuration_*.py), of which docs/ lists the
-// ones that matter.
+// defaults of the transformers library for that type (configuration_*.py).
 //
 // The sequence is max_position_embeddings (or its name in that type), which for long-context models
 // is far more than was trained on: give --seq. Not counted: attention windows that only some layers

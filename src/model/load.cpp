@@ -76,14 +76,14 @@ spec::Value with_base(spec::Value table) {
   merged.line = table.line;
   merged.column = table.column;
   auto& target = std::get<spec::Table>(merged.data);
-  for (auto& [key, value] : *members) {
-    if (key == "base") continue;
+  for (spec::Member& member : *members) {
+    if (member.first == "base") continue;
     const auto at = std::find_if(target.begin(), target.end(),
-                                 [&](const auto& member) { return member.first == key; });
+                                 [&](const spec::Member& m) { return m.first == member.first; });
     if (at == target.end()) {
-      target.emplace_back(key, std::move(value));
+      target.push_back(std::move(member));
     } else {
-      at->second = std::move(value);
+      at->second = std::move(member.second);
     }
   }
   return merged;

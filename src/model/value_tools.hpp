@@ -1,8 +1,8 @@
 // Small helpers to build value trees and to name enumerators in them.
 #pragma once
 
+#include <cstdint>
 #include <string>
-#include <utility>
 
 #include "base/error.hpp"
 #include "spec/reader.hpp"
@@ -10,13 +10,13 @@
 
 namespace nereus::model {
 
-// T is one of the alternatives of Value::data.
-template <class T>
-spec::Value to_value(T data) {
-  spec::Value value;
-  value.data = std::move(data);
-  return value;
-}
+spec::Value to_value(bool data);
+spec::Value to_value(std::int64_t data);
+spec::Value to_value(double data);
+spec::Value to_value(std::string data);
+spec::Value to_value(spec::Array data);
+spec::Value to_value(spec::Table data);
+spec::Value to_value(const char*) = delete;  // would be a bool
 
 template <class E>
 std::string name_of(const spec::Choices<E>& choices, E value) {
