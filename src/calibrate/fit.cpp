@@ -58,8 +58,7 @@ class Problem {
     for (const FreeNumber& number : library.free) {
       if (decides_memory(number.parameter) != (target == Target::kMemory)) continue;
       const ParameterInfo* info = cost::find_parameter(number.parameter);
-      coordinates_.push_back(
-          {number, info, number.prior > 0 && info->unit != "share" && !may_be_zero(*info)});
+      coordinates_.push_back({number, info, number.prior > 0 && !may_be_zero(*info)});
     }
     start();
   }
@@ -99,7 +98,9 @@ class Problem {
   }
 
  private:
-  static bool may_be_zero(const ParameterInfo& info) { return info.low == 0 && info.high <= 1; }
+  static bool may_be_zero(const ParameterInfo& info) {
+    return info.unit.empty() && info.low == 0 && info.high <= 1;
+  }
 
   void start() {
     x_.clear();

@@ -191,6 +191,10 @@ class Builder {
       return skip(why, "not a model that can be");
     }
     if (!row.bad().empty()) return skip(why, row.bad());
+    // Some tables count expert or idle ranks differently; what the other degrees leave is the data
+    // degree.
+    if (const int others = run.degrees.tp * run.degrees.pp * run.degrees.cp; gpus % others == 0)
+      run.degrees.dp = gpus / others;
     if (run.degrees.num_ranks() != gpus)
       return skip(why, "tp x pp x dp x cp is not the number of devices");
     if (run.degrees.micro_batch * run.degrees.dp > run.degrees.global_batch)

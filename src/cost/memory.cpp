@@ -51,7 +51,15 @@ Memory memory_of(const Tables& tables, const SplitCosts& split, const StageTable
         one_layer = std::max(one_layer, cost.saved_input);
         transient = std::max(transient, copies * cost.saved + cost.gathered);
       } else {
-        const bool drops_scores = block && d.recompute == Recompute::kSelective;
+        const bool selective = block && d.recompute == Recompute::kSelective;
+        if (selective && options.selective == SelectiveRule::kEveryOtherBlock) {
+          const double whole = copies * (cost.saved - cost.logits);
+          saved += count * 0.5 * (whole + cost.saved_input);
+          one_layer = std::max(one_layer, whole);
+          transient = std::max(transient, whole);
+          continue;
+        }
+        const bool drops_scores = selective;
         const double kept = copies * (cost.saved - cost.logits - cost.saved_scores) +
                             (drops_scores ? 0 : cost.saved_scores);
         saved += count * kept;
@@ -64,8 +72,11 @@ Memory memory_of(const Tables& tables, const SplitCosts& split, const StageTable
       parameters -= tables.tied_parameters() / d.tp;
 
     const double group = d.zero_group > 0 ? d.zero_group : d.dp * d.cp;
+    // ZeRO-2 and -3 under a pipeline keep weights and gradients whole until the step ends: every
+    // micro-batch needs them again.
+    const bool keeps_whole = d.pp > 1;
     const double weights_over = d.zero >= 3 ? group : 1;
-    const double gradients_over = d.zero >= 2 ? group : 1;
+    const double gradients_over = d.zero >= 2 && !keeps_whole ? group : 1;
     const double optimizer_over = d.zero >= 1 ? group : 1;
     std::array<double, kNumMemoryParts> parts{};
     const auto set = [&](MemoryPart part, double bytes) {
@@ -78,8 +89,9 @@ Memory memory_of(const Tables& tables, const SplitCosts& split, const StageTable
         (saved + (d.pp > 1 ? p.pipeline_layers * one_layer : 0)) * in_flight(d, stage.first, m) +
             p.gathered_inputs * gathered + transient);
     set(MemoryPart::kLogits, logits * p.logits_copies);
-    set(MemoryPart::kBuffers, (d.zero >= 3 ? 2 * largest_layer * options.gather_bytes : 0) +
-                                  parameters * p.buffer_bytes / weights_over);
+    set(MemoryPart::kBuffers,
+        (d.zero < 3 ? 0 : (keeps_whole ? parameters : 2 * largest_layer) * options.gather_bytes) +
+            parameters * p.buffer_bytes / weights_over);
     set(MemoryPart::kFixed, p.memory_fixed);
     double total = 0;
     for (double part : parts) total += part;

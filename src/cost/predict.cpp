@@ -52,11 +52,13 @@ Prediction Predictor::predict(const Degrees& d) {
 
   // The slowest stage sets the pace; the others are the bubble.
   StageTime slowest{};
+  double quickest = 0;
   double sum_of_stages = 0;
   for (const StageClass& stage : stages.classes) {
     const StageTime time = stage_time(tables, split, stage, d);
     sum_of_stages += time.total * stage.multiplicity;
     if (time.total > slowest.total) slowest = time;
+    if (quickest == 0 || time.total < quickest) quickest = time.total;
   }
   add(Part::kCompute, m * slowest.compute);
   add(Part::kRecompute, m * slowest.recompute);
@@ -70,7 +72,7 @@ Prediction Predictor::predict(const Degrees& d) {
     add(Part::kPipelineComm, transfer_seconds(tables, split, d, m, memory_share));
   }
 
-  const DataTime data = data_time(tables, split, stages, d, slowest);
+  const DataTime data = data_time(tables, split, stages, d, quickest);
   add(Part::kDataComm, data.reduce);
   add(Part::kOptimizer, data.optimizer);
   add(Part::kFixed, p.host_step + m * p.host_micro_batch);

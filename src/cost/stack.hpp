@@ -24,12 +24,16 @@ namespace nereus::cost {
 
 // How the software cuts blocks into pipeline stages (cost/stages.hpp).
 enum class StageRule { kEven, kBalanced };
+// What "selective" recompute repeats: the attention core (Megatron), or every other block
+// (torchtitan).
+enum class SelectiveRule { kAttention, kEveryOtherBlock };
 // What a stack's memory figures mean.
 enum class MemoryReport { kWorstRankReserved, kFirstRankAllocated };
 
 struct StackOptions {
   plan::Attention attention = plan::Attention::kFlash;
   StageRule stages = StageRule::kEven;
+  SelectiveRule selective = SelectiveRule::kAttention;
   MemoryReport memory_report = MemoryReport::kWorstRankReserved;
   double weight_bytes = 2;        // per parameter, as stored
   double gradient_bytes = 4;      // per parameter, as accumulated
@@ -62,18 +66,18 @@ struct Stack {
   std::string site;
   StackOptions options;
   RunDefaults defaults;
-  Settings settings;                                     // ancestors, own and site merged
-  std::map<std::string, Settings, std::less<>> devices;  // by family or canonical name
+  Settings settings;                                               // ancestors, own and site merged
+  std::map<std::string, Settings, std::less<>> devices;            // by family or canonical name
   std::map<std::string, std::string, std::less<>> device_parents;  // "H200" -> "H100"
   Parameters parameters_for(const cluster::Device& device) const;
 };
 
 // "A100" of "A100-SXM-80GB".
 std::string_view family_of(std::string_view device_name);
-// Names under which numbers of a device are looked up, the particular first: "H200-SXM-141GB", "H200", "H100".
+// Names under which numbers of a device are looked up, the particular first: "H200-SXM-141GB",
+// "H200", "H100".
 std::vector<std::string_view> device_chain(
-    std::string_view device_name,
-    const std::map<std::string, std::string, std::less<>>& parents);
+    std::string_view device_name, const std::map<std::string, std::string, std::less<>>& parents);
 
 // Where a number stands: "device:A100", "stack:nanotron" or "site:jean-zay".
 struct Scope {

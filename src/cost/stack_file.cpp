@@ -97,6 +97,9 @@ void read_options(Reader& at, StackOptions& o) {
       {{"flash", plan::Attention::kFlash}, {"unfused", plan::Attention::kUnfused}});
   o.stages = at.optional_enum("stage_rule", o.stages,
                               {{"even", StageRule::kEven}, {"balanced", StageRule::kBalanced}});
+  o.selective = at.optional_enum("selective_recompute", o.selective,
+                                 {{"attention", SelectiveRule::kAttention},
+                                  {"every-other-block", SelectiveRule::kEveryOtherBlock}});
   o.memory_report = at.optional_enum("memory_report", o.memory_report,
                                      {{"worst-rank-reserved", MemoryReport::kWorstRankReserved},
                                       {"first-rank-allocated", MemoryReport::kFirstRankAllocated}});

@@ -30,6 +30,7 @@ StageTime stage_time(const Tables& tables, const SplitCosts& split, const StageC
   const Fabric& fabric = tables.fabric();
   const bool full = d.recompute == Recompute::kFull;
   const bool selective = d.recompute == Recompute::kSelective;
+  const bool half = tables.options().selective == SelectiveRule::kEveryOtherBlock;
   const bool crosses_nodes = d.num_ranks() > tables.devices_per_node();
 
   // A tensor collective waits for all its ranks to launch it; across nodes, and behind pipeline
@@ -50,9 +51,9 @@ StageTime stage_time(const Tables& tables, const SplitCosts& split, const StageC
     const bool block = tables.model().kinds[kind].role == model::LayerRole::kBlock;
     const bool again = full && block;
     time.compute += count * (k.cost.forward + k.cost.backward);
-    time.backward += count * k.cost.backward;
     if (again) time.recompute += count * k.cost.forward;
-    if (selective && block) time.recompute += count * k.cost.attention_forward;
+    if (selective && block)
+      time.recompute += count * (half ? 0.5 * k.cost.forward : k.cost.attention_forward);
     const double tensor = k.tensor_forward * (again ? 2 : 1) + k.tensor_backward;
     time.tensor += count * tensor * (d.tensor_overlap ? 1 - p.tensor_overlap : 1);
     time.expert += count * k.expert_forward * (again ? 3 : 2);
@@ -68,12 +69,11 @@ StageTime stage_time(const Tables& tables, const SplitCosts& split, const StageC
   const double accumulate = parameters * p.accumulate_bytes /
                             (tables.device().memory_bandwidth.value * p.memory_efficiency);
   time.compute += accumulate;
-  time.backward += accumulate + time.recompute;
   double device = time.compute + time.recompute + time.tensor + time.expert + time.context;
 
-  if (d.zero == 3) {
+  if (d.zero == 3 && d.pp == 1) {
     // Each layer's weights are gathered before forward and again before backward, its gradients
-    // scattered after.
+    // scattered after. Under a pipeline they stay gathered for the step (data_time).
     const int group = shard_group(d);
     const Group ranks = group_of(group, d.tp, fabric.domain);
     const StackOptions& options = tables.options();
@@ -127,7 +127,7 @@ double transfer_seconds(const Tables& tables, const SplitCosts& split, const Deg
 }
 
 DataTime data_time(const Tables& tables, const SplitCosts& split, const StageTable& stages,
-                   const Degrees& d, const StageTime& slowest) {
+                   const Degrees& d, double quickest_stage) {
   const Parameters& p = tables.parameters();
   const Fabric& fabric = tables.fabric();
   const StackOptions& options = tables.options();
@@ -147,7 +147,7 @@ DataTime data_time(const Tables& tables, const SplitCosts& split, const StageTab
   }
   DataTime time;
   const int group = d.dp * d.cp;
-  if (d.zero < 3 && group > 1) {
+  if ((d.zero < 3 || d.pp > 1) && group > 1) {
     const Group ranks = group_of(group, d.tp, fabric.domain);
     const int expert_group = std::max(1, group * d.tp / (d.ep * d.expert_tp));
     const Group expert_ranks = group_of(expert_group, d.ep * d.expert_tp, fabric.domain);
@@ -161,8 +161,13 @@ DataTime data_time(const Tables& tables, const SplitCosts& split, const StageTab
              reduce_scatter_seconds(fabric, expert_ranks, most_expert * options.reduce_bytes) +
              all_gather_seconds(fabric, expert_ranks, most_expert * options.gather_bytes);
     }
-    time.reduce = std::max(
-        comm * 0.05, comm - (d.zero == 0 ? p.data_overlap : p.zero_overlap) * slowest.backward);
+    // What the last backward pass can hide: two thirds of a micro-batch on the quickest stage (with
+    // virtual stages, of its last part).
+    const double overlap = d.zero == 0   ? p.data_overlap
+                           : d.zero == 3 ? p.shard_overlap
+                                         : p.zero_overlap;
+    const double window = overlap * (2.0 / 3) * quickest_stage / d.interleave;
+    time.reduce = std::max(0.05 * comm, comm - window);
   }
   if (d.pp > 1 && tables.tied_parameters() > 0) {
     const Group pair{2, d.num_ranks() <= fabric.domain ? 2 : 1};

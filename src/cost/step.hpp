@@ -13,9 +13,8 @@ struct StageTime {
   double tensor = 0;
   double context = 0;
   double expert = 0;
-  double shard = 0;     // exposed gathering of sharded weights and scattering of gradients
-  double launch = 0;    // what the host needs beyond the device
-  double backward = 0;  // device time of backward, for hiding gradient reduction
+  double shard = 0;   // exposed gathering of sharded weights and scattering of gradients
+  double launch = 0;  // what the host needs beyond the device
   double total = 0;
 };
 StageTime stage_time(const Tables& tables, const SplitCosts& split, const StageClass& stage,
@@ -28,7 +27,8 @@ struct DataTime {
   double reduce = 0;
   double optimizer = 0;
 };
+// `quickest_stage` is the least time of one micro-batch on any stage.
 DataTime data_time(const Tables& tables, const SplitCosts& split, const StageTable& stages,
-                   const plan::Degrees& d, const StageTime& slowest);
+                   const plan::Degrees& d, double quickest_stage);
 
 }  // namespace nereus::cost
