@@ -104,7 +104,10 @@ build_tree() {
     printf '%s\n' "$wish" >"$dir/.configured"
   fi
   if ! ninja -C "$dir" -j "$(num_jobs)" "${targets[@]}" </dev/null 2>&1 | tee -a "$log" | show_progress "$name"; then
-    grep -A 25 -m 1 '^FAILED:' "$log" | cut -c 1-400 >&2 || tail -n 40 "$log" >&2
+    # The first failure without the command line and the compiler's chains of inlining.
+    awk '/^FAILED:/ { found = 1; getline; next }
+         found && !/^ *inlined from/ && ++lines <= 30 { print }
+         END { exit !lines }' "$log" | cut -c 1-300 >&2 || tail -n 40 "$log" >&2
     say "the build failed; all of it is in $log"
     return 1
   fi
