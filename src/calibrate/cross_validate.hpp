@@ -1,0 +1,26 @@
+// Cross-validation by model: all runs of a model are held out together, since rows of one model
+// resemble each other and a fit that has seen some of them has seen the rest.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "calibrate/fit.hpp"
+#include "calibrate/validate.hpp"
+
+namespace nereus::calibrate {
+
+struct CrossValidation {
+  int folds = 0;
+  std::map<std::string, ErrorSummary>
+      sets;  // of rows predicted by a fit that did not see their model
+};
+
+// Models go to folds round robin in the order of their number of rows, so that folds are of like
+// size.
+CrossValidation cross_validate(const cost::StackLibrary& library,
+                               const std::vector<const Run*>& runs, int folds,
+                               const FitOptions& options = {});
+
+}  // namespace nereus::calibrate
