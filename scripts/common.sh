@@ -4,6 +4,9 @@
 #   require_packages build test
 #   build_tree "$root/build/test" nereus -DNEREUS_TESTS=ON     # directory, what to call it, cmake arguments
 
+# ccache lets the build trees share what is the same in them; it needs some home.
+[[ -w ${HOME:-/nonexistent} ]] || export CCACHE_DIR=$root/build/.ccache
+
 say() { printf 'nereus: %s\n' "$*" >&2; }
 
 # The packages of the given groups, one a line.
