@@ -195,9 +195,9 @@ void Csv::require_all(const std::vector<std::string>& names) const {
 }
 
 const std::string& Csv::cell(const CsvRow& row, int column) const {
-  static const std::string empty;
+  static const std::string kEmpty;
   const auto index = static_cast<std::size_t>(column);
-  return column < 0 || index >= row.cells.size() ? empty : row.cells[index];
+  return column < 0 || index >= row.cells.size() ? kEmpty : row.cells[index];
 }
 
 Where Csv::where(const CsvRow& row, int column) const {

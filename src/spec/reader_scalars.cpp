@@ -123,7 +123,7 @@ std::string Reader::required_string(std::string_view key) {
 }
 std::string Reader::optional_string(std::string_view key, std::string fallback) {
   const Value* value = look(key);
-  return value != nullptr ? to_string(key, *value, true) : fallback;
+  return value != nullptr ? to_string(key, *value, true) : std::move(fallback);
 }
 
 std::size_t Reader::choice(std::string_view key, const std::vector<std::string>& names,

@@ -47,17 +47,10 @@ std::size_t find_bad_byte(std::string_view text) {
   const char* const end = p + text.size();
   while (p < end) {
     const auto c = static_cast<unsigned char>(*p);
-    if (c >= 0x20 && c < 0x80) {
-      ++p;
-    } else if (c >= 0x80) {
-      const std::size_t length = multibyte_length(p, end);
-      if (length == 0) return static_cast<std::size_t>(p - text.data());
-      p += length;
-    } else if (c == '\n' || c == '\t' || c == '\r') {
-      ++p;
-    } else {
-      return static_cast<std::size_t>(p - text.data());
-    }
+    const bool is_ascii_text = (c >= 0x20 && c < 0x80) || c == '\n' || c == '\t' || c == '\r';
+    const std::size_t length = is_ascii_text ? 1 : c >= 0x80 ? multibyte_length(p, end) : 0;
+    if (length == 0) return static_cast<std::size_t>(p - text.data());
+    p += length;
   }
   return std::string_view::npos;
 }
