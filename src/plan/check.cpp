@@ -32,11 +32,11 @@ std::string run_name(const Placement& placement, std::size_t run) {
 
 namespace {
 
-bool read_model(const model::Model& model, LayerFacts& facts, Report& report) {
+void read_model(const model::Model& model, LayerFacts& facts, Report& report) {
   facts.num_layers = model.num_layers();
   if (facts.num_layers == 0) {
     report.add("plan.model", "the model has no layers");
-    return false;
+    return;
   }
   std::vector<bool> dense, experts, blocks;
   for (const model::LayerKind& kind : model.kinds) {
@@ -55,7 +55,7 @@ bool read_model(const model::Model& model, LayerFacts& facts, Report& report) {
     if (kind < 0 || kind >= static_cast<int>(model.kinds.size())) {
       report.add("plan.model", fmt::format("a layer is of kind {}, but there are {} kinds", kind,
                                            model.kinds.size()));
-      return false;
+      return;
     }
     const auto k = static_cast<std::size_t>(kind);
     facts.dense.push_back(facts.dense.back() + (dense[k] ? 1 : 0));
@@ -68,12 +68,11 @@ bool read_model(const model::Model& model, LayerFacts& facts, Report& report) {
       continue;
     report.add("plan.model", fmt::format("tied layers {} and {}, but there are {} layers",
                                          tied.first, tied.second, facts.num_layers));
-    return false;
+    return;
   }
-  return true;
 }
 
-bool read_cluster(const cluster::Cluster& cluster, Facts& facts, Report& report) {
+void read_cluster(const cluster::Cluster& cluster, Facts& facts, Report& report) {
   std::int64_t ranks = 0;
   for (const cluster::NodeGroup& group : cluster.groups) {
     const std::int64_t begin = ranks;
@@ -82,19 +81,18 @@ bool read_cluster(const cluster::Cluster& cluster, Facts& facts, Report& report)
       report.add("plan.too-large", fmt::format("the cluster has {} devices or more; at most {} are "
                                                "checked",
                                                ranks, kMostRanks));
-      return false;
+      return;
     }
     facts.groups.push_back({static_cast<int>(begin), static_cast<int>(ranks), &group.node});
   }
   facts.num_ranks = static_cast<int>(ranks);
-  return true;
 }
 
 // Whether the runs lie one after the other over all layers; only then is anything else looked at.
 bool check_layers(const Facts& facts, Report& report) {
   const int before = report.num_found();
   std::int64_t next_layer = 0;
-  int stage = -1;
+  std::int64_t stage = -1;
   for (std::size_t i = 0; i < facts.placement.runs.size(); ++i) {
     const LayerRun& run = facts.placement.runs[i];
     if (run.num_layers < 1)
@@ -152,15 +150,15 @@ std::vector<Error> check(const Placement& placement, const model::Model& model,
   using namespace checking;
   Report report;
   Facts facts{placement, model, {}, {}, 0};
-  const bool readable =
-      read_model(model, facts.layers, report) & read_cluster(cluster, facts, report);
+  read_model(model, facts.layers, report);
+  read_cluster(cluster, facts, report);
   if (placement.global_batch < 1)
     report.add("plan.samples", fmt::format("global_batch = {}", placement.global_batch),
                "at least 1");
   if (placement.global_batch > kMostSamples)
     report.add("plan.too-large", fmt::format("global_batch = {}; at most {} is checked",
                                              placement.global_batch, kMostSamples));
-  if (!readable || !report.empty() || !check_layers(facts, report)) return report.take();
+  if (!report.empty() || !check_layers(facts, report)) return report.take();
 
   WorkChecker work(facts, report);
   StateChecker state(facts, report);

@@ -132,7 +132,9 @@ class Oracle {
           const auto piece = static_cast<std::int64_t>(j) % s.pieces;
           const auto at = [&](std::int64_t k) {
             return s.begin +
-                   static_cast<std::int64_t>(static_cast<__int128>(s.end - s.begin) * k / s.pieces);
+                   static_cast<std::int64_t>(static_cast<unsigned __int128>(s.end - s.begin) *
+                                             static_cast<unsigned __int128>(k) /
+                                             static_cast<unsigned __int128>(s.pieces));
           };
           const Part part{at(piece), at(piece + 1)};
           if (part.first == part.second) continue;

@@ -226,8 +226,10 @@ bool StateChecker::check_holdings(std::size_t index, const Shares& suspects) {
   holdings_.clear();
   for (const StateShare* share : suspects) {
     const auto boundary = [&](int piece) {
-      const auto units = static_cast<__int128>(share->end - share->begin);
-      return share->begin + static_cast<std::int64_t>(units * piece / share->pieces);
+      using Wide = unsigned __int128;
+      const auto units = static_cast<Wide>(share->end - share->begin);
+      return share->begin + static_cast<std::int64_t>(units * static_cast<Wide>(piece) /
+                                                      static_cast<Wide>(share->pieces));
     };
     int position = 0;
     for (const RankRange& range : share->ranks) {

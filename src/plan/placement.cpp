@@ -17,7 +17,9 @@ constexpr Names<Gather, 3> kGathers{{{Gather::kPerMicroBatch, "per-micro-batch"}
                                      {Gather::kPerPass, "per-pass"},
                                      {Gather::kPerStep, "per-step"}}};
 
-using Wide = __int128;  // units times elements reach 1e31
+// Units times elements times pieces reach 1e38. Unsigned: what clang's sanitizer wants to call for
+// the signed product is not there when linking with GCC's runtime.
+using Wide = unsigned __int128;
 
 }  // namespace
 
@@ -37,18 +39,21 @@ int num_ranks(const RankSet& ranks) {
 }
 
 ElementRange elements_of_piece(const StateShare& share, int piece, std::int64_t length) {
-  const Wide units = share.end - share.begin;
+  const auto units = static_cast<Wide>(share.end - share.begin);
   // One division of the exact fraction for both ends, so that the end of a piece is bit for bit the
   // begin of the next.
   const auto element_at = [&](int boundary) {
-    const Wide numerator = Wide{share.begin} * share.pieces + units * boundary;
-    return static_cast<std::int64_t>(numerator * length / (Wide{kStateUnits} * share.pieces));
+    const Wide numerator = static_cast<Wide>(share.begin) * static_cast<Wide>(share.pieces) +
+                           units * static_cast<Wide>(boundary);
+    return static_cast<std::int64_t>(numerator * static_cast<Wide>(length) /
+                                     (Wide{kStateUnits} * static_cast<Wide>(share.pieces)));
   };
   return {element_at(piece), element_at(piece + 1)};
 }
 
 std::int64_t unit_of_element(std::int64_t element, std::int64_t length) {
-  return static_cast<std::int64_t>((Wide{element} * kStateUnits + length - 1) / length);
+  const auto whole = static_cast<Wide>(length);
+  return static_cast<std::int64_t>((static_cast<Wide>(element) * kStateUnits + whole - 1) / whole);
 }
 
 }  // namespace nereus::plan

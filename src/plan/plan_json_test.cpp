@@ -110,6 +110,25 @@ RC_GTEST_PROP(PlanJson, EveryPlacementReadsBackEqual, ()) {
   RC_ASSERT(parse_plan(plan_to_json(plan), "test.plan") == plan);
 }
 
+// The checker answers on whatever a file may say, and quickly.
+RC_GTEST_PROP(PlanJson, NonsenseIsJudgedToo, ()) {
+  const model::Model model = make_dense(2);
+  Placement p = any_placement();
+  const bool in_order = *rc::gen::arbitrary<bool>();
+  for (int i = 0; in_order && i < static_cast<int>(p.runs.size()); ++i) {
+    // Layers that fit, so that the other halves of the checker see the nonsense too.
+    const bool last = i + 1 == static_cast<int>(p.runs.size());
+    LayerRun& run = p.runs[static_cast<std::size_t>(i)];
+    run.first_layer = i;
+    run.num_layers = last ? model.num_layers() - i : 1;
+    run.stage = 0;
+    p.global_batch = *rc::gen::inRange(1, 100);
+  }
+  RC_ASSERT(!check(p, model, make_cluster(8)).empty());
+  RC_ASSERT(!as_regular(p, model).has_value());
+  RC_ASSERT(!as_regular_with_own_stages(p, model).has_value());
+}
+
 RC_GTEST_PROP(PlanJson, EveryRegularPlanReadsBackEqualAndSound, ()) {
   const auto random = testing::any_valid_plan();
   Plan plan = make_plan(random.degrees, random.model);
