@@ -22,12 +22,12 @@ struct Family {
 };
 
 const std::vector<Family>& families() {
-  static const std::vector<Family> list = {
+  static const std::vector<Family> kList = {
       {"resnet", {10, 12, 16, 18, 34, 50, 101, 152}, 224, 1, 1},
       {"vgg", {11, 13, 16, 19}, 224, 32, 32},
       {"inception", {3}, 299, 75, 299},
   };
-  return list;
+  return kList;
 }
 
 }  // namespace

@@ -54,8 +54,8 @@ std::vector<Family> make_families() {
 }
 
 const std::vector<Family>& families() {
-  static const std::vector<Family> list = make_families();
-  return list;
+  static const std::vector<Family> kList = make_families();
+  return kList;
 }
 
 }  // namespace

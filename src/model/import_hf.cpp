@@ -188,7 +188,7 @@ TransformerShape qwen3_moe(Config& c) {
 }
 
 const std::map<std::string, Import>& imports() {
-  static const std::map<std::string, Import> table = {
+  static const std::map<std::string, Import> kTable = {
       {"bert", bert},       {"deepseek_v3", deepseek_v3},
       {"gpt2", gpt2},       {"gpt_neox", gpt_neox},
       {"gpt_oss", gpt_oss}, {"llama", llama},
@@ -197,7 +197,7 @@ const std::map<std::string, Import>& imports() {
       {"phi3", phi3},       {"qwen2", qwen2},
       {"qwen3", qwen3},     {"qwen3_moe", qwen3_moe},
   };
-  return table;
+  return kTable;
 }
 
 // Later complaints point at the file, if not at the line.

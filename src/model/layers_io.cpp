@@ -12,7 +12,7 @@ namespace nereus::model {
 namespace {
 
 const spec::Choices<OpKind>& op_kinds() {
-  static const spec::Choices<OpKind> list = {
+  static const spec::Choices<OpKind> kList = {
       {"gemm", OpKind::kGemm},
       {"attention", OpKind::kAttention},
       {"norm", OpKind::kNorm},
@@ -25,11 +25,11 @@ const spec::Choices<OpKind>& op_kinds() {
       {"router", OpKind::kRouter},
       {"loss", OpKind::kLoss},
   };
-  return list;
+  return kList;
 }
 
 const spec::Choices<Split>& splits() {
-  static const spec::Choices<Split> list = {
+  static const spec::Choices<Split> kList = {
       {"replicated", Split::kReplicated},
       {"column", Split::kColumn},
       {"row", Split::kRow},
@@ -38,15 +38,15 @@ const spec::Choices<Split>& splits() {
       {"vocabulary", Split::kVocabulary},
       {"experts", Split::kExperts},
   };
-  return list;
+  return kList;
 }
 
 const spec::Choices<LayerRole>& roles() {
-  static const spec::Choices<LayerRole> list = {{"embedding", LayerRole::kEmbedding},
-                                                {"block", LayerRole::kBlock},
-                                                {"head", LayerRole::kHead},
-                                                {"other", LayerRole::kOther}};
-  return list;
+  static const spec::Choices<LayerRole> kList = {{"embedding", LayerRole::kEmbedding},
+                                                 {"block", LayerRole::kBlock},
+                                                 {"head", LayerRole::kHead},
+                                                 {"other", LayerRole::kOther}};
+  return kList;
 }
 
 template <class Op, class Visit>

@@ -20,7 +20,7 @@ namespace {
 
 // The [[model]] tables of every catalogue file.
 const std::vector<spec::Value>& catalogue_tables() {
-  static const std::vector<spec::Value> tables = [] {
+  static const std::vector<spec::Value> kTables = [] {
     std::vector<spec::Value> list;
     for (const EmbeddedFile& file : embedded_files()) {
       if (!file.path.starts_with("catalog/models/")) continue;
@@ -32,7 +32,7 @@ const std::vector<spec::Value>& catalogue_tables() {
     }
     return list;
   }();
-  return tables;
+  return kTables;
 }
 
 std::string text_of(const spec::Value& table, std::string_view key) {
@@ -152,13 +152,13 @@ spec::Value model_table(spec::Value root) {
 }  // namespace
 
 const std::vector<CatalogueModel>& catalogue_models() {
-  static const std::vector<CatalogueModel> models = [] {
+  static const std::vector<CatalogueModel> kModels = [] {
     std::vector<CatalogueModel> list;
     for (const spec::Value& table : catalogue_tables())
       list.push_back({text_of(table, "name"), text_of(table, "family"), text_of(table, "source")});
     return list;
   }();
-  return models;
+  return kModels;
 }
 
 std::vector<std::string> catalogue_model_names() {

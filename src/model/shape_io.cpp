@@ -25,17 +25,17 @@ constexpr int kLongest = 1'000'000'000;
 constexpr int kLargestImage = 16'384;
 
 const spec::Choices<NormKind>& norms() {
-  static const spec::Choices<NormKind> list = {{"layer", NormKind::kLayerNorm},
-                                               {"rms", NormKind::kRmsNorm}};
-  return list;
+  static const spec::Choices<NormKind> kList = {{"layer", NormKind::kLayerNorm},
+                                                {"rms", NormKind::kRmsNorm}};
+  return kList;
 }
 
 const spec::Choices<PositionKind>& positions() {
-  static const spec::Choices<PositionKind> list = {{"learned", PositionKind::kLearned},
-                                                   {"rotary", PositionKind::kRotary},
-                                                   {"alibi", PositionKind::kAlibi},
-                                                   {"none", PositionKind::kNone}};
-  return list;
+  static const spec::Choices<PositionKind> kList = {{"learned", PositionKind::kLearned},
+                                                    {"rotary", PositionKind::kRotary},
+                                                    {"alibi", PositionKind::kAlibi},
+                                                    {"none", PositionKind::kNone}};
+  return kList;
 }
 
 // Calls visit(key, member, largest) for whole numbers and visit(key, member) for the rest.

@@ -121,7 +121,8 @@ void convolution_transpose(const Call& call, Result& result) {
     out.push_back(win.strides[i] * (x.dims[i + 2] - 1) + extra[i] +
                   win.dilations[i] * (kernel[i] - 1) + 1 - win.pads[i] - win.pads[i + spatial]);
   check(out);
-  const double k = static_cast<double>(x.dims[1] / groups) * elements(kernel);
+  const std::int64_t group_channels = x.dims[1] / groups;
+  const double k = static_cast<double>(group_channels) * elements(kernel);
   fill_convolution(call, result, x.dims, out, kernel, groups, k);
   // Each input position meets the window once: rows are the input's.
   result.work.flops = 2 * elements(x.dims) * static_cast<double>(w.dims[1]) * elements(kernel);
@@ -248,7 +249,7 @@ void loss(const Call& call, Result& result) {
 }  // namespace
 
 const RuleTable& compute_rules() {
-  static const RuleTable table = {
+  static const RuleTable kTable = {
       {"AveragePool", pool},
       {"BatchNormalization", norm},
       {"Conv", convolution},
@@ -271,7 +272,7 @@ const RuleTable& compute_rules() {
       {"SimplifiedLayerNormalization", norm},
       {"SoftmaxCrossEntropyLoss", loss},
   };
-  return table;
+  return kTable;
 }
 
 }  // namespace nereus::model::onnx

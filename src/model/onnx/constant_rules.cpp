@@ -106,12 +106,12 @@ void range(const Call& call, Result& result) {
 }  // namespace
 
 const RuleTable& constant_rules() {
-  static const RuleTable table = {
+  static const RuleTable kTable = {
       {"Constant", constant}, {"ConstantOfShape", constant_of_shape},
       {"Range", range},       {"Shape", shape},
       {"Size", size},
   };
-  return table;
+  return kTable;
 }
 
 }  // namespace nereus::model::onnx

@@ -113,7 +113,7 @@ void reduce_keeps_input(const Call& call, Result& result) {
 }  // namespace
 
 const RuleTable& elementwise_rules() {
-  static const RuleTable table = {
+  static const RuleTable kTable = {
       {"Abs", unary_keeps_input},
       {"Acos", unary_keeps_input},
       {"Add", nary},
@@ -193,7 +193,7 @@ const RuleTable& elementwise_rules() {
       {"Where", where},
       {"Xor", comparison},
   };
-  return table;
+  return kTable;
 }
 
 }  // namespace nereus::model::onnx

@@ -151,8 +151,8 @@ File parse(std::string_view bytes, const std::string& path) {
   for (const auto& set : proto.opset_import())
     if (set.domain().empty() || set.domain() == "ai.onnx") file.opset = set.version();
   if (file.opset == 0)
-    throw_input_error("onnx.parse", "the ONNX model names no operator set; it may be cut short", where,
-                      "export the model again");
+    throw_input_error("onnx.parse", "the ONNX model names no operator set; it may be cut short",
+                      where, "export the model again");
   std::set<std::string> weights;
   for (const auto& tensor : proto.graph().initializer()) {
     file.weights.push_back(to_constant(tensor));

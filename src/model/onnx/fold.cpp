@@ -13,7 +13,7 @@ namespace {
 using Binary = std::function<double(double, double)>;
 
 const std::map<std::string_view, Binary>& binaries() {
-  static const std::map<std::string_view, Binary> table = {
+  static const std::map<std::string_view, Binary> kTable = {
       {"Add", std::plus<>()},
       {"Sub", std::minus<>()},
       {"Mul", std::multiplies<>()},
@@ -30,11 +30,11 @@ const std::map<std::string_view, Binary>& binaries() {
       {"And", [](double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; }},
       {"Or", [](double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; }},
   };
-  return table;
+  return kTable;
 }
 
 const std::map<std::string_view, std::function<double(double)>>& unaries() {
-  static const std::map<std::string_view, std::function<double(double)>> table = {
+  static const std::map<std::string_view, std::function<double(double)>> kTable = {
       {"Neg", std::negate<>()},
       {"Abs", [](double a) { return std::abs(a); }},
       {"Floor", [](double a) { return std::floor(a); }},
@@ -43,7 +43,7 @@ const std::map<std::string_view, std::function<double(double)>>& unaries() {
       {"Sqrt", [](double a) { return a < 0 ? 0 : std::sqrt(a); }},
       {"Not", [](double a) { return a == 0 ? 1.0 : 0.0; }},
   };
-  return table;
+  return kTable;
 }
 
 // Values of a tensor read as one of `count` elements: itself, or its single number over and over.

@@ -220,7 +220,7 @@ void top_k(const Call& call, Result& result) {
 }  // namespace
 
 const RuleTable& move_rules() {
-  static const RuleTable table = {
+  static const RuleTable kTable = {
       {"ArgMax", arg_max},
       {"ArgMin", arg_max},
       {"Concat", concat},
@@ -241,7 +241,7 @@ const RuleTable& move_rules() {
       {"Transpose", transpose},
       {"Upsample", resize},
   };
-  return table;
+  return kTable;
 }
 
 }  // namespace nereus::model::onnx

@@ -3,7 +3,7 @@
 
 #ifdef NEREUS_HAS_ONNX
 #ifndef ONNX_ML
-#define ONNX_ML 1
+#define ONNX_ML 1  // NOLINT(readability-identifier-naming): theirs
 #endif
 #include <onnx/onnx_pb.h>
 #endif

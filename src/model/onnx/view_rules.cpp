@@ -152,11 +152,11 @@ void split(const Call& call, Result& result) {
 }  // namespace
 
 const RuleTable& view_rules() {
-  static const RuleTable table = {
+  static const RuleTable kTable = {
       {"Flatten", flatten}, {"Identity", identity}, {"Reshape", reshape},     {"Slice", slice},
       {"Split", split},     {"Squeeze", squeeze},   {"Unsqueeze", unsqueeze},
   };
-  return table;
+  return kTable;
 }
 
 }  // namespace nereus::model::onnx
