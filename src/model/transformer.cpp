@@ -209,6 +209,7 @@ LayerKind embedding(const TransformerShape& shape, const Dims& x) {
     // patches.
     const double patch_elements = 3.0 * shape.patch * shape.patch;
     layer.operators.push_back(gemm("patches", Split::kReplicated, x.s, x.h, patch_elements, true));
+    layer.operators.back().parameters += x.h;  // the class token
     layer.input_elements = 3.0 * shape.image * shape.image;
   } else {
     Operator op;
