@@ -384,9 +384,14 @@ TEST(Check, IsFastAtScale) {
   const model::Model model = make_dense(126);
   const cluster::Cluster cluster = make_cluster(2048, 8);
   const auto seconds = [&](const Placement& p) {
-    const auto start = std::chrono::steady_clock::now();
-    EXPECT_TRUE(check(p, model, cluster).empty());
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    double best = 1e9;  // of five, since others may use the machine
+    for (int repeat = 0; repeat < 5; ++repeat) {
+      const auto start = std::chrono::steady_clock::now();
+      EXPECT_TRUE(check(p, model, cluster).empty());
+      const auto end = std::chrono::steady_clock::now();
+      best = std::min(best, std::chrono::duration<double>(end - start).count());
+    }
+    return best;
   };
   const Placement regular = expand({.tp = 8,
                                     .pp = 16,
@@ -406,8 +411,8 @@ TEST(Check, IsFastAtScale) {
   const double regular_s = seconds(regular), wide_s = seconds(wide);
   std::printf("check of 16,384 ranks x 126 layers: regular %.2f ms, layer by layer %.2f ms\n",
               regular_s * 1e3, wide_s * 1e3);
-  EXPECT_LT(regular_s, 0.5);  // far above what it takes, for slow and shared machines
-  EXPECT_LT(wide_s, 0.5);
+  EXPECT_LT(regular_s, 0.1);  // far above what it takes, for sanitizers and slow machines
+  EXPECT_LT(wide_s, 0.2);
 }
 
 }  // namespace

@@ -236,19 +236,22 @@ TEST(PlanJson, SmallAndFastAtScale) {
                          .schedule = Schedule::kInterleaved},
                         model);
   plan.cluster = make_cluster(2048, 8);
-  const auto measure = [&](const char* name) {
+  const auto measure = [&](const char* name, double most_seconds) {
     const std::string text = plan_to_json(plan);
-    const auto start = std::chrono::steady_clock::now();
-    const Plan again = parse_plan(text, "test.plan");
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    EXPECT_EQ(again, plan);
+    double best = 1e9;  // of five, since others may use the machine
+    for (int repeat = 0; repeat < 5; ++repeat) {
+      const auto start = std::chrono::steady_clock::now();
+      const Plan again = parse_plan(text, "test.plan");
+      const auto end = std::chrono::steady_clock::now();
+      best = std::min(best, std::chrono::duration<double>(end - start).count());
+      EXPECT_EQ(again, plan);
+    }
     std::printf("plan of 16,384 ranks x 126 layers, %s: %zu bytes, read in %.2f ms\n", name,
-                text.size(), seconds * 1e3);
-    EXPECT_LE(text.size(), 1u << 20);
-    EXPECT_LT(seconds, 0.5);  // the measured figure is far below; slow and shared machines
+                text.size(), best * 1e3);
+    EXPECT_LE(text.size(), 1'000'000u);
+    EXPECT_LT(best, most_seconds);
   };
-  measure("regular");
+  measure("regular", 0.05);
 
   // Every layer a run of its own on all ranks.
   plan.degrees.reset();
@@ -259,7 +262,7 @@ TEST(PlanJson, SmallAndFastAtScale) {
     plan.placement.runs[static_cast<std::size_t>(i)].first_layer = i;
     plan.placement.runs[static_cast<std::size_t>(i)].num_layers = 1;
   }
-  measure("layer by layer");
+  measure("layer by layer", 0.05);
 
   // Uneven: sixteen kinds of replicas with their own samples and shares in every layer.
   for (LayerRun& run : plan.placement.runs) {
@@ -283,7 +286,7 @@ TEST(PlanJson, SmallAndFastAtScale) {
       }
     }
   }
-  measure("16 kinds of ranks");
+  measure("16 kinds of ranks", 0.5);  // 14 ms in a Release; sanitizers take more
   EXPECT_TRUE(check_plan(plan).empty());
 }
 

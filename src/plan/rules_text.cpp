@@ -113,10 +113,11 @@ void Explainer::explain_devices() {
   std::string hint = join_hints(hints);
   if (hint.empty()) {
     // No single degree mends it: offer model axes that divide the devices, with the dp they need.
-    const std::int64_t axes = std::int64_t{d_.tp} * d_.pp * d_.cp;
+    const double axes = double(d_.tp) * d_.pp * d_.cp;
+    const auto start = static_cast<std::int64_t>(std::min<double>(axes, limits_.devices));
     hint = fmt::format(
-        "tp x pp x cp (now {}) must divide {}: {}", axes, limits_.devices,
-        near(axes, 1, limits_.devices, [&](std::int64_t v) { return limits_.devices % v == 0; }));
+        "tp x pp x cp (now {:.0f}) must divide {}: {}", axes, limits_.devices,
+        near(start, 1, limits_.devices, [&](std::int64_t v) { return limits_.devices % v == 0; }));
   }
   say(Rule::kDevices,
       fmt::format("tp x pp x dp x cp = {} x {} x {} x {} = {:.0f} ranks, but the cluster has {} "
