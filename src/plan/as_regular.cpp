@@ -83,7 +83,8 @@ std::optional<Degrees> read_degrees(const Placement& placement, const model::Mod
     if (degree < 1 || degree > kMost) return std::nullopt;
   if (double(d.tp) * d.pp * d.dp * d.cp > kMost) return std::nullopt;
   if (d.global_batch % (std::int64_t{d.dp} * d.micro_batch) != 0) return std::nullopt;
-  if (d.tp * d.cp * d.dp % (std::int64_t{d.ep} * d.expert_tp) != 0) return std::nullopt;
+  if (std::int64_t{d.tp} * d.cp * d.dp % (std::int64_t{d.ep} * d.expert_tp) != 0)
+    return std::nullopt;
 
   for (const LayerRun& other : placement.runs) read_zero(d, other);
   if (d.zero_group < 0 || d.zero_group > d.dp * d.cp) return std::nullopt;

@@ -34,8 +34,8 @@ struct LayerFacts {
   int num_layers = 0;
 
   static int count(const std::vector<int>& sums, const LayerRun& run) {
-    return sums[static_cast<std::size_t>(run.first_layer + run.num_layers)] -
-           sums[static_cast<std::size_t>(run.first_layer)];
+    const auto first = static_cast<std::size_t>(run.first_layer);
+    return sums[first + static_cast<std::size_t>(run.num_layers)] - sums[first];
   }
 };
 

@@ -126,9 +126,10 @@ bool WorkChecker::check_ranks(std::size_t index) {
     for (int team = 0; team < r.count; ++team)
       for (int c = 0; c < r.cp; ++c)
         for (int t = 0; t < r.tp; ++t) {
-          const auto rank = static_cast<std::size_t>(r.first + team * r.team_stride +
-                                                     c * r.context_stride + t * r.tensor_stride);
-          if (seen_in_run_[rank] == mark) twice = static_cast<int>(rank);
+          const int number =
+              r.first + team * r.team_stride + c * r.context_stride + t * r.tensor_stride;
+          const auto rank = static_cast<std::size_t>(number);
+          if (seen_in_run_[rank] == mark) twice = number;
           seen_in_run_[rank] = mark;
           if (last_stage_[rank] != run.stage + 1) {
             last_stage_[rank] = run.stage + 1;

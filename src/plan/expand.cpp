@@ -108,6 +108,7 @@ Placement expand(const Degrees& d, const model::Model& model) {
   const int num_stages = d.pp * d.interleave;
   NEREUS_CHECK(num_stages <= span.most_stages(), "expand needs degrees that pass check_degrees");
   std::vector<int> starts;
+  starts.reserve(static_cast<std::size_t>(num_stages) + 1);
   for (int s = 0; s < num_stages; ++s) starts.push_back(stage_of(span, num_stages, s).first_layer);
   starts.push_back(model.num_layers());
   return expand(d, model, starts);
@@ -137,7 +138,8 @@ Placement expand(const Degrees& d, const model::Model& model, const std::vector<
       Replicas replicas = stage_replicas(d);
       replicas.num_micro_batches /= num_streams;
       replicas.first = bases[static_cast<std::size_t>(stream)];
-      replicas.first_sample = stream * replicas.num_micro_batches * replicas.micro_batch_stride;
+      replicas.first_sample =
+          std::int64_t{stream} * replicas.num_micro_batches * replicas.micro_batch_stride;
       run.replicas.push_back(replicas);
     }
 

@@ -22,24 +22,24 @@ constexpr int kLeast = std::numeric_limits<int>::min();
 // All names of an enumeration whose values count from 0.
 template <class E>
 const spec::Choices<E>& choices_of() {
-  static const spec::Choices<E> choices = [] {
+  static const spec::Choices<E> kChoices = [] {
     spec::Choices<E> list;
     for (int i = 0; to_string(static_cast<E>(i)) != "?"; ++i)
       list.emplace_back(to_string(static_cast<E>(i)), static_cast<E>(i));
     return list;
   }();
-  return choices;
+  return kChoices;
 }
 
 const spec::Choices<cluster::Precision>& precisions() {
-  static const auto choices = [] {
+  static const auto kChoices = [] {
     spec::Choices<cluster::Precision> list;
     for (int i = 0; i < cluster::kNumPrecisions; ++i)
       list.emplace_back(cluster::to_string(static_cast<cluster::Precision>(i)),
                         static_cast<cluster::Precision>(i));
     return list;
   }();
-  return choices;
+  return kChoices;
 }
 
 template <class E>
