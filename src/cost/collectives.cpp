@@ -86,8 +86,9 @@ double send_seconds(const Fabric& fabric, bool same_node, double bytes) {
 double all_gather_uneven_seconds(const Fabric& fabric, Group group, double total, double largest) {
   if (group.size <= 1) return 0;
   const double padded = all_gather_seconds(fabric, group, largest * group.size);
-  const double grouped = total / ring_rate(fabric, group) +
-                         group.size * (tree_steps(fabric, group) + fabric.link_latency);
+  const double grouped = (total / ring_rate(fabric, group) +
+                          group.size * (tree_steps(fabric, group) + fabric.link_latency)) *
+                         spread(fabric, nodes_of(group));
   return std::min(padded, grouped);
 }
 

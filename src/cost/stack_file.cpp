@@ -78,6 +78,7 @@ void read_numbers(Reader& owner, const Scope& scope, StackLibrary& library) {
   Reader fit = owner.optional_table("fit");
   for (std::string_view key : fit.keys()) {
     const ParameterInfo* info = known_parameter(fit, key);
+    fit.skip(key);
     if (info == nullptr) continue;
     Reader entry = fit.required_table(key);
     FreeNumber number{scope, std::string(key), read_number(entry, "prior", *info),
@@ -247,6 +248,13 @@ std::string number_text(const ParameterInfo& info, double value) {
   return fmt::format("{}", value);
 }
 
+// JSON's strings are strings of TOML too.
+std::string quoted(const std::string& text) {
+  Value value;
+  value.data = text;
+  return spec::to_json(value);
+}
+
 // Four significant digits: more would claim a precision that no fit has.
 double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 
@@ -258,14 +266,14 @@ std::string write_stacks(const StackLibrary& library, const std::vector<Scope>& 
   constexpr std::string_view kKinds[] = {"device", "stack", "site"};
   for (const Scope& scope : scopes) {
     const std::string head =
-        fmt::format("{}.\"{}\"", kKinds[static_cast<int>(scope.kind)], scope.name);
+        fmt::format("{}.{}", kKinds[static_cast<int>(scope.kind)], quoted(scope.name));
     out += fmt::format("\n[{}]\n", head);
     const Settings* settings = nullptr;
     if (scope.kind == Scope::Kind::kStack) {
       const StackEntry& entry = library.stacks.find(scope.name)->second;
-      if (!entry.inherits.empty()) out += fmt::format("inherits = \"{}\"\n", entry.inherits);
+      if (!entry.inherits.empty()) out += fmt::format("inherits = {}\n", quoted(entry.inherits));
       if (!entry.description.empty())
-        out += fmt::format("description = \"{}\"\n", entry.description);
+        out += fmt::format("description = {}\n", quoted(entry.description));
       settings = &entry.settings;
     } else if (scope.kind == Scope::Kind::kDevice) {
       settings = &library.devices.find(scope.name)->second;

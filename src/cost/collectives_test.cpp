@@ -1,0 +1,217 @@
+#include "cost/collectives.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+
+namespace nereus::cost {
+namespace {
+
+// 100 GB/s inside a node of 8, 10 GB/s a device between; start-ups that add up by hand.
+Fabric fabric() {
+  Fabric f;
+  f.link = 100e9;
+  f.link_latency = 1e-6;
+  f.network = 10e9;
+  f.network_latency = 10e-6;
+  f.domain = 8;
+  return f;
+}
+
+constexpr Group kNode{8, 8};     // one node
+constexpr Group kFour{32, 8};    // four nodes, all of their devices
+constexpr Group kSpread{16, 1};  // one device in each of 16 nodes
+constexpr double kBytes = 800e6;
+
+using Collective = double (*)(const Fabric&, Group, double);
+constexpr Collective kCollectives[] = {all_reduce_seconds, all_gather_seconds,
+                                       reduce_scatter_seconds, all_to_all_seconds,
+                                       broadcast_seconds};
+
+// --- formulas by hand --------------------------------------------------------------------------
+
+TEST(Collectives, AllGatherInsideANodeIsARing) {
+  // 7/8 of the bytes at the link's rate, and seven steps.
+  EXPECT_NEAR(all_gather_seconds(fabric(), kNode, kBytes), 700e6 / 100e9 + 7e-6, 1e-12);
+}
+
+TEST(Collectives, AllReduceInsideANodeIsTwoRings) {
+  // Seven steps by ring, and as many by a chain inside the node: 2 (n-1)/n B / rate + 2 x 7 us.
+  EXPECT_NEAR(all_reduce_seconds(fabric(), kNode, kBytes), 2 * 700e6 / 100e9 + 14e-6, 1e-12);
+}
+
+TEST(Collectives, RingBetweenNodesLeavesThroughAllCardsOfTheGroup) {
+  // Eight cards of 10 GB/s are slower than the link of 100: 80 GB/s. 28 steps inside, 3 between.
+  EXPECT_NEAR(all_gather_seconds(fabric(), kFour, kBytes),
+              kBytes * 31 / 32 / 80e9 + 28e-6 + 3 * 10e-6, 1e-12);
+  // One device a node has one card.
+  EXPECT_NEAR(all_gather_seconds(fabric(), kSpread, kBytes), kBytes * 15 / 16 / 10e9 + 15 * 10e-6,
+              1e-12);
+}
+
+TEST(Collectives, LinkBoundsARingWhoseCardsAreFaster) {
+  Fabric f = fabric();
+  f.network = 50e9;
+  EXPECT_NEAR(all_gather_seconds(f, kFour, kBytes), kBytes * 31 / 32 / 100e9 + 28e-6 + 30e-6,
+              1e-12);
+}
+
+TEST(Collectives, AllReduceOverManyNodesStartsAsATree) {
+  // 16 nodes: 15 steps round the ring, 4 down the tree, each way.
+  EXPECT_NEAR(all_reduce_seconds(fabric(), kSpread, kBytes),
+              2 * kBytes * 15 / 16 / 10e9 + 2 * 4 * 10e-6, 1e-12);
+}
+
+TEST(Collectives, BroadcastSendsAllOnceDownATree) {
+  EXPECT_NEAR(broadcast_seconds(fabric(), kSpread, kBytes), kBytes / 10e9 + 4 * 10e-6, 1e-12);
+  EXPECT_NEAR(broadcast_seconds(fabric(), kNode, kBytes), kBytes / 100e9 + 7e-6, 1e-12);
+}
+
+TEST(Collectives, AllToAllIsAsSlowAsTheSlowerOfInsideAndOutside) {
+  // Of 32 shares a rank keeps one, sends 7 inside and 24 outside through its own card.
+  EXPECT_NEAR(all_to_all_seconds(fabric(), kFour, kBytes), kBytes * 24 / 32 / 10e9 + 11e-6, 1e-12);
+  EXPECT_NEAR(all_to_all_seconds(fabric(), kNode, kBytes), kBytes * 7 / 8 / 100e9 + 1e-6, 1e-12);
+  Fabric slow_links = fabric();
+  slow_links.link = 1e9;
+  EXPECT_NEAR(all_to_all_seconds(slow_links, kFour, kBytes), kBytes * 7 / 32 / 1e9 + 11e-6, 1e-12);
+}
+
+TEST(Collectives, SendTakesTheLinkItCrosses) {
+  EXPECT_NEAR(send_seconds(fabric(), true, kBytes), kBytes / 100e9 + 1e-6, 1e-12);
+  EXPECT_NEAR(send_seconds(fabric(), false, kBytes), kBytes / 10e9 + 10e-6, 1e-12);
+}
+
+TEST(Collectives, OfOneRankTakeNoTime) {
+  for (Collective collective : kCollectives) EXPECT_EQ(collective(fabric(), {1, 1}, kBytes), 0);
+  EXPECT_EQ(all_gather_uneven_seconds(fabric(), {1, 1}, kBytes, kBytes), 0);
+}
+
+TEST(Collectives, JitterSlowsRingsOfMoreThanFourNodes) {
+  Fabric f = fabric();
+  const double calm = all_gather_seconds(f, kSpread, kBytes);
+  const double four = all_gather_seconds(f, kFour, kBytes);
+  f.jitter = 0.1;
+  EXPECT_NEAR(all_gather_seconds(f, kSpread, kBytes), calm * 1.2, 1e-12) << "two doublings past 4";
+  EXPECT_EQ(all_gather_seconds(f, kFour, kBytes), four);
+}
+
+// --- where a group lies
+// ---------------------------------------------------------------------------
+
+void expect_group(Group group, int size, int per_node) {
+  EXPECT_EQ(group.size, size);
+  EXPECT_EQ(group.per_node, per_node);
+}
+
+TEST(GroupOf, NeighboursFillNodes) {
+  expect_group(group_of(4, 1, 8), 4, 4);
+  expect_group(group_of(8, 1, 8), 8, 8);
+  expect_group(group_of(32, 1, 8), 32, 8);
+}
+
+TEST(GroupOf, StrideThinsThemOut) {
+  expect_group(group_of(16, 2, 8), 16, 4);
+  expect_group(group_of(16, 4, 8), 16, 2);
+  expect_group(group_of(16, 8, 8), 16, 1);
+  expect_group(group_of(16, 64, 8), 16, 1);
+}
+
+TEST(GroupOf, AWideDomainHoldsMore) {
+  expect_group(group_of(16, 8, 72), 16, 9);
+  expect_group(group_of(8, 8, 72), 8, 8);
+}
+
+TEST(GroupOf, OneRankIsAlone) { expect_group(group_of(1, 4, 8), 1, 1); }
+
+// --- properties
+// -----------------------------------------------------------------------------------
+
+double random_between(double least, double most) {
+  return least * std::pow(most / least, *rc::gen::inRange(0, 10001) * 1e-4);
+}
+
+Fabric random_fabric() {
+  Fabric f;
+  f.link = random_between(1e9, 1e12);
+  f.network = random_between(1e8, 1e11);
+  f.link_latency = random_between(1e-7, 1e-4);
+  f.network_latency = random_between(1e-6, 1e-3);
+  f.domain = *rc::gen::element(1, 2, 4, 8, 16, 72);
+  f.jitter = *rc::gen::inRange(0, 50) * 0.01;
+  return f;
+}
+
+Group random_group(int domain) {
+  return group_of(1 << *rc::gen::inRange(0, 11), 1 << *rc::gen::inRange(0, 8), domain);
+}
+
+constexpr double kRounding = 1 + 1e-12;
+
+RC_GTEST_PROP(CollectivesProperty, MoreBandwidthOrLessLatencyIsNeverSlower, ()) {
+  const Fabric f = random_fabric();
+  Fabric better = f;
+  better.link *= random_between(1, 100);
+  better.network *= random_between(1, 100);
+  better.link_latency /= random_between(1, 100);
+  better.network_latency /= random_between(1, 100);
+  const Group group = random_group(f.domain);
+  const double bytes = random_between(1, 1e11);
+  for (Collective collective : kCollectives)
+    RC_ASSERT(collective(better, group, bytes) <= collective(f, group, bytes) * kRounding);
+  const double largest = bytes * random_between(1.0 / group.size, 1);
+  RC_ASSERT(all_gather_uneven_seconds(better, group, bytes, largest) <=
+            all_gather_uneven_seconds(f, group, bytes, largest) * kRounding);
+  const bool same_node = *rc::gen::arbitrary<bool>();
+  RC_ASSERT(send_seconds(better, same_node, bytes) <= send_seconds(f, same_node, bytes));
+}
+
+RC_GTEST_PROP(CollectivesProperty, MoreBytesAreNeverFaster, ()) {
+  const Fabric f = random_fabric();
+  const Group group = random_group(f.domain);
+  const double bytes = random_between(1, 1e11);
+  const double more = bytes * random_between(1, 100);
+  for (Collective collective : kCollectives)
+    RC_ASSERT(collective(f, group, bytes) <= collective(f, group, more));
+}
+
+RC_GTEST_PROP(CollectivesProperty, AllReduceIsAReduceScatterAndAnAllGather, ()) {
+  Fabric f = random_fabric();
+  f.link_latency = f.network_latency = f.jitter = 0;
+  const Group group = random_group(f.domain);
+  const double bytes = random_between(1, 1e11);
+  const double both = reduce_scatter_seconds(f, group, bytes) + all_gather_seconds(f, group, bytes);
+  RC_ASSERT(std::abs(all_reduce_seconds(f, group, bytes) - both) <= 1e-12 * both);
+}
+
+RC_GTEST_PROP(CollectivesProperty, NoCollectiveBeatsItsWire, ()) {
+  const Fabric f = random_fabric();
+  const Group group = random_group(f.domain);
+  RC_PRE(group.size > group.per_node);
+  const double bytes = random_between(1, 1e11);
+  // What has to enter a node, through all cards the group has there.
+  const double outside = bytes * (group.size - group.per_node) / group.size;
+  RC_ASSERT(all_gather_seconds(f, group, bytes) >= outside / (f.network * group.per_node));
+}
+
+RC_GTEST_PROP(CollectivesProperty, EqualPiecesAreAnEvenAllGather, ()) {
+  const Fabric f = random_fabric();
+  const Group group = random_group(f.domain);
+  const double bytes = random_between(1e3, 1e11);
+  const double even = all_gather_seconds(f, group, bytes);
+  const double pieces = all_gather_uneven_seconds(f, group, bytes, bytes / group.size);
+  RC_ASSERT(std::abs(pieces - even) <= 1e-9 * even);
+}
+
+RC_GTEST_PROP(CollectivesProperty, OneLargePieceIsNeitherFreeNorPaddedToAll, ()) {
+  const Fabric f = random_fabric();
+  const Group group = random_group(f.domain);
+  const double bytes = random_between(1e3, 1e11);
+  const double largest = bytes * random_between(1.0 / group.size, 1);
+  const double uneven = all_gather_uneven_seconds(f, group, bytes, largest);
+  RC_ASSERT(uneven >= all_gather_seconds(f, group, bytes) * (1 - 1e-9));
+  RC_ASSERT(uneven <= all_gather_seconds(f, group, largest * group.size) * kRounding);
+}
+
+}  // namespace
+}  // namespace nereus::cost
