@@ -74,6 +74,11 @@ Stack StackLibrary::resolve(std::string_view name, std::string_view site) const 
     if (parent == stacks.end()) break;
     entry = &parent->second;
   }
+  for (const StackEntry* entry : chain) {
+    if (entry->expected.rows == 0) continue;
+    stack.expected = entry->expected;
+    break;
+  }
   for (auto entry = chain.rbegin(); entry != chain.rend(); ++entry)
     merge(stack.settings, (*entry)->settings);
   if (const auto at = sites.find(site); at != sites.end())

@@ -61,11 +61,20 @@ struct RunDefaults {
 // Numbers set for one scope: parameter name -> value.
 using Settings = std::map<std::string, double, std::less<>>;
 
+// How far predictions of a stack lay from runs that the fit had not seen.
+struct ExpectedError {
+  double mean = 0;
+  double median = 0;
+  int rows = 0;  // 0: nobody measured any; the parent's figures stand in
+  bool operator==(const ExpectedError&) const = default;
+};
+
 struct Stack {
   std::string name;
   std::string site;
   StackOptions options;
   RunDefaults defaults;
+  ExpectedError expected;
   Settings settings;                                               // ancestors, own and site merged
   std::map<std::string, Settings, std::less<>> devices;            // by family or canonical name
   std::map<std::string, std::string, std::less<>> device_parents;  // "H200" -> "H100"
@@ -112,6 +121,7 @@ struct StackEntry {
       variants;  // "compile" -> stack used where that column says yes
   StackOptions options;
   RunDefaults defaults;
+  ExpectedError expected;
   Settings settings;
 };
 

@@ -150,6 +150,16 @@ void read_stack(Reader& at, const std::string& name, StackLibrary& library) {
   for (std::string_view column : variants.keys())
     entry.variants[std::string(column)] = variants.required_string(column);
   variants.finish();
+  Reader expected = at.optional_table("expected_error");
+  entry.expected.mean = expected.optional_double("mean", entry.expected.mean, 0);
+  entry.expected.median = expected.optional_double("median", entry.expected.median, 0);
+  entry.expected.rows = expected.optional_int("rows", entry.expected.rows, 0);
+  expected.finish();
+  if (Reader expected = at.optional_table("expected_error"); expected.present()) {
+    entry.expected = {expected.required_double("mean", 0, 10),
+                      expected.required_double("median", 0, 10), expected.required_int("rows", 1)};
+    expected.finish();
+  }
   library.stacks[name] = entry;
   read_numbers(at, {Scope::Kind::kStack, name}, library);
   at.finish();
@@ -274,6 +284,9 @@ std::string write_stacks(const StackLibrary& library, const std::vector<Scope>& 
       if (!entry.inherits.empty()) out += fmt::format("inherits = {}\n", quoted(entry.inherits));
       if (!entry.description.empty())
         out += fmt::format("description = {}\n", quoted(entry.description));
+      if (entry.expected.rows > 0)
+        out += fmt::format("expected_error = {{ mean = {:.4f}, median = {:.4f}, rows = {} }}\n",
+                           entry.expected.mean, entry.expected.median, entry.expected.rows);
       settings = &entry.settings;
     } else if (scope.kind == Scope::Kind::kDevice) {
       settings = &library.devices.find(scope.name)->second;

@@ -67,6 +67,7 @@ std::optional<Degrees> read_degrees(const Placement& placement, const model::Mod
   d.global_batch = static_cast<int>(placement.global_batch);
   d.recompute = replicas.recompute;
   d.sequence_parallel = placement.sequence_parallel;
+  d.tensor_overlap = placement.tensor_overlap;
   d.precision = placement.precision;
   d.schedule = placement.schedule;
   d.context = placement.context;

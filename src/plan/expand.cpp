@@ -119,6 +119,7 @@ Placement expand(const Degrees& d, const model::Model& model, const std::vector<
   placement.global_batch = d.global_batch;
   placement.precision = d.precision;
   placement.sequence_parallel = d.sequence_parallel;
+  placement.tensor_overlap = d.tensor_overlap;
   placement.schedule = d.schedule;
   placement.context = d.context;
 

@@ -148,6 +148,7 @@ struct Placement {
   std::int64_t global_batch = 0;
   cluster::Precision precision = cluster::Precision::kBf16;
   bool sequence_parallel = false;
+  bool tensor_overlap = false;
   bool split_vocabulary = true;
   Schedule schedule = Schedule::k1f1b;
   ContextKind context = ContextKind::kZigzag;

@@ -172,6 +172,7 @@ Value degrees_to_value(const Degrees& d) {
   table.add("zero", d.zero);
   table.add("zero_group", d.zero_group);
   table.add("sequence_parallel", d.sequence_parallel);
+  table.add("tensor_overlap", d.tensor_overlap);
   table.add("precision", cluster::to_string(d.precision));
   table.add("schedule", to_string(d.schedule));
   table.add("context", to_string(d.context));
@@ -184,6 +185,7 @@ Value placement_to_value(const Placement& p) {
   table.add("global_batch", p.global_batch);
   table.add("precision", cluster::to_string(p.precision));
   table.add("sequence_parallel", p.sequence_parallel);
+  table.add("tensor_overlap", p.tensor_overlap);
   table.add("split_vocabulary", p.split_vocabulary);
   table.add("schedule", to_string(p.schedule));
   table.add("context", to_string(p.context));

@@ -82,6 +82,7 @@ inline Degrees any_degrees() {
   d.zero = *rc::gen::inRange(0, 4);
   d.zero_group = pick({0, 0, 1, 2, 3, 4, 6});
   d.sequence_parallel = *rc::gen::arbitrary<bool>();
+  d.tensor_overlap = *rc::gen::arbitrary<bool>();
   d.precision = pick({cluster::Precision::kBf16, cluster::Precision::kFp16});
   d.context = static_cast<ContextKind>(*rc::gen::inRange(0, 3));
   const auto share = [] { return *rc::gen::inRange(0, 17) / 16.0; };
