@@ -155,11 +155,6 @@ void read_stack(Reader& at, const std::string& name, StackLibrary& library) {
   entry.expected.median = expected.optional_double("median", entry.expected.median, 0);
   entry.expected.rows = expected.optional_int("rows", entry.expected.rows, 0);
   expected.finish();
-  if (Reader expected = at.optional_table("expected_error"); expected.present()) {
-    entry.expected = {expected.required_double("mean", 0, 10),
-                      expected.required_double("median", 0, 10), expected.required_int("rows", 1)};
-    expected.finish();
-  }
   library.stacks[name] = entry;
   read_numbers(at, {Scope::Kind::kStack, name}, library);
   at.finish();
