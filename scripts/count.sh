@@ -19,9 +19,10 @@ count_lines() {
   done <"$2"
 }
 
-# The tests of one ctest run: $2 holds ctest.junit and, for each GoogleTest program NAME_test, NAME_test.xml.
+# The tests of one ctest run: $2 holds ctest.junit and, for each GoogleTest program NAME_test, NAME_test.xml; $3 holds the
+# programs.
 count_ctest() {
-  local build=$1 dir=$2 name status xml failures
+  local build=$1 dir=$2 programs=$3 name status xml failures
   if [[ ! -s $dir/ctest.junit ]]; then
     count_failed "$build: ctest did not finish"
     return
@@ -34,10 +35,18 @@ count_ctest() {
       count_passed
     fi
     # A program that dies, times out or leaks fails even where each of its tests passed.
-    [[ $status == fail && $failures == 0 ]] && count_failed "$build: $name (the program as a whole)"
+    if [[ $status == fail && $failures == 0 ]]; then
+      count_failed "$build: $name as a whole$(last_test "$programs/${name}_test" "$xml")"
+    fi
     [[ $status == disabled || $status == notrun ]] && count_skipped "$build: $name: $status"
   done < <(sed -nE 's/.*<testcase name="([^"]*)".* status="([^"]*)".*/\1 \2/p' "$dir/ctest.junit")
   return 0
+}
+
+# Where a program died before it wrote its results: the test it was in.
+last_test() {
+  [[ -x $1 && ! -s $2 ]] || return 0
+  timeout 60 env GTEST_BRIEF=0 "$1" 2>/dev/null </dev/null | sed -n 's/^\[ RUN *\] /, in /p' | tail -n 1 || true
 }
 
 # One line per test of GoogleTest's XML; `failures` is the caller's.
