@@ -1,34 +1,263 @@
 #include "cost/predict.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <vector>
+#include <limits>
 
 #include "base/error.hpp"
-#include "cost/memory.hpp"
-#include "cost/step.hpp"
+#include "cost/data.hpp"
 #include "cost/tables.hpp"
 
 namespace nereus::cost {
 
-using cluster::Precision;
 using plan::Degrees;
-using plan::Recompute;
+using plan::Tier;
 
-std::string_view to_string(Part part) {
-  constexpr std::string_view kNames[] = {
-      "compute",       "recompute", "tensor_comm", "context_comm", "expert_comm",
-      "pipeline_comm", "data_comm", "bubble",      "optimizer",    "offload",
-      "input",         "launch",    "fixed"};
-  return kNames[static_cast<size_t>(part)];
+namespace {
+
+// Over how many ranks each kind of state is divided: of the dense weights and of the experts.
+struct Shards {
+  double weights = 1;
+  double gradients = 1;
+  double optimizer = 1;
+};
+
+// What all stages of a plan share.
+struct PlanShape {
+  PipelineShape pipeline;
+  int num_micro_batches = 1;
+  Sharing sharing = Sharing::kCopies;
+  bool keeps_whole = false;  // divided weights are gathered once a step
+  bool has_experts = false;
+  Division dense;
+  Division experts;
+  Shards dense_shards;
+  Shards expert_shards;
+
+  bool gathers_each() const { return sharing == Sharing::kWeights && !keeps_whole; }
+};
+
+Shards shards_of(int zero, int pieces, bool keeps_whole) {
+  Shards shards;
+  if (zero >= 1) shards.optimizer = pieces;
+  if (zero >= 2 && !keeps_whole) shards.gradients = pieces;
+  if (zero >= 3) shards.weights = pieces;
+  return shards;
 }
 
-std::string_view to_string(MemoryPart part) {
-  constexpr std::string_view kNames[] = {"weights", "gradients", "optimizer", "activations",
-                                         "buffers", "logits",    "fixed",     "slack"};
-  return kNames[static_cast<size_t>(part)];
+PlanShape shape_of(const Tables& tables, const Degrees& d) {
+  const Machine& machine = tables.machine();
+  PlanShape shape;
+  shape.pipeline = {d.schedule, d.pp, static_cast<double>(d.interleave)};
+  shape.num_micro_batches = tables.num_micro_batches(d);
+  shape.has_experts = tables.has_experts();
+  shape.keeps_whole = d.pp > 1;
+  const int group = d.dp * d.cp;
+  const int expert_cut = d.ep * d.expert_tp;
+  const int expert_group = std::max(1, group * d.tp / expert_cut);
+  const int pieces = d.zero_group > 0 ? std::min(d.zero_group, group) : group;
+  const int expert_pieces = std::max(1, pieces * d.tp / expert_cut);
+  // State that has one piece is not divided, whatever it is called.
+  const bool divides = pieces > 1 || (shape.has_experts && expert_pieces > 1);
+  const int zero = divides ? d.zero : 0;
+  shape.sharing = zero == 0   ? Sharing::kCopies
+                  : zero == 3 ? Sharing::kWeights
+                              : Sharing::kOptimizer;
+  shape.dense = divide(machine, group, d.tp, zero > 0 ? pieces : 1);
+  shape.dense_shards = shards_of(zero, pieces, shape.keeps_whole);
+  if (shape.has_experts) {
+    shape.experts = divide(machine, expert_group, expert_cut, zero > 0 ? expert_pieces : 1);
+    shape.expert_shards = shards_of(zero, expert_pieces, shape.keeps_whole);
+  }
+  return shape;
 }
+
+// One class of stages: its layers summed up, and the largest of them.
+struct StageSums {
+  StageWork work;
+  RankMemory rank;
+  double largest_divided = 0;  // parameters of the largest layer that are gathered
+  double largest_kept = 0;     // parameters of the largest layer that the rank keeps
+};
+
+StageSums sums_of(const StageClass& stage, const KindRow* kinds, const PlanShape& shape) {
+  StageSums sums;
+  for (const KindCount& layers : stage.layers) {
+    const KindRow& kind = kinds[layers.kind];
+    sums.work.add(kind.time, layers.count);
+    sums.rank.add(kind.memory, layers.count);
+    const double dense = kind.time.parameters;
+    const double experts = kind.time.expert_parameters;
+    sums.largest_divided =
+        std::max(sums.largest_divided, (shape.dense_shards.weights > 1 ? dense : 0) +
+                                           (shape.expert_shards.weights > 1 ? experts : 0));
+    sums.largest_kept = std::max(sums.largest_kept, dense / shape.dense_shards.weights +
+                                                        experts / shape.expert_shards.weights);
+  }
+  return sums;
+}
+
+// Fills in what the stage's ranks keep of state and activations.
+void keep(StageSums& sums, const StageClass& stage, const PlanShape& shape, const Degrees& d,
+          const Tables& tables) {
+  const StackOptions& options = tables.options();
+  RankMemory& rank = sums.rank;
+  double dense = sums.work.sum.parameters;
+  const double experts = sums.work.sum.expert_parameters;
+  // A rank that holds both ends of a tied weight holds it once.
+  if (stage.holds_first_layer && stage.holds_last_layer) dense -= tables.tied_parameters() / d.tp;
+  const auto kept = [&](double Shards::*kind) {
+    return dense / (shape.dense_shards.*kind) + experts / (shape.expert_shards.*kind);
+  };
+  const double weights = kept(&Shards::weights);
+  const double optimizer = kept(&Shards::optimizer);
+  rank.held_weights = weights;
+  rank.weights = weights * (1 - d.offload.weights);
+  rank.gradients = kept(&Shards::gradients);
+  rank.optimizer = optimizer * (1 - d.offload.optimizer);
+  if (shape.sharing == Sharing::kWeights)
+    rank.gathered = shape.keeps_whole ? (shape.dense_shards.weights > 1 ? dense : 0) +
+                                            (shape.expert_shards.weights > 1 ? experts : 0)
+                                      : 2 * sums.largest_divided;
+  rank.staged = d.offload.weights * options.weight_bytes * std::min(weights, 2 * sums.largest_kept);
+  rank.tiers[static_cast<std::size_t>(Tier::kHost)] =
+      weights * d.offload.weights * options.weight_bytes +
+      optimizer * d.offload.optimizer * options.optimizer_bytes;
+  const double flight = in_flight(shape.pipeline, stage.first, shape.num_micro_batches);
+  if (d.pp > 1) rank.gathered_inputs = 0;  // only the micro-batch in hand has them
+  rank.keep_activations(flight, d.pp > 1 ? tables.machine().parameters.pipeline_layers : 0,
+                        d.offload.activations);
+}
+
+// Host copies of one micro-batch: weights for both passes where they are not kept for the step,
+// activations out and in again.
+double copy_seconds(const StageSums& sums, const PlanShape& shape, const Degrees& d,
+                    const Tables& tables) {
+  const double rate = tables.machine().tier(Tier::kHost).rate;
+  if (rate <= 0) return 0;
+  const bool kept = shape.sharing == Sharing::kWeights && shape.keeps_whole;
+  const double weights =
+      kept ? 0 : 2 * d.offload.weights * sums.rank.held_weights * tables.options().weight_bytes;
+  return (weights + 2 * d.offload.activations * sums.rank.kept) / rate;
+}
+
+double sharding_seconds(const StageWork& work, const PlanShape& shape,
+                        const StackOptions& options) {
+  if (!shape.gathers_each()) return 0;
+  const double layers = work.sum.blocks + 1;
+  double seconds = shard_seconds(shape.dense, work.sum.parameters, layers, options);
+  if (shape.has_experts)
+    seconds += shard_seconds(shape.experts, work.sum.expert_parameters, layers, options);
+  return seconds;
+}
+
+// Once a step: what is not gathered and scattered in every micro-batch.
+double stage_reduce_seconds(const LayerTime& sum, const PlanShape& shape,
+                            const StackOptions& options) {
+  const bool each = shape.gathers_each();
+  double seconds = 0;
+  if (!each || shape.dense.pieces == 1)
+    seconds += reduce_seconds(shape.dense, sum.parameters, options);
+  if (shape.has_experts && (!each || shape.experts.pieces == 1))
+    seconds += reduce_seconds(shape.experts, sum.expert_parameters, options);
+  return seconds;
+}
+
+double transfers(const Tables& tables, const StageTable& stages, const KindRow* kinds,
+                 const PlanShape& shape, const Degrees& d, double memory_share) {
+  const Machine& machine = tables.machine();
+  double message = 0;
+  for (const int kind : stages.boundary_kinds) message = std::max(message, kinds[kind].message);
+  const bool same_domain = d.num_ranks() <= machine.fabric.domain;
+  const Wire copies = machine.wire(d.sequence_parallel ? 1 : d.tp, 1);
+  TransferLoad load;
+  load.slowest = transfer_seconds(machine.fabric, same_domain, message, copies,
+                                  machine.parameters.host_transfer);
+  load.crossings = (d.pp - 1) * load.slowest;
+  load.num_micro_batches = shape.num_micro_batches;
+  load.num_ranks = d.num_ranks();
+  load.tp = d.tp;
+  load.memory_share = memory_share;
+  return transfers_seconds(load, shape.pipeline, machine.parameters);
+}
+
+// Keeps the worst stage's memory.
+void take_memory(Memory& worst, const RankMemory& rank, int stage, const Tables& tables) {
+  const MemoryParts parts = memory_parts(rank, tables.options(), tables.machine().parameters);
+  const double total = total_of(parts);
+  if (stage == 0) worst.first_rank_allocated = allocated_of(parts);
+  worst.host = std::max(worst.host, rank.tiers[static_cast<std::size_t>(Tier::kHost)]);
+  if (total <= worst.total) return;
+  worst.total = total;
+  worst.parts = parts;
+  worst.worst_stage = stage;
+}
+
+// What happens once a step, on the stage where it takes longest.
+struct StepSums {
+  double quickest = std::numeric_limits<double>::infinity();  // seconds of one micro-batch
+  double reduce = 0;                                          // seconds
+  double optimized = 0;                                       // parameters that a rank updates
+  double copied = 0;  // bytes that pass from and to the host during the update
+  double most_dense = -1;
+  double most_experts = -1;
+};
+
+void take_step(StepSums& step, const StageSums& sums, double stage_seconds, const PlanShape& shape,
+               const Degrees& d, const StackOptions& options) {
+  const LayerTime& sum = sums.work.sum;
+  step.quickest = std::min(step.quickest, stage_seconds);
+  // Collectives are dear to compute: skip a stage that another one exceeds.
+  if (sum.parameters > step.most_dense || sum.expert_parameters > step.most_experts) {
+    step.reduce = std::max(step.reduce, stage_reduce_seconds(sum, shape, options));
+    step.most_dense = std::max(step.most_dense, sum.parameters);
+    step.most_experts = std::max(step.most_experts, sum.expert_parameters);
+  }
+  const double updates = sum.parameters / shape.dense_shards.optimizer +
+                         sum.expert_parameters / shape.expert_shards.optimizer;
+  step.optimized = std::max(step.optimized, updates);
+  step.copied =
+      std::max(step.copied, updates * d.offload.optimizer * options.optimizer_bytes +
+                                sums.rank.held_weights * d.offload.weights * options.weight_bytes);
+}
+
+void add_stage(Prediction& out, const StageTime& slowest, const PlanShape& shape,
+               const Tables& tables) {
+  const Parameters& p = tables.machine().parameters;
+  const int m = shape.num_micro_batches;
+  out.add(Part::kCompute, m * slowest.compute);
+  out.add(Part::kRecompute, m * slowest.recompute);
+  out.add(Part::kTensorComm, m * slowest.tensor);
+  out.add(Part::kContextComm, m * slowest.context);
+  out.add(Part::kExpertComm, m * slowest.expert);
+  out.add(Part::kDataComm, m * slowest.shard);
+  out.add(Part::kOffload, m * slowest.offload);
+  out.add(Part::kLaunch, m * slowest.launch);
+  out.add(Part::kFixed, p.host_step + m * p.host_micro_batch);
+  const double memory_share = out.memory.total / out.memory.capacity;
+  if (p.memory_pressure > 0 && memory_share > 0.9)
+    out.add(Part::kFixed,
+            p.memory_pressure * (std::min(memory_share, 1.1) - 0.9) * m * slowest.total);
+}
+
+void add_step(Prediction& out, const StepSums& step, const PlanShape& shape, const Degrees& d,
+              const Tables& tables) {
+  const Machine& machine = tables.machine();
+  const StackOptions& options = tables.options();
+  out.add(Part::kDataComm, exposed_reduce(step.reduce, shape.sharing, step.quickest, d.interleave,
+                                          machine.parameters));
+  if (d.pp > 1 && tables.tied_parameters() > 0) {
+    const Group pair{2, d.num_ranks() <= machine.fabric.domain ? 2 : 1};
+    out.add(Part::kDataComm,
+            all_reduce_seconds(machine.fabric, pair,
+                               tables.tied_parameters() / d.tp * options.reduce_bytes));
+  }
+  const double update = optimizer_seconds(step.optimized, options, machine);
+  out.add(Part::kOptimizer, update);
+  if (const double rate = machine.tier(Tier::kHost).rate; step.copied > 0 && rate > 0)
+    out.add(Part::kOffload, std::max(0.0, step.copied / rate - update));
+}
+
+}  // namespace
 
 Predictor::Predictor(const model::Model& model, const cluster::Cluster& cluster, const Stack& stack,
                      int num_splits)
@@ -37,52 +266,44 @@ Predictor::~Predictor() = default;
 Predictor::Predictor(Predictor&&) noexcept = default;
 
 Prediction Predictor::predict(const Degrees& d) {
+  NEREUS_CHECK(d.pp == 1 || has_closed_form(d.schedule),
+               "schedules without a closed form are for the simulator");
   Tables& tables = *tables_;
-  const SplitCosts& split = tables.split_costs(d);
-  const StageTable& stages = tables.stage_table(d.pp, d.interleave);
-  const Parameters& p = tables.parameters();
-  const int m = tables.num_micro_batches(d);
+  const KindRow* kinds = tables.kinds(d);
+  const StageTable& stages = tables.stages(d.pp, d.interleave);
+  const PlanShape shape = shape_of(tables, d);
 
   Prediction out;
-  out.memory = memory_of(tables, split, stages, d, m);
-  out.fits = out.memory.total <= out.memory.capacity;
-  const double memory_share = out.memory.total / out.memory.capacity;
-  auto& parts = out.parts;
-  const auto add = [&](Part part, double seconds) { parts[static_cast<size_t>(part)] += seconds; };
-
-  // The slowest stage sets the pace; the others are the bubble.
-  StageTime slowest{};
-  double quickest = 0;
-  double sum_of_stages = 0;
-  for (const StageClass& stage : stages.classes) {
-    const StageTime time = stage_time(tables, split, stage, d);
-    sum_of_stages += time.total * stage.multiplicity;
-    if (time.total > slowest.total) slowest = time;
-    if (quickest == 0 || time.total < quickest) quickest = time.total;
+  out.memory.capacity = tables.machine().capacity();
+  out.memory.host_capacity = tables.machine().tier(Tier::kHost).capacity;
+  StepSums step;
+  for (std::size_t i = 0; i < stages.classes.size(); ++i) {
+    const StageClass& stage = stages.classes[i];
+    StageSums sums = sums_of(stage, kinds, shape);
+    keep(sums, stage, shape, d, tables);
+    take_memory(out.memory, sums.rank, stage.first, tables);
+    const StageTime time =
+        stage_time(sums.work, sharding_seconds(sums.work, shape, tables.options()),
+                   copy_seconds(sums, shape, d, tables), tables.machine());
+    tables.times[i] = time;
+    tables.paces[i] = {time.total, shape.num_micro_batches * time.total, stage.multiplicity};
+    take_step(step, sums, time.total, shape, d, tables.options());
   }
-  add(Part::kCompute, m * slowest.compute);
-  add(Part::kRecompute, m * slowest.recompute);
-  add(Part::kTensorComm, m * slowest.tensor);
-  add(Part::kContextComm, m * slowest.context);
-  add(Part::kExpertComm, m * slowest.expert);
-  add(Part::kDataComm, m * slowest.shard);
-  add(Part::kLaunch, m * slowest.launch);
+  out.fits = out.memory.total <= out.memory.capacity && out.memory.host <= out.memory.host_capacity;
+
+  const PipelineTime pipeline = pipeline_time({tables.paces.data(), stages.classes.size()},
+                                              static_cast<double>(d.interleave));
+  add_stage(out, tables.times[static_cast<std::size_t>(pipeline.slowest)], shape, tables);
   if (d.pp > 1) {
-    add(Part::kBubble, (sum_of_stages - slowest.total) / d.interleave);
-    add(Part::kPipelineComm, transfer_seconds(tables, split, d, m, memory_share));
+    out.add(Part::kBubble, pipeline.bubble);
+    out.add(Part::kPipelineComm,
+            transfers(tables, stages, kinds, shape, d, out.memory.total / out.memory.capacity));
   }
+  add_step(out, step, shape, d, tables);
 
-  const DataTime data = data_time(tables, split, stages, d, quickest);
-  add(Part::kDataComm, data.reduce);
-  add(Part::kOptimizer, data.optimizer);
-  add(Part::kFixed, p.host_step + m * p.host_micro_batch);
-
-  if (p.memory_pressure > 0 && memory_share > 0.9)
-    add(Part::kFixed, p.memory_pressure * (std::min(memory_share, 1.1) - 0.9) * m * slowest.total);
-
-  for (double part : parts) out.step += part;
+  for (const double part : out.parts) out.step += part;
   out.model_flops = tables.flops_per_sample() * d.global_batch;
-  const double peak = tables.peak(d.precision);
+  const double peak = tables.machine().device.peak_of(d.precision).value;
   out.mfu = peak > 0 ? out.model_flops / (out.step * peak * d.num_ranks()) : 0;
   return out;
 }

@@ -1,83 +1,37 @@
 // The time and memory of one training step of a regular plan, in closed form.
 //
-//   step = m T + bubble + exposed transfers + exposed data communication + optimizer + host
-// with m micro-batches, T the slowest stage's forward + backward (recompute, exposed tensor,
-// context and expert communication included), and for 1F1B (Narayanan 2019) bubble = sum of the
-// other stages' T; interleaving divides it by the number of virtual stages (Narayanan 2021). A
-// stage takes the longer of what its device computes and what its host can launch.
+//   step = m T + bubble + transfers + gradient reduction + optimizer + host
+// with m micro-batches and T the slowest stage's forward and backward for one of them. One file
+// says how each term comes about:
+//   cost/kernels.hpp, cost/layers.hpp   a layer's kernels and its collectives
+//   cost/stage.hpp                      one micro-batch on one stage
+//   cost/pipeline.hpp                   bubble, transfers, activations in flight
+//   cost/data.hpp                       sharding, gradient reduction, optimizer
+//   cost/memory.hpp                     memory of a rank
+// cost/general.hpp predicts any placement from the same functions, and agrees to 1e-9.
+//
+// The machine is the cluster's first group of nodes: a regular plan is for uniform clusters.
+// Degrees need not pass plan/rules.hpp (a table of runs may hold some that failed), but every one
+// of them is at least 1 and the schedule has a closed form (cost/pipeline.hpp).
 //
 //   Predictor predictor(model, cluster, stack);
-//   Prediction p = predictor.predict(degrees);   // no allocation; tables of layer costs fill as
-//   they are needed
+//   Prediction p = predictor.predict(degrees);   // allocates only while its tables fill
 #pragma once
 
-#include <array>
 #include <memory>
-#include <string_view>
 
 #include "cluster/cluster.hpp"
-#include "cost/collectives.hpp"
-#include "cost/kernels.hpp"
+#include "cost/prediction.hpp"
 #include "cost/stack.hpp"
 #include "model/model.hpp"
 #include "plan/degrees.hpp"
 
 namespace nereus::cost {
 
-// Exposed parts of a step; they sum to `step`.
-enum class Part {
-  kCompute,
-  kRecompute,
-  kTensorComm,
-  kContextComm,
-  kExpertComm,
-  kPipelineComm,
-  kDataComm,
-  kBubble,
-  kOptimizer,
-  kOffload,
-  kInput,
-  kLaunch,
-  kFixed,
-};
-inline constexpr int kNumParts = 13;
-std::string_view to_string(Part part);
-
-enum class MemoryPart {
-  kWeights,
-  kGradients,
-  kOptimizer,
-  kActivations,
-  kBuffers,
-  kLogits,
-  kFixed,
-  kSlack
-};
-inline constexpr int kNumMemoryParts = 8;
-std::string_view to_string(MemoryPart part);
-
-struct Memory {
-  std::array<double, kNumMemoryParts> parts{};  // bytes on the worst rank; sum = total
-  double total = 0;
-  double first_rank_allocated = 0;  // bytes tensors take on rank 0, which is what many programs log
-  double capacity = 0;
-  int worst_stage = 0;
-};
-
-struct Prediction {
-  double step = 0;  // seconds
-  std::array<double, kNumParts> parts{};
-  Memory memory;
-  bool fits = false;
-  double model_flops = 0;  // of one step
-  double mfu = 0;
-  double part(Part p) const { return parts[static_cast<size_t>(p)]; }
-};
-
 class Tables;
 
 // `model` must outlive the predictor. `num_splits` is how many distinct (tp, cp, ep, micro-batch,
-// ...) splits the tables hold before they grow.
+// ...) splits the tables hold before they grow. One thread at a time.
 class Predictor {
  public:
   Predictor(const model::Model& model, const cluster::Cluster& cluster, const Stack& stack,

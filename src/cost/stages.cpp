@@ -3,32 +3,18 @@
 #include <algorithm>
 
 #include "cost/stack.hpp"
+#include "plan/stages.hpp"
 
 namespace nereus::cost {
 
 namespace {
 
 std::vector<int> even_starts(const model::Model& model, int num_stages) {
-  const int layers = model.num_layers();
-  // Layers before the first and after the last block travel with their neighbours.
-  int head = 0;
-  int tail = 0;
-  while (head < layers && model.layer(head).role == model::LayerRole::kEmbedding) ++head;
-  while (tail < layers - head && model.layer(layers - 1 - tail).role == model::LayerRole::kHead)
-    ++tail;
-  const int blocks = layers - head - tail;
-  std::vector<int> starts(static_cast<size_t>(num_stages) + 1);
-  const int base = blocks / num_stages;
-  const int extra = blocks % num_stages;
-  int at = head;
-  for (int i = 0; i < num_stages; ++i) {
-    starts[static_cast<size_t>(i)] = i == 0 ? 0 : at;
-    // The stage with the embedding and the one with the head get an extra block last.
-    const int rank = num_stages > 1 ? (i == 0 ? num_stages - 2 : i - 1) : 0;
-    const int position = i == num_stages - 1 && num_stages > 1 ? num_stages - 1 : rank;
-    at += base + (position < extra ? 1 : 0);
-  }
-  starts.back() = layers;
+  const plan::LayerSpan span = plan::layer_span(model);
+  std::vector<int> starts;
+  for (int i = 0; i < num_stages; ++i)
+    starts.push_back(plan::stage_of(span, num_stages, i).first_layer);
+  starts.push_back(model.num_layers());
   return starts;
 }
 
@@ -64,34 +50,40 @@ std::vector<int> stage_starts(const model::Model& model, int num_stages, StageRu
 StageTable make_stage_table(const model::Model& model, int pp, int interleave, StageRule rule) {
   const int num_stages = pp * interleave;
   const std::vector<int> starts = stage_starts(model, num_stages, rule);
-  StageTable table{pp, interleave, {}};
+  const auto kind_of = [&](int layer) { return model.layers[static_cast<std::size_t>(layer)]; };
+  StageTable table{pp, interleave, {}, {}};
+  std::vector<int> counts(model.kinds.size());
   for (int rank = 0; rank < pp; ++rank) {
     StageClass stage;
-    stage.counts.assign(model.kinds.size(), 0);
     stage.first = rank;
+    std::fill(counts.begin(), counts.end(), 0);
     for (int chunk = 0; chunk < interleave; ++chunk) {
-      const size_t v = static_cast<size_t>(chunk * pp + rank);
-      for (int i = starts[v]; i < starts[v + 1]; ++i) {
-        ++stage.counts[static_cast<size_t>(model.layers[static_cast<size_t>(i)])];
-        if (i == 0) stage.holds_first_layer = true;
-        if (i == model.num_layers() - 1) stage.holds_last_layer = true;
-        if (model.layer(i).role == model::LayerRole::kBlock ||
-            model.layer(i).role == model::LayerRole::kOther)
-          ++stage.num_blocks;
-      }
+      const auto v = static_cast<std::size_t>(chunk * pp + rank);
+      for (int i = starts[v]; i < starts[v + 1]; ++i)
+        ++counts[static_cast<std::size_t>(kind_of(i))];
+      if (starts[v] == starts[v + 1]) continue;
+      stage.holds_first_layer |= starts[v] == 0;
+      stage.holds_last_layer |= starts[v + 1] == model.num_layers();
     }
+    for (std::size_t kind = 0; kind < counts.size(); ++kind)
+      if (counts[kind] > 0) stage.layers.push_back({static_cast<int>(kind), counts[kind]});
     const auto same =
         std::find_if(table.classes.begin(), table.classes.end(), [&](const StageClass& other) {
-          return other.counts == stage.counts &&
+          return other.layers == stage.layers &&
                  other.holds_first_layer == stage.holds_first_layer &&
                  other.holds_last_layer == stage.holds_last_layer;
         });
-    if (same != table.classes.end()) {
+    if (same != table.classes.end())
       ++same->multiplicity;
-    } else {
+    else
       table.classes.push_back(stage);
-    }
   }
+  for (std::size_t v = 1; v < static_cast<std::size_t>(num_stages); ++v)
+    if (starts[v] > 0 && starts[v] < model.num_layers())
+      table.boundary_kinds.push_back(kind_of(starts[v] - 1));
+  std::sort(table.boundary_kinds.begin(), table.boundary_kinds.end());
+  table.boundary_kinds.erase(std::unique(table.boundary_kinds.begin(), table.boundary_kinds.end()),
+                             table.boundary_kinds.end());
   return table;
 }
 

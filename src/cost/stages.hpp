@@ -1,8 +1,12 @@
-// Pipeline stages as classes of equal stages, and the time of one micro-batch in each.
+// The pipeline stages of a regular plan as classes of equal stages.
 //
-// Even rule (Megatron): blocks are spread evenly over the pp x interleave virtual stages, embedding
-// on the first, head on the last. Balanced rule (nanotron): layers are cut where the running cost
-// of blocks and head passes rank/pp of the total.
+// Even rule (Megatron): plan/stages.hpp spreads the blocks over the pp x interleave virtual stages,
+// embedding on the first, head on the last. Balanced rule (nanotron): layers are cut where the
+// running cost of blocks and head passes a stage's share of the total. Pipeline rank r runs virtual
+// stages r, r + pp, ...
+//
+//   StageTable table = make_stage_table(model, 8, 2, StageRule::kEven);
+//   for (const StageClass& stage : table.classes) ...      // multiplicities sum to pp
 #pragma once
 
 #include <vector>
@@ -14,21 +18,26 @@ namespace nereus::cost {
 
 enum class StageRule;
 
-// Stages with the same layers. `first` is the earliest of them: it holds the most activations under
-// 1F1B.
+struct KindCount {
+  int kind = 0;   // index into the model's kinds
+  int count = 0;  // layers of it, at least 1
+  bool operator==(const KindCount&) const = default;
+};
+
+// Pipeline ranks with the same layers.
 struct StageClass {
-  std::vector<int> counts;  // layers of each kind
+  std::vector<KindCount> layers;
   int multiplicity = 1;
-  int first = 0;
+  int first = 0;  // the earliest of them, which holds the most activations under 1F1B
   bool holds_first_layer = false;
   bool holds_last_layer = false;
-  int num_blocks = 0;
 };
 
 struct StageTable {
   int pp = 1;
   int interleave = 1;
   std::vector<StageClass> classes;
+  std::vector<int> boundary_kinds;  // of layers whose output goes to the next stage
 };
 
 StageTable make_stage_table(const model::Model& model, int pp, int interleave, StageRule rule);

@@ -1,0 +1,55 @@
+// What ranks that train the same weights do together: gather divided weights, reduce gradients,
+// update.
+//
+// State of `n` parameters is divided into `pieces` among an inner group, and copied by an outer one
+// (ZeRO, Rajbhandari 2020; HSDP where both are larger than one; pieces = 1: plain copies):
+//   reduce  = reduce-scatter(inner, n) + all-reduce(outer, n / pieces) + all-gather(inner, n)
+//             once a step: gradients one way, updated weights the other
+//   shard   = per micro-batch where divided weights are not kept: each layer's weights gathered
+//             before forward (and again before backward where the stack frees them), its gradients
+//             scattered after, copies summed
+// Uneven pieces cost what all_gather_uneven_seconds says.
+//
+// Overlap. The last backward pass hides a part of `reduce`:
+//   exposed = max(5 %, reduce - o (2/3) T / v)      T = one micro-batch on the quickest stage
+// Monotone: with T shorter by x, exposed grows by at most (2/3) x / v, but the step lost at least
+// x / v with that stage (cost/pipeline.hpp), whichever stage it is.
+//
+// The optimizer reads gradient, master weight and two moments and writes them and the weight:
+//   touched = gradient_bytes + 2 optimizer_bytes + 2 for each parameter the rank keeps
+// State that lies in host memory streams through the device while the optimizer runs; the longer of
+// both counts (Ren 2021 updates on the host instead, which moves less and computes more slowly).
+//
+//   const Division data = divide(machine, d.dp * d.cp, d.tp, pieces);
+//   double comm = reduce_seconds(data, parameters, options);
+#pragma once
+
+#include "cost/machine.hpp"
+
+namespace nereus::cost {
+
+struct Division {
+  int pieces = 1;
+  double largest = 1;  // share of the largest piece
+  Wire inner;          // ranks that hold one divided copy
+  Wire outer;          // ranks that hold the same piece
+  bool even() const { return largest * pieces <= 1 + 1e-12; }
+};
+
+// `size` ranks, `stride` apart, all of one kind of node, with equal pieces.
+Division divide(const Machine& machine, int size, int stride, int pieces);
+
+double reduce_seconds(const Division& division, double parameters, const StackOptions& options);
+// Of weights that are gathered `layers` at a time, one after the other.
+double shard_seconds(const Division& division, double parameters, double layers,
+                     const StackOptions& options);
+
+// What of `reduce` the last backward pass does not hide.
+enum class Sharing { kCopies, kOptimizer, kWeights };  // what is divided at most
+double exposed_reduce(double reduce, Sharing sharing, double quickest_stage, double interleave,
+                      const Parameters& parameters);
+
+// Of the parameters whose optimizer state the rank keeps.
+double optimizer_seconds(double parameters, const StackOptions& options, const Machine& machine);
+
+}  // namespace nereus::cost

@@ -1,0 +1,58 @@
+#include "cost/layers.hpp"
+
+#include <algorithm>
+
+namespace nereus::cost {
+
+namespace {
+
+void add_tensor(KindCost& out, const LayerSplit& split, const Wire& wire) {
+  const int regions = out.cost.num_tensor_regions;
+  if (split.tp <= 1 || regions == 0) return;
+  const double bytes = out.cost.tensor_bytes / regions;
+  if (split.sequence_parallel) {
+    const double one = all_gather_seconds(wire.fabric, wire.group, bytes);
+    out.tensor_forward = 2 * regions * one;
+    out.tensor_backward = 3 * regions * one;
+    out.collectives_forward = 2 * regions;
+    out.collectives_backward = 3 * regions;
+  } else {
+    const double one = all_reduce_seconds(wire.fabric, wire.group, bytes);
+    out.tensor_forward = out.tensor_backward = regions * one;
+    out.collectives_forward = out.collectives_backward = regions;
+  }
+}
+
+void add_context(KindCost& out, const model::LayerKind& kind, const KernelModel& kernels,
+                 const LayerSplit& split, const Wire& wire) {
+  const double attention = out.cost.attention_forward;
+  if (split.cp <= 1 || attention <= 0) return;
+  // Written-out scores cost 3 passes forward and 5 backward (cost/kernels.hpp): only 5/3 of forward
+  // is there to hide behind.
+  const double backward = (kernels.fused_attention ? 2 : 5.0 / 3) * attention;
+  double ring = 0;
+  for (const model::Operator& op : kind.operators) {
+    if (op.kind != model::OpKind::kAttention) continue;
+    const double pieces = op.rows * split.samples / split.cp * 2 * op.kv_heads * op.head_dim /
+                          std::min(split.tp, op.kv_heads) * kernels.element;
+    ring += all_gather_seconds(wire.fabric, wire.group, pieces * split.cp);
+  }
+  out.context_forward = std::max(ring * 0.1, ring - attention);
+  out.context_backward = std::max(ring * 0.2, 2 * ring - backward);
+}
+
+}  // namespace
+
+KindCost kind_cost(const model::LayerKind& kind, const KernelModel& kernels,
+                   const LayerSplit& split, const LayerWires& wires) {
+  KindCost out;
+  out.cost = layer_cost(kind, kernels, split);
+  add_tensor(out, split, wires.tensor);
+  add_context(out, kind, kernels, split, wires.context);
+  if (split.ep > 1 && out.cost.expert_bytes > 0)
+    out.expert_forward =
+        2 * all_to_all_seconds(wires.experts.fabric, wires.experts.group, out.cost.expert_bytes);
+  return out;
+}
+
+}  // namespace nereus::cost

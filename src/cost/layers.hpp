@@ -1,0 +1,46 @@
+// One layer for one micro-batch on one rank: its kernels (cost/kernels.hpp) and its collectives.
+//
+//   tensor    a region that tensor parallelism divides sums its output forward and its input
+//             gradient backward: one all-reduce each (Shoeybi 2019); under sequence parallelism
+//             all-gather in and reduce-scatter out, mirrored backward, and the input gathered once
+//             more for the weight gradient (Korthikanti 2022)
+//   context   ring attention passes keys and values round while it computes on the last piece (Liu
+//             2023): exposed = max(share r, r - attention) with r the time round the ring, forward;
+//             backward passes gradients too (2 r) and has twice the kernels' time to hide them
+//   expert    tokens to their experts and back: two all-to-alls forward, two backward
+//
+// Monotone: quicker attention by x exposes at most x more forward and at most as much backward as
+// the backward kernels got quicker, so the layer as a whole never gets slower.
+//
+//   KindCost cost = kind_cost(kind, kernels, split, wires);
+#pragma once
+
+#include "cost/kernels.hpp"
+#include "cost/machine.hpp"
+#include "model/model.hpp"
+
+namespace nereus::cost {
+
+// Costs of one layer kind under one split. Times in seconds of one micro-batch.
+struct KindCost {
+  LayerCost cost;
+  double tensor_forward = 0;
+  double tensor_backward = 0;
+  int collectives_forward = 0;
+  int collectives_backward = 0;
+  double expert_forward = 0;   // backward takes the same
+  double context_forward = 0;  // exposed
+  double context_backward = 0;
+};
+
+// The groups that one layer's collectives run in.
+struct LayerWires {
+  Wire tensor;
+  Wire context;
+  Wire experts;
+};
+
+KindCost kind_cost(const model::LayerKind& kind, const KernelModel& kernels,
+                   const LayerSplit& split, const LayerWires& wires);
+
+}  // namespace nereus::cost

@@ -1,0 +1,86 @@
+#include "cost/stage.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace nereus::cost {
+
+using plan::Recompute;
+
+namespace {
+
+double smooth_max(double a, double b, const Machine& machine) {
+  const double high = std::max(a, b);
+  const double low = std::min(a, b);
+  if (low <= machine.host_ratio * high) return high;
+  const double sharpness = machine.parameters.host_sharpness;
+  return high * std::pow(1 + std::pow(low / high, sharpness), 1 / sharpness);
+}
+
+}  // namespace
+
+StageRules stage_rules(const Machine& machine, const StackOptions& options, const Wire& tensor,
+                       bool tensor_overlap, bool pipelined) {
+  const Parameters& p = machine.parameters;
+  const Fabric& fabric = tensor.fabric;
+  const int tp = tensor.group.size;
+  StageRules rules;
+  rules.every_other_block = options.selective == SelectiveRule::kEveryOtherBlock;
+  rules.tensor_exposed = tensor_overlap ? 1 - p.tensor_overlap : 1;
+  // A tensor collective waits for all its ranks to launch it; across nodes, and behind pipeline
+  // transfers that cross nodes, that costs time for every rank.
+  const bool wide = tp > fabric.domain;
+  double rank_latency = wide ? fabric.network_latency * tp / fabric.domain : fabric.link_latency;
+  if (pipelined) rank_latency += p.pipelined_latency;
+  rules.collective_host = p.host_collective + rank_latency * tp;
+  rules.host_layer = p.host_layer;
+  rules.host_fallback = p.host_fallback;
+  rules.accumulate_seconds = p.accumulate_bytes / machine.memory_rate;
+  return rules;
+}
+
+LayerTime layer_time(const KindCost& kind, bool block, Recompute recompute,
+                     const StageRules& rules) {
+  const LayerCost& cost = kind.cost;
+  const bool again = block && recompute == Recompute::kFull;
+  LayerTime time;
+  time.parameters = cost.parameters;
+  time.expert_parameters = cost.expert_parameters;
+  time.blocks = block ? 1 : 0;
+  time.compute = cost.forward + cost.backward +
+                 (cost.parameters + cost.expert_parameters) * rules.accumulate_seconds;
+  if (again) time.recompute = cost.forward;
+  if (block && recompute == Recompute::kSelective)
+    time.recompute = rules.every_other_block ? 0.5 * cost.forward : cost.attention_forward;
+  time.tensor =
+      (kind.tensor_forward * (again ? 2 : 1) + kind.tensor_backward) * rules.tensor_exposed;
+  time.expert = kind.expert_forward * (again ? 3 : 2);
+  time.context = kind.context_forward * (again ? 2 : 1) + kind.context_backward;
+  const int collectives = kind.collectives_forward * (again ? 2 : 1) + kind.collectives_backward;
+  time.host = (block ? rules.host_layer * (again ? 4.0 / 3 : 1) : 0.3 * rules.host_layer) +
+              cost.softmax_fallback * rules.host_fallback + collectives * rules.collective_host;
+  return time;
+}
+
+StageTime stage_time(const StageWork& work, double shard_seconds, double copy_seconds,
+                     const Machine& machine) {
+  const Parameters& p = machine.parameters;
+  const LayerTime& sum = work.sum;
+  StageTime time;
+  time.compute = sum.compute;
+  time.recompute = sum.recompute;
+  time.tensor = sum.tensor;
+  time.context = sum.context;
+  time.expert = sum.expert;
+  double device = sum.device();
+  const double hidden = p.shard_overlap * std::min(shard_seconds, device);
+  time.shard = shard_seconds - hidden + p.compute_slowdown * hidden;
+  device += time.shard;
+  time.offload = std::max(0.0, copy_seconds - device);
+  device += time.offload;
+  time.total = smooth_max(device, sum.host, machine);
+  time.launch = time.total - device;
+  return time;
+}
+
+}  // namespace nereus::cost

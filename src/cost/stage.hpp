@@ -1,0 +1,91 @@
+// One micro-batch, forward and backward, on one stage.
+//
+//   device = compute + recompute + tensor + context + expert      of the stage's layers
+//   shard  = c - o min(c, device) (1 - s)      c = gathering and scattering of divided state
+//                                              (cost/data.hpp), o = shard_overlap,
+//                                              s = compute_slowdown of what runs beside it
+//   copy   = max(0, h - (device + shard))      h = time of copies from and to host memory
+//   stage  = smooth maximum of (device + shard + copy) and the host's launches:
+//            (a^q + b^q)^(1/q), q = host_sharpness: the host runs ahead of the device by a bounded
+//            queue, so near equality both wait
+//
+// Monotone: with x seconds less on the device, shard grows by at most o (1 - s) x <= x, copy by at
+// most what is left, and the smooth maximum grows with both its arguments. So nothing that makes a
+// part quicker makes the stage slower.
+//
+//   LayerTime block = layer_time(kind_cost, true, Recompute::kFull, rules);
+//   StageWork work;
+//   work.add(block, 12);                                    // twelve such layers
+//   StageTime time = stage_time(work, shard_seconds, 0, machine);
+#pragma once
+
+#include "cost/layers.hpp"
+#include "plan/degrees.hpp"
+
+namespace nereus::cost {
+
+// What holds for all layers of a stage.
+struct StageRules {
+  bool every_other_block = false;  // what selective recompute repeats
+  double tensor_exposed = 1;       // share of the tensor collectives that nothing hides
+  double collective_host = 0;      // host seconds of one tensor collective
+  double host_layer = 0;           // host seconds of one block, forward and backward
+  double host_fallback = 0;        // more of them where the fused softmax does not apply
+  double accumulate_seconds = 0;   // of one parameter's gradient, added to the one before
+};
+
+// `pipelined` says that pipeline transfers cross nodes beside the tensor collectives.
+StageRules stage_rules(const Machine& machine, const StackOptions& options, const Wire& tensor,
+                       bool tensor_overlap, bool pipelined);
+
+// Seconds of one layer, forward and backward; `parameters` are those on this rank.
+struct LayerTime {
+  double compute = 0;
+  double recompute = 0;
+  double tensor = 0;
+  double context = 0;
+  double expert = 0;
+  double host = 0;
+  double parameters = 0;
+  double expert_parameters = 0;
+  double blocks = 0;
+
+  double device() const { return compute + recompute + tensor + context + expert; }
+};
+
+LayerTime layer_time(const KindCost& kind, bool block, plan::Recompute recompute,
+                     const StageRules& rules);
+
+// The layers of a stage summed up.
+struct StageWork {
+  LayerTime sum;
+  void add(const LayerTime& layer, double count) {
+    sum.compute += count * layer.compute;
+    sum.recompute += count * layer.recompute;
+    sum.tensor += count * layer.tensor;
+    sum.context += count * layer.context;
+    sum.expert += count * layer.expert;
+    sum.host += count * layer.host;
+    sum.parameters += count * layer.parameters;
+    sum.expert_parameters += count * layer.expert_parameters;
+    sum.blocks += count * layer.blocks;
+  }
+};
+
+// `total` is the sum of the others.
+struct StageTime {
+  double compute = 0;
+  double recompute = 0;
+  double tensor = 0;
+  double context = 0;
+  double expert = 0;
+  double shard = 0;
+  double offload = 0;
+  double launch = 0;  // what the host needs beyond the device
+  double total = 0;
+};
+
+StageTime stage_time(const StageWork& work, double shard_seconds, double copy_seconds,
+                     const Machine& machine);
+
+}  // namespace nereus::cost
