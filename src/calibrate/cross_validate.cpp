@@ -8,7 +8,7 @@ namespace nereus::calibrate {
 
 CrossValidation cross_validate(const cost::StackLibrary& library,
                                const std::vector<const Run*>& runs, int folds,
-                               const FitOptions& options) {
+                               const FitOptions& options, const std::function<void(int)>& on_fold) {
   std::map<std::string, int> sizes;
   for (const Run* run : runs) ++sizes[run->suite];
   // Within a set, so that every fold holds out a part of each.
@@ -30,14 +30,20 @@ CrossValidation cross_validate(const cost::StackLibrary& library,
     const FitResult fitted = fit_all(library, seen, options);
     for (const Run* run : runs) {
       if (fold_of[run->suite] != fold || run->failed || !run->suspect.empty()) continue;
-      held_out.push_back({run, predict(*run, fitted.library), 0, true});
+      held_out.push_back({run, predict(*run, fitted.library), 0});
     }
+    if (on_fold) on_fold(fold + 1);
   }
   std::map<std::string, std::vector<const RowResult*>> by_set;
-  for (const RowResult& row : held_out) by_set[row.run->set].push_back(&row);
+  std::map<std::string, std::vector<const RowResult*>> by_stack;
+  for (const RowResult& row : held_out) {
+    by_set[row.run->set].push_back(&row);
+    by_stack[row.run->stack].push_back(&row);
+  }
   CrossValidation out;
   out.folds = folds;
   for (const auto& [set, rows] : by_set) out.sets[set] = summarize(rows);
+  for (const auto& [stack, rows] : by_stack) out.stacks[stack] = summarize(rows);
   return out;
 }
 

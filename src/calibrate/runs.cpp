@@ -42,10 +42,10 @@ class Row {
     }
     return value;
   }
-  int count(std::string_view column, int fallback, int least = 1) {
+  int count(std::string_view column, int fallback, int least = 1, int most = 1'000'000'000) {
     const double value = number(column, fallback);
-    if (value != std::floor(value) || value < least || value > 1e9) {
-      bad_ = fmt::format("{} is not a whole number of at least {}", column, least);
+    if (value != std::floor(value) || value < least || value > most) {
+      bad_ = fmt::format("{} is not a whole number of {} to {}", column, least, most);
       return fallback;
     }
     return static_cast<int>(value);
@@ -76,8 +76,8 @@ std::string stack_of(const Row& row, const cost::StackLibrary& library,
 TransformerShape shape_of(Row& row, const cost::RunDefaults& defaults) {
   TransformerShape shape;
   shape.name = row.text("model");
-  shape.layers = row.count("layers", 0);
-  shape.hidden = row.count("hidden", 0);
+  shape.layers = row.count("layers", 0, 1, 100'000);
+  shape.hidden = row.count("hidden", 0, 1, 1'000'000);
   shape.heads = row.count("heads", 0);
   shape.kv_heads = row.count("kv_heads", shape.heads);
   shape.seq = row.count("seq", 0);
@@ -102,11 +102,11 @@ TransformerShape shape_of(Row& row, const cost::RunDefaults& defaults) {
 plan::Degrees degrees_of(Row& row, const cost::RunDefaults& defaults) {
   plan::Degrees d;
   d.tp = row.count("tp", 1);
-  d.pp = row.count("pp", 1);
+  d.pp = row.count("pp", 1, 1, 10'000);
   d.cp = row.count("cp", 1);
   d.ep = row.count("ep", 1);
   d.dp = row.count("dp", 1);
-  d.interleave = d.pp > 1 ? row.count("vpp", defaults.interleave) : 1;
+  d.interleave = d.pp > 1 ? row.count("vpp", defaults.interleave, 1, 1'000) : 1;
   if (d.interleave > 1) d.schedule = plan::Schedule::kInterleaved;
   d.micro_batch = row.count("micro_batch", 1);
   d.global_batch = row.count("global_batch", 1);
@@ -117,7 +117,7 @@ plan::Degrees degrees_of(Row& row, const cost::RunDefaults& defaults) {
     d.zero = 3;  // sharded inside a node, copied between nodes; the node's size is filled in later
     d.zero_group = -1;
   } else {
-    d.zero = row.count("zero", defaults.zero, 0);
+    d.zero = row.count("zero", defaults.zero, 0, 3);
   }
   return d;
 }
@@ -182,9 +182,6 @@ class Builder {
     const int gpus = row.count("gpus", 1);
     run.cluster = cluster_of(*device, gpus,
                              run.site.empty() ? nullptr : &library_.sites.find(run.site)->second);
-    if (run.degrees.zero_group < 0)
-      run.degrees.zero_group =
-          std::min(run.cluster.groups.front().node.num_devices, run.degrees.dp * run.degrees.cp);
     try {
       run.model = model_of(row, stack.defaults);
     } catch (const Errors&) {
@@ -193,18 +190,23 @@ class Builder {
     if (!row.bad().empty()) return skip(why, row.bad());
     // Some tables count expert or idle ranks differently; what the other degrees leave is the data
     // degree.
-    if (const int others = run.degrees.tp * run.degrees.pp * run.degrees.cp; gpus % others == 0)
-      run.degrees.dp = gpus / others;
-    if (run.degrees.num_ranks() != gpus)
+    plan::Degrees& d = run.degrees;
+    const double others = static_cast<double>(d.tp) * d.pp * d.cp;
+    if (std::fmod(gpus, others) != 0)
       return skip(why, "tp x pp x dp x cp is not the number of devices");
-    if (run.degrees.micro_batch * run.degrees.dp > run.degrees.global_batch)
+    d.dp = static_cast<int>(gpus / others);
+    if (d.zero_group < 0)
+      d.zero_group = std::min(run.cluster.groups.front().node.num_devices, d.dp * d.cp);
+    if (static_cast<double>(d.micro_batch) * d.dp > d.global_batch)
       return skip(why, "micro_batch x dp exceeds global_batch");
     run.failed = row.text("metric") == "failed";
+    run.recompute_stated = !row.blank("recompute");
     run.suspect = row.text("suspect");
     run.step = run.failed ? 0 : measured_step(row, run, *device);
+    run.memory = row.number("mem_gib_reported") * kGiB;
+    if (!row.bad().empty()) return skip(why, row.bad());
     if (!run.failed && run.step <= 0)
       return skip(why, fmt::format("metric {} gives no step time", row.text("metric")));
-    run.memory = row.number("mem_gib_reported") * kGiB;
     run.ranking_group = set + "|" +
                         join_cells(row, {"model", "layers", "hidden", "seq", "gpu", "gpus",
                                          "global_batch", "precision"});

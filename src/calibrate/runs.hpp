@@ -41,6 +41,7 @@ struct Run {
   double memory = 0;    // bytes, reported; 0 where not
   std::string suspect;  // why the row is doubtful; empty where it is not
   bool failed = false;
+  bool recompute_stated = true;
   std::string ranking_group;  // equal for comparable runs
   std::string suite;          // what is held out together in cross-validation: set and model
 };

@@ -107,6 +107,13 @@ Validation validate(const RunTable& table, const cost::StackLibrary& library) {
     row.prediction = predict(run, library);
     row.predicted_memory =
         reported_memory(row.prediction, library.stacks.find(run.stack)->second.options);
+    row.fits = row.prediction.fits;
+    const cost::StackEntry& stack = library.stacks.find(run.stack)->second;
+    if (!row.fits && !run.recompute_stated && stack.defaults.recompute_as_needed) {
+      Run again = run;
+      again.degrees.recompute = plan::Recompute::kFull;
+      row.fits = predict(again, library).fits;
+    }
     // Only what no software could build: more stages than the layers can fill, heads that do not
     // divide.
     const plan::RuleSet hard = plan::bit_of(plan::Rule::kStages) |
@@ -124,7 +131,7 @@ Validation validate(const RunTable& table, const cost::StackLibrary& library) {
   std::vector<double> memory_errors;
   for (const RowResult& row : out.results) {
     const Run& run = *row.run;
-    const bool feasible = row.prediction.fits && row.buildable;
+    const bool feasible = row.fits && row.buildable;
     if (run.failed) {
       ++out.feasibility.failed_rows;
       out.feasibility.failed_predicted_not_to_fit += feasible ? 0 : 1;

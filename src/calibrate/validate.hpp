@@ -57,6 +57,7 @@ struct RowResult {
   const Run* run = nullptr;
   cost::Prediction prediction;
   double predicted_memory = 0;  // as the run's software would report it
+  bool fits = true;             // at all: with recompute where its recipe recomputes as needed
   bool buildable = true;        // false: the degrees break a rule, so it could not have run
 };
 

@@ -137,6 +137,7 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
   passes = p.elementwise_passes;
   score_passes = p.score_passes;
   loss_passes = p.loss_passes;
+  cast_passes = p.cast_passes;
   gap = p.kernel_gap;
   tail = p.gemm_tail;
   units = device.num_units > 0 ? device.num_units : 100;
@@ -187,8 +188,8 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
         // Quantising reads 16 bit and writes 8 bit of the input (and of the output gradient, both
         // layouts).
         const double elements = piece.rows * (piece.k + piece.n);
-        cost.forward += piece.rows * piece.k * 3 / model.memory_rate;
-        cost.backward += elements * 3 / model.memory_rate;
+        cost.forward += piece.rows * piece.k * 3 * model.cast_passes / model.memory_rate;
+        cost.backward += elements * 3 * model.cast_passes / model.memory_rate;
       }
       cost.flops = 2 * piece.rows * piece.n * piece.k;
       cost.bytes =

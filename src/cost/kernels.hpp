@@ -48,6 +48,7 @@ struct KernelModel {
   double passes;
   double score_passes;
   double loss_passes;
+  double cast_passes;
   double gap;
   double units;  // multiprocessors
   double tail;

@@ -43,6 +43,8 @@ namespace nereus::cost {
     "share of the memory bandwidth that element-wise kernels reach")                               \
   X(elementwise_passes, 1.5, 0.5, 6.0, "",                                                         \
     "memory passes relative to perfectly fused element-wise kernels")                              \
+  X(cast_passes, 1.0, 0.0, 3.0, "",                                                                \
+    "memory passes to quantise GEMM operands relative to separate kernels")                        \
   X(loss_passes, 1.0, 0.2, 4.0, "", "passes over the logits relative to a fused cross entropy")    \
   X(kernel_gap, 2e-6, 0, 2e-5, "s", "device idle time between two kernels")                        \
   X(host_layer, 1.0e-3, 0, 2e-2, "s", "host time to launch forward and backward of one block")     \

@@ -52,6 +52,8 @@ struct RunDefaults {
   int interleave = 1;
   int zero = 0;
   plan::Recompute recompute = plan::Recompute::kNone;
+  // Recipes of this stack recompute whatever they must to fit; a blank then says nothing about memory.
+  bool recompute_as_needed = false;
   bool sequence_parallel = true;  // where tp > 1
   bool tied_embeddings = true;    // of models without a gated MLP; the others do not tie
   bool bias = true;               // of models without a gated MLP

@@ -121,6 +121,7 @@ void read_defaults(Reader at, RunDefaults& d) {
                                  {{"none", plan::Recompute::kNone},
                                   {"selective", plan::Recompute::kSelective},
                                   {"full", plan::Recompute::kFull}});
+  d.recompute_as_needed = at.optional_bool("recompute_as_needed", d.recompute_as_needed);
   d.sequence_parallel = at.optional_bool("sequence_parallel", d.sequence_parallel);
   d.tied_embeddings = at.optional_bool("tied_embeddings", d.tied_embeddings);
   d.bias = at.optional_bool("bias", d.bias);
