@@ -38,7 +38,7 @@ RunTable two_models(const StackLibrary& library) {
                         .tp = tp,
                         .micro_batch = micro_batch});
   RunTable table = make_runs(rows, library, "generic");
-  for (Run& run : table.runs) {
+  for (auto& run : table.runs) {
     StackLibrary truth = library;
     truth.set(kA100, "gemm_efficiency", run.model_name == "fast" ? 0.8 : 0.4);
     run.step = predict(run, truth).step;
@@ -49,7 +49,7 @@ RunTable two_models(const StackLibrary& library) {
 // The mean error of rows when all of them are predicted with the other model's efficiency.
 double error_of_swapped(const RunTable& table, const StackLibrary& library) {
   double sum = 0;
-  for (const Run& run : table.runs) {
+  for (const auto& run : table.runs) {
     StackLibrary other = library;
     other.set(kA100, "gemm_efficiency", run.model_name == "fast" ? 0.4 : 0.8);
     sum += std::abs(predict(run, other).step / run.step - 1);
@@ -83,7 +83,7 @@ TEST(CrossValidate, ATrueModelIsPredictedAsWellUnseen) {
   RunTable table = two_models(library);
   StackLibrary truth = library;
   truth.set(kA100, "gemm_efficiency", 0.7);
-  for (Run& run : table.runs) run.step = predict(run, truth).step;
+  for (auto& run : table.runs) run.step = predict(run, truth).step;
   EXPECT_LT(cross_validate(library, pointers(table), 2).sets.at("lab").mean_abs_error, 0.01);
 }
 

@@ -185,6 +185,7 @@ class Problem {
                                          [](double d) { return std::abs(d) * 0.1 > 0.002; }));
       rows_.push_back(rows);
       all_.push_back(coordinates_[j]);
+      start_.push_back(x_[j]);
       if (rows < options_.min_rows) continue;
       kept.push_back(coordinates_[j]);
       kept_x.push_back(x_[j]);
@@ -236,7 +237,7 @@ class Problem {
       const Coordinate& c = all_[j];
       FittedNumber number{c.number, 0, 0, 0, rows_[j], false, false};
       const bool fitted = kept < coordinates_.size() && coordinates_[kept].number == c.number;
-      const double x = fitted ? x_[kept] : c.from_value(c.number.prior);
+      const double x = fitted ? x_[kept] : start_[j];
       const double deviation =
           fitted ? 2 * std::sqrt(std::max(0.0, variance[kept] * noise)) : 2 * c.number.spread;
       number.value = c.to_value(x);
@@ -263,6 +264,7 @@ class Problem {
   std::vector<Coordinate> coordinates_;
   std::vector<double> x_;
   std::vector<Coordinate> all_;
+  std::vector<double> start_;  // of all_
   std::vector<int> rows_;
   std::vector<double> normal_;
   std::vector<double> gradient_;

@@ -19,19 +19,20 @@ using testing::pointers;
 using testing::Row;
 
 // Four numbers of time, of different kinds: a rate, a share of memory traffic, a host time, a link.
+// Their priors are wide, so that the rows decide.
 constexpr const char* kFree = R"(
 [device.A100.fit]
-gemm_efficiency = { prior = 0.80, spread = 0.3 }
-link_efficiency = { prior = 0.75, spread = 0.3 }
+gemm_efficiency = { prior = 0.80, spread = 2 }
+link_efficiency = { prior = 0.75, spread = 2 }
 [stack.generic.fit]
-elementwise_passes = { prior = 1.5, spread = 0.5 }
-host_layer = { prior = "2 ms", spread = 0.5 }
+elementwise_passes = { prior = 1.5, spread = 2 }
+host_layer = { prior = "2 ms", spread = 2 }
 )";
 
 constexpr const char* kFreeMemory = R"(
 [stack.generic.fit]
-activation_copies = { prior = 1.0, spread = 0.5 }
-memory_fixed = { prior = "1 GB", spread = 0.5 }
+activation_copies = { prior = 1.0, spread = 2 }
+memory_fixed = { prior = "1 GB", spread = 2 }
 )";
 
 const Scope kA100{Scope::Kind::kDevice, "A100"};
@@ -56,12 +57,18 @@ std::vector<Row> grid() {
 
 // What the runs would take if the library were the truth.
 void measure(RunTable& table, const StackLibrary& truth) {
-  for (Run& run : table.runs) run.step = predict(run, truth).step;
+  for (auto& run : table.runs) run.step = predict(run, truth).step;
 }
 
 double value_of(StackLibrary library, const Scope& scope, const char* parameter) {
   const double* value = library.find(scope, parameter);
   return value == nullptr ? -1 : *value;
+}
+
+StackLibrary time_and_memory() {
+  StackLibrary library = make_library(kFree);
+  cost::overlay_stacks(library, kFreeMemory, "memory.toml");
+  return library;
 }
 
 void expect_recovered(const FitResult& fitted, const StackLibrary& truth, double tolerance) {
@@ -98,7 +105,7 @@ TEST(Fit, RecoversTheNumbersThatMadeTheRuns) {
     EXPECT_GE(number.rows, 10) << number.number.parameter;
     EXPECT_FALSE(number.at_bound) << number.number.parameter;
   }
-  for (const Run& run : table.runs)
+  for (const auto& run : table.runs)
     EXPECT_NEAR(predict(run, fitted.library).step, run.step, 0.01 * run.step) << run.line;
 }
 
@@ -118,14 +125,14 @@ TEST(Fit, SuspectAndFailedRowsSayNothing) {
   measure(table, truth);
   const FitResult clean = fit(library, pointers(table), Target::kStepTime);
   RunTable more = make_runs(grid(), library, "generic");
-  for (Run& run : more.runs) {
+  for (auto& run : more.runs) {
     run.step = 1000;
     run.suspect = "slow-twin";
   }
   more.runs[0].suspect.clear();
   more.runs[0].failed = true;
-  std::vector<const Run*> all = pointers(table);
-  for (const Run* run : pointers(more)) all.push_back(run);
+  auto all = pointers(table);
+  for (const auto* run : pointers(more)) all.push_back(run);
   const FitResult same = fit(library, all, Target::kStepTime);
   for (std::size_t i = 0; i < clean.numbers.size(); ++i) {
     EXPECT_EQ(same.numbers[i].value, clean.numbers[i].value);
@@ -137,9 +144,9 @@ TEST(Fit, NumbersStayInTheirPhysicalRange) {
   const StackLibrary library = make_library(kFree);
   RunTable table = make_runs(grid(), library, "generic");
   measure(table, library);
-  for (Run& run : table.runs) run.step *= 20;  // no device is that slow
+  for (auto& run : table.runs) run.step *= 20;  // no device is that slow
   const FitResult slow = fit(library, pointers(table), Target::kStepTime);
-  for (Run& run : table.runs) run.step /= 400;  // nor that fast
+  for (auto& run : table.runs) run.step /= 400;  // nor that fast
   const FitResult fast = fit(library, pointers(table), Target::kStepTime);
   for (const FitResult* result : {&slow, &fast}) {
     int at_bound = 0;
@@ -182,9 +189,9 @@ TEST(Fit, NumbersWithTooFewRowsAreNotFitted) {
   StackLibrary library = make_library(kFree);
   cost::overlay_stacks(library, R"(
 [device.H100.fit]
-gemm_efficiency = { prior = 0.70, spread = 0.3 }
+gemm_efficiency = { prior = 0.70, spread = 2 }
 [device.V100.fit]
-gemm_efficiency = { prior = 0.65, spread = 0.3 }
+gemm_efficiency = { prior = 0.65, spread = 2 }
 )",
                        "more.toml");
   const Scope h100{Scope::Kind::kDevice, "H100"};
@@ -216,7 +223,7 @@ TEST(Fit, StartedFromValuesKeepsThoseItCannotFit) {
   StackLibrary library = make_library(kFree);
   cost::overlay_stacks(library, R"(
 [device.H100.fit]
-gemm_efficiency = { prior = 0.70, spread = 0.3 }
+gemm_efficiency = { prior = 0.70, spread = 2 }
 [device.H100.parameters]
 gemm_efficiency = 0.58
 )",
@@ -236,30 +243,30 @@ gemm_efficiency = 0.58
 // ---------------------------------------------------------------------------------------------
 
 TEST(Fit, MemoryIsFittedApartFromTime) {
-  const StackLibrary library = make_library(std::string(kFree) + kFreeMemory);
+  const StackLibrary library = time_and_memory();
   StackLibrary truth = true_library(library);
   truth.set(kGeneric, "activation_copies", 1.4);
   truth.set(kGeneric, "memory_fixed", 3e9);
   RunTable table = make_runs(grid(), library, "generic");
   measure(table, truth);
-  for (Run& run : table.runs) run.memory = predict(run, truth).memory.total;
+  for (auto& run : table.runs) run.memory = predict(run, truth).memory.total;
 
   const FitResult memory = fit(library, pointers(table), Target::kMemory);
   ASSERT_EQ(memory.numbers.size(), 2u);
   expect_recovered(memory, truth, 0.05);
-  for (Run& run : table.runs) run.memory = 0;
+  for (auto& run : table.runs) run.memory = 0;
   for (const FittedNumber& number : fit(library, pointers(table), Target::kMemory).numbers)
     EXPECT_FALSE(number.fitted) << "nobody reported any";
 }
 
 TEST(Fit, AllOfItFitsBoth) {
-  const StackLibrary library = make_library(std::string(kFree) + kFreeMemory);
+  const StackLibrary library = time_and_memory();
   StackLibrary truth = true_library(library);
   truth.set(kGeneric, "activation_copies", 1.4);
   truth.set(kGeneric, "memory_fixed", 3e9);
   RunTable table = make_runs(grid(), library, "generic");
   measure(table, truth);
-  for (Run& run : table.runs) run.memory = predict(run, truth).memory.total;
+  for (auto& run : table.runs) run.memory = predict(run, truth).memory.total;
   const FitResult fitted = fit_all(library, pointers(table));
   EXPECT_EQ(fitted.numbers.size(), 6u);
   expect_recovered(fitted, truth, 0.05);

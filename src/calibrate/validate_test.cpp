@@ -94,7 +94,7 @@ TEST(Validate, NullModelIsTheBestSingleUtilization) {
                              library(), "generic");
   const double slower[] = {2, 4, 4, 8};
   for (std::size_t i = 0; i < 4; ++i) {
-    const Run& run = table.runs[i];
+    const auto& run = table.runs[i];
     const double flops = run.model->training_flops() * run.degrees.global_batch;
     table.runs[i].step = slower[i] * flops / (312e12 * 8);
   }
@@ -118,7 +118,7 @@ void measure_in_order(std::vector<Run*> runs, const std::vector<double>& measure
 
 std::vector<Run*> runs_of(RunTable& table, const std::string& model) {
   std::vector<Run*> runs;
-  for (Run& run : table.runs)
+  for (auto& run : table.runs)
     if (run.model_name == model && run.suspect.empty()) runs.push_back(&run);
   return runs;
 }

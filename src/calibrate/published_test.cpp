@@ -1,0 +1,102 @@
+// The gate: what `nereus validate` says of the published runs with the stacks that the program
+// brings. Beside every bound, the error of the best single MFU for the set, for comparison: vtrain
+// 57 %, llmfoundry 18 %, bigscience 19 %, misc 24 %, ultrascale_playbook 143 %.
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+#include "calibrate/validate.hpp"
+#include "cost/stack_file.hpp"
+
+namespace nereus::calibrate {
+namespace {
+
+std::string published(const char* file) {
+  return std::string(NEREUS_SOURCE_DIR) + "/data/published/" + file;
+}
+
+const RunTable& runs() {
+  static const RunTable table = [] {
+    const cost::StackLibrary& library = cost::builtin_stacks();
+    RunTable all = read_runs(published("runs.csv"), library);
+    append(all, read_runs(published("failed.csv"), library));
+    return all;
+  }();
+  return table;
+}
+
+const Validation& validation() {
+  static const Validation result = validate(runs(), cost::builtin_stacks());
+  return result;
+}
+
+struct Bound {
+  const char* set;
+  int rows;  // that state enough and are not suspect
+  double mean;
+  double median;
+};
+
+void PrintTo(const Bound& bound, std::ostream* out) { *out << bound.set; }
+
+class PublishedSet : public testing::TestWithParam<Bound> {};
+
+TEST_P(PublishedSet, StepTimesArePredictedWithinTheBound) {
+  const Bound& bound = GetParam();
+  const SetSummary& set = validation().sets.at(bound.set);
+  EXPECT_EQ(set.errors.used, bound.rows);
+  EXPECT_LE(set.errors.mean_abs_error, bound.mean);
+  EXPECT_LE(set.errors.median_abs_error, bound.median);
+  EXPECT_LT(set.errors.mean_abs_error, set.null_mean_abs_error) << "no better than one MFU for all";
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, PublishedSet,
+                         testing::Values(Bound{"vtrain", 815, 0.07, 0.04},
+                                         Bound{"llmfoundry", 152, 0.05, 0.03},
+                                         Bound{"bigscience", 42, 0.06, 0.04},
+                                         Bound{"misc", 38, 0.09, 0.06},
+                                         Bound{"ultrascale_playbook", 736, 0.15, 0.09}),
+                         [](const auto& row) { return std::string(row.param.set); });
+
+TEST(PublishedGate, TheDoubtfulOnesOfThePlaybookIncluded) {
+  const SetSummary& set = validation().sets.at("ultrascale_playbook");
+  EXPECT_LE(set.all_mean_abs_error, 0.24);
+  EXPECT_LE(set.all_median_abs_error, 0.10);
+}
+
+TEST(PublishedGate, ReportedMemoryIsPredicted) {
+  EXPECT_GE(validation().memory.rows, 930);
+  EXPECT_LE(validation().memory.mean_abs_error, 0.11);
+  EXPECT_LE(validation().memory.median_abs_error, 0.07);
+}
+
+TEST(PublishedGate, FailuresAreForeseenWithFewFalseAlarms) {
+  const FeasibilitySummary& f = validation().feasibility;
+  EXPECT_EQ(f.failed_rows, 773);
+  EXPECT_GE(f.failed_predicted_not_to_fit, 0.82 * f.failed_rows);
+  EXPECT_LE(f.ran_rows - f.ran_predicted_to_fit, 0.02 * f.ran_rows);
+}
+
+TEST(PublishedGate, TheRunPredictedBestIsNearlyTheBest) {
+  EXPECT_GE(validation().ranking.groups, 20);
+  EXPECT_LE(validation().ranking.mean_regret, 0.04);
+  EXPECT_LE(validation().ranking.median_regret, 0.01);
+}
+
+TEST(PublishedGate, EveryPredictionIsAWholeOfItsParts) {
+  for (const RowResult& row : validation().results) {
+    const cost::Prediction& p = row.prediction;
+    double parts = 0;
+    for (double part : p.parts) {
+      EXPECT_GE(part, 0) << row.run->file << ":" << row.run->line;
+      parts += part;
+    }
+    double memory = 0;
+    for (double part : p.memory.parts) memory += part;
+    EXPECT_NEAR(parts, p.step, 1e-9 * p.step) << row.run->line;
+    EXPECT_NEAR(memory, p.memory.total, 1e-9 * p.memory.total) << row.run->line;
+  }
+}
+
+}  // namespace
+}  // namespace nereus::calibrate
