@@ -11,6 +11,10 @@ namespace nereus::cli {
 
 using Verb = std::unique_ptr<Command>;
 
+Verb predict_verb(const Session& session);
+Verb explain_verb(const Session& session);
+Verb validate_verb(const Session& session);
+Verb calibrate_verb(const Session& session);
 Verb catalog_verb(const Session& session);
 Verb doctor_verb(const Session& session);
 Verb version_verb(const Session& session);

@@ -1,0 +1,114 @@
+#include "app/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "cost/stack_file.hpp"
+#include "plan/expand.hpp"
+
+namespace nereus::app {
+
+namespace {
+
+const char* kind_name(model::OpKind kind) {
+  switch (kind) {
+    case model::OpKind::kGemm:
+      return "GEMM";
+    case model::OpKind::kAttention:
+      return "attention";
+    case model::OpKind::kNorm:
+      return "norm";
+    case model::OpKind::kElementwise:
+      return "element-wise";
+    case model::OpKind::kEmbedding:
+      return "embedding";
+    case model::OpKind::kEmbeddingBag:
+      return "embedding bag";
+    case model::OpKind::kConvolution:
+      return "convolution";
+    case model::OpKind::kPool:
+      return "pooling";
+    case model::OpKind::kInteraction:
+      return "interaction";
+    case model::OpKind::kRouter:
+      return "router";
+    case model::OpKind::kLoss:
+      return "loss";
+  }
+  return "";
+}
+
+std::string shape_text(const model::Operator& op) {
+  if (op.kind == model::OpKind::kAttention)
+    return fmt::format("{} heads of {:g}, {:g} x {:g}", op.heads, op.head_dim, op.rows, op.keys);
+  if (op.k > 0) return fmt::format("{:g} x {:g} x {:g}", op.rows, op.n, op.k);
+  return fmt::format("{:g} x {:g}", op.rows, op.n);
+}
+
+// Where a number was set last, from the particular to the general.
+std::string origin(const cost::StackLibrary& library, const cost::Stack& stack,
+                   const cluster::Device& device, const std::string& name,
+                   cost::FittedRange& range) {
+  const auto found = [&](const cost::Scope& scope) {
+    if (const auto at = library.ranges.find(to_string(scope) + "." + name);
+        at != library.ranges.end())
+      range = at->second;
+    return to_string(scope);
+  };
+  for (std::string at = stack.name; !at.empty();) {
+    const auto entry = library.stacks.find(at);
+    if (entry == library.stacks.end()) break;
+    if (entry->second.settings.contains(name)) return found({cost::Scope::Kind::kStack, at});
+    at = entry->second.inherits;
+  }
+  for (std::string_view at : cost::device_chain(device.short_name, stack.device_parents))
+    if (const auto own = stack.devices.find(at);
+        own != stack.devices.end() && own->second.contains(name))
+      return found({cost::Scope::Kind::kDevice, std::string(at)});
+  return stack.settings.contains(name) ? "file" : "default";
+}
+
+}  // namespace
+
+ExplainAnswer explain(const PredictRequest& request) {
+  ExplainAnswer answer;
+  answer.prediction = predict(request);
+  const ResolvedPlan& plan = answer.prediction.plan;
+  std::optional<plan::Degrees> degrees = plan.degrees;
+  if (!degrees) degrees = plan::as_regular_with_own_stages(plan.placement, plan.model);
+  const cluster::Device& device = plan.cluster.groups.front().node.device;
+  const cost::Parameters parameters = plan.stack.parameters_for(device);
+
+  if (degrees && plan.cluster.uniform()) {
+    const cost::KernelModel kernels(device, parameters, degrees->precision,
+                                    plan.stack.options.attention);
+    double samples = degrees->micro_batch;
+    if (plan.stack.options.local_batch_split && degrees->pp > 1) samples /= degrees->pp;
+    const cost::LayerSplit split{
+        degrees->tp, degrees->cp, degrees->ep, degrees->expert_tp, degrees->sequence_parallel,
+        samples};
+    for (std::size_t kind = 0; kind < plan.model.kinds.size(); ++kind) {
+      const model::LayerKind& layer = plan.model.kinds[kind];
+      const auto count =
+          std::count(plan.model.layers.begin(), plan.model.layers.end(), static_cast<int>(kind));
+      answer.layers.push_back(
+          {layer.name, static_cast<int>(count), cost::layer_cost(layer, kernels, split)});
+      for (const model::Operator& op : layer.operators)
+        answer.operators.push_back({layer.name, op.name, kind_name(op.kind), shape_text(op),
+                                    cost::operator_cost(op, kernels, split)});
+    }
+  }
+  const cost::StackLibrary& library = cost::builtin_stacks();
+  for (const cost::ParameterInfo& info : cost::parameter_table()) {
+    cost::FittedRange range;
+    const std::string where = origin(library, plan.stack, device, std::string(info.name), range);
+    answer.parameters.push_back({std::string(info.name), parameters.*info.member,
+                                 std::string(info.unit), std::string(info.meaning), where,
+                                 range.low, range.high, range.rows});
+  }
+  return answer;
+}
+
+}  // namespace nereus::app

@@ -1,0 +1,188 @@
+#include "app/predict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/format.hpp"
+#include "cluster/load.hpp"
+#if __has_include("cost/general.hpp")
+#include "cost/general.hpp"
+#endif
+#include "cost/pipeline.hpp"
+#include "cost/stack_file.hpp"
+#include "model/load.hpp"
+#include "plan/complete.hpp"
+#include "plan/plan_json.hpp"
+#include "plan/rules.hpp"
+
+namespace nereus::app {
+
+namespace {
+
+constexpr const char* kDefaultModel = "llama3-70b";
+constexpr const char* kDefaultCluster = "16xdgx-h100";
+constexpr const char* kDefaultStack = "megatron";
+
+bool nothing_given(const DegreesRequest& d) {
+  return !d.tp && !d.pp && !d.dp && !d.cp && !d.ep && !d.interleave && !d.micro_batch &&
+         !d.global_batch && !d.seq && !d.recompute && !d.zero && !d.sequence_parallel &&
+         !d.precision && !d.schedule;
+}
+
+model::Model load_model(const PredictRequest& request) {
+  model::Overrides overrides;
+  for (const Override& o : request.model.overrides) overrides.emplace_back(o.path, o.value);
+  if (request.degrees.seq) overrides.emplace_back("seq", std::to_string(*request.degrees.seq));
+  return model::load_model(request.model.model.empty() ? kDefaultModel : request.model.model,
+                           overrides);
+}
+
+cluster::Cluster load_cluster(const PredictRequest& request) {
+  std::vector<cluster::Override> overrides;
+  for (const Override& o : request.cluster.overrides) overrides.push_back({o.path, o.value});
+  return cluster::load_cluster(
+      request.cluster.cluster.empty() ? kDefaultCluster : request.cluster.cluster, overrides);
+}
+
+cost::Stack load_stack(const CalibrationRequest& calibration) {
+  if (!calibration.profiles.empty())
+    throw_input_error(
+        "profile.not-read", "this version reads no measured profiles",
+        {calibration.profiles.front()},
+        "leave --profile out; --stack FILE takes numbers that nereus calibrate fitted");
+  return cost::load_stack(calibration.stack.empty() ? kDefaultStack : calibration.stack);
+}
+
+plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPlan& inputs) {
+  DegreesRequest d = request.degrees;
+  if (nothing_given(d) && request.model.model.empty() && request.cluster.cluster.empty()) {
+    d.tp = 8;
+    d.pp = 4;
+    d.zero = 1;
+  }
+  plan::DegreesRequest wanted;
+  wanted.tp = d.tp;
+  wanted.pp = d.pp;
+  wanted.dp = d.dp;
+  wanted.cp = d.cp;
+  wanted.ep = d.ep;
+  wanted.interleave = d.interleave;
+  wanted.micro_batch = d.micro_batch;
+  wanted.global_batch = d.global_batch;
+  wanted.recompute = d.recompute;
+  wanted.zero = d.zero;
+  wanted.sequence_parallel = d.sequence_parallel;
+  wanted.precision = d.precision;
+  wanted.schedule = d.schedule;
+  plan::CompletedDegrees completed = plan::complete_degrees(wanted, inputs.model, inputs.cluster);
+  // Stacks that can divide norms and residuals over the tensor group do so wherever the sequence
+  // divides.
+  if (!d.sequence_parallel && completed.degrees.tp > 1 && inputs.stack.defaults.sequence_parallel) {
+    plan::Degrees with = completed.degrees;
+    with.sequence_parallel = true;
+    const plan::DegreeLimits limits = plan::degree_limits(inputs.model, inputs.cluster);
+    if (plan::violated_rules(with, limits) == plan::violated_rules(completed.degrees, limits))
+      completed.degrees.sequence_parallel = true;
+  }
+  return completed;
+}
+
+void check_schedule(plan::Schedule schedule) {
+  if (cost::has_closed_form(schedule)) return;
+  throw_input_error(
+      "predict.no-closed-form",
+      fmt::format("schedule {} has no closed form in this version", plan::to_string(schedule)), {},
+      "gpipe, 1f1b or interleaved");
+}
+
+std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
+  std::vector<std::string> list;
+  const cost::Stack& stack = plan.stack;
+  list.push_back(fmt::format("software: {}", stack.name));
+  if (stack.expected.rows > 0)
+    list.push_back(
+        fmt::format("expected error: median {:.0f} %, mean {:.0f} %, from {} measured runs the fit "
+                    "had not seen",
+                    100 * stack.expected.median, 100 * stack.expected.mean, stack.expected.rows));
+  list.push_back(stack.options.attention == plan::Attention::kFlash
+                     ? "attention is one fused kernel"
+                     : "attention writes its score matrix");
+  list.push_back(fmt::format(
+      "state per parameter: {:g} B weights, {:g} B gradients, {:g} B optimizer",
+      stack.options.weight_bytes, stack.options.gradient_bytes, stack.options.optimizer_bytes));
+  for (const cluster::NodeGroup& group : plan.cluster.groups) {
+    const cluster::Node& node = group.node;
+    list.push_back(fmt::format("{} x {}: {} devices, {} per device inside, {} per node outside",
+                               group.count, node.name, node.num_devices,
+                               format_rate(node.inside.bandwidth), format_rate(node.network)));
+  }
+  list.push_back("input is read as fast as it is used");
+  return list;
+}
+
+}  // namespace
+
+ResolvedPlan resolve(const PredictRequest& request) {
+  ResolvedPlan resolved;
+  if (!request.plan_file.empty()) {
+    plan::Plan file = plan::load_plan(request.plan_file);
+    resolved.stack = !request.calibration.stack.empty()
+                         ? load_stack(request.calibration)
+                         : cost::load_stack(file.stack.empty() ? kDefaultStack : file.stack);
+    resolved.model = std::move(file.model);
+    resolved.cluster = std::move(file.cluster);
+    resolved.placement = std::move(file.placement);
+    check_schedule(resolved.placement.schedule);
+    return resolved;
+  }
+  // All that is wrong with the three inputs is said at once.
+  ErrorList errors;
+  const auto collect = [&](const auto& load) {
+    try {
+      load();
+    } catch (const Errors& wrong) {
+      for (const Error& error : wrong.list()) errors.add(error);
+    }
+  };
+  collect([&] { resolved.model = load_model(request); });
+  collect([&] { resolved.cluster = load_cluster(request); });
+  collect([&] { resolved.stack = load_stack(request.calibration); });
+  errors.throw_if_any();
+  const plan::CompletedDegrees completed = complete(request, resolved);
+  resolved.derived = completed.derived;
+  plan::check_degrees(completed.degrees, resolved.model, resolved.cluster).throw_if_any();
+  check_schedule(completed.degrees.schedule);
+  resolved.degrees = completed.degrees;
+  return resolved;
+}
+
+PredictAnswer predict(const PredictRequest& request) {
+  PredictAnswer answer;
+  answer.plan = resolve(request);
+  const ResolvedPlan& plan = answer.plan;
+  if (plan.degrees && plan.cluster.uniform()) {
+    answer.prediction =
+        cost::Predictor(plan.model, plan.cluster, plan.stack, 1).predict(*plan.degrees);
+  } else {
+#if __has_include("cost/general.hpp")
+    const plan::Placement placement =
+        plan.degrees ? cost::expand_for(*plan.degrees, plan.model, plan.stack) : plan.placement;
+    answer.prediction = cost::predict(placement, plan.model, plan.cluster, plan.stack);
+#endif
+  }
+  const double batch =
+      plan.degrees ? plan.degrees->global_batch : static_cast<double>(plan.placement.global_batch);
+  answer.counts_tokens = plan.model.tokens_per_sample > 0;
+  const double counted = batch * (answer.counts_tokens ? plan.model.tokens_per_sample : 1);
+  answer.rate_per_device = counted / (answer.prediction.step * plan.cluster.num_devices());
+  if (const UsdPerHour price = plan.cluster.price_on_demand(); price.value > 0) {
+    answer.usd_per_step = (price * Seconds{answer.prediction.step}).value;
+    answer.price_date = plan.cluster.groups.front().node.price.date;
+  }
+  answer.assumptions = assumptions_of(plan);
+  return answer;
+}
+
+}  // namespace nereus::app

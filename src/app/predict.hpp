@@ -1,0 +1,57 @@
+// `nereus predict`: how long one step of a stated plan takes, where the time goes, what memory it
+// needs.
+//
+//   PredictAnswer a = predict({.model = {"llama3-70b"}, .cluster = {"16xdgx-h100"}, .degrees = {.tp
+//   = 8}}); a.prediction.step;    // seconds
+//
+// What is not given is derived, and `derived` names it. With nothing given at all the stated
+// default is predicted: llama3-70b on 16xdgx-h100, tp 8, pp 4.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/requests.hpp"
+#include "cluster/cluster.hpp"
+#include "cost/predict.hpp"
+#include "cost/stack.hpp"
+#include "model/model.hpp"
+#include "plan/degrees.hpp"
+#include "plan/placement.hpp"
+
+namespace nereus::app {
+
+struct PredictRequest {
+  ModelRequest model;
+  ClusterRequest cluster;
+  DegreesRequest degrees;
+  CalibrationRequest calibration;
+  std::string plan_file;  // instead of model, cluster and degrees
+};
+
+// Inputs looked up, completed and checked.
+struct ResolvedPlan {
+  model::Model model;
+  cluster::Cluster cluster;
+  cost::Stack stack;
+  std::optional<plan::Degrees> degrees;  // where the plan is regular
+  plan::Placement placement;             // where it is not
+  std::vector<std::string> derived;      // fields that were not given
+};
+
+struct PredictAnswer {
+  ResolvedPlan plan;
+  cost::Prediction prediction;
+  double rate_per_device = 0;  // tokens/s, or samples/s where the model has no tokens
+  bool counts_tokens = true;
+  std::optional<double> usd_per_step;
+  std::string price_date;
+  std::vector<std::string> assumptions;
+};
+
+// Throws Errors with all that is wrong with the inputs.
+ResolvedPlan resolve(const PredictRequest& request);
+PredictAnswer predict(const PredictRequest& request);
+
+}  // namespace nereus::app

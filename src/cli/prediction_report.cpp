@@ -1,0 +1,169 @@
+#include "cli/prediction_report.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.hpp"
+
+namespace nereus::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json degrees_json(const plan::Degrees& d) {
+  Json json{{"tp", d.tp},
+            {"pp", d.pp},
+            {"dp", d.dp},
+            {"cp", d.cp},
+            {"ep", d.ep},
+            {"interleave", d.interleave},
+            {"micro_batch", d.micro_batch},
+            {"global_batch", d.global_batch},
+            {"num_micro_batches", d.num_micro_batches()},
+            {"recompute", to_string(d.recompute)},
+            {"zero", d.zero},
+            {"sequence_parallel", d.sequence_parallel},
+            {"precision", to_string(d.precision)},
+            {"schedule", to_string(d.schedule)}};
+  return json;
+}
+
+std::string degrees_text(const plan::Degrees& d) {
+  std::string text = fmt::format("tp {} x pp {} x dp {}", d.tp, d.pp, d.dp);
+  if (d.cp > 1) text += fmt::format(" x cp {}", d.cp);
+  if (d.ep > 1) text += fmt::format(", ep {}", d.ep);
+  if (d.interleave > 1) text += fmt::format(", {} virtual stages", d.interleave);
+  text += fmt::format(", micro-batch {} x {}, {}", d.micro_batch, d.num_micro_batches(),
+                      to_string(d.precision));
+  if (d.zero > 0) text += fmt::format(", ZeRO-{}", d.zero);
+  if (d.sequence_parallel) text += ", sequence parallel";
+  if (d.recompute != plan::Recompute::kNone)
+    text += fmt::format(", {} recompute", to_string(d.recompute));
+  if (d.pp > 1) text += fmt::format(", {}", to_string(d.schedule));
+  return text;
+}
+
+}  // namespace
+
+Table prediction_summary(const app::PredictAnswer& answer) {
+  const cost::Prediction& p = answer.prediction;
+  const app::ResolvedPlan& plan = answer.plan;
+  Table table{.name = "summary", .record = true};
+  std::vector<Cell> row;
+  const auto add = [&](std::string key, std::string title, Cell cell, Unit unit = Unit::kNone) {
+    table.columns.push_back({std::move(key), std::move(title), unit, false, true});
+    row.push_back(std::move(cell));
+  };
+  add("model", "model",
+      fmt::format("{} ({} parameters)", plan.model.name,
+                  human(plan.model.parameters(), Unit::kParameters)));
+  add("cluster", "cluster",
+      fmt::format("{} ({} devices)", plan.cluster.name, plan.cluster.num_devices()));
+  if (plan.degrees) add("plan", "plan", degrees_text(*plan.degrees));
+  if (plan.degrees)
+    add("global_batch", "batch",
+        fmt::format("{} samples", format_count(plan.degrees->global_batch)));
+  add("step_s", "step", p.step, Unit::kSeconds);
+  add("rate", answer.counts_tokens ? "tokens/s a device" : "samples/s a device",
+      format_significant(answer.rate_per_device, 4));
+  add("model_flops_utilization", "MFU", p.mfu, Unit::kShare);
+  add("memory", "memory",
+      fmt::format("{} of {} on the fullest rank: {}", format_bytes(Bytes{p.memory.total}),
+                  format_bytes(Bytes{p.memory.capacity}), p.fits ? "fits" : "does NOT fit"));
+  if (answer.usd_per_step)
+    add("usd_per_step", "cost",
+        fmt::format("{} a step (prices of {})", format_usd(Usd{*answer.usd_per_step}),
+                    answer.price_date));
+  const cost::ExpectedError& expected = plan.stack.expected;
+  if (expected.rows > 0)
+    add("expected_error", "expected error",
+        fmt::format("{:.0f} % median, {:.0f} % mean ({}, {} runs)", 100 * expected.median,
+                    100 * expected.mean, plan.stack.name, format_count(expected.rows)));
+  table.rows.push_back(std::move(row));
+  return table;
+}
+
+Table prediction_breakdown(const app::PredictAnswer& answer) {
+  Table table{.name = "time",
+              .title = "Where the time goes",
+              .columns = {{"part", "part"},
+                          {"seconds", "time", Unit::kSeconds},
+                          {"share", "share", Unit::kShare, true}}};
+  const cost::Prediction& p = answer.prediction;
+  for (int i = 0; i < cost::kNumParts; ++i) {
+    const auto part = static_cast<cost::Part>(i);
+    if (p.part(part) > 0)
+      table.rows.push_back({std::string(to_string(part)), p.part(part), p.part(part) / p.step});
+  }
+  return table;
+}
+
+Table prediction_memory(const app::PredictAnswer& answer) {
+  Table table{.name = "memory",
+              .title = "What the fullest rank's memory holds",
+              .columns = {{"part", "part"},
+                          {"bytes", "memory", Unit::kBytes},
+                          {"share", "of the device", Unit::kShare, true}}};
+  const cost::Memory& memory = answer.prediction.memory;
+  for (int i = 0; i < cost::kNumMemoryParts; ++i) {
+    const double bytes = memory.parts[static_cast<size_t>(i)];
+    if (bytes > 0)
+      table.rows.push_back({std::string(to_string(static_cast<cost::MemoryPart>(i))), bytes,
+                            bytes / memory.capacity});
+  }
+  return table;
+}
+
+std::string prediction_json(const app::PredictAnswer& answer) {
+  const cost::Prediction& p = answer.prediction;
+  const app::ResolvedPlan& plan = answer.plan;
+  Json json;
+  json["model"] = plan.model.name;
+  json["parameters"] = plan.model.parameters();
+  json["cluster"] = plan.cluster.name;
+  json["devices"] = plan.cluster.num_devices();
+  json["stack"] = plan.stack.name;
+  if (plan.degrees) json["degrees"] = degrees_json(*plan.degrees);
+  json["derived"] = plan.derived;
+  json["step_s"] = p.step;
+  json[answer.counts_tokens ? "tokens_per_s_per_device" : "samples_per_s_per_device"] =
+      answer.rate_per_device;
+  json["model_flops_utilization"] = p.mfu;
+  json["fits"] = p.fits;
+  Json parts;
+  for (int i = 0; i < cost::kNumMemoryParts; ++i)
+    parts[std::string(to_string(static_cast<cost::MemoryPart>(i)))] =
+        p.memory.parts[static_cast<size_t>(i)];
+  json["memory"] = {{"worst_rank_bytes", p.memory.total},
+                    {"capacity_bytes", p.memory.capacity},
+                    {"worst_stage", p.memory.worst_stage},
+                    {"parts", parts}};
+  Json breakdown;
+  for (int i = 0; i < cost::kNumParts; ++i) {
+    const auto part = static_cast<cost::Part>(i);
+    breakdown[std::string(to_string(part))] = p.part(part);
+  }
+  json["breakdown"] = breakdown;
+  if (answer.usd_per_step) {
+    json["usd_per_step"] = *answer.usd_per_step;
+    json["price_date"] = answer.price_date;
+  }
+  const cost::ExpectedError& expected = plan.stack.expected;
+  json["expected_error"] = {
+      {"mean", expected.mean}, {"median", expected.median}, {"rows", expected.rows}};
+  json["assumptions"] = answer.assumptions;
+  return json.dump(2);
+}
+
+Report prediction_report(const app::PredictAnswer& answer) {
+  Table summary = prediction_summary(answer);
+  if (!answer.plan.derived.empty())
+    summary.notes.push_back(
+        fmt::format("derived, not given: {}", fmt::join(answer.plan.derived, ", ")));
+  return {.tables = {summary, prediction_breakdown(answer), prediction_memory(answer)},
+          .json = prediction_json(answer)};
+}
+
+}  // namespace nereus::cli

@@ -1,0 +1,21 @@
+// A prediction as a report: the summary, where the time goes, what memory holds; and the JSON that
+// scripts rely on.
+#pragma once
+
+#include "app/predict.hpp"
+#include "cli/command.hpp"
+#include "cli/report.hpp"
+
+namespace nereus::cli {
+
+// PLAN, --model, --cluster, --set, degrees, --stack, --profile.
+void add_prediction_options(Command& command, app::PredictRequest& request);
+
+Report prediction_report(const app::PredictAnswer& answer);
+Table prediction_summary(const app::PredictAnswer& answer);
+Table prediction_breakdown(const app::PredictAnswer& answer);
+Table prediction_memory(const app::PredictAnswer& answer);
+// The fields that contract and scripts know.
+std::string prediction_json(const app::PredictAnswer& answer);
+
+}  // namespace nereus::cli

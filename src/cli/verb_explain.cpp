@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/explain.hpp"
+#include "cli/cli.hpp"
+#include "cli/prediction_report.hpp"
+#include "cli/verbs.hpp"
+
+namespace nereus::cli {
+
+namespace {
+
+Table layers_table(const app::ExplainAnswer& answer) {
+  Table table{.name = "layers",
+              .title = "One micro-batch of each kind of layer, on one rank",
+              .columns = {{"layer", "layer"},
+                          {"count", "layers"},
+                          {"forward_s", "forward", Unit::kSeconds},
+                          {"backward_s", "backward", Unit::kSeconds},
+                          {"parameters", "parameters", Unit::kParameters},
+                          {"saved_bytes", "kept", Unit::kBytes},
+                          {"message_bytes", "sent on", Unit::kBytes}}};
+  for (const app::LayerLine& line : answer.layers)
+    table.rows.push_back({line.layer, line.count, line.cost.forward, line.cost.backward,
+                          line.cost.parameters + line.cost.expert_parameters, line.cost.saved,
+                          line.cost.message});
+  return table;
+}
+
+Table operators_table(const app::ExplainAnswer& answer) {
+  Table table{.name = "operators",
+              .title = "Operator by operator",
+              .columns = {{"layer", "layer"},
+                          {"operator", "operator"},
+                          {"kind", "kind", Unit::kNone, false, false, 2},
+                          {"shape", "of one sample", Unit::kNone, false, false, 1},
+                          {"flops", "FLOPs", Unit::kFlops},
+                          {"bytes", "moved", Unit::kBytes},
+                          {"forward_s", "forward", Unit::kSeconds},
+                          {"backward_s", "backward", Unit::kSeconds},
+                          {"flops_per_s", "rate", Unit::kFlopsPerSecond}}};
+  for (const app::OperatorLine& line : answer.operators) {
+    const cost::OperatorCost& c = line.cost;
+    table.rows.push_back({line.layer, line.name, line.kind, line.shape, c.flops, c.bytes, c.forward,
+                          c.backward,
+                          c.forward > 0 && c.flops > 0 ? Cell{c.flops / c.forward} : Cell{}});
+  }
+  table.notes.push_back("FLOPs and bytes are of the forward pass of one micro-batch on one rank.");
+  return table;
+}
+
+Table parameters_table(const app::ExplainAnswer& answer) {
+  Table table{.name = "parameters",
+              .title = "The numbers behind it",
+              .columns = {{"name", "number"},
+                          {"value", "value"},
+                          {"unit", "unit"},
+                          {"low", "low", Unit::kNone, false, false, 2},
+                          {"high", "high", Unit::kNone, false, false, 2},
+                          {"rows", "runs"},
+                          {"from", "from"},
+                          {"meaning", "what it is", Unit::kNone, false, true, 1}}};
+  for (const app::ParameterLine& line : answer.parameters) {
+    const bool fitted = line.rows > 0;
+    table.rows.push_back({line.name, fmt::format("{:.4g}", line.value),
+                          line.unit.empty() ? Cell{} : Cell{line.unit},
+                          fitted ? Cell{fmt::format("{:.3g}", line.low)} : Cell{},
+                          fitted ? Cell{fmt::format("{:.3g}", line.high)} : Cell{},
+                          fitted ? Cell{line.rows} : Cell{}, line.where, line.meaning});
+  }
+  return table;
+}
+
+}  // namespace
+
+Verb explain_verb(const Session& session) {
+  struct Request {
+    app::PredictRequest predict;
+    OutputOptions output;
+  };
+  auto request = std::make_shared<Request>();
+  auto command =
+      std::make_unique<Command>("explain", "the arithmetic behind one prediction, layer by layer");
+  add_prediction_options(*command, request->predict);
+  add_output_options(*command, request->output);
+  command->about(
+      "Takes what predict takes and shows every operator's work and time, each part of the step "
+      "and of memory, the "
+      "assumptions, and every number of the cost model with the runs behind it.");
+  command->example("nereus explain --model llama3-8b --cluster 1xdgx-h100 --tp 8", "one node");
+  command->example("nereus explain --model gpt2 --cluster 1xdgx-a100-80 --format csv",
+                   "operators as CSV");
+  command->run = [&session, request] {
+    const app::ExplainAnswer answer = app::explain(request->predict);
+    Report report;
+    Table summary = prediction_summary(answer.prediction);
+    for (const std::string& assumption : answer.prediction.assumptions)
+      summary.notes.push_back(assumption);
+    if (request->output.format == Format::kCsv) {
+      report.tables = {operators_table(answer)};
+    } else {
+      report.tables = {summary,
+                       prediction_breakdown(answer.prediction),
+                       prediction_memory(answer.prediction),
+                       layers_table(answer),
+                       operators_table(answer),
+                       parameters_table(answer)};
+    }
+    if (request->output.format == Format::kJson) {
+      // The prediction's own fields at the top, as predict prints them, and the tables beside.
+      auto json = nlohmann::ordered_json::parse(prediction_json(answer.prediction));
+      for (const Table& table :
+           {layers_table(answer), operators_table(answer), parameters_table(answer)})
+        json[table.name] =
+            nlohmann::ordered_json::parse(render_json({.tables = {table}}))[table.name];
+      report.json = json.dump(2);
+    }
+    emit(report, request->output, session);
+    return kDone;
+  };
+  return command;
+}
+
+}  // namespace nereus::cli
