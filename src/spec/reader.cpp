@@ -112,12 +112,15 @@ void Reader::finish() {
     if (read_[i]) continue;
     const auto& [key, value] = (*table_)[i];
     std::string hint;
-    if (const auto near = nearest(key, absent_)) {
+    std::vector<std::string> known = absent_;
+    for (std::size_t j = 0; j < read_.size(); ++j)
+      if (read_[j]) known.push_back((*table_)[j].first);
+    // A key that is not there yet is the likelier one; a key that is there may be meant by --set.
+    auto near = nearest(key, absent_);
+    if (!near) near = nearest(key, known);
+    if (near) {
       hint = fmt::format("did you mean \"{}\"?", *near);
     } else {
-      std::vector<std::string> known = absent_;
-      for (std::size_t j = 0; j < read_.size(); ++j)
-        if (read_[j]) known.push_back((*table_)[j].first);
       std::sort(known.begin(), known.end());
       hint = known.empty() ? "no keys are known here"
                            : fmt::format("known: {}", fmt::join(known, ", "));
