@@ -83,6 +83,29 @@ TEST(PublishedGate, TheRunPredictedBestIsNearlyTheBest) {
   EXPECT_LE(validation().ranking.median_regret, 0.01);
 }
 
+// At most about 60 fitted numbers, and at least ten rows behind each; the others stay at their
+// documented priors.
+TEST(PublishedGate, FewNumbersAreFittedAndEachToTenRows) {
+  cost::StackLibrary library = cost::builtin_stacks();
+  int fitted = 0;
+  for (const cost::FreeNumber& number : library.free) {
+    const std::string key = to_string(number.scope) + "." + number.parameter;
+    const auto range = library.ranges.find(key);
+    ASSERT_NE(range, library.ranges.end()) << key << " was never fitted";
+    const double* value = library.find(number.scope, number.parameter);
+    ASSERT_NE(value, nullptr) << key;
+    if (range->second.rows >= 10) {
+      ++fitted;
+      EXPECT_LE(range->second.low, *value) << key;
+      EXPECT_GE(range->second.high, *value) << key;
+    } else {
+      EXPECT_NEAR(*value, number.prior, 1e-3 * number.prior) << key;
+    }
+  }
+  EXPECT_GE(fitted, 20);
+  EXPECT_LE(fitted, 60);
+}
+
 TEST(PublishedGate, EveryPredictionIsAWholeOfItsParts) {
   for (const RowResult& row : validation().results) {
     const cost::Prediction& p = row.prediction;

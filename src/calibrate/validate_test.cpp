@@ -19,6 +19,10 @@ using testing::Row;
 const cost::StackLibrary& library() {
   static const cost::StackLibrary known = make_library(R"(
 [stack.generic]
+[stack.careful]
+inherits = "generic"
+[stack.careful.defaults]
+recompute_as_needed = true
 [stack.rank0]
 inherits = "generic"
 memory_report = "first-rank-allocated"
@@ -214,6 +218,22 @@ TEST(Validate, FeasibilityCountsFitAndBuildability) {
   EXPECT_FALSE(v.results[4].buildable);
   EXPECT_FALSE(v.results[5].buildable);
   EXPECT_TRUE(v.results[2].buildable);
+}
+
+// Long sequences that fit only when everything is recomputed, and a model that never does.
+TEST(Validate, AStackThatRecomputesAsNeededFitsWhereRecomputeFits) {
+  const std::vector<Row> rows = {{.seq = 131072}, {.hidden = 16384}};
+  RunTable plain = make_runs(rows, library(), "generic");
+  RunTable careful = make_runs(rows, library(), "careful");
+  ASSERT_FALSE(predict(plain.runs[0], library()).fits);
+  EXPECT_EQ(validate(plain, library()).feasibility.ran_predicted_to_fit, 0);
+  const Validation v = validate(careful, library());
+  EXPECT_EQ(v.feasibility.ran_predicted_to_fit, 1);
+  EXPECT_TRUE(v.results[0].fits);
+  EXPECT_FALSE(v.results[0].prediction.fits) << "the prediction itself is of what was stated";
+  EXPECT_FALSE(v.results[1].fits);
+  careful.runs[0].recompute_stated = true;  // the row says none
+  EXPECT_EQ(validate(careful, library()).feasibility.ran_predicted_to_fit, 0);
 }
 
 TEST(Validate, NothingGivesNothing) {
