@@ -90,15 +90,9 @@ Piece piece_of(const Operator& op, const LayerSplit& split) {
       piece.rows *= local * split.expert_tp;
       piece.share *= local * split.expert_tp;
       piece.batch = std::max(1.0, op.batch / split.ep);
-      if (op.kind == OpKind::kGemm) {
-        if (op.name.find("down") != std::string::npos) {
-          piece.k /= split.expert_tp;
-        } else {
-          piece.n /= split.expert_tp;
-        }
-      } else if (op.name == "expert_activation") {
-        piece.share /= split.expert_tp;
-      }
+      if (op.inside == Split::kRow) piece.k /= split.expert_tp;
+      if (op.inside == Split::kColumn) piece.n /= split.expert_tp;
+      if (op.inside == Split::kFeatures) piece.share /= split.expert_tp;
       piece.weight_share = 1.0 / (static_cast<double>(split.ep) * split.expert_tp);
       break;
     }

@@ -54,6 +54,7 @@ void visit_operator(Op& op, Visit&& visit) {
   visit("name", op.name);
   visit("kind", op.kind);
   visit("split", op.split);
+  visit("inside", op.inside);
   visit("rows_divide", op.rows_divide);
   visit("rows", op.rows);
   visit("n", op.n);

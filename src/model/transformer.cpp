@@ -148,6 +148,7 @@ void add_experts(LayerKind& layer, const TransformerShape& shape, const Dims& x)
   const double ffn = shape.expert_ffn;
   const double up = ffn * (shape.gated_mlp ? 2 : 1);
   const auto make_expert = [&](Operator op) {
+    op.inside = op.split;
     op.split = Split::kExperts;
     op.batch = shape.experts;
     if (op.kind == OpKind::kGemm) op.parameters *= shape.experts;
