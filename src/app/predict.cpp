@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kDefaultModel = "llama3-70b";
 constexpr const char* kDefaultCluster = "16xdgx-h100";
-constexpr const char* kDefaultStack = "megatron";
+constexpr const char* kDefaultStack = "nemo";  // Megatron Core as it is now
 
 bool nothing_given(const DegreesRequest& d) {
   return !d.tp && !d.pp && !d.dp && !d.cp && !d.ep && !d.interleave && !d.micro_batch &&
