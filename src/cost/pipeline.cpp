@@ -20,8 +20,9 @@ double in_flight(const PipelineShape& shape, int stage, double m) {
 }
 
 PipelineTime pipeline_time(std::span<const StagePace> stages, double interleave) {
-  // With one micro-batch and no virtual stages every stage decides alike; the slowest then stands
-  // for all, so that its parts are shown.
+  // Stages that tie but for rounding: the first stands for them, whichever way their times were
+  // added up. With one micro-batch and no virtual stages all decide alike; then the longest does.
+  constexpr double kRounding = 1e-13;
   PipelineTime time;
   double most = 0;
   double fill = 0;
@@ -30,7 +31,9 @@ PipelineTime pipeline_time(std::span<const StagePace> stages, double interleave)
     fill += stage.one * stage.count;
     const StagePace& best = stages[static_cast<std::size_t>(time.slowest)];
     const double own = stage.all - stage.one / interleave;
-    if (i == 0 || own > most || (own == most && stage.one > best.one)) {
+    const double rounding = kRounding * stage.all;
+    if (i == 0 || own > most + rounding ||
+        (own >= most - rounding && stage.one > best.one * (1 + kRounding))) {
       most = own;
       time.slowest = static_cast<int>(i);
     }

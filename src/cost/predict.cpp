@@ -77,6 +77,7 @@ struct StageSums {
   RankMemory rank;
   double largest_divided = 0;  // parameters of the largest layer that are gathered
   double largest_kept = 0;     // parameters of the largest layer that the rank keeps
+  double copied_weights = 0;   // bytes of weights that come from the host for each pass
 };
 
 StageSums sums_of(const StageClass& stage, const KindRow* kinds, const PlanShape& shape) {
@@ -103,6 +104,9 @@ void keep(StageSums& sums, const StageClass& stage, const PlanShape& shape, cons
   RankMemory& rank = sums.rank;
   double dense = sums.work.sum.parameters;
   const double experts = sums.work.sum.expert_parameters;
+  sums.copied_weights =
+      d.offload.weights * options.weight_bytes *
+      (dense / shape.dense_shards.weights + experts / shape.expert_shards.weights);
   // A rank that holds both ends of a tied weight holds it once.
   if (stage.holds_first_layer && stage.holds_last_layer) dense -= tables.tied_parameters() / d.tp;
   const auto kept = [&](double Shards::*kind) {
@@ -135,18 +139,18 @@ double copy_seconds(const StageSums& sums, const PlanShape& shape, const Degrees
   const double rate = tables.machine().tier(Tier::kHost).rate;
   if (rate <= 0) return 0;
   const bool kept = shape.sharing == Sharing::kWeights && shape.keeps_whole;
-  const double weights =
-      kept ? 0 : 2 * d.offload.weights * sums.rank.held_weights * tables.options().weight_bytes;
+  const double weights = kept ? 0 : 2 * sums.copied_weights;
   return (weights + 2 * d.offload.activations * sums.rank.kept) / rate;
 }
 
 double sharding_seconds(const StageWork& work, const PlanShape& shape,
                         const StackOptions& options) {
   if (!shape.gathers_each()) return 0;
-  const double layers = work.sum.blocks + 1;
-  double seconds = shard_seconds(shape.dense, work.sum.parameters, layers, options);
+  // Embedding and head are gathered together with a block each; one gather more stands for them.
+  double seconds = shard_seconds(shape.dense, work.sum.parameters, work.sum.blocks + 1, options);
   if (shape.has_experts)
-    seconds += shard_seconds(shape.experts, work.sum.expert_parameters, layers, options);
+    seconds +=
+        shard_seconds(shape.experts, work.sum.expert_parameters, work.sum.expert_layers, options);
   return seconds;
 }
 
@@ -165,14 +169,17 @@ double stage_reduce_seconds(const LayerTime& sum, const PlanShape& shape,
 double transfers(const Tables& tables, const StageTable& stages, const KindRow* kinds,
                  const PlanShape& shape, const Degrees& d, double memory_share) {
   const Machine& machine = tables.machine();
-  double message = 0;
-  for (const int kind : stages.boundary_kinds) message = std::max(message, kinds[kind].message);
   const bool same_domain = d.num_ranks() <= machine.fabric.domain;
   const Wire copies = machine.wire(d.sequence_parallel ? 1 : d.tp, 1);
   TransferLoad load;
-  load.slowest = transfer_seconds(machine.fabric, same_domain, message, copies,
-                                  machine.parameters.host_transfer);
-  load.crossings = (d.pp - 1) * load.slowest;
+  double sum = 0;
+  for (const KindCount& boundary : stages.boundaries) {
+    const double once = transfer_seconds(machine.fabric, same_domain, kinds[boundary.kind].message,
+                                         copies, machine.parameters.host_transfer);
+    load.slowest = std::max(load.slowest, once);
+    sum += boundary.count * once;
+  }
+  load.crossings = sum * (d.pp - 1) / (d.pp * d.interleave - 1);
   load.num_micro_batches = shape.num_micro_batches;
   load.num_ranks = d.num_ranks();
   load.tp = d.tp;
@@ -198,26 +205,23 @@ struct StepSums {
   double reduce = 0;                                          // seconds
   double optimized = 0;                                       // parameters that a rank updates
   double copied = 0;  // bytes that pass from and to the host during the update
-  double most_dense = -1;
-  double most_experts = -1;
+  double most_parameters = -1;
 };
 
 void take_step(StepSums& step, const StageSums& sums, double stage_seconds, const PlanShape& shape,
                const Degrees& d, const StackOptions& options) {
   const LayerTime& sum = sums.work.sum;
   step.quickest = std::min(step.quickest, stage_seconds);
-  // Collectives are dear to compute: skip a stage that another one exceeds.
-  if (sum.parameters > step.most_dense || sum.expert_parameters > step.most_experts) {
+  // Collectives are dear to compute: without experts the stage with the most parameters decides.
+  if (shape.has_experts || sum.parameters > step.most_parameters) {
     step.reduce = std::max(step.reduce, stage_reduce_seconds(sum, shape, options));
-    step.most_dense = std::max(step.most_dense, sum.parameters);
-    step.most_experts = std::max(step.most_experts, sum.expert_parameters);
+    step.most_parameters = sum.parameters;
   }
   const double updates = sum.parameters / shape.dense_shards.optimizer +
                          sum.expert_parameters / shape.expert_shards.optimizer;
   step.optimized = std::max(step.optimized, updates);
-  step.copied =
-      std::max(step.copied, updates * d.offload.optimizer * options.optimizer_bytes +
-                                sums.rank.held_weights * d.offload.weights * options.weight_bytes);
+  step.copied = std::max(
+      step.copied, updates * d.offload.optimizer * options.optimizer_bytes + sums.copied_weights);
 }
 
 void add_stage(Prediction& out, const StageTime& slowest, const PlanShape& shape,

@@ -47,6 +47,7 @@ LayerTime layer_time(const KindCost& kind, bool block, Recompute recompute,
   time.parameters = cost.parameters;
   time.expert_parameters = cost.expert_parameters;
   time.blocks = block ? 1 : 0;
+  time.expert_layers = cost.expert_parameters > 0 ? 1 : 0;
   time.compute = cost.forward + cost.backward +
                  (cost.parameters + cost.expert_parameters) * rules.accumulate_seconds;
   if (again) time.recompute = cost.forward;

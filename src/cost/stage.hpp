@@ -49,6 +49,7 @@ struct LayerTime {
   double parameters = 0;
   double expert_parameters = 0;
   double blocks = 0;
+  double expert_layers = 0;
 
   double device() const { return compute + recompute + tensor + context + expert; }
 };
@@ -69,6 +70,7 @@ struct StageWork {
     sum.parameters += count * layer.parameters;
     sum.expert_parameters += count * layer.expert_parameters;
     sum.blocks += count * layer.blocks;
+    sum.expert_layers += count * layer.expert_layers;
   }
 };
 

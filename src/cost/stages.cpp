@@ -78,12 +78,11 @@ StageTable make_stage_table(const model::Model& model, int pp, int interleave, S
     else
       table.classes.push_back(stage);
   }
+  std::fill(counts.begin(), counts.end(), 0);
   for (std::size_t v = 1; v < static_cast<std::size_t>(num_stages); ++v)
-    if (starts[v] > 0 && starts[v] < model.num_layers())
-      table.boundary_kinds.push_back(kind_of(starts[v] - 1));
-  std::sort(table.boundary_kinds.begin(), table.boundary_kinds.end());
-  table.boundary_kinds.erase(std::unique(table.boundary_kinds.begin(), table.boundary_kinds.end()),
-                             table.boundary_kinds.end());
+    if (starts[v] > 0) ++counts[static_cast<std::size_t>(kind_of(starts[v] - 1))];
+  for (std::size_t kind = 0; kind < counts.size(); ++kind)
+    if (counts[kind] > 0) table.boundaries.push_back({static_cast<int>(kind), counts[kind]});
   return table;
 }
 

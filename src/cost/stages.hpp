@@ -37,7 +37,7 @@ struct StageTable {
   int pp = 1;
   int interleave = 1;
   std::vector<StageClass> classes;
-  std::vector<int> boundary_kinds;  // of layers whose output goes to the next stage
+  std::vector<KindCount> boundaries;  // layers whose output goes to the next virtual stage
 };
 
 StageTable make_stage_table(const model::Model& model, int pp, int interleave, StageRule rule);

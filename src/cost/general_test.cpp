@@ -1,0 +1,59 @@
+#include "cost/general.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+
+#include "cost/predict.hpp"
+#include "cost/stages.hpp"
+#include "cost/testing.hpp"
+#include "plan/check.hpp"
+
+namespace nereus::cost {
+namespace {
+
+using testing::any_case;
+using testing::Case;
+
+// Parts that are differences of large numbers (launch) carry the rounding of those.
+void expect_close(double a, double b, double scale) {
+  RC_ASSERT(std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)) + 1e-13 * scale);
+}
+
+void expect_agreement(const Prediction& a, const Prediction& b) {
+  for (std::size_t i = 0; i < a.parts.size(); ++i) {
+    RC_LOG() << to_string(static_cast<Part>(i)) << ": " << a.parts[i] << " " << b.parts[i] << "\n";
+    expect_close(a.parts[i], b.parts[i], a.step);
+  }
+  expect_close(a.step, b.step, 0);
+  for (std::size_t i = 0; i < a.memory.parts.size(); ++i) {
+    RC_LOG() << to_string(static_cast<MemoryPart>(i)) << ": " << a.memory.parts[i] << " "
+             << b.memory.parts[i] << "\n";
+    expect_close(a.memory.parts[i], b.memory.parts[i], a.memory.total);
+  }
+  expect_close(a.memory.total, b.memory.total, 0);
+  expect_close(a.memory.first_rank_allocated, b.memory.first_rank_allocated, 0);
+  expect_close(a.memory.host, b.memory.host, 0);
+  expect_close(a.memory.host_capacity, b.memory.host_capacity, 0);
+  expect_close(a.memory.capacity, b.memory.capacity, 0);
+  expect_close(a.mfu, b.mfu, 0);
+  const bool on_the_edge = std::abs(a.memory.total / a.memory.capacity - 1) < 1e-9;
+  RC_ASSERT(on_the_edge || a.fits == b.fits);
+}
+
+RC_GTEST_PROP(General, AgreesWithTheCompactForm, ()) {
+  const Case c = any_case();
+  RC_LOG() << testing::describe(c) << "\n";
+  const std::vector<int> starts =
+      stage_starts(c.model, c.degrees.pp * c.degrees.interleave, c.stack.options.stages);
+  RC_PRE(std::adjacent_find(starts.begin(), starts.end()) == starts.end());  // no stage is empty
+  const plan::Placement placement = expand_for(c.degrees, c.model, c.stack);
+  RC_ASSERT(plan::check(placement, c.model, c.cluster).empty());
+  const Prediction compact = Predictor(c.model, c.cluster, c.stack).predict(c.degrees);
+  const Prediction general = predict(placement, c.model, c.cluster, c.stack);
+  expect_agreement(compact, general);
+}
+
+}  // namespace
+}  // namespace nereus::cost

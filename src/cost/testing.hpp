@@ -1,0 +1,165 @@
+// Random models, machines, stacks and plans for the properties of this folder.
+//
+//   const Case c = any_case();                              // inside rc::check
+//   Predictor(c.model, c.cluster, c.stack).predict(c.degrees);
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <cmath>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster.hpp"
+#include "cost/pipeline.hpp"
+#include "cost/prediction.hpp"
+#include "cost/stack_file.hpp"
+#include "model/model.hpp"
+#include "plan/plan_json.hpp"
+#include "plan/rules.hpp"
+
+namespace nereus::cost::testing {
+
+template <class T>
+T pick(std::initializer_list<T> values) {
+  return *rc::gen::elementOf(std::vector<T>(values));
+}
+
+inline double between(double low, double high) {
+  return low + (high - low) * *rc::gen::inRange(0, 1'000'001) * 1e-6;
+}
+
+// Even over orders of magnitude.
+inline double around(double low, double high) { return low * std::pow(high / low, between(0, 1)); }
+
+inline model::Model any_transformer(bool may_have_experts = true) {
+  model::TransformerShape shape;
+  shape.name = "random";
+  shape.layers = *rc::gen::inRange(1, 20);
+  shape.heads = pick({1, 2, 4, 6, 8, 16});
+  shape.head_dim = pick({16, 40, 64, 80, 128});
+  shape.hidden = shape.heads * shape.head_dim;
+  shape.kv_heads = shape.heads % 2 == 0 ? pick({shape.heads, shape.heads / 2, 1}) : shape.heads;
+  shape.ffn = shape.hidden * pick({2, 3, 4});
+  shape.vocab = *rc::gen::inRange(50, 60000);
+  shape.seq = pick({16, 96, 128, 512, 2048});
+  shape.gated_mlp = *rc::gen::arbitrary<bool>();
+  shape.tied_embeddings = *rc::gen::arbitrary<bool>();
+  shape.causal = *rc::gen::arbitrary<bool>();
+  shape.bias = *rc::gen::arbitrary<bool>();
+  if (may_have_experts && *rc::gen::inRange(0, 3) == 0) {
+    shape.experts = pick({2, 4, 8});
+    shape.top_k = pick({1, 2});
+    shape.expert_ffn = shape.hidden * pick({1, 2});
+    shape.dense_layers = *rc::gen::inRange(0, shape.layers + 1);
+    shape.shared_experts = pick({0, 0, 1});
+  }
+  return model::build_transformer(shape);
+}
+
+// Nodes of one kind; host memory on half of them.
+inline cluster::Cluster any_cluster(int num_devices) {
+  cluster::Cluster cluster;
+  cluster.name = "random";
+  cluster::NodeGroup group;
+  std::vector<int> sizes;
+  for (int size : {1, 2, 3, 4, 6, 8, 16})
+    if (num_devices % size == 0) sizes.push_back(size);
+  cluster::Node& node = group.node;
+  node.name = "node";
+  node.num_devices = *rc::gen::elementOf(sizes);
+  node.nvlink_domain = pick({0, 0, 0, 2 * node.num_devices});
+  node.inside.bandwidth = BytesPerSecond{around(5e9, 1e12)};
+  node.inside.latency = Seconds{around(1e-7, 1e-5)};
+  node.network = BytesPerSecond{around(1e8, 1e12)};
+  node.network_latency = Seconds{around(1e-6, 1e-3)};
+  cluster::Device& device = node.device;
+  device.name = device.short_name = pick<std::string>({"A100-SXM-80GB", "H100-SXM-80GB", "X1"});
+  device.memory = Bytes{around(1e9, 3e11)};
+  device.memory_bandwidth = BytesPerSecond{around(1e11, 1e13)};
+  for (std::size_t p = 0; p < device.peak.size(); ++p)
+    device.peak[p] = FlopsPerSecond{around(1e12, 5e15)};
+  device.num_units = pick({0, 16, 108, 132});
+  if (*rc::gen::arbitrary<bool>())
+    node.tiers.push_back(
+        {"host", Bytes{around(1e10, 4e12)}, BytesPerSecond{around(1e9, 1e11)}, Seconds{}});
+  if (*rc::gen::arbitrary<bool>()) {
+    cluster::NetworkLevel level;
+    level.name = "network";
+    level.bandwidth = pick({BytesPerSecond{}, BytesPerSecond{around(1e9, 1e12)}});
+    level.oversubscription = pick({1.0, 2.0});
+    cluster.levels.push_back(level);
+  }
+  group.count = num_devices / node.num_devices;
+  cluster.groups.push_back(group);
+  return cluster;
+}
+
+// A stack of the program's own; every third time with numbers from anywhere in their physical
+// range.
+inline Stack any_stack() {
+  Stack stack = builtin_stacks().resolve(*rc::gen::elementOf(builtin_stacks().stack_names()));
+  stack.options.attention = pick({plan::Attention::kFlash, plan::Attention::kUnfused});
+  if (*rc::gen::inRange(0, 3) == 0)
+    for (const ParameterInfo& info : parameter_table())
+      if (*rc::gen::arbitrary<bool>())
+        stack.settings[std::string(info.name)] = between(info.low, info.high);
+  return stack;
+}
+
+// Degrees of every kind that the closed form covers, mostly close to valid.
+inline plan::Degrees any_degrees(bool experts) {
+  plan::Degrees d;
+  d.tp = pick({1, 1, 2, 4, 8});
+  d.cp = pick({1, 1, 1, 2, 4});
+  d.pp = *rc::gen::inRange(1, 7);
+  d.dp = *rc::gen::inRange(1, 9);
+  d.schedule = pick({plan::Schedule::kGpipe, plan::Schedule::k1f1b, plan::Schedule::kInterleaved});
+  if (d.schedule == plan::Schedule::kInterleaved && d.pp > 1) d.interleave = pick({1, 2, 3});
+  d.micro_batch = *rc::gen::inRange(1, 5);
+  const plan::MicroBatchRule rule = plan::micro_batch_rule(d.schedule, d.pp, d.interleave);
+  d.global_batch = d.dp * d.micro_batch * static_cast<int>(rule.least) * *rc::gen::inRange(1, 9);
+  if (experts) {
+    d.ep = pick({1, 2, 4});
+    d.expert_tp = pick({1, 1, 2});
+  }
+  d.recompute = static_cast<plan::Recompute>(*rc::gen::inRange(0, 3));
+  d.zero = *rc::gen::inRange(0, 4);
+  d.zero_group = pick({0, 0, 1, 2, 4});
+  d.sequence_parallel = d.tp > 1 && *rc::gen::arbitrary<bool>();
+  d.tensor_overlap = *rc::gen::arbitrary<bool>();
+  d.precision = pick({cluster::Precision::kBf16, cluster::Precision::kFp16,
+                      cluster::Precision::kFp32, cluster::Precision::kFp8});
+  d.context = pick({plan::ContextKind::kRing, plan::ContextKind::kZigzag});
+  if (*rc::gen::inRange(0, 3) == 0)
+    d.offload = {pick({0.0, 0.25, 1.0}), pick({0.0, 0.5, 1.0}), pick({0.0, 0.75, 1.0})};
+  return d;
+}
+
+struct Case {
+  model::Model model;
+  cluster::Cluster cluster;
+  Stack stack;
+  plan::Degrees degrees;
+};
+
+inline Case any_case(bool may_have_experts = true) {
+  Case c;
+  c.model = any_transformer(may_have_experts);
+  c.stack = any_stack();
+  do {
+    c.degrees = any_degrees(c.model.transformer->experts > 0);
+    c.cluster = any_cluster(c.degrees.num_ranks());
+    if (c.cluster.groups.front().node.tiers.empty()) c.degrees.offload = {};
+  } while (plan::violated_rules(c.degrees, plan::degree_limits(c.model, c.cluster)) != 0);
+  return c;
+}
+
+// What a failed property shows of its case.
+inline std::string describe(const Case& c) {
+  return c.stack.name + " " +
+         plan::plan_to_json({1, c.model, c.cluster, c.stack.name, c.degrees, {}});
+}
+
+}  // namespace nereus::cost::testing
