@@ -1,0 +1,221 @@
+#include "cost/pipeline.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <vector>
+
+#include "cost/predict.hpp"
+#include "cost/testing.hpp"
+
+namespace nereus::cost {
+namespace {
+
+using plan::Schedule;
+
+double total(const std::vector<StagePace>& stages, double interleave) {
+  const PipelineTime time = pipeline_time(stages, interleave);
+  return stages[static_cast<std::size_t>(time.slowest)].all + time.bubble;
+}
+
+// --- bubble
+// ----------------------------------------------------------------------------------------
+
+TEST(Pipeline, EqualStagesIdleForPMinusOneMicroBatches) {
+  // Four stages of 2 s, eight micro-batches: 16 s of work, bubble 3 x 2 s = (p - 1) / m of it.
+  const PipelineTime time = pipeline_time(std::vector<StagePace>{{2, 16, 4}}, 1);
+  EXPECT_DOUBLE_EQ(time.bubble, 6);
+  EXPECT_DOUBLE_EQ(time.bubble / 16, 3.0 / 8);
+}
+
+TEST(Pipeline, VirtualStagesDivideTheBubble) {
+  EXPECT_DOUBLE_EQ(pipeline_time(std::vector<StagePace>{{2, 16, 4}}, 2).bubble, 3);
+  EXPECT_DOUBLE_EQ(pipeline_time(std::vector<StagePace>{{2, 16, 4}}, 3).bubble, 2);
+}
+
+TEST(Pipeline, TheSlowestStageSetsThePace) {
+  // 1 s, 3 s and 2 s, four micro-batches: 12 s on the second, and 1 + 2 to fill and drain.
+  const std::vector<StagePace> stages{{1, 4}, {3, 12}, {2, 8}};
+  EXPECT_EQ(pipeline_time(stages, 1).slowest, 1);
+  EXPECT_DOUBLE_EQ(total(stages, 1), 15);
+}
+
+TEST(Pipeline, OneMicroBatchPassesAllStages) {
+  const std::vector<StagePace> stages{{1, 1}, {3, 3}, {2, 2}};
+  EXPECT_EQ(pipeline_time(stages, 1).slowest, 1);
+  EXPECT_DOUBLE_EQ(total(stages, 1), 6);
+}
+
+TEST(Pipeline, StagesMayCutTheBatchDifferently) {
+  // The first stage: 4 micro-batches of 3 s; the second: 12 of 1 s. Whichever decides, it starts
+  // after, or ends before, one micro-batch of the other: 12 + 3.
+  EXPECT_DOUBLE_EQ(total({{3, 12}, {1, 12}}, 1), 15);
+}
+
+RC_GTEST_PROP(Pipeline, IsNoShorterThanItsPartsAndNoLongerThanTheirSum, ()) {
+  const int m = *rc::gen::inRange(1, 20);
+  const double interleave = *rc::gen::inRange(1, 4);
+  std::vector<StagePace> stages;
+  double most = 0;
+  double sum = 0;
+  for (int i = *rc::gen::inRange(1, 9); i > 0; --i) {
+    const double one = testing::between(0.1, 5);
+    stages.push_back({one, m * one, *rc::gen::inRange(1, 4)});
+    most = std::max(most, m * one);
+    sum += m * one * stages.back().count;
+  }
+  RC_ASSERT(total(stages, interleave) >= most * (1 - 1e-12));
+  RC_ASSERT(total(stages, interleave) <= sum * (1 + 1e-12));
+}
+
+// --- activations in flight
+// -------------------------------------------------------------------------
+
+TEST(Pipeline, GpipeHoldsEveryMicroBatch) {
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kGpipe, 4, 1}, 0, 32), 32);
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kGpipe, 4, 1}, 3, 32), 32);
+}
+
+TEST(Pipeline, OneForwardOneBackwardHoldsAsManyAsStagesFollow) {
+  for (int stage = 0; stage < 4; ++stage)
+    EXPECT_DOUBLE_EQ(in_flight({Schedule::k1f1b, 4, 1}, stage, 32), 4 - stage);
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::k1f1b, 4, 1}, 0, 2), 2);  // there are only two
+}
+
+TEST(Pipeline, InterleavedHoldsAFewMore) {
+  // p (1 + (p - 1) / (p v)) on the first stage: 4 (1 + 3/8) = 5.5 micro-batches' worth.
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kInterleaved, 4, 2}, 0, 32), 5.5);
+  // On the last: (v - 1) p + 1 = 5 chunks of a half.
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kInterleaved, 4, 2}, 3, 32), 2.5);
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kInterleaved, 4, 1}, 0, 32), 4);
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kInterleaved, 4, 2}, 0, 4), 4);
+}
+
+TEST(Pipeline, OneStageHoldsOne) {
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kGpipe, 1, 1}, 0, 32), 1);
+}
+
+TEST(Pipeline, OtherSchedulesAreForTheSimulator) {
+  for (Schedule s : {Schedule::kGpipe, Schedule::k1f1b, Schedule::kInterleaved})
+    EXPECT_TRUE(has_closed_form(s));
+  for (Schedule s : {Schedule::kLoopedBfs, Schedule::kVaruna, Schedule::kZbH1, Schedule::kZbH2,
+                     Schedule::kZbV, Schedule::kDualPipe})
+    EXPECT_FALSE(has_closed_form(s));
+}
+
+// --- transfers
+// -------------------------------------------------------------------------------------
+
+TEST(Pipeline, TransfersCountOncePerBoundaryAndOncePerMicroBatch) {
+  Parameters p;
+  p.pipeline_overlap = 0.5;
+  TransferLoad load;
+  load.slowest = 1;
+  load.crossings = 3;
+  load.num_micro_batches = 9;
+  // 2 x 3 to fill and drain; 2 x 8 x 2 in the steady state, half of it hidden.
+  EXPECT_DOUBLE_EQ(transfers_seconds(load, {Schedule::kInterleaved, 4, 2}, p), 6 + 16);
+  p.transfer_stall = 0.1;
+  p.transfer_stall_devices = 64;
+  load.num_ranks = 64;
+  // Four stalls for each of 9 micro-batches and 0.3 of the depth.
+  EXPECT_DOUBLE_EQ(transfers_seconds(load, {Schedule::kInterleaved, 4, 2}, p),
+                   22 + 0.1 * 4 * (9 + 1.2));
+}
+
+TEST(Pipeline, TensorRanksSendTheirShareAndGatherTheRest) {
+  Fabric fabric;
+  fabric.link = 100;
+  fabric.network = 10;
+  fabric.domain = 8;
+  const Wire one{fabric, {1, 1}};
+  const Wire four{fabric, {4, 4}};
+  EXPECT_DOUBLE_EQ(transfer_seconds(fabric, true, 400, one, 0.5), 4 + 0.5);
+  EXPECT_DOUBLE_EQ(transfer_seconds(fabric, false, 400, one, 0), 40);
+  // A quarter over the network, then three quarters round the ring inside.
+  EXPECT_DOUBLE_EQ(transfer_seconds(fabric, false, 400, four, 0), 10 + 3);
+}
+
+// --- the same through a whole prediction
+// -----------------------------------------------------------
+
+// Blocks alone: all stages are equal.
+model::Model blocks_alone(int layers) {
+  model::TransformerShape shape;
+  shape.name = "blocks";
+  shape.layers = layers;
+  shape.hidden = 512;
+  shape.heads = 8;
+  shape.ffn = 2048;
+  shape.vocab = 1000;
+  shape.seq = 256;
+  model::Model model = model::build_transformer(shape);
+  std::vector<int> blocks;
+  for (const int kind : model.layers)
+    if (model.kinds[static_cast<std::size_t>(kind)].role == model::LayerRole::kBlock)
+      blocks.push_back(kind);
+  model.layers = blocks;
+  return model;
+}
+
+class PipelinePrediction : public ::testing::Test {
+ protected:
+  Prediction predict(int pp, int interleave, int micro_batches,
+                     Schedule schedule = Schedule::k1f1b) {
+    plan::Degrees d;
+    d.pp = pp;
+    d.interleave = interleave;
+    d.schedule = interleave > 1 ? Schedule::kInterleaved : schedule;
+    d.global_batch = micro_batches;
+    cluster::Cluster cluster;
+    cluster::NodeGroup group;
+    group.count = pp;
+    group.node.num_devices = 1;
+    group.node.network = BytesPerSecond{1e11};
+    group.node.device.memory = Bytes{80e9};
+    group.node.device.memory_bandwidth = BytesPerSecond{2e12};
+    group.node.device.peak.fill(FlopsPerSecond{3e14});
+    cluster.groups.push_back(group);
+    const Stack stack = builtin_stacks().resolve("generic");
+    return Predictor(model_, cluster, stack).predict(d);
+  }
+  static double work(const Prediction& p) {
+    return p.part(Part::kCompute) + p.part(Part::kRecompute) + p.part(Part::kLaunch);
+  }
+  model::Model model_ = blocks_alone(24);
+};
+
+TEST_F(PipelinePrediction, BubbleIsPMinusOneOverM) {
+  for (int pp : {2, 4, 8})
+    for (int m : {8, 16, 64}) {
+      const Prediction p = predict(pp, 1, m);
+      EXPECT_NEAR(p.part(Part::kBubble) / work(p), (pp - 1.0) / m, 1e-12) << pp << " " << m;
+    }
+}
+
+TEST_F(PipelinePrediction, InterleavingDividesTheBubble) {
+  for (int v : {2, 3, 6}) {
+    const Prediction p = predict(4, v, 16);
+    EXPECT_NEAR(p.part(Part::kBubble) / work(p), 3.0 / (16 * v), 1e-12) << v;
+  }
+}
+
+TEST_F(PipelinePrediction, GpipeDiffersFromOneForwardOneBackwardInMemoryAlone) {
+  const Prediction gpipe = predict(4, 1, 16, Schedule::kGpipe);
+  const Prediction one_one = predict(4, 1, 16);
+  EXPECT_EQ(gpipe.parts, one_one.parts);
+  EXPECT_NEAR(
+      gpipe.memory.part(MemoryPart::kActivations) / one_one.memory.part(MemoryPart::kActivations),
+      16.0 / 4, 1e-12);
+}
+
+TEST_F(PipelinePrediction, ActivationsAreThoseInFlight) {
+  const double one = predict(1, 1, 16).memory.part(MemoryPart::kActivations);
+  // A quarter of the layers each; the first stage holds four micro-batches, or all there are.
+  EXPECT_NEAR(predict(4, 1, 16).memory.part(MemoryPart::kActivations), one / 4 * 4, 1e-6 * one);
+  EXPECT_NEAR(predict(4, 1, 2).memory.part(MemoryPart::kActivations), one / 4 * 2, 1e-6 * one);
+  EXPECT_NEAR(predict(4, 2, 16).memory.part(MemoryPart::kActivations), one / 4 * 5.5, 1e-6 * one);
+}
+
+}  // namespace
+}  // namespace nereus::cost
