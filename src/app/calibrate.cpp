@@ -156,7 +156,9 @@ CalibrateAnswer calibrate(const CalibrateRequest& request, const ProgressSink& p
   progress({"fits", 1, static_cast<double>(passes), ""});
   answer.parameters = fitted.numbers;
   answer.rows = table.rows;
-  RunTable kept = table;
+  RunTable kept;
+  kept.rows = table.rows;
+  for (const Run* run : usable) kept.runs.push_back(*run);
   const calibrate::Validation validation = calibrate::validate(kept, fitted.library);
   answer.used = validation.used;
   answer.fit_error = errors_by_set(validation);

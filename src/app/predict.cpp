@@ -7,9 +7,7 @@
 #include "base/error.hpp"
 #include "base/format.hpp"
 #include "cluster/load.hpp"
-#if __has_include("cost/general.hpp")
 #include "cost/general.hpp"
-#endif
 #include "cost/pipeline.hpp"
 #include "cost/stack_file.hpp"
 #include "model/load.hpp"
@@ -135,6 +133,8 @@ ResolvedPlan resolve(const PredictRequest& request) {
     resolved.cluster = std::move(file.cluster);
     resolved.placement = std::move(file.placement);
     check_schedule(resolved.placement.schedule);
+    resolved.stack.options =
+        cost::options_for(resolved.stack.options, resolved.placement.precision);
     return resolved;
   }
   // All that is wrong with the three inputs is said at once.
@@ -155,6 +155,7 @@ ResolvedPlan resolve(const PredictRequest& request) {
   plan::check_degrees(completed.degrees, resolved.model, resolved.cluster).throw_if_any();
   check_schedule(completed.degrees.schedule);
   resolved.degrees = completed.degrees;
+  resolved.stack.options = cost::options_for(resolved.stack.options, completed.degrees.precision);
   return resolved;
 }
 
@@ -166,11 +167,9 @@ PredictAnswer predict(const PredictRequest& request) {
     answer.prediction =
         cost::Predictor(plan.model, plan.cluster, plan.stack, 1).predict(*plan.degrees);
   } else {
-#if __has_include("cost/general.hpp")
     const plan::Placement placement =
         plan.degrees ? cost::expand_for(*plan.degrees, plan.model, plan.stack) : plan.placement;
     answer.prediction = cost::predict(placement, plan.model, plan.cluster, plan.stack);
-#endif
   }
   const double batch =
       plan.degrees ? plan.degrees->global_batch : static_cast<double>(plan.placement.global_batch);

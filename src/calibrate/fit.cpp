@@ -185,8 +185,10 @@ class Problem {
                                          [](double d) { return std::abs(d) * 0.1 > 0.002; }));
       rows_.push_back(rows);
       all_.push_back(coordinates_[j]);
-      start_.push_back(x_[j]);
-      if (rows < options_.min_rows) continue;
+      if (rows < options_.min_rows) {
+        library_.unset(coordinates_[j].number.scope, coordinates_[j].number.parameter);
+        continue;
+      }
       kept.push_back(coordinates_[j]);
       kept_x.push_back(x_[j]);
     }
@@ -237,7 +239,8 @@ class Problem {
       const Coordinate& c = all_[j];
       FittedNumber number{c.number, 0, 0, 0, rows_[j], false, false};
       const bool fitted = kept < coordinates_.size() && coordinates_[kept].number == c.number;
-      const double x = fitted ? x_[kept] : start_[j];
+      const double x =
+          fitted ? x_[kept] : c.from_value(library_.inherited(c.number.scope, c.number.parameter));
       const double deviation =
           fitted ? 2 * std::sqrt(std::max(0.0, variance[kept] * noise)) : 2 * c.number.spread;
       number.value = c.to_value(x);
@@ -246,9 +249,11 @@ class Problem {
       number.fitted = fitted;
       number.at_bound =
           fitted && (number.value <= c.info->low * 1.0001 || number.value >= c.info->high * 0.9999);
-      library_.set(c.number.scope, c.number.parameter, number.value);
-      library_.ranges[to_string(c.number.scope) + "." + c.number.parameter] = {
-          number.low, number.high, number.rows};
+      if (fitted) {
+        library_.set(c.number.scope, c.number.parameter, number.value);
+        library_.ranges[to_string(c.number.scope) + "." + c.number.parameter] = {
+            number.low, number.high, number.rows};
+      }
       out.numbers.push_back(number);
       if (fitted) ++kept;
     }
@@ -264,7 +269,6 @@ class Problem {
   std::vector<Coordinate> coordinates_;
   std::vector<double> x_;
   std::vector<Coordinate> all_;
-  std::vector<double> start_;  // of all_
   std::vector<int> rows_;
   std::vector<double> normal_;
   std::vector<double> gradient_;

@@ -1,6 +1,6 @@
 // The machine a published run was made on. Tables name the device and how many there were; the node
 // around it is the maker's own (DGX or its like) unless the set's site says otherwise, and that is
-// stated in docs/validate.md.
+// stated in docs/method-validation.md.
 #pragma once
 
 #include "cluster/cluster.hpp"

@@ -10,8 +10,10 @@
 //   all_reduce     = 2 (n-1)/n B / rate + min(ring steps, tree steps)
 //   all_gather     =   (n-1)/n B / rate + ring steps          B = the gathered whole
 //   reduce_scatter = all_gather
-//   all_to_all     = share inside / link + share outside / card + steps
+//   all_to_all     = max(share inside / link, share outside / card) + one step each
 //   broadcast      = B / rate + tree steps
+// All but all-reduce wait for the slowest link of a ring: over N > 4 domains times
+// 1 + jitter log2(N / 4).
 // Uneven pieces: padding sends n times the largest piece; grouped broadcasts send the sum but pay a
 // start-up a piece. The faster of both is taken.
 #pragma once

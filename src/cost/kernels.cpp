@@ -104,10 +104,10 @@ Piece piece_of(const Operator& op, const LayerSplit& split) {
 
 KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Precision precision,
                          plan::Attention attention) {
-  const double peak_16 =
-      std::max(device.peak_of(Precision::kBf16).value, device.peak_of(Precision::kFp16).value);
+  const double peak_16 = p.clock * std::max(device.peak_of(Precision::kBf16).value,
+                                            device.peak_of(Precision::kFp16).value);
   const auto rate_of = [&](Precision q) {
-    const double peak = device.peak_of(q).value;
+    const double peak = device.peak_of(q).value * p.clock;
     switch (q) {
       case Precision::kFp8:
       case Precision::kMxfp8:
@@ -123,7 +123,7 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
   };
   cast = operand_bytes(precision) < 2;
   gemm_rate = rate_of(precision);
-  const double plain = cast ? peak_16 : device.peak_of(precision).value;
+  const double plain = cast ? peak_16 : device.peak_of(precision).value * p.clock;
   head_rate = cast ? peak_16 * p.gemm_efficiency : gemm_rate;
   attention_rate = plain * p.attention_efficiency;
   attention_backward = p.attention_backward;

@@ -1,17 +1,19 @@
 // Time and memory of one layer for one micro-batch on one rank, kernel by kernel.
 //
-// GEMM of m x k times k x n (FLOP = 2 m n k):
-//   t = (2 m n k + tail * waves' cost) / (peak * efficiency * k/(k + depth)) , at least bytes /
-//   bandwidth
-// The tail is `gemm_tail` waves of 128 x 128 tiles over all multiprocessors: a GEMM of few tiles
-// pays for a full wave (NVIDIA, Matrix Multiplication Background User's Guide, "wave
-// quantization"). Backward runs two GEMMs of the same FLOPs: m x n times n x k (input) and k x m
-// times m x n (weight).
+// GEMM of m x k times k x n (FLOP = 2 m n k): tensor cores work on whole tiles, and all
+// multiprocessors wait for the last wave of them (NVIDIA, Matrix Multiplication Background User's
+// Guide, "wave quantization"). With waves w = tiles / multiprocessors
+//   paid waves = w + gemm_tail (ceil(w) - w)
+//   t = paid waves x multiprocessors x 2 tile k / (peak clock efficiency k / (k + depth))
+// for the best of four tile sizes, and at least bytes / bandwidth. Backward runs two GEMMs of the
+// same FLOPs: m x n times n x k (input) and k x m times m x n (weight).
 //
-// Attention. Fused (Dao 2022): FLOP / (peak * attention_efficiency), masked tiles skipped when
-// causal; backward 2.5x the FLOPs. Unfused: two batched GEMMs over the full square and 5 passes
-// over the score matrix forward (write, read + write by softmax, read, of 2 bytes), 8 backward, at
-// memory bandwidth.
+// Attention. Fused (Dao 2022): FLOP / (peak clock attention_efficiency), masked tiles skipped when
+// causal; backward 2.5x the FLOPs. Unfused: two batched GEMMs over the full square, 3 passes over
+// the score matrix forward and 5 backward (times score_passes) at memory bandwidth.
+//
+// 8- and 4-bit GEMMs read operands that were quantised before: 3 bytes of traffic an element, times
+// cast_passes.
 //
 // Element-wise, normalisation, loss: bytes / (bandwidth * memory_efficiency) times the stack's
 // passes.

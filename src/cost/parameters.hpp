@@ -2,11 +2,11 @@
 // meaning, a unit and a range it can plausibly lie in; `nereus calibrate` may move it inside that
 // range and nowhere else.
 //
-// Values are looked up in three layers, the later winning: the defaults below, the device's own
-// (data/stacks/devices.toml), the software stack's own (data/stacks/NAME.toml, which may inherit
-// another).
+// Values are looked up from the general to the particular, the later winning: the defaults below,
+// the device's, the software stack's and its ancestors', the site's (data/stacks/*.toml;
+// cost/stack.hpp).
 //
-//   Parameters p = default_parameters();
+//   Parameters p;
 //   for (const ParameterInfo& info : parameter_table()) fmt::print("{} = {}\n", info.name,
 //   p.*info.member);
 #pragma once
@@ -18,6 +18,7 @@ namespace nereus::cost {
 
 // name, default, low, high, unit, meaning
 #define NEREUS_PARAMETERS(X)                                                                       \
+  X(clock, 1.0, 0.5, 1.1, "", "matrix rate relative to the data sheet (power limits)")             \
   X(gemm_efficiency, 0.75, 0.30, 0.95, "", "share of the 16-bit peak that a large GEMM reaches")   \
   X(gemm_efficiency_8bit, 0.55, 0.15, 0.90, "",                                                    \
     "share of the 8-bit peak that a large GEMM reaches")                                           \

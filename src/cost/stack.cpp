@@ -22,6 +22,17 @@ void merge(Settings& into, const Settings& from) {
 
 }  // namespace
 
+StackOptions options_for(StackOptions options, cluster::Precision precision) {
+  double width = 0;
+  if (precision == cluster::Precision::kFp32 || precision == cluster::Precision::kTf32) width = 4;
+  if (precision == cluster::Precision::kFp64) width = 8;
+  if (width == 0) return options;
+  options.weight_bytes = options.gradient_bytes = width;
+  options.reduce_bytes = options.gather_bytes = width;
+  options.optimizer_bytes = 2 * width;
+  return options;
+}
+
 std::string_view family_of(std::string_view device_name) {
   return device_name.substr(0, device_name.find('-'));
 }
@@ -113,6 +124,43 @@ void StackLibrary::set(const Scope& scope, const std::string& parameter, double 
       sites[scope.name].settings[parameter] = value;
       return;
   }
+}
+
+void StackLibrary::unset(const Scope& scope, const std::string& parameter) {
+  ranges.erase(to_string(scope) + "." + parameter);
+  switch (scope.kind) {
+    case Scope::Kind::kDevice:
+      devices[scope.name].erase(parameter);
+      return;
+    case Scope::Kind::kStack:
+      stacks[scope.name].settings.erase(parameter);
+      return;
+    case Scope::Kind::kSite:
+      sites[scope.name].settings.erase(parameter);
+      return;
+  }
+}
+
+double StackLibrary::inherited(const Scope& scope, std::string_view parameter) const {
+  const auto from = [&](const Settings& settings) -> const double* {
+    const auto at = settings.find(parameter);
+    return at == settings.end() ? nullptr : &at->second;
+  };
+  if (scope.kind == Scope::Kind::kDevice) {
+    for (std::string_view name : device_chain(scope.name, device_parents)) {
+      const auto at = devices.find(name);
+      if (name == scope.name || at == devices.end()) continue;
+      if (const double* value = from(at->second)) return *value;
+    }
+  } else if (scope.kind == Scope::Kind::kStack) {
+    for (auto at = stacks.find(scope.name); at != stacks.end();) {
+      at = stacks.find(at->second.inherits);
+      if (at == stacks.end()) break;
+      if (const double* value = from(at->second.settings)) return *value;
+    }
+  }
+  const ParameterInfo* info = find_parameter(parameter);
+  return info != nullptr ? Parameters{}.*info->member : 0;
 }
 
 bool StackLibrary::applies(const Scope& scope, std::string_view device, std::string_view stack,

@@ -46,13 +46,18 @@ struct StackOptions {
   bool operator==(const StackOptions&) const = default;
 };
 
+// The widths that hold for a precision: plain 32- and 64-bit training keeps no master copy and
+// exchanges what it computes with.
+StackOptions options_for(StackOptions options, cluster::Precision precision);
+
 // What a blank field of a table of runs means for this stack; documented in the stack's file.
 struct RunDefaults {
   int vocab = 51200;
   int interleave = 1;
   int zero = 0;
   plan::Recompute recompute = plan::Recompute::kNone;
-  // Recipes of this stack recompute whatever they must to fit; a blank then says nothing about memory.
+  // Recipes of this stack recompute whatever they must to fit; a blank then says nothing about
+  // memory.
   bool recompute_as_needed = false;
   bool sequence_parallel = true;  // where tp > 1
   bool tied_embeddings = true;    // of models without a gated MLP; the others do not tie
@@ -149,6 +154,9 @@ struct StackLibrary {
   Stack resolve(std::string_view stack, std::string_view site = {}) const;
   double* find(const Scope& scope, std::string_view parameter);  // nullptr where not set there
   void set(const Scope& scope, const std::string& parameter, double value);
+  void unset(const Scope& scope, const std::string& parameter);
+  // What holds in a scope where it sets nothing itself: its ancestors' value, or the default.
+  double inherited(const Scope& scope, std::string_view parameter) const;
   // Whether a number in this scope changes predictions for that device, stack and site.
   bool applies(const Scope& scope, std::string_view device, std::string_view stack,
                std::string_view site) const;
