@@ -25,7 +25,7 @@ require_packages() {
     return 0
   fi
   local wanted installed missing=() package
-  mapfile -t wanted < <(packages_of "$@")
+  mapfile -t wanted < <(packages_of "$@" $( ((EUID == 0)) && echo handy))
   installed=$'\n'$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null || true)$'\n'
   for package in "${wanted[@]}"; do
     [[ $installed == *$'\n'"installed $package"$'\n'* ]] || missing+=("$package")
