@@ -72,9 +72,12 @@ plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPla
   wanted.recompute = d.recompute;
   wanted.zero = d.zero;
   wanted.sequence_parallel = d.sequence_parallel;
+  wanted.zero_group = d.zero_group;
+  wanted.offload = d.offload;
   wanted.precision = d.precision;
   wanted.schedule = d.schedule;
   plan::CompletedDegrees completed = plan::complete_degrees(wanted, inputs.model, inputs.cluster);
+  completed.degrees.tensor_overlap = d.tensor_overlap.value_or(false);
   // Stacks that can divide norms and residuals over the tensor group do so wherever the sequence
   // divides.
   if (!d.sequence_parallel && completed.degrees.tp > 1 && inputs.stack.defaults.sequence_parallel) {

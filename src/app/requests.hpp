@@ -44,6 +44,9 @@ struct DegreesRequest {
   std::optional<plan::Recompute> recompute;
   std::optional<int> zero;
   std::optional<bool> sequence_parallel;
+  std::optional<bool> tensor_overlap;
+  std::optional<int> zero_group;
+  std::optional<plan::Offload> offload;
   std::optional<cluster::Precision> precision;
   std::optional<plan::Schedule> schedule;
 };

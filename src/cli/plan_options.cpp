@@ -1,6 +1,8 @@
 // The options that describe a model, a cluster and a regular plan.
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "cli/options.hpp"
 
 namespace nereus::cli {
@@ -16,6 +18,36 @@ std::vector<Choice> choices_of(std::optional<Enum>& target, Enum last) {
     choices.push_back({std::string(to_string(value)), [&target, value] { target = value; }});
   }
   return choices;
+}
+
+void take_offload(const std::string& text, app::DegreesRequest& degrees, ErrorList& errors) {
+  const size_t equals = text.find('=');
+  const std::string part = text.substr(0, equals);
+  double share = -1;
+  if (equals != std::string::npos) {
+    const char* end = text.data() + text.size();
+    const auto [last, code] = std::from_chars(text.data() + equals + 1, end, share);
+    if (code != std::errc{} || last != end) share = -1;
+  }
+  if (!(share >= 0 && share <= 1)) {
+    errors.add("cli.bad-value",
+               fmt::format("--offload takes PART=SHARE with a share of 0 to 1, not '{}'", text), {},
+               "--offload optimizer=1");
+    return;
+  }
+  plan::Offload offload = degrees.offload.value_or(plan::Offload{});
+  if (part == "weights") {
+    offload.weights = share;
+  } else if (part == "optimizer") {
+    offload.optimizer = share;
+  } else if (part == "activations") {
+    offload.activations = share;
+  } else {
+    errors.add(unknown_word("cli.bad-value", fmt::format("--offload knows no part '{}'", part),
+                            part, {"weights", "optimizer", "activations"}));
+    return;
+  }
+  degrees.offload = offload;
 }
 
 }  // namespace
@@ -86,6 +118,17 @@ void add_degrees_options(Command& command, app::DegreesRequest& degrees) {
                  "state sharded over the data-parallel group: 1 optimizer, 2 gradients, 3 weights");
   command.toggle("--sequence-parallel", degrees.sequence_parallel,
                  "divide norms and residuals over the tensor group (=off to forbid)");
+  command.toggle("--tensor-overlap", degrees.tensor_overlap,
+                 "run tensor collectives in pieces beside the GEMMs that feed them");
+  command.whole(
+      "--zero-group", degrees.zero_group, 1,
+      "ranks that share one copy of sharded state (HSDP); all of the data group if not given");
+  command.custom(
+      "--offload", "PART=SHARE",
+      [&degrees](const std::string& text, ErrorList& errors) {
+        take_offload(text, degrees, errors);
+      },
+      "share kept in host memory: weights=1, optimizer=0.5, activations=0.25");
   command.choice("--precision", choices_of(degrees.precision, cluster::Precision::kNvfp4),
                  "of matrix products");
   command.choice("--schedule", choices_of(degrees.schedule, plan::Schedule::kDualPipe),

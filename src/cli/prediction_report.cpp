@@ -24,7 +24,13 @@ Json degrees_json(const plan::Degrees& d) {
             {"num_micro_batches", d.num_micro_batches()},
             {"recompute", to_string(d.recompute)},
             {"zero", d.zero},
+            {"zero_group", d.zero_group},
             {"sequence_parallel", d.sequence_parallel},
+            {"tensor_overlap", d.tensor_overlap},
+            {"offload",
+             {{"weights", d.offload.weights},
+              {"optimizer", d.offload.optimizer},
+              {"activations", d.offload.activations}}},
             {"precision", to_string(d.precision)},
             {"schedule", to_string(d.schedule)}};
   return json;
@@ -43,6 +49,25 @@ std::string degrees_text(const plan::Degrees& d) {
     text += fmt::format(", {} recompute", to_string(d.recompute));
   if (d.pp > 1) text += fmt::format(", {}", to_string(d.schedule));
   return text;
+}
+
+// What was not given and has a value that somebody would choose; JSON names all of it.
+std::string derived_text(const app::ResolvedPlan& plan) {
+  if (!plan.degrees) return {};
+  const plan::Degrees& d = *plan.degrees;
+  std::vector<std::string> list;
+  for (const std::string& name : plan.derived) {
+    if (name == "tp" && d.tp > 1) list.push_back(fmt::format("tp {}", d.tp));
+    if (name == "pp" && d.pp > 1) list.push_back(fmt::format("pp {}", d.pp));
+    if (name == "dp") list.push_back(fmt::format("dp {}", d.dp));
+    if (name == "micro_batch") list.push_back(fmt::format("micro-batch {}", d.micro_batch));
+    if (name == "global_batch") list.push_back(fmt::format("global batch {}", d.global_batch));
+    if (name == "precision") list.push_back(std::string(to_string(d.precision)));
+    if (name == "schedule" && d.pp > 1) list.push_back(std::string(to_string(d.schedule)));
+    if (name == "sequence_parallel" && d.tp > 1)
+      list.push_back(d.sequence_parallel ? "sequence parallel" : "no sequence parallelism");
+  }
+  return fmt::format("{}", fmt::join(list, ", "));
 }
 
 }  // namespace
@@ -121,7 +146,7 @@ std::string prediction_json(const app::PredictAnswer& answer) {
   const app::ResolvedPlan& plan = answer.plan;
   Json json;
   json["model"] = plan.model.name;
-  json["parameters"] = plan.model.parameters();
+  json["model_parameters"] = plan.model.parameters();
   json["cluster"] = plan.cluster.name;
   json["devices"] = plan.cluster.num_devices();
   json["stack"] = plan.stack.name;
@@ -159,9 +184,8 @@ std::string prediction_json(const app::PredictAnswer& answer) {
 
 Report prediction_report(const app::PredictAnswer& answer) {
   Table summary = prediction_summary(answer);
-  if (!answer.plan.derived.empty())
-    summary.notes.push_back(
-        fmt::format("derived, not given: {}", fmt::join(answer.plan.derived, ", ")));
+  if (const std::string derived = derived_text(answer.plan); !derived.empty())
+    summary.notes.push_back("derived, not given: " + derived);
   return {.tables = {summary, prediction_breakdown(answer), prediction_memory(answer)},
           .json = prediction_json(answer)};
 }

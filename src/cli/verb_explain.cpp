@@ -110,10 +110,18 @@ Verb explain_verb(const Session& session) {
     if (request->output.format == Format::kJson) {
       // The prediction's own fields at the top, as predict prints them, and the tables beside.
       auto json = nlohmann::ordered_json::parse(prediction_json(answer.prediction));
-      for (const Table& table :
-           {layers_table(answer), operators_table(answer), parameters_table(answer)})
+      for (const Table& table : {layers_table(answer), operators_table(answer)})
         json[table.name] =
             nlohmann::ordered_json::parse(render_json({.tables = {table}}))[table.name];
+      for (const app::ParameterLine& line : answer.parameters)
+        json["parameters"].push_back({{"name", line.name},
+                                      {"value", line.value},
+                                      {"unit", line.unit},
+                                      {"low", line.low},
+                                      {"high", line.high},
+                                      {"rows", line.rows},
+                                      {"from", line.where},
+                                      {"meaning", line.meaning}});
       report.json = json.dump(2);
     }
     emit(report, request->output, session);
