@@ -42,7 +42,7 @@ struct Operator {
   OpKind kind = OpKind::kElementwise;
   Split split = Split::kReplicated;
   Split inside = Split::kReplicated;  // of one expert, by the experts' own tensor degree
-  bool rows_divide = false;  // replicated work that sequence parallelism divides
+  bool rows_divide = false;           // replicated work that sequence parallelism divides
 
   // GEMM: `rows` x `k` times `k` x `n`. Others use rows = tokens (or positions) and n = features.
   double rows = 0;
