@@ -106,7 +106,7 @@ plan::Degrees degrees_of(Row& row, const cost::RunDefaults& defaults) {
   d.cp = row.count("cp", 1);
   d.ep = row.count("ep", 1);
   d.dp = row.count("dp", 1);
-  d.interleave = d.pp > 1 ? row.count("vpp", defaults.interleave, 1, 1'000) : 1;
+  d.interleave = d.pp > 1 ? row.count("vpp", defaults.interleave, 1, 100'000 / d.pp) : 1;
   if (d.interleave > 1) d.schedule = plan::Schedule::kInterleaved;
   d.micro_batch = row.count("micro_batch", 1);
   d.global_batch = row.count("global_batch", 1);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <limits>
 
 #include "base/error.hpp"
 
@@ -41,7 +43,9 @@ Tables::Tables(const model::Model& model, const cluster::Cluster& cluster, const
 
 int Tables::num_micro_batches(const Degrees& d) const {
   const int local = std::max(1, d.global_batch / (d.dp * d.micro_batch));
-  return options_.local_batch_split && d.pp > 1 ? local * d.pp : local;
+  if (!options_.local_batch_split || d.pp <= 1) return local;
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+  return static_cast<int>(std::min(kMost, std::int64_t{local} * d.pp));
 }
 
 double Tables::samples_per_micro_batch(const Degrees& d) const {
