@@ -94,6 +94,11 @@ TEST(Collectives, JitterSlowsRingsOfMoreThanFourNodes) {
   f.jitter = 0.1;
   EXPECT_NEAR(all_gather_seconds(f, kSpread, kBytes), calm * 1.2, 1e-12) << "two doublings past 4";
   EXPECT_EQ(all_gather_seconds(f, kFour, kBytes), four);
+  Fabric still = f;
+  still.jitter = 0;
+  const Group eight{64, 8};
+  EXPECT_NEAR(all_gather_seconds(f, eight, kBytes), all_gather_seconds(still, eight, kBytes) * 1.1,
+              1e-12);
 }
 
 // --- where a group lies
