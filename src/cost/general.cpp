@@ -107,15 +107,18 @@ class Transfers {
     }
   }
 
-  TransferLoad of(std::size_t lane, double num_micro_batches, double memory_share) {
+  TransferLoad of(std::size_t lane, double memory_share) {
     TransferLoad load;
-    load.num_micro_batches = num_micro_batches;
     load.num_ranks = context_.layout.num_ranks;
     load.memory_share = memory_share;
     double sum = 0;
     for (const int run : boundaries_) {
-      const double once = seconds_of(run, lane, load.tp);
-      load.slowest = std::max(load.slowest, once);
+      const Replicas& sender = replicas_of(run, lane);
+      const double m = context_.rounds(sender).count();
+      const double once = seconds_of(run, lane);
+      load.num_micro_batches = std::max(load.num_micro_batches, m);
+      load.steady = std::max(load.steady, (m - 1) * context_.layout.pipeline.interleave * once);
+      load.tp = std::max({load.tp, sender.tp, replicas_of(run + 1, lane).tp});
       sum += once;
     }
     load.crossings = sum * (context_.layout.pipeline.depth - 1) /
@@ -139,14 +142,16 @@ class Transfers {
     return {std::min(a, b), std::max(a, b)};
   }
 
-  double seconds_of(int index, std::size_t lane, int& widest) {
+  const Replicas& replicas_of(int run, std::size_t lane) const {
+    return context_.run(run).replicas[static_cast<std::size_t>(lane_of(run, lane).replicas)];
+  }
+
+  double seconds_of(int index, std::size_t lane) {
     const LayerRun& from = context_.run(index);
-    const LayerRun& to = context_.run(index + 1);
     const Lane& sender = lane_of(index, lane);
     const Lane& receiver = lane_of(index + 1, lane);
-    const Replicas& r = from.replicas[static_cast<std::size_t>(sender.replicas)];
-    const Replicas& s = to.replicas[static_cast<std::size_t>(receiver.replicas)];
-    widest = std::max({widest, r.tp, s.tp});
+    const Replicas& r = replicas_of(index, lane);
+    const Replicas& s = replicas_of(index + 1, lane);
     const int layer = from.first_layer + from.num_layers - 1;
     const double message = context_.costs
                                .of(context_.placement, from, r, sender.team, sender.kinds.front(),
@@ -190,20 +195,53 @@ class Transfers {
   std::map<std::pair<int, int>, bool> crosses_;
 };
 
+// What the stack says of a step that several kinds of machine make together: in each respect the
+// worst. It must not depend on which of them is the slowest, or a quicker machine could slow a
+// step.
+Parameters worst_of(const Context& context, std::size_t lane) {
+  std::vector<int> kinds;
+  const auto take = [&](const Lane& own) {
+    for (const int kind : own.kinds)
+      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+  };
+  const bool alone = context.layout.lanes_run_through && !context.gathers_each();
+  for (const PhysicalStage& stage : context.layout.stages)
+    for (const Segment& segment : stage.segments) {
+      if (alone)
+        take(segment.lanes[lane]);
+      else
+        for (const Lane& own : segment.lanes) take(own);
+    }
+  Parameters worst = context.wires.machine(kinds.front()).parameters;
+  for (const int kind : kinds) {
+    const Parameters& p = context.wires.machine(kind).parameters;
+    for (double Parameters::*more : {&Parameters::host_step, &Parameters::host_micro_batch,
+                                     &Parameters::memory_pressure, &Parameters::transfer_stall})
+      worst.*more = std::max(worst.*more, p.*more);
+    for (double Parameters::*less :
+         {&Parameters::data_overlap, &Parameters::zero_overlap, &Parameters::shard_overlap,
+          &Parameters::pipeline_overlap, &Parameters::transfer_stall_devices,
+          &Parameters::transfer_stall_memory})
+      worst.*less = std::min(worst.*less, p.*less);
+  }
+  return worst;
+}
+
 // The part of a step that one lane decides.
 Prediction lane_step(const Context& context, const std::vector<std::vector<LaneTime>>& stages,
                      std::size_t lane, Transfers& transfers, double reduce, double memory_share) {
   const PipelineShape& shape = context.layout.pipeline;
   std::vector<StagePace> paces;
   double quickest = std::numeric_limits<double>::infinity();
+  double m = 0;
   for (const std::vector<LaneTime>& stage : stages) {
     paces.push_back({stage[lane].one, stage[lane].total(), 1});
     quickest = std::min(quickest, stage[lane].one);
+    m = std::max(m, stage[lane].num_micro_batches);
   }
   const PipelineTime pipeline = pipeline_time(paces, shape.interleave);
   const LaneTime& slowest = stages[static_cast<std::size_t>(pipeline.slowest)][lane];
-  const Parameters& p = context.wires.machine(slowest.machine).parameters;
-  const double m = slowest.num_micro_batches;
+  const Parameters p = worst_of(context, lane);
   Prediction out;
   out.add(Part::kCompute, slowest.all.compute);
   out.add(Part::kRecompute, slowest.all.recompute);
@@ -216,7 +254,7 @@ Prediction lane_step(const Context& context, const std::vector<std::vector<LaneT
   out.add(Part::kPipelineComm, slowest.moved);
   if (shape.depth > 1) {
     out.add(Part::kBubble, pipeline.bubble);
-    out.add(Part::kPipelineComm, transfers_seconds(transfers.of(lane, m, memory_share), shape, p));
+    out.add(Part::kPipelineComm, transfers_seconds(transfers.of(lane, memory_share), shape, p));
   }
   out.add(Part::kDataComm, exposed_reduce(reduce, context.sharing, quickest, shape.interleave, p));
   out.add(Part::kFixed, p.host_step + m * p.host_micro_batch);

@@ -53,8 +53,7 @@ double transfer_seconds(const Fabric& fabric, bool same_domain, double message, 
 double transfers_seconds(const TransferLoad& load, const PipelineShape& shape,
                          const Parameters& p) {
   const double m = load.num_micro_batches;
-  double total =
-      2 * (m - 1) * shape.interleave * load.slowest * (1 - p.pipeline_overlap) + 2 * load.crossings;
+  double total = 2 * load.steady * (1 - p.pipeline_overlap) + 2 * load.crossings;
   const bool stalls =
       p.transfer_stall > 0 && (load.num_ranks >= p.transfer_stall_devices || load.tp >= 32 ||
                                load.memory_share > p.transfer_stall_memory);

@@ -63,7 +63,7 @@ double transfer_seconds(const Fabric& fabric, bool same_domain, double message, 
                         double host_seconds);
 
 struct TransferLoad {
-  double slowest = 0;    // seconds of the slowest boundary
+  double steady = 0;  // seconds one way at the busiest boundary, for all but the first micro-batch
   double crossings = 0;  // seconds over all boundaries, once each
   double num_micro_batches = 1;
   int num_ranks = 1;        // of the whole job

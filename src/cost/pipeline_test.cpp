@@ -110,10 +110,10 @@ TEST(Pipeline, TransfersCountOncePerBoundaryAndOncePerMicroBatch) {
   Parameters p;
   p.pipeline_overlap = 0.5;
   TransferLoad load;
-  load.slowest = 1;
+  load.steady = 8 * 2;  // nine micro-batches, two virtual stages, a second each
   load.crossings = 3;
   load.num_micro_batches = 9;
-  // 2 x 3 to fill and drain; 2 x 8 x 2 in the steady state, half of it hidden.
+  // 2 x 3 to fill and drain; 2 x 16 in the steady state, half of it hidden.
   EXPECT_DOUBLE_EQ(transfers_seconds(load, {Schedule::kInterleaved, 4, 2}, p), 6 + 16);
   p.transfer_stall = 0.1;
   p.transfer_stall_devices = 64;

@@ -176,7 +176,8 @@ double transfers(const Tables& tables, const StageTable& stages, const KindRow* 
   for (const KindCount& boundary : stages.boundaries) {
     const double once = transfer_seconds(machine.fabric, same_domain, kinds[boundary.kind].message,
                                          copies, machine.parameters.host_transfer);
-    load.slowest = std::max(load.slowest, once);
+    load.steady =
+        std::max(load.steady, (shape.num_micro_batches - 1) * shape.pipeline.interleave * once);
     sum += boundary.count * once;
   }
   load.crossings = sum * (d.pp - 1) / (d.pp * d.interleave - 1);

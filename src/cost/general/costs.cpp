@@ -94,11 +94,19 @@ TeamCosts LayerCosts::of(const Placement& placement, const LayerRun& run, const 
 
 double LayerCosts::dense_parameters(const Placement& placement, int kind, int cut) {
   const auto k = static_cast<std::size_t>(kind);
-  CostKey key;
-  key.precision = placement.precision;
-  key.tp = placement.split_vocabulary || !has_vocabulary_[k] ? cut : 1;
-  key.tensor_wire = key.context_wire = key.expert_wire = wires_.none();
-  return row(key)[k].cost.parameters;
+  const auto c =
+      static_cast<std::size_t>(placement.split_vocabulary || !has_vocabulary_[k] ? cut : 1);
+  if (c >= dense_parameters_.size()) dense_parameters_.resize(c + 1);
+  std::vector<double>& known = dense_parameters_[c];
+  if (known.empty()) {
+    CostKey key;
+    key.precision = placement.precision;
+    key.tp = static_cast<int>(c);
+    key.tensor_wire = key.context_wire = key.expert_wire = wires_.none();
+    const KindCost* costs = row(key);
+    for (std::size_t i = 0; i < model_.kinds.size(); ++i) known.push_back(costs[i].cost.parameters);
+  }
+  return known[k];
 }
 
 double LayerCosts::expert_parameters(int kind, int cut) const {

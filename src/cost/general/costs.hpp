@@ -67,6 +67,8 @@ class LayerCosts {
   std::vector<bool> has_vocabulary_;
   std::vector<std::optional<KernelModel>> kernels_;
   RowTable<CostKey, KindCost> rows_;
+  std::vector<std::vector<double>>
+      dense_parameters_;  // by cut, then kind; empty: not asked for yet
 };
 
 }  // namespace nereus::cost::general

@@ -19,11 +19,33 @@ bool same_samples(const Replicas& a, const Replicas& b) {
          a.micro_batch_step() == b.micro_batch_step();
 }
 
+}  // namespace
+
 bool same_teams(const Replicas& a, const Replicas& b) {
   return same_samples(a, b) && a.first == b.first && a.team_stride == b.team_stride &&
          a.tp == b.tp && a.cp == b.cp && a.tensor_stride == b.tensor_stride &&
          a.context_stride == b.context_stride;
 }
+
+namespace {
+
+// The last few things looked at: plans repeat a handful of rank sets over and over.
+template <class T>
+class Recent {
+ public:
+  // Whether one of them is the same; if not, it is remembered.
+  template <class Same>
+  bool holds(const T& value, Same same) {
+    for (const T* known : last_)
+      if (known != nullptr && same(*known, value)) return true;
+    last_[next_++ % std::size(last_)] = &value;
+    return false;
+  }
+
+ private:
+  const T* last_[8] = {};
+  std::size_t next_ = 0;
+};
 
 template <class Same>
 bool all_same(const LayerRun& a, const LayerRun& b, Same same) {
@@ -53,13 +75,19 @@ class Joined {
 void read_stages(const Placement& placement, Layout& layout) {
   const int num_virtual = placement.runs.back().stage + 1;
   Joined joined(num_virtual);
-  for (const LayerRun& run : placement.runs)
+  Recent<LayerRun> recent;
+  for (const LayerRun& run : placement.runs) {
+    if (recent.holds(run, [](const LayerRun& a, const LayerRun& b) {
+          return a.stage == b.stage && all_same(a, b, same_teams);
+        }))
+      continue;
     for (const Replicas& r : run.replicas)
       for_each_rank(r, [&](int rank, int) {
         int& stage = layout.stage_of_rank[static_cast<std::size_t>(rank)];
         if (stage >= 0) joined.join(stage, run.stage);
         stage = run.stage;
       });
+  }
   std::vector<int> physical(static_cast<std::size_t>(num_virtual), -1);
   for (std::size_t i = 0; i < placement.runs.size(); ++i) {
     int& index = physical[static_cast<std::size_t>(joined.root(placement.runs[i].stage))];
@@ -85,13 +113,20 @@ void read_stages(const Placement& placement, Layout& layout) {
 }
 
 void read_ranks(const Placement& placement, Layout& layout) {
+  Recent<plan::StateShare> recent;
   for (const LayerRun& run : placement.runs)
-    for (const plan::StateShare& share : run.state)
+    for (const plan::StateShare& share : run.state) {
+      if (recent.holds(share, [](const plan::StateShare& a, const plan::StateShare& b) {
+            return a.num_slices == b.num_slices && a.slice_stride == b.slice_stride &&
+                   a.ranks == b.ranks;
+          }))
+        continue;
       for (const plan::RankRange& range : share.ranks)
         for (int i = 0; i < range.count; ++i)
           for (int s = 0; s < share.num_slices; ++s)
             layout.used[static_cast<std::size_t>(range.first + i * range.stride +
                                                  s * share.slice_stride)] = true;
+    }
   layout.lowest_rank = -1;
   for (std::size_t rank = 0; rank < layout.used.size(); ++rank) {
     if (!layout.used[rank]) continue;

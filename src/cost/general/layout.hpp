@@ -33,6 +33,9 @@ void for_each_rank(const plan::Replicas& r, F&& f) {
       for (int t = 0; t < r.tp; ++t) f(rank_at(r, team, c, t), team);
 }
 
+// The same ranks compute the same samples.
+bool same_teams(const plan::Replicas& a, const plan::Replicas& b);
+
 struct Lane {
   int replicas = 0;        // index into each run's list
   int team = 0;            // stands for all of the lane

@@ -1,13 +1,10 @@
-// Samples that change ranks between two segments (cost/general/work.hpp).
-//
 // A rank of the next segment needs those of its samples that it did not compute in the last one; a
 // rank of the last one sends those that it does not go on with. Teams of another shape keep
 // nothing. All send at once, so the rank with the most bytes in or out decides; gradients take the
 // same way back. Micro-batches go one by one.
-#include <algorithm>
-#include <cstdint>
+#include "cost/general/moves.hpp"
 
-#include "cost/general/work.hpp"
+#include <algorithm>
 
 namespace nereus::cost::general {
 
@@ -66,59 +63,75 @@ std::vector<Seat> seats_of(const LayerRun& run, int num_ranks) {
 
 }  // namespace
 
-double moved_seconds(Context& context, const Segment& from, const Segment& to) {
-  const LayerRun& before = context.run(from.runs.back());
-  const LayerRun& after = context.run(to.runs.front());
-  const int kind =
-      context.model.layers[static_cast<std::size_t>(before.first_layer + before.num_layers - 1)];
-  const auto bytes_per_sample = [&](const LayerRun& run, const Replicas& r) {
-    return context.costs
-        .of(context.placement, run, r, 0, context.wires.kind_of(rank_at(r, 0, 0, 0)), 1)
-        .of(kind)
-        .cost.message;
-  };
-  const int num_ranks = context.wires.num_ranks();
+// Most samples that any rank of each Replicas sends or receives. Bytes come later: layers differ in
+// them, while the same two rank sets follow one another again and again.
+Moves::Pattern Moves::pattern_of(const LayerRun& before, const LayerRun& after) {
+  const int num_ranks = context_.wires.num_ranks();
   const std::vector<Seat> old_seats = seats_of(before, num_ranks);
   const std::vector<Seat> new_seats = seats_of(after, num_ranks);
-  std::vector<double> old_bytes, new_bytes;
-  for (const Replicas& r : before.replicas) old_bytes.push_back(bytes_per_sample(before, r));
-  for (const Replicas& r : after.replicas) new_bytes.push_back(bytes_per_sample(after, r));
-
-  double most = 0;  // bytes
-  double num_micro_batches = 1;
+  Pattern pattern{&before, &after, {}, {}, 0, true};
+  pattern.out.resize(before.replicas.size());
+  pattern.in.resize(after.replicas.size());
   std::vector<int> ranks;
   for (int rank = 0; rank < num_ranks; ++rank) {
     const Seat& old_seat = old_seats[static_cast<std::size_t>(rank)];
     const Seat& new_seat = new_seats[static_cast<std::size_t>(rank)];
     if (old_seat.replicas < 0 && new_seat.replicas < 0) continue;
     ranks.push_back(rank);
-    double kept = 0;
-    double out = 0;
-    double in = 0;
+    const auto a = static_cast<std::size_t>(old_seat.replicas);
+    const auto b = static_cast<std::size_t>(new_seat.replicas);
+    std::int64_t kept = 0;
     if (old_seat.replicas >= 0 && new_seat.replicas >= 0) {
-      const Replicas& a = before.replicas[static_cast<std::size_t>(old_seat.replicas)];
-      const Replicas& b = after.replicas[static_cast<std::size_t>(new_seat.replicas)];
-      if (a.tp == b.tp && a.cp == b.cp && old_seat.slice == new_seat.slice)
-        kept = static_cast<double>(shared_samples(a, old_seat.team, b, new_seat.team));
+      const Replicas& r = before.replicas[a];
+      const Replicas& s = after.replicas[b];
+      if (r.tp == s.tp && r.cp == s.cp && old_seat.slice == new_seat.slice)
+        kept = shared_samples(r, old_seat.team, s, new_seat.team);
     }
-    if (old_seat.replicas >= 0) {
-      const auto g = static_cast<std::size_t>(old_seat.replicas);
-      const Replicas& r = before.replicas[g];
-      out = (static_cast<double>(r.samples_per_team()) - kept) * old_bytes[g];
-      num_micro_batches = std::max(num_micro_batches, context.rounds(r).count());
-    }
-    if (new_seat.replicas >= 0) {
-      const auto g = static_cast<std::size_t>(new_seat.replicas);
-      const Replicas& r = after.replicas[g];
-      in = (static_cast<double>(r.samples_per_team()) - kept) * new_bytes[g];
-      num_micro_batches = std::max(num_micro_batches, context.rounds(r).count());
-    }
-    most = std::max({most, in, out});
+    if (old_seat.replicas >= 0)
+      pattern.out[a] = std::max(pattern.out[a], before.replicas[a].samples_per_team() - kept);
+    if (new_seat.replicas >= 0)
+      pattern.in[b] = std::max(pattern.in[b], after.replicas[b].samples_per_team() - kept);
   }
+  pattern.wire = context_.wires.of(ranks);
+  pattern.same_domain = context_.wires.same_domain(ranks.front(), ranks.back());
+  return pattern;
+}
+
+double Moves::seconds(const Segment& from, const Segment& to) {
+  const LayerRun& before = context_.run(from.runs.back());
+  const LayerRun& after = context_.run(to.runs.front());
+  const auto same = [](const LayerRun& a, const LayerRun& b) {
+    return std::equal(a.replicas.begin(), a.replicas.end(), b.replicas.begin(), b.replicas.end(),
+                      same_teams);
+  };
+  auto known = std::find_if(patterns_.begin(), patterns_.end(), [&](const Pattern& pattern) {
+    return same(*pattern.before, before) && same(*pattern.after, after);
+  });
+  if (known == patterns_.end())
+    known = patterns_.insert(patterns_.end(), pattern_of(before, after));
+
+  const int kind =
+      context_.model.layers[static_cast<std::size_t>(before.first_layer + before.num_layers - 1)];
+  const auto bytes_per_sample = [&](const LayerRun& run, const Replicas& r) {
+    const int machine = context_.wires.kind_of(rank_at(r, 0, 0, 0));
+    return context_.costs.of(context_.placement, run, r, 0, machine, 1).of(kind).cost.message;
+  };
+  double most = 0;  // bytes
+  double num_micro_batches = 1;
+  const auto look_at = [&](const LayerRun& run, const std::vector<std::int64_t>& samples) {
+    for (std::size_t g = 0; g < run.replicas.size(); ++g) {
+      const Replicas& r = run.replicas[g];
+      num_micro_batches = std::max(num_micro_batches, context_.rounds(r).count());
+      if (samples[g] > 0)
+        most = std::max(most, static_cast<double>(samples[g]) * bytes_per_sample(run, r));
+    }
+  };
+  look_at(before, known->out);
+  look_at(after, known->in);
   if (most <= 0) return 0;
-  const Wire& wire = context.wires[context.wires.of(ranks)];
-  const bool same_domain = context.wires.same_domain(ranks.front(), ranks.back());
-  return 2 * num_micro_batches * send_seconds(wire.fabric, same_domain, most / num_micro_batches);
+  return 2 * num_micro_batches *
+         send_seconds(context_.wires[known->wire].fabric, known->same_domain,
+                      most / num_micro_batches);
 }
 
 }  // namespace nereus::cost::general

@@ -61,11 +61,15 @@ class Loader {
 
   RankLoad& at(int rank) { return loads_[static_cast<std::size_t>(rank)]; }
 
-  double dense_of(const LayerRun& run, int cut) const {
-    double sum = 0;
+  // Many shares of a run ask for the same sum.
+  double dense_of(const LayerRun& run, int cut) {
+    if (dense_run_ == &run && dense_cut_ == cut) return dense_sum_;
+    dense_run_ = &run;
+    dense_cut_ = cut;
+    dense_sum_ = 0;
     for (int i = 0; i < run.num_layers; ++i)
-      sum += context_.costs.dense_parameters(context_.placement, kind_at(run, i), cut);
-    return sum;
+      dense_sum_ += context_.costs.dense_parameters(context_.placement, kind_at(run, i), cut);
+    return dense_sum_;
   }
   double experts_of(const LayerRun& run, int cut) const {
     double sum = 0;
@@ -130,7 +134,7 @@ class Loader {
     }
     if (whole_gradients && state.dense.gradients_divided) keep_whole_gradients(index, false);
     if (whole_gradients && state.experts.gradients_divided) keep_whole_gradients(index, true);
-    stage_weights(index);
+    if (state.weights_beyond_device) stage_weights(index);
   }
 
   void hold(int index, int rank, const StateShare& share, double part, double all, double tied) {
@@ -243,26 +247,24 @@ class Loader {
     const double flight =
         by_layer ? rounds.count() : in_flight(context_.layout.pipeline, stage, rounds.count());
     const bool one_stage = context_.layout.pipeline.depth == 1;
-    for (int kind = 0; kind < context_.wires.num_kinds(); ++kind) {
-      RankMemory layers;
-      bool known = false;
-      for_each_rank(r, [&](int rank, int team) {
-        if (context_.wires.num_kinds() > 1 && context_.wires.kind_of(rank) != kind) return;
-        if (!known) layers = layers_of(run, r, team, kind, rounds.list[0].samples);
-        known = true;
-        RankMemory& memory = at(rank).memory;
-        Held& held = held_[static_cast<std::size_t>(rank)];
-        memory.at_peak += layers.kept * flight;
-        memory.offloaded += r.offload_activations * layers.kept * flight;
-        memory.transient = std::max(memory.transient, layers.transient);
-        memory.logits += layers.logits;
-        if (one_stage) memory.gathered_inputs += layers.gathered_inputs;
-        held.block = std::max(held.block, layers.block);
-        held.in_flight = std::max(held.in_flight, flight);
-        held.extra_offload = std::max(held.extra_offload, r.offload_activations);
-        held.way = std::max(held.way, r.offload_activations * 2 * layers.largest);
-      });
-    }
+    RankMemory layers;
+    int known = -1;  // the kind of machine that `layers` are for
+    for_each_rank(r, [&](int rank, int team) {
+      const int kind = context_.wires.kind_of(rank);
+      if (kind != known) layers = layers_of(run, r, team, kind, rounds.list[0].samples);
+      known = kind;
+      RankMemory& memory = at(rank).memory;
+      Held& held = held_[static_cast<std::size_t>(rank)];
+      memory.at_peak += layers.kept * flight;
+      memory.offloaded += r.offload_activations * layers.kept * flight;
+      memory.transient = std::max(memory.transient, layers.transient);
+      memory.logits += layers.logits;
+      if (one_stage) memory.gathered_inputs += layers.gathered_inputs;
+      held.block = std::max(held.block, layers.block);
+      held.in_flight = std::max(held.in_flight, flight);
+      held.extra_offload = std::max(held.extra_offload, r.offload_activations);
+      held.way = std::max(held.way, r.offload_activations * 2 * layers.largest);
+    });
   }
 
   RankMemory layers_of(const LayerRun& run, const Replicas& r, int team, int machine,
@@ -308,6 +310,9 @@ class Loader {
   std::vector<Tied> tied_;
   std::vector<bool> computing_;
   int computing_run_ = -1;
+  const LayerRun* dense_run_ = nullptr;
+  int dense_cut_ = 0;
+  double dense_sum_ = 0;
 };
 
 }  // namespace

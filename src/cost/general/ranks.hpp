@@ -1,12 +1,12 @@
 // Memory of every rank of a placement, and what each updates at the end of a step.
 //
-//   RankLoads loads = rank_loads(context);
+//   std::vector<RankLoad> loads = rank_loads(context);
 //   Memory worst = worst_memory(context, loads, fits);      // the rank nearest to its capacity
 #pragma once
 
 #include <vector>
 
-#include "cost/general/work.hpp"
+#include "cost/general/context.hpp"
 #include "cost/memory.hpp"
 
 namespace nereus::cost::general {

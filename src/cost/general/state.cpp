@@ -187,7 +187,11 @@ std::vector<RunState> read_state(const plan::Placement& placement, Wires& wires)
     }
     const Ranks computing = computing_ranks(run);
     Reader reader(run, computing, wires);
-    states.push_back({reader.read(false), reader.read(true)});
+    const bool beyond =
+        std::any_of(run.state.begin(), run.state.end(), [](const StateShare& share) {
+          return share.kind == StateKind::kWeights && share.tier != plan::Tier::kDevice;
+        });
+    states.push_back({reader.read(false), reader.read(true), beyond});
   }
   return states;
 }

@@ -39,6 +39,7 @@ struct SliceState {
 struct RunState {
   SliceState dense;
   SliceState experts;
+  bool weights_beyond_device = false;  // some of them
 };
 
 std::vector<RunState> read_state(const plan::Placement& placement, Wires& wires);

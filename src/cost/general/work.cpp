@@ -30,7 +30,6 @@ void add(LaneTime& sum, const LaneTime& time) {
   sum.one += time.one;
   sum.moved += time.moved;
   sum.num_micro_batches = std::max(sum.num_micro_batches, time.num_micro_batches);
-  sum.machine = time.machine;
 }
 
 const LaneTime& slowest(const std::vector<LaneTime>& lanes) {
@@ -71,7 +70,7 @@ std::vector<LaneTime> Work::stage(int index) {
     if (!context_.layout.lanes_run_through && own.size() > 1) own = {slowest(own)};
     if (i > 0 && context_.run(stage.segments[i - 1].runs.back()).stage ==
                      context_.run(segment.runs.front()).stage) {
-      const double moved = moved_seconds(context_, stage.segments[i - 1], segment);
+      const double moved = moves_.seconds(stage.segments[i - 1], segment);
       for (LaneTime& lane : own) {
         lane.moved = moved;
         lane.one += moved / lane.num_micro_batches;
@@ -117,8 +116,7 @@ std::vector<LaneTime> Work::segment_times(const Segment& segment) {
   const std::vector<LayerClass> classes = classes_of(segment);
   std::vector<LaneTime> times;
   if (context_.gathers_each()) {
-    times.assign(context_.layout.lanes_run_through ? segment.lanes.size() : 1,
-                 together(segment, classes));
+    times.push_back(together(segment, classes));
     return times;
   }
   for (const Lane& lane : segment.lanes) times.push_back(on_its_own(segment, classes, lane));
@@ -133,7 +131,7 @@ LaneTime Work::on_its_own(const Segment& segment, const std::vector<LayerClass>&
   for (int i = 0; i < rounds.size; ++i) {
     const Round& round = rounds.list[i];
     const Active once{&lane, {{{round.samples, 1}}, 1}};
-    const StageTime time = slowest_of(segment, classes, {once}, out.machine);
+    const StageTime time = slowest_of(segment, classes, {once});
     add(out.all, time, round.count);
     if (i == 0) out.one = time.total;
   }
@@ -153,7 +151,7 @@ LaneTime Work::together(const Segment& segment, const std::vector<LayerClass>& c
     out.num_micro_batches = std::max(out.num_micro_batches, rounds.count());
   }
   if (context_.gather() == plan::Gather::kPerPass) {
-    out.all = slowest_of(segment, classes, lanes, out.machine);
+    out.all = slowest_of(segment, classes, lanes);
     out.one = out.all.total / out.num_micro_batches;
     return out;
   }
@@ -167,7 +165,7 @@ LaneTime Work::together(const Segment& segment, const std::vector<LayerClass>& c
       const Round& round = lane.rounds.list[from < lane.rounds.list[0].count ? 0 : 1];
       active.push_back({lane.lane, {{{round.samples, 1}}, 1}});
     }
-    const StageTime time = slowest_of(segment, classes, active, out.machine);
+    const StageTime time = slowest_of(segment, classes, active);
     add(out.all, time, to - from);
     if (from == 0) out.one = time.total;
     from = to;
@@ -177,7 +175,7 @@ LaneTime Work::together(const Segment& segment, const std::vector<LayerClass>& c
 
 // Layer by layer the slowest of the lanes; for one lane simply its time, on its slowest machine.
 StageTime Work::slowest_of(const Segment& segment, const std::vector<LayerClass>& classes,
-                           const std::vector<Active>& active, int& machine) {
+                           const std::vector<Active>& active) {
   struct Member {
     const Active* lane;
     int machine;
@@ -203,22 +201,18 @@ StageTime Work::slowest_of(const Segment& segment, const std::vector<LayerClass>
     if (layer_by_layer) work.add(most, layers.count);
   }
   if (layer_by_layer) {
-    const Member* busiest = &members.front();
     work.sum.host = 0;
-    for (const Member& member : members) {
+    for (const Member& member : members)
       work.sum.host = std::max(work.sum.host, member.work.sum.host);
-      if (member.work.sum.device() > busiest->work.sum.device()) busiest = &member;
-    }
-    machine = busiest->machine;
-    return stage_time(work, shard_seconds, copy, context_.wires.machine(machine));
   }
   StageTime slowest_time;
+  int last_machine = -1;
   for (const Member& member : members) {
-    const StageTime time =
-        stage_time(member.work, shard_seconds, copy, context_.wires.machine(member.machine));
-    if (time.total <= slowest_time.total) continue;
-    slowest_time = time;
-    machine = member.machine;
+    if (layer_by_layer && member.machine == last_machine) continue;  // gives the same
+    last_machine = member.machine;
+    const StageTime time = stage_time(layer_by_layer ? work : member.work, shard_seconds, copy,
+                                      context_.wires.machine(member.machine));
+    if (time.total > slowest_time.total) slowest_time = time;
   }
   return slowest_time;
 }
@@ -301,8 +295,9 @@ double Work::copies(const Segment& segment, const std::vector<LayerClass>& class
   double seconds = 0;
   for (const int index : segment.runs) {
     const LayerRun& run = context_.run(index);
+    if (kept || !context_.states[static_cast<std::size_t>(index)].weights_beyond_device) continue;
     for (const plan::StateShare& share : run.state) {
-      if (kept || share.kind != plan::StateKind::kWeights || share.tier == plan::Tier::kDevice ||
+      if (share.kind != plan::StateKind::kWeights || share.tier == plan::Tier::kDevice ||
           share.peer_copy)
         continue;
       const double held = held_by(share, rank);

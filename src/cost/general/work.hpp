@@ -15,40 +15,11 @@
 
 #include <vector>
 
-#include "cost/general/costs.hpp"
-#include "cost/general/layout.hpp"
-#include "cost/general/state.hpp"
+#include "cost/general/context.hpp"
+#include "cost/general/moves.hpp"
 #include "cost/stage.hpp"
 
 namespace nereus::cost::general {
-
-// Everything that is known of a plan before its layers are costed.
-struct Context {
-  const plan::Placement& placement;
-  const model::Model& model;
-  const StackOptions& options;
-  Wires& wires;
-  LayerCosts& costs;
-  Layout layout;
-  std::vector<RunState> states;
-  Sharing sharing = Sharing::kCopies;
-
-  const plan::LayerRun& run(int index) const {
-    return placement.runs[static_cast<std::size_t>(index)];
-  }
-  // How divided weights really come together.
-  plan::Gather gather() const {
-    return layout.pipeline.depth > 1 ? plan::Gather::kPerStep : placement.gather;
-  }
-  bool keeps_whole() const { return gather() == plan::Gather::kPerStep; }
-  bool gathers_each() const { return sharing == Sharing::kWeights && !keeps_whole(); }
-  Rounds rounds(const plan::Replicas& replicas) const {
-    return rounds_of(replicas, layout.pipeline.depth, options);
-  }
-  bool pipelined_across_nodes() const {
-    return layout.pipeline.depth > 1 && !wires.same_node(layout.lowest_rank, layout.highest_rank);
-  }
-};
 
 // Of one lane on one physical stage, over the whole step.
 struct LaneTime {
@@ -56,13 +27,12 @@ struct LaneTime {
   double one = 0;    // seconds of its first micro-batch
   double moved = 0;  // seconds in which samples change ranks between segments
   double num_micro_batches = 0;
-  int machine = 0;  // kind of the slowest
   double total() const { return all.total + moved; }
 };
 
 class Work {
  public:
-  explicit Work(Context& context) : context_(context) {}
+  explicit Work(Context& context) : context_(context), moves_(context) {}
 
   // One entry per lane where lanes run through the plan on their own, else one.
   std::vector<LaneTime> stage(int index);
@@ -86,17 +56,14 @@ class Work {
                       const Lane& lane);
   LaneTime together(const Segment& segment, const std::vector<LayerClass>& classes);
   StageTime slowest_of(const Segment& segment, const std::vector<LayerClass>& classes,
-                       const std::vector<Active>& active, int& machine);
+                       const std::vector<Active>& active);
   LayerTime time_of(const LayerClass& layers, const Lane& lane, int machine, const Rounds& rounds);
   double shard(const Segment& segment, const Lane& lane);
   double copies(const Segment& segment, const std::vector<LayerClass>& classes,
                 const Active& active);
 
   Context& context_;
+  Moves moves_;
 };
-
-// Seconds in one step in which samples move from the ranks of one segment to those of the next,
-// forward, and their gradients back.
-double moved_seconds(Context& context, const Segment& from, const Segment& to);
 
 }  // namespace nereus::cost::general

@@ -1,0 +1,42 @@
+// Everything that is known of a placement before its layers are costed.
+//
+//   Context context{placement, model, options, wires, costs, read_layout(placement, wires),
+//                   read_state(placement, wires)};
+#pragma once
+
+#include <vector>
+
+#include "cost/general/costs.hpp"
+#include "cost/general/layout.hpp"
+#include "cost/general/state.hpp"
+
+namespace nereus::cost::general {
+
+struct Context {
+  const plan::Placement& placement;
+  const model::Model& model;
+  const StackOptions& options;
+  Wires& wires;
+  LayerCosts& costs;
+  Layout layout;
+  std::vector<RunState> states;
+  Sharing sharing = Sharing::kCopies;
+
+  const plan::LayerRun& run(int index) const {
+    return placement.runs[static_cast<std::size_t>(index)];
+  }
+  // How divided weights really come together.
+  plan::Gather gather() const {
+    return layout.pipeline.depth > 1 ? plan::Gather::kPerStep : placement.gather;
+  }
+  bool keeps_whole() const { return gather() == plan::Gather::kPerStep; }
+  bool gathers_each() const { return sharing == Sharing::kWeights && !keeps_whole(); }
+  Rounds rounds(const plan::Replicas& replicas) const {
+    return rounds_of(replicas, layout.pipeline.depth, options);
+  }
+  bool pipelined_across_nodes() const {
+    return layout.pipeline.depth > 1 && !wires.same_node(layout.lowest_rank, layout.highest_rank);
+  }
+};
+
+}  // namespace nereus::cost::general
