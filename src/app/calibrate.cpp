@@ -148,9 +148,32 @@ CalibrateAnswer calibrate(const CalibrateRequest& request, const ProgressSink& p
     return run->model->transformer && run->model->transformer->experts > 0;
   });
 
+  std::set<std::string> suites;
+  int measured = 0;
+  for (const Run* run : usable) {
+    if (run->failed || !run->suspect.empty()) continue;
+    suites.insert(run->suite);
+    ++measured;
+  }
+  if (measured == 0)
+    throw_input_error("calibrate.nothing-measured",
+                      "no row of these files has a step time to fit to", {request.files.front()},
+                      "failed and suspect rows tell nothing about time");
+  // A model is held out whole, so there are no more folds than models, and none with one model.
+  const int folds =
+      suites.size() < 2 ? 0 : std::min(request.folds, static_cast<int>(suites.size()));
+
   calibrate::FitOptions options;
-  if (!answer.new_stacks.empty()) options.min_rows = 1;
-  const int passes = 1 + request.folds;
+  options.start_at_priors = request.from_priors;
+  if (!request.from_priors && answer.new_stacks.empty())
+    // Own runs move what others settled, not the data sheets.
+    for (cost::FreeNumber& number : library.free)
+      if (const double* value = library.find(number.scope, number.parameter)) number.prior = *value;
+  if (!answer.new_stacks.empty()) {
+    options.min_rows = 1;
+    options.start_at_priors = true;
+  }
+  const int passes = 1 + folds;
   progress({"fits", 0, static_cast<double>(passes), ""});
   const calibrate::FitResult fitted = calibrate::fit_all(library, usable, options);
   progress({"fits", 1, static_cast<double>(passes), ""});
@@ -163,20 +186,24 @@ CalibrateAnswer calibrate(const CalibrateRequest& request, const ProgressSink& p
   answer.used = validation.used;
   answer.fit_error = errors_by_set(validation);
   StackLibrary result = fitted.library;
-  if (request.folds > 1) {
+  if (folds > 1) {
     const calibrate::CrossValidation held_out =
-        calibrate::cross_validate(library, usable, request.folds, options, [&](int done) {
+        calibrate::cross_validate(library, usable, folds, options, [&](int done) {
           progress({"fits", 1.0 + done, static_cast<double>(passes), ""});
         });
     answer.cross_validated_error = held_out.sets;
-    for (const auto& [stack, summary] : held_out.stacks)
-      result.stacks.find(stack)->second.expected = {summary.mean_abs_error,
-                                                    summary.median_abs_error, summary.used};
+    for (const auto& [key, summary] : held_out.stacks)
+      result.stacks.find(key.first)->second.expected[key.second] = {
+          summary.mean_abs_error, summary.median_abs_error, summary.used};
   }
 
   std::vector<Scope> scopes;
+  std::set<std::string> seen;
+  for (const Run* run : usable) seen.insert(run->stack);
+  for (const std::string& name : seen) scopes.push_back({Scope::Kind::kStack, name});
   for (const calibrate::FittedNumber& number : fitted.numbers)
-    if (std::find(scopes.begin(), scopes.end(), number.number.scope) == scopes.end())
+    if (number.fitted &&
+        std::find(scopes.begin(), scopes.end(), number.number.scope) == scopes.end())
       scopes.push_back(number.number.scope);
   answer.file_text = cost::write_stacks(
       result, scopes,

@@ -18,8 +18,9 @@ namespace nereus::app {
 
 struct CalibrateRequest {
   std::vector<std::string> files;
-  std::string as;  // every row is a run of this new stack
-  int folds = 5;   // of cross-validation; 0 = none
+  std::string as;            // every row is a run of this new stack
+  bool from_priors = false;  // forget what is fitted already: how the built-in numbers are made
+  int folds = 5;             // of cross-validation; 0 = none
 };
 
 struct CalibrateAnswer {

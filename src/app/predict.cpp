@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.hpp"
 #include "base/format.hpp"
+#include "cluster/check.hpp"
 #include "cluster/load.hpp"
 #include "cost/general.hpp"
 #include "cost/pipeline.hpp"
@@ -21,12 +23,16 @@ namespace {
 
 constexpr const char* kDefaultModel = "llama3-70b";
 constexpr const char* kDefaultCluster = "16xdgx-h100";
-constexpr const char* kDefaultStack = "nemo";  // Megatron Core as it is now
+
+// Megatron Core as it is now where runs on such devices are behind it, else the older Megatron-LM.
+std::string default_stack(const cluster::Device& device) {
+  return cost::builtin_stacks().resolve("nemo").expected_on(device).rows > 0 ? "nemo" : "megatron";
+}
 
 bool nothing_given(const DegreesRequest& d) {
   return !d.tp && !d.pp && !d.dp && !d.cp && !d.ep && !d.interleave && !d.micro_batch &&
          !d.global_batch && !d.seq && !d.recompute && !d.zero && !d.sequence_parallel &&
-         !d.precision && !d.schedule;
+         !d.precision && !d.schedule && !d.tensor_overlap && !d.zero_group && !d.offload;
 }
 
 model::Model load_model(const PredictRequest& request) {
@@ -44,21 +50,23 @@ cluster::Cluster load_cluster(const PredictRequest& request) {
       request.cluster.cluster.empty() ? kDefaultCluster : request.cluster.cluster, overrides);
 }
 
-cost::Stack load_stack(const CalibrationRequest& calibration) {
+cost::Stack load_stack(const CalibrationRequest& calibration, const std::string& usual) {
   if (!calibration.profiles.empty())
     throw_input_error(
         "profile.not-read", "this version reads no measured profiles",
         {calibration.profiles.front()},
         "leave --profile out; --stack FILE takes numbers that nereus calibrate fitted");
-  return cost::load_stack(calibration.stack.empty() ? kDefaultStack : calibration.stack);
+  return cost::load_stack(calibration.stack.empty() ? usual : calibration.stack);
 }
 
 plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPlan& inputs) {
   DegreesRequest d = request.degrees;
-  if (nothing_given(d) && request.model.model.empty() && request.cluster.cluster.empty()) {
+  // The stated default plan goes with the default model on the default cluster.
+  if (request.model.model.empty() && request.cluster.cluster.empty() && !d.tp && !d.pp && !d.dp &&
+      !d.cp && !d.ep) {
     d.tp = 8;
     d.pp = 4;
-    d.zero = 1;
+    if (!d.zero) d.zero = 1;
   }
   plan::DegreesRequest wanted;
   wanted.tp = d.tp;
@@ -102,11 +110,6 @@ std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
   std::vector<std::string> list;
   const cost::Stack& stack = plan.stack;
   list.push_back(fmt::format("software: {}", stack.name));
-  if (stack.expected.rows > 0)
-    list.push_back(
-        fmt::format("expected error: median {:.0f} %, mean {:.0f} %, from {} measured runs the fit "
-                    "had not seen",
-                    100 * stack.expected.median, 100 * stack.expected.mean, stack.expected.rows));
   list.push_back(stack.options.attention == plan::Attention::kFlash
                      ? "attention is one fused kernel"
                      : "attention writes its score matrix");
@@ -128,10 +131,20 @@ std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
 ResolvedPlan resolve(const PredictRequest& request) {
   ResolvedPlan resolved;
   if (!request.plan_file.empty()) {
+    if (!request.model.model.empty() || !request.cluster.cluster.empty() ||
+        !request.model.overrides.empty() || !request.cluster.overrides.empty() ||
+        !nothing_given(request.degrees))
+      throw_input_error("predict.plan-and-options",
+                        "a plan file carries its own model, cluster and degrees",
+                        {request.plan_file},
+                        "leave out --model, --cluster, --set and degrees; --stack may be given");
     plan::Plan file = plan::load_plan(request.plan_file);
-    resolved.stack = !request.calibration.stack.empty()
-                         ? load_stack(request.calibration)
-                         : cost::load_stack(file.stack.empty() ? kDefaultStack : file.stack);
+    ErrorList wrong;
+    cluster::check_cluster(file.cluster, wrong);
+    wrong.throw_if_any();
+    const std::string usual =
+        file.stack.empty() ? default_stack(file.cluster.groups.front().node.device) : file.stack;
+    resolved.stack = load_stack(request.calibration, usual);
     resolved.model = std::move(file.model);
     resolved.cluster = std::move(file.cluster);
     resolved.placement = std::move(file.placement);
@@ -151,7 +164,12 @@ ResolvedPlan resolve(const PredictRequest& request) {
   };
   collect([&] { resolved.model = load_model(request); });
   collect([&] { resolved.cluster = load_cluster(request); });
-  collect([&] { resolved.stack = load_stack(request.calibration); });
+  collect([&] {
+    const bool known = !resolved.cluster.groups.empty();
+    const std::string usual =
+        known ? default_stack(resolved.cluster.groups.front().node.device) : "megatron";
+    resolved.stack = load_stack(request.calibration, usual);
+  });
   errors.throw_if_any();
   const plan::CompletedDegrees completed = complete(request, resolved);
   resolved.derived = completed.derived;
@@ -183,6 +201,9 @@ PredictAnswer predict(const PredictRequest& request) {
     answer.usd_per_step = (price * Seconds{answer.prediction.step}).value;
     answer.price_date = plan.cluster.groups.front().node.price.date;
   }
+  const bool dense = plan.model.transformer && plan.model.transformer->experts == 0;
+  if (dense && plan.cluster.uniform())
+    answer.expected = plan.stack.expected_on(plan.cluster.groups.front().node.device);
   answer.assumptions = assumptions_of(plan);
   return answer;
 }

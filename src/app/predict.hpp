@@ -47,6 +47,7 @@ struct PredictAnswer {
   bool counts_tokens = true;
   std::optional<double> usd_per_step;
   std::string price_date;
+  cost::ExpectedError expected;  // of runs like this one; rows = 0 where nobody measured any
   std::vector<std::string> assumptions;
 };
 

@@ -1,8 +1,9 @@
 #include "app/validate.hpp"
 
+#include <filesystem>
+
 #include "base/error.hpp"
 #include "cost/stack_file.hpp"
-#include "spec/value.hpp"
 
 namespace nereus::app {
 
@@ -12,7 +13,16 @@ ValidateAnswer validate(const ValidateRequest& request) {
   if (library.has(request.stack)) {
     one = request.stack;
   } else if (!request.stack.empty()) {
-    cost::overlay_stacks(library, spec::read_text_file(request.stack), request.stack);
+    // FILE, or FILE:NAME. A stack that is new with the file is meant for every row.
+    std::string path = request.stack;
+    const std::size_t colon = path.rfind(':');
+    if (!std::filesystem::exists(path) && colon != std::string::npos) {
+      one = path.substr(colon + 1);
+      path = path.substr(0, colon);
+    }
+    const std::string only = cost::overlay_file(library, path);
+    if (one.empty() && !only.empty() && !cost::builtin_stacks().has(only)) one = only;
+    if (!one.empty()) library.resolve(one);  // says which there are, where it is none
   }
   auto table = std::make_shared<calibrate::RunTable>();
   for (const std::string& file : request.files)
@@ -20,7 +30,8 @@ ValidateAnswer validate(const ValidateRequest& request) {
   if (!one.empty())
     for (calibrate::Run& run : table->runs) run.stack = one;
   if (table->runs.empty())
-    throw_input_error("runs.none-usable", "no row of these files can be predicted",
+    throw_input_error("runs.none-usable",
+                      "no row of these files can be predicted: " + calibrate::reasons(*table),
                       {request.files.front()},
                       "rows need layers, hidden, heads, seq, gpu, gpus, tp, pp, dp, micro_batch, "
                       "global_batch and precision");

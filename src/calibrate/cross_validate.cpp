@@ -35,10 +35,11 @@ CrossValidation cross_validate(const cost::StackLibrary& library,
     if (on_fold) on_fold(fold + 1);
   }
   std::map<std::string, std::vector<const RowResult*>> by_set;
-  std::map<std::string, std::vector<const RowResult*>> by_stack;
+  std::map<std::pair<std::string, std::string>, std::vector<const RowResult*>> by_stack;
   for (const RowResult& row : held_out) {
     by_set[row.run->set].push_back(&row);
-    by_stack[row.run->stack].push_back(&row);
+    const std::string& device = row.run->cluster.groups.front().node.device.short_name;
+    by_stack[{row.run->stack, std::string(cost::family_of(device))}].push_back(&row);
   }
   CrossValidation out;
   out.folds = folds;

@@ -14,9 +14,10 @@ namespace nereus::calibrate {
 
 struct CrossValidation {
   int folds = 0;
-  // Of rows predicted by a fit that did not see their model, by set and by stack.
+  // Of rows predicted by a fit that did not see their model, by set, and by stack and device
+  // family.
   std::map<std::string, ErrorSummary> sets;
-  std::map<std::string, ErrorSummary> stacks;
+  std::map<std::pair<std::string, std::string>, ErrorSummary> stacks;
 };
 
 // Models go to folds round robin in the order of their number of rows, so that folds are of like

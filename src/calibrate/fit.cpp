@@ -186,7 +186,9 @@ class Problem {
       rows_.push_back(rows);
       all_.push_back(coordinates_[j]);
       if (rows < options_.min_rows) {
-        library_.unset(coordinates_[j].number.scope, coordinates_[j].number.parameter);
+        // Its ancestors' value holds, unless the fit goes on from values that others settled.
+        if (options_.start_at_priors)
+          library_.unset(coordinates_[j].number.scope, coordinates_[j].number.parameter);
         continue;
       }
       kept.push_back(coordinates_[j]);
@@ -239,8 +241,11 @@ class Problem {
       const Coordinate& c = all_[j];
       FittedNumber number{c.number, 0, 0, 0, rows_[j], false, false};
       const bool fitted = kept < coordinates_.size() && coordinates_[kept].number == c.number;
-      const double x =
-          fitted ? x_[kept] : c.from_value(library_.inherited(c.number.scope, c.number.parameter));
+      const double* set = library_.find(c.number.scope, c.number.parameter);
+      const double x = fitted ? x_[kept]
+                       : set != nullptr
+                           ? c.from_value(*set)
+                           : c.from_value(library_.inherited(c.number.scope, c.number.parameter));
       const double deviation =
           fitted ? 2 * std::sqrt(std::max(0.0, variance[kept] * noise)) : 2 * c.number.spread;
       number.value = c.to_value(x);

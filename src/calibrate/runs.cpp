@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -50,6 +51,15 @@ class Row {
     }
     return static_cast<int>(value);
   }
+  // One of the known words; blank takes the fallback, anything else is a reason to skip.
+  std::string_view word(std::string_view column, std::string_view fallback,
+                        std::initializer_list<std::string_view> known) {
+    const std::string_view cell = text(column);
+    if (cell.empty()) return fallback;
+    if (std::find(known.begin(), known.end(), cell) != known.end()) return cell;
+    bad_ = fmt::format("{} = {} is none of {}", column, cell, fmt::join(known, ", "));
+    return fallback;
+  }
   bool yes(std::string_view column, bool fallback) const {
     const std::string_view cell = text(column);
     return cell == "yes" ? true : cell == "no" ? false : fallback;
@@ -73,7 +83,7 @@ std::string stack_of(const Row& row, const cost::StackLibrary& library,
   return name;
 }
 
-TransformerShape shape_of(Row& row, const cost::RunDefaults& defaults) {
+TransformerShape shape_of(Row& row, const cost::RunDefaults& defaults, bool gated) {
   TransformerShape shape;
   shape.name = row.text("model");
   shape.layers = row.count("layers", 0, 1, 100'000);
@@ -82,7 +92,7 @@ TransformerShape shape_of(Row& row, const cost::RunDefaults& defaults) {
   shape.kv_heads = row.count("kv_heads", shape.heads);
   shape.seq = row.count("seq", 0);
   shape.vocab = row.count("vocab", defaults.vocab);
-  shape.gated_mlp = row.text("mlp") == "gated";
+  shape.gated_mlp = gated;
   shape.ffn = row.count("ffn", 4 * shape.hidden);
   shape.family = shape.gated_mlp ? "llama" : "gpt";
   shape.tied_embeddings = row.yes("tied_embeddings", !shape.gated_mlp && defaults.tied_embeddings);
@@ -99,6 +109,18 @@ TransformerShape shape_of(Row& row, const cost::RunDefaults& defaults) {
   return shape;
 }
 
+// A blank `mlp` is whichever kind comes nearer to the stated number of parameters; plain where that
+// is blank too.
+std::shared_ptr<const model::Model> build_model(Row& row, const cost::RunDefaults& defaults) {
+  const bool gated = row.word("mlp", "plain", {"plain", "gated"}) == "gated";
+  auto model = std::make_shared<model::Model>(build_transformer(shape_of(row, defaults, gated)));
+  const double stated = row.number("params_b") * 1e9;
+  if (!row.blank("mlp") || stated <= 0) return model;
+  auto other = std::make_shared<model::Model>(build_transformer(shape_of(row, defaults, !gated)));
+  const auto distance = [&](const model::Model& m) { return std::abs(m.parameters() - stated); };
+  return distance(*other) < distance(*model) ? other : model;
+}
+
 plan::Degrees degrees_of(Row& row, const cost::RunDefaults& defaults) {
   plan::Degrees d;
   d.tp = row.count("tp", 1);
@@ -110,7 +132,8 @@ plan::Degrees degrees_of(Row& row, const cost::RunDefaults& defaults) {
   if (d.interleave > 1) d.schedule = plan::Schedule::kInterleaved;
   d.micro_batch = row.count("micro_batch", 1);
   d.global_batch = row.count("global_batch", 1);
-  d.recompute = plan::parse_recompute(row.text("recompute")).value_or(defaults.recompute);
+  d.recompute = *plan::parse_recompute(
+      row.word("recompute", plan::to_string(defaults.recompute), {"none", "selective", "full"}));
   d.sequence_parallel = d.tp > 1 && row.yes("sequence_parallel", defaults.sequence_parallel);
   d.tensor_overlap = row.yes("tp_overlap", false);
   if (row.text("zero") == "HSDP") {
@@ -180,7 +203,17 @@ class Builder {
     run.degrees = degrees_of(row, stack.defaults);
     run.degrees.precision = *precision;
     const int gpus = row.count("gpus", 1);
-    run.cluster = cluster_of(*device, gpus,
+    const cluster::Node* node = nullptr;
+    if (!row.blank("node")) {
+      node = catalogue.find_node(row.text("node"));
+      if (node == nullptr) return skip(why, fmt::format("unknown node {}", row.text("node")));
+    } else {
+      node = reference_node(*device);
+      if (node == nullptr)
+        return skip(
+            why, fmt::format("no reference node of {}: name one in a column node", device->name));
+    }
+    run.cluster = cluster_of(*node, *device, gpus,
                              run.site.empty() ? nullptr : &library_.sites.find(run.site)->second);
     try {
       run.model = model_of(row, stack.defaults);
@@ -203,7 +236,10 @@ class Builder {
     run.recompute_stated = !row.blank("recompute");
     run.suspect = row.text("suspect");
     run.step = run.failed ? 0 : measured_step(row, run, *device);
+    if (!run.failed && (run.step < 1e-9 || run.step > 1e9))
+      return skip(why, "measured step time is absurd");
     run.memory = row.number("mem_gib_reported") * kGiB;
+    if (run.memory < 0 || run.memory > 1e18) return skip(why, "mem_gib_reported is absurd");
     if (!row.bad().empty()) return skip(why, row.bad());
     if (!run.failed && run.step <= 0)
       return skip(why, fmt::format("metric {} gives no step time", row.text("metric")));
@@ -224,13 +260,13 @@ class Builder {
     const std::string key =
         join_cells(row, {"layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "seq", "mlp",
                          "tied_embeddings", "experts", "top_k", "expert_ffn", "shared_experts",
-                         "dense_layers", "q_lora", "kv_lora"}) +
+                         "dense_layers", "q_lora", "kv_lora", "params_b"}) +
         fmt::format("{}|{}|{}", defaults.vocab, defaults.tied_embeddings, defaults.bias);
-    auto& known = models_[key];
-    if (!known)
-      known =
-          std::make_shared<const model::Model>(model::build_transformer(shape_of(row, defaults)));
-    return known;
+    if (const auto known = models_.find(key); known != models_.end()) return known->second;
+    auto built = build_model(row, defaults);
+    // What was built from a bad cell is not for the next row, which must be found bad as well.
+    if (row.bad().empty()) models_[key] = built;
+    return built;
   }
 
   const cost::StackLibrary& library_;
@@ -267,6 +303,13 @@ RunTable read_runs(const std::string& path, const cost::StackLibrary& library,
                    const std::string& fallback_stack) {
   return parse_runs(spec::read_csv(path), std::filesystem::path(path).stem().string(), library,
                     fallback_stack);
+}
+
+std::string reasons(const RunTable& table) {
+  std::string text;
+  for (const auto& [why, count] : table.skipped)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, why);
+  return text.empty() ? "no rows" : text;
 }
 
 void append(RunTable& into, RunTable&& more) {

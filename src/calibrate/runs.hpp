@@ -60,5 +60,7 @@ RunTable parse_runs(const spec::Csv& csv, const std::string& default_set,
                     const cost::StackLibrary& library,
                     const std::string& fallback_stack = "generic");
 void append(RunTable& into, RunTable&& more);
+// "3 heads not stated, 1 unknown device X": why rows were skipped; "no rows" for an empty table.
+std::string reasons(const RunTable& table);
 
 }  // namespace nereus::calibrate

@@ -271,6 +271,34 @@ TEST(RunsDefaults, TheSetsSiteGivesTheNetwork) {
   EXPECT_EQ(other.cluster.num_devices(), 16);
 }
 
+TEST(RunsDefaults, AColumnMayNameTheNode) {
+  const auto run = run_of({{"node", "p4d.24xlarge"}});
+  const cluster::Node* p4d = cluster::builtin_catalogue().find_node("p4d.24xlarge");
+  ASSERT_NE(p4d, nullptr);
+  const cluster::Node& node = run.cluster.groups.front().node;
+  EXPECT_EQ(node.name, p4d->name);
+  EXPECT_EQ(node.network, p4d->network);
+  EXPECT_NE(node.network, run_of({}).cluster.groups.front().node.network);
+  EXPECT_EQ(skipped_for({{"node", "abacus"}}), "unknown node abacus");
+}
+
+TEST(RunsDefaults, ADeviceThatNoKnownMachineIsBuiltOfNeedsANode) {
+  EXPECT_THAT(skipped_for({{"gpu", "A40"}}), HasSubstr("no reference node of A40"));
+}
+
+// Four blocks of 1024: 12 h^2 each if plain, 16 h^2 if gated (the feed-forward is 4 h both ways).
+TEST(RunsDefaults, ABlankMlpIsTheKindThatTheParametersSay) {
+  const double h = 1024;
+  const auto gated = [&](double params) {
+    return run_of({{"params_b", fmt::format("{}", params / 1e9)}}).model->transformer->gated_mlp;
+  };
+  EXPECT_FALSE(gated(4 * 12 * h * h + 1000 * h));
+  EXPECT_TRUE(gated(4 * 16 * h * h + 2 * 1000 * h));
+  EXPECT_FALSE(run_of({}).model->transformer->gated_mlp);
+  EXPECT_FALSE(run_of({{"mlp", "plain"}, {"params_b", "1"}}).model->transformer->gated_mlp)
+      << "what is stated wins";
+}
+
 TEST(RunsDefaults, WithoutASetTheFilesNameIsTheSet) {
   EXPECT_EQ(run_of({}).set, "test");
   EXPECT_EQ(run_of({{"set", "ours"}}).set, "ours");
@@ -367,6 +395,21 @@ TEST(RunsSkipped, CellsThatAreNotTheNumbersTheyShouldBe) {
   EXPECT_THAT(skipped_for({{"vocab", "1e999"}}), HasSubstr("vocab is not a number"));
   EXPECT_THAT(skipped_for({{"value", "nan"}}), HasSubstr("value is not a number"));
   EXPECT_NE(skipped_for({{"layers", "999999999"}}), "used") << "a slip of the pen";
+}
+
+TEST(RunsSkipped, WordsThatNobodyKnows) {
+  EXPECT_EQ(skipped_for({{"recompute", "most"}}),
+            "recompute = most is none of none, selective, full");
+  EXPECT_EQ(skipped_for({{"mlp", "wide"}}), "mlp = wide is none of plain, gated");
+}
+
+TEST(RunsSkipped, ABadCellIsFoundInEveryRowThatHasIt) {
+  for (const Cells& bad : {Cells{{"mlp", "wide"}}, Cells{{"kv_heads", "some"}}}) {
+    const RunTable table = parse({with(bad), with(bad), with({})});
+    EXPECT_EQ(table.runs.size(), 1u) << bad.begin()->first;
+    ASSERT_EQ(table.skipped.size(), 1u);
+    EXPECT_EQ(table.skipped.begin()->second, 2);
+  }
 }
 
 TEST(RunsSkipped, ReasonsAreCounted) {

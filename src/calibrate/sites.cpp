@@ -4,22 +4,22 @@
 
 namespace nereus::calibrate {
 
-cluster::Cluster cluster_of(const cluster::Device& device, int num_devices,
-                            const cost::SiteEntry* site) {
+const cluster::Node* reference_node(const cluster::Device& device) {
   const cluster::Node* reference = nullptr;
   for (const cluster::Node& node : cluster::builtin_catalogue().nodes()) {
-    if (node.device.short_name == device.short_name) {
-      reference = &node;
-      break;
-    }
+    if (node.device.short_name == device.short_name) return &node;
     // A device of the same family stands in for one that no reference node is built of.
     if (reference == nullptr &&
         cost::family_of(node.device.short_name) == cost::family_of(device.short_name))
       reference = &node;
   }
+  return reference;
+}
+
+cluster::Cluster cluster_of(const cluster::Node& node, const cluster::Device& device,
+                            int num_devices, const cost::SiteEntry* site) {
   cluster::NodeGroup group;
-  if (reference != nullptr) group.node = *reference;
-  if (reference == nullptr) group.node.num_devices = 1;
+  group.node = node;
   group.node.device = device;
   if (site != nullptr && site->network_bytes_per_s > 0)
     group.node.network = BytesPerSecond{site->network_bytes_per_s};

@@ -8,9 +8,11 @@
 
 namespace nereus::calibrate {
 
-// `site` may be null. Nodes are the catalogue's reference node of the device, as many as hold
-// `num_devices`.
-cluster::Cluster cluster_of(const cluster::Device& device, int num_devices,
-                            const cost::SiteEntry* site);
+// The catalogue's own machine built of this device, or of its family; nullptr where there is none.
+const cluster::Node* reference_node(const cluster::Device& device);
+
+// As many of `node` with `device` in it as hold `num_devices`. `site` may be null.
+cluster::Cluster cluster_of(const cluster::Node& node, const cluster::Device& device,
+                            int num_devices, const cost::SiteEntry* site);
 
 }  // namespace nereus::calibrate

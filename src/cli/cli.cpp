@@ -49,7 +49,10 @@ std::string colored(std::string text, const Terminal& terminal) {
 int report(const Errors& errors, const Terminal& terminal) {
   int code = kBadInput;
   for (const Error& error : errors.list()) {
-    fmt::print(stderr, "{}\n", colored(to_text(error), terminal));
+    // Not fmt::print: it throws where stderr is closed, and the exit code is what still gets
+    // through.
+    const std::string text = colored(to_text(error), terminal) + "\n";
+    std::fwrite(text.data(), 1, text.size(), stderr);
     if (error.kind == ErrorKind::kEnvironment) code = kBadEnvironment;
   }
   return code;

@@ -265,6 +265,10 @@ void Command::parse(const std::vector<std::string>& words) const {
     parser.parse(std::move(reversed));
   } catch (const CLI::ParseError& error) {
     throw_input_error("cli.usage", error.what(), {}, fmt::format("nereus {} --help", name_));
+  } catch (const std::logic_error&) {
+    // CLI11 turns the value of a flag into a number without looking.
+    throw_input_error("cli.bad-value", "a flag is given a value that is neither on nor off", {},
+                      "--flag, --flag=on or --flag=off");
   }
   for (const std::string& extra : parser.remaining()) {
     errors.add("cli.unexpected-argument", fmt::format("unexpected argument '{}'", extra), {},

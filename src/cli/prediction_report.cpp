@@ -51,6 +51,29 @@ std::string degrees_text(const plan::Degrees& d) {
   return text;
 }
 
+std::string cost_text(const app::PredictAnswer& answer) {
+  if (!answer.usd_per_step) return "no price known for all of these machines";
+  std::string text = fmt::format("{} a step", format_usd(Usd{*answer.usd_per_step}));
+  if (answer.counts_tokens) {
+    const double tokens =
+        answer.rate_per_device * answer.plan.cluster.num_devices() * answer.prediction.step;
+    text +=
+        fmt::format(", {} a billion tokens", format_usd(Usd{*answer.usd_per_step / tokens * 1e9}));
+  }
+  text += ", on demand";
+  if (!answer.price_date.empty()) text += fmt::format(" (prices of {})", answer.price_date);
+  return text;
+}
+
+std::string expected_text(const app::PredictAnswer& answer) {
+  const cost::ExpectedError& expected = answer.expected;
+  if (expected.rows == 0) return "not known: no measured run of this kind is behind it";
+  return fmt::format(
+      "{:.0f} % median, {:.0f} % mean ({} measured runs of {} that the fit had not seen)",
+      100 * expected.median, 100 * expected.mean, format_count(expected.rows),
+      answer.plan.stack.name);
+}
+
 // What was not given and has a value that somebody would choose; JSON names all of it.
 std::string derived_text(const app::ResolvedPlan& plan) {
   if (!plan.degrees) return {};
@@ -89,7 +112,10 @@ Table prediction_summary(const app::PredictAnswer& answer) {
   if (plan.degrees) add("plan", "plan", degrees_text(*plan.degrees));
   if (plan.degrees)
     add("global_batch", "batch",
-        fmt::format("{} samples", format_count(plan.degrees->global_batch)));
+        answer.counts_tokens
+            ? fmt::format("{} samples of {} tokens", format_count(plan.degrees->global_batch),
+                          format_count(static_cast<std::int64_t>(plan.model.tokens_per_sample)))
+            : fmt::format("{} samples", format_count(plan.degrees->global_batch)));
   add("step_s", "step", p.step, Unit::kSeconds);
   add("rate", answer.counts_tokens ? "tokens/s a device" : "samples/s a device",
       format_significant(answer.rate_per_device, 4));
@@ -97,15 +123,8 @@ Table prediction_summary(const app::PredictAnswer& answer) {
   add("memory", "memory",
       fmt::format("{} of {} on the fullest rank: {}", format_bytes(Bytes{p.memory.total}),
                   format_bytes(Bytes{p.memory.capacity}), p.fits ? "fits" : "does NOT fit"));
-  if (answer.usd_per_step)
-    add("usd_per_step", "cost",
-        fmt::format("{} a step (prices of {})", format_usd(Usd{*answer.usd_per_step}),
-                    answer.price_date));
-  const cost::ExpectedError& expected = plan.stack.expected;
-  if (expected.rows > 0)
-    add("expected_error", "expected error",
-        fmt::format("{:.0f} % median, {:.0f} % mean ({}, {} runs)", 100 * expected.median,
-                    100 * expected.mean, plan.stack.name, format_count(expected.rows)));
+  add("usd_per_step", "cost", cost_text(answer));
+  add("expected_error", "expected error", expected_text(answer));
   table.rows.push_back(std::move(row));
   return table;
 }
@@ -175,17 +194,60 @@ std::string prediction_json(const app::PredictAnswer& answer) {
     json["usd_per_step"] = *answer.usd_per_step;
     json["price_date"] = answer.price_date;
   }
-  const cost::ExpectedError& expected = plan.stack.expected;
+  const cost::ExpectedError& expected = answer.expected;
   json["expected_error"] = {
       {"mean", expected.mean}, {"median", expected.median}, {"rows", expected.rows}};
   json["assumptions"] = answer.assumptions;
   return json.dump(2);
 }
 
+Table prediction_row(const app::PredictAnswer& answer) {
+  const cost::Prediction& p = answer.prediction;
+  const app::ResolvedPlan& plan = answer.plan;
+  Table table{.name = "prediction"};
+  std::vector<Cell> row;
+  const auto add = [&](std::string key, Cell cell) {
+    table.columns.push_back({key, key});
+    row.push_back(std::move(cell));
+  };
+  add("model", plan.model.name);
+  add("cluster", plan.cluster.name);
+  add("devices", plan.cluster.num_devices());
+  add("stack", plan.stack.name);
+  if (plan.degrees) {
+    const plan::Degrees& d = *plan.degrees;
+    add("tp", d.tp);
+    add("pp", d.pp);
+    add("dp", d.dp);
+    add("cp", d.cp);
+    add("ep", d.ep);
+    add("micro_batch", d.micro_batch);
+    add("global_batch", d.global_batch);
+    add("precision", std::string(to_string(d.precision)));
+  }
+  add("step_s", p.step);
+  add(answer.counts_tokens ? "tokens_per_s_per_device" : "samples_per_s_per_device",
+      answer.rate_per_device);
+  add("model_flops_utilization", p.mfu);
+  add("fits", p.fits);
+  add("worst_rank_bytes", p.memory.total);
+  add("capacity_bytes", p.memory.capacity);
+  add("usd_per_step", answer.usd_per_step ? Cell{*answer.usd_per_step} : Cell{});
+  for (int i = 0; i < cost::kNumParts; ++i) {
+    const auto part = static_cast<cost::Part>(i);
+    add(std::string(to_string(part)) + "_s", p.part(part));
+  }
+  table.rows.push_back(std::move(row));
+  return table;
+}
+
 Report prediction_report(const app::PredictAnswer& answer) {
   Table summary = prediction_summary(answer);
   if (const std::string derived = derived_text(answer.plan); !derived.empty())
     summary.notes.push_back("derived, not given: " + derived);
+  if (answer.prediction.mfu > 0.8)
+    summary.notes.push_back(
+        "MFU counts attention as the full square, as is usual; causal kernels skip half of it.");
   return {.tables = {summary, prediction_breakdown(answer), prediction_memory(answer)},
           .json = prediction_json(answer)};
 }

@@ -12,6 +12,8 @@ namespace nereus::cli {
 void add_prediction_options(Command& command, app::PredictRequest& request);
 
 Report prediction_report(const app::PredictAnswer& answer);
+// One row of raw numbers, for CSV.
+Table prediction_row(const app::PredictAnswer& answer);
 Table prediction_summary(const app::PredictAnswer& answer);
 Table prediction_breakdown(const app::PredictAnswer& answer);
 Table prediction_memory(const app::PredictAnswer& answer);

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include "app/calibrate.hpp"
@@ -117,6 +119,8 @@ Verb calibrate_verb(const Session& session) {
                 "treat every row as a run of a new stack of this name");
   command->whole("--folds", request->folds, 0,
                  "folds of cross-validation by model (default 5; 0 = none)");
+  command->flag("--from-priors", request->calibrate.from_priors,
+                "start from data sheets, not from the built-in fit (how that fit was made)");
   add_output_options(*command, request->output, false);
   command->about(
       "Maximum a posteriori with a robust loss; every number keeps its physical range and is shown "
@@ -125,10 +129,17 @@ Verb calibrate_verb(const Session& session) {
       "a few rows are enough.");
   command->example("nereus calibrate mine.csv -o mine.toml",
                    "then: nereus predict --stack mine.toml ...");
-  command->example("nereus calibrate data/published/runs.csv --folds 5",
-                   "how the built-in numbers were made");
+  command->example(
+      "nereus calibrate data/published/runs.csv data/published/failed.csv --from-priors",
+      "how the built-in numbers were made");
   command->run = [&session, request] {
     if (request->folds) request->calibrate.folds = *request->folds;
+    for (const std::string& input : request->calibrate.files) {
+      std::error_code ignored;
+      if (!request->file.empty() && std::filesystem::equivalent(input, request->file, ignored))
+        throw_input_error("cli.output-is-input", "-o would overwrite the runs", {input},
+                          "give -o another name");
+    }
     app::CalibrateAnswer answer;
     {
       ProgressBar bar(session.err);

@@ -43,7 +43,10 @@ Verb predict_verb(const Session& session) {
   command->example("nereus predict --model config.json --cluster 8xp4d.24xlarge --zero 3",
                    "a Hugging Face model in the cloud");
   command->run = [&session, request] {
-    emit(prediction_report(app::predict(request->predict)), request->output, session);
+    const app::PredictAnswer answer = app::predict(request->predict);
+    Report report = prediction_report(answer);
+    if (request->output.format == Format::kCsv) report.tables = {prediction_row(answer)};
+    emit(report, request->output, session);
     return kDone;
   };
   return command;

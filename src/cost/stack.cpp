@@ -61,6 +61,11 @@ Parameters Stack::parameters_for(const cluster::Device& device) const {
   return parameters;
 }
 
+ExpectedError Stack::expected_on(const cluster::Device& device) const {
+  const auto at = expected.find(family_of(device.short_name));
+  return at == expected.end() ? ExpectedError{} : at->second;
+}
+
 Stack StackLibrary::resolve(std::string_view name, std::string_view site) const {
   const auto found = stacks.find(name);
   if (found == stacks.end()) {
@@ -76,6 +81,7 @@ Stack StackLibrary::resolve(std::string_view name, std::string_view site) const 
   stack.site = site;
   stack.options = found->second.options;
   stack.defaults = found->second.defaults;
+  stack.expected = found->second.expected;
   stack.devices = devices;
   stack.device_parents = device_parents;
   std::vector<const StackEntry*> chain;
@@ -84,11 +90,6 @@ Stack StackLibrary::resolve(std::string_view name, std::string_view site) const 
     const auto parent = stacks.find(entry->inherits);
     if (parent == stacks.end()) break;
     entry = &parent->second;
-  }
-  for (const StackEntry* entry : chain) {
-    if (entry->expected.rows == 0) continue;
-    stack.expected = entry->expected;
-    break;
   }
   for (auto entry = chain.rbegin(); entry != chain.rend(); ++entry)
     merge(stack.settings, (*entry)->settings);

@@ -68,11 +68,12 @@ struct RunDefaults {
 // Numbers set for one scope: parameter name -> value.
 using Settings = std::map<std::string, double, std::less<>>;
 
-// How far predictions of a stack lay from runs that the fit had not seen.
+// How far predictions of a stack on one family of devices lay from runs (of dense transformers)
+// that the fit had not seen.
 struct ExpectedError {
   double mean = 0;
   double median = 0;
-  int rows = 0;  // 0: nobody measured any; the parent's figures stand in
+  int rows = 0;  // 0: nobody measured any
   bool operator==(const ExpectedError&) const = default;
 };
 
@@ -81,11 +82,12 @@ struct Stack {
   std::string site;
   StackOptions options;
   RunDefaults defaults;
-  ExpectedError expected;
+  std::map<std::string, ExpectedError, std::less<>> expected;      // by device family
   Settings settings;                                               // ancestors, own and site merged
   std::map<std::string, Settings, std::less<>> devices;            // by family or canonical name
   std::map<std::string, std::string, std::less<>> device_parents;  // "H200" -> "H100"
   Parameters parameters_for(const cluster::Device& device) const;
+  ExpectedError expected_on(const cluster::Device& device) const;
 };
 
 // "A100" of "A100-SXM-80GB".
@@ -128,7 +130,7 @@ struct StackEntry {
       variants;  // "compile" -> stack used where that column says yes
   StackOptions options;
   RunDefaults defaults;
-  ExpectedError expected;
+  std::map<std::string, ExpectedError, std::less<>> expected;  // by device family
   Settings settings;
 };
 

@@ -152,9 +152,13 @@ void read_stack(Reader& at, const std::string& name, StackLibrary& library) {
     entry.variants[std::string(column)] = variants.required_string(column);
   variants.finish();
   Reader expected = at.optional_table("expected_error");
-  entry.expected.mean = expected.optional_double("mean", entry.expected.mean, 0);
-  entry.expected.median = expected.optional_double("median", entry.expected.median, 0);
-  entry.expected.rows = expected.optional_int("rows", entry.expected.rows, 0);
+  for (std::string_view family : expected.keys()) {
+    Reader error = expected.required_table(family);
+    entry.expected[std::string(family)] = {error.required_double("mean", 0),
+                                           error.required_double("median", 0),
+                                           error.required_int("rows", 1)};
+    error.finish();
+  }
   expected.finish();
   library.stacks[name] = entry;
   read_numbers(at, {Scope::Kind::kStack, name}, library);
@@ -218,6 +222,21 @@ const StackLibrary& builtin_stacks() {
   return library;
 }
 
+std::string overlay_file(StackLibrary& library, const std::string& path) {
+  const std::vector<std::string> defined =
+      overlay_stacks(library, spec::read_text_file(path), path);
+  // The one that no other stack of the file builds on.
+  std::vector<std::string> leaves;
+  for (const std::string& name : defined) {
+    const bool inherited =
+        std::any_of(defined.begin(), defined.end(), [&](const std::string& other) {
+          return other != name && library.applies({Scope::Kind::kStack, name}, {}, other, {});
+        });
+    if (!inherited) leaves.push_back(name);
+  }
+  return leaves.size() == 1 ? leaves.front() : std::string();
+}
+
 Stack load_stack(std::string_view name_or_file, std::string_view site) {
   if (builtin_stacks().has(name_or_file)) return builtin_stacks().resolve(name_or_file, site);
   // FILE, or FILE:NAME.
@@ -231,19 +250,11 @@ Stack load_stack(std::string_view name_or_file, std::string_view site) {
   if (!std::filesystem::exists(path) && !path.ends_with(".toml"))
     return builtin_stacks().resolve(name_or_file, site);  // says which names there are
   StackLibrary library = builtin_stacks();
-  const std::vector<std::string> defined =
-      overlay_stacks(library, spec::read_text_file(path), path);
-  if (name.empty()) {
-    if (defined.size() != 1)
-      throw_input_error(
-          "stack.which",
-          fmt::format("{} defines {} stacks: {}", path, defined.size(), fmt::join(defined, ", ")),
-          {path},
-          defined.empty() ? "give it one [stack.NAME]"
-                          : fmt::format("say which: {}:{}", path, defined.front()));
-    name = defined.front();
-  }
-  return library.resolve(name, site);
+  const std::string only = overlay_file(library, path);
+  if (name.empty() && only.empty())
+    throw_input_error("stack.which", fmt::format("{} defines no stack, or several", path), {path},
+                      fmt::format("say which: {}:NAME", path));
+  return library.resolve(name.empty() ? only : name, site);
 }
 
 namespace {
@@ -280,9 +291,9 @@ std::string write_stacks(const StackLibrary& library, const std::vector<Scope>& 
       if (!entry.inherits.empty()) out += fmt::format("inherits = {}\n", quoted(entry.inherits));
       if (!entry.description.empty())
         out += fmt::format("description = {}\n", quoted(entry.description));
-      if (entry.expected.rows > 0)
-        out += fmt::format("expected_error = {{ mean = {:.4f}, median = {:.4f}, rows = {} }}\n",
-                           entry.expected.mean, entry.expected.median, entry.expected.rows);
+      for (const auto& [family, error] : entry.expected)
+        out += fmt::format("expected_error.{} = {{ mean = {:.4f}, median = {:.4f}, rows = {} }}\n",
+                           family, error.mean, error.median, error.rows);
       settings = &entry.settings;
     } else if (scope.kind == Scope::Kind::kDevice) {
       settings = &library.devices.find(scope.name)->second;

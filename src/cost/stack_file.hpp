@@ -31,6 +31,10 @@ const StackLibrary& builtin_stacks();  // read once, at the first call
 std::vector<std::string> overlay_stacks(StackLibrary& library, std::string_view text,
                                         const std::string& file);
 
+// Lays a file over the library. Returns the one stack that no other of its stacks builds on; empty
+// where there is none or more than one.
+std::string overlay_file(StackLibrary& library, const std::string& path);
+
 // A stack by name, or FILE or FILE:NAME of a user's own (a file that defines one stack needs no
 // name).
 Stack load_stack(std::string_view name_or_file, std::string_view site = {});
