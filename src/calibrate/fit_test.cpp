@@ -298,9 +298,9 @@ TEST(Fit, WithoutFreeNumbersOrRowsChangesNothing) {
   const StackLibrary free = make_library(kFree);
   for (const FittedNumber& number : fit(free, {}, Target::kStepTime).numbers) {
     EXPECT_FALSE(number.fitted);
-    EXPECT_EQ(value_of(free, number.number.scope, number.number.parameter),
+    EXPECT_EQ(value_of(free, number.number.scope, number.number.parameter.c_str()),
               value_of(fit(free, {}, Target::kStepTime).library, number.number.scope,
-                       number.number.parameter));
+                       number.number.parameter.c_str()));
   }
 }
 

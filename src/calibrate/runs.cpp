@@ -236,7 +236,7 @@ class Builder {
     run.recompute_stated = !row.blank("recompute");
     run.suspect = row.text("suspect");
     run.step = run.failed ? 0 : measured_step(row, run, *device);
-    if (!run.failed && (run.step < 1e-9 || run.step > 1e9))
+    if (run.step > 0 && (run.step < 1e-9 || run.step > 1e9))
       return skip(why, "measured step time is absurd");
     run.memory = row.number("mem_gib_reported") * kGiB;
     if (run.memory < 0 || run.memory > 1e18) return skip(why, "mem_gib_reported is absurd");

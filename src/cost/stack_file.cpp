@@ -251,9 +251,17 @@ Stack load_stack(std::string_view name_or_file, std::string_view site) {
     return builtin_stacks().resolve(name_or_file, site);  // says which names there are
   StackLibrary library = builtin_stacks();
   const std::string only = overlay_file(library, path);
-  if (name.empty() && only.empty())
-    throw_input_error("stack.which", fmt::format("{} defines no stack, or several", path), {path},
-                      fmt::format("say which: {}:NAME", path));
+  if (name.empty() && only.empty()) {
+    StackLibrary scratch = builtin_stacks();
+    const std::vector<std::string> defined =
+        overlay_stacks(scratch, spec::read_text_file(path), path);
+    throw_input_error(
+        "stack.which",
+        fmt::format("{} defines {} stacks: {}", path, defined.size(), fmt::join(defined, ", ")),
+        {path},
+        defined.empty() ? "give it one [stack.NAME]"
+                        : fmt::format("say which: {}:{}", path, defined.front()));
+  }
   return library.resolve(name.empty() ? only : name, site);
 }
 
