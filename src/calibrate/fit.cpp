@@ -1,11 +1,10 @@
 #include "calibrate/fit.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "base/parallel.hpp"
 #include "calibrate/evaluate.hpp"
 #include "calibrate/solve.hpp"
 
@@ -135,8 +134,8 @@ class Problem {
 
   std::vector<double> evaluate() const {
     std::vector<double> residuals(runs_.size());
-    tbb::parallel_for(std::size_t{0}, runs_.size(),
-                      [&](std::size_t i) { residuals[i] = residual(library_, *runs_[i]); });
+    parallel_for(runs_.size(),
+                 [&](std::size_t i) { residuals[i] = residual(library_, *runs_[i]); });
     return residuals;
   }
 
@@ -158,7 +157,7 @@ class Problem {
   std::vector<std::vector<double>> jacobian(const std::vector<double>& base,
                                             double relative) const {
     std::vector<std::vector<double>> columns(x_.size());
-    tbb::parallel_for(std::size_t{0}, x_.size(), [&](std::size_t j) {
+    parallel_for(x_.size(), [&](std::size_t j) {
       const Coordinate& c = coordinates_[j];
       StackLibrary moved = library_;
       double h = c.logarithmic ? relative : relative * std::max(0.1, c.number.spread);

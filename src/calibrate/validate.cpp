@@ -1,10 +1,9 @@
 #include "calibrate/validate.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "base/parallel.hpp"
 #include "calibrate/evaluate.hpp"
 #include "plan/rules.hpp"
 
@@ -100,7 +99,7 @@ Validation validate(const RunTable& table, const cost::StackLibrary& library) {
   out.rows = table.rows;
   out.skipped = table.skipped;
   out.results.resize(table.runs.size());
-  tbb::parallel_for(std::size_t{0}, table.runs.size(), [&](std::size_t i) {
+  parallel_for(table.runs.size(), [&](std::size_t i) {
     const Run& run = table.runs[i];
     RowResult& row = out.results[i];
     row.run = &run;
