@@ -42,17 +42,21 @@ void expect_agreement(const Prediction& a, const Prediction& b) {
   RC_ASSERT(on_the_edge || a.fits == b.fits);
 }
 
-RC_GTEST_PROP(General, AgreesWithTheCompactForm, ()) {
+void expect_agreement_of_any_case() {
   const Case c = any_case();
   RC_LOG() << testing::describe(c) << "\n";
   const std::vector<int> starts =
       stage_starts(c.model, c.degrees.pp * c.degrees.interleave, c.stack.options.stages);
-  RC_PRE(std::adjacent_find(starts.begin(), starts.end()) == starts.end());  // no stage is empty
+  if (std::adjacent_find(starts.begin(), starts.end()) != starts.end()) return;  // an empty stage
   const plan::Placement placement = expand_for(c.degrees, c.model, c.stack);
   RC_ASSERT(plan::check(placement, c.model, c.cluster).empty());
   const Prediction compact = Predictor(c.model, c.cluster, c.stack).predict(c.degrees);
   const Prediction general = predict(placement, c.model, c.cluster, c.stack);
   expect_agreement(compact, general);
+}
+
+RC_GTEST_PROP(General, AgreesWithTheCompactForm, ()) {
+  for (int i = 0; i < 20; ++i) expect_agreement_of_any_case();
 }
 
 }  // namespace

@@ -64,8 +64,7 @@ double state_of(const Prediction& p) {
          p.memory.part(MemoryPart::kOptimizer);
 }
 
-// --- state
-// -----------------------------------------------------------------------------------------
+// --- state --------------------------------------------------------------------------------------
 
 TEST(MemoryOfState, IsSixteenBytesAParameter) {
   const model::Model model = small_model();
@@ -112,8 +111,7 @@ TEST(MemoryOfState, StaysWholeUnderAPipelineButForTheOptimizer) {
   EXPECT_DOUBLE_EQ(p.memory.part(MemoryPart::kOptimizer), 12 * n / 4);
 }
 
-// --- activations
-// -----------------------------------------------------------------------------------
+// --- activations --------------------------------------------------------------------------------
 
 TEST(MemoryOfActivations, FullRecomputeKeepsInputsAndOneBlock) {
   const model::Model model = small_model();
@@ -141,8 +139,7 @@ TEST(MemoryOfActivations, LogitsOfOneMicroBatch) {
             one.memory.part(MemoryPart::kLogits));
 }
 
-// --- offload
-// ---------------------------------------------------------------------------------------
+// --- offload ------------------------------------------------------------------------------------
 
 TEST(MemoryOffload, MovesItsShareToTheHost) {
   const model::Model model = small_model();

@@ -18,8 +18,7 @@ double total(const std::vector<StagePace>& stages, double interleave) {
   return stages[static_cast<std::size_t>(time.slowest)].all + time.bubble;
 }
 
-// --- bubble
-// ----------------------------------------------------------------------------------------
+// --- bubble -------------------------------------------------------------------------------------
 
 TEST(Pipeline, EqualStagesIdleForPMinusOneMicroBatches) {
   // Four stages of 2 s, eight micro-batches: 16 s of work, bubble 3 x 2 s = (p - 1) / m of it.
@@ -68,8 +67,7 @@ RC_GTEST_PROP(Pipeline, IsNoShorterThanItsPartsAndNoLongerThanTheirSum, ()) {
   RC_ASSERT(total(stages, interleave) <= sum * (1 + 1e-12));
 }
 
-// --- activations in flight
-// -------------------------------------------------------------------------
+// --- activations in flight ----------------------------------------------------------------------
 
 TEST(Pipeline, GpipeHoldsEveryMicroBatch) {
   EXPECT_DOUBLE_EQ(in_flight({Schedule::kGpipe, 4, 1}, 0, 32), 32);
@@ -103,8 +101,7 @@ TEST(Pipeline, OtherSchedulesAreForTheSimulator) {
     EXPECT_FALSE(has_closed_form(s));
 }
 
-// --- transfers
-// -------------------------------------------------------------------------------------
+// --- transfers ----------------------------------------------------------------------------------
 
 TEST(Pipeline, TransfersCountOncePerBoundaryAndOncePerMicroBatch) {
   Parameters p;
@@ -136,8 +133,7 @@ TEST(Pipeline, TensorRanksSendTheirShareAndGatherTheRest) {
   EXPECT_DOUBLE_EQ(transfer_seconds(fabric, false, 400, four, 0), 10 + 3);
 }
 
-// --- the same through a whole prediction
-// -----------------------------------------------------------
+// --- the same through a whole prediction --------------------------------------------------------
 
 // Blocks alone: all stages are equal.
 model::Model blocks_alone(int layers) {

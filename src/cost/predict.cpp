@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "cost/data.hpp"
+#include "cost/plan_shape.hpp"
 #include "cost/tables.hpp"
 
 namespace nereus::cost {
@@ -13,63 +13,6 @@ using plan::Degrees;
 using plan::Tier;
 
 namespace {
-
-// Over how many ranks each kind of state is divided: of the dense weights and of the experts.
-struct Shards {
-  double weights = 1;
-  double gradients = 1;
-  double optimizer = 1;
-};
-
-// What all stages of a plan share.
-struct PlanShape {
-  PipelineShape pipeline;
-  int num_micro_batches = 1;
-  Sharing sharing = Sharing::kCopies;
-  bool keeps_whole = false;  // divided weights are gathered once a step
-  bool has_experts = false;
-  Division dense;
-  Division experts;
-  Shards dense_shards;
-  Shards expert_shards;
-
-  bool gathers_each() const { return sharing == Sharing::kWeights && !keeps_whole; }
-};
-
-Shards shards_of(int zero, int pieces, bool keeps_whole) {
-  Shards shards;
-  if (zero >= 1) shards.optimizer = pieces;
-  if (zero >= 2 && !keeps_whole) shards.gradients = pieces;
-  if (zero >= 3) shards.weights = pieces;
-  return shards;
-}
-
-PlanShape shape_of(const Tables& tables, const Degrees& d) {
-  const Machine& machine = tables.machine();
-  PlanShape shape;
-  shape.pipeline = {d.schedule, d.pp, static_cast<double>(d.interleave)};
-  shape.num_micro_batches = tables.num_micro_batches(d);
-  shape.has_experts = tables.has_experts();
-  shape.keeps_whole = d.pp > 1;
-  const int group = d.dp * d.cp;
-  const int expert_cut = d.ep * d.expert_tp;
-  const int expert_group = std::max(1, group * d.tp / expert_cut);
-  const int pieces = d.zero_group > 0 ? std::min(d.zero_group, group) : group;
-  const int expert_pieces = std::max(1, pieces * d.tp / expert_cut);
-  // State that has one piece is not divided, whatever it is called.
-  const bool divides = pieces > 1 || (shape.has_experts && expert_pieces > 1);
-  const int zero = divides ? d.zero : 0;
-  shape.sharing = zero == 0   ? Sharing::kCopies
-                  : zero == 3 ? Sharing::kWeights
-                              : Sharing::kOptimizer;
-  shape.dense = divide(machine, group, d.tp, zero > 0 ? pieces : 1);
-  shape.dense_shards = shards_of(zero, pieces, shape.keeps_whole);
-  if (shape.has_experts) {
-    shape.experts = divide(machine, expert_group, expert_cut, zero > 0 ? expert_pieces : 1);
-    shape.expert_shards = shards_of(zero, expert_pieces, shape.keeps_whole);
-  }
-  return shape;
-}
 
 // One class of stages: its layers summed up, and the largest of them.
 struct StageSums {
@@ -80,7 +23,8 @@ struct StageSums {
   double copied_weights = 0;   // bytes of weights that come from the host for each pass
 };
 
-StageSums sums_of(const StageClass& stage, const KindRow* kinds, const PlanShape& shape) {
+StageSums sums_of(const StageClass& stage, const KindRow* kinds, const PlanShape& shape,
+                  double tied) {
   StageSums sums;
   for (const KindCount& layers : stage.layers) {
     const KindRow& kind = kinds[layers.kind];
@@ -94,6 +38,8 @@ StageSums sums_of(const StageClass& stage, const KindRow* kinds, const PlanShape
     sums.largest_kept = std::max(sums.largest_kept, dense / shape.dense_shards.weights +
                                                         experts / shape.expert_shards.weights);
   }
+  // A rank that has both ends of a tied weight keeps, gathers and reduces it once.
+  if (stage.holds_first_layer && stage.holds_last_layer) sums.work.sum.parameters -= tied;
   return sums;
 }
 
@@ -102,13 +48,11 @@ void keep(StageSums& sums, const StageClass& stage, const PlanShape& shape, cons
           const Tables& tables) {
   const StackOptions& options = tables.options();
   RankMemory& rank = sums.rank;
-  double dense = sums.work.sum.parameters;
+  const double dense = sums.work.sum.parameters;
   const double experts = sums.work.sum.expert_parameters;
   sums.copied_weights =
       d.offload.weights * options.weight_bytes *
       (dense / shape.dense_shards.weights + experts / shape.expert_shards.weights);
-  // A rank that holds both ends of a tied weight holds it once.
-  if (stage.holds_first_layer && stage.holds_last_layer) dense -= tables.tied_parameters() / d.tp;
   const auto kept = [&](double Shards::*kind) {
     return dense / (shape.dense_shards.*kind) + experts / (shape.expert_shards.*kind);
   };
@@ -276,7 +220,7 @@ Prediction Predictor::predict(const Degrees& d) {
   Tables& tables = *tables_;
   const KindRow* kinds = tables.kinds(d);
   const StageTable& stages = tables.stages(d.pp, d.interleave);
-  const PlanShape shape = shape_of(tables, d);
+  const PlanShape shape = plan_shape(tables, d);
 
   Prediction out;
   out.memory.capacity = tables.machine().capacity();
@@ -284,7 +228,7 @@ Prediction Predictor::predict(const Degrees& d) {
   StepSums step;
   for (std::size_t i = 0; i < stages.classes.size(); ++i) {
     const StageClass& stage = stages.classes[i];
-    StageSums sums = sums_of(stage, kinds, shape);
+    StageSums sums = sums_of(stage, kinds, shape, tables.tied_parameters() / d.tp);
     keep(sums, stage, shape, d, tables);
     take_memory(out.memory, sums.rank, stage.first, tables);
     const StageTime time =

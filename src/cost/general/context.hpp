@@ -25,6 +25,21 @@ struct Context {
   const plan::LayerRun& run(int index) const {
     return placement.runs[static_cast<std::size_t>(index)];
   }
+  int run_of_layer(int layer) const {
+    int index = 0;
+    while (layer >= run(index).first_layer + run(index).num_layers) ++index;
+    return index;
+  }
+  // Parameters of a slice of the run that belong to the tied layer before it on the same ranks.
+  double tied_in(int index, int cut) const {
+    double parameters = 0;
+    for (const model::TiedWeights& tied : model.tied)
+      if (run_of_layer(tied.second) == index &&
+          layout.stage_of_run[static_cast<std::size_t>(run_of_layer(tied.first))] ==
+              layout.stage_of_run[static_cast<std::size_t>(index)])
+        parameters += tied.parameters / (placement.split_vocabulary ? cut : 1);
+    return parameters;
+  }
   // How divided weights really come together.
   plan::Gather gather() const {
     return layout.pipeline.depth > 1 ? plan::Gather::kPerStep : placement.gather;

@@ -42,6 +42,16 @@ struct Lane {
   std::vector<int> kinds;  // of machine, that its ranks are
 };
 
+inline const plan::Replicas& replicas_of(const plan::LayerRun& run, const Lane& lane) {
+  return run.replicas[static_cast<std::size_t>(lane.replicas)];
+}
+
+// What is recomputed of the layer at that position in its run.
+inline plan::Recompute recompute_at(const plan::Replicas& r, int position) {
+  return r.recompute_layers < 0 || position < r.recompute_layers ? r.recompute
+                                                                 : plan::Recompute::kNone;
+}
+
 struct Segment {
   std::vector<int> runs;
   std::vector<Lane> lanes;

@@ -91,8 +91,9 @@ class Loader {
     held_.resize(loads_.size());
     beyond_.resize(loads_.size());
     for (const model::TiedWeights& tied : context_.model.tied) {
-      Tied entry{run_of(tied.second), tied.parameters, std::vector<bool>(loads_.size())};
-      for (const StateShare& share : context_.run(run_of(tied.first)).state)
+      Tied entry{context_.run_of_layer(tied.second), tied.parameters,
+                 std::vector<bool>(loads_.size())};
+      for (const StateShare& share : context_.run(context_.run_of_layer(tied.first)).state)
         if (share.kind == StateKind::kWeights && !share.experts && !share.peer_copy &&
             share.begin < share.end)
           for_each_piece(share, [&](int rank, double) {
@@ -100,11 +101,6 @@ class Loader {
           });
       tied_.push_back(std::move(entry));
     }
-  }
-  int run_of(int layer) const {
-    int run = 0;
-    while (layer >= context_.run(run).first_layer + context_.run(run).num_layers) ++run;
-    return run;
   }
   // Parameters of a dense slice that the rank need not hold in this run.
   double tied_at(int run, int rank, int cut) const {
@@ -157,10 +153,10 @@ class Loader {
       memory.tiers[static_cast<std::size_t>(share.tier)] += held * bytes;
     if (share.peer_copy) return;
     if (share.kind == StateKind::kWeights) memory.held_weights += held;
-    if (share.kind == StateKind::kOptimizer) load.updates += part * all;
+    if (share.kind == StateKind::kOptimizer) load.updates += held;
     if (share.tier == Tier::kDevice) return;
     const double rate = context_.wires.machine_at(rank).tier(share.tier).rate;
-    if (rate > 0) load.copied_seconds += part * all * bytes / rate;
+    if (rate > 0) load.copied_seconds += held * bytes / rate;
     if (share.kind != StateKind::kWeights) return;
     held_[static_cast<std::size_t>(rank)].staged_bytes += held * bytes;
     Beyond& beyond = beyond_[static_cast<std::size_t>(rank)];
@@ -276,10 +272,7 @@ class Loader {
       const int kind = kind_at(run, i);
       const bool block =
           context_.model.kinds[static_cast<std::size_t>(kind)].role == model::LayerRole::kBlock;
-      const bool again = r.recompute_layers < 0 || i < r.recompute_layers;
-      layers.add(layer_memory(costs.of(kind), block, again ? r.recompute : plan::Recompute::kNone,
-                              context_.options, p),
-                 1);
+      layers.add(layer_memory(costs.of(kind), block, recompute_at(r, i), context_.options, p), 1);
     }
     return layers;
   }
@@ -318,36 +311,5 @@ class Loader {
 }  // namespace
 
 std::vector<RankLoad> rank_loads(Context& context) { return Loader(context).load(); }
-
-Memory worst_memory(const Context& context, const std::vector<RankLoad>& loads, bool& fits) {
-  Memory worst;
-  fits = true;
-  double fullest = -1;
-  for (std::size_t rank = 0; rank < loads.size(); ++rank) {
-    if (!context.layout.used[rank]) continue;
-    const Machine& machine = context.wires.machine_at(static_cast<int>(rank));
-    const RankMemory& memory = loads[rank].memory;
-    const MemoryParts parts = memory_parts(memory, context.options, machine.parameters);
-    const double total = total_of(parts);
-    const double capacity = machine.capacity();
-    fits = fits && total <= capacity;
-    for (const Tier tier : {Tier::kExpanded, Tier::kHost, Tier::kNvme})
-      fits = fits && memory.tiers[static_cast<std::size_t>(tier)] <= machine.tier(tier).capacity;
-    if (const double host = memory.tiers[static_cast<std::size_t>(Tier::kHost)];
-        host > worst.host || worst.host_capacity == 0) {
-      worst.host = std::max(worst.host, host);
-      worst.host_capacity = machine.tier(Tier::kHost).capacity;
-    }
-    if (static_cast<int>(rank) == context.layout.lowest_rank)
-      worst.first_rank_allocated = allocated_of(parts);
-    if (total / capacity <= fullest) continue;
-    fullest = total / capacity;
-    worst.parts = parts;
-    worst.total = total;
-    worst.capacity = capacity;
-    worst.worst_stage = std::max(0, context.layout.stage_of_rank[rank]);
-  }
-  return worst;
-}
 
 }  // namespace nereus::cost::general

@@ -1,0 +1,48 @@
+#include "cost/plan_shape.hpp"
+
+#include <algorithm>
+
+namespace nereus::cost {
+
+using plan::Degrees;
+
+namespace {
+
+Shards shards_of(int zero, int pieces, bool keeps_whole) {
+  Shards shards;
+  if (zero >= 1) shards.optimizer = pieces;
+  if (zero >= 2 && !keeps_whole) shards.gradients = pieces;
+  if (zero >= 3) shards.weights = pieces;
+  return shards;
+}
+
+}  // namespace
+
+PlanShape plan_shape(const Tables& tables, const Degrees& d) {
+  const Machine& machine = tables.machine();
+  PlanShape shape;
+  shape.pipeline = {d.schedule, d.pp, static_cast<double>(d.interleave)};
+  shape.num_micro_batches = tables.num_micro_batches(d);
+  shape.has_experts = tables.has_experts();
+  shape.keeps_whole = d.pp > 1;
+  const int group = d.dp * d.cp;
+  const int expert_cut = d.ep * d.expert_tp;
+  const int expert_group = std::max(1, group * d.tp / expert_cut);
+  const int pieces = d.zero_group > 0 ? std::min(d.zero_group, group) : group;
+  const int expert_pieces = std::max(1, pieces * d.tp / expert_cut);
+  // State that has one piece is not divided, whatever it is called.
+  const bool divides = pieces > 1 || (shape.has_experts && expert_pieces > 1);
+  const int zero = divides ? d.zero : 0;
+  shape.sharing = zero == 0   ? Sharing::kCopies
+                  : zero == 3 ? Sharing::kWeights
+                              : Sharing::kOptimizer;
+  shape.dense = divide(machine, group, d.tp, zero > 0 ? pieces : 1);
+  shape.dense_shards = shards_of(zero, pieces, shape.keeps_whole);
+  if (shape.has_experts) {
+    shape.experts = divide(machine, expert_group, expert_cut, zero > 0 ? expert_pieces : 1);
+    shape.expert_shards = shards_of(zero, expert_pieces, shape.keeps_whole);
+  }
+  return shape;
+}
+
+}  // namespace nereus::cost
