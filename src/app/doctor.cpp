@@ -168,7 +168,8 @@ class Doctor {
   }
 
   void tools() {
-    const auto tool = [&](const char* name, std::vector<const char*> programs, const char* use) {
+    const auto tool = [&](const char* name, const std::vector<const char*>& programs,
+                          const char* use) {
       std::optional<std::string> path;
       for (const char* program : programs) {
         if (!path) path = find_program(program);
