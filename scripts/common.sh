@@ -6,6 +6,8 @@
 
 # ccache lets the build trees share what is the same in them; it needs some home.
 [[ -w ${HOME:-/nonexistent} ]] || export CCACHE_DIR=$root/build/.ccache
+# And checkouts: paths inside one are hashed relative to it.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=yes
 
 say() { printf 'nereus: %s\n' "$*" >&2; }
 
