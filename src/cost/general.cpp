@@ -70,11 +70,12 @@ Prediction lane_step(const Context& context, const std::vector<std::vector<LaneT
   double quickest = std::numeric_limits<double>::infinity();
   double m = 0;
   for (const std::vector<LaneTime>& stage : stages) {
-    paces.push_back({stage[lane].one, stage[lane].total(), 1});
-    quickest = std::min(quickest, stage[lane].one);
+    paces.push_back(
+        {stage[lane].one, stage[lane].total(), 1, stage[lane].passes, stage[lane].backward});
+    quickest = std::min(quickest, reduction_window(paces.back(), shape));
     m = std::max(m, stage[lane].num_micro_batches);
   }
-  const PipelineTime pipeline = pipeline_time(paces, shape.interleave);
+  const PipelineTime pipeline = pipeline_time(paces, shape);
   const LaneTime& slowest = stages[static_cast<std::size_t>(pipeline.slowest)][lane];
   const Parameters p = worst_of(context, lane);
   Prediction out;
@@ -91,7 +92,8 @@ Prediction lane_step(const Context& context, const std::vector<std::vector<LaneT
     out.add(Part::kBubble, pipeline.bubble);
     out.add(Part::kPipelineComm, transfers_seconds(transfers.of(lane, memory_share), shape, p));
   }
-  out.add(Part::kDataComm, exposed_reduce(reduce, context.sharing, quickest, shape.interleave, p));
+  out.add(Part::kDataComm, exposed_reduce(reduce, context.sharing, quickest, shape.interleave,
+                                          context.placement.data_overlap, p));
   out.add(Part::kFixed, p.host_step + m * p.host_micro_batch);
   if (p.memory_pressure > 0 && memory_share > 0.9)
     out.add(Part::kFixed,
@@ -101,6 +103,10 @@ Prediction lane_step(const Context& context, const std::vector<std::vector<LaneT
 }
 
 }  // namespace
+
+bool has_general_form(plan::Schedule schedule) {
+  return has_closed_form(schedule) && schedule != plan::Schedule::kDualPipe;
+}
 
 GeneralPredictor::GeneralPredictor(const model::Model& model, const cluster::Cluster& cluster,
                                    const Stack& stack)
@@ -119,7 +125,7 @@ Prediction GeneralPredictor::predict(const plan::Placement& placement) {
                   read_state(placement, tables.wires)};
   context.sharing = sharing_of(context.states);
   const Layout& layout = context.layout;
-  NEREUS_CHECK(layout.pipeline.depth == 1 || has_closed_form(placement.schedule),
+  NEREUS_CHECK(placement.runs.back().stage == 0 || has_general_form(placement.schedule),
                "schedules without a closed form are for the simulator");
 
   bool fits = false;
