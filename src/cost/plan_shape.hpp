@@ -36,8 +36,16 @@ struct PlanShape {
   Shards expert_shards;
 
   bool gathers_each() const { return sharing == Sharing::kWeights && !keeps_whole; }
+  // Weights that are gathered once a step travel as those of a divided optimizer do.
+  Sharing reduced_as() const {
+    return sharing == Sharing::kWeights && keeps_whole ? Sharing::kOptimizer : sharing;
+  }
 };
 
 PlanShape plan_shape(const Tables& tables, const plan::Degrees& degrees);
+
+// Seconds of a step that go into handing activations from stage to stage.
+double plan_transfers(const Tables& tables, const KindRow* kinds, const StageTable& stages,
+                      const PlanShape& shape, const plan::Degrees& degrees, double memory_share);
 
 }  // namespace nereus::cost

@@ -116,28 +116,6 @@ double stage_reduce_seconds(const LayerTime& sum, const PlanShape& shape,
   return seconds;
 }
 
-double transfers(const Tables& tables, const StageTable& stages, const KindRow* kinds,
-                 const PlanShape& shape, const Degrees& d, double memory_share) {
-  const Machine& machine = tables.machine();
-  const bool same_domain = d.num_ranks() <= machine.fabric.domain;
-  const Wire copies = machine.wire(d.sequence_parallel ? 1 : d.tp, 1);
-  TransferLoad load;
-  double sum = 0;
-  for (const KindCount& boundary : stages.boundaries) {
-    const double once = transfer_seconds(machine.fabric, same_domain, kinds[boundary.kind].message,
-                                         copies, machine.parameters.host_transfer);
-    load.steady =
-        std::max(load.steady, (shape.num_micro_batches - 1) * shape.pipeline.interleave * once);
-    sum += boundary.count * once;
-  }
-  load.crossings = sum * (d.pp - 1) / (d.pp * d.interleave - 1);
-  load.num_micro_batches = shape.num_micro_batches;
-  load.num_ranks = d.num_ranks();
-  load.tp = d.tp;
-  load.memory_share = memory_share;
-  return transfers_seconds(load, shape.pipeline, machine.parameters);
-}
-
 // Keeps the worst stage's memory.
 void take_memory(Memory& worst, const RankMemory& rank, int stage, const Tables& tables) {
   const MemoryParts parts = memory_parts(rank, tables.options(), tables.machine().parameters);
@@ -199,7 +177,7 @@ void add_step(Prediction& out, const StepSums& step, const PlanShape& shape, con
   const Machine& machine = tables.machine();
   const StackOptions& options = tables.options();
   out.add(Part::kDataComm,
-          exposed_reduce(step.reduce, shape.sharing, step.quickest, shape.pipeline.interleave,
+          exposed_reduce(step.reduce, shape.reduced_as(), step.quickest, shape.pipeline.interleave,
                          d.data_overlap, machine.parameters));
   const bool ends_apart = d.pp > 1 && stage_order(d.schedule) == StageOrder::kLooped;
   if (ends_apart && tables.tied_parameters() > 0) {
@@ -210,6 +188,7 @@ void add_step(Prediction& out, const StepSums& step, const PlanShape& shape, con
   }
   const double update = optimizer_seconds(step.optimized, options, machine);
   out.add(Part::kOptimizer, update);
+  out.busy += update;
   if (const double rate = machine.tier(Tier::kHost).rate; step.copied > 0 && rate > 0)
     out.add(Part::kOffload, std::max(0.0, step.copied / rate - update));
 }
@@ -248,6 +227,8 @@ Prediction Predictor::predict(const Degrees& d) {
     tables.times[i] = time;
     tables.paces[i] = {time.total, shape.num_micro_batches * time.total, stage.multiplicity,
                        time.passes, time.backward};
+    out.busy += stage.multiplicity * shape.num_micro_batches * (time.compute + time.recompute) /
+                shape.pipeline.depth;
     take_step(step, sums, reduction_window(tables.paces[i], shape.pipeline), shape, d,
               tables.options());
   }
@@ -258,8 +239,8 @@ Prediction Predictor::predict(const Degrees& d) {
   add_stage(out, tables.times[static_cast<std::size_t>(pipeline.slowest)], shape, tables);
   if (d.pp > 1) {
     out.add(Part::kBubble, pipeline.bubble);
-    out.add(Part::kPipelineComm,
-            transfers(tables, stages, kinds, shape, d, out.memory.total / out.memory.capacity));
+    out.add(Part::kPipelineComm, plan_transfers(tables, kinds, stages, shape, d,
+                                                out.memory.total / out.memory.capacity));
   }
   add_step(out, step, shape, d, tables);
 

@@ -65,6 +65,7 @@ class Tables {
   double flops_per_sample() const { return flops_per_sample_; }
   double tied_parameters() const { return tied_parameters_; }
   bool has_experts() const { return has_experts_; }
+  int layers_of_kind(std::size_t kind) const { return layers_of_kind_[kind]; }
   // Micro-batches of one replica in a step; a local batch that the pipeline cuts itself gives pp of
   // them.
   int num_micro_batches(const plan::Degrees& d) const;
@@ -84,6 +85,7 @@ class Tables {
   double flops_per_sample_ = 0;
   double tied_parameters_ = 0;
   bool has_experts_ = false;
+  std::vector<int> layers_of_kind_;
   std::vector<std::optional<KernelModel>> kernels_;
   RowTable<SplitKey, KindCost> costs_;
   RowTable<KindKey, KindRow> kinds_;
