@@ -105,7 +105,7 @@ PipelineTime pipeline_time(std::span<const StagePace> stages, const PipelineShap
 }
 
 double reduction_window(const StagePace& stage, const PipelineShape& shape) {
-  return splits_backward(shape.schedule) ? stage.passes : stage.one;
+  return splits_backward(shape.schedule) ? 0 : stage.one;
 }
 
 double transfer_seconds(const Fabric& fabric, bool same_domain, double message, const Wire& copies,

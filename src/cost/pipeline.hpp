@@ -79,8 +79,8 @@ struct PipelineTime {
 
 PipelineTime pipeline_time(std::span<const StagePace> stages, const PipelineShape& shape);
 
-// Seconds of a stage's one micro-batch behind which the gradient reduction can hide: without the
-// weight gradients that a zero-bubble schedule has moved elsewhere.
+// Seconds of a stage's one micro-batch behind which the gradient reduction can hide. None under a
+// zero-bubble schedule: it computes weight gradients last of all.
 double reduction_window(const StagePace& stage, const PipelineShape& shape);
 
 // One activation from stage to stage. `message` are the bytes that each tensor rank holds of it,

@@ -83,9 +83,11 @@ class Evaluation {
         const bool clean = try_one();
         if (!clean) continue;
         // Nothing recomputed: no other setting of this offload can be quicker. The first blocks
-        // recomputed: nor can more of them.
+        // recomputed: nor can more of them. But where activations go to the host, recompute leaves
+        // fewer to copy.
         const bool first_blocks = recomputes_[i].blocks > 0;
-        all_covered = recomputes_[i].kind == Recompute::kNone || first_blocks;
+        all_covered =
+            offload.activations == 0 && (recomputes_[i].kind == Recompute::kNone || first_blocks);
         if (none) cover_from(i, all_covered);
       }
     }
