@@ -24,11 +24,6 @@ namespace {
 constexpr const char* kDefaultModel = "llama3-70b";
 constexpr const char* kDefaultCluster = "16xdgx-h100";
 
-// Megatron Core as it is now where runs on such devices are behind it, else the older Megatron-LM.
-std::string default_stack(const cluster::Device& device) {
-  return cost::builtin_stacks().resolve("nemo").expected_on(device).rows > 0 ? "nemo" : "megatron";
-}
-
 bool nothing_given(const DegreesRequest& d) {
   return !d.tp && !d.pp && !d.dp && !d.cp && !d.ep && !d.interleave && !d.micro_batch &&
          !d.global_batch && !d.seq && !d.recompute && !d.zero && !d.sequence_parallel &&
@@ -98,14 +93,6 @@ plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPla
   return completed;
 }
 
-void check_schedule(plan::Schedule schedule) {
-  if (cost::has_closed_form(schedule)) return;
-  throw_input_error(
-      "predict.no-closed-form",
-      fmt::format("schedule {} has no closed form in this version", plan::to_string(schedule)), {},
-      "gpipe, 1f1b or interleaved");
-}
-
 std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
   std::vector<std::string> list;
   const cost::Stack& stack = plan.stack;
@@ -127,6 +114,18 @@ std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
 }
 
 }  // namespace
+
+void check_schedule(plan::Schedule schedule) {
+  if (cost::has_closed_form(schedule)) return;
+  throw_input_error(
+      "predict.no-closed-form",
+      fmt::format("schedule {} has no closed form in this version", plan::to_string(schedule)), {},
+      "gpipe, 1f1b or interleaved");
+}
+
+std::string default_stack(const cluster::Device& device) {
+  return cost::builtin_stacks().resolve("nemo").expected_on(device).rows > 0 ? "nemo" : "megatron";
+}
 
 ResolvedPlan resolve(const PredictRequest& request) {
   ResolvedPlan resolved;
@@ -180,9 +179,11 @@ ResolvedPlan resolve(const PredictRequest& request) {
   return resolved;
 }
 
-PredictAnswer predict(const PredictRequest& request) {
+PredictAnswer predict(const PredictRequest& request) { return predict(resolve(request)); }
+
+PredictAnswer predict(ResolvedPlan resolved) {
   PredictAnswer answer;
-  answer.plan = resolve(request);
+  answer.plan = std::move(resolved);
   const ResolvedPlan& plan = answer.plan;
   if (plan.degrees && plan.cluster.uniform()) {
     answer.prediction =

@@ -54,5 +54,11 @@ struct PredictAnswer {
 // Throws Errors with all that is wrong with the inputs.
 ResolvedPlan resolve(const PredictRequest& request);
 PredictAnswer predict(const PredictRequest& request);
+PredictAnswer predict(ResolvedPlan resolved);
+
+// Megatron Core as it is now where runs on such devices are behind it, else the older Megatron-LM.
+std::string default_stack(const cluster::Device& device);
+// Throws Errors for schedules that cannot be priced yet.
+void check_schedule(plan::Schedule schedule);
 
 }  // namespace nereus::app
