@@ -15,6 +15,12 @@
 // 8- and 4-bit GEMMs read operands that were quantised before: 3 bytes of traffic an element, times
 // cast_passes.
 //
+// Experts: one grouped GEMM over the experts of a rank, each with its share of the tokens, at
+// grouped_gemm of a plain one's rate. The busiest rank, with expert_imbalance times the mean, decides.
+//
+// Scan (Mamba-2): FLOP / (peak clock scan_efficiency) and, since its kernels pass states through
+// memory, bytes / bandwidth on top; backward 2.5x the FLOPs and twice the bytes.
+//
 // Element-wise, normalisation, loss: bytes / (bandwidth * memory_efficiency) times the stack's
 // passes.
 #pragma once
@@ -46,6 +52,11 @@ struct KernelModel {
   double head_rate;       // FLOP/s of GEMMs that stay in 16 bit (logits, router)
   double attention_rate;  // FLOP/s of fused attention, forward
   double attention_backward;
+  double scan_rate;     // FLOP/s of state-space scans, forward
+  double grouped_gemm;  // rate of grouped GEMMs relative to plain ones
+  double expert_passes;
+  double imbalance;  // tokens of the busiest expert rank over the mean
+  double dispatch_once;
   double memory_rate;  // B/s of element-wise kernels
   double passes;
   double score_passes;
@@ -76,7 +87,9 @@ struct LayerCost {
   double transient = 0;     // largest working set while the layer runs backward
   double logits = 0;        // bytes of logits and their gradient (head only)
   double tensor_bytes = 0;  // of one tensor collective (whole tensor), summed over regions
-  double expert_bytes = 0;  // sent one way by this rank to experts
+  double expert_bytes = 0;   // sent one way by this rank to experts, every copy of a token counted
+  double expert_copies = 1;  // of one token
+  int mixers = 2;  // of a block; what its launches are counted by
   int num_tensor_regions = 0;
   int num_kernels = 0;
   int softmax_fallback = 0;  // 1 where the fused softmax kernel does not apply

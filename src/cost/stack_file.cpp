@@ -125,6 +125,7 @@ void read_defaults(Reader at, RunDefaults& d) {
   d.sequence_parallel = at.optional_bool("sequence_parallel", d.sequence_parallel);
   d.tied_embeddings = at.optional_bool("tied_embeddings", d.tied_embeddings);
   d.bias = at.optional_bool("bias", d.bias);
+  d.expert_tensor = at.optional_bool("expert_tensor", d.expert_tensor);
   at.finish();
 }
 
@@ -151,6 +152,10 @@ void read_stack(Reader& at, const std::string& name, StackLibrary& library) {
   for (std::string_view column : variants.keys())
     entry.variants[std::string(column)] = variants.required_string(column);
   variants.finish();
+  Reader releases = at.optional_table("releases");
+  for (std::string_view release : releases.keys())
+    entry.releases[std::string(release)] = releases.required_string(release);
+  releases.finish();
   Reader expected = at.optional_table("expected_error");
   for (std::string_view family : expected.keys()) {
     Reader error = expected.required_table(family);
