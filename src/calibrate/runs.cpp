@@ -161,7 +161,7 @@ plan::Degrees degrees_of(Row& row, const cost::RunDefaults& defaults) {
   d.recompute = *plan::parse_recompute(
       row.word("recompute", plan::to_string(defaults.recompute), {"none", "selective", "full"}));
   d.sequence_parallel = d.tp > 1 && row.yes("sequence_parallel", defaults.sequence_parallel);
-  d.tensor_overlap = row.yes("tp_overlap", false);
+  d.tensor_overlap = d.tp > 1 && row.yes("tp_overlap", defaults.tensor_overlap);
   if (row.text("zero") == "HSDP") {
     d.zero = 3;  // sharded inside a node, copied between nodes; the node's size is filled in later
     d.zero_group = -1;

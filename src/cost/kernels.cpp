@@ -137,13 +137,15 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
   scan_rate = plain * p.scan_efficiency;
   grouped_gemm = p.grouped_gemm;
   expert_passes = p.expert_passes;
+  fused_experts = precision == Precision::kMxfp8 ? p.fused_experts : 0;
   imbalance = p.expert_imbalance;
   dispatch_once = p.dispatch_once;
   memory_rate = device.memory_bandwidth.value * p.memory_efficiency;
   passes = p.elementwise_passes;
   score_passes = p.score_passes;
   loss_passes = p.loss_passes;
-  cast_passes = p.cast_passes;
+  const bool blocks = precision == Precision::kMxfp8 || precision == Precision::kNvfp4;
+  cast_passes = blocks ? p.block_cast_passes : p.cast_passes;
   gap = p.kernel_gap;
   tail = p.gemm_tail;
   units = device.num_units > 0 ? device.num_units : 100;
@@ -246,11 +248,10 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
       cost.backward = 2 * moved / model.memory_rate + 2 * model.gap;
       break;
     default: {
-      // Routing, permuting and combining are not fused with what stands before or after them.
-      const bool routing = op.kind == OpKind::kRouter ||
-                           (op.split == Split::kExperts && op.inside == Split::kReplicated);
-      const double seconds =
-          moved * (routing ? model.expert_passes : model.passes) / model.memory_rate;
+      const bool routing = op.kind == OpKind::kRouter || op.split == Split::kExperts;
+      const double fused = op.gated && op.split == Split::kExperts ? model.fused_experts : 0;
+      const double seconds = (1 - fused) * moved *
+                             (routing ? model.expert_passes : model.passes) / model.memory_rate;
       cost.forward = seconds + op.kernels * model.gap;
       cost.backward = 1.5 * seconds + op.kernels * model.gap;
       break;
@@ -271,6 +272,9 @@ LayerCost layer_cost(const model::LayerKind& layer, const KernelModel& model,
     total.backward += cost.backward;
     (op.split == Split::kExperts ? total.expert_parameters : total.parameters) += cost.parameters;
     total.num_kernels += op.kernels;
+    if (op.gated && op.split == Split::kExperts) total.fused_experts = model.fused_experts;
+    if (op.split == Split::kExperts)
+      total.local_experts = std::max(total.local_experts, std::max(1.0, op.batch / split.ep));
     total.saved += cost.saved;
     if (op.kind == OpKind::kAttention) {
       total.attention_forward += cost.forward;

@@ -17,6 +17,9 @@
 //
 // Experts: one grouped GEMM over the experts of a rank, each with its share of the tokens, at
 // grouped_gemm of a plain one's rate. The busiest rank, with expert_imbalance times the mean, decides.
+// Where a stack has a kernel that runs both products of gated mxfp8 experts with the activation and
+// the quantising between them (fused_experts), those cost nothing of their own and the host launches
+// whole steps (it needs no token counts).
 //
 // Scan (Mamba-2): FLOP / (peak clock scan_efficiency) and, since its kernels pass states through
 // memory, bytes / bandwidth on top; backward 2.5x the FLOPs and twice the bytes.
@@ -55,7 +58,8 @@ struct KernelModel {
   double scan_rate;     // FLOP/s of state-space scans, forward
   double grouped_gemm;  // rate of grouped GEMMs relative to plain ones
   double expert_passes;
-  double imbalance;  // tokens of the busiest expert rank over the mean
+  double fused_experts;  // share of gated experts that run as one kernel, without the host
+  double imbalance;      // tokens of the busiest expert rank over the mean
   double dispatch_once;
   double memory_rate;  // B/s of element-wise kernels
   double passes;
@@ -89,7 +93,9 @@ struct LayerCost {
   double tensor_bytes = 0;  // of one tensor collective (whole tensor), summed over regions
   double expert_bytes = 0;   // sent one way by this rank to experts, every copy of a token counted
   double expert_copies = 1;  // of one token
-  int mixers = 2;  // of a block; what its launches are counted by
+  int mixers = 2;             // of a block; what its launches are counted by
+  double local_experts = 0;  // on this rank
+  double fused_experts = 0;  // share of them that the host need not launch one by one
   int num_tensor_regions = 0;
   int num_kernels = 0;
   int softmax_fallback = 0;  // 1 where the fused softmax kernel does not apply

@@ -60,6 +60,7 @@ struct RunDefaults {
   // memory.
   bool recompute_as_needed = false;
   bool sequence_parallel = true;  // where tp > 1
+  bool tensor_overlap = false;    // where tp > 1
   bool tied_embeddings = true;    // of models without a gated MLP; the others do not tie
   bool bias = true;               // of models without a gated MLP
   bool expert_tensor = false;     // experts are cut as finely as the rest: expert_tp = tp

@@ -123,6 +123,7 @@ void read_defaults(Reader at, RunDefaults& d) {
                                   {"full", plan::Recompute::kFull}});
   d.recompute_as_needed = at.optional_bool("recompute_as_needed", d.recompute_as_needed);
   d.sequence_parallel = at.optional_bool("sequence_parallel", d.sequence_parallel);
+  d.tensor_overlap = at.optional_bool("tensor_overlap", d.tensor_overlap);
   d.tied_embeddings = at.optional_bool("tied_embeddings", d.tied_embeddings);
   d.bias = at.optional_bool("bias", d.bias);
   d.expert_tensor = at.optional_bool("expert_tensor", d.expert_tensor);

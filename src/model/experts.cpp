@@ -36,11 +36,19 @@ void add_experts(LayerKind& layer, const TransformerShape& shape, const Dims& x)
   Operator up_op = make_expert(gemm("expert_up", Split::kColumn, rows, up, width, shape.bias));
   up_op.saved_elements = 0;  // its input is the permuted tokens, counted there
   ops.push_back(up_op);
+  // Grouped GEMMs have no epilogue that adds each expert's own bias.
+  const auto add_bias = [&](const char* name, double n, Split split) {
+    if (shape.bias) ops.push_back(make_expert(elementwise(name, split, rows, n, 1, 1)));
+  };
+  add_bias("expert_up_bias", up, Split::kFeatures);
+  // Gated experts can be fused with both products in one kernel.
   Operator act = make_expert(elementwise("expert_activation", Split::kFeatures, rows, ffn,
                                          shape.gated_mlp ? 2 : 1, shape.gated_mlp ? 2 : 1));
   act.saved_elements = rows * up;
+  act.gated = shape.gated_mlp;
   ops.push_back(act);
   ops.push_back(make_expert(gemm("expert_down", Split::kRow, rows, width, ffn, shape.bias)));
+  add_bias("expert_down_bias", width, Split::kReplicated);
   Operator combine = elementwise("combine", Split::kExperts, rows, width, 1, 4);
   combine.batch = shape.experts;
   combine.saved_elements = rows * width;

@@ -58,6 +58,7 @@ void visit_operator(Op& op, Visit&& visit) {
   visit("inside", op.inside);
   visit("rows_divide", op.rows_divide);
   visit("full_width", op.full_width);
+  visit("gated", op.gated);
   visit("rows", op.rows);
   visit("n", op.n);
   visit("k", op.k);
