@@ -145,7 +145,9 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
   score_passes = p.score_passes;
   loss_passes = p.loss_passes;
   const bool blocks = precision == Precision::kMxfp8 || precision == Precision::kNvfp4;
-  cast_passes = blocks ? p.block_cast_passes : p.cast_passes;
+  // Two levels of scales need the largest value of the whole tensor first: one more read.
+  cast_bytes = blocks ? (precision == Precision::kNvfp4 ? 5 : 3) * p.block_cast_passes
+                      : 3 * p.cast_passes;
   gap = p.kernel_gap;
   tail = p.gemm_tail;
   units = device.num_units > 0 ? device.num_units : 100;
@@ -196,8 +198,8 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
         // Quantising reads 16 bit and writes 8 bit of the input (and of the output gradient, both
         // layouts).
         const double elements = piece.rows * (piece.k + piece.n);
-        cost.forward += piece.rows * piece.k * 3 * model.cast_passes / model.memory_rate;
-        cost.backward += elements * 3 * model.cast_passes / model.memory_rate;
+        cost.forward += piece.rows * piece.k * model.cast_bytes / model.memory_rate;
+        cost.backward += elements * model.cast_bytes / model.memory_rate;
       }
       cost.flops = 2 * piece.rows * piece.n * piece.k;
       cost.bytes =

@@ -12,8 +12,9 @@
 // causal; backward 2.5x the FLOPs. Unfused: two batched GEMMs over the full square, 3 passes over
 // the score matrix forward and 5 backward (times score_passes) at memory bandwidth.
 //
-// 8- and 4-bit GEMMs read operands that were quantised before: 3 bytes of traffic an element, times
-// cast_passes.
+// 8- and 4-bit GEMMs read operands that were quantised before: 3 bytes of traffic an element (5 for
+// nvfp4, whose second level of scales takes a pass of its own), times cast_passes, or
+// block_cast_passes for formats with scales by block.
 //
 // Experts: one grouped GEMM over the experts of a rank, each with its share of the tokens, at
 // grouped_gemm of a plain one's rate. The busiest rank, with expert_imbalance times the mean, decides.
@@ -65,7 +66,7 @@ struct KernelModel {
   double passes;
   double score_passes;
   double loss_passes;
-  double cast_passes;
+  double cast_bytes;  // traffic to quantise one element of an operand
   double gap;
   double units;  // multiprocessors
   double tail;
