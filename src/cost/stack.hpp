@@ -23,7 +23,7 @@
 namespace nereus::cost {
 
 // How the software cuts blocks into pipeline stages (cost/stages.hpp).
-enum class StageRule { kEven, kBalanced };
+enum class StageRule { kEven, kBalanced, kEnds };
 // What "selective" recompute repeats: the attention core (Megatron), or every other block
 // (torchtitan).
 enum class SelectiveRule { kAttention, kEveryOtherBlock };

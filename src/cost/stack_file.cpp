@@ -97,7 +97,9 @@ void read_options(Reader& at, StackOptions& o) {
       "attention", o.attention,
       {{"flash", plan::Attention::kFlash}, {"unfused", plan::Attention::kUnfused}});
   o.stages = at.optional_enum("stage_rule", o.stages,
-                              {{"even", StageRule::kEven}, {"balanced", StageRule::kBalanced}});
+                              {{"even", StageRule::kEven},
+                               {"balanced", StageRule::kBalanced},
+                               {"ends", StageRule::kEnds}});
   o.selective = at.optional_enum("selective_recompute", o.selective,
                                  {{"attention", SelectiveRule::kAttention},
                                   {"every-other-block", SelectiveRule::kEveryOtherBlock}});

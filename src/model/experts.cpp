@@ -41,9 +41,14 @@ void add_experts(LayerKind& layer, const TransformerShape& shape, const Dims& x)
     if (shape.bias) ops.push_back(make_expert(elementwise(name, split, rows, n, 1, 1)));
   };
   add_bias("expert_up_bias", up, Split::kFeatures);
-  // Gated experts can be fused with both products in one kernel.
+  // Gated experts can be fused with both products in one kernel. With biases and clamps (GPT-OSS)
+  // no fused activation covers them: clamp, sigmoid, product and sum pass over memory one by one.
+  const bool stepwise = shape.gated_mlp && shape.bias;
   Operator act = make_expert(elementwise("expert_activation", Split::kFeatures, rows, ffn,
-                                         shape.gated_mlp ? 2 : 1, shape.gated_mlp ? 2 : 1));
+                                         stepwise          ? 8
+                                         : shape.gated_mlp ? 2
+                                                           : 1,
+                                         shape.gated_mlp ? 2 : 1));
   act.saved_elements = rows * up;
   act.gated = shape.gated_mlp;
   ops.push_back(act);
