@@ -54,7 +54,14 @@ void add_compressed_inputs(LayerKind& layer, const TransformerShape& shape, cons
   scores.parameters = 0;  // both sides are activations
   scores.full_width = true;
   ops.push_back(scores);
-  ops.push_back(elementwise("index_top_k", Split::kReplicated, x.s, x.s / shape.compress_near, 3, 6));
+  ops.push_back(
+      elementwise("index_top_k", Split::kReplicated, x.s, x.s / shape.compress_near, 3, 6));
+  // Every query reads the keys chosen for it; neighbours share few of them.
+  Operator gather = elementwise("gather_keys", Split::kReplicated, x.s,
+                                std::min<double>(shape.index_top_k, x.s / shape.compress_near) * x.d,
+                                1, 1);
+  gather.written_elements = 0;
+  ops.push_back(gather);
 }
 
 double keys_of(const TransformerShape& shape, const Dims& x, Reach reach) {
