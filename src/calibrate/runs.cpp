@@ -284,9 +284,9 @@ class Builder {
 
   std::shared_ptr<const model::Model> model_of(Row& row, const cost::RunDefaults& defaults) {
     const std::string key =
-        join_cells(row, {"model", "layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "seq", "mlp",
-                         "tied_embeddings", "experts", "top_k", "expert_ffn", "shared_experts",
-                         "dense_layers", "q_lora", "kv_lora", "params_b"}) +
+        join_cells(row, {"model", "layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "seq",
+                         "mlp", "tied_embeddings", "experts", "top_k", "expert_ffn",
+                         "shared_experts", "dense_layers", "q_lora", "kv_lora", "params_b"}) +
         fmt::format("{}|{}|{}", defaults.vocab, defaults.tied_embeddings, defaults.bias);
     if (const auto known = models_.find(key); known != models_.end()) return known->second;
     auto built = build_model(row, defaults);

@@ -84,9 +84,8 @@ double dispatch_seconds(const Fabric& fabric, Group group, double bytes, double 
   const double all_outside = bytes * (group.size - group.per_node) / group.size;
   // What comes in from other nodes is passed on inside: as much as leaves, on average.
   const double own_node = token * (group.per_node - 1) * visited(group.size);
-  const double passed_on = nodes > 1 ? token * (nodes - 1) * (group.per_node - 1) *
-                                           visited(group.size)
-                                     : 0;
+  const double passed_on =
+      nodes > 1 ? token * (nodes - 1) * (group.per_node - 1) * visited(group.size) : 0;
   const double to_nodes = nodes > 1 ? token * (nodes - 1) * visited(nodes) : 0;
   const double inside = all_inside + once * (own_node + passed_on - all_inside);
   const double outside = all_outside + once * (std::min(all_outside, to_nodes) - all_outside);

@@ -146,8 +146,8 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
   loss_passes = p.loss_passes;
   const bool blocks = precision == Precision::kMxfp8 || precision == Precision::kNvfp4;
   // Two levels of scales need the largest value of the whole tensor first: one more read.
-  cast_bytes = blocks ? (precision == Precision::kNvfp4 ? 5 : 3) * p.block_cast_passes
-                      : 3 * p.cast_passes;
+  cast_bytes =
+      blocks ? (precision == Precision::kNvfp4 ? 5 : 3) * p.block_cast_passes : 3 * p.cast_passes;
   gap = p.kernel_gap;
   tail = p.gemm_tail;
   units = device.num_units > 0 ? device.num_units : 100;
@@ -252,8 +252,8 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
     default: {
       const bool routing = op.kind == OpKind::kRouter || op.split == Split::kExperts;
       const double fused = op.gated && op.split == Split::kExperts ? model.fused_experts : 0;
-      const double seconds = (1 - fused) * moved *
-                             (routing ? model.expert_passes : model.passes) / model.memory_rate;
+      const double seconds =
+          (1 - fused) * moved * (routing ? model.expert_passes : model.passes) / model.memory_rate;
       cost.forward = seconds + op.kernels * model.gap;
       cost.backward = 1.5 * seconds + op.kernels * model.gap;
       break;

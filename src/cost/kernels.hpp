@@ -17,10 +17,10 @@
 // block_cast_passes for formats with scales by block.
 //
 // Experts: one grouped GEMM over the experts of a rank, each with its share of the tokens, at
-// grouped_gemm of a plain one's rate. The busiest rank, with expert_imbalance times the mean, decides.
-// Where a stack has a kernel that runs both products of gated mxfp8 experts with the activation and
-// the quantising between them (fused_experts), those cost nothing of their own and the host launches
-// whole steps (it needs no token counts).
+// grouped_gemm of a plain one's rate. The busiest rank, with expert_imbalance times the mean,
+// decides. Where a stack has a kernel that runs both products of gated mxfp8 experts with the
+// activation and the quantising between them (fused_experts), those cost nothing of their own and
+// the host launches whole steps (it needs no token counts).
 //
 // Scan (Mamba-2): FLOP / (peak clock scan_efficiency) and, since its kernels pass states through
 // memory, bytes / bandwidth on top; backward 2.5x the FLOPs and twice the bytes.
@@ -87,14 +87,14 @@ struct LayerCost {
   double expert_parameters = 0;  // on this rank, expert part
   double saved = 0;              // bytes kept for backward, nothing recomputed
   double saved_scores = 0;       // part of it that selective recompute drops
-  double gathered = 0;      // bytes of whole inputs of column-split GEMMs beyond this rank's share
-  double saved_input = 0;   // bytes kept when all is recomputed
-  double transient = 0;     // largest working set while the layer runs backward
-  double logits = 0;        // bytes of logits and their gradient (head only)
-  double tensor_bytes = 0;  // of one tensor collective (whole tensor), summed over regions
+  double gathered = 0;       // bytes of whole inputs of column-split GEMMs beyond this rank's share
+  double saved_input = 0;    // bytes kept when all is recomputed
+  double transient = 0;      // largest working set while the layer runs backward
+  double logits = 0;         // bytes of logits and their gradient (head only)
+  double tensor_bytes = 0;   // of one tensor collective (whole tensor), summed over regions
   double expert_bytes = 0;   // sent one way by this rank to experts, every copy of a token counted
   double expert_copies = 1;  // of one token
-  int mixers = 2;             // of a block; what its launches are counted by
+  int mixers = 2;            // of a block; what its launches are counted by
   double local_experts = 0;  // on this rank
   double fused_experts = 0;  // share of them that the host need not launch one by one
   int num_tensor_regions = 0;

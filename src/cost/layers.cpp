@@ -51,13 +51,13 @@ KindCost kind_cost(const model::LayerKind& kind, const KernelModel& kernels,
   add_context(out, kind, kernels, split, wires.context);
   const LayerCost& cost = out.cost;
   if (split.ep > 1 && cost.expert_bytes > 0)
-    out.expert_forward = 2 * dispatch_seconds(wires.experts.fabric, wires.experts.group,
-                                              cost.expert_bytes, cost.expert_copies,
-                                              kernels.dispatch_once);
+    out.expert_forward =
+        2 * dispatch_seconds(wires.experts.fabric, wires.experts.group, cost.expert_bytes,
+                             cost.expert_copies, kernels.dispatch_once);
   if (split.expert_tp > 1 && cost.expert_bytes > 0)
-    out.expert_forward += 2 * all_gather_seconds(wires.expert_parts.fabric,
-                                                 wires.expert_parts.group,
-                                                 cost.expert_bytes * split.expert_tp);
+    out.expert_forward +=
+        2 * all_gather_seconds(wires.expert_parts.fabric, wires.expert_parts.group,
+                               cost.expert_bytes * split.expert_tp);
   return out;
 }
 

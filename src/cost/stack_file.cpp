@@ -96,10 +96,9 @@ void read_options(Reader& at, StackOptions& o) {
   o.attention = at.optional_enum(
       "attention", o.attention,
       {{"flash", plan::Attention::kFlash}, {"unfused", plan::Attention::kUnfused}});
-  o.stages = at.optional_enum("stage_rule", o.stages,
-                              {{"even", StageRule::kEven},
-                               {"balanced", StageRule::kBalanced},
-                               {"ends", StageRule::kEnds}});
+  o.stages = at.optional_enum(
+      "stage_rule", o.stages,
+      {{"even", StageRule::kEven}, {"balanced", StageRule::kBalanced}, {"ends", StageRule::kEnds}});
   o.selective = at.optional_enum("selective_recompute", o.selective,
                                  {{"attention", SelectiveRule::kAttention},
                                   {"every-other-block", SelectiveRule::kEveryOtherBlock}});

@@ -60,9 +60,9 @@ LayerTime layer_time(const KindCost& kind, bool block, Recompute recompute,
   time.expert = kind.expert_forward * (again ? 3 : 2) * rules.expert_exposed;
   time.context = kind.context_forward * (again ? 2 : 1) + kind.context_backward;
   const int collectives = kind.collectives_forward * (again ? 2 : 1) + kind.collectives_backward;
-  const double launches = (rules.host_layer * cost.mixers / 2 +
-                           rules.host_expert * cost.local_experts) *
-                          (1 - cost.fused_experts);
+  const double launches =
+      (rules.host_layer * cost.mixers / 2 + rules.host_expert * cost.local_experts) *
+      (1 - cost.fused_experts);
   time.host = (block ? launches * (again ? 4.0 / 3 : 1) : 0.3 * rules.host_layer) +
               cost.softmax_fallback * rules.host_fallback + collectives * rules.collective_host;
   return time;

@@ -62,7 +62,8 @@ std::vector<int> ends_starts(const model::Model& model, int num_stages) {
   int begin = 0;  // in units
   for (int i = 0; i < num_stages; ++i) {
     // The first block of the stage; no stage is left without a layer.
-    const int layer = i == 0 ? 0 : std::max(begin - first + 1, starts[static_cast<std::size_t>(i) - 1] + 1);
+    const int layer =
+        i == 0 ? 0 : std::max(begin - first + 1, starts[static_cast<std::size_t>(i) - 1] + 1);
     starts[static_cast<std::size_t>(i)] = std::min(layer, layers - (num_stages - i));
     begin += units / num_stages + (i < units % num_stages ? 1 : 0);
   }

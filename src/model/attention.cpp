@@ -20,8 +20,7 @@ void add_latent_inputs(LayerKind& layer, const TransformerShape& shape, const Di
   } else {
     ops.push_back(gemm("q", Split::kColumn, x.s, x.a * (x.d + rope), x.h, false));
   }
-  ops.push_back(
-      on_own_rows(gemm("kv_down", Split::kReplicated, x.s, kv_rank + rope, x.h, false)));
+  ops.push_back(on_own_rows(gemm("kv_down", Split::kReplicated, x.s, kv_rank + rope, x.h, false)));
   ops.push_back(norm("kv_norm", x.s, kv_rank, shape));
   ops.push_back(gemm("kv_up", Split::kColumn, x.s, x.a * (x.d + x.dv), kv_rank, false));
 }
@@ -42,24 +41,23 @@ void add_compressed_inputs(LayerKind& layer, const TransformerShape& shape, cons
   const double overlap = reach == Reach::kNear ? 2 : 1;
   ops.push_back(
       on_own_rows(gemm("compress", Split::kReplicated, x.s, 2 * overlap * x.d, x.h, false)));
-  ops.push_back(
-      elementwise("compress_weights", Split::kReplicated, x.s, 2 * overlap * x.d, 1, 4));
+  ops.push_back(elementwise("compress_weights", Split::kReplicated, x.s, 2 * overlap * x.d, 1, 4));
   if (reach == Reach::kFar) return;
   const double heads = shape.index_heads;
   const double dim = shape.index_head_dim;
   ops.push_back(gemm("index_q", Split::kReplicated, x.s, heads * dim, q_rank, false));
   ops.push_back(gemm("index_k", Split::kReplicated, x.s, 4 * dim + heads, x.h, false));
-  Operator scores = gemm("index_scores", Split::kReplicated, x.s, x.s / shape.compress_near,
-                         heads * dim, false);
+  Operator scores =
+      gemm("index_scores", Split::kReplicated, x.s, x.s / shape.compress_near, heads * dim, false);
   scores.parameters = 0;  // both sides are activations
   scores.full_width = true;
   ops.push_back(scores);
   ops.push_back(
       elementwise("index_top_k", Split::kReplicated, x.s, x.s / shape.compress_near, 3, 6));
   // Every query reads the keys chosen for it; neighbours share few of them.
-  Operator gather = elementwise("gather_keys", Split::kReplicated, x.s,
-                                std::min<double>(shape.index_top_k, x.s / shape.compress_near) * x.d,
-                                1, 1);
+  Operator gather =
+      elementwise("gather_keys", Split::kReplicated, x.s,
+                  std::min<double>(shape.index_top_k, x.s / shape.compress_near) * x.d, 1, 1);
   gather.written_elements = 0;
   ops.push_back(gather);
 }
@@ -72,8 +70,7 @@ double keys_of(const TransformerShape& shape, const Dims& x, Reach reach) {
     case Reach::kWindow:
       return window;
     case Reach::kNear:
-      return std::min(
-          x.s, window + std::min<double>(shape.index_top_k, x.s / shape.compress_near));
+      return std::min(x.s, window + std::min<double>(shape.index_top_k, x.s / shape.compress_near));
     case Reach::kFar:
       return std::min(x.s, window + x.s / shape.compress_far);
   }

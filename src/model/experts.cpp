@@ -4,12 +4,10 @@ namespace nereus::model {
 
 void add_experts(LayerKind& layer, const TransformerShape& shape, const Dims& x) {
   auto& ops = layer.operators;
-  Operator gate =
-      on_own_rows(gemm("router", Split::kReplicated, x.s, shape.experts, x.h, false));
+  Operator gate = on_own_rows(gemm("router", Split::kReplicated, x.s, shape.experts, x.h, false));
   gate.full_width = true;
   ops.push_back(gate);
-  Operator choose =
-      on_own_rows(elementwise("top_k", Split::kReplicated, x.s, shape.experts, 1, 6));
+  Operator choose = on_own_rows(elementwise("top_k", Split::kReplicated, x.s, shape.experts, 1, 6));
   choose.kind = OpKind::kRouter;
   choose.saved_elements = x.s * shape.experts;
   ops.push_back(choose);

@@ -48,13 +48,11 @@ std::vector<Family> make_families() {
   hybrid.position = PositionKind::kNone;
 
   std::vector<Family> families = {
-      {"bert", bert},     {"bloom", bloom},        {"deepseek", llama},
-      {"gpt", gpt},       {"gpt_neox", neox},      {"gpt_oss", gpt_oss},
-      {"grok", grok},     {"llama", llama},        {"llama4", llama},
-      {"mistral", llama}, {"mixtral", llama},      {"mpt", mpt},
-      {"nemotron", nemotron}, {"nemotron_h", hybrid}, {"opt", gpt},
-      {"phi3", llama},    {"qwen2", llama},        {"qwen3", qwen3},
-      {"vit", vit}};
+      {"bert", bert},         {"bloom", bloom},       {"deepseek", llama}, {"gpt", gpt},
+      {"gpt_neox", neox},     {"gpt_oss", gpt_oss},   {"grok", grok},      {"llama", llama},
+      {"llama4", llama},      {"mistral", llama},     {"mixtral", llama},  {"mpt", mpt},
+      {"nemotron", nemotron}, {"nemotron_h", hybrid}, {"opt", gpt},        {"phi3", llama},
+      {"qwen2", llama},       {"qwen3", qwen3},       {"vit", vit}};
   for (Family& family : families) family.shape.family = family.name;
   return families;
 }

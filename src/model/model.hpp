@@ -44,7 +44,7 @@ struct LayerKind {
   std::vector<Operator> operators;
   std::vector<TensorRegion> tensor_regions;
   std::vector<ExpertRegion> expert_regions;
-  int mixers = 2;  // of a block: attention and MLP; hybrids have one a layer
+  int mixers = 2;              // of a block: attention and MLP; hybrids have one a layer
   double input_elements = 0;   // per sample, what the layer reads from the one before
   double output_elements = 0;  // per sample, what it hands to the next: the pipeline's message
 

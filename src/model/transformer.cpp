@@ -32,7 +32,12 @@ std::string name_of(const BlockParts& parts) {
                      : parts.reach == Reach::kFar  ? "far_"
                                                    : "";
   if (parts.num_mixers() == 1)
-    return name + (parts.attention ? "attention" : parts.mamba ? "mamba" : parts.mlp ? "mlp" : "experts") + "_layer";
+    return name +
+           (parts.attention ? "attention"
+            : parts.mamba   ? "mamba"
+            : parts.mlp     ? "mlp"
+                            : "experts") +
+           "_layer";
   return name + (parts.experts ? "expert_block" : "block");
 }
 
@@ -178,20 +183,19 @@ void check_pattern(const TransformerShape& shape, ErrorList& errors) {
   const std::string& pattern = shape.pattern;
   if (pattern.empty()) return;
   if (static_cast<int>(pattern.size()) != shape.layers)
-    errors.add("model.pattern",
-               fmt::format("pattern names {} layers, but layers = {}", pattern.size(),
-                           shape.layers),
-               {}, "give both the same length");
+    errors.add(
+        "model.pattern",
+        fmt::format("pattern names {} layers, but layers = {}", pattern.size(), shape.layers), {},
+        "give both the same length");
   if (const auto odd = pattern.find_first_not_of("M*E-"); odd != std::string::npos)
     errors.add("model.pattern", fmt::format("pattern holds '{}'", pattern[odd]), {},
                "M = Mamba-2, * = attention, E = experts, - = MLP");
   if (pattern.find('E') != std::string::npos && shape.experts == 0)
     errors.add("model.pattern", "pattern has layers of experts, but experts = 0");
   if (pattern.find('M') == std::string::npos) return;
-  for (const auto& [value, what] : {std::pair{shape.ssm_heads, "ssm_heads"},
-                                    std::pair{shape.ssm_head_dim, "ssm_head_dim"},
-                                    std::pair{shape.ssm_state, "ssm_state"},
-                                    std::pair{shape.ssm_groups, "ssm_groups"}})
+  for (const auto& [value, what] :
+       {std::pair{shape.ssm_heads, "ssm_heads"}, std::pair{shape.ssm_head_dim, "ssm_head_dim"},
+        std::pair{shape.ssm_state, "ssm_state"}, std::pair{shape.ssm_groups, "ssm_groups"}})
     if (value <= 0)
       errors.add("model.shape", fmt::format("{} = {}: it must be at least 1", what, value), {},
                  fmt::format("state {} in the model", what));

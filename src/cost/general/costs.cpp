@@ -13,9 +13,9 @@ using plan::Replicas;
 
 std::uint64_t CostKey::hash() const {
   std::uint64_t hash = std::bit_cast<std::uint64_t>(samples);
-  for (const int value : {machine, tp, cp, ep, expert_tp, sequence_parallel ? 1 : 0,
-                          static_cast<int>(precision), tensor_wire, context_wire, expert_wire,
-                          expert_part_wire})
+  for (const int value :
+       {machine, tp, cp, ep, expert_tp, sequence_parallel ? 1 : 0, static_cast<int>(precision),
+        tensor_wire, context_wire, expert_wire, expert_part_wire})
     hash = mix(hash, static_cast<std::uint64_t>(value));
   return hash;
 }
