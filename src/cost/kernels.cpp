@@ -198,8 +198,9 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
         // Quantising reads 16 bit and writes 8 bit of the input (and of the output gradient, both
         // layouts).
         const double elements = piece.rows * (piece.k + piece.n);
-        cost.forward += piece.rows * piece.k * model.cast_bytes / model.memory_rate;
-        cost.backward += elements * model.cast_bytes / model.memory_rate;
+        const double own = op.gated && op.split == Split::kExperts ? 1 - model.fused_experts : 1;
+        cost.forward += own * piece.rows * piece.k * model.cast_bytes / model.memory_rate;
+        cost.backward += own * elements * model.cast_bytes / model.memory_rate;
       }
       cost.flops = 2 * piece.rows * piece.n * piece.k;
       cost.bytes =

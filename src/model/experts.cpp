@@ -33,6 +33,7 @@ void add_experts(LayerKind& layer, const TransformerShape& shape, const Dims& x)
   ops.push_back(permute);
   Operator up_op = make_expert(gemm("expert_up", Split::kColumn, rows, up, width, shape.bias));
   up_op.saved_elements = 0;  // its input is the permuted tokens, counted there
+  up_op.gated = shape.gated_mlp;
   ops.push_back(up_op);
   // Grouped GEMMs have no epilogue that adds each expert's own bias.
   const auto add_bias = [&](const char* name, double n, Split split) {
@@ -50,7 +51,9 @@ void add_experts(LayerKind& layer, const TransformerShape& shape, const Dims& x)
   act.saved_elements = rows * up;
   act.gated = shape.gated_mlp;
   ops.push_back(act);
-  ops.push_back(make_expert(gemm("expert_down", Split::kRow, rows, width, ffn, shape.bias)));
+  Operator down = make_expert(gemm("expert_down", Split::kRow, rows, width, ffn, shape.bias));
+  down.gated = shape.gated_mlp;
+  ops.push_back(down);
   add_bias("expert_down_bias", width, Split::kReplicated);
   Operator combine = elementwise("combine", Split::kExperts, rows, width, 1, 4);
   combine.batch = shape.experts;
