@@ -14,6 +14,7 @@
 #include "cost/stack_file.hpp"
 #include "model/load.hpp"
 #include "plan/complete.hpp"
+#include "plan/expand.hpp"
 #include "plan/plan_json.hpp"
 #include "plan/rules.hpp"
 
@@ -24,30 +25,25 @@ namespace {
 constexpr const char* kDefaultModel = "llama3-70b";
 constexpr const char* kDefaultCluster = "16xdgx-h100";
 
-// Megatron Core as it is now where runs on such devices are behind it, else the older Megatron-LM.
-std::string default_stack(const cluster::Device& device) {
-  return cost::builtin_stacks().resolve("nemo").expected_on(device).rows > 0 ? "nemo" : "megatron";
-}
-
 bool nothing_given(const DegreesRequest& d) {
   return !d.tp && !d.pp && !d.dp && !d.cp && !d.ep && !d.interleave && !d.micro_batch &&
          !d.global_batch && !d.seq && !d.recompute && !d.zero && !d.sequence_parallel &&
-         !d.precision && !d.schedule && !d.tensor_overlap && !d.zero_group && !d.offload;
+         !d.precision && !d.schedule && !d.tensor_overlap && !d.zero_group && !d.offload &&
+         !d.recompute_blocks && !d.data_overlap;
 }
 
-model::Model load_model(const PredictRequest& request) {
+model::Model load_model(const ModelRequest& request, std::optional<int> seq) {
   model::Overrides overrides;
-  for (const Override& o : request.model.overrides) overrides.emplace_back(o.path, o.value);
-  if (request.degrees.seq) overrides.emplace_back("seq", std::to_string(*request.degrees.seq));
-  return model::load_model(request.model.model.empty() ? kDefaultModel : request.model.model,
-                           overrides);
+  for (const Override& o : request.overrides) overrides.emplace_back(o.path, o.value);
+  if (seq) overrides.emplace_back("seq", std::to_string(*seq));
+  return model::load_model(request.model.empty() ? kDefaultModel : request.model, overrides);
 }
 
-cluster::Cluster load_cluster(const PredictRequest& request) {
+cluster::Cluster load_cluster(const ClusterRequest& request) {
   std::vector<cluster::Override> overrides;
-  for (const Override& o : request.cluster.overrides) overrides.push_back({o.path, o.value});
-  return cluster::load_cluster(
-      request.cluster.cluster.empty() ? kDefaultCluster : request.cluster.cluster, overrides);
+  for (const Override& o : request.overrides) overrides.push_back({o.path, o.value});
+  return cluster::load_cluster(request.cluster.empty() ? kDefaultCluster : request.cluster,
+                               overrides);
 }
 
 cost::Stack load_stack(const CalibrationRequest& calibration, const std::string& usual) {
@@ -86,6 +82,8 @@ plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPla
   wanted.schedule = d.schedule;
   plan::CompletedDegrees completed = plan::complete_degrees(wanted, inputs.model, inputs.cluster);
   completed.degrees.tensor_overlap = d.tensor_overlap.value_or(false);
+  completed.degrees.data_overlap = d.data_overlap.value_or(true);
+  completed.degrees.recompute_blocks = d.recompute_blocks.value_or(0);
   // Stacks that can divide norms and residuals over the tensor group do so wherever the sequence
   // divides.
   if (!d.sequence_parallel && completed.degrees.tp > 1 && inputs.stack.defaults.sequence_parallel) {
@@ -103,7 +101,7 @@ void check_schedule(plan::Schedule schedule) {
   throw_input_error(
       "predict.no-closed-form",
       fmt::format("schedule {} has no closed form in this version", plan::to_string(schedule)), {},
-      "gpipe, 1f1b or interleaved");
+      "any other schedule; varuna is for the simulator");
 }
 
 std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
@@ -127,6 +125,34 @@ std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
 }
 
 }  // namespace
+
+// Megatron Core as it is now where runs on such devices are behind it, else the older Megatron-LM.
+std::string default_stack(const cluster::Device& device) {
+  return cost::builtin_stacks().resolve("nemo").expected_on(device).rows > 0 ? "nemo" : "megatron";
+}
+
+Inputs load_inputs(const ModelRequest& model, std::optional<int> seq, const ClusterRequest& cluster,
+                   const CalibrationRequest& calibration) {
+  Inputs inputs;
+  ErrorList errors;
+  const auto collect = [&](const auto& load) {
+    try {
+      load();
+    } catch (const Errors& wrong) {
+      for (const Error& error : wrong.list()) errors.add(error);
+    }
+  };
+  collect([&] { inputs.model = load_model(model, seq); });
+  collect([&] { inputs.cluster = load_cluster(cluster); });
+  collect([&] {
+    const bool known = !inputs.cluster.groups.empty();
+    const std::string usual =
+        known ? default_stack(inputs.cluster.groups.front().node.device) : "megatron";
+    inputs.stack = load_stack(calibration, usual);
+  });
+  errors.throw_if_any();
+  return inputs;
+}
 
 ResolvedPlan resolve(const PredictRequest& request) {
   ResolvedPlan resolved;
@@ -153,24 +179,11 @@ ResolvedPlan resolve(const PredictRequest& request) {
         cost::options_for(resolved.stack.options, resolved.placement.precision);
     return resolved;
   }
-  // All that is wrong with the three inputs is said at once.
-  ErrorList errors;
-  const auto collect = [&](const auto& load) {
-    try {
-      load();
-    } catch (const Errors& wrong) {
-      for (const Error& error : wrong.list()) errors.add(error);
-    }
-  };
-  collect([&] { resolved.model = load_model(request); });
-  collect([&] { resolved.cluster = load_cluster(request); });
-  collect([&] {
-    const bool known = !resolved.cluster.groups.empty();
-    const std::string usual =
-        known ? default_stack(resolved.cluster.groups.front().node.device) : "megatron";
-    resolved.stack = load_stack(request.calibration, usual);
-  });
-  errors.throw_if_any();
+  Inputs inputs =
+      load_inputs(request.model, request.degrees.seq, request.cluster, request.calibration);
+  resolved.model = std::move(inputs.model);
+  resolved.cluster = std::move(inputs.cluster);
+  resolved.stack = std::move(inputs.stack);
   const plan::CompletedDegrees completed = complete(request, resolved);
   resolved.derived = completed.derived;
   plan::check_degrees(completed.degrees, resolved.model, resolved.cluster).throw_if_any();
@@ -180,18 +193,33 @@ ResolvedPlan resolve(const PredictRequest& request) {
   return resolved;
 }
 
+cost::Prediction predict(const ResolvedPlan& plan) {
+  std::optional<plan::Degrees> degrees = plan.degrees;
+  // DualPipe's closed form is one of regular plans.
+  if (!degrees && plan.placement.schedule == plan::Schedule::kDualPipe)
+    degrees = plan::as_regular(plan.placement, plan.model);
+  if (degrees && plan.cluster.uniform())
+    return cost::Predictor(plan.model, plan.cluster, plan.stack, 1).predict(*degrees);
+  const plan::Placement placement =
+      degrees ? cost::expand_for(*degrees, plan.model, plan.stack) : plan.placement;
+  if (placement.schedule == plan::Schedule::kDualPipe && placement.runs.back().stage > 0)
+    throw_input_error("predict.no-closed-form",
+                      "an irregular DualPipe, or one over mixed machines, has no closed form", {},
+                      "equal degrees on machines of one kind; or zb-h1, zb-h2, zb-v");
+  return cost::predict(placement, plan.model, plan.cluster, plan.stack);
+}
+
 PredictAnswer predict(const PredictRequest& request) {
+  ResolvedPlan plan = resolve(request);
+  const cost::Prediction prediction = predict(plan);
+  return describe(std::move(plan), prediction);
+}
+
+PredictAnswer describe(ResolvedPlan resolved, const cost::Prediction& prediction) {
   PredictAnswer answer;
-  answer.plan = resolve(request);
+  answer.plan = std::move(resolved);
+  answer.prediction = prediction;
   const ResolvedPlan& plan = answer.plan;
-  if (plan.degrees && plan.cluster.uniform()) {
-    answer.prediction =
-        cost::Predictor(plan.model, plan.cluster, plan.stack, 1).predict(*plan.degrees);
-  } else {
-    const plan::Placement placement =
-        plan.degrees ? cost::expand_for(*plan.degrees, plan.model, plan.stack) : plan.placement;
-    answer.prediction = cost::predict(placement, plan.model, plan.cluster, plan.stack);
-  }
   const double batch =
       plan.degrees ? plan.degrees->global_batch : static_cast<double>(plan.placement.global_batch);
   answer.counts_tokens = plan.model.tokens_per_sample > 0;

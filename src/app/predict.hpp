@@ -51,8 +51,23 @@ struct PredictAnswer {
   std::vector<std::string> assumptions;
 };
 
+// Model, cluster and stack looked up: all that is wrong with the three is said at once. The stated
+// default stands in for what is not given.
+struct Inputs {
+  model::Model model;
+  cluster::Cluster cluster;
+  cost::Stack stack;
+};
+Inputs load_inputs(const ModelRequest& model, std::optional<int> seq, const ClusterRequest& cluster,
+                   const CalibrationRequest& calibration);
+// The stack that a prediction of these machines uses where nobody names one.
+std::string default_stack(const cluster::Device& device);
+
 // Throws Errors with all that is wrong with the inputs.
 ResolvedPlan resolve(const PredictRequest& request);
+// What is to be said of a prediction beside its numbers.
+PredictAnswer describe(ResolvedPlan plan, const cost::Prediction& prediction);
+cost::Prediction predict(const ResolvedPlan& plan);
 PredictAnswer predict(const PredictRequest& request);
 
 }  // namespace nereus::app

@@ -42,9 +42,11 @@ struct DegreesRequest {
   std::optional<int> global_batch;
   std::optional<int> seq;
   std::optional<plan::Recompute> recompute;
+  std::optional<int> recompute_blocks;
   std::optional<int> zero;
   std::optional<bool> sequence_parallel;
   std::optional<bool> tensor_overlap;
+  std::optional<bool> data_overlap;
   std::optional<int> zero_group;
   std::optional<plan::Offload> offload;
   std::optional<cluster::Precision> precision;

@@ -16,8 +16,8 @@ namespace {
 
 std::vector<Verb> all_verbs(const Session& session) {
   std::vector<Verb> verbs;
-  for (const auto make : {predict_verb, explain_verb, validate_verb, calibrate_verb, catalog_verb,
-                          doctor_verb, version_verb}) {
+  for (const auto make : {plan_verb, predict_verb, explain_verb, validate_verb, calibrate_verb,
+                          catalog_verb, doctor_verb, version_verb}) {
     verbs.push_back(make(session));
   }
   return verbs;
@@ -31,8 +31,9 @@ std::string overview(const std::vector<Verb>& verbs) {
   return text +
          "\nnereus VERB --help tells more, with examples. Results go to stdout, all else to "
          "stderr.\n"
-         "Exit codes: 0 done; 2 wrong usage or input; 3 nothing feasible; 4 environment; 1 a "
-         "bug.\n";
+         "Exit codes: 0 done; 2 wrong usage or input; 3 nothing feasible; 4 environment; 10 "
+         "stopped early; "
+         "1 a bug.\n";
 }
 
 // "error[code]" in red and "hint:" in cyan, where stderr shows colours.

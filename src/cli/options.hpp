@@ -41,6 +41,8 @@ void add_set_option(Command& command, app::ModelRequest* model, app::ClusterRequ
 
 // --tp --pp --dp ... --schedule, and --stack --profile.
 void add_degrees_options(Command& command, app::DegreesRequest& degrees);
+// One "optimizer=0.5" of --offload, added to what was given before.
+void parse_offload(const std::string& text, app::DegreesRequest& degrees, ErrorList& errors);
 void add_calibration_options(Command& command, app::CalibrationRequest& calibration);
 
 }  // namespace nereus::cli

@@ -20,7 +20,9 @@ std::vector<Choice> choices_of(std::optional<Enum>& target, Enum last) {
   return choices;
 }
 
-void take_offload(const std::string& text, app::DegreesRequest& degrees, ErrorList& errors) {
+}  // namespace
+
+void parse_offload(const std::string& text, app::DegreesRequest& degrees, ErrorList& errors) {
   const size_t equals = text.find('=');
   const std::string part = text.substr(0, equals);
   double share = -1;
@@ -49,8 +51,6 @@ void take_offload(const std::string& text, app::DegreesRequest& degrees, ErrorLi
   }
   degrees.offload = offload;
 }
-
-}  // namespace
 
 void add_model_options(Command& command, app::ModelRequest& model) {
   command.group("Inputs");
@@ -110,6 +110,8 @@ void add_degrees_options(Command& command, app::DegreesRequest& degrees) {
   command.whole("--seq", degrees.seq, 1, "tokens of one sample");
   command.choice("--recompute", choices_of(degrees.recompute, plan::Recompute::kFull),
                  "activations computed again in the backward pass");
+  command.whole("--recompute-blocks", degrees.recompute_blocks, 1,
+                "with --recompute full: only so many blocks of each virtual stage");
   std::vector<Choice> zero;
   for (int stage = 0; stage <= 3; ++stage) {
     zero.push_back({std::to_string(stage), [&degrees, stage] { degrees.zero = stage; }});
@@ -120,13 +122,15 @@ void add_degrees_options(Command& command, app::DegreesRequest& degrees) {
                  "divide norms and residuals over the tensor group (=off to forbid)");
   command.toggle("--tensor-overlap", degrees.tensor_overlap,
                  "run tensor collectives in pieces beside the GEMMs that feed them");
+  command.toggle("--data-overlap", degrees.data_overlap,
+                 "exchange gradients and sharded weights beside the passes (on unless =off)");
   command.whole(
       "--zero-group", degrees.zero_group, 1,
       "ranks that share one copy of sharded state (HSDP); all of the data group if not given");
   command.custom(
       "--offload", "PART=SHARE",
       [&degrees](const std::string& text, ErrorList& errors) {
-        take_offload(text, degrees, errors);
+        parse_offload(text, degrees, errors);
       },
       "share kept in host memory: weights=1, optimizer=0.5, activations=0.25");
   command.choice("--precision", choices_of(degrees.precision, cluster::Precision::kNvfp4),

@@ -18,15 +18,18 @@ Json degrees_json(const plan::Degrees& d) {
             {"dp", d.dp},
             {"cp", d.cp},
             {"ep", d.ep},
+            {"expert_tp", d.expert_tp},
             {"interleave", d.interleave},
             {"micro_batch", d.micro_batch},
             {"global_batch", d.global_batch},
             {"num_micro_batches", d.num_micro_batches()},
             {"recompute", to_string(d.recompute)},
+            {"recompute_blocks", d.recompute_blocks},
             {"zero", d.zero},
             {"zero_group", d.zero_group},
             {"sequence_parallel", d.sequence_parallel},
             {"tensor_overlap", d.tensor_overlap},
+            {"data_overlap", d.data_overlap},
             {"offload",
              {{"weights", d.offload.weights},
               {"optimizer", d.offload.optimizer},
@@ -45,7 +48,9 @@ std::string degrees_text(const plan::Degrees& d) {
                       to_string(d.precision));
   if (d.zero > 0) text += fmt::format(", ZeRO-{}", d.zero);
   if (d.sequence_parallel) text += ", sequence parallel";
-  if (d.recompute != plan::Recompute::kNone)
+  if (d.recompute_blocks > 0)
+    text += fmt::format(", full recompute of {} blocks a stage", d.recompute_blocks);
+  else if (d.recompute != plan::Recompute::kNone)
     text += fmt::format(", {} recompute", to_string(d.recompute));
   if (d.pp > 1) text += fmt::format(", {}", to_string(d.schedule));
   return text;

@@ -11,6 +11,7 @@ namespace nereus::cli {
 
 using Verb = std::unique_ptr<Command>;
 
+Verb plan_verb(const Session& session);
 Verb predict_verb(const Session& session);
 Verb explain_verb(const Session& session);
 Verb validate_verb(const Session& session);

@@ -55,7 +55,8 @@ double shard_seconds(const Division& division, double parameters, double layers,
 }
 
 double exposed_reduce(double reduce, Sharing sharing, double quickest_stage, double interleave,
-                      const Parameters& p) {
+                      bool overlaps, const Parameters& p) {
+  if (!overlaps) return reduce;
   const double overlap = sharing == Sharing::kCopies    ? p.data_overlap
                          : sharing == Sharing::kWeights ? p.shard_overlap
                                                         : p.zero_overlap;

@@ -12,6 +12,7 @@
 //
 // Overlap. The last backward pass hides a part of `reduce`:
 //   exposed = max(5 %, reduce - o (2/3) T / v)      T = one micro-batch on the quickest stage
+// or all of it where the plan overlaps nothing.
 // Monotone: with T shorter by x, exposed grows by at most (2/3) x / v, but the step lost at least
 // x / v with that stage (cost/pipeline.hpp), whichever stage it is.
 //
@@ -47,7 +48,7 @@ double shard_seconds(const Division& division, double parameters, double layers,
 // What of `reduce` the last backward pass does not hide.
 enum class Sharing { kCopies, kOptimizer, kWeights };  // what is divided at most
 double exposed_reduce(double reduce, Sharing sharing, double quickest_stage, double interleave,
-                      const Parameters& parameters);
+                      bool overlaps, const Parameters& parameters);
 
 // Of the parameters whose optimizer state the rank keeps.
 double optimizer_seconds(double parameters, const StackOptions& options, const Machine& machine);

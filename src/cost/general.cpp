@@ -69,15 +69,17 @@ Prediction lane_step(const Context& context, const std::vector<std::vector<LaneT
   std::vector<StagePace> paces;
   double quickest = std::numeric_limits<double>::infinity();
   double m = 0;
+  Prediction out;
   for (const std::vector<LaneTime>& stage : stages) {
-    paces.push_back({stage[lane].one, stage[lane].total(), 1});
-    quickest = std::min(quickest, stage[lane].one);
+    out.busy += (stage[lane].all.compute + stage[lane].all.recompute) / shape.depth;
+    paces.push_back(
+        {stage[lane].one, stage[lane].total(), 1, stage[lane].passes, stage[lane].backward});
+    quickest = std::min(quickest, reduction_window(paces.back(), shape));
     m = std::max(m, stage[lane].num_micro_batches);
   }
-  const PipelineTime pipeline = pipeline_time(paces, shape.interleave);
+  const PipelineTime pipeline = pipeline_time(paces, shape);
   const LaneTime& slowest = stages[static_cast<std::size_t>(pipeline.slowest)][lane];
   const Parameters p = worst_of(context, lane);
-  Prediction out;
   out.add(Part::kCompute, slowest.all.compute);
   out.add(Part::kRecompute, slowest.all.recompute);
   out.add(Part::kTensorComm, slowest.all.tensor);
@@ -91,7 +93,8 @@ Prediction lane_step(const Context& context, const std::vector<std::vector<LaneT
     out.add(Part::kBubble, pipeline.bubble);
     out.add(Part::kPipelineComm, transfers_seconds(transfers.of(lane, memory_share), shape, p));
   }
-  out.add(Part::kDataComm, exposed_reduce(reduce, context.sharing, quickest, shape.interleave, p));
+  out.add(Part::kDataComm, exposed_reduce(reduce, context.reduced_as(), quickest, shape.interleave,
+                                          context.placement.data_overlap, p));
   out.add(Part::kFixed, p.host_step + m * p.host_micro_batch);
   if (p.memory_pressure > 0 && memory_share > 0.9)
     out.add(Part::kFixed,
@@ -101,6 +104,10 @@ Prediction lane_step(const Context& context, const std::vector<std::vector<LaneT
 }
 
 }  // namespace
+
+bool has_general_form(plan::Schedule schedule) {
+  return has_closed_form(schedule) && schedule != plan::Schedule::kDualPipe;
+}
 
 GeneralPredictor::GeneralPredictor(const model::Model& model, const cluster::Cluster& cluster,
                                    const Stack& stack)
@@ -119,7 +126,7 @@ Prediction GeneralPredictor::predict(const plan::Placement& placement) {
                   read_state(placement, tables.wires)};
   context.sharing = sharing_of(context.states);
   const Layout& layout = context.layout;
-  NEREUS_CHECK(layout.pipeline.depth == 1 || has_closed_form(placement.schedule),
+  NEREUS_CHECK(placement.runs.back().stage == 0 || has_general_form(placement.schedule),
                "schedules without a closed form are for the simulator");
 
   bool fits = false;
@@ -156,6 +163,7 @@ Prediction GeneralPredictor::predict(const plan::Placement& placement) {
     peak += machine.device.peak_of(placement.precision).value;
   }
   out.add(Part::kOptimizer, update);
+  out.busy += update;
   out.add(Part::kOffload, std::max(0.0, copied - update));
 
   out.step = 0;

@@ -26,7 +26,8 @@
 //   - All boundaries between the same two kinds of machine cost what the worst of them does.
 //   - Latency of memory tiers is left out, and so is contention beyond a node's cards.
 // The placement must have passed plan/check.hpp, and with more than one stage its schedule must
-// have a closed form (cost/pipeline.hpp).
+// have a closed form (cost/pipeline.hpp) other than DualPipe's, which holds for pairs of equal
+// stages: regular plans alone.
 //
 //   GeneralPredictor predictor(model, cluster, stack);
 //   Prediction p = predictor.predict(placement);        // keeps layer costs for the next one
@@ -42,6 +43,8 @@
 #include "plan/placement.hpp"
 
 namespace nereus::cost {
+
+bool has_general_form(plan::Schedule schedule);
 
 // `model` and `cluster` must outlive the predictor. One thread at a time.
 class GeneralPredictor {

@@ -192,8 +192,9 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
                           (op.split == Split::kExperts ? model.grouped_gemm : 1);
       const double m = piece.rows / piece.batch;
       cost.forward = gemm_seconds(model, m, piece.n, piece.k, piece.batch, rate);
-      cost.backward = gemm_seconds(model, m, piece.k, piece.n, piece.batch, rate) +
-                      gemm_seconds(model, piece.k, piece.n, m, piece.batch, rate);
+      cost.weight_gradient = gemm_seconds(model, piece.k, piece.n, m, piece.batch, rate);
+      cost.backward =
+          gemm_seconds(model, m, piece.k, piece.n, piece.batch, rate) + cost.weight_gradient;
       if (block && model.cast) {
         // Quantising reads 16 bit and writes 8 bit of the input (and of the output gradient, both
         // layouts).
@@ -273,6 +274,7 @@ LayerCost layer_cost(const model::LayerKind& layer, const KernelModel& model,
     const OperatorCost cost = operator_cost(op, model, split);
     total.forward += cost.forward;
     total.backward += cost.backward;
+    total.weight_gradient += cost.weight_gradient;
     (op.split == Split::kExperts ? total.expert_parameters : total.parameters) += cost.parameters;
     total.num_kernels += op.kernels;
     if (op.gated && op.split == Split::kExperts) total.fused_experts = model.fused_experts;

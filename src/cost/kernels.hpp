@@ -82,6 +82,7 @@ struct KernelModel {
 struct LayerCost {
   double forward = 0;            // device seconds of one micro-batch
   double backward = 0;           // without recompute
+  double weight_gradient = 0;    // part of backward that no other layer waits for
   double attention_forward = 0;  // part of forward that selective recompute repeats
   double parameters = 0;         // on this rank, dense part
   double expert_parameters = 0;  // on this rank, expert part
@@ -112,8 +113,9 @@ LayerCost layer_cost(const model::LayerKind& layer, const KernelModel& model,
 struct OperatorCost {
   double forward = 0;
   double backward = 0;
-  double flops = 0;  // forward, on this rank
-  double bytes = 0;  // moved forward, on this rank
+  double weight_gradient = 0;  // part of backward
+  double flops = 0;            // forward, on this rank
+  double bytes = 0;            // moved forward, on this rank
   double saved = 0;
   double parameters = 0;
 };

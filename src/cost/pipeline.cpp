@@ -6,40 +6,106 @@ namespace nereus::cost {
 
 using plan::Schedule;
 
-bool has_closed_form(Schedule schedule) {
-  return schedule == Schedule::kGpipe || schedule == Schedule::k1f1b ||
-         schedule == Schedule::kInterleaved;
+namespace {
+
+// How much of the wait for the others a stage's weight gradients fill, in its own W.
+double filled_by_weights(Schedule schedule) {
+  switch (schedule) {
+    case Schedule::kZbH1:
+    case Schedule::kZbV:
+      return 1;
+    case Schedule::kZbH2:
+      return 2;
+    case Schedule::kDualPipe:
+      return 0.5;
+    default:
+      return 0;
+  }
 }
+
+// What the other stages wait for of one micro-batch.
+double waited_for(const StagePace& stage, const PipelineShape& shape) {
+  switch (shape.schedule) {
+    case Schedule::kZbH1:
+    case Schedule::kZbH2:
+      return stage.passes;
+    case Schedule::kZbV:
+      return 0.5 * stage.passes;
+    case Schedule::kDualPipe:
+      return 0.5 * (stage.passes + stage.backward);
+    default:
+      return stage.one / shape.interleave;
+  }
+}
+
+}  // namespace
+
+bool splits_backward(Schedule schedule) { return filled_by_weights(schedule) > 0; }
+
+bool has_closed_form(Schedule schedule) { return schedule != Schedule::kVaruna; }
 
 double in_flight(const PipelineShape& shape, int stage, double m) {
-  if (shape.depth == 1) return 1;
-  if (shape.schedule == Schedule::kGpipe) return m;
-  const double behind = shape.depth - stage - 1;
-  const double chunks = 2 * behind + (shape.interleave - 1) * shape.depth + 1;
-  return std::min(shape.interleave > 1 ? chunks / shape.interleave : behind + 1, m);
+  if (shape.depth == 1 && shape.schedule != Schedule::kDualPipe) return 1;
+  const double p = shape.depth;
+  const double behind = p - stage - 1;
+  switch (shape.schedule) {
+    case Schedule::kGpipe:
+    case Schedule::kLoopedBfs:
+      return m;
+    case Schedule::kZbH1:
+    case Schedule::kZbV:
+      return std::min(p, m);
+    case Schedule::kZbH2:
+      return std::min(2 * p - 1, m);
+    case Schedule::kDualPipe:
+      return std::min(p + 0.5, m);
+    default: {
+      const double chunks = 2 * behind + (shape.interleave - 1) * p + 1;
+      return std::min(shape.interleave > 1 ? chunks / shape.interleave : behind + 1, m);
+    }
+  }
 }
 
-PipelineTime pipeline_time(std::span<const StagePace> stages, double interleave) {
+PipelineTime pipeline_time(std::span<const StagePace> stages, const PipelineShape& shape) {
   // Stages that tie but for rounding: the first stands for them, whichever way their times were
   // added up. With one micro-batch and no virtual stages all decide alike; then the longest does.
   constexpr double kRounding = 1e-13;
+  const bool splits = splits_backward(shape.schedule);
+  const double filled = filled_by_weights(shape.schedule) * (shape.depth - 1);
+  const auto own_of = [&](const StagePace& stage) {
+    const double own = stage.all - waited_for(stage, shape);
+    return splits ? own - filled * (stage.one - stage.passes) : own;
+  };
   PipelineTime time;
   double most = 0;
-  double fill = 0;
+  double sum = 0;
+  int longest = 0;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const StagePace& stage = stages[i];
-    fill += stage.one * stage.count;
+    sum += waited_for(stage, shape) * stage.count;
     const StagePace& best = stages[static_cast<std::size_t>(time.slowest)];
-    const double own = stage.all - stage.one / interleave;
+    const double own = own_of(stage);
     const double rounding = kRounding * stage.all;
     if (i == 0 || own > most + rounding ||
         (own >= most - rounding && stage.one > best.one * (1 + kRounding))) {
       most = own;
       time.slowest = static_cast<int>(i);
     }
+    if (stage.all > stages[static_cast<std::size_t>(longest)].all * (1 + kRounding))
+      longest = static_cast<int>(i);
   }
-  time.bubble = (fill - stages[static_cast<std::size_t>(time.slowest)].one) / interleave;
+  const StagePace& slowest = stages[static_cast<std::size_t>(time.slowest)];
+  time.bubble = sum - waited_for(slowest, shape);
+  if (splits) time.bubble -= filled * (slowest.one - slowest.passes);
+  if (splits && slowest.all + time.bubble <= stages[static_cast<std::size_t>(longest)].all) {
+    time.slowest = longest;
+    time.bubble = 0;
+  }
   return time;
+}
+
+double reduction_window(const StagePace& stage, const PipelineShape& shape) {
+  return splits_backward(shape.schedule) ? 0 : stage.one;
 }
 
 double transfer_seconds(const Fabric& fabric, bool same_domain, double message, const Wire& copies,

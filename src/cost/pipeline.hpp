@@ -1,13 +1,26 @@
 // The pipeline in closed form: how long its stages take together, what passes between them, and how
 // many micro-batches of activations a stage holds.
 //
-// Stage i needs T_i for one micro-batch (forward and backward) and W_i for all m of them. GPipe
-// (Huang 2019) and 1F1B (Narayanan 2019) both fill and drain once:
-//   time   = max_i (W_i - T_i / v) + sum_i T_i / v
-// with v virtual stages a rank, which fill in pieces of 1/v (interleaved 1F1B, Narayanan 2021).
-// Equal stages: m T + (p - 1) T / v, the known bubble (p - 1) / (v m). The stage that decides keeps
-// its whole work; what the others add is the bubble. First and last stage (embedding, head) just
-// have their own T_i.
+// Stage i needs T_i = F_i + B_i + W_i for one micro-batch (forward, backward for the stage before,
+// gradient of its own weights) and A_i for all m of them. The pipeline fills and drains once:
+//   time   = max(max_i A_i,  sum_i x_i + max_i (A_i - x_i - c (n - 1) W_i))
+// with n stages and x_i the part of T_i that the others wait for:
+//
+//   schedule                        x_i                 c     equal stages: bubble
+//   GPipe, 1F1B                     T                   0     (p - 1) T
+//   interleaved, looped BFS         T / v               0     (p - 1) T / v
+//   ZB-H1                           F + B               1     (p - 1) (F + B - W)
+//   ZB-H2                           F + B               2     (p - 1) (F + B - 2 W), 0 if F = B = W
+//   ZB-V                            (F + B) / 2         1     0 if F = B = W
+//   DualPipe, pairs of stages       F / 2 + B           1/2   (p / 2 - 1) (F + 2 B - W) per stage
+//
+// (Huang 2019; Narayanan 2019, 2021; Lamy-Poirier 2023; Qi 2023, 2024; DeepSeek-AI 2024, where the
+// paired forward and backward pass takes F + B + W.) Zero-bubble schedules put their weight
+// gradients where others wait. For ZB-V no formula is known away from F = B = W: half of ZB-H2's
+// stands for it, as each of its two passes fills with half a stage. A rank of DualPipe holds stage
+// i and p - 1 - i, and runs half of the micro-batches through each: its n = p / 2 pairs count here.
+// The stage that decides keeps its whole work; what the others add is the bubble. First and last
+// stage (embedding, head) just have their own T_i.
 //
 // Transfers. Every tensor rank holds the whole activation: each sends its share and the receivers
 // gather it (Narayanan 2021, scatter/gather); sequence parallelism has divided it already. The
@@ -15,12 +28,15 @@
 // each further one waits for one transfer each way per virtual stage, less what the stack overlaps.
 // A stack whose sends stall on very large jobs adds that stall to each send and receive.
 //
-// Activations in flight on stage i of p: GPipe m; 1F1B min(m, p - i); interleaved
-// min(m, (2 (p - i - 1) + (v - 1) p + 1) / v), which on stage 0 is p (1 + (p - 1) / (p v)).
+// Activations in flight on stage i of p: GPipe and looped BFS m; 1F1B min(m, p - i); interleaved
+// min(m, (2 (p - i - 1) + (v - 1) p + 1) / v), which on stage 0 is p (1 + (p - 1) / (p v)); ZB-H1
+// and ZB-V p, ZB-H2 2 p - 1 on every stage (delayed weight gradients keep their inputs); DualPipe
+// p + 1 over both streams, so (p + 1) / 2 of a pair's.
 //
-// Monotone in every T_i and W_i: each appears with a weight of at least 0 in the sum and the max.
+// Monotone in every F_i, B_i, W_i and A_i as long as m >= c (n - 1), which plan/rules.hpp asks for:
+// each then appears with a weight of at least 0 in the sum and the max.
 //
-//   PipelineTime time = pipeline_time(stages, interleave);  // stages[i] = {T_i, W_i}
+//   PipelineTime time = pipeline_time(stages, shape);       // stages[i] = {T_i, A_i}
 //   in_flight({Schedule::k1f1b, 8, 1}, 0, 32);              // 8 micro-batches on the first stage
 #pragma once
 
@@ -33,10 +49,12 @@ namespace nereus::cost {
 
 // Schedules whose time and memory the formulas above give; the others need the simulator.
 bool has_closed_form(plan::Schedule schedule);
+// Whether weight gradients run apart from the rest of the backward pass.
+bool splits_backward(plan::Schedule schedule);
 
 struct PipelineShape {
   plan::Schedule schedule = plan::Schedule::k1f1b;
-  int depth = 1;          // pipeline ranks
+  int depth = 1;          // pipeline ranks; DualPipe: pairs of them
   double interleave = 1;  // virtual stages a rank
 };
 
@@ -48,6 +66,10 @@ struct StagePace {
   double one = 0;  // seconds of one micro-batch
   double all = 0;  // seconds of all its micro-batches
   int count = 1;
+  // Seconds of one micro-batch without its weight gradients, and of backward alone; only asked for
+  // where the schedule splits the backward pass.
+  double passes = 0;
+  double backward = 0;
 };
 
 struct PipelineTime {
@@ -55,7 +77,11 @@ struct PipelineTime {
   double bubble = 0;  // what the others add to its work
 };
 
-PipelineTime pipeline_time(std::span<const StagePace> stages, double interleave);
+PipelineTime pipeline_time(std::span<const StagePace> stages, const PipelineShape& shape);
+
+// Seconds of a stage's one micro-batch behind which the gradient reduction can hide. None under a
+// zero-bubble schedule: it computes weight gradients last of all.
+double reduction_window(const StagePace& stage, const PipelineShape& shape);
 
 // One activation from stage to stage. `message` are the bytes that each tensor rank holds of it,
 // `copies` how many of those ranks hold the same.

@@ -14,7 +14,7 @@ namespace {
 using plan::Schedule;
 
 double total(const std::vector<StagePace>& stages, double interleave) {
-  const PipelineTime time = pipeline_time(stages, interleave);
+  const PipelineTime time = pipeline_time(stages, {Schedule::kInterleaved, 1, interleave});
   return stages[static_cast<std::size_t>(time.slowest)].all + time.bubble;
 }
 
@@ -22,26 +22,29 @@ double total(const std::vector<StagePace>& stages, double interleave) {
 
 TEST(Pipeline, EqualStagesIdleForPMinusOneMicroBatches) {
   // Four stages of 2 s, eight micro-batches: 16 s of work, bubble 3 x 2 s = (p - 1) / m of it.
-  const PipelineTime time = pipeline_time(std::vector<StagePace>{{2, 16, 4}}, 1);
+  const PipelineTime time =
+      pipeline_time(std::vector<StagePace>{{2, 16, 4}}, {Schedule::k1f1b, 4, 1});
   EXPECT_DOUBLE_EQ(time.bubble, 6);
   EXPECT_DOUBLE_EQ(time.bubble / 16, 3.0 / 8);
 }
 
 TEST(Pipeline, VirtualStagesDivideTheBubble) {
-  EXPECT_DOUBLE_EQ(pipeline_time(std::vector<StagePace>{{2, 16, 4}}, 2).bubble, 3);
-  EXPECT_DOUBLE_EQ(pipeline_time(std::vector<StagePace>{{2, 16, 4}}, 3).bubble, 2);
+  EXPECT_DOUBLE_EQ(
+      pipeline_time(std::vector<StagePace>{{2, 16, 4}}, {Schedule::kInterleaved, 4, 2}).bubble, 3);
+  EXPECT_DOUBLE_EQ(
+      pipeline_time(std::vector<StagePace>{{2, 16, 4}}, {Schedule::kInterleaved, 4, 3}).bubble, 2);
 }
 
 TEST(Pipeline, TheSlowestStageSetsThePace) {
   // 1 s, 3 s and 2 s, four micro-batches: 12 s on the second, and 1 + 2 to fill and drain.
   const std::vector<StagePace> stages{{1, 4}, {3, 12}, {2, 8}};
-  EXPECT_EQ(pipeline_time(stages, 1).slowest, 1);
+  EXPECT_EQ(pipeline_time(stages, {Schedule::k1f1b, 1, 1}).slowest, 1);
   EXPECT_DOUBLE_EQ(total(stages, 1), 15);
 }
 
 TEST(Pipeline, OneMicroBatchPassesAllStages) {
   const std::vector<StagePace> stages{{1, 1}, {3, 3}, {2, 2}};
-  EXPECT_EQ(pipeline_time(stages, 1).slowest, 1);
+  EXPECT_EQ(pipeline_time(stages, {Schedule::k1f1b, 1, 1}).slowest, 1);
   EXPECT_DOUBLE_EQ(total(stages, 1), 6);
 }
 
@@ -93,12 +96,55 @@ TEST(Pipeline, OneStageHoldsOne) {
   EXPECT_DOUBLE_EQ(in_flight({Schedule::kGpipe, 1, 1}, 0, 32), 1);
 }
 
-TEST(Pipeline, OtherSchedulesAreForTheSimulator) {
-  for (Schedule s : {Schedule::kGpipe, Schedule::k1f1b, Schedule::kInterleaved})
-    EXPECT_TRUE(has_closed_form(s));
-  for (Schedule s : {Schedule::kLoopedBfs, Schedule::kVaruna, Schedule::kZbH1, Schedule::kZbH2,
-                     Schedule::kZbV, Schedule::kDualPipe})
-    EXPECT_FALSE(has_closed_form(s));
+TEST(Pipeline, ZeroBubbleSchedulesHoldMore) {
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kLoopedBfs, 4, 2}, 1, 32), 32);
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kZbH1, 4, 1}, 0, 32), 4);
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kZbH2, 4, 1}, 0, 32), 7);
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kZbV, 4, 2}, 3, 32), 4);
+  // Two pairs of four stages: p + 1 = 5 micro-batches over both of a rank's stages.
+  EXPECT_DOUBLE_EQ(2 * in_flight({Schedule::kDualPipe, 2, 2}, 0, 32), 5);
+}
+
+TEST(Pipeline, VarunaIsForTheSimulator) {
+  for (int i = 0; i <= static_cast<int>(Schedule::kDualPipe); ++i) {
+    const auto schedule = static_cast<Schedule>(i);
+    EXPECT_EQ(has_closed_form(schedule), schedule != Schedule::kVaruna);
+  }
+}
+
+// --- zero bubble --------------------------------------------------------------------------------
+
+// Stages of F, B and W seconds, m micro-batches.
+double bubble_of(Schedule schedule, int depth, double f, double b, double w, int m) {
+  const double one = f + b + w;
+  return pipeline_time(std::vector<StagePace>{{one, m * one, depth, f + b, b}},
+                       {schedule, depth, schedule == Schedule::kZbV ? 2.0 : 1.0})
+      .bubble;
+}
+
+TEST(Pipeline, WeightGradientsFillTheBubble) {
+  // Qi 2023: (p - 1) (F + B - W) for H1, (p - 1) (F + B - 2 W) for H2.
+  EXPECT_DOUBLE_EQ(bubble_of(Schedule::kZbH1, 8, 1, 1, 1, 32), 7);
+  EXPECT_DOUBLE_EQ(bubble_of(Schedule::kZbH1, 8, 2, 3, 1, 32), 7 * 4);
+  EXPECT_DOUBLE_EQ(bubble_of(Schedule::kZbH2, 8, 1, 1, 1, 32), 0);
+  EXPECT_DOUBLE_EQ(bubble_of(Schedule::kZbH2, 8, 2, 3, 1, 32), 7 * 3);
+  EXPECT_DOUBLE_EQ(bubble_of(Schedule::kZbV, 8, 1, 1, 1, 32), 0);
+  // Never below nothing, however long the weight gradients take.
+  EXPECT_DOUBLE_EQ(bubble_of(Schedule::kZbH2, 8, 1, 1, 5, 32), 0);
+}
+
+TEST(Pipeline, DualPipeWaitsForHalfOfTheStages) {
+  // p = 8 stages of F = 1, B = 2, W = 1, so four pairs of twice that: (p / 2 - 1) (F + 2 B - W).
+  EXPECT_DOUBLE_EQ(bubble_of(Schedule::kDualPipe, 4, 2, 4, 2, 16), 3 * (1 + 2 * 2 - 1));
+}
+
+TEST(Pipeline, ALongStageHidesWhatTheOthersWaitFor) {
+  // Three stages of (1, 1, 1) and one of (4, 4, 4), sixteen micro-batches. The long one is busy
+  // throughout: its own weight gradients are longer than what it waits for.
+  const std::vector<StagePace> stages{{3, 48, 3, 2, 1}, {12, 192, 1, 8, 4}};
+  const PipelineTime time = pipeline_time(stages, {Schedule::kZbH2, 4, 1});
+  EXPECT_EQ(time.slowest, 1);
+  EXPECT_DOUBLE_EQ(time.bubble, 0);
 }
 
 // --- transfers ----------------------------------------------------------------------------------

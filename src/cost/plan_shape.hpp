@@ -3,7 +3,8 @@
 // Dense weights of a tensor slice lie on dp x cp ranks, tp apart; experts on their own data group,
 // which repeats every ep x expert_tp ranks. ZeRO 1 divides the optimizer, 2 also gradients, 3 also
 // weights, over zero_group neighbours of the group (all of it by default). Under a pipeline weights
-// are gathered once a step and kept, and gradients stay whole.
+// are gathered once a step and kept, and gradients stay whole. DualPipe keeps every stage on two
+// pipeline ranks; the pair stands for both here, with half of the micro-batches.
 //
 //   const PlanShape shape = plan_shape(tables, degrees);
 //   parameters / shape.dense_shards.optimizer;          // kept by each rank
@@ -35,8 +36,16 @@ struct PlanShape {
   Shards expert_shards;
 
   bool gathers_each() const { return sharing == Sharing::kWeights && !keeps_whole; }
+  // Weights that are gathered once a step travel as those of a divided optimizer do.
+  Sharing reduced_as() const {
+    return sharing == Sharing::kWeights && keeps_whole ? Sharing::kOptimizer : sharing;
+  }
 };
 
 PlanShape plan_shape(const Tables& tables, const plan::Degrees& degrees);
+
+// Seconds of a step that go into handing activations from stage to stage.
+double plan_transfers(const Tables& tables, const KindRow* kinds, const StageTable& stages,
+                      const PlanShape& shape, const plan::Degrees& degrees, double memory_share);
 
 }  // namespace nereus::cost

@@ -23,13 +23,19 @@ struct StageSums {
   double copied_weights = 0;   // bytes of weights that come from the host for each pass
 };
 
-StageSums sums_of(const StageClass& stage, const KindRow* kinds, const PlanShape& shape,
-                  double tied) {
+StageSums sums_of(const StageClass& stage, const KindRow* kinds, const KindRow* plain,
+                  const PlanShape& shape, double tied) {
   StageSums sums;
   for (const KindCount& layers : stage.layers) {
     const KindRow& kind = kinds[layers.kind];
-    sums.work.add(kind.time, layers.count);
-    sums.rank.add(kind.memory, layers.count);
+    if (layers.again > 0) {
+      sums.work.add(kind.time, layers.again);
+      sums.rank.add(kind.memory, layers.again);
+    }
+    if (layers.again < layers.count) {
+      sums.work.add(plain[layers.kind].time, layers.count - layers.again);
+      sums.rank.add(plain[layers.kind].memory, layers.count - layers.again);
+    }
     const double dense = kind.time.parameters;
     const double experts = kind.time.expert_parameters;
     sums.largest_divided =
@@ -110,28 +116,6 @@ double stage_reduce_seconds(const LayerTime& sum, const PlanShape& shape,
   return seconds;
 }
 
-double transfers(const Tables& tables, const StageTable& stages, const KindRow* kinds,
-                 const PlanShape& shape, const Degrees& d, double memory_share) {
-  const Machine& machine = tables.machine();
-  const bool same_domain = d.num_ranks() <= machine.fabric.domain;
-  const Wire copies = machine.wire(d.sequence_parallel ? 1 : d.tp, 1);
-  TransferLoad load;
-  double sum = 0;
-  for (const KindCount& boundary : stages.boundaries) {
-    const double once = transfer_seconds(machine.fabric, same_domain, kinds[boundary.kind].message,
-                                         copies, machine.parameters.host_transfer);
-    load.steady =
-        std::max(load.steady, (shape.num_micro_batches - 1) * shape.pipeline.interleave * once);
-    sum += boundary.count * once;
-  }
-  load.crossings = sum * (d.pp - 1) / (d.pp * d.interleave - 1);
-  load.num_micro_batches = shape.num_micro_batches;
-  load.num_ranks = d.num_ranks();
-  load.tp = d.tp;
-  load.memory_share = memory_share;
-  return transfers_seconds(load, shape.pipeline, machine.parameters);
-}
-
 // Keeps the worst stage's memory.
 void take_memory(Memory& worst, const RankMemory& rank, int stage, const Tables& tables) {
   const MemoryParts parts = memory_parts(rank, tables.options(), tables.machine().parameters);
@@ -146,17 +130,17 @@ void take_memory(Memory& worst, const RankMemory& rank, int stage, const Tables&
 
 // What happens once a step, on the stage where it takes longest.
 struct StepSums {
-  double quickest = std::numeric_limits<double>::infinity();  // seconds of one micro-batch
+  double quickest = std::numeric_limits<double>::infinity();  // seconds that hide the reduction
   double reduce = 0;                                          // seconds
   double optimized = 0;                                       // parameters that a rank updates
   double copied = 0;  // bytes that pass from and to the host during the update
   double most_parameters = -1;
 };
 
-void take_step(StepSums& step, const StageSums& sums, double stage_seconds, const PlanShape& shape,
+void take_step(StepSums& step, const StageSums& sums, double window, const PlanShape& shape,
                const Degrees& d, const StackOptions& options) {
   const LayerTime& sum = sums.work.sum;
-  step.quickest = std::min(step.quickest, stage_seconds);
+  step.quickest = std::min(step.quickest, window);
   // Collectives are dear to compute: without experts the stage with the most parameters decides.
   if (shape.has_experts || sum.parameters > step.most_parameters) {
     step.reduce = std::max(step.reduce, stage_reduce_seconds(sum, shape, options));
@@ -192,9 +176,11 @@ void add_step(Prediction& out, const StepSums& step, const PlanShape& shape, con
               const Tables& tables) {
   const Machine& machine = tables.machine();
   const StackOptions& options = tables.options();
-  out.add(Part::kDataComm, exposed_reduce(step.reduce, shape.sharing, step.quickest, d.interleave,
-                                          machine.parameters));
-  if (d.pp > 1 && tables.tied_parameters() > 0) {
+  out.add(Part::kDataComm,
+          exposed_reduce(step.reduce, shape.reduced_as(), step.quickest, shape.pipeline.interleave,
+                         d.data_overlap, machine.parameters));
+  const bool ends_apart = d.pp > 1 && stage_order(d.schedule) == StageOrder::kLooped;
+  if (ends_apart && tables.tied_parameters() > 0) {
     const Group pair{2, d.num_ranks() <= machine.fabric.domain ? 2 : 1};
     out.add(Part::kDataComm,
             all_reduce_seconds(machine.fabric, pair,
@@ -202,6 +188,7 @@ void add_step(Prediction& out, const StepSums& step, const PlanShape& shape, con
   }
   const double update = optimizer_seconds(step.optimized, options, machine);
   out.add(Part::kOptimizer, update);
+  out.busy += update;
   if (const double rate = machine.tier(Tier::kHost).rate; step.copied > 0 && rate > 0)
     out.add(Part::kOffload, std::max(0.0, step.copied / rate - update));
 }
@@ -218,35 +205,42 @@ Prediction Predictor::predict(const Degrees& d) {
   NEREUS_CHECK(d.pp == 1 || has_closed_form(d.schedule),
                "schedules without a closed form are for the simulator");
   Tables& tables = *tables_;
-  const KindRow* kinds = tables.kinds(d);
-  const StageTable& stages = tables.stages(d.pp, d.interleave);
+  const StageTable& stages = tables.stages(stage_key(d));
+  const KindRow* kinds = tables.kinds(d, d.recompute);
+  const KindRow* plain =
+      stages.key.recompute_blocks > 0 ? tables.kinds(d, plan::Recompute::kNone) : kinds;
   const PlanShape shape = plan_shape(tables, d);
 
   Prediction out;
   out.memory.capacity = tables.machine().capacity();
   out.memory.host_capacity = tables.machine().tier(Tier::kHost).capacity;
   StepSums step;
+  const StageMode mode{d.data_overlap, d.pp > 1 && splits_backward(d.schedule)};
   for (std::size_t i = 0; i < stages.classes.size(); ++i) {
     const StageClass& stage = stages.classes[i];
-    StageSums sums = sums_of(stage, kinds, shape, tables.tied_parameters() / d.tp);
+    StageSums sums = sums_of(stage, kinds, plain, shape, tables.tied_parameters() / d.tp);
     keep(sums, stage, shape, d, tables);
     take_memory(out.memory, sums.rank, stage.first, tables);
     const StageTime time =
         stage_time(sums.work, sharding_seconds(sums.work, shape, tables.options()),
-                   copy_seconds(sums, shape, d, tables), tables.machine());
+                   copy_seconds(sums, shape, d, tables), mode, tables.machine());
     tables.times[i] = time;
-    tables.paces[i] = {time.total, shape.num_micro_batches * time.total, stage.multiplicity};
-    take_step(step, sums, time.total, shape, d, tables.options());
+    tables.paces[i] = {time.total, shape.num_micro_batches * time.total, stage.multiplicity,
+                       time.passes, time.backward};
+    out.busy += stage.multiplicity * shape.num_micro_batches * (time.compute + time.recompute) /
+                shape.pipeline.depth;
+    take_step(step, sums, reduction_window(tables.paces[i], shape.pipeline), shape, d,
+              tables.options());
   }
   out.fits = out.memory.total <= out.memory.capacity && out.memory.host <= out.memory.host_capacity;
 
-  const PipelineTime pipeline = pipeline_time({tables.paces.data(), stages.classes.size()},
-                                              static_cast<double>(d.interleave));
+  const PipelineTime pipeline =
+      pipeline_time({tables.paces.data(), stages.classes.size()}, shape.pipeline);
   add_stage(out, tables.times[static_cast<std::size_t>(pipeline.slowest)], shape, tables);
   if (d.pp > 1) {
     out.add(Part::kBubble, pipeline.bubble);
-    out.add(Part::kPipelineComm,
-            transfers(tables, stages, kinds, shape, d, out.memory.total / out.memory.capacity));
+    out.add(Part::kPipelineComm, plan_transfers(tables, kinds, stages, shape, d,
+                                                out.memory.total / out.memory.capacity));
   }
   add_step(out, step, shape, d, tables);
 

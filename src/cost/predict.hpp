@@ -41,6 +41,19 @@ class Predictor {
 
   Prediction predict(const plan::Degrees& degrees);
 
+  // Bounds for a search (cost/bound.cpp). No plan with the tp, pp, dp, cp, ep, expert_tp, batches,
+  // sequence parallelism, tensor overlap, precision and context of `degrees` takes a shorter step,
+  // or keeps a device busy for less, whatever the rest of it says ...
+  struct Bound {
+    double step = 0;
+    double busy = 0;  // seconds of compute in it
+  };
+  Bound bound(const plan::Degrees& degrees);
+  // ... and none that also has its schedule and interleave.
+  Bound bound_of_schedule(const plan::Degrees& degrees);
+  // Whether the step would be shorter if the plan needed less memory.
+  bool memory_slows(const Prediction& prediction) const;
+
  private:
   std::unique_ptr<Tables> tables_;
 };

@@ -66,6 +66,7 @@ struct Prediction {
   std::array<double, kNumParts> parts{};
   Memory memory;
   bool fits = false;       // every rank within its own device's memory
+  double busy = 0;         // seconds of the step in which a device computes, on average
   double model_flops = 0;  // of one step
   double mfu = 0;
 

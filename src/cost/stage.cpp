@@ -60,6 +60,10 @@ LayerTime layer_time(const KindCost& kind, bool block, Recompute recompute,
   time.expert = kind.expert_forward * (again ? 3 : 2) * rules.expert_exposed;
   time.context = kind.context_forward * (again ? 2 : 1) + kind.context_backward;
   const int collectives = kind.collectives_forward * (again ? 2 : 1) + kind.collectives_backward;
+  time.forward = cost.forward + kind.tensor_forward * rules.tensor_exposed +
+                 kind.expert_forward * rules.expert_exposed + kind.context_forward;
+  time.weight_gradient =
+      cost.weight_gradient + (cost.parameters + cost.expert_parameters) * rules.accumulate_seconds;
   const double launches =
       (rules.host_layer * cost.mixers / 2 + rules.host_expert * cost.local_experts) *
       (1 - cost.fused_experts);
@@ -69,7 +73,7 @@ LayerTime layer_time(const KindCost& kind, bool block, Recompute recompute,
 }
 
 StageTime stage_time(const StageWork& work, double shard_seconds, double copy_seconds,
-                     const Machine& machine) {
+                     StageMode mode, const Machine& machine) {
   const Parameters& p = machine.parameters;
   const LayerTime& sum = work.sum;
   StageTime time;
@@ -78,14 +82,24 @@ StageTime stage_time(const StageWork& work, double shard_seconds, double copy_se
   time.tensor = sum.tensor;
   time.context = sum.context;
   time.expert = sum.expert;
-  double device = sum.device();
-  const double hidden = p.shard_overlap * std::min(shard_seconds, device);
-  time.shard = shard_seconds - hidden + p.compute_slowdown * hidden;
-  device += time.shard;
-  time.offload = std::max(0.0, copy_seconds - device);
-  device += time.offload;
-  time.total = smooth_max(device, sum.host, machine);
-  time.launch = time.total - device;
+  const double overlap = mode.data_overlap ? p.shard_overlap : 0;
+  // Fills in what a stage that keeps its device busy for that long takes in all.
+  const auto total_of = [&](double device, double& shard, double& offload) {
+    const double hidden = overlap * std::min(shard_seconds, device);
+    shard = shard_seconds - hidden + p.compute_slowdown * hidden;
+    offload = std::max(0.0, copy_seconds - (device + shard));
+    return smooth_max(device + shard + offload, sum.host, machine);
+  };
+  const double device = sum.device();
+  time.total = total_of(device, time.shard, time.offload);
+  time.launch = time.total - (device + time.shard + time.offload);
+  if (mode.splits_backward) {
+    double shard = 0;
+    double offload = 0;
+    const double passes = device - sum.weight_gradient;
+    time.passes = total_of(passes, shard, offload);
+    time.backward = total_of(passes - sum.forward, shard, offload);
+  }
   return time;
 }
 

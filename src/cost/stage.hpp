@@ -3,7 +3,8 @@
 //   device = compute + recompute + tensor + context + expert      of the stage's layers
 //   shard  = c - o min(c, device) (1 - s)      c = gathering and scattering of divided state
 //                                              (cost/data.hpp), o = shard_overlap,
-//                                              s = compute_slowdown of what runs beside it
+//                                              s = compute_slowdown of what runs beside it;
+//                                              o = 0 where the plan overlaps no data communication
 //   copy   = max(0, h - (device + shard))      h = time of copies from and to host memory
 //   stage  = smooth maximum of (device + shard + copy) and the host's launches:
 //            (a^q + b^q)^(1/q), q = host_sharpness: the host runs ahead of the device by a bounded
@@ -16,7 +17,7 @@
 //   LayerTime block = layer_time(kind_cost, true, Recompute::kFull, rules);
 //   StageWork work;
 //   work.add(block, 12);                                    // twelve such layers
-//   StageTime time = stage_time(work, shard_seconds, 0, machine);
+//   StageTime time = stage_time(work, shard_seconds, 0, {}, machine);
 #pragma once
 
 #include "cost/layers.hpp"
@@ -52,6 +53,8 @@ struct LayerTime {
   double expert_parameters = 0;
   double blocks = 0;
   double expert_layers = 0;
+  double forward = 0;          // part of the above that is the forward pass
+  double weight_gradient = 0;  // and that nothing waits for but the reduction
 
   double device() const { return compute + recompute + tensor + context + expert; }
 };
@@ -73,10 +76,12 @@ struct StageWork {
     sum.expert_parameters += count * layer.expert_parameters;
     sum.blocks += count * layer.blocks;
     sum.expert_layers += count * layer.expert_layers;
+    sum.forward += count * layer.forward;
+    sum.weight_gradient += count * layer.weight_gradient;
   }
 };
 
-// `total` is the sum of the others.
+// `total` is the sum of the others down to `launch`.
 struct StageTime {
   double compute = 0;
   double recompute = 0;
@@ -87,9 +92,18 @@ struct StageTime {
   double offload = 0;
   double launch = 0;  // what the host needs beyond the device
   double total = 0;
+  // What the total would be without weight gradients, and of the rest without the forward pass; 0
+  // where nobody asked.
+  double passes = 0;
+  double backward = 0;
+};
+
+struct StageMode {
+  bool data_overlap = true;      // of `shard_seconds`
+  bool splits_backward = false;  // say what the total would be without some passes
 };
 
 StageTime stage_time(const StageWork& work, double shard_seconds, double copy_seconds,
-                     const Machine& machine);
+                     StageMode mode, const Machine& machine);
 
 }  // namespace nereus::cost

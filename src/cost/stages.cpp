@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cost/row_table.hpp"
 #include "cost/stack.hpp"
 #include "plan/stages.hpp"
 
@@ -83,26 +84,81 @@ std::vector<int> stage_starts(const model::Model& model, int num_stages, StageRu
   }
 }
 
-StageTable make_stage_table(const model::Model& model, int pp, int interleave, StageRule rule) {
-  const int num_stages = pp * interleave;
+StageOrder stage_order(plan::Schedule schedule) {
+  if (schedule == plan::Schedule::kZbV) return StageOrder::kV;
+  return schedule == plan::Schedule::kDualPipe ? StageOrder::kDual : StageOrder::kLooped;
+}
+
+std::uint64_t StageKey::hash() const {
+  const auto word = [](int value) {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(value));
+  };
+  return mix(mix(0, word(pp) << 32 | word(interleave)),
+             word(recompute_blocks) << 2 | static_cast<std::uint64_t>(order));
+}
+
+StageKey stage_key(const plan::Degrees& d) {
+  const bool some = d.recompute == plan::Recompute::kFull;
+  return {d.pp, d.interleave, d.pp > 1 ? stage_order(d.schedule) : StageOrder::kLooped,
+          some ? d.recompute_blocks : 0};
+}
+
+namespace {
+
+// The virtual stages of pipeline rank `rank`.
+std::vector<int> stages_on(const StageKey& key, int rank) {
+  if (key.order == StageOrder::kV) return {rank, 2 * key.pp - 1 - rank};
+  if (key.order == StageOrder::kDual) return {rank, key.pp - 1 - rank};
+  std::vector<int> stages;
+  for (int chunk = 0; chunk < key.interleave; ++chunk) stages.push_back(chunk * key.pp + rank);
+  return stages;
+}
+
+// All layers [begin, end) of one virtual stage, and which of them are recomputed.
+void count_layers(const model::Model& model, int begin, int end, int recompute_blocks,
+                  std::vector<KindCount>& counts) {
+  int blocks = 0;
+  for (int i = begin; i < end; ++i) {
+    KindCount& layers = counts[static_cast<std::size_t>(model.layers[static_cast<std::size_t>(i)])];
+    ++layers.count;
+    const bool block = model.layer(i).role == model::LayerRole::kBlock;
+    if (!block || recompute_blocks == 0 || blocks++ < recompute_blocks) ++layers.again;
+  }
+}
+
+std::vector<KindCount> only_present(const std::vector<KindCount>& counts) {
+  std::vector<KindCount> present;
+  for (const KindCount& layers : counts)
+    if (layers.count > 0) present.push_back(layers);
+  return present;
+}
+
+std::vector<KindCount> no_layers(const model::Model& model) {
+  std::vector<KindCount> counts(model.kinds.size());
+  for (std::size_t kind = 0; kind < counts.size(); ++kind)
+    counts[kind].kind = static_cast<int>(kind);
+  return counts;
+}
+
+}  // namespace
+
+StageTable make_stage_table(const model::Model& model, const StageKey& key, StageRule rule) {
+  const int num_stages = key.pp * key.interleave;
   const std::vector<int> starts = stage_starts(model, num_stages, rule);
-  const auto kind_of = [&](int layer) { return model.layers[static_cast<std::size_t>(layer)]; };
-  StageTable table{pp, interleave, {}, {}};
-  std::vector<int> counts(model.kinds.size());
-  for (int rank = 0; rank < pp; ++rank) {
+  StageTable table{key, {}, {}};
+  const int num_ranks = key.order == StageOrder::kDual ? key.pp / 2 : key.pp;
+  for (int rank = 0; rank < num_ranks; ++rank) {
     StageClass stage;
     stage.first = rank;
-    std::fill(counts.begin(), counts.end(), 0);
-    for (int chunk = 0; chunk < interleave; ++chunk) {
-      const auto v = static_cast<std::size_t>(chunk * pp + rank);
-      for (int i = starts[v]; i < starts[v + 1]; ++i)
-        ++counts[static_cast<std::size_t>(kind_of(i))];
+    std::vector<KindCount> counts = no_layers(model);
+    for (const int own : stages_on(key, rank)) {
+      const auto v = static_cast<std::size_t>(own);
+      count_layers(model, starts[v], starts[v + 1], key.recompute_blocks, counts);
       if (starts[v] == starts[v + 1]) continue;
       stage.holds_first_layer |= starts[v] == 0;
       stage.holds_last_layer |= starts[v + 1] == model.num_layers();
     }
-    for (std::size_t kind = 0; kind < counts.size(); ++kind)
-      if (counts[kind] > 0) stage.layers.push_back({static_cast<int>(kind), counts[kind]});
+    stage.layers = only_present(counts);
     const auto same =
         std::find_if(table.classes.begin(), table.classes.end(), [&](const StageClass& other) {
           return other.layers == stage.layers &&
@@ -114,11 +170,13 @@ StageTable make_stage_table(const model::Model& model, int pp, int interleave, S
     else
       table.classes.push_back(stage);
   }
-  std::fill(counts.begin(), counts.end(), 0);
+  std::vector<KindCount> boundaries = no_layers(model);
   for (std::size_t v = 1; v < static_cast<std::size_t>(num_stages); ++v)
-    if (starts[v] > 0) ++counts[static_cast<std::size_t>(kind_of(starts[v] - 1))];
-  for (std::size_t kind = 0; kind < counts.size(); ++kind)
-    if (counts[kind] > 0) table.boundaries.push_back({static_cast<int>(kind), counts[kind]});
+    if (starts[v] > 0) {
+      const auto last = static_cast<std::size_t>(starts[v] - 1);
+      ++boundaries[static_cast<std::size_t>(model.layers[last])].count;
+    }
+  table.boundaries = only_present(boundaries);
   return table;
 }
 

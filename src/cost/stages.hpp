@@ -3,12 +3,14 @@
 // Even rule (Megatron): plan/stages.hpp spreads the blocks over the pp x interleave virtual stages,
 // embedding on the first, head on the last. Balanced rule (nanotron): layers are cut where the
 // running cost of blocks and head passes a stage's share of the total. Pipeline rank r runs virtual
-// stages r, r + pp, ...
+// stages r, r + pp, ...; in the V of ZB-V r and 2 pp - 1 - r; in DualPipe r and pp - 1 - r (half of
+// the micro-batches each), so that pairs of ranks are alike and count once.
 //
-//   StageTable table = make_stage_table(model, 8, 2, StageRule::kEven);
+//   StageTable table = make_stage_table(model, {.pp = 8, .interleave = 2}, StageRule::kEven);
 //   for (const StageClass& stage : table.classes) ...      // multiplicities sum to pp
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "model/model.hpp"
@@ -18,9 +20,24 @@ namespace nereus::cost {
 
 enum class StageRule;
 
+// Which ranks run which virtual stages.
+enum class StageOrder { kLooped, kV, kDual };
+StageOrder stage_order(plan::Schedule schedule);
+
+struct StageKey {
+  int pp = 1;
+  int interleave = 1;
+  StageOrder order = StageOrder::kLooped;
+  int recompute_blocks = 0;  // of each virtual stage, its first; 0 = all
+  bool operator==(const StageKey&) const = default;
+  std::uint64_t hash() const;
+};
+StageKey stage_key(const plan::Degrees& degrees);
+
 struct KindCount {
   int kind = 0;   // index into the model's kinds
   int count = 0;  // layers of it, at least 1
+  int again = 0;  // how many of them a plan recomputes that recomputes at all
   bool operator==(const KindCount&) const = default;
 };
 
@@ -34,13 +51,12 @@ struct StageClass {
 };
 
 struct StageTable {
-  int pp = 1;
-  int interleave = 1;
+  StageKey key;
   std::vector<StageClass> classes;
   std::vector<KindCount> boundaries;  // layers whose output goes to the next virtual stage
 };
 
-StageTable make_stage_table(const model::Model& model, int pp, int interleave, StageRule rule);
+StageTable make_stage_table(const model::Model& model, const StageKey& key, StageRule rule);
 // First layer of each virtual stage, and the number of layers at the end.
 std::vector<int> stage_starts(const model::Model& model, int num_stages, StageRule rule);
 

@@ -33,12 +33,15 @@ Tables::Tables(const model::Model& model, const cluster::Cluster& cluster, const
       options_(stack.options),
       machine_(make_machine(cluster, 0, stack)),
       costs_(model.kinds.size(), num_splits),
-      kinds_(model.kinds.size(), num_splits) {
+      kinds_(model.kinds.size(), num_splits),
+      stages_(1, 64) {
   flops_per_sample_ = model_.training_flops();
   for (const model::TiedWeights& tied : model_.tied) tied_parameters_ += tied.parameters;
   for (const model::LayerKind& kind : model_.kinds)
     if (kind.expert_parameters() > 0) has_experts_ = true;
   kernels_.resize(cluster::kNumPrecisions);
+  layers_of_kind_.resize(model_.kinds.size());
+  for (const int kind : model_.layers) ++layers_of_kind_[static_cast<std::size_t>(kind)];
 }
 
 int Tables::num_micro_batches(const Degrees& d) const {
@@ -59,18 +62,13 @@ const KernelModel& Tables::kernels(cluster::Precision precision) {
   return *slot;
 }
 
-const StageTable& Tables::stages(int pp, int interleave) {
-  const auto depth = static_cast<std::size_t>(pp);
-  const auto chunks = static_cast<std::size_t>(interleave);
-  if (depth >= stages_.size()) stages_.resize(depth + 1);
-  if (chunks >= stages_[depth].size()) stages_[depth].resize(chunks + 1);
-  std::unique_ptr<StageTable>& slot = stages_[depth][chunks];
-  if (!slot) {
-    slot = std::make_unique<StageTable>(make_stage_table(model_, pp, interleave, options_.stages));
-    if (slot->classes.size() > paces.size()) {
-      paces.resize(slot->classes.size());
-      times.resize(slot->classes.size());
-    }
+const StageTable& Tables::stages(const StageKey& key) {
+  if (const std::unique_ptr<StageTable>* known = stages_.find(key)) return **known;
+  std::unique_ptr<StageTable>& slot = *stages_.insert(key);
+  slot = std::make_unique<StageTable>(make_stage_table(model_, key, options_.stages));
+  if (slot->classes.size() > paces.size()) {
+    paces.resize(slot->classes.size());
+    times.resize(slot->classes.size());
   }
   return *slot;
 }
@@ -87,11 +85,11 @@ const KindCost* Tables::costs(const SplitKey& key) {
   return row;
 }
 
-const KindRow* Tables::kinds(const Degrees& d) {
+const KindRow* Tables::kinds(const Degrees& d, plan::Recompute recompute) {
   KindKey key;
   key.split = {
       d.tp, d.cp, d.ep, d.expert_tp, d.sequence_parallel, d.precision, samples_per_micro_batch(d)};
-  key.recompute = d.recompute;
+  key.recompute = recompute;
   key.tensor_overlap = d.tensor_overlap;
   key.pipelined = d.pp > 1 && d.num_ranks() > machine_.devices_per_node;
   if (const KindRow* row = kinds_.find(key)) return row;
@@ -102,8 +100,8 @@ const KindRow* Tables::kinds(const Degrees& d) {
   KindRow* row = kinds_.insert(key);
   for (std::size_t i = 0; i < model_.kinds.size(); ++i) {
     const bool block = model_.kinds[i].role == model::LayerRole::kBlock;
-    row[i].time = layer_time(split[i], block, d.recompute, rules);
-    row[i].memory = layer_memory(split[i], block, d.recompute, options_, machine_.parameters);
+    row[i].time = layer_time(split[i], block, recompute, rules);
+    row[i].memory = layer_memory(split[i], block, recompute, options_, machine_.parameters);
     row[i].message = split[i].cost.message;
   }
   return row;

@@ -3,8 +3,8 @@
 // a lookup allocates nothing.
 //
 //   Tables tables(model, cluster, stack, 64);
-//   const KindRow* kinds = tables.kinds(degrees);          // kinds[i] belongs to model.kinds[i]
-//   const StageTable& stages = tables.stages(8, 2);
+//   const KindRow* kinds = tables.kinds(degrees, Recompute::kFull);   // one row per model.kinds[i]
+//   const StageTable& stages = tables.stages(stage_key(degrees));
 #pragma once
 
 #include <memory>
@@ -56,8 +56,8 @@ class Tables {
   Tables(const model::Model& model, const cluster::Cluster& cluster, const Stack& stack,
          int num_splits);
 
-  const KindRow* kinds(const plan::Degrees& degrees);
-  const StageTable& stages(int pp, int interleave);
+  const KindRow* kinds(const plan::Degrees& degrees, plan::Recompute recompute);
+  const StageTable& stages(const StageKey& key);
 
   const model::Model& model() const { return model_; }
   const StackOptions& options() const { return options_; }
@@ -65,6 +65,7 @@ class Tables {
   double flops_per_sample() const { return flops_per_sample_; }
   double tied_parameters() const { return tied_parameters_; }
   bool has_experts() const { return has_experts_; }
+  int layers_of_kind(std::size_t kind) const { return layers_of_kind_[kind]; }
   // Micro-batches of one replica in a step; a local batch that the pipeline cuts itself gives pp of
   // them.
   int num_micro_batches(const plan::Degrees& d) const;
@@ -84,10 +85,11 @@ class Tables {
   double flops_per_sample_ = 0;
   double tied_parameters_ = 0;
   bool has_experts_ = false;
+  std::vector<int> layers_of_kind_;
   std::vector<std::optional<KernelModel>> kernels_;
   RowTable<SplitKey, KindCost> costs_;
   RowTable<KindKey, KindRow> kinds_;
-  std::vector<std::vector<std::unique_ptr<StageTable>>> stages_;  // by pp, then interleave
+  RowTable<StageKey, std::unique_ptr<StageTable>> stages_;
 };
 
 }  // namespace nereus::cost

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cluster/cluster.hpp"
+#include "cost/general.hpp"
 #include "cost/pipeline.hpp"
 #include "cost/prediction.hpp"
 #include "cost/stack_file.hpp"
@@ -115,8 +116,11 @@ inline plan::Degrees any_degrees(bool experts) {
   d.cp = pick({1, 1, 1, 2, 4});
   d.pp = *rc::gen::inRange(1, 7);
   d.dp = *rc::gen::inRange(1, 9);
-  d.schedule = pick({plan::Schedule::kGpipe, plan::Schedule::k1f1b, plan::Schedule::kInterleaved});
-  if (d.schedule == plan::Schedule::kInterleaved && d.pp > 1) d.interleave = pick({1, 2, 3});
+  do {
+    d.schedule = static_cast<plan::Schedule>(*rc::gen::inRange(0, 9));
+  } while (!has_general_form(d.schedule));
+  const plan::InterleaveRule chunks = plan::interleave_rule(d.schedule);
+  if (d.pp > 1) d.interleave = *rc::gen::inRange(chunks.least, std::min(chunks.most, 3) + 1);
   d.micro_batch = *rc::gen::inRange(1, 5);
   const plan::MicroBatchRule rule = plan::micro_batch_rule(d.schedule, d.pp, d.interleave);
   d.global_batch = d.dp * d.micro_batch * static_cast<int>(rule.least) * *rc::gen::inRange(1, 9);
@@ -125,10 +129,12 @@ inline plan::Degrees any_degrees(bool experts) {
     d.expert_tp = pick({1, 1, 2});
   }
   d.recompute = static_cast<plan::Recompute>(*rc::gen::inRange(0, 3));
+  if (d.recompute == plan::Recompute::kFull) d.recompute_blocks = *rc::gen::inRange(0, 4);
   d.zero = *rc::gen::inRange(0, 4);
   d.zero_group = pick({0, 0, 1, 2, 4});
   d.sequence_parallel = d.tp > 1 && *rc::gen::arbitrary<bool>();
   d.tensor_overlap = *rc::gen::arbitrary<bool>();
+  d.data_overlap = *rc::gen::arbitrary<bool>();
   d.precision = pick({cluster::Precision::kBf16, cluster::Precision::kFp16,
                       cluster::Precision::kFp32, cluster::Precision::kFp8});
   d.context = pick({plan::ContextKind::kRing, plan::ContextKind::kZigzag});

@@ -51,6 +51,16 @@ void read_zero(Degrees& d, const LayerRun& run) {
   }
 }
 
+// Blocks of each stage that are recomputed, where one has more; 0 where all are.
+int recompute_blocks(const Placement& placement, const model::Model& model) {
+  const int leading = layer_span(model).leading;
+  for (const LayerRun& run : placement.runs)
+    if (!run.replicas.empty() && run.replicas.front().recompute_layers >= 0)
+      return std::max(
+          0, run.replicas.front().recompute_layers - std::max(0, leading - run.first_layer));
+  return 0;
+}
+
 // The degrees that this placement can only be the expansion of, if it is one at all.
 std::optional<Degrees> read_degrees(const Placement& placement, const model::Model& model) {
   if (placement.runs.empty() || placement.runs.front().replicas.empty()) return std::nullopt;
@@ -68,6 +78,7 @@ std::optional<Degrees> read_degrees(const Placement& placement, const model::Mod
   d.recompute = replicas.recompute;
   d.sequence_parallel = placement.sequence_parallel;
   d.tensor_overlap = placement.tensor_overlap;
+  d.data_overlap = placement.data_overlap;
   d.precision = placement.precision;
   d.schedule = placement.schedule;
   d.context = placement.context;
@@ -89,7 +100,9 @@ std::optional<Degrees> read_degrees(const Placement& placement, const model::Mod
 
   for (const LayerRun& other : placement.runs) read_zero(d, other);
   if (d.zero_group < 0 || d.zero_group > d.dp * d.cp) return std::nullopt;
-  return canonical(d, model);
+  Degrees plain = canonical(d, model);
+  plain.recompute_blocks = recompute_blocks(placement, model);  // stages may hold any number
+  return plain;
 }
 
 // First layers of the runs and the end; empty where they do not lie one after the other.

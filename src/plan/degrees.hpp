@@ -54,12 +54,14 @@ struct Degrees {
   int micro_batch = 1;
   int global_batch = 1;
   Recompute recompute = Recompute::kNone;
+  int recompute_blocks = 0;  // under full recompute: of each virtual stage, its first; 0 = all
   int zero = 0;  // 0..3
   // Ranks that share one copy of sharded state: neighbours in the data group (context x data). 0 =
   // the whole group; fewer = HSDP.
   int zero_group = 0;
   bool sequence_parallel = false;
   bool tensor_overlap = false;  // tensor collectives run in pieces beside the GEMMs that feed them
+  bool data_overlap = true;     // sharded state and gradients travel beside the passes
   cluster::Precision precision = cluster::Precision::kBf16;
   Schedule schedule = Schedule::k1f1b;
   ContextKind context = ContextKind::kZigzag;

@@ -99,6 +99,16 @@ Replicas stage_replicas(const Degrees& d) {
   return r;
 }
 
+// How many of a run's layers are recomputed: its first blocks, and what stands before them (which
+// is never recomputed anyway); -1 where that is all its blocks.
+int recompute_layers(const Degrees& d, const LayerRun& run, const LayerSpan& span) {
+  if (d.recompute != Recompute::kFull || d.recompute_blocks == 0) return -1;
+  const int first_block = std::max(run.first_layer, span.leading);
+  const int end = std::min(run.first_layer + run.num_layers, span.leading + span.blocks);
+  if (d.recompute_blocks >= end - first_block) return -1;
+  return first_block - run.first_layer + d.recompute_blocks;
+}
+
 bool is_dual(const Degrees& d) { return d.schedule == Schedule::kDualPipe && d.pp > 1; }
 
 }  // namespace
@@ -120,9 +130,11 @@ Placement expand(const Degrees& d, const model::Model& model, const std::vector<
   placement.precision = d.precision;
   placement.sequence_parallel = d.sequence_parallel;
   placement.tensor_overlap = d.tensor_overlap;
+  placement.data_overlap = d.data_overlap;
   placement.schedule = d.schedule;
   placement.context = d.context;
 
+  const LayerSpan span = layer_span(model);
   const int num_stages = d.pp * d.interleave;
   NEREUS_CHECK(starts.size() == static_cast<std::size_t>(num_stages) + 1,
                "expand needs the first layer of every stage and the end");
@@ -137,6 +149,7 @@ Placement expand(const Degrees& d, const model::Model& model, const std::vector<
     const int num_streams = static_cast<int>(bases.size());
     for (int stream = 0; stream < num_streams; ++stream) {
       Replicas replicas = stage_replicas(d);
+      replicas.recompute_layers = recompute_layers(d, run, span);
       replicas.num_micro_batches /= num_streams;
       replicas.first = bases[static_cast<std::size_t>(stream)];
       replicas.first_sample =
@@ -162,6 +175,9 @@ Degrees canonical(const Degrees& degrees, const model::Model& model) {
   if (d.zero_group >= d.dp * d.cp || d.zero == 0) d.zero_group = 0;
   const bool divides_nothing = dense_pieces(d) == 1 && (!experts || expert_pieces(d) == 1);
   if (divides_nothing) d.zero = d.zero_group = 0;
+  const int num_stages = d.pp * d.interleave;
+  const int most_blocks = (layer_span(model).blocks + num_stages - 1) / num_stages;
+  if (d.recompute != Recompute::kFull || d.recompute_blocks >= most_blocks) d.recompute_blocks = 0;
   for (double* share : {&d.offload.weights, &d.offload.optimizer})
     *share = static_cast<double>(units_of(*share)) / static_cast<double>(kStateUnits);
   return d;

@@ -149,6 +149,7 @@ struct Placement {
   cluster::Precision precision = cluster::Precision::kBf16;
   bool sequence_parallel = false;
   bool tensor_overlap = false;
+  bool data_overlap = true;
   bool split_vocabulary = true;
   Schedule schedule = Schedule::k1f1b;
   ContextKind context = ContextKind::kZigzag;

@@ -177,10 +177,12 @@ Degrees read_degrees(Reader r) {
   d.micro_batch = r.optional_int("micro_batch", usual.micro_batch, 1);
   d.global_batch = r.required_int("global_batch", 1);
   d.recompute = read_name(r, "recompute", usual.recompute);
+  d.recompute_blocks = r.optional_int("recompute_blocks", usual.recompute_blocks, 0);
   d.zero = r.optional_int("zero", usual.zero, 0, 3);
   d.zero_group = r.optional_int("zero_group", usual.zero_group, 0);
   d.sequence_parallel = r.optional_bool("sequence_parallel", usual.sequence_parallel);
   d.tensor_overlap = r.optional_bool("tensor_overlap", usual.tensor_overlap);
+  d.data_overlap = r.optional_bool("data_overlap", usual.data_overlap);
   d.precision = r.required_enum("precision", precisions());
   d.schedule = read_name(r, "schedule", usual.schedule);
   d.context = read_name(r, "context", usual.context);
@@ -195,6 +197,7 @@ Placement read_placement(Reader r) {
   p.precision = r.required_enum("precision", precisions());
   p.sequence_parallel = r.optional_bool("sequence_parallel", p.sequence_parallel);
   p.tensor_overlap = r.optional_bool("tensor_overlap", p.tensor_overlap);
+  p.data_overlap = r.optional_bool("data_overlap", p.data_overlap);
   p.split_vocabulary = r.optional_bool("split_vocabulary", p.split_vocabulary);
   p.schedule = read_name(r, "schedule", p.schedule);
   p.context = read_name(r, "context", p.context);

@@ -169,10 +169,12 @@ Value degrees_to_value(const Degrees& d) {
   table.add("micro_batch", d.micro_batch);
   table.add("global_batch", d.global_batch);
   table.add("recompute", to_string(d.recompute));
+  table.add("recompute_blocks", d.recompute_blocks);
   table.add("zero", d.zero);
   table.add("zero_group", d.zero_group);
   table.add("sequence_parallel", d.sequence_parallel);
   table.add("tensor_overlap", d.tensor_overlap);
+  table.add("data_overlap", d.data_overlap);
   table.add("precision", cluster::to_string(d.precision));
   table.add("schedule", to_string(d.schedule));
   table.add("context", to_string(d.context));
@@ -186,6 +188,7 @@ Value placement_to_value(const Placement& p) {
   table.add("precision", cluster::to_string(p.precision));
   table.add("sequence_parallel", p.sequence_parallel);
   table.add("tensor_overlap", p.tensor_overlap);
+  table.add("data_overlap", p.data_overlap);
   table.add("split_vocabulary", p.split_vocabulary);
   table.add("schedule", to_string(p.schedule));
   table.add("context", to_string(p.context));

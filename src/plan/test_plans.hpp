@@ -79,10 +79,12 @@ inline Degrees any_degrees() {
   d.ep = pick({1, 2, 4, 8});
   d.expert_tp = pick({1, 1, 2});
   d.recompute = static_cast<Recompute>(*rc::gen::inRange(0, 3));
+  if (d.recompute == Recompute::kFull) d.recompute_blocks = *rc::gen::inRange(0, 4);
   d.zero = *rc::gen::inRange(0, 4);
   d.zero_group = pick({0, 0, 1, 2, 3, 4, 6});
   d.sequence_parallel = *rc::gen::arbitrary<bool>();
   d.tensor_overlap = *rc::gen::arbitrary<bool>();
+  d.data_overlap = *rc::gen::arbitrary<bool>();
   d.precision = pick({cluster::Precision::kBf16, cluster::Precision::kFp16});
   d.context = static_cast<ContextKind>(*rc::gen::inRange(0, 3));
   const auto share = [] { return *rc::gen::inRange(0, 17) / 16.0; };

@@ -46,6 +46,10 @@ struct Context {
   }
   bool keeps_whole() const { return gather() == plan::Gather::kPerStep; }
   bool gathers_each() const { return sharing == Sharing::kWeights && !keeps_whole(); }
+  // Weights that are gathered once a step travel as those of a divided optimizer do.
+  Sharing reduced_as() const {
+    return sharing == Sharing::kWeights && keeps_whole() ? Sharing::kOptimizer : sharing;
+  }
   Rounds rounds(const plan::Replicas& replicas) const {
     return rounds_of(replicas, layout.pipeline.depth, options);
   }

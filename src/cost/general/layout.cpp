@@ -107,8 +107,8 @@ void read_stages(const Placement& placement, Layout& layout) {
     own.highest_rank = static_cast<int>(rank);
     layout.used[rank] = true;
   }
-  layout.pipeline.schedule = placement.schedule;
   layout.pipeline.depth = static_cast<int>(layout.stages.size());
+  if (layout.pipeline.depth > 1) layout.pipeline.schedule = placement.schedule;
   layout.pipeline.interleave = static_cast<double>(num_virtual) / layout.pipeline.depth;
 }
 

@@ -19,11 +19,22 @@ void add(StageTime& sum, const StageTime& time, double count) {
   sum.offload += count * time.offload;
   sum.launch += count * time.launch;
   sum.total += count * time.total;
+  sum.passes += count * time.passes;
+  sum.backward += count * time.backward;
+}
+
+// One micro-batch of `count` that took that long together.
+void set_first(LaneTime& lane, const StageTime& time, double count) {
+  lane.one = time.total / count;
+  lane.passes = time.passes / count;
+  lane.backward = time.backward / count;
 }
 
 void add(LaneTime& sum, const LaneTime& time) {
   add(sum.all, time.all, 1);
   sum.one += time.one;
+  sum.passes += time.passes;
+  sum.backward += time.backward;
   sum.moved += time.moved;
   sum.num_micro_batches = std::max(sum.num_micro_batches, time.num_micro_batches);
 }
@@ -48,7 +59,10 @@ std::vector<LaneTime> Work::stage(int index) {
       const double moved = moves_.seconds(stage.segments[i - 1], segment);
       for (LaneTime& lane : own) {
         lane.moved = moved;
-        lane.one += moved / lane.num_micro_batches;
+        const double each = moved / lane.num_micro_batches;
+        lane.one += each;
+        lane.passes += each;
+        lane.backward += each;
       }
     }
     if (i == 0) {
@@ -108,7 +122,7 @@ LaneTime Work::on_its_own(const Segment& segment, const std::vector<LayerClass>&
     const Active once{&lane, {{{round.samples, 1}}, 1}};
     const StageTime time = slowest_of(segment, classes, {once});
     add(out.all, time, round.count);
-    if (i == 0) out.one = time.total;
+    if (i == 0) set_first(out, time, 1);
   }
   return out;
 }
@@ -127,7 +141,7 @@ LaneTime Work::together(const Segment& segment, const std::vector<LayerClass>& c
   }
   if (context_.gather() == plan::Gather::kPerPass) {
     out.all = slowest_of(segment, classes, lanes);
-    out.one = out.all.total / out.num_micro_batches;
+    set_first(out, out.all, out.num_micro_batches);
     return out;
   }
   std::sort(bounds.begin(), bounds.end());
@@ -142,7 +156,7 @@ LaneTime Work::together(const Segment& segment, const std::vector<LayerClass>& c
     }
     const StageTime time = slowest_of(segment, classes, active);
     add(out.all, time, to - from);
-    if (from == 0) out.one = time.total;
+    if (from == 0) set_first(out, time, 1);
     from = to;
   }
   return out;
@@ -180,13 +194,16 @@ StageTime Work::slowest_of(const Segment& segment, const std::vector<LayerClass>
     for (const Member& member : members)
       work.sum.host = std::max(work.sum.host, member.work.sum.host);
   }
+  const StageMode mode{
+      context_.placement.data_overlap,
+      context_.layout.pipeline.depth > 1 && splits_backward(context_.placement.schedule)};
   StageTime slowest_time;
   int last_machine = -1;
   for (const Member& member : members) {
     if (layer_by_layer && member.machine == last_machine) continue;  // gives the same
     last_machine = member.machine;
     const StageTime time = stage_time(layer_by_layer ? work : member.work, shard_seconds, copy,
-                                      context_.wires.machine(member.machine));
+                                      mode, context_.wires.machine(member.machine));
     if (time.total > slowest_time.total) slowest_time = time;
   }
   return slowest_time;

@@ -24,7 +24,9 @@ namespace nereus::cost::general {
 // Of one lane on one physical stage, over the whole step.
 struct LaneTime {
   StageTime all;
-  double one = 0;    // seconds of its first micro-batch
+  double one = 0;     // seconds of its first micro-batch
+  double passes = 0;  // of it without weight gradients (cost/stage.hpp)
+  double backward = 0;
   double moved = 0;  // seconds in which samples change ranks between segments
   double num_micro_batches = 0;
   double total() const { return all.total + moved; }

@@ -1,0 +1,136 @@
+#include "app/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "app/plan_lift.hpp"
+#include "base/error.hpp"
+#include "base/format.hpp"
+#include "cost/general.hpp"
+#include "cost/pipeline.hpp"
+#include "cost/stack_file.hpp"
+#include "plan/complete.hpp"
+#include "plan/rules.hpp"
+
+namespace nereus::app {
+
+namespace {
+
+constexpr double kUsualTokens = 4 << 20;
+constexpr int kUsualSamples = 32;  // a device
+
+std::vector<cluster::Cluster> sizes_of(const cluster::Cluster& cluster,
+                                       const std::vector<int>& nodes) {
+  std::vector<cluster::Cluster> sizes;
+  for (const int count : nodes) {
+    sizes.push_back(cluster);
+    sizes.back().groups.front().count = count;
+    sizes.back().name = fmt::format("{}x{}", count, cluster.groups.front().node.name);
+  }
+  if (sizes.empty()) sizes.push_back(cluster);
+  return sizes;
+}
+
+void check_request(const PlanRequest& request, const Inputs& inputs) {
+  ErrorList errors;
+  if (!inputs.cluster.uniform())
+    errors.add("plan.mixed-cluster", "this version plans clusters of one kind of node", {},
+               "one COUNTxNODE; predict takes mixed clusters");
+  for (const plan::Schedule schedule : request.choices.schedules)
+    if (!cost::has_closed_form(schedule))
+      errors.add("predict.no-closed-form",
+                 fmt::format("schedule {} has no closed form", plan::to_string(schedule)), {},
+                 "leave it out");
+  const search::Rates rates = search::rates_of(inputs.cluster);
+  for (const search::Objective objective : request.options.objectives)
+    if (!search::is_known(objective, rates))
+      errors.add("plan.unknown-rate",
+                 fmt::format("no {} of {} is known",
+                             objective == search::Objective::kMoney ? "price" : "power",
+                             inputs.cluster.name),
+                 {},
+                 objective == search::Objective::kMoney
+                     ? "--set cluster.groups.0.node.price.on_demand=\"$98/h\""
+                     : "--objective time");
+  errors.throw_if_any();
+}
+
+}  // namespace
+
+int default_batch(const model::Model& model, const cluster::Cluster& cluster) {
+  const int devices = std::max(1, cluster.num_devices());
+  const double wanted = model.tokens_per_sample > 0 ? kUsualTokens / model.tokens_per_sample
+                                                    : double{kUsualSamples} * devices;
+  const double rounds = std::exp2(std::round(std::log2(std::max(1.0, wanted / devices))));
+  return static_cast<int>(std::min(rounds * devices, 1e9));
+}
+
+PlanAnswer plan(const PlanRequest& request, const ProgressSink& progress) {
+  const auto begin = std::chrono::steady_clock::now();
+  PlanAnswer answer;
+  answer.inputs = load_inputs(request.model, request.seq, request.cluster, request.calibration);
+  const Inputs& inputs = answer.inputs;
+  check_request(request, inputs);
+
+  search::Choices& choices = answer.choices;
+  choices = request.choices;
+  if (choices.global_batch == 0) {
+    choices.global_batch = default_batch(inputs.model, inputs.cluster);
+    answer.derived.push_back("global_batch");
+  }
+  plan::DegreesRequest wanted;
+  wanted.precision = request.precision;
+  choices.precision =
+      plan::complete_degrees(wanted, inputs.model, inputs.cluster).degrees.precision;
+  if (!request.precision) answer.derived.push_back("precision");
+  if (!inputs.cluster.groups.front().node.device.has(choices.precision)) {
+    plan::Degrees one;
+    one.precision = choices.precision;
+    const ErrorList wrong = plan::check_degrees(one, inputs.model, inputs.cluster);
+    for (const Error& error : wrong.list())
+      if (error.code == plan::code_of(plan::Rule::kPrecision)) throw Errors({error});
+  }
+  answer.inputs.stack.options = cost::options_for(inputs.stack.options, choices.precision);
+
+  const std::vector<cluster::Cluster> clusters = sizes_of(inputs.cluster, request.nodes);
+  search::SearchOptions options = request.options;
+  if (progress)
+    options.progress = [&](std::int64_t done, std::int64_t total, std::optional<double> best) {
+      progress({.what = "candidates",
+                .done = static_cast<double>(done),
+                .total = static_cast<double>(total),
+                .best = best && options.objectives.front() == search::Objective::kTime
+                            ? format_seconds(Seconds{*best})
+                            : ""});
+    };
+  answer.search = search::search(inputs.model, clusters, inputs.stack, choices, options);
+  for (const search::Candidate& found : answer.search.plans) {
+    ResolvedPlan resolved{inputs.model, clusters[static_cast<std::size_t>(found.cluster)],
+                          inputs.stack, found.degrees,
+                          {},           answer.derived};
+    answer.plans.push_back(describe(std::move(resolved), found.prediction));
+  }
+  if (answer.plans.empty() && answer.search.complete) {
+    answer.binding = binding_constraint(answer);
+    answer.lifts = find_lifts(request, inputs, choices);
+  }
+  answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return answer;
+}
+
+plan::Plan to_plan(const ResolvedPlan& resolved) {
+  plan::Plan file;
+  file.model = resolved.model;
+  file.cluster = resolved.cluster;
+  file.stack = resolved.stack.name;
+  file.degrees = resolved.degrees;
+  file.placement = resolved.degrees
+                       ? cost::expand_for(*resolved.degrees, resolved.model, resolved.stack)
+                       : resolved.placement;
+  return file;
+}
+
+}  // namespace nereus::app

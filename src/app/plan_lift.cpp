@@ -1,0 +1,149 @@
+#include "app/plan_lift.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "base/format.hpp"
+#include "plan/rules.hpp"
+
+namespace nereus::app {
+
+namespace {
+
+using search::Choices;
+
+// Tries one change after the other and remembers those that help.
+class Lifter {
+ public:
+  Lifter(const PlanRequest& request, const Inputs& inputs, const Choices& choices)
+      : request_(request), inputs_(inputs), choices_(choices) {}
+
+  std::vector<Lift> run() {
+    free_one("a smaller micro-batch", &Choices::micro_batch);
+    free_one("another recompute", &Choices::recompute);
+    free_one("another ZeRO stage", &Choices::zero);
+    free_one("another group of ranks that share state", &Choices::zero_group);
+    free_one("another tensor degree", &Choices::tp);
+    free_one("another pipeline depth", &Choices::pp);
+    free_one("another data degree", &Choices::dp);
+    free_one("another context degree", &Choices::cp);
+    free_one("another expert degree", &Choices::ep);
+    free_one("another interleave", &Choices::interleave);
+    free_one("another schedule", &Choices::schedules);
+    free_one("sequence parallelism left to the search", &Choices::sequence_parallel);
+    if (choices_.max_tp > 0) {
+      Choices with = choices_;
+      with.max_tp = 0;
+      attempt("no limit on tp", with, inputs_.cluster, request_.options.headroom);
+    }
+    if (request_.options.headroom > 0) attempt("no memory headroom", choices_, inputs_.cluster, 0);
+    try_host_memory();
+    try_batch();
+    if (request_.nodes.empty()) try_nodes();
+    return std::move(lifts_);
+  }
+
+ private:
+  bool attempt(const std::string& change, const Choices& with, const cluster::Cluster& cluster,
+               double headroom) {
+    search::SearchOptions options = request_.options;
+    options.headroom = headroom;
+    options.top = 1;
+    options.progress = nullptr;
+    if (options.stop && options.stop()) return false;
+    const search::SearchResult result =
+        search::search(inputs_.model, {cluster}, inputs_.stack, with, options);
+    if (result.plans.empty()) return false;
+    const search::Candidate& best = result.plans.front();
+    lifts_.push_back({change, best.prediction.step, best.degrees});
+    return true;
+  }
+
+  template <class T>
+  void free_one(const char* change, std::vector<T> Choices::*axis) {
+    if ((choices_.*axis).empty()) return;
+    Choices with = choices_;
+    (with.*axis).clear();
+    attempt(change, with, inputs_.cluster, request_.options.headroom);
+  }
+
+  void try_host_memory() {
+    if (!choices_.offloads.empty() ||
+        !plan::degree_limits(inputs_.model, inputs_.cluster).host_tier)
+      return;
+    Choices with = choices_;
+    with.offloads = {{}, {0, 1, 0}, {0, 0, 1}, {0, 1, 1}, {1, 1, 1}};
+    attempt("state or activations in host memory (--offload any)", with, inputs_.cluster,
+            request_.options.headroom);
+  }
+
+  // A batch that the devices divide, where the one asked for leaves no layout.
+  void try_batch() {
+    const int devices = inputs_.cluster.num_devices();
+    if (choices_.global_batch % devices == 0) return;
+    Choices with = choices_;
+    with.global_batch = (choices_.global_batch + devices - 1) / devices * devices;
+    attempt(
+        fmt::format("a global batch of {} instead of {}", with.global_batch, choices_.global_batch),
+        with, inputs_.cluster, request_.options.headroom);
+  }
+
+  // The fewest nodes that do, among one more, two more, ... and doublings.
+  void try_nodes() {
+    const int now = inputs_.cluster.groups.front().count;
+    std::vector<int> counts;
+    for (int more = 1; more <= 4; ++more) counts.push_back(now + more);
+    for (int times = 2; times <= 64; times *= 2)
+      if (now * times > counts.back()) counts.push_back(now * times);
+    for (const int count : counts) {
+      cluster::Cluster more = inputs_.cluster;
+      more.groups.front().count = count;
+      Choices with = choices_;
+      const int devices = more.num_devices();
+      std::string change = fmt::format("{} nodes instead of {}", count, now);
+      // More devices than samples: the batch grows with them.
+      if (with.global_batch < devices) {
+        with.global_batch = static_cast<int>(std::bit_ceil(static_cast<unsigned>(devices)));
+        change += fmt::format(" (and a global batch of {})", with.global_batch);
+      }
+      if (attempt(change, with, more, request_.options.headroom)) return;
+    }
+  }
+
+  const PlanRequest& request_;
+  const Inputs& inputs_;
+  const Choices& choices_;
+  std::vector<Lift> lifts_;
+};
+
+}  // namespace
+
+std::string binding_constraint(const PlanAnswer& answer) {
+  const search::SearchResult& result = answer.search;
+  if (result.space == 0) {
+    std::string reasons;
+    for (int i = 0; i < plan::kNumRules; ++i)
+      if (const std::int64_t count = result.unbuildable[static_cast<std::size_t>(i)]; count > 0)
+        reasons += fmt::format("{}{} ({} layouts)", reasons.empty() ? "" : ", ",
+                               plan::code_of(static_cast<plan::Rule>(i)), format_count(count));
+    return reasons.empty() ? "no layout has these degrees"
+                           : "no layout can be built; what forbids them: " + reasons;
+  }
+  if (!result.nearest) return "host memory: every plan that fits the devices overflows it";
+  const cost::Memory& memory = result.nearest->prediction.memory;
+  const plan::Degrees& d = result.nearest->degrees;
+  return fmt::format(
+      "device memory: the leanest plan (tp {} x pp {} x dp {}, micro-batch {}, ZeRO-{}, {} "
+      "recompute) needs {} of {}",
+      d.tp, d.pp, d.dp, d.micro_batch, d.zero, plan::to_string(d.recompute),
+      format_bytes(Bytes{memory.total}), format_bytes(Bytes{memory.capacity}));
+}
+
+std::vector<Lift> find_lifts(const PlanRequest& request, const Inputs& inputs,
+                             const Choices& choices) {
+  return Lifter(request, inputs, choices).run();
+}
+
+}  // namespace nereus::app

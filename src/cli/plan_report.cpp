@@ -1,0 +1,238 @@
+#include "cli/plan_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/format.hpp"
+#include "cli/prediction_report.hpp"
+#include "plan/rules.hpp"
+
+namespace nereus::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// "tp 4 pp 8 dp 4": who works together.
+std::string layout_text(const plan::Degrees& d) {
+  std::string text = fmt::format("tp {} pp {} dp {}", d.tp, d.pp, d.dp);
+  if (d.cp > 1) text += fmt::format(" cp {}", d.cp);
+  if (d.ep > 1) text += fmt::format(" ep {}", d.ep);
+  return text;
+}
+
+// And how.
+std::string manner_text(const plan::Degrees& d) {
+  std::vector<std::string> list = {
+      fmt::format("micro-batch {} x {}", d.micro_batch, d.num_micro_batches())};
+  if (d.interleave > 1) list.push_back(fmt::format("{} virtual stages", d.interleave));
+  if (d.pp > 1 && d.schedule != plan::Schedule::k1f1b && d.schedule != plan::Schedule::kInterleaved)
+    list.emplace_back(to_string(d.schedule));
+  if (d.recompute_blocks > 0)
+    list.push_back(fmt::format("recompute {} blocks a stage", d.recompute_blocks));
+  else if (d.recompute != plan::Recompute::kNone)
+    list.push_back(fmt::format("{} recompute", to_string(d.recompute)));
+  if (d.zero > 0)
+    list.push_back(d.zero_group > 0 ? fmt::format("ZeRO-{} in {}s", d.zero, d.zero_group)
+                                    : fmt::format("ZeRO-{}", d.zero));
+  if (d.expert_tp > 1) list.push_back(fmt::format("expert tp {}", d.expert_tp));
+  if (d.offload.optimizer > 0) list.emplace_back("optimizer on host");
+  if (d.offload.weights > 0) list.emplace_back("weights on host");
+  if (d.offload.activations > 0) list.emplace_back("activations on host");
+  if (d.tp > 1 && !d.sequence_parallel) list.emplace_back("no sequence parallelism");
+  return fmt::format("{}", fmt::join(list, ", "));
+}
+
+double tokens_per_s(const app::PredictAnswer& answer) {
+  return answer.rate_per_device * answer.plan.cluster.num_devices();
+}
+
+Cell usd_per_billion(const app::PredictAnswer& answer) {
+  if (!answer.usd_per_step) return {};
+  return *answer.usd_per_step / (tokens_per_s(answer) * answer.prediction.step) * 1e9;
+}
+
+Table plans_table(const app::PlanAnswer& answer, const app::PlanRequest& request) {
+  const bool tokens = answer.plans.front().counts_tokens;
+  const bool sizes = request.nodes.size() > 1;
+  const auto& objectives = request.options.objectives;
+  const bool energy = std::find(objectives.begin(), objectives.end(), search::Objective::kEnergy) !=
+                      objectives.end();
+  Table table{.name = "plans"};
+  table.columns.push_back({"rank", "#"});
+  if (sizes) table.columns.push_back({"nodes", "nodes"});
+  table.columns.push_back({"layout", "layout"});
+  table.columns.push_back({"step_s", "step", Unit::kSeconds});
+  table.columns.push_back({"rate", tokens ? "tokens/s" : "samples/s", Unit::kCount});
+  table.columns.push_back({"mfu", "MFU", Unit::kShare, false, false, 1});
+  table.columns.push_back({"memory_share", "memory", Unit::kShare, true});
+  table.columns.push_back({"usd_per_billion", tokens ? "$/B tokens" : "$/B samples", Unit::kUsd});
+  if (energy) table.columns.push_back({"kwh", "kWh a step"});
+  table.columns.push_back({"manner", "how", Unit::kNone, false, true});
+  for (std::size_t i = 0; i < answer.plans.size(); ++i) {
+    const app::PredictAnswer& own = answer.plans[i];
+    const cost::Prediction& p = own.prediction;
+    std::vector<Cell> row = {static_cast<int>(i + 1)};
+    if (sizes) row.emplace_back(own.plan.cluster.num_nodes());
+    row.insert(row.end(), {layout_text(*own.plan.degrees), p.step, std::round(tokens_per_s(own)),
+                           p.mfu, p.memory.total / p.memory.capacity, usd_per_billion(own)});
+    if (energy)
+      row.emplace_back(fmt::format(
+          "{:.3g}",
+          answer.search.plans[i].values[static_cast<std::size_t>(search::Objective::kEnergy)] /
+              3.6e6));
+    row.emplace_back(manner_text(*own.plan.degrees));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::string searched_text(const app::PlanAnswer& answer) {
+  const search::SearchResult& found = answer.search;
+  std::string text =
+      fmt::format("{} candidates in {:.2g} s: {} predicted, {} cut because they cannot be better",
+                  format_count(found.space), answer.seconds, format_count(found.evaluated),
+                  format_count(found.pruned));
+  if (found.too_much_memory + found.too_much_host > 0)
+    text += fmt::format("; {} of the predicted ones need too much memory",
+                        format_count(found.too_much_memory + found.too_much_host));
+  return text;
+}
+
+std::string subject_text(const app::PlanAnswer& answer) {
+  const app::Inputs& inputs = answer.inputs;
+  const model::Model& model = inputs.model;
+  std::string batch =
+      model.tokens_per_sample > 0
+          ? fmt::format("{} samples of {} tokens", format_count(answer.choices.global_batch),
+                        format_count(static_cast<std::int64_t>(model.tokens_per_sample)))
+          : fmt::format("{} samples", format_count(answer.choices.global_batch));
+  return fmt::format("{} ({} parameters) on {} ({} devices), {}, {}, {}", model.name,
+                     human(model.parameters(), Unit::kParameters), inputs.cluster.name,
+                     format_count(inputs.cluster.num_devices()), batch,
+                     to_string(answer.choices.precision), inputs.stack.name);
+}
+
+Json search_json(const app::PlanAnswer& answer) {
+  const search::SearchResult& found = answer.search;
+  Json json;
+  json["space"] = found.space;
+  json["evaluated"] = found.evaluated;
+  json["pruned"] = found.pruned;
+  Json rejected = Json::object();
+  if (found.too_much_memory > 0) rejected["device_memory"] = found.too_much_memory;
+  if (found.too_much_host > 0) rejected["host_memory"] = found.too_much_host;
+  json["rejected"] = rejected;
+  Json unbuildable = Json::object();
+  for (int i = 0; i < plan::kNumRules; ++i)
+    if (const std::int64_t count = found.unbuildable[static_cast<std::size_t>(i)]; count > 0)
+      unbuildable[std::string(plan::code_of(static_cast<plan::Rule>(i)))] = count;
+  json["unbuildable_layouts"] = unbuildable;
+  json["complete"] = found.complete;
+  json["seconds"] = answer.seconds;
+  return json;
+}
+
+std::string plan_json(const app::PlanAnswer& answer, const app::PlanRequest& request) {
+  Json json;
+  json["model"] = answer.inputs.model.name;
+  json["cluster"] = answer.inputs.cluster.name;
+  json["stack"] = answer.inputs.stack.name;
+  json["global_batch"] = answer.choices.global_batch;
+  json["derived"] = answer.derived;
+  json["objectives"] = Json::array();
+  for (const search::Objective objective : request.options.objectives)
+    json["objectives"].push_back(to_string(objective));
+  json["plans"] = Json::array();
+  for (std::size_t i = 0; i < answer.plans.size(); ++i) {
+    Json plan = Json::parse(prediction_json(answer.plans[i]));
+    if (const double joules =
+            answer.search.plans[i].values[static_cast<std::size_t>(search::Objective::kEnergy)];
+        joules > 0)
+      plan["joules_per_step"] = joules;
+    json["plans"].push_back(std::move(plan));
+  }
+  json.update(search_json(answer));
+  if (answer.plans.empty()) {
+    json["binding"] = answer.binding;
+    json["lifts"] = Json::array();
+    for (const app::Lift& lift : answer.lifts)
+      json["lifts"].push_back({{"change", lift.change}, {"step_s", lift.step}});
+  }
+  return json.dump(2);
+}
+
+Table nothing_table(const app::PlanAnswer& answer) {
+  Table table{.name = "result", .record = true};
+  table.columns = {{"result", "result", Unit::kNone, false, true},
+                   {"binding", "what binds", Unit::kNone, false, true}};
+  table.rows.push_back(
+      {answer.search.complete ? "no plan fits" : "stopped before any plan was found",
+       answer.binding.empty() ? Cell{} : Cell{answer.binding}});
+  table.notes = {subject_text(answer), searched_text(answer)};
+  return table;
+}
+
+Table lifts_table(const app::PlanAnswer& answer) {
+  Table table{.name = "lifts",
+              .title = "What would make it fit",
+              .columns = {{"change", "change", Unit::kNone, false, true},
+                          {"step_s", "step then", Unit::kSeconds},
+                          {"layout", "with"}}};
+  for (const app::Lift& lift : answer.lifts)
+    table.rows.push_back({lift.change, lift.step, layout_text(lift.degrees)});
+  return table;
+}
+
+void add_notes(Table& table, const app::PlanAnswer& answer) {
+  table.notes.push_back(searched_text(answer));
+  if (!answer.search.complete) table.notes.emplace_back("stopped early: the best so far");
+  const app::PredictAnswer& best = answer.plans.front();
+  if (best.expected.rows > 0)
+    table.notes.push_back(fmt::format(
+        "expected error of the step: {:.0f} % median, {:.0f} % mean ({} measured runs like these "
+        "that the fit had not seen)",
+        100 * best.expected.median, 100 * best.expected.mean, format_count(best.expected.rows)));
+  else
+    table.notes.emplace_back(
+        "expected error: not known, no measured run of this kind is behind it");
+  if (best.prediction.memory.total > 0.95 * best.prediction.memory.capacity)
+    table.notes.emplace_back(
+        "the best plan fills its memory; --headroom 0.1 looks for one that leaves a tenth");
+}
+
+}  // namespace
+
+Report plan_report(const app::PlanAnswer& answer, const app::PlanRequest& request, bool csv) {
+  Report report;
+  report.json = plan_json(answer, request);
+  if (answer.plans.empty()) {
+    report.tables.push_back(nothing_table(answer));
+    if (!answer.lifts.empty()) report.tables.push_back(lifts_table(answer));
+    return report;
+  }
+  if (csv) {
+    Table table;
+    for (const app::PredictAnswer& own : answer.plans) {
+      Table row = prediction_row(own);
+      if (table.columns.empty())
+        table = std::move(row);
+      else
+        table.rows.push_back(std::move(row.rows.front()));
+    }
+    report.tables.push_back(std::move(table));
+    return report;
+  }
+  Table table = plans_table(answer, request);
+  table.title = subject_text(answer);
+  add_notes(table, answer);
+  report.tables.push_back(std::move(table));
+  if (request.options.objectives.size() == 1)
+    report.tables.push_back(prediction_breakdown(answer.plans.front()));
+  return report;
+}
+
+}  // namespace nereus::cli

@@ -1,0 +1,192 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/plan.hpp"
+#include "base/interrupt.hpp"
+#include "cli/cli.hpp"
+#include "cli/lists.hpp"
+#include "cli/plan_report.hpp"
+#include "cli/progress.hpp"
+#include "cli/verbs.hpp"
+#include "cost/pipeline.hpp"
+#include "plan/plan_json.hpp"
+
+namespace nereus::cli {
+
+namespace {
+
+struct Request {
+  app::PlanRequest plan;
+  std::optional<int> global_batch;
+  std::optional<int> max_tp;
+  std::optional<int> top;
+  std::optional<int> threads;
+  std::optional<bool> sequence_parallel;
+  std::optional<bool> tensor_overlap;
+  std::optional<bool> data_overlap;
+  std::optional<double> headroom;
+  std::vector<search::Objective> objectives;
+  OutputOptions output;
+  std::string plan_file;
+};
+
+template <class Enum>
+std::vector<std::string> words_up_to(Enum last) {
+  std::vector<std::string> words;
+  for (int i = 0; i <= static_cast<int>(last); ++i)
+    words.emplace_back(to_string(static_cast<Enum>(i)));
+  return words;
+}
+
+void take_offload(const std::string& text, search::Choices& choices, ErrorList& errors) {
+  if (text == "none") {
+    choices.offloads = {{}};
+  } else if (text == "any") {
+    choices.offloads = {{}, {0, 1, 0}, {0, 0, 1}, {0, 1, 1}, {1, 1, 1}};
+  } else {
+    app::DegreesRequest one;
+    if (!choices.offloads.empty()) one.offload = choices.offloads.front();
+    parse_offload(text, one, errors);
+    if (one.offload) choices.offloads = {*one.offload};
+  }
+}
+
+void add_space_options(Command& command, Request& request) {
+  search::Choices& choices = request.plan.choices;
+  command.group("Space (what is not given is searched; LIST is 1,2,4 or 2..8 or 2..64*2)");
+  const auto list = [&](const char* name, std::vector<int>& target, int least, const char* help) {
+    command.custom(name, "LIST", whole_list(name, target, least), help);
+  };
+  list("--tp", choices.tp, 1, "tensor-parallel degrees");
+  list("--pp", choices.pp, 1, "pipeline stages");
+  list("--dp", choices.dp, 1, "data-parallel degrees");
+  list("--cp", choices.cp, 1, "context-parallel degrees");
+  list("--ep", choices.ep, 1, "expert-parallel degrees");
+  list("--interleave", choices.interleave, 1, "virtual stages per pipeline rank");
+  list("--micro-batch", choices.micro_batch, 1, "samples of one micro-batch");
+  list("--zero", choices.zero, 0, "ZeRO stages, 0 to 3");
+  list("--zero-group", choices.zero_group, 1, "ranks that share one copy of sharded state (HSDP)");
+  command.custom("--recompute", "LIST",
+                 word_list("--recompute", {"none", "selective", "full", "partial"},
+                           [&choices](std::size_t i) {
+                             choices.recompute.push_back(static_cast<search::RecomputeChoice>(i));
+                           }),
+                 "none, selective, full, partial (full of some blocks of each stage)");
+  std::vector<std::string> schedules = words_up_to(plan::Schedule::kDualPipe);
+  schedules.emplace_back("all");
+  command.custom(
+      "--schedule", "LIST",
+      word_list("--schedule", schedules,
+                [&choices](std::size_t i) {
+                  const auto all = static_cast<std::size_t>(plan::Schedule::kDualPipe) + 1;
+                  for (std::size_t s = 0; s < all; ++s)
+                    if (i == s ||
+                        (i == all && cost::has_closed_form(static_cast<plan::Schedule>(s))))
+                      choices.schedules.push_back(static_cast<plan::Schedule>(s));
+                }),
+      "1f1b,interleaved unless given; all = every one with a closed form");
+  command.custom(
+      "--offload", "any|none|PART=SHARE",
+      [&choices](const std::string& text, ErrorList& errors) {
+        take_offload(text, choices, errors);
+      },
+      "what may go to host memory: none unless given; any = optimizer, activations, weights");
+  command.toggle("--sequence-parallel", request.sequence_parallel,
+                 "only with it (=off: only without)");
+  command.toggle("--tensor-overlap", request.tensor_overlap, "only with it (=off: only without)");
+  command.toggle("--data-overlap", request.data_overlap, "only with it (=off: only without)");
+}
+
+void add_goal_options(Command& command, Request& request) {
+  command.group("Goal");
+  command.whole("--global-batch", request.global_batch, 1,
+                "samples of one step; about four million tokens if not given");
+  command.whole("--seq", request.plan.seq, 1, "tokens of one sample");
+  std::vector<Choice> precisions;
+  for (int i = 0; i <= static_cast<int>(cluster::Precision::kNvfp4); ++i) {
+    const auto precision = static_cast<cluster::Precision>(i);
+    precisions.push_back({std::string(to_string(precision)),
+                          [&request, precision] { request.plan.precision = precision; }});
+  }
+  command.choice("--precision", std::move(precisions), "of matrix products");
+  command.custom("--objective", "LIST",
+                 word_list("--objective", {"time", "money", "energy"},
+                           [&request](std::size_t i) {
+                             request.objectives.push_back(static_cast<search::Objective>(i));
+                           }),
+                 "time, money or energy of a step; several give the Pareto front");
+  command.custom("--nodes", "LIST", whole_list("--nodes", request.plan.nodes, 1),
+                 "sizes of the cluster to look at, instead of all its nodes");
+  command.whole("--max-tp", request.max_tp, 1, "largest tensor-parallel degree");
+  command.number("--headroom", request.headroom, "share of device memory to leave free, as in 0.1");
+  command.whole("--top", request.top, 1, "how many layouts to show (5)");
+  command.whole("--threads", request.threads, 1, "threads (all cores); the answer is the same");
+}
+
+app::PlanRequest finished(const Request& request) {
+  app::PlanRequest plan = request.plan;
+  plan.choices.global_batch = request.global_batch.value_or(0);
+  plan.choices.max_tp = request.max_tp.value_or(0);
+  if (request.sequence_parallel) plan.choices.sequence_parallel = {*request.sequence_parallel};
+  if (request.tensor_overlap) plan.choices.tensor_overlap = {*request.tensor_overlap};
+  if (request.data_overlap) plan.choices.data_overlap = {*request.data_overlap};
+  if (!request.objectives.empty()) plan.options.objectives = request.objectives;
+  plan.options.top = request.top.value_or(5);
+  plan.options.threads = request.threads.value_or(0);
+  plan.options.headroom = request.headroom.value_or(0);
+  ErrorList errors;
+  if (!(plan.options.headroom >= 0 && plan.options.headroom < 1))
+    errors.add("cli.bad-value",
+               fmt::format("--headroom takes a share of 0 to 1, not {}", plan.options.headroom), {},
+               "--headroom 0.1");
+  for (const int zero : plan.choices.zero)
+    if (zero > 3) errors.add("cli.bad-value", fmt::format("--zero takes 0 to 3, not {}", zero));
+  errors.throw_if_any();
+  return plan;
+}
+
+}  // namespace
+
+Verb plan_verb(const Session& session) {
+  auto request = std::make_shared<Request>();
+  auto command = std::make_unique<Command>("plan", "the best way to train a model on a cluster");
+  add_model_options(*command, request->plan.model);
+  add_cluster_options(*command, request->plan.cluster);
+  add_set_option(*command, &request->plan.model, &request->plan.cluster);
+  add_goal_options(*command, *request);
+  add_space_options(*command, *request);
+  add_calibration_options(*command, request->plan.calibration);
+  add_output_options(*command, request->output, false);
+  command->text("-o,--output", "FILE", request->plan_file, "write the best plan to FILE");
+  command->about(
+      "Looks at every way to split the model over the devices and shows the best of the best "
+      "layouts. Every candidate is predicted, or cut by a bound that cannot cut the best. When "
+      "nothing fits: exit code 3, the constraint that binds, and what would lift it. Ctrl-C ends "
+      "with the best so far (exit code 10). With no arguments: llama3-70b on 16xdgx-h100.");
+  command->example("nereus plan", "a 70B model on 128 H100s");
+  command->example("nereus plan --model gpt3-175b --cluster 512xdgx-a100-80 --global-batch 4096",
+                   "4,096 devices");
+  command->example("nereus plan --model llama3-8b --cluster 8xp4d.24xlarge --max-tp 8 -o best.plan",
+                   "keep the best plan; nereus explain best.plan tells why it won");
+  command->example(
+      "nereus plan --model llama3-70b --cluster 64xdgx-h100 --nodes 8..64*2 --objective time,money",
+      "how many nodes: the Pareto front");
+  command->run = [&session, request] {
+    app::PlanRequest wanted = finished(*request);
+    const InterruptGuard guard;
+    wanted.options.stop = [] { return interrupted(); };
+    ProgressBar bar(session.err);
+    const app::PlanAnswer answer = app::plan(wanted, bar.sink());
+    bar.finish();
+    if (!request->plan_file.empty() && !answer.plans.empty())
+      plan::save_plan(request->plan_file, app::to_plan(answer.plans.front().plan));
+    emit(plan_report(answer, wanted, request->output.format == Format::kCsv), request->output,
+         session);
+    if (!answer.search.complete) return kStoppedEarly;
+    return answer.plans.empty() ? kNothingFeasible : kDone;
+  };
+  return command;
+}
+
+}  // namespace nereus::cli

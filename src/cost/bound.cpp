@@ -1,0 +1,76 @@
+// What no plan of a family can beat (cost/predict.hpp).
+//
+//   whatever the schedule   step >= m max(device, host) / p       a rank has at least the mean work
+//   with the schedule       step >= its stages without recompute, sharding, copies from the host or
+//                           reduction, in the pipeline's closed form, and its transfers
+//
+// Both follow from what cost/stage.hpp and cost/pipeline.hpp say of themselves: everything left out
+// adds time to a stage, and a stage that takes longer never makes a step shorter.
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "cost/plan_shape.hpp"
+#include "cost/predict.hpp"
+
+namespace nereus::cost {
+
+using plan::Degrees;
+using plan::Recompute;
+
+Predictor::Bound Predictor::bound(const Degrees& d) {
+  Tables& tables = *tables_;
+  const KindRow* kinds = tables.kinds(d, Recompute::kNone);
+  LayerTime sum;
+  for (std::size_t kind = 0; kind < tables.model().kinds.size(); ++kind) {
+    const double count = tables.layers_of_kind(kind);
+    sum.compute += count * kinds[kind].time.compute;
+    sum.tensor += count * kinds[kind].time.tensor;
+    sum.context += count * kinds[kind].time.context;
+    sum.expert += count * kinds[kind].time.expert;
+    sum.host += count * kinds[kind].time.host;
+  }
+  const Parameters& p = tables.machine().parameters;
+  const double m = tables.num_micro_batches(d);
+  return {m * std::max(sum.device(), sum.host) / d.pp + p.host_step, m * sum.compute / d.pp};
+}
+
+Predictor::Bound Predictor::bound_of_schedule(const Degrees& d) {
+  NEREUS_CHECK(d.pp == 1 || has_closed_form(d.schedule),
+               "schedules without a closed form are for the simulator");
+  Tables& tables = *tables_;
+  StageKey key = stage_key(d);
+  key.recompute_blocks = 0;
+  const StageTable& stages = tables.stages(key);
+  const KindRow* kinds = tables.kinds(d, Recompute::kNone);
+  const PlanShape shape = plan_shape(tables, d);
+  const StageMode mode{true, d.pp > 1 && splits_backward(d.schedule)};
+  const double m = shape.num_micro_batches;
+  for (std::size_t i = 0; i < stages.classes.size(); ++i) {
+    StageWork work;
+    for (const KindCount& layers : stages.classes[i].layers)
+      work.add(kinds[layers.kind].time, layers.count);
+    const StageTime time = stage_time(work, 0, 0, mode, tables.machine());
+    tables.times[i] = time;
+    tables.paces[i] = {time.total, m * time.total, stages.classes[i].multiplicity, time.passes,
+                       time.backward};
+  }
+  const PipelineTime pipeline =
+      pipeline_time({tables.paces.data(), stages.classes.size()}, shape.pipeline);
+  const auto slowest = static_cast<std::size_t>(pipeline.slowest);
+  const Parameters& p = tables.machine().parameters;
+  Bound bound{tables.paces[slowest].all + p.host_step + m * p.host_micro_batch, 0};
+  if (d.pp > 1)
+    bound.step += pipeline.bubble + plan_transfers(tables, kinds, stages, shape, d, 0);
+  for (std::size_t i = 0; i < stages.classes.size(); ++i)
+    bound.busy += stages.classes[i].multiplicity * m * tables.times[i].compute / shape.pipeline.depth;
+  return bound;
+}
+
+bool Predictor::memory_slows(const Prediction& prediction) const {
+  const Parameters& p = tables_->machine().parameters;
+  const double share = prediction.memory.total / prediction.memory.capacity;
+  return (p.memory_pressure > 0 && share > 0.9) ||
+         (p.transfer_stall > 0 && share > p.transfer_stall_memory);
+}
+
+}  // namespace nereus::cost

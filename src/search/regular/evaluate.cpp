@@ -1,0 +1,145 @@
+#include "search/regular/evaluate.hpp"
+
+#include <algorithm>
+
+namespace nereus::search {
+
+using plan::Degrees;
+using plan::Recompute;
+
+namespace {
+
+Values values_of(double step, double busy, const Judge& judge) {
+  Values values{};
+  for (int i = 0; i < kNumObjectives; ++i)
+    values[static_cast<std::size_t>(i)] =
+        value_of(static_cast<Objective>(i), step, busy, judge.rates);
+  return values;
+}
+
+// One family under one judge.
+class Evaluation {
+ public:
+  Evaluation(const Family& family, const Space& space, cost::Predictor& predictor,
+             const Judge& judge)
+      : family_(family),
+        space_(space),
+        predictor_(predictor),
+        judge_(judge),
+        kept_(judge.options->objectives, 1) {}
+
+  FamilyResult run() {
+    space_.schedules(family_, schedules_);
+    space_.zeros(family_, zeros_);
+    space_.tensor_overlaps(family_, flags_);
+    const auto num_tensor = static_cast<std::int64_t>(flags_.size());
+    best_ = family_.degrees;
+    best_.tensor_overlap = !flags_.empty() && flags_.front();
+    space_.data_overlaps(family_, flags_);
+    best_.data_overlap = flags_.empty() || flags_.front();
+    overlaps_ = num_tensor * static_cast<std::int64_t>(flags_.size());
+    for (const ScheduleSetting& schedule : schedules_) run_schedule(schedule);
+    result_.kept = kept_.take_sorted();
+    return std::move(result_);
+  }
+
+ private:
+  void run_schedule(ScheduleSetting schedule) {
+    best_.schedule = schedule.schedule;
+    best_.interleave = schedule.interleave;
+    space_.recomputes(family_, schedule, recomputes_);
+    const auto per_zero =
+        static_cast<std::int64_t>(recomputes_.size() * space_.offloads().size()) * overlaps_;
+    const auto count = per_zero * static_cast<std::int64_t>(zeros_.size());
+    const cost::Predictor::Bound bound = predictor_.bound_of_schedule(best_);
+    const Values values = values_of(bound.step, bound.busy, judge_);
+    if (judge_.known->beyond(values, judge_.cluster, best_) ||
+        kept_.beyond(values, judge_.cluster, best_)) {
+      result_.pruned += count;
+      return;
+    }
+    for (const ZeroSetting& zero : zeros_) {
+      const std::int64_t before = result_.evaluated;
+      run_zero(zero);
+      result_.pruned += per_zero - (result_.evaluated - before);
+    }
+  }
+
+  // Offload and recompute save memory and cost time. Settings that some other dominates are not
+  // predicted: `covered_[i]` says that recompute i without offload fits and is slowed by nothing,
+  // so that i with offload, and more of i's kind, is no better.
+  void run_zero(ZeroSetting zero) {
+    best_.zero = zero.zero;
+    best_.zero_group = zero.group;
+    covered_.assign(recomputes_.size(), false);
+    for (const plan::Offload& offload : space_.offloads()) {
+      best_.offload = offload;
+      const bool none = offload == plan::Offload{};
+      bool all_covered = false;
+      for (std::size_t i = 0; i < recomputes_.size() && !all_covered; ++i) {
+        if (covered_[i]) continue;
+        best_.recompute = recomputes_[i].kind;
+        best_.recompute_blocks = recomputes_[i].blocks;
+        const bool clean = try_one();
+        if (!clean) continue;
+        // Nothing recomputed: no other setting of this offload can be quicker. The first blocks
+        // recomputed: nor can more of them. But where activations go to the host, recompute leaves
+        // fewer to copy.
+        const bool first_blocks = recomputes_[i].blocks > 0;
+        all_covered =
+            offload.activations == 0 && (recomputes_[i].kind == Recompute::kNone || first_blocks);
+        if (none) cover_from(i, all_covered);
+      }
+    }
+  }
+
+  void cover_from(std::size_t index, bool and_more) {
+    covered_[index] = true;
+    if (!and_more) return;
+    for (std::size_t i = index + 1; i < covered_.size(); ++i) covered_[i] = true;
+  }
+
+  // Whether it fits and would be no quicker with more room.
+  bool try_one() {
+    const cost::Prediction prediction = predictor_.predict(best_);
+    ++result_.evaluated;
+    const cost::Memory& memory = prediction.memory;
+    const double room = memory.capacity * (1 - judge_.options->headroom);
+    const bool fits_device = memory.total <= room;
+    const bool fits_host = memory.host <= memory.host_capacity;
+    if (!fits_device) ++result_.too_much_memory;
+    if (fits_device && !fits_host) ++result_.too_much_host;
+    if (fits_device && fits_host) {
+      const Values values = values_of(prediction.step, prediction.busy, judge_);
+      if (!judge_.known->beyond(values, judge_.cluster, best_))
+        kept_.offer({judge_.cluster, best_, prediction, values});
+      return !predictor_.memory_slows(prediction);
+    }
+    if (fits_host && (!result_.nearest || memory.total < result_.nearest->prediction.memory.total))
+      result_.nearest = {judge_.cluster, best_, prediction, {}};
+    return false;
+  }
+
+  const Family& family_;
+  const Space& space_;
+  cost::Predictor& predictor_;
+  const Judge& judge_;
+  Keeper kept_;
+  FamilyResult result_;
+  Degrees best_;  // the candidate in hand
+  std::int64_t overlaps_ = 1;
+  std::vector<ScheduleSetting> schedules_;
+  std::vector<RecomputeSetting> recomputes_;
+  std::vector<ZeroSetting> zeros_;
+  std::vector<bool> flags_;
+  std::vector<bool> covered_;
+};
+
+}  // namespace
+
+FamilyResult evaluate(const Family& family, const Space& space, cost::Predictor& predictor,
+                      const Judge& judge) {
+  return Evaluation(family, space, predictor, judge).run();
+}
+
+}  // namespace nereus::search

@@ -1,0 +1,33 @@
+// All candidates of one family, and what of them is worth keeping.
+//
+//   FamilyResult r = evaluate(family, space, predictor, judge);
+#pragma once
+
+#include <vector>
+
+#include "search/regular/keep.hpp"
+#include "search/regular/search.hpp"
+
+namespace nereus::search {
+
+struct FamilyResult {
+  std::vector<Candidate> kept;  // the best; with several objectives its own front
+  std::optional<Candidate> nearest;
+  std::int64_t evaluated = 0;
+  std::int64_t pruned = 0;
+  std::int64_t too_much_memory = 0;
+  std::int64_t too_much_host = 0;
+};
+
+// What all families of a wave are judged by.
+struct Judge {
+  const SearchOptions* options = nullptr;
+  Rates rates;
+  const Keeper* known = nullptr;  // as of before the wave
+  int cluster = 0;
+};
+
+FamilyResult evaluate(const Family& family, const Space& space, cost::Predictor& predictor,
+                      const Judge& judge);
+
+}  // namespace nereus::search
