@@ -233,8 +233,7 @@ PredictAnswer describe(ResolvedPlan resolved, const cost::Prediction& prediction
     answer.usd_per_step = (price * Seconds{answer.prediction.step}).value;
     answer.price_date = plan.cluster.groups.front().node.price.date;
   }
-  const bool dense = plan.model.transformer && plan.model.transformer->experts == 0;
-  if (dense && plan.cluster.uniform())
+  if (plan.model.transformer && plan.cluster.uniform())
     answer.expected = plan.stack.expected_on(plan.cluster.groups.front().node.device);
   answer.assumptions = assumptions_of(plan);
   return answer;
