@@ -96,14 +96,6 @@ plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPla
   return completed;
 }
 
-void check_schedule(plan::Schedule schedule) {
-  if (cost::has_closed_form(schedule)) return;
-  throw_input_error(
-      "predict.no-closed-form",
-      fmt::format("schedule {} has no closed form in this version", plan::to_string(schedule)), {},
-      "any other schedule; varuna is for the simulator");
-}
-
 std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
   std::vector<std::string> list;
   const cost::Stack& stack = plan.stack;
@@ -125,6 +117,14 @@ std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
 }
 
 }  // namespace
+
+void check_schedule(plan::Schedule schedule) {
+  if (cost::has_closed_form(schedule)) return;
+  throw_input_error(
+      "predict.no-closed-form",
+      fmt::format("schedule {} has no closed form in this version", plan::to_string(schedule)), {},
+      "any other schedule; varuna is for the simulator");
+}
 
 // Megatron Core as it is now where runs on such devices are behind it, else the older Megatron-LM.
 std::string default_stack(const cluster::Device& device) {

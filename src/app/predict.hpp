@@ -70,4 +70,7 @@ PredictAnswer describe(ResolvedPlan plan, const cost::Prediction& prediction);
 cost::Prediction predict(const ResolvedPlan& plan);
 PredictAnswer predict(const PredictRequest& request);
 
+// Throws Errors for schedules that cannot be priced yet.
+void check_schedule(plan::Schedule schedule);
+
 }  // namespace nereus::app
