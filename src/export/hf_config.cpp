@@ -116,6 +116,8 @@ std::string hf_config(const model::Model& model, Engine engine, ErrorList& error
     gpt2_keys(json, s);
   } else {
     common_keys(json, s);
+    // Its table starts at position 2.
+    if (type->model_type == "opt") json["max_position_embeddings"] = s.max_positions - 2;
     if (s.ffn > 0) json[type->model_type == "opt" ? "ffn_dim" : "intermediate_size"] = s.ffn;
     if (type->experts)
       expert_keys(json, s, type->model_type);

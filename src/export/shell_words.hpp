@@ -77,6 +77,35 @@ class ShellReader {
   std::vector<std::string> here_documents_;
 };
 
+// Fields of one word while it is read: an expansion outside quotes may begin new ones.
+struct ShellReader::Builder {
+  std::vector<Word> done{};
+  Word current{};
+  bool open = false;
+  bool split = true;  // outside quotes expansions are split at blanks
+
+  void add(char c) {
+    current.text += c;
+    open = true;
+  }
+  void add(std::string_view text) {
+    current.text += text;
+    open = true;
+  }
+  void close() {
+    if (!open) return;
+    done.push_back(std::move(current));
+    current = Word{{}, done.back().line, true};
+    open = false;
+  }
+};
+
+inline bool is_name_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+inline bool is_name(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
+inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
 // "2 * (3 + N)" with variables; false where something in it is not known.
 bool arithmetic(std::string_view text, const Variables& variables, long long& result);
 
