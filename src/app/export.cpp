@@ -6,6 +6,8 @@
 
 #include "app/predict.hpp"
 #include "app/write_file.hpp"
+#include "cluster/load.hpp"
+#include "cluster/write.hpp"
 #include "cost/stack_file.hpp"
 #include "plan/plan_json.hpp"
 
@@ -57,6 +59,22 @@ void write_bundle(const exporting::Bundle& files, const std::string& directory) 
   }
 }
 
+// Machines that no SPEC describes go along as a file of their own, and the header names it.
+void add_cluster(exporting::Bundle& files, const cluster::Cluster& machines) {
+  try {
+    if (cluster::load_cluster(machines.name) == machines) return;
+  } catch (const Errors&) {
+    // A name that is no SPEC: the file it is.
+  }
+  for (exporting::TextFile& file : files) {
+    const std::size_t at = file.text.find("# nereus: cluster=");
+    if (at == std::string::npos) continue;
+    const std::size_t end = file.text.find('\n', at);
+    file.text.replace(at, end - at, fmt::format("# nereus: cluster={}", kClusterFile));
+  }
+  files.push_back({kClusterFile, cluster::cluster_to_json(machines) + "\n"});
+}
+
 }  // namespace
 
 exporting::StackFacts stack_facts(const cost::Stack& stack) {
@@ -73,6 +91,7 @@ ExportAnswer export_plan(const ExportRequest& request) {
   if (cost::builtin_stacks().has(stack)) facts = stack_facts(cost::load_stack(stack));
   ExportAnswer answer{request.engine, exporting::write(request.engine, plan, facts),
                       request.directory};
+  add_cluster(answer.files, plan.cluster);
   if (!request.directory.empty()) write_bundle(answer.files, request.directory);
   return answer;
 }

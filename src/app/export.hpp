@@ -14,6 +14,8 @@
 
 namespace nereus::app {
 
+inline constexpr const char* kClusterFile = "nereus_cluster.json";
+
 struct ExportRequest {
   std::string plan_file;
   exporting::Engine engine = exporting::Engine::kMegatron;

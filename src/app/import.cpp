@@ -27,6 +27,7 @@ using exporting::Hints;
 using exporting::Note;
 using exporting::Reading;
 
+constexpr const char* kUnnamed = "imported";
 constexpr std::uintmax_t kLargestFile = 8 << 20;
 
 void add_file(Bundle& files, const fs::path& path, const std::string& name) {
@@ -62,6 +63,7 @@ Bundle read_files(const std::string& path) {
   std::sort(entries.begin(), entries.end());
   for (const fs::path& entry : entries) {
     const std::string ending = entry.extension().string();
+    if (entry.filename() == kClusterFile) continue;
     if (ending == ".json" || ending == ".toml" || ending == ".yaml" || ending == ".yml" ||
         ending == ".sh")
       add_file(files, entry, entry.string());
@@ -79,8 +81,12 @@ cluster::Cluster find_cluster(const ImportRequest& request, const Hints& hints,
                               std::vector<Note>& assumed) {
   std::vector<cluster::Override> overrides;
   for (const Override& o : request.cluster.overrides) overrides.push_back({o.path, o.value});
-  const std::string& spec =
-      request.cluster.cluster.empty() ? hints.cluster : request.cluster.cluster;
+  std::string spec = request.cluster.cluster.empty() ? hints.cluster : request.cluster.cluster;
+  if (request.cluster.cluster.empty() && spec == kClusterFile) {
+    const fs::path given(request.path);
+    std::error_code error;
+    spec = ((fs::is_directory(given, error) ? given : given.parent_path()) / kClusterFile).string();
+  }
   if (spec.empty()) {
     std::string said;
     if (hints.devices_per_node > 0)
@@ -129,9 +135,9 @@ cost::Stack find_stack(const ImportRequest& request, const Hints& hints,
 
 // A model without a name takes that of the catalogue's model of its shape.
 void name_model(model::Model& model) {
-  if (!model.transformer || !model.name.empty()) return;
+  if (!model.transformer || !(model.name.empty() || model.name == kUnnamed)) return;
   model::TransformerShape shape = *model.transformer;
-  shape.name = "imported";
+  shape.name = kUnnamed;
   for (const model::CatalogueModel& entry : model::catalogue_models()) {
     const model::Model known = model::load_model(entry.name);
     if (!known.transformer) continue;
@@ -153,8 +159,10 @@ void override_model(model::Model& model, const ModelRequest& request) {
   if (request.overrides.empty() || !request.model.empty() || !model.transformer) return;
   model::Overrides overrides;
   for (const Override& o : request.overrides) overrides.emplace_back(o.path, o.value);
-  model = model::load_model_text(spec::to_json(model::write_shape(*model.transformer)),
-                                 "the imported model.json", overrides);
+  model::TransformerShape shape = *model.transformer;
+  if (shape.name.empty()) shape.name = kUnnamed;
+  model =
+      model::load_model_text(spec::to_json(model::write_shape(shape)), "imported.json", overrides);
 }
 
 std::vector<int> stage_starts(const Reading& reading) {

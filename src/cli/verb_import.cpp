@@ -21,6 +21,19 @@ std::string note_text(const exporting::Note& note) {
   return note.line > 0 ? fmt::format("{} (line {})", note.text, note.line) : note.text;
 }
 
+// "drop --recompute-method uniform; add --sequence-parallel".
+std::string how_text(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const char sign : {'-', '+'}) {
+    std::string list;
+    for (const std::string& line : lines)
+      if (line.front() == sign) list += (list.empty() ? "" : ", ") + line.substr(2);
+    if (list.empty()) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", sign == '-' ? "drop" : "add", list);
+  }
+  return text;
+}
+
 Table notes_table(const char* name, const char* title, const std::vector<exporting::Note>& notes) {
   Table table{.name = name, .title = title, .columns = {{"what", "what"}, {"line", "line"}}};
   table.columns[0].wrap = true;
@@ -43,8 +56,8 @@ Table changes_table(const app::ImportAnswer& answer) {
   table.columns[4].rank = 1;
   for (const app::Change& change : answer.changes) {
     if (table.rows.size() == kMostShown) break;
-    table.rows.push_back({change.what, change.step, change.gain, change.memory,
-                          fmt::format("{}", fmt::join(change.lines, "  "))});
+    table.rows.push_back(
+        {change.what, change.step, change.gain, change.memory, how_text(change.lines)});
   }
   if (answer.changes.empty())
     table.notes.push_back(fits ? "No single change that the engine can express makes it faster."

@@ -96,7 +96,10 @@ Bundle write_deepspeed(const plan::Plan& plan, const RegularPlan& regular, const
       trainer_arguments(plan, regular, d.recompute == Recompute::kFull) +
       "\n# TRAINER is a training script with the arguments of transformers' Trainer; this one is "
       "in\n"
-      "# examples/pytorch/language-modeling of github.com/huggingface/transformers.\n"
+      "# examples/pytorch/language-modeling of github.com/huggingface/transformers.\n" +
+      (d.zero_group > 0
+           ? "# mics_shard_size: it must build its model under deepspeed.zero.MiCS_Init.\n"
+           : "") +
       "torchrun \"${LAUNCH_ARGS[@]}\" \"${TRAINER:-run_clm.py}\" --deepspeed ds_config.json "
       "\"${PLAN_ARGS[@]}\" \"${TRAIN_ARGS[@]}\" \"$@\"\n";
   return {{"ds_config.json", json.dump(2) + "\n"},

@@ -41,7 +41,7 @@ constexpr std::string_view kCost = R"(
 --num-layers-at-end-in-bf16 --no-fp8-wgrad --transformer-impl --use-legacy-models
 --use-precision-aware-optimizer --main-grads-dtype --main-params-dtype --exp-avg-dtype
 --exp-avg-sq-dtype --optimizer --enable-cuda-graph --external-cuda-graph --cuda-graph-impl
---cuda-graph-scope --no-gradient-accumulation-fusion --no-masked-softmax-fusion
+--cuda-graph-scope --no-masked-softmax-fusion
 --no-bias-gelu-fusion --no-bias-swiglu-fusion --no-bias-dropout-fusion --no-rope-fusion
 --cross-entropy-loss-fusion --cross-entropy-fusion-impl --no-overlap-p2p-communication
 --overlap-p2p-communication-warmup-flush --microbatch-group-size-per-virtual-pipeline-stage
@@ -55,7 +55,7 @@ constexpr std::string_view kCost = R"(
 )";
 
 constexpr std::string_view kHarmless = R"(
---accumulate-allreduce-grads-in-fp32 --use-flash-attn --moe-grouped-gemm --make-vocab-size-divisible-by
+--no-gradient-accumulation-fusion --accumulate-allreduce-grads-in-fp32 --use-flash-attn --moe-grouped-gemm --make-vocab-size-divisible-by
 --rotary-base --rotary-percent --rotary-interleaved --rotary-seq-len-interpolation-factor
 --use-rope-scaling --rope-scaling-factor --no-rope-freq --no-position-embedding --mrope-section
 --norm-epsilon --apply-layernorm-1p --apply-residual-connection-post-layernorm --openai-gelu

@@ -61,13 +61,12 @@ void sort_flags(Flags& flags, Reading& reading) {
   }
 }
 
-void read_axes(Flags& flags, int devices, const model::Model& model, plan::Degrees& d) {
+void read_axes(Flags& flags, int devices, bool experts, plan::Degrees& d) {
   d.tp = flags.whole("--tensor-model-parallel-size", 1, 1);
   d.pp = flags.whole("--pipeline-model-parallel-size", 1, 1);
   d.cp = flags.whole("--context-parallel-size", 1, 1);
   const double team = double(d.tp) * d.pp * d.cp;
   d.dp = team <= devices ? static_cast<int>(devices / team) : 1;
-  const bool experts = model.transformer && model.transformer->experts > 0;
   d.ep = flags.whole("--expert-model-parallel-size", 1, 1);
   d.expert_tp = flags.whole("--expert-tensor-parallel-size", experts ? d.tp : 1, 1);
   if (d.cp == 1) return;
@@ -255,22 +254,22 @@ Reading read_megatron(const TextFile& file, const Hints& hints, const ReadReques
       script_at == command->words.end() ? 0 : std::size_t(script_at - command->words.begin());
   Flags flags(command->words, first, spec::make_source(file.text, file.name), errors);
   sort_flags(flags, reading);
+  model::TransformerShape shape;
+  int layers = 0;
   if (request.model) {
     reading.model = *request.model;
+    if (reading.model.transformer) shape = *reading.model.transformer;
+    layers = plan::layer_span(reading.model).blocks;
     note(reading.assumed, fmt::format("the model is {}, as given; the file's own shape is not used",
                                       reading.model.name));
   } else {
-    const model::TransformerShape shape =
-        megatron_shape(flags, hints, read_facts(script), reading, errors);
-    errors.throw_if_any();
-    reading.model = model::build_transformer(shape);
+    shape = megatron_shape(flags, hints, read_facts(script), reading, errors);
+    layers = shape.layers;
   }
   plan::Degrees& d = reading.degrees;
   d.micro_batch = flags.whole("--micro-batch-size", 1, 1);
-  read_axes(flags, request.devices, reading.model, d);
-  const int layers = plan::layer_span(reading.model).blocks;
+  read_axes(flags, request.devices, shape.experts > 0, d);
   const std::vector<int> blocks = read_stages(flags, layers, d);
-  if (!blocks.empty() && errors.empty() && !by_rule(blocks, reading.model)) reading.blocks = blocks;
   d.schedule = d.interleave > 1 ? plan::Schedule::kInterleaved : plan::Schedule::k1f1b;
   if (flags.has("--global-batch-size")) {
     d.global_batch = flags.whole("--global-batch-size", 1, 1);
@@ -290,6 +289,8 @@ Reading read_megatron(const TextFile& file, const Hints& hints, const ReadReques
   for (const LeftOut& left : script.left_out)
     note(reading.not_understood, fmt::format("{}: its lines are left out", left.what), left.line);
   errors.throw_if_any();
+  if (!request.model) reading.model = model::build_transformer(shape);
+  if (!blocks.empty() && !by_rule(blocks, reading.model)) reading.blocks = blocks;
   return reading;
 }
 

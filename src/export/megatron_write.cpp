@@ -203,6 +203,8 @@ void state_arguments(const plan::Degrees& d, Arguments& out) {
     out.flag("--data-parallel-sharding-strategy",
              d.zero == 3 ? "optim_grads_params" : "optim_grads");
     out.flag("--ckpt-format", "fsdp_dtensor");
+    out.flag("--use-distributed-optimizer");
+    out.flag("--no-gradient-accumulation-fusion");
   }
   if (d.zero_group > 0)
     out.flag("--num-distributed-optimizer-instances", d.dp * d.cp / d.zero_group);

@@ -106,6 +106,7 @@ void ShellReader::put_variable(Builder& builder, const std::vector<Word>& value,
       if (is_blank(c) || c == '\n') {
         builder.close();
       } else {
+        if (!builder.open) builder.current.line = word.line;
         builder.add(c);
         builder.current.known = builder.current.known && word.known;
       }

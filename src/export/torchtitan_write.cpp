@@ -170,7 +170,7 @@ Bundle write_torchtitan(const plan::Plan& plan, const RegularPlan& regular,
            fmt::format("the model {}: its models are flavours registered in its code, and none has "
                        "this shape",
                        plan.model.name),
-           known);
+           "one of its flavours: " + known);
   }
   errors.throw_if_any();
   const std::string launch =
