@@ -128,7 +128,8 @@ cost::Stack find_stack(const ImportRequest& request, const Hints& hints,
   if (!request.calibration.stack.empty()) return cost::load_stack(request.calibration.stack);
   if (!hints.stack.empty() && cost::builtin_stacks().has(hints.stack))
     return cost::load_stack(hints.stack);
-  const std::string usual = usual_stack(hints.engine, machines);
+  const std::string usual =
+      hints.usual_stack.empty() ? usual_stack(hints.engine, machines) : hints.usual_stack;
   assumed.push_back({fmt::format("software as in {} (--stack)", usual)});
   return cost::load_stack(usual);
 }

@@ -160,7 +160,11 @@ Hints read_hints(const Bundle& files) {
     fact("model", hints.model_name);
     fact("family", hints.model_family);
     read_nodes(script, hints);
-    if (find_megatron_command(script) != nullptr) take(file, Engine::kMegatron);
+    if (const Command* command = find_megatron_command(script)) {
+      take(file, Engine::kMegatron);
+      for (const Word& word : command->words)
+        if (word.text == "--deepspeed") hints.usual_stack = "megatron-deepspeed";
+    }
   }
   if (main == nullptr) {
     std::vector<std::string> names;

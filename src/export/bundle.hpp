@@ -52,6 +52,7 @@ struct Hints {
   std::string main_file;  // the one that decides the plan
   std::string cluster;    // of the header; empty where there is none
   std::string stack;
+  std::string usual_stack;  // where the header names none: what the command itself tells
   std::string model_name;
   std::string model_family;
   int nodes = 0;             // 0 = not said

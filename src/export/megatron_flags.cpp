@@ -28,7 +28,7 @@ constexpr std::string_view kRead = R"(
 --data-parallel-sharding-strategy --num-distributed-optimizer-instances --overlap-grad-reduce
 --overlap-param-gather --optimizer-cpu-offload --optimizer-offload-fraction
 --cpu-offloading-num-layers --fp16 --bf16 --fp8-format --fp8-recipe --fp4-format --fp4-recipe
---zero-stage --deepspeed --no-pipeline-parallel
+--zero-stage --deepspeed --no-pipeline-parallel --pad-vocab-size-to
 )";
 
 // These change time or memory, and plans have no word for them.
@@ -51,7 +51,7 @@ constexpr std::string_view kCost = R"(
 --defer-embedding-wgrad-compute --wgrad-deferral-limit --deterministic-mode
 --fp32-residual-connection --no-scatter-gather-tensors-in-pipeline --use-sharp
  --moe-extended-tp --no-persist-layer-norm --mlp-chunks-for-prefill
---deepspeed_config --deepspeed-activation-checkpointing --cpu-optimizer --ds-sequence-parallel-size
+--pp-partition-method --deepspeed_config --deepspeed-activation-checkpointing --cpu-optimizer --ds-sequence-parallel-size
 )";
 
 constexpr std::string_view kHarmless = R"(

@@ -28,6 +28,7 @@ void assume(Reading& reading, std::string text) { reading.assumed.push_back({std
 
 // The tokenizers whose vocabulary everybody knows; else the vocabulary of Megatron-LM's own papers.
 int vocabulary(Flags& flags, Reading& reading) {
+  if (flags.has("--pad-vocab-size-to")) return flags.whole("--pad-vocab-size-to", 0, 1);
   if (flags.has("--padded-vocab-size")) return flags.whole("--padded-vocab-size", 0, 1);
   if (flags.has("--vocab-size")) return flags.whole("--vocab-size", 0, 1);
   const std::string tokenizer = flags.text("--tokenizer-type");
@@ -64,6 +65,8 @@ void attention(Flags& flags, TransformerShape& s, ErrorList&) {
     s.position = PositionKind::kRotary;
   } else if (position == "learned_absolute") {
     s.position = PositionKind::kLearned;
+  } else if (position == "alibi") {  // Megatron-DeepSpeed
+    s.position = PositionKind::kAlibi;
   } else if (position == "none") {
     s.position = PositionKind::kNone;
   } else {

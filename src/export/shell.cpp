@@ -17,6 +17,23 @@ struct Branch {
   bool undecided = false;
 };
 
+// Lines that are passed over; told only where they hold something that could be an option.
+struct Passed {
+  int line = 0;
+  std::string what;
+  bool told = false;
+};
+
+Truth both(Truth a, Truth b) {
+  if (a == Truth::kFalse || b == Truth::kFalse) return Truth::kFalse;
+  return a == Truth::kTrue && b == Truth::kTrue ? Truth::kTrue : Truth::kUnknown;
+}
+
+Truth either(Truth a, Truth b) {
+  if (a == Truth::kTrue || b == Truth::kTrue) return Truth::kTrue;
+  return a == Truth::kFalse && b == Truth::kFalse ? Truth::kFalse : Truth::kUnknown;
+}
+
 class Interpreter {
  public:
   Interpreter(std::string_view text, Script& script, Budget& budget, int first_line, int depth)
@@ -52,8 +69,12 @@ class Interpreter {
 
   bool active() const { return active_ && loops_ == 0 && next_counts_; }
 
-  void leave_out(int line, const std::string& what) {
-    if (depth_ == 0 && script_.left_out.size() < 100) script_.left_out.push_back({line, what});
+  // Called for every word that is not counted.
+  void pass_over(const std::string& text) {
+    if (passed_.empty() || passed_.back().told || text.find("--") == std::string::npos) return;
+    passed_.back().told = true;
+    if (depth_ == 0 && script_.left_out.size() < 100)
+      script_.left_out.push_back({passed_.back().line, passed_.back().what});
   }
 
   // An assignment at this place, also after export and its like; false where there is none.
@@ -67,13 +88,15 @@ class Interpreter {
     } else {
       value = {reader_.value()};
     }
-    if (!active()) return true;
+    if (!active()) {
+      for (const Word& word : value) pass_over(word.text);
+      return true;
+    }
     auto& variable = script_.variables[name];
     if (!append) {
       variable = std::move(value);
     } else if (value.size() == 1 && variable.size() == 1 && !reader_.was_array()) {
       variable[0].text += value[0].text;
-      variable[0].known = variable[0].known && value[0].known;
     } else {
       variable.insert(variable.end(), value.begin(), value.end());
     }
@@ -129,22 +152,30 @@ class Interpreter {
     if (word == "fi") {
       if (!branches_.empty()) {
         active_ = branches_.back().outer;
+        if (branches_.back().undecided && !passed_.empty()) passed_.pop_back();
         branches_.pop_back();
       }
       return true;
     }
     if (word == "for" || word == "while" || word == "until" || word == "select") {
-      if (active()) leave_out(reader_.line(), "a loop");
+      passed_.push_back({reader_.line(), "a loop"});
       ++loops_;
       return true;
     }
     if (word == "done") {
-      if (loops_ > 0) --loops_;
+      if (loops_ > 0) {
+        --loops_;
+        if (!passed_.empty()) passed_.pop_back();
+      }
       return true;
     }
     if (word == "case") {
-      if (active()) leave_out(reader_.line(), "a case");
-      reader_.skip_past_word("esac");
+      passed_.push_back({reader_.line(), "a case"});
+      if (active())
+        pass_over(std::string(reader_.skip_past_word("esac")));
+      else
+        reader_.skip_past_word("esac");
+      passed_.pop_back();
       return true;
     }
     if (word == "function") {
@@ -154,28 +185,31 @@ class Interpreter {
     return false;
   }
 
-  void finish(const Command& command, const std::string& end) {
+  void finish(const Command& marked, const std::string& end) {
+    Command command{{}, marked.line};
+    for (const Word& word : marked.words) command.words.push_back(finished(word));
     const Truth truth = test_result(command.words);
-    if (condition_) {
-      condition_ = false;
-      decide(truth, command.line);
-      next_counts_ = true;
-      return;
-    }
+    if (condition_) return part_of_condition(truth, command.line, end);
     const bool counted = active();
+    if (!counted)
+      for (const Word& word : command.words) pass_over(word.text);
+    if (after_test_) passed_.pop_back();
+    after_test_ = false;
     next_counts_ = true;
     if (end == "&&" || end == "||") {
       const bool test = truth != Truth::kNoTest;
       const Truth wanted = end == "&&" ? Truth::kTrue : Truth::kFalse;
       next_counts_ = counted && (test ? truth == wanted : end == "&&");
-      if (counted && truth == Truth::kUnknown)
-        leave_out(command.line, "a condition that is decided at run time");
+      if (counted && truth == Truth::kUnknown) {
+        passed_.push_back({command.line, "a condition that is decided at run time"});
+        after_test_ = true;
+      }
     }
     if (!counted || truth != Truth::kNoTest) return;
-    // Only the outermost copy: the words of an inner script follow as commands of their own.
     script_.commands.push_back(command);
     if (depth_ >= 3) return;
-    for (const Word& word : command.words) {
+    // A word that is a script itself: its commands follow as commands of their own.
+    for (const Word& word : marked.words) {
       if (word.text.find("--") == std::string::npos ||
           word.text.find_first_of(" \n\t") == std::string::npos)
         continue;
@@ -183,13 +217,28 @@ class Interpreter {
     }
   }
 
+  // if A && B || C; then: each joined to what stands before it. A command that is no test is not
+  // run.
+  void part_of_condition(Truth truth, int line, const std::string& end) {
+    if (truth == Truth::kNoTest) truth = Truth::kUnknown;
+    if (joined_by_ == "&&") truth = both(so_far_, truth);
+    if (joined_by_ == "||") truth = either(so_far_, truth);
+    so_far_ = truth;
+    joined_by_ = end;
+    if (end == "&&" || end == "||") return;
+    joined_by_.clear();
+    condition_ = false;
+    next_counts_ = true;
+    decide(truth, line);
+  }
+
   void decide(Truth truth, int line) {
     if (branches_.empty()) return;
     Branch& branch = branches_.back();
     const bool open = branch.outer && !branch.taken && !branch.undecided;
-    if (open && truth != Truth::kTrue && truth != Truth::kFalse) {
+    if (open && truth == Truth::kUnknown) {
       branch.undecided = true;
-      leave_out(line, "a condition that is decided at run time");
+      passed_.push_back({line, "a condition that is decided at run time"});
     }
     active_ = open && truth == Truth::kTrue;
     if (active_) branch.taken = true;
@@ -201,6 +250,10 @@ class Interpreter {
   int depth_ = 0;
   std::vector<Branch> branches_;
   bool active_ = true;
+  std::vector<Passed> passed_;
+  bool after_test_ = false;  // the innermost of them is the command behind an undecided test
+  Truth so_far_ = Truth::kNoTest;
+  std::string joined_by_;
   bool condition_ = false;   // the command being read is that of an if
   bool next_counts_ = true;  // false after a test && that failed
   int loops_ = 0;
@@ -212,6 +265,8 @@ Script read_script(std::string_view text, const std::string& file) {
   Script script;
   Budget budget(text, file);
   Interpreter(budget.text(), script, budget, 1, 0).run();
+  for (auto& [name, words] : script.variables)
+    for (Word& word : words) word = finished(std::move(word));
   return script;
 }
 

@@ -88,7 +88,7 @@ class Arithmetic {
     if (braced && peek() == '}') ++at_;
     if (const auto number = to_number(word)) return *number;
     const auto found = variables_.find(word);
-    if (found != variables_.end() && found->second.size() == 1 && found->second[0].known)
+    if (found != variables_.end() && found->second.size() == 1)
       if (const auto number = to_number(found->second[0].text)) return *number;
     failed_ = true;
     return 0;

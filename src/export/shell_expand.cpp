@@ -39,8 +39,7 @@ void ShellReader::substitution(Builder& builder, std::size_t from) {
     if (at_end()) budget_.fail(begin, "a ( that begins here never ends");
     ++at_;
   }
-  builder.add(text_.substr(from, at_ - from));
-  builder.current.known = false;
+  builder.add_unknown(text_.substr(from, at_ - from));
 }
 
 void ShellReader::dollar(Builder& builder, bool in_quotes, int depth) {
@@ -73,8 +72,7 @@ void ShellReader::dollar(Builder& builder, bool in_quotes, int depth) {
   if (name == "@" || name == "*") return;  // as if it were called without arguments
   const auto found = variables_.find(name);
   if (found == variables_.end()) {
-    builder.add(text_.substr(from, at_ - from));
-    builder.current.known = false;
+    builder.add_unknown(text_.substr(from, at_ - from));
     return;
   }
   const std::vector<Word> first(found->second.begin(),
@@ -99,16 +97,17 @@ void ShellReader::put_variable(Builder& builder, const std::vector<Word>& value,
     if (each) builder.current.line = word.line;
     if (in_quotes) {
       builder.add(word.text);
-      builder.current.known = builder.current.known && word.known;
       continue;
     }
+    bool unknown = false;  // a command's output is not split at the blanks of the command
     for (char c : word.text) {
-      if (is_blank(c) || c == '\n') {
+      if (c == kUnknownBegin) unknown = true;
+      if (c == kUnknownEnd) unknown = false;
+      if ((is_blank(c) || c == '\n') && !unknown) {
         builder.close();
       } else {
         if (!builder.open) builder.current.line = word.line;
         builder.add(c);
-        builder.current.known = builder.current.known && word.known;
       }
     }
   }
@@ -190,8 +189,7 @@ void ShellReader::braced(Builder& builder, bool in_quotes, int depth) {
   if (at_end()) budget_.fail(begin, "a ${ that begins here never ends");
   ++at_;
   if (!decided || run_time || (!set && !count)) {
-    builder.add(text_.substr(from, at_ - from));
-    builder.current.known = false;
+    builder.add_unknown(text_.substr(from, at_ - from));
     return;
   }
   put_variable(builder, value, in_quotes, each, begin);

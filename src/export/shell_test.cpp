@@ -58,9 +58,22 @@ TEST(Shell, ConditionsThatCanBeDecided) {
   EXPECT_THAT(last(text), ElementsAre("run", "--many", "--two", "--full"));
 }
 
+TEST(Shell, ConditionsOfSeveralTests) {
+  const std::string one =
+      "if [[ $A == 1 ]] || [[ $A == 2 ]] || [ -f x ]; then F=--yes; else F=--no; fi\n";
+  EXPECT_THAT(last("A=2\n" + one + "run $F"), ElementsAre("run", "--yes"));
+  const std::string two = "if [ $A = 1 ] && [ $B = 1 ]\nthen\n  F=--yes\nelse\n  F=--no\nfi\n";
+  EXPECT_THAT(last("A=1\nB=2\n" + two + "run $F"), ElementsAre("run", "--no"));
+  EXPECT_THAT(last("A=1\nB=1\n" + two + "run $F"), ElementsAre("run", "--yes"));
+  const Script unknown = read_script("A=3\nF=--old\n" + one + "run $F", "t.sh");
+  EXPECT_THAT(texts(unknown.commands.back().words), ElementsAre("run", "--old"));
+  ASSERT_EQ(unknown.left_out.size(), 1U);
+  EXPECT_EQ(unknown.left_out[0].line, 3);
+}
+
 TEST(Shell, WhatIsKnownAtRunTimeOnly) {
   const Script script = read_script(
-      "A=$(hostname)\nif [ -f \"$1\" ]; then B=1; fi\nfor i in 1 2; do echo $i; done\n"
+      "A=$(hostname)\nif [ -f \"$1\" ]; then B=\"--b\"; fi\nfor i in 1 2; do run --i $i; done\n"
       "run --a $A --b $HOME/x --c ${A%.*}\n",
       "t.sh");
   ASSERT_EQ(script.commands.size(), 1U);
@@ -71,6 +84,8 @@ TEST(Shell, WhatIsKnownAtRunTimeOnly) {
   EXPECT_FALSE(words[2].known);
   EXPECT_FALSE(words[4].known);
   EXPECT_FALSE(words[6].known);
+  EXPECT_TRUE(read_script("if [ -f x ]; then echo no; exit 1; fi\nfor i in 1; do echo; done\n", "t")
+                  .left_out.empty());
   ASSERT_EQ(script.left_out.size(), 2U);
   EXPECT_EQ(script.left_out[0].line, 2);
   EXPECT_EQ(script.left_out[1].line, 3);
@@ -84,6 +99,21 @@ TEST(Shell, ScriptsInsideStringsAndFunctions) {
               ElementsAre("python", "p.py", "--n", "1", "--m"));
   EXPECT_THAT(last("go() {\n  run --x 1\n}\ngo\n").size(), 1U);
   EXPECT_EQ(read_script("go() {\n  run --x 1\n}\n", "t").commands.back().words.size(), 3U);
+}
+
+TEST(Shell, OnePartThatIsNotKnownLeavesTheOthers) {
+  const Script script = read_script(
+      "CMD=\" `pwd`/p.py --n 4 --m $HOME/x\"\nsrun bash -c \"run --r \\$ID $CMD\" 2>&1 | tee $(log "
+      "a)\n",
+      "t.sh");
+  std::vector<Word> words;
+  for (const Command& command : script.commands)
+    if (command.words[0].text == "run") words = command.words;
+  EXPECT_THAT(texts(words),
+              ElementsAre("run", "--r", "$ID", "`pwd`/p.py", "--n", "4", "--m", "$HOME/x"));
+  ASSERT_EQ(words.size(), 8U);
+  const std::vector<bool> known = {true, true, false, false, true, true, true, false};
+  for (std::size_t i = 0; i < known.size(); ++i) EXPECT_EQ(words[i].known, known[i]) << i;
 }
 
 TEST(Shell, HereDocumentsAreSkipped) {

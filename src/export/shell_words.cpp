@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "base/error.hpp"
@@ -15,6 +16,12 @@ void Budget::spend(std::size_t characters, int line) {
 
 void Budget::fail(int line, const std::string& message) const {
   throw_input_error("import.script", message, spec::where_in(*source_, line, 1));
+}
+
+Word finished(Word word) {
+  const auto is_mark = [](char c) { return c == kUnknownBegin || c == kUnknownEnd; };
+  if (std::erase_if(word.text, is_mark) > 0) word.known = false;
+  return word;
 }
 
 void ShellReader::skip_one() {
@@ -155,6 +162,12 @@ std::vector<Word> ShellReader::words() {
 void ShellReader::word_into(Builder& builder, std::string_view stops, int depth) {
   while (!at_end()) {
     const char c = peek();
+    if (c == kUnknownBegin) {
+      const std::size_t end = std::min(text_.find(kUnknownEnd, at_), text_.size() - 1);
+      builder.add(text_.substr(at_, end - at_ + 1));
+      at_ = end + 1;
+      continue;
+    }
     if (stops.find(c) != std::string_view::npos) return;
     if (c == '\\') {
       if (peek(1) == '\n') {
@@ -198,6 +211,12 @@ void ShellReader::quoted(Builder& builder, int depth) {
       ++at_;
       return;
     }
+    if (c == kUnknownBegin) {
+      const std::size_t end = std::min(text_.find(kUnknownEnd, at_), text_.size() - 1);
+      builder.add(text_.substr(at_, end - at_ + 1));
+      at_ = end + 1;
+      continue;
+    }
     if (c == '\\' && (peek(1) == '"' || peek(1) == '$' || peek(1) == '`' || peek(1) == '\\')) {
       builder.add(peek(1));
       at_ += 2;
@@ -213,7 +232,8 @@ void ShellReader::quoted(Builder& builder, int depth) {
   }
 }
 
-void ShellReader::skip_past_word(std::string_view word) {
+std::string_view ShellReader::skip_past_word(std::string_view word) {
+  const std::size_t begin = at_;
   while (!at_end()) {
     if (!is_name(peek())) {
       skip_one();
@@ -223,8 +243,9 @@ void ShellReader::skip_past_word(std::string_view word) {
     while (is_name(peek(length))) ++length;
     const bool found = text_.substr(at_, length) == word;
     at_ += length;
-    if (found) return;
+    if (found) break;
   }
+  return text_.substr(begin, at_ - begin);
 }
 
 void ShellReader::skip_rest_of_line_before(char stop) {

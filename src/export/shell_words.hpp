@@ -55,7 +55,7 @@ class ShellReader {
   std::vector<Word> array();
   Word value();               // of an assignment: one word, not split
   std::vector<Word> words();  // one word as written; several after expansion
-  void skip_past_word(std::string_view word);
+  std::string_view skip_past_word(std::string_view word);  // what was passed
   void skip_rest_of_line_before(char stop);
 
  private:
@@ -77,6 +77,13 @@ class ShellReader {
   std::vector<std::string> here_documents_;
 };
 
+// Parts that are known at run time only stand between these two while words are put together; no
+// text that was read holds control characters.
+inline constexpr char kUnknownBegin = '\x01';
+inline constexpr char kUnknownEnd = '\x02';
+// The word as others see it: without the marks, and `known` where it had none.
+Word finished(Word word);
+
 // Fields of one word while it is read: an expansion outside quotes may begin new ones.
 struct ShellReader::Builder {
   std::vector<Word> done{};
@@ -91,6 +98,11 @@ struct ShellReader::Builder {
   void add(std::string_view text) {
     current.text += text;
     open = true;
+  }
+  void add_unknown(std::string_view text) {
+    add(kUnknownBegin);
+    add(text);
+    add(kUnknownEnd);
   }
   void close() {
     if (!open) return;
