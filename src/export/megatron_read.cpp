@@ -46,7 +46,9 @@ void sort_flags(Flags& flags, Reading& reading) {
     const std::vector<std::string> values = flags.texts(name);
     const std::string written = values.empty() ? name : fmt::format("{} {}", name, values.front());
     if (known == nullptr) {
-      const std::optional<std::string> near = nearest(name, megatron_flag_names());
+      if (reading.not_understood.size() >= 100) continue;  // no script of Megatron-LM
+      static const std::vector<std::string> kNames = megatron_flag_names();
+      const std::optional<std::string> near = nearest(name, kNames);
       const MegatronFlag* meant = near ? find_megatron_flag(*near) : nullptr;
       // A slip in a flag that decides the plan would change the answer unseen.
       if (meant != nullptr && meant->bearing == Bearing::kRead && edit_distance(name, *near) <= 2) {
