@@ -73,6 +73,10 @@ std::optional<Contest> contest(const PredictAnswer& answer) {
       search::search(plan.model, {plan.cluster}, plan.stack, choices, {.top = 2});
   Contest result;
   result.space = found.space;
+  result.best_step = answer.prediction.step;
+  if (!found.plans.empty() &&
+      (!answer.prediction.fits || found.plans.front().prediction.step < result.best_step))
+    result.best_step = found.plans.front().prediction.step;
   constexpr double kRounding = 1e-9;
   for (const search::Candidate& candidate : found.plans) {
     ResolvedPlan resolved{plan.model, plan.cluster, plan.stack, candidate.degrees, {}, {}};

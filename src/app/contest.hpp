@@ -30,6 +30,7 @@ struct Contest {
   std::optional<PredictAnswer> rival;        // the best of the other layouts that fit
   std::optional<PredictAnswer> same_layout;  // quicker with this layout, where there is one
   std::int64_t space = 0;
+  double best_step = 0;  // of all of them, this plan's included
   std::vector<Gain> gains;
 };
 

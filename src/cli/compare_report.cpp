@@ -145,8 +145,8 @@ std::vector<Table> contest_tables(const PredictAnswer& own, const app::Contest& 
                           {"degrees", "which is", Unit::kNone, false, true, 1}}};
   for (const app::Gain& gain : contest.gains)
     gains.rows.push_back({gain.what, gain.same_plan, gain.best_plan,
-                          own.prediction.step / gain.best_plan - 1, degrees_text(gain.degrees)});
-  gains.notes.emplace_back("gain: throughput of the best plan then over this plan now");
+                          contest.best_step / gain.best_plan - 1, degrees_text(gain.degrees)});
+  gains.notes.emplace_back("gain: throughput of the best plan then over the best plan now");
   return {why, gains};
 }
 
@@ -164,7 +164,7 @@ std::string contest_json(const PredictAnswer& own, const app::Contest& contest) 
     json["gains"].push_back({{"change", gain.what},
                              {"same_plan_s", gain.same_plan},
                              {"best_plan_s", gain.best_plan},
-                             {"gain", own.prediction.step / gain.best_plan - 1}});
+                             {"gain", contest.best_step / gain.best_plan - 1}});
   return json.dump();
 }
 

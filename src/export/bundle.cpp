@@ -76,6 +76,36 @@ void verify(const Bundle& files, const plan::Plan& plan, const RegularPlan& regu
   errors.throw_if_any();
 }
 
+Reading read_engine(const Bundle& files, const Hints& hints, const ReadRequest& request) {
+  switch (hints.engine) {
+    case Engine::kMegatron:
+      return read_megatron(*find_file(files, hints.main_file), hints, request);
+    case Engine::kDeepspeed:
+      return read_deepspeed(files, hints, request);
+    case Engine::kTorchtitan:
+      return read_torchtitan(files, hints, request);
+    case Engine::kFsdp:
+      return read_fsdp(files, hints, request);
+  }
+  return {};
+}
+
+// Products of degrees are whole numbers from here on.
+void check_sizes(const plan::Degrees& d, const std::string& file) {
+  constexpr double kMost = 1 << 30;
+  const double ranks = double(d.tp) * d.pp * d.cp * d.dp;
+  const double stages = double(d.pp) * d.interleave;
+  const double experts = double(d.ep) * d.expert_tp;
+  const double samples = double(d.dp) * d.micro_batch;
+  if (ranks <= kMost && stages <= kMost && experts <= kMost && samples <= kMost) return;
+  throw_input_error(
+      "import.plan",
+      fmt::format("tp {} x pp {} x cp {}, {} virtual stages, ep {}, micro-batch {}: no "
+                  "cluster is that large",
+                  d.tp, d.pp, d.cp, d.interleave, d.ep, d.micro_batch),
+      {file});
+}
+
 }  // namespace
 
 std::string_view to_string(Engine engine) { return kNames[static_cast<std::size_t>(engine)].word; }
@@ -181,17 +211,9 @@ Hints read_hints(const Bundle& files) {
 }
 
 Reading read(const Bundle& files, const Hints& hints, const ReadRequest& request) {
-  switch (hints.engine) {
-    case Engine::kMegatron:
-      return read_megatron(*find_file(files, hints.main_file), hints, request);
-    case Engine::kDeepspeed:
-      return read_deepspeed(files, hints, request);
-    case Engine::kTorchtitan:
-      return read_torchtitan(files, hints, request);
-    case Engine::kFsdp:
-      return read_fsdp(files, hints, request);
-  }
-  return {};
+  Reading reading = read_engine(files, hints, request);
+  check_sizes(reading.degrees, hints.main_file);
+  return reading;
 }
 
 }  // namespace nereus::exporting

@@ -36,6 +36,10 @@ model::TransformerShape megatron_shape(Flags& flags, const Hints& hints,
                                        const std::map<std::string, std::string>& facts,
                                        Reading& reading, ErrorList& errors);
 
+// Sets the virtual stages of a rank, and gives the blocks of each stage where flags divide them by
+// hand.
+std::vector<int> megatron_stages(Flags& flags, int layers, plan::Degrees& d, Reading& reading);
+
 // "Et*3|(t|)*2L": the blocks of each stage; nothing where the text is no layout.
 std::optional<std::vector<int>> blocks_of_layout(std::string_view layout);
 std::string layout_of_blocks(const std::vector<int>& blocks);

@@ -6,6 +6,7 @@
 #include "export/launch.hpp"
 #include "export/megatron.hpp"
 #include "export/megatron_flags.hpp"
+#include "model/shape_io.hpp"
 #include "plan/stages.hpp"
 
 namespace nereus::exporting {
@@ -45,7 +46,9 @@ void sort_flags(Flags& flags, Reading& reading) {
     const std::vector<std::string> values = flags.texts(name);
     const std::string written = values.empty() ? name : fmt::format("{} {}", name, values.front());
     if (known == nullptr) {
-      const std::optional<std::string> near = nearest(name, megatron_flag_names());
+      if (reading.not_understood.size() >= 100) continue;  // no script of Megatron-LM
+      static const std::vector<std::string> kNames = megatron_flag_names();
+      const std::optional<std::string> near = nearest(name, kNames);
       const MegatronFlag* meant = near ? find_megatron_flag(*near) : nullptr;
       // A slip in a flag that decides the plan would change the answer unseen.
       if (meant != nullptr && meant->bearing == Bearing::kRead && edit_distance(name, *near) <= 2) {
@@ -83,70 +86,14 @@ void read_axes(Flags& flags, int devices, bool experts, plan::Degrees& d) {
   }
 }
 
-// Blocks of the virtual stages where flags divide them; empty: as many in each.
-std::vector<int> read_stages(Flags& flags, int layers, plan::Degrees& d) {
-  if (flags.has("--pipeline-model-parallel-layout")) {
-    const std::string text = flags.text("--pipeline-model-parallel-layout");
-    const std::optional<std::vector<int>> blocks = blocks_of_layout(text);
-    const int stages = blocks ? static_cast<int>(blocks->size()) : 0;
-    int sum = 0;
-    for (int b : blocks.value_or(std::vector<int>{})) sum += b;
-    if (stages == 0 || stages % d.pp != 0 || sum != layers) {
-      flags.fail(
-          "--pipeline-model-parallel-layout", "import.plan",
-          fmt::format("the layout '{}' has {} stages and {} layers; {} layers over a multiple "
-                      "of {} stages were expected",
-                      text, stages, sum, layers, d.pp));
-      return {};
-    }
-    d.interleave = stages / d.pp;
-    return *blocks;
-  }
-  d.interleave = flags.whole("--num-virtual-stages-per-pipeline-rank", 1, 1);
-  const int embedding = flags.has("--account-for-embedding-in-pipeline-split") ? 1 : 0;
-  const int loss = flags.has("--account-for-loss-in-pipeline-split") ? 1 : 0;
-  if (const int each = flags.whole("--num-layers-per-virtual-pipeline-stage", 0, 1); each > 0)
-    d.interleave = std::max(1, (layers + embedding + loss) / d.pp / each);
-  if (d.pp == 1 || d.interleave > layers || d.pp > layers + 2) return {};
-  const int v = d.interleave;
-  const bool first_given = flags.has("--decoder-first-pipeline-num-layers");
-  const bool last_given = flags.has("--decoder-last-pipeline-num-layers");
-  std::vector<int> ranks(static_cast<std::size_t>(d.pp), 0);
-  if (first_given || last_given) {
-    int left = layers;
-    int others = d.pp;
-    if (first_given) {
-      left -= ranks.front() = flags.whole("--decoder-first-pipeline-num-layers", 0);
-      --others;
-    }
-    if (last_given) {
-      left -= ranks.back() = flags.whole("--decoder-last-pipeline-num-layers", 0);
-      --others;
-    }
-    if (left < 0 || (others > 0 ? left % others != 0 : left != 0)) {
-      flags.fail(first_given ? "--decoder-first-pipeline-num-layers"
-                             : "--decoder-last-pipeline-num-layers",
-                 "import.plan",
-                 fmt::format("the other {} stages cannot share {} layers equally", others, left));
-      return {};
-    }
-    for (int p = 0; p < d.pp; ++p)
-      if (!(first_given && p == 0) && !(last_given && p + 1 == d.pp))
-        ranks[static_cast<std::size_t>(p)] = left / std::max(1, others);
-  } else {
-    for (int& rank : ranks) rank = (layers + embedding + loss) / d.pp;
-  }
-  std::vector<int> blocks;
-  for (int s = 0; s < d.pp * v; ++s)
-    blocks.push_back(ranks[static_cast<std::size_t>(s % d.pp)] / v);
-  blocks.front() -= embedding;
-  blocks.back() -= loss;
-  return blocks;
-}
-
 void read_state(Flags& flags, plan::Degrees& d, Reading& reading) {
   d.zero = flags.has("--use-distributed-optimizer") ? 1 : 0;
   if (flags.has("--zero-stage")) d.zero = flags.whole("--zero-stage", 0);
+  if (flags.has("--deepspeed") && d.zero == 0 && flags.has("--bf16")) {
+    d.zero = 1;
+    note(reading.assumed,
+         "ZeRO-1: the bf16 optimizer of DeepSpeed divides its state without a stage");
+  }
   if (flags.has("--use-megatron-fsdp") || flags.has("--use-custom-fsdp")) {
     const std::string strategy = flags.text("--data-parallel-sharding-strategy", "no_shard");
     const std::vector<std::string> names = {"no_shard", "optim", "optim_grads",
@@ -265,11 +212,14 @@ Reading read_megatron(const TextFile& file, const Hints& hints, const ReadReques
   } else {
     shape = megatron_shape(flags, hints, read_facts(script), reading, errors);
     layers = shape.layers;
+    // Sizes that no model has are said before anything is built from them.
+    if (errors.empty()) model::read_shape(model::write_shape(shape), errors);
+    if (layers > 100'000) errors.throw_if_any();
   }
   plan::Degrees& d = reading.degrees;
   d.micro_batch = flags.whole("--micro-batch-size", 1, 1);
   read_axes(flags, request.devices, shape.experts > 0, d);
-  const std::vector<int> blocks = read_stages(flags, layers, d);
+  const std::vector<int> blocks = megatron_stages(flags, layers, d, reading);
   d.schedule = d.interleave > 1 ? plan::Schedule::kInterleaved : plan::Schedule::k1f1b;
   if (flags.has("--global-batch-size")) {
     d.global_batch = flags.whole("--global-batch-size", 1, 1);

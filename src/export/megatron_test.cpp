@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 Reading read_flags(const std::string& flags, int devices = 8) {
   const TextFile file{"run.sh", "torchrun pretrain_gpt.py " + flags + "\n"};
-  return read_megatron(file, read_hints({file}), {devices, {}, std::nullopt});
+  return read({file}, read_hints({file}), {devices, {}, std::nullopt});
 }
 
 const std::string kModel =
@@ -80,6 +80,15 @@ TEST(MegatronRead, StagesByHand) {
   EXPECT_EQ(virtual_stages.degrees.interleave, 2);
   EXPECT_EQ(virtual_stages.degrees.schedule, plan::Schedule::kInterleaved);
   EXPECT_THROW(read_flags(pipe + "--pipeline-model-parallel-layout 'Et*9|L'"), Errors);
+  EXPECT_THROW(read_flags(kModel + "--pipeline-model-parallel-size 3", 3), Errors);
+  const Reading deepspeed = read_flags(kModel + "--pipeline-model-parallel-size 3 --deepspeed", 3);
+  EXPECT_TRUE(deepspeed.blocks.empty());
+  EXPECT_EQ(deepspeed.degrees.zero, 1);  // its bf16 optimizer
+  EXPECT_EQ(deepspeed.assumed.size(), 2U);
+  EXPECT_THROW(read_flags(pipe + "--num-virtual-stages-per-pipeline-rank 2 "
+                                 "--decoder-first-pipeline-num-layers 5"),
+               Errors);
+  EXPECT_TRUE(read_flags(pipe + "--num-virtual-stages-per-pipeline-rank 2").blocks.empty());
   EXPECT_THROW(read_flags(pipe + "--decoder-first-pipeline-num-layers 3"), Errors);
 }
 
@@ -105,7 +114,9 @@ TEST(MegatronRead, ValuesThatAreNotKnownAreErrors) {
                            "--num-experts 4 --moe-layer-freq 2",
                            "--cp-comm-type p2p a2a "
                            "--context-parallel-size 2",
-                           "--is-hybrid-model"})
+                           "--is-hybrid-model", "--num-layers 2000000000",
+                           "--pipeline-model-parallel-size 2000000000 "
+                           "--num-virtual-stages-per-pipeline-rank 2000000000"})
     EXPECT_THROW(read_flags(kModel + flag), Errors) << flag;
 }
 
