@@ -14,6 +14,8 @@ using Verb = std::unique_ptr<Command>;
 Verb plan_verb(const Session& session);
 Verb predict_verb(const Session& session);
 Verb explain_verb(const Session& session);
+Verb export_verb(const Session& session);
+Verb import_verb(const Session& session);
 Verb validate_verb(const Session& session);
 Verb calibrate_verb(const Session& session);
 Verb catalog_verb(const Session& session);

@@ -1,0 +1,39 @@
+// What every export has: the comment header with the facts that no engine's file holds, the
+// torchrun line, a Slurm script.
+//
+//   # nereus: engine=megatron
+//   # nereus: cluster=16xdgx-h100
+//
+// launch.sh runs on every node; NNODES, NODE_RANK, MASTER_ADDR and MASTER_PORT come from the
+// environment, with defaults for one node. job.slurm starts one launch.sh per node.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "export/bundle.hpp"
+#include "export/shell.hpp"
+
+namespace nereus::exporting {
+
+// The first lines of launch.sh: shebang, one sentence, the facts.
+std::string script_header(Engine engine, const plan::Plan& plan, const RegularPlan& regular);
+// The node variables and, as one array, the arguments of torchrun.
+std::string torchrun_arguments(const plan::Plan& plan);
+std::string slurm_script(Engine engine, const plan::Plan& plan);
+// Errors where torchrun cannot start the same number of processes on every node.
+void check_nodes(Engine engine, const plan::Plan& plan, ErrorList& errors);
+
+// Facts of the header: key -> value.
+std::map<std::string, std::string> read_facts(const Script& script);
+// Nodes and devices from torchrun's arguments and Slurm's comments; what is not said stays.
+void read_nodes(const Script& script, Hints& hints);
+
+// Adds an error export.cannot-express.
+void cannot(ErrorList& errors, Engine engine, const std::string& what,
+            const std::string& hint = {});
+
+// A word so that a shell reads it back as it is.
+std::string shell_word(const std::string& text);
+
+}  // namespace nereus::exporting

@@ -1,0 +1,49 @@
+// Megatron-LM: a launch script with the flags of pretrain_gpt.py, written and read.
+//
+// degrees                  flags
+//   tp, pp, cp, ep         --tensor-model-parallel-size and its like; dp is what is left
+//   interleave             --num-virtual-stages-per-pipeline-rank
+//   uneven stages          --pipeline-model-parallel-layout "Et*3|t*4|t*3L"
+//   context                --cp-comm-type p2p (zig-zag), a2a (all-to-all)
+//   zero 1                 --use-distributed-optimizer, with zero_group
+//                          --num-distributed-optimizer-instances
+//   zero 2, 3              --use-megatron-fsdp --data-parallel-sharding-strategy
+//   optim_grads[_params] recompute              --recompute-activations, or --recompute-granularity
+//   full with
+//                          --recompute-method block --recompute-num-layers N (recompute_blocks)
+//   data_overlap           --overlap-grad-reduce [--overlap-param-gather]
+//   tensor_overlap         --tp-comm-overlap
+//   offload                --optimizer-cpu-offload, --cpu-offloading-num-layers
+//   precision              --bf16, --fp16, --fp8-format with --fp8-recipe, --fp4-format
+// The rules that Megatron-LM sets itself (validate_args of the commit in megatron_flags.hpp) are
+// errors here too.
+#pragma once
+
+#include "export/bundle.hpp"
+#include "export/flags.hpp"
+#include "export/shell.hpp"
+
+namespace nereus::exporting {
+
+Bundle write_megatron(const plan::Plan& plan, const RegularPlan& regular, const StackFacts& stack);
+
+// The command of a script that has Megatron-LM's flags; nullptr where none has.
+const Command* find_megatron_command(const Script& script);
+Reading read_megatron(const TextFile& file, const Hints& hints, const ReadRequest& request);
+
+// The model that the flags describe. Faults go to `errors`, assumptions to `reading`.
+model::TransformerShape megatron_shape(Flags& flags, const Hints& hints,
+                                       const std::map<std::string, std::string>& facts,
+                                       Reading& reading, ErrorList& errors);
+
+// Sets the virtual stages of a rank, and gives the blocks of each stage where flags divide them by
+// hand.
+std::vector<int> megatron_stages(Flags& flags, int layers, plan::Degrees& d, Reading& reading);
+
+// "Et*3|(t|)*2L": the blocks of each stage; nothing where the text is no layout.
+std::optional<std::vector<int>> blocks_of_layout(std::string_view layout);
+std::string layout_of_blocks(const std::vector<int>& blocks);
+// "([0]*3+[1]*58)": the list it stands for; nothing where it is none.
+std::optional<std::vector<int>> python_list(std::string_view expression);
+
+}  // namespace nereus::exporting

@@ -1,0 +1,30 @@
+// The flags that Megatron-LM accepts, and what they mean to a plan.
+//
+// Source: megatron/training/arguments.py of github.com/NVIDIA/Megatron-LM at commit 000c4ac24f61
+// (October 2025, Megatron Core 0.15), every add_argument of the groups that a training can use;
+// of Megatron-DeepSpeed those that bear on cost (megatron/arguments.py of
+// github.com/deepspeedai/Megatron-DeepSpeed, and deepspeed.add_config_arguments).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nereus::exporting {
+
+enum class Bearing {
+  kRead,     // becomes part of the plan or of the model
+  kCost,     // bears on time or memory, and no plan says it
+  kHarmless  // data, logging, checkpoints, learning rate, numerics
+};
+
+struct MegatronFlag {
+  std::string_view name;  // "--num-layers"
+  Bearing bearing = Bearing::kHarmless;
+};
+
+const std::vector<MegatronFlag>& megatron_flags();  // in alphabetical order
+const MegatronFlag* find_megatron_flag(std::string_view name);
+std::vector<std::string> megatron_flag_names();
+
+}  // namespace nereus::exporting

@@ -1,0 +1,175 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "export/megatron.hpp"
+#include "model/shape_io.hpp"
+
+namespace nereus::exporting {
+
+namespace {
+
+using model::NormKind;
+using model::PositionKind;
+using model::TransformerShape;
+
+int fact(const std::map<std::string, std::string>& facts, const std::string& key) {
+  const auto found = facts.find(key);
+  int value = 0;
+  if (found != facts.end()) {
+    const std::string& text = found->second;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+  }
+  return std::clamp(value, 0, 1'000'000'000);
+}
+
+void assume(Reading& reading, std::string text) { reading.assumed.push_back({std::move(text)}); }
+
+// The tokenizers whose vocabulary everybody knows; else the vocabulary of Megatron-LM's own papers.
+int vocabulary(Flags& flags, Reading& reading) {
+  if (flags.has("--pad-vocab-size-to")) return flags.whole("--pad-vocab-size-to", 0, 1);
+  if (flags.has("--padded-vocab-size")) return flags.whole("--padded-vocab-size", 0, 1);
+  if (flags.has("--vocab-size")) return flags.whole("--vocab-size", 0, 1);
+  const std::string tokenizer = flags.text("--tokenizer-type");
+  int size = 51200;
+  if (tokenizer == "GPT2BPETokenizer") size = 50257;
+  if (tokenizer == "Llama2Tokenizer") size = 32000;
+  if (tokenizer.starts_with("BertWordPiece")) size = 30522;
+  assume(reading,
+         size == 51200
+             ? fmt::format("vocabulary of {}: the file does not say it (--set model.vocab=N)", size)
+             : fmt::format("vocabulary of {}, that of {}", size, tokenizer));
+  return size;
+}
+
+void attention(Flags& flags, TransformerShape& s, ErrorList&) {
+  s.heads = flags.whole("--num-attention-heads", 0, 1);
+  const bool rope = flags.has("--use-rotary-position-embeddings");
+  if (flags.has("--multi-latent-attention")) {
+    s.kv_heads = s.heads;
+    s.q_lora = flags.whole("--q-lora-rank", 0);
+    s.kv_lora = flags.whole("--kv-lora-rank", 32, 1);
+    s.head_dim = flags.whole("--qk-head-dim", 128, 1);
+    s.rope_head_dim = flags.whole("--qk-pos-emb-head-dim", 64);
+    s.value_head_dim = flags.whole("--v-head-dim", 128, 1);
+  } else {
+    s.head_dim = flags.whole("--kv-channels", 0);
+    const int groups = flags.whole("--num-query-groups", 1, 1);
+    s.kv_heads = flags.has("--group-query-attention") ? groups : s.heads;
+    s.qk_norm = flags.has("--qk-layernorm");
+  }
+  const std::string position =
+      flags.text("--position-embedding-type", rope ? "rope" : "learned_absolute");
+  if (rope || position == "rope" || position == "mrope") {
+    s.position = PositionKind::kRotary;
+  } else if (position == "learned_absolute") {
+    s.position = PositionKind::kLearned;
+  } else if (position == "alibi") {  // Megatron-DeepSpeed
+    s.position = PositionKind::kAlibi;
+  } else if (position == "none") {
+    s.position = PositionKind::kNone;
+  } else {
+    flags.fail("--position-embedding-type", "import.model",
+               fmt::format("position embeddings '{}' cannot be described", position),
+               "rope, learned_absolute or none");
+  }
+  if (flags.has("--window-size")) {
+    std::string text = flags.text("--window-size");
+    std::erase(text, '(');
+    int window = 0;
+    std::from_chars(text.data(), text.data() + text.size(), window);
+    if (window >= 0 && window < 1'000'000'000) s.window = window + 1;
+  }
+}
+
+void experts(Flags& flags, const std::map<std::string, std::string>& facts, TransformerShape& s) {
+  s.experts = flags.whole("--num-experts", 0);
+  if (s.experts == 0) return;
+  s.top_k = flags.whole("--moe-router-topk", 2, 1);
+  s.expert_ffn = flags.whole("--moe-ffn-hidden-size", s.ffn, 1);
+  const std::string freq = flags.text("--moe-layer-freq", "1");
+  if (freq != "1") {
+    const std::optional<std::vector<int>> layers = python_list(freq);
+    const auto first =
+        layers ? std::find(layers->begin(), layers->end(), 1) : std::vector<int>::const_iterator{};
+    if (!layers || static_cast<int>(layers->size()) != s.layers ||
+        std::find(first, layers->end(), 0) != layers->end()) {
+      flags.fail(
+          "--moe-layer-freq", "import.model",
+          fmt::format("experts in the layers {}: only dense layers first, then experts in all "
+                      "the others, can be described",
+                      freq),
+          fmt::format("([0]*1+[1]*{})", std::max(1, s.layers - 1)));
+    } else {
+      s.dense_layers = static_cast<int>(first - layers->begin());
+    }
+  }
+  const int shared = flags.whole("--moe-shared-expert-intermediate-size", 0);
+  if (shared > 0) {
+    const int count = fact(facts, "shared_experts");
+    const int each = fact(facts, "shared_expert_ffn");
+    const bool whole = s.expert_ffn > 0 && shared % s.expert_ffn == 0;
+    s.shared_experts = whole ? shared / s.expert_ffn : 1;
+    s.shared_expert_ffn = whole ? 0 : shared;
+    // The file's own header says how the total came about, where it agrees with the flag.
+    if (count > 0 && static_cast<long long>(count) * (each > 0 ? each : s.expert_ffn) == shared) {
+      s.shared_experts = count;
+      s.shared_expert_ffn = each;
+    }
+  }
+}
+
+std::string guessed_family(const TransformerShape& s) {
+  if (s.kv_lora > 0) return "deepseek";
+  if (!s.gated_mlp || s.norm != NormKind::kRmsNorm) return "gpt";
+  if (s.experts > 0) return s.qk_norm ? "qwen3" : "mixtral";
+  return s.qk_norm ? "qwen3" : "llama";
+}
+
+}  // namespace
+
+TransformerShape megatron_shape(Flags& flags, const Hints& hints,
+                                const std::map<std::string, std::string>& facts, Reading& reading,
+                                ErrorList& errors) {
+  TransformerShape s;
+  for (const char* other : {"--is-hybrid-model", "--hybrid-override-pattern",
+                            "--heterogeneous-layers-config-path", "--retro-add-retriever"})
+    if (flags.has(other))
+      flags.fail(other, "import.model", fmt::format("{}: such a model cannot be described", other));
+  for (const char* needed : {"--num-layers", "--hidden-size", "--num-attention-heads"})
+    if (!flags.has(needed))
+      errors.add("import.model",
+                 fmt::format("{} is missing: the file does not say the model", needed),
+                 flags.where(needed), "add it, or name the model with --model");
+  s.layers = flags.whole("--num-layers", 0, 1);
+  s.hidden = flags.whole("--hidden-size", 0, 1);
+  s.gated_mlp = flags.has("--swiglu") || flags.has("--quick-geglu");
+  s.bias = !flags.has("--disable-bias-linear");
+  s.tied_embeddings = !flags.has("--untie-embeddings-and-output-weights");
+  s.norm = flags.text("--normalization", "LayerNorm") == "RMSNorm" ? NormKind::kRmsNorm
+                                                                   : NormKind::kLayerNorm;
+  s.seq = flags.whole(flags.has("--seq-length") ? "--seq-length" : "--encoder-seq-length", 0, 1);
+  if (s.seq == 0)
+    errors.add("import.model", "--seq-length is missing", flags.where("--seq-length"),
+               "add it, or --set model.seq=4096 with --model");
+  attention(flags, s, errors);
+  // Megatron-LM's default: the nearest multiple of 64 below 8/3 hidden under a gate, else 4 hidden.
+  const long long gated = static_cast<long long>(s.hidden) * 8 / 3 / 64 * 64;
+  const int usual_ffn =
+      static_cast<int>(std::min<long long>(s.gated_mlp ? gated : 4LL * s.hidden, 100'000'000));
+  s.ffn = flags.whole("--ffn-hidden-size", usual_ffn, 1);
+  experts(flags, facts, s);
+  if (s.experts > 0 && s.dense_layers == 0 && !flags.has("--ffn-hidden-size")) s.ffn = 0;
+  const int positions = flags.whole("--max-position-embeddings", 0);
+  if (s.position == PositionKind::kLearned)
+    s.max_positions = positions;
+  else
+    s.max_positions = fact(facts, "max_positions");
+  s.vocab = vocabulary(flags, reading);
+  s.family = hints.model_family.empty() ? guessed_family(s) : hints.model_family;
+  s.name = hints.model_name;
+  return s;
+}
+
+}  // namespace nereus::exporting
