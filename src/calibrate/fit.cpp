@@ -13,7 +13,7 @@ namespace nereus::calibrate {
 namespace {
 
 constexpr double kScale = 0.03;        // where the loss turns from square to absolute
-constexpr double kPriorWeight = 0.06;  // of one squared standard deviation, in units of the loss
+constexpr double kPriorWeight = 0.08;  // of one squared standard deviation, in units of the loss
 
 using cost::FreeNumber;
 using cost::ParameterInfo;
