@@ -66,6 +66,7 @@ void add_stack(StackLibrary& library, const std::string& name, const std::string
   entry.description = fmt::format("calibrated from own runs, on top of {}", parent);
   entry.settings.clear();
   entry.variants.clear();
+  entry.releases.clear();
   entry.expected = {};
   library.stacks[name] = entry;
   const cost::Parameters inherited = library.resolve(name).parameters_for(device);
@@ -144,9 +145,6 @@ CalibrateAnswer calibrate(const CalibrateRequest& request, const ProgressSink& p
     table = read("generic");
     usable = pointers(table);
   }
-  std::erase_if(usable, [](const Run* run) {
-    return run->model->transformer && run->model->transformer->experts > 0;
-  });
 
   std::set<std::string> suites;
   int measured = 0;

@@ -34,6 +34,8 @@ const char* kind_name(model::OpKind kind) {
       return "interaction";
     case model::OpKind::kRouter:
       return "router";
+    case model::OpKind::kScan:
+      return "scan";
     case model::OpKind::kLoss:
       return "loss";
   }

@@ -227,8 +227,7 @@ ImportAnswer import_plan(const ImportRequest& request) {
   resolved.degrees = answer.plan.degrees;
   resolved.placement = answer.plan.placement;
   check_schedule(reading.degrees.schedule);
-  const cost::Prediction prediction = predict(resolved);
-  answer.prediction = describe(std::move(resolved), prediction);
+  answer.prediction = predict(std::move(resolved));
   answer.assumed.insert(answer.assumed.end(), reading.assumed.begin(), reading.assumed.end());
   answer.not_counted = std::move(reading.not_counted);
   answer.not_understood = std::move(reading.not_understood);

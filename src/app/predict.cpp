@@ -126,7 +126,6 @@ void check_schedule(plan::Schedule schedule) {
       "any other schedule; varuna is for the simulator");
 }
 
-// Megatron Core as it is now where runs on such devices are behind it, else the older Megatron-LM.
 std::string default_stack(const cluster::Device& device) {
   return cost::builtin_stacks().resolve("nemo").expected_on(device).rows > 0 ? "nemo" : "megatron";
 }
@@ -177,6 +176,10 @@ ResolvedPlan resolve(const PredictRequest& request) {
     check_schedule(resolved.placement.schedule);
     resolved.stack.options =
         cost::options_for(resolved.stack.options, resolved.placement.precision);
+    // Degrees stand for the placement where the stack cuts the layers as the file does.
+    if (file.degrees &&
+        cost::expand_for(*file.degrees, resolved.model, resolved.stack) == resolved.placement)
+      resolved.degrees = file.degrees;
     return resolved;
   }
   Inputs inputs =
@@ -193,7 +196,7 @@ ResolvedPlan resolve(const PredictRequest& request) {
   return resolved;
 }
 
-cost::Prediction predict(const ResolvedPlan& plan) {
+cost::Prediction predict_step(const ResolvedPlan& plan) {
   std::optional<plan::Degrees> degrees = plan.degrees;
   // DualPipe's closed form is one of regular plans.
   if (!degrees && plan.placement.schedule == plan::Schedule::kDualPipe)
@@ -209,9 +212,10 @@ cost::Prediction predict(const ResolvedPlan& plan) {
   return cost::predict(placement, plan.model, plan.cluster, plan.stack);
 }
 
-PredictAnswer predict(const PredictRequest& request) {
-  ResolvedPlan plan = resolve(request);
-  const cost::Prediction prediction = predict(plan);
+PredictAnswer predict(const PredictRequest& request) { return predict(resolve(request)); }
+
+PredictAnswer predict(ResolvedPlan plan) {
+  const cost::Prediction prediction = predict_step(plan);
   return describe(std::move(plan), prediction);
 }
 
@@ -229,8 +233,7 @@ PredictAnswer describe(ResolvedPlan resolved, const cost::Prediction& prediction
     answer.usd_per_step = (price * Seconds{answer.prediction.step}).value;
     answer.price_date = plan.cluster.groups.front().node.price.date;
   }
-  const bool dense = plan.model.transformer && plan.model.transformer->experts == 0;
-  if (dense && plan.cluster.uniform())
+  if (plan.model.transformer && plan.cluster.uniform())
     answer.expected = plan.stack.expected_on(plan.cluster.groups.front().node.device);
   answer.assumptions = assumptions_of(plan);
   return answer;

@@ -60,16 +60,17 @@ struct Inputs {
 };
 Inputs load_inputs(const ModelRequest& model, std::optional<int> seq, const ClusterRequest& cluster,
                    const CalibrationRequest& calibration);
-// The stack that a prediction of these machines uses where nobody names one.
-std::string default_stack(const cluster::Device& device);
-
 // Throws Errors with all that is wrong with the inputs.
 ResolvedPlan resolve(const PredictRequest& request);
 // What is to be said of a prediction beside its numbers.
 PredictAnswer describe(ResolvedPlan plan, const cost::Prediction& prediction);
-cost::Prediction predict(const ResolvedPlan& plan);
+cost::Prediction predict_step(const ResolvedPlan& plan);
 PredictAnswer predict(const PredictRequest& request);
+PredictAnswer predict(ResolvedPlan plan);
 
+// The stack of a prediction where nobody names one: Megatron Core as it is now where runs on such
+// devices are behind it, else the older Megatron-LM.
+std::string default_stack(const cluster::Device& device);
 // Throws Errors for schedules that cannot be priced yet.
 void check_schedule(plan::Schedule schedule);
 

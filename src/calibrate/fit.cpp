@@ -13,7 +13,7 @@ namespace nereus::calibrate {
 namespace {
 
 constexpr double kScale = 0.03;        // where the loss turns from square to absolute
-constexpr double kPriorWeight = 0.02;  // of one squared standard deviation, in units of the loss
+constexpr double kPriorWeight = 0.06;  // of one squared standard deviation, in units of the loss
 
 using cost::FreeNumber;
 using cost::ParameterInfo;
@@ -73,7 +73,7 @@ class Problem {
       build_normal_equations(residuals);
       bool better = false;
       double gain = 0;
-      for (int attempt = 0; attempt < 6 && !better; ++attempt) {
+      for (int attempt = 0; attempt < 10 && !better; ++attempt) {
         const std::vector<double> before = x_;
         move(solve_damped(normal_, gradient_, damping));
         std::vector<double> trial = evaluate();
@@ -218,6 +218,24 @@ class Problem {
       normal_[j * n + j] += precision;
       gradient_[j] -= precision * (x_[j] - c.from_value(c.number.prior));
     }
+    for (std::size_t j = 0; j < n; ++j)
+      if (leaves_range(j)) hold(j);
+  }
+
+  // Whether a number stands at an end of its range and the loss pulls it outward.
+  bool leaves_range(std::size_t j) const {
+    const Coordinate& c = coordinates_[j];
+    const double outward = gradient_[j] > 0 ? 1e-6 : -1e-6;
+    return gradient_[j] != 0 && c.to_value(x_[j] + outward) == c.to_value(x_[j]);
+  }
+
+  // Such a number stays where it is, or the step of all others would be made for a move that the
+  // range then forbids.
+  void hold(std::size_t j) {
+    const std::size_t n = x_.size();
+    for (std::size_t k = 0; k < n; ++k)
+      if (k != j) normal_[j * n + k] = normal_[k * n + j] = 0;
+    gradient_[j] = 0;
   }
 
   FitResult result(const std::vector<double>& residuals, double objective, int iterations) {

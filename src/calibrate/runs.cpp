@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/units.hpp"
+#include "calibrate/known_models.hpp"
 #include "calibrate/sites.hpp"
 #include "cluster/catalogue.hpp"
 
@@ -72,14 +73,30 @@ class Row {
   std::string bad_;
 };
 
-// The stack that a row's columns name: a stack may send rows with a certain column set to a variant
-// of itself.
+// "2025-02" as "25.02": releases are compared as text.
+std::string release_of(std::string_view date) {
+  if (date.size() >= 7 && date.starts_with("20") && date[4] == '-')
+    return std::string(date.substr(2, 2)) + "." + std::string(date.substr(5, 2));
+  return std::string(date);
+}
+
+// The stack that a row's columns name: a stack may send rows of a release, and rows with a certain
+// column set, to a variant of itself.
 std::string stack_of(const Row& row, const cost::StackLibrary& library,
                      const std::string& fallback) {
   std::string name(row.text("stack"));
   if (!library.has(name)) return fallback;
-  for (const auto& [column, variant] : library.stacks.find(name)->second.variants)
-    if (row.text(column) == "yes" && library.has(variant)) return variant;
+  if (const std::string release = release_of(row.text("software_date")); !release.empty()) {
+    std::string newest = name;
+    for (const auto& [from, stack] : library.stacks.find(name)->second.releases)
+      if (from <= release && library.has(stack)) newest = stack;
+    name = newest;
+  }
+  for (const auto& [column, variant] : library.stacks.find(name)->second.variants) {
+    const std::size_t equals = column.find('=');
+    const std::string value = equals == std::string::npos ? "yes" : column.substr(equals + 1);
+    if (row.text(column.substr(0, equals)) == value && library.has(variant)) return variant;
+  }
   return name;
 }
 
@@ -112,6 +129,14 @@ TransformerShape shape_of(Row& row, const cost::RunDefaults& defaults, bool gate
 // A blank `mlp` is whichever kind comes nearer to the stated number of parameters; plain where that
 // is blank too.
 std::shared_ptr<const model::Model> build_model(Row& row, const cost::RunDefaults& defaults) {
+  if (const auto known = known_shape(shape_of(row, defaults, true), row.text("model"))) {
+    TransformerShape shape = *known;
+    if (!row.blank("vocab")) shape.vocab = row.count("vocab", shape.vocab);
+    if (!row.blank("ffn") && shape.ffn > 0) shape.ffn = row.count("ffn", shape.ffn);
+    if (!row.blank("tied_embeddings"))
+      shape.tied_embeddings = row.yes("tied_embeddings", shape.tied_embeddings);
+    return std::make_shared<model::Model>(build_transformer(shape));
+  }
   const bool gated = row.word("mlp", "plain", {"plain", "gated"}) == "gated";
   auto model = std::make_shared<model::Model>(build_transformer(shape_of(row, defaults, gated)));
   const double stated = row.number("params_b") * 1e9;
@@ -128,6 +153,7 @@ plan::Degrees degrees_of(Row& row, const cost::RunDefaults& defaults) {
   d.cp = row.count("cp", 1);
   d.ep = row.count("ep", 1);
   d.dp = row.count("dp", 1);
+  if (defaults.expert_tensor && !row.blank("experts")) d.expert_tp = d.tp;
   d.interleave = d.pp > 1 ? row.count("vpp", defaults.interleave, 1, 100'000 / d.pp) : 1;
   if (d.interleave > 1) d.schedule = plan::Schedule::kInterleaved;
   d.micro_batch = row.count("micro_batch", 1);
@@ -135,7 +161,7 @@ plan::Degrees degrees_of(Row& row, const cost::RunDefaults& defaults) {
   d.recompute = *plan::parse_recompute(
       row.word("recompute", plan::to_string(defaults.recompute), {"none", "selective", "full"}));
   d.sequence_parallel = d.tp > 1 && row.yes("sequence_parallel", defaults.sequence_parallel);
-  d.tensor_overlap = row.yes("tp_overlap", false);
+  d.tensor_overlap = d.tp > 1 && row.yes("tp_overlap", defaults.tensor_overlap);
   if (row.text("zero") == "HSDP") {
     d.zero = 3;  // sharded inside a node, copied between nodes; the node's size is filled in later
     d.zero_group = -1;
@@ -258,9 +284,9 @@ class Builder {
 
   std::shared_ptr<const model::Model> model_of(Row& row, const cost::RunDefaults& defaults) {
     const std::string key =
-        join_cells(row, {"layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "seq", "mlp",
-                         "tied_embeddings", "experts", "top_k", "expert_ffn", "shared_experts",
-                         "dense_layers", "q_lora", "kv_lora", "params_b"}) +
+        join_cells(row, {"model", "layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "seq",
+                         "mlp", "tied_embeddings", "experts", "top_k", "expert_ffn",
+                         "shared_experts", "dense_layers", "q_lora", "kv_lora", "params_b"}) +
         fmt::format("{}|{}|{}", defaults.vocab, defaults.tied_embeddings, defaults.bias);
     if (const auto known = models_.find(key); known != models_.end()) return known->second;
     auto built = build_model(row, defaults);

@@ -72,6 +72,28 @@ double all_to_all_seconds(const Fabric& fabric, Group group, double bytes) {
          spread(fabric, nodes);
 }
 
+double dispatch_seconds(const Fabric& fabric, Group group, double bytes, double copies,
+                        double once) {
+  if (group.size <= 1) return 0;
+  if (once <= 0) return all_to_all_seconds(fabric, group, bytes);
+  const int nodes = nodes_of(group);
+  const double token = bytes / copies;
+  // Of one place among `places`: the chance that at least one copy goes there.
+  const auto visited = [&](double places) { return 1 - std::pow(1 - 1 / places, copies); };
+  const double all_inside = bytes * (group.per_node - 1) / group.size;
+  const double all_outside = bytes * (group.size - group.per_node) / group.size;
+  // What comes in from other nodes is passed on inside: as much as leaves, on average.
+  const double own_node = token * (group.per_node - 1) * visited(group.size);
+  const double passed_on =
+      nodes > 1 ? token * (nodes - 1) * (group.per_node - 1) * visited(group.size) : 0;
+  const double to_nodes = nodes > 1 ? token * (nodes - 1) * visited(nodes) : 0;
+  const double inside = all_inside + once * (own_node + passed_on - all_inside);
+  const double outside = all_outside + once * (std::min(all_outside, to_nodes) - all_outside);
+  return (std::max(inside / fabric.link, outside > 0 ? outside / fabric.network : 0) +
+          fabric.link_latency + (nodes > 1 ? fabric.network_latency : 0)) *
+         spread(fabric, nodes);
+}
+
 double broadcast_seconds(const Fabric& fabric, Group group, double bytes) {
   if (group.size <= 1) return 0;
   return (bytes / ring_rate(fabric, group) + tree_steps(fabric, group)) *

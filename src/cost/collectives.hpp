@@ -11,6 +11,9 @@
 //   all_gather     =   (n-1)/n B / rate + ring steps          B = the gathered whole
 //   reduce_scatter = all_gather
 //   all_to_all     = max(share inside / link, share outside / card) + one step each
+//   dispatch       = an all-to-all of tokens that go to k of the ranks each: every copy on its own,
+//                    or once to each rank of the node and once to each other node, where it is
+//                    passed on inside. Of k copies to N uniform places N (1 - (1 - 1/N)^k) differ.
 //   broadcast      = B / rate + tree steps
 // All but all-reduce wait for the slowest link of a ring: over N > 4 domains times
 // 1 + jitter log2(N / 4).
@@ -44,6 +47,9 @@ double all_gather_seconds(const Fabric& fabric, Group group, double bytes);
 double reduce_scatter_seconds(const Fabric& fabric, Group group, double bytes);
 double all_to_all_seconds(const Fabric& fabric, Group group,
                           double bytes);  // bytes each rank sends
+// `bytes` count all copies of each token; `once` is the share of the doubles that is not sent.
+double dispatch_seconds(const Fabric& fabric, Group group, double bytes, double copies,
+                        double once);
 double broadcast_seconds(const Fabric& fabric, Group group, double bytes);
 double send_seconds(const Fabric& fabric, bool same_node, double bytes);
 // Pieces of different sizes: `total` bytes in all, the largest piece `largest`.

@@ -54,7 +54,7 @@ struct Piece {
   double weight_share;
 };
 
-Piece piece_of(const Operator& op, const LayerSplit& split) {
+Piece piece_of(const Operator& op, const LayerSplit& split, double imbalance) {
   Piece piece{op.rows * split.samples / split.cp, op.n, op.k, 1, 1.0 / split.cp, 1};
   const double tp = split.tp;
   switch (op.split) {
@@ -87,8 +87,8 @@ Piece piece_of(const Operator& op, const LayerSplit& split) {
       // Tokens are spread over the ep x expert_tp ranks; sequence parallelism has divided them by
       // tp before.
       const double local = split.sequence_parallel || split.tp > 1 ? 1.0 / tp : 1.0;
-      piece.rows *= local * split.expert_tp;
-      piece.share *= local * split.expert_tp;
+      piece.rows *= local * split.expert_tp * imbalance;
+      piece.share *= local * split.expert_tp * imbalance;
       piece.batch = std::max(1.0, op.batch / split.ep);
       if (op.inside == Split::kRow) piece.k /= split.expert_tp;
       if (op.inside == Split::kColumn) piece.n /= split.expert_tp;
@@ -98,6 +98,13 @@ Piece piece_of(const Operator& op, const LayerSplit& split) {
     }
   }
   return piece;
+}
+
+// Of the rows x keys scores that a causal mask leaves, a window's tiles of 128 keys counted whole.
+double visible_share(const Operator& op) {
+  if (op.keys >= op.rows) return 0.5;
+  const double tiles = std::min(op.rows, op.keys + 128) / op.keys;
+  return tiles * (1 - op.keys / (2 * op.rows));
 }
 
 }  // namespace
@@ -127,11 +134,20 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
   head_rate = cast ? peak_16 * p.gemm_efficiency : gemm_rate;
   attention_rate = plain * p.attention_efficiency;
   attention_backward = p.attention_backward;
+  scan_rate = plain * p.scan_efficiency;
+  grouped_gemm = p.grouped_gemm;
+  expert_passes = p.expert_passes;
+  fused_experts = precision == Precision::kMxfp8 ? p.fused_experts : 0;
+  imbalance = p.expert_imbalance;
+  dispatch_once = p.dispatch_once;
   memory_rate = device.memory_bandwidth.value * p.memory_efficiency;
   passes = p.elementwise_passes;
   score_passes = p.score_passes;
   loss_passes = p.loss_passes;
-  cast_passes = p.cast_passes;
+  const bool blocks = precision == Precision::kMxfp8 || precision == Precision::kNvfp4;
+  // Two levels of scales need the largest value of the whole tensor first: one more read.
+  cast_bytes =
+      blocks ? (precision == Precision::kNvfp4 ? 5 : 3) * p.block_cast_passes : 3 * p.cast_passes;
   gap = p.kernel_gap;
   tail = p.gemm_tail;
   units = device.num_units > 0 ? device.num_units : 100;
@@ -160,7 +176,7 @@ double gemm_seconds(const KernelModel& model, double m, double n, double k, doub
 }
 
 OperatorCost operator_cost(const Operator& op, const KernelModel& model, const LayerSplit& split) {
-  const Piece piece = piece_of(op, split);
+  const Piece piece = piece_of(op, split, model.imbalance);
   OperatorCost cost;
   cost.parameters = op.parameters * piece.weight_share;
   const double moved =
@@ -171,9 +187,9 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
     case OpKind::kGemm:
     case OpKind::kConvolution: {
       // Logits and routers stay in 16 bit; blocks run in the plan's precision.
-      const bool block =
-          op.split == Split::kColumn || op.split == Split::kRow || op.split == Split::kExperts;
-      const double rate = block ? model.gemm_rate : model.head_rate;
+      const bool block = !op.full_width;
+      const double rate = (block ? model.gemm_rate : model.head_rate) *
+                          (op.split == Split::kExperts ? model.grouped_gemm : 1);
       const double m = piece.rows / piece.batch;
       cost.forward = gemm_seconds(model, m, piece.n, piece.k, piece.batch, rate);
       cost.weight_gradient = gemm_seconds(model, piece.k, piece.n, m, piece.batch, rate);
@@ -183,8 +199,9 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
         // Quantising reads 16 bit and writes 8 bit of the input (and of the output gradient, both
         // layouts).
         const double elements = piece.rows * (piece.k + piece.n);
-        cost.forward += piece.rows * piece.k * 3 * model.cast_passes / model.memory_rate;
-        cost.backward += elements * 3 * model.cast_passes / model.memory_rate;
+        const double own = op.gated && op.split == Split::kExperts ? 1 - model.fused_experts : 1;
+        cost.forward += own * piece.rows * piece.k * model.cast_bytes / model.memory_rate;
+        cost.backward += own * elements * model.cast_bytes / model.memory_rate;
       }
       cost.flops = 2 * piece.rows * piece.n * piece.k;
       cost.bytes =
@@ -202,7 +219,7 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
       cost.flops = flops;
       double slow = divides(op.head_dim, 8) ? 1 : model.misaligned_head;
       if (model.fused_attention) {
-        const double done = flops * (op.causal ? 0.5 : 1);
+        const double done = flops * (op.causal ? visible_share(op) : 1);
         cost.forward = done * slow / model.attention_rate + model.gap;
         cost.backward =
             2.5 * done * slow / (model.attention_rate * model.attention_backward) + model.gap;
@@ -219,6 +236,13 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
       }
       break;
     }
+    case OpKind::kScan: {
+      cost.flops = op.flops * split.samples * piece.share;
+      const double scan = cost.flops / model.scan_rate;
+      cost.forward = scan + moved / model.memory_rate + op.kernels * model.gap;
+      cost.backward = 2.5 * scan + 2 * moved / model.memory_rate + 2 * op.kernels * model.gap;
+      break;
+    }
     case OpKind::kLoss:
       cost.forward = moved * 2 * model.loss_passes / model.memory_rate + op.kernels * model.gap;
       cost.backward = 0.5 * moved * 2 * model.loss_passes / model.memory_rate + 2 * model.gap;
@@ -227,10 +251,15 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
       cost.forward = moved / model.memory_rate + model.gap;
       cost.backward = 2 * moved / model.memory_rate + 2 * model.gap;
       break;
-    default:
-      cost.forward = moved * model.passes / model.memory_rate + op.kernels * model.gap;
-      cost.backward = 1.5 * moved * model.passes / model.memory_rate + op.kernels * model.gap;
+    default: {
+      const bool routing = op.kind == OpKind::kRouter || op.split == Split::kExperts;
+      const double fused = op.gated && op.split == Split::kExperts ? model.fused_experts : 0;
+      const double seconds =
+          (1 - fused) * moved * (routing ? model.expert_passes : model.passes) / model.memory_rate;
+      cost.forward = seconds + op.kernels * model.gap;
+      cost.backward = 1.5 * seconds + op.kernels * model.gap;
       break;
+    }
   }
   cost.saved = op.saved_elements * split.samples * saved_share * model.element +
                op.saved_bytes * split.samples * piece.share;
@@ -240,6 +269,7 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
 LayerCost layer_cost(const model::LayerKind& layer, const KernelModel& model,
                      const LayerSplit& split) {
   LayerCost total;
+  total.mixers = layer.mixers;
   for (const Operator& op : layer.operators) {
     const OperatorCost cost = operator_cost(op, model, split);
     total.forward += cost.forward;
@@ -247,6 +277,9 @@ LayerCost layer_cost(const model::LayerKind& layer, const KernelModel& model,
     total.weight_gradient += cost.weight_gradient;
     (op.split == Split::kExperts ? total.expert_parameters : total.parameters) += cost.parameters;
     total.num_kernels += op.kernels;
+    if (op.gated && op.split == Split::kExperts) total.fused_experts = model.fused_experts;
+    if (op.split == Split::kExperts)
+      total.local_experts = std::max(total.local_experts, std::max(1.0, op.batch / split.ep));
     total.saved += cost.saved;
     if (op.kind == OpKind::kAttention) {
       total.attention_forward += cost.forward;
@@ -273,9 +306,11 @@ LayerCost layer_cost(const model::LayerKind& layer, const KernelModel& model,
   for (const model::TensorRegion& region : layer.tensor_regions)
     total.tensor_bytes += region.elements * rows_share * model.element;
   total.num_tensor_regions = static_cast<int>(layer.tensor_regions.size());
-  for (const model::ExpertRegion& region : layer.expert_regions)
-    total.expert_bytes +=
-        region.elements * rows_share * model.element / (split.tp > 1 ? split.tp : 1);
+  for (const model::ExpertRegion& region : layer.expert_regions) {
+    total.expert_bytes += region.elements * rows_share * model.element * model.imbalance /
+                          (split.tp > 1 ? split.tp : 1);
+    total.expert_copies = std::max(total.expert_copies, region.copies);
+  }
   return total;
 }
 

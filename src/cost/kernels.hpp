@@ -12,8 +12,18 @@
 // causal; backward 2.5x the FLOPs. Unfused: two batched GEMMs over the full square, 3 passes over
 // the score matrix forward and 5 backward (times score_passes) at memory bandwidth.
 //
-// 8- and 4-bit GEMMs read operands that were quantised before: 3 bytes of traffic an element, times
-// cast_passes.
+// 8- and 4-bit GEMMs read operands that were quantised before: 3 bytes of traffic an element (5 for
+// nvfp4, whose second level of scales takes a pass of its own), times cast_passes, or
+// block_cast_passes for formats with scales by block.
+//
+// Experts: one grouped GEMM over the experts of a rank, each with its share of the tokens, at
+// grouped_gemm of a plain one's rate. The busiest rank, with expert_imbalance times the mean,
+// decides. Where a stack has a kernel that runs both products of gated mxfp8 experts with the
+// activation and the quantising between them (fused_experts), those cost nothing of their own and
+// the host launches whole steps (it needs no token counts).
+//
+// Scan (Mamba-2): FLOP / (peak clock scan_efficiency) and, since its kernels pass states through
+// memory, bytes / bandwidth on top; backward 2.5x the FLOPs and twice the bytes.
 //
 // Element-wise, normalisation, loss: bytes / (bandwidth * memory_efficiency) times the stack's
 // passes.
@@ -46,11 +56,17 @@ struct KernelModel {
   double head_rate;       // FLOP/s of GEMMs that stay in 16 bit (logits, router)
   double attention_rate;  // FLOP/s of fused attention, forward
   double attention_backward;
+  double scan_rate;     // FLOP/s of state-space scans, forward
+  double grouped_gemm;  // rate of grouped GEMMs relative to plain ones
+  double expert_passes;
+  double fused_experts;  // share of gated experts that run as one kernel, without the host
+  double imbalance;      // tokens of the busiest expert rank over the mean
+  double dispatch_once;
   double memory_rate;  // B/s of element-wise kernels
   double passes;
   double score_passes;
   double loss_passes;
-  double cast_passes;
+  double cast_bytes;  // traffic to quantise one element of an operand
   double gap;
   double units;  // multiprocessors
   double tail;
@@ -72,12 +88,16 @@ struct LayerCost {
   double expert_parameters = 0;  // on this rank, expert part
   double saved = 0;              // bytes kept for backward, nothing recomputed
   double saved_scores = 0;       // part of it that selective recompute drops
-  double gathered = 0;      // bytes of whole inputs of column-split GEMMs beyond this rank's share
-  double saved_input = 0;   // bytes kept when all is recomputed
-  double transient = 0;     // largest working set while the layer runs backward
-  double logits = 0;        // bytes of logits and their gradient (head only)
-  double tensor_bytes = 0;  // of one tensor collective (whole tensor), summed over regions
-  double expert_bytes = 0;  // sent one way by this rank to experts
+  double gathered = 0;       // bytes of whole inputs of column-split GEMMs beyond this rank's share
+  double saved_input = 0;    // bytes kept when all is recomputed
+  double transient = 0;      // largest working set while the layer runs backward
+  double logits = 0;         // bytes of logits and their gradient (head only)
+  double tensor_bytes = 0;   // of one tensor collective (whole tensor), summed over regions
+  double expert_bytes = 0;   // sent one way by this rank to experts, every copy of a token counted
+  double expert_copies = 1;  // of one token
+  int mixers = 2;            // of a block; what its launches are counted by
+  double local_experts = 0;  // on this rank
+  double fused_experts = 0;  // share of them that the host need not launch one by one
   int num_tensor_regions = 0;
   int num_kernels = 0;
   int softmax_fallback = 0;  // 1 where the fused softmax kernel does not apply

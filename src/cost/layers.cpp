@@ -49,9 +49,15 @@ KindCost kind_cost(const model::LayerKind& kind, const KernelModel& kernels,
   out.cost = layer_cost(kind, kernels, split);
   add_tensor(out, split, wires.tensor);
   add_context(out, kind, kernels, split, wires.context);
-  if (split.ep > 1 && out.cost.expert_bytes > 0)
+  const LayerCost& cost = out.cost;
+  if (split.ep > 1 && cost.expert_bytes > 0)
     out.expert_forward =
-        2 * all_to_all_seconds(wires.experts.fabric, wires.experts.group, out.cost.expert_bytes);
+        2 * dispatch_seconds(wires.experts.fabric, wires.experts.group, cost.expert_bytes,
+                             cost.expert_copies, kernels.dispatch_once);
+  if (split.expert_tp > 1 && cost.expert_bytes > 0)
+    out.expert_forward +=
+        2 * all_gather_seconds(wires.expert_parts.fabric, wires.expert_parts.group,
+                               cost.expert_bytes * split.expert_tp);
   return out;
 }
 

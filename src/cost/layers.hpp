@@ -7,7 +7,9 @@
 //   context   ring attention passes keys and values round while it computes on the last piece (Liu
 //             2023): exposed = max(share r, r - attention) with r the time round the ring, forward;
 //             backward passes gradients too (2 r) and has twice the kernels' time to hide them
-//   expert    tokens to their experts and back: two all-to-alls forward, two backward
+//   expert    tokens to their experts and back: two all-to-alls forward, two backward; where
+//             experts are cut themselves, the tokens are gathered among the parts and their outputs
+//             summed, mirrored backward
 //
 // Monotone: quicker attention by x exposes at most x more forward and at most as much backward as
 // the backward kernels got quicker, so the layer as a whole never gets slower.
@@ -38,6 +40,7 @@ struct LayerWires {
   Wire tensor;
   Wire context;
   Wire experts;
+  Wire expert_parts;  // ranks that hold parts of the same experts
 };
 
 KindCost kind_cost(const model::LayerKind& kind, const KernelModel& kernels,

@@ -46,9 +46,25 @@ namespace nereus::cost {
     "memory passes relative to perfectly fused element-wise kernels")                              \
   X(cast_passes, 1.0, 0.0, 3.0, "",                                                                \
     "memory passes to quantise GEMM operands relative to separate kernels")                        \
+  X(block_cast_passes, 1.0, 0.0, 5.0, "",                                                          \
+    "the same where blocks have their own scales (mxfp8, nvfp4): two copies, rows and columns")    \
   X(loss_passes, 1.0, 0.2, 4.0, "", "passes over the logits relative to a fused cross entropy")    \
+  X(scan_efficiency, 0.10, 0.01, 0.60, "",                                                         \
+    "share of the 16-bit peak in state-space scans, forward")                                      \
+  X(grouped_gemm, 0.85, 0.30, 1.0, "",                                                             \
+    "rate of the experts' grouped GEMMs relative to one large GEMM")                               \
+  X(expert_passes, 1.5, 0.5, 8.0, "",                                                              \
+    "memory passes to route, permute, activate and combine tokens of experts, likewise")           \
+  X(fused_experts, 0, 0, 1, "",                                                                    \
+    "share of mxfp8 gated experts run as one kernel without the host: no activation passes")       \
+  X(expert_imbalance, 1.0, 1.0, 4.0, "", "tokens of the busiest expert rank over the mean")        \
+  X(expert_overlap, 0, 0, 1, "", "share of the experts' all-to-alls hidden behind compute")        \
+  X(dispatch_once, 0, 0, 1, "",                                                                    \
+    "share of a token's copies to one rank (one node, across nodes) that are sent only once")      \
   X(kernel_gap, 2e-6, 0, 2e-5, "s", "device idle time between two kernels")                        \
   X(host_layer, 1.0e-3, 0, 2e-2, "s", "host time to launch forward and backward of one block")     \
+  X(host_expert, 3e-4, 0, 5e-3, "s",                                                               \
+    "host time of one expert of a rank in one block, forward and backward")                        \
   X(host_collective, 2e-5, 0, 1e-3, "s", "host time to launch one tensor collective")              \
   X(host_micro_batch, 0, 0, 0.2, "s", "host time of one micro-batch beyond its layers")            \
   X(host_transfer, 5e-5, 0, 5e-3, "s", "host time of one pipeline send or receive")                \

@@ -23,7 +23,7 @@
 namespace nereus::cost {
 
 // How the software cuts blocks into pipeline stages (cost/stages.hpp).
-enum class StageRule { kEven, kBalanced };
+enum class StageRule { kEven, kBalanced, kEnds };
 // What "selective" recompute repeats: the attention core (Megatron), or every other block
 // (torchtitan).
 enum class SelectiveRule { kAttention, kEveryOtherBlock };
@@ -60,8 +60,10 @@ struct RunDefaults {
   // memory.
   bool recompute_as_needed = false;
   bool sequence_parallel = true;  // where tp > 1
+  bool tensor_overlap = false;    // where tp > 1
   bool tied_embeddings = true;    // of models without a gated MLP; the others do not tie
   bool bias = true;               // of models without a gated MLP
+  bool expert_tensor = false;     // experts are cut as finely as the rest: expert_tp = tp
   bool operator==(const RunDefaults&) const = default;
 };
 
@@ -127,7 +129,9 @@ struct StackEntry {
   std::string description;
   std::string inherits;  // empty for the root
   std::map<std::string, std::string, std::less<>>
-      variants;  // "compile" -> stack used where that column says yes
+      variants;  // "compile" or "compile=no" -> stack used where that column says yes (no)
+  std::map<std::string, std::string, std::less<>>
+      releases;  // "25.01" -> stack used for runs of that release on, YY.MM
   StackOptions options;
   RunDefaults defaults;
   std::map<std::string, ExpectedError, std::less<>> expected;  // by device family

@@ -96,8 +96,9 @@ void read_options(Reader& at, StackOptions& o) {
   o.attention = at.optional_enum(
       "attention", o.attention,
       {{"flash", plan::Attention::kFlash}, {"unfused", plan::Attention::kUnfused}});
-  o.stages = at.optional_enum("stage_rule", o.stages,
-                              {{"even", StageRule::kEven}, {"balanced", StageRule::kBalanced}});
+  o.stages = at.optional_enum(
+      "stage_rule", o.stages,
+      {{"even", StageRule::kEven}, {"balanced", StageRule::kBalanced}, {"ends", StageRule::kEnds}});
   o.selective = at.optional_enum("selective_recompute", o.selective,
                                  {{"attention", SelectiveRule::kAttention},
                                   {"every-other-block", SelectiveRule::kEveryOtherBlock}});
@@ -123,8 +124,10 @@ void read_defaults(Reader at, RunDefaults& d) {
                                   {"full", plan::Recompute::kFull}});
   d.recompute_as_needed = at.optional_bool("recompute_as_needed", d.recompute_as_needed);
   d.sequence_parallel = at.optional_bool("sequence_parallel", d.sequence_parallel);
+  d.tensor_overlap = at.optional_bool("tensor_overlap", d.tensor_overlap);
   d.tied_embeddings = at.optional_bool("tied_embeddings", d.tied_embeddings);
   d.bias = at.optional_bool("bias", d.bias);
+  d.expert_tensor = at.optional_bool("expert_tensor", d.expert_tensor);
   at.finish();
 }
 
@@ -151,6 +154,10 @@ void read_stack(Reader& at, const std::string& name, StackLibrary& library) {
   for (std::string_view column : variants.keys())
     entry.variants[std::string(column)] = variants.required_string(column);
   variants.finish();
+  Reader releases = at.optional_table("releases");
+  for (std::string_view release : releases.keys())
+    entry.releases[std::string(release)] = releases.required_string(release);
+  releases.finish();
   Reader expected = at.optional_table("expected_error");
   for (std::string_view family : expected.keys()) {
     Reader error = expected.required_table(family);

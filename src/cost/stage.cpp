@@ -34,6 +34,8 @@ StageRules stage_rules(const Machine& machine, const StackOptions& options, cons
   if (pipelined) rank_latency += p.pipelined_latency;
   rules.collective_host = p.host_collective + rank_latency * tp;
   rules.host_layer = p.host_layer;
+  rules.host_expert = p.host_expert;
+  rules.expert_exposed = 1 - p.expert_overlap;
   rules.host_fallback = p.host_fallback;
   rules.accumulate_seconds = p.accumulate_bytes / machine.memory_rate;
   return rules;
@@ -55,14 +57,17 @@ LayerTime layer_time(const KindCost& kind, bool block, Recompute recompute,
     time.recompute = rules.every_other_block ? 0.5 * cost.forward : cost.attention_forward;
   time.tensor =
       (kind.tensor_forward * (again ? 2 : 1) + kind.tensor_backward) * rules.tensor_exposed;
-  time.expert = kind.expert_forward * (again ? 3 : 2);
+  time.expert = kind.expert_forward * (again ? 3 : 2) * rules.expert_exposed;
   time.context = kind.context_forward * (again ? 2 : 1) + kind.context_backward;
   const int collectives = kind.collectives_forward * (again ? 2 : 1) + kind.collectives_backward;
-  time.forward = cost.forward + kind.tensor_forward * rules.tensor_exposed + kind.expert_forward +
-                 kind.context_forward;
+  time.forward = cost.forward + kind.tensor_forward * rules.tensor_exposed +
+                 kind.expert_forward * rules.expert_exposed + kind.context_forward;
   time.weight_gradient =
       cost.weight_gradient + (cost.parameters + cost.expert_parameters) * rules.accumulate_seconds;
-  time.host = (block ? rules.host_layer * (again ? 4.0 / 3 : 1) : 0.3 * rules.host_layer) +
+  const double launches =
+      (rules.host_layer * cost.mixers / 2 + rules.host_expert * cost.local_experts) *
+      (1 - cost.fused_experts);
+  time.host = (block ? launches * (again ? 4.0 / 3 : 1) : 0.3 * rules.host_layer) +
               cost.softmax_fallback * rules.host_fallback + collectives * rules.collective_host;
   return time;
 }

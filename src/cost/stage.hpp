@@ -31,6 +31,8 @@ struct StageRules {
   double tensor_exposed = 1;       // share of the tensor collectives that nothing hides
   double collective_host = 0;      // host seconds of one tensor collective
   double host_layer = 0;           // host seconds of one block, forward and backward
+  double host_expert = 0;          // more of them for each expert that the rank has
+  double expert_exposed = 1;       // share of the experts' collectives that nothing hides
   double host_fallback = 0;        // more of them where the fused softmax does not apply
   double accumulate_seconds = 0;   // of one parameter's gradient, added to the one before
 };

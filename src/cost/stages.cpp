@@ -41,11 +41,47 @@ std::vector<int> balanced_starts(const model::Model& model, int num_stages) {
   return starts;
 }
 
+// Blocks that the head counts for: one, and one for every further token that it predicts.
+int head_units(const model::Model& model) {
+  int losses = 0;
+  for (const model::Operator& op : model.layer(model.num_layers() - 1).operators)
+    losses += op.kind == model::OpKind::kLoss ? 1 : 0;
+  return losses;
+}
+
+std::vector<int> ends_starts(const model::Model& model, int num_stages) {
+  const int layers = model.num_layers();
+  const int blocks = layers - 2;
+  if (!model.transformer || blocks < num_stages) return even_starts(model, num_stages);
+  // The ends count where that divides evenly; else the head counts unless the blocks divide alone.
+  int first = 1;
+  int last = head_units(model);
+  if ((first + blocks + last) % num_stages != 0) first = 0;
+  if ((first + blocks + last) % num_stages != 0 && blocks % num_stages == 0) last = 0;
+  const int units = first + blocks + last;
+  std::vector<int> starts(static_cast<std::size_t>(num_stages) + 1, layers);
+  int begin = 0;  // in units
+  for (int i = 0; i < num_stages; ++i) {
+    // The first block of the stage; no stage is left without a layer.
+    const int layer =
+        i == 0 ? 0 : std::max(begin - first + 1, starts[static_cast<std::size_t>(i) - 1] + 1);
+    starts[static_cast<std::size_t>(i)] = std::min(layer, layers - (num_stages - i));
+    begin += units / num_stages + (i < units % num_stages ? 1 : 0);
+  }
+  return starts;
+}
+
 }  // namespace
 
 std::vector<int> stage_starts(const model::Model& model, int num_stages, StageRule rule) {
-  return rule == StageRule::kBalanced ? balanced_starts(model, num_stages)
-                                      : even_starts(model, num_stages);
+  switch (rule) {
+    case StageRule::kBalanced:
+      return balanced_starts(model, num_stages);
+    case StageRule::kEnds:
+      return ends_starts(model, num_stages);
+    default:
+      return even_starts(model, num_stages);
+  }
 }
 
 StageOrder stage_order(plan::Schedule schedule) {

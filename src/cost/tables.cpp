@@ -77,7 +77,7 @@ const KindCost* Tables::costs(const SplitKey& key) {
   if (const KindCost* row = costs_.find(key)) return row;
   const LayerSplit split{key.tp, key.cp, key.ep, key.expert_tp, key.sequence_parallel, key.samples};
   const LayerWires wires{machine_.wire(key.tp, 1), machine_.wire(key.cp, key.tp),
-                         machine_.wire(key.ep, key.expert_tp)};
+                         machine_.wire(key.ep, key.expert_tp), machine_.wire(key.expert_tp, 1)};
   const KernelModel& kernel_model = kernels(key.precision);
   KindCost* row = costs_.insert(key);
   for (std::size_t i = 0; i < model_.kinds.size(); ++i)

@@ -43,12 +43,16 @@ std::vector<Family> make_families() {
   TransformerShape grok = llama;
   grok.tied_embeddings = true;
 
-  std::vector<Family> families = {{"bert", bert},     {"bloom", bloom},   {"deepseek", llama},
-                                  {"gpt", gpt},       {"gpt_neox", neox}, {"gpt_oss", gpt_oss},
-                                  {"grok", grok},     {"llama", llama},   {"mistral", llama},
-                                  {"mixtral", llama}, {"mpt", mpt},       {"nemotron", nemotron},
-                                  {"opt", gpt},       {"phi3", llama},    {"qwen2", llama},
-                                  {"qwen3", qwen3},   {"vit", vit}};
+  TransformerShape hybrid = llama;  // Nemotron-H: squared ReLU, no positions
+  hybrid.gated_mlp = false;
+  hybrid.position = PositionKind::kNone;
+
+  std::vector<Family> families = {
+      {"bert", bert},         {"bloom", bloom},       {"deepseek", llama}, {"gpt", gpt},
+      {"gpt_neox", neox},     {"gpt_oss", gpt_oss},   {"grok", grok},      {"llama", llama},
+      {"llama4", llama},      {"mistral", llama},     {"mixtral", llama},  {"mpt", mpt},
+      {"nemotron", nemotron}, {"nemotron_h", hybrid}, {"opt", gpt},        {"phi3", llama},
+      {"qwen2", llama},       {"qwen3", qwen3},       {"vit", vit}};
   for (Family& family : families) family.shape.family = family.name;
   return families;
 }

@@ -23,6 +23,7 @@ const spec::Choices<OpKind>& op_kinds() {
       {"pool", OpKind::kPool},
       {"interaction", OpKind::kInteraction},
       {"router", OpKind::kRouter},
+      {"scan", OpKind::kScan},
       {"loss", OpKind::kLoss},
   };
   return kList;
@@ -56,6 +57,8 @@ void visit_operator(Op& op, Visit&& visit) {
   visit("split", op.split);
   visit("inside", op.inside);
   visit("rows_divide", op.rows_divide);
+  visit("full_width", op.full_width);
+  visit("gated", op.gated);
   visit("rows", op.rows);
   visit("n", op.n);
   visit("k", op.k);
@@ -134,8 +137,15 @@ spec::Value write_kind(const LayerKind& kind) {
                        {"operators", to_value(std::move(operators))}};
   if (!kind.tensor_regions.empty())
     table.emplace_back("tensor_regions", write_regions(kind.tensor_regions));
-  if (!kind.expert_regions.empty())
+  if (!kind.expert_regions.empty()) {
     table.emplace_back("expert_regions", write_regions(kind.expert_regions));
+    spec::Array copies;
+    for (const ExpertRegion& region : kind.expert_regions)
+      copies.push_back(to_value(region.copies));
+    table.emplace_back("expert_copies", to_value(std::move(copies)));
+  }
+  if (kind.mixers != LayerKind{}.mixers)
+    table.emplace_back("mixers", to_value(std::int64_t{kind.mixers}));
   return to_value(std::move(table));
 }
 
@@ -153,6 +163,10 @@ LayerKind read_kind(spec::Reader& reader) {
     kind.tensor_regions.push_back({v});
   for (double v : reader.optional_doubles("expert_regions", 0, kMostOfAnything))
     kind.expert_regions.push_back({v});
+  std::size_t region = 0;
+  for (double v : reader.optional_doubles("expert_copies", 1, kMostOfAnything))
+    if (region < kind.expert_regions.size()) kind.expert_regions[region++].copies = v;
+  kind.mixers = reader.optional_int("mixers", kind.mixers, 1, 100);
   reader.finish();
   return kind;
 }

@@ -18,7 +18,39 @@ namespace nereus::model {
 
 namespace {
 
-// The [[model]] tables of every catalogue file.
+std::string text_of(const spec::Value& table, std::string_view key) {
+  const spec::Value* value = table.find(key);
+  const auto* text = value != nullptr ? std::get_if<std::string>(&value->data) : nullptr;
+  return text != nullptr ? *text : "";
+}
+
+const spec::Value* find_named(const std::vector<spec::Value>& tables, std::string_view name) {
+  for (const spec::Value& table : tables)
+    if (text_of(table, "name") == name) return &table;
+  return nullptr;
+}
+
+// The keys of `table` over those of `entry`.
+spec::Value merge(spec::Value table, const spec::Value& entry) {
+  spec::Value merged = entry;
+  merged.source = table.source;
+  merged.line = table.line;
+  merged.column = table.column;
+  auto& target = std::get<spec::Table>(merged.data);
+  for (spec::Member& member : std::get<spec::Table>(table.data)) {
+    if (member.first == "base") continue;
+    const auto at = std::find_if(target.begin(), target.end(),
+                                 [&](const spec::Member& m) { return m.first == member.first; });
+    if (at == target.end()) {
+      target.push_back(std::move(member));
+    } else {
+      at->second = std::move(member.second);
+    }
+  }
+  return merged;
+}
+
+// The [[model]] tables of every catalogue file; `base` names an earlier one that a table changes.
 const std::vector<spec::Value>& catalogue_tables() {
   static const std::vector<spec::Value> kTables = [] {
     std::vector<spec::Value> list;
@@ -28,23 +60,23 @@ const std::vector<spec::Value>& catalogue_tables() {
       const spec::Value* models = root.find("model");
       NEREUS_CHECK(models != nullptr && std::holds_alternative<spec::Array>(models->data),
                    "a catalogue file holds [[model]] tables");
-      for (const spec::Value& model : std::get<spec::Array>(models->data)) list.push_back(model);
+      for (const spec::Value& model : std::get<spec::Array>(models->data)) {
+        if (model.find("base") == nullptr) {
+          list.push_back(model);
+          continue;
+        }
+        const spec::Value* base = find_named(list, text_of(model, "base"));
+        NEREUS_CHECK(base != nullptr, "a base stands before the entries that change it");
+        list.push_back(merge(model, *base));
+      }
     }
     return list;
   }();
   return kTables;
 }
 
-std::string text_of(const spec::Value& table, std::string_view key) {
-  const spec::Value* value = table.find(key);
-  const auto* text = value != nullptr ? std::get_if<std::string>(&value->data) : nullptr;
-  return text != nullptr ? *text : "";
-}
-
 const spec::Value* find_in_catalogue(std::string_view name) {
-  for (const spec::Value& table : catalogue_tables())
-    if (text_of(table, "name") == name) return &table;
-  return nullptr;
+  return find_named(catalogue_tables(), name);
 }
 
 [[noreturn]] void unknown_model(std::string_view name, Where where = {}) {
@@ -65,28 +97,12 @@ std::string_view without_prefix(std::string_view path) {
 
 // `base` names a catalogue entry whose keys the table's own replace.
 spec::Value with_base(spec::Value table) {
-  auto* members = std::get_if<spec::Table>(&table.data);
   const spec::Value* base = table.find("base");
-  if (members == nullptr || base == nullptr) return table;
+  if (!std::holds_alternative<spec::Table>(table.data) || base == nullptr) return table;
   const std::string name = text_of(table, "base");
   const spec::Value* entry = find_in_catalogue(name);
   if (entry == nullptr) unknown_model(name, base->where());
-  spec::Value merged = *entry;
-  merged.source = table.source;
-  merged.line = table.line;
-  merged.column = table.column;
-  auto& target = std::get<spec::Table>(merged.data);
-  for (spec::Member& member : *members) {
-    if (member.first == "base") continue;
-    const auto at = std::find_if(target.begin(), target.end(),
-                                 [&](const spec::Member& m) { return m.first == member.first; });
-    if (at == target.end()) {
-      target.push_back(std::move(member));
-    } else {
-      at->second = std::move(member.second);
-    }
-  }
-  return merged;
+  return merge(std::move(table), *entry);
 }
 
 Model build(spec::Value table, const Overrides& overrides, const std::string& default_name) {

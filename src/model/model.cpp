@@ -34,7 +34,8 @@ double Model::training_flops() const {
   for (int kind : layers) {
     for (const Operator& op : kinds[static_cast<size_t>(kind)].operators) {
       const bool counted = op.kind == OpKind::kGemm || op.kind == OpKind::kAttention ||
-                           op.kind == OpKind::kConvolution || op.kind == OpKind::kInteraction;
+                           op.kind == OpKind::kConvolution || op.kind == OpKind::kInteraction ||
+                           op.kind == OpKind::kScan;
       if (counted) total += 3 * op.flops;
     }
   }

@@ -32,6 +32,7 @@ struct TensorRegion {
 // A part of a layer that expert parallelism divides: tokens leave for their experts and come back.
 struct ExpertRegion {
   double elements = 0;  // per sample: tokens x top_k x hidden, one way
+  double copies = 1;    // of each token among them: top_k
   bool operator==(const ExpertRegion&) const = default;
 };
 
@@ -43,6 +44,7 @@ struct LayerKind {
   std::vector<Operator> operators;
   std::vector<TensorRegion> tensor_regions;
   std::vector<ExpertRegion> expert_regions;
+  int mixers = 2;              // of a block: attention and MLP; hybrids have one a layer
   double input_elements = 0;   // per sample, what the layer reads from the one before
   double output_elements = 0;  // per sample, what it hands to the next: the pipeline's message
 

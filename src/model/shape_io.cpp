@@ -63,11 +63,29 @@ void visit_transformer(Shape& s, Visit&& visit) {
   visit("shared_experts", s.shared_experts, kWidest);
   visit("shared_expert_ffn", s.shared_expert_ffn, kLargestFfn);
   visit("dense_layers", s.dense_layers, kMostLayers);
+  visit("expert_interval", s.expert_interval, kMostLayers);
+  visit("expert_latent", s.expert_latent, kWidest);
+  visit("mtp_layers", s.mtp_layers, 100);
   visit("q_lora", s.q_lora, kWidest);
   visit("kv_lora", s.kv_lora, kWidest);
   visit("rope_head_dim", s.rope_head_dim, kWidest);
   visit("value_head_dim", s.value_head_dim, kWidest);
   visit("window", s.window, kLongest);
+  visit("window_interval", s.window_interval, kMostLayers);
+  visit("compress_near", s.compress_near, kLongest);
+  visit("compress_far", s.compress_far, kLongest);
+  visit("index_heads", s.index_heads, kMostHeads);
+  visit("index_head_dim", s.index_head_dim, kWidest);
+  visit("index_top_k", s.index_top_k, kLongest);
+  visit("output_groups", s.output_groups, kMostHeads);
+  visit("output_lora", s.output_lora, kWidest);
+  visit("streams", s.streams, 100);
+  visit("pattern", s.pattern);
+  visit("ssm_heads", s.ssm_heads, kMostHeads);
+  visit("ssm_head_dim", s.ssm_head_dim, kWidest);
+  visit("ssm_state", s.ssm_state, kWidest);
+  visit("ssm_groups", s.ssm_groups, kMostHeads);
+  visit("ssm_window", s.ssm_window, kWidest);
   visit("patch", s.patch, kLargestImage);
   visit("image", s.image, kLargestImage);
 }
@@ -99,6 +117,7 @@ struct ReadField {
     member = reader.optional_int(key, member, 0, largest);
   }
   void operator()(const char* key, bool& member) { member = reader.optional_bool(key, member); }
+  void operator()(const char* key, std::string& member) { member = reader.optional_string(key); }
   void operator()(const char* key, NormKind& member) {
     member = reader.optional_enum(key, member, norms());
   }
@@ -124,6 +143,7 @@ struct WriteField {
 
   void operator()(const char* key, int member, int) { add(key, std::int64_t{member}); }
   void operator()(const char* key, bool member) { add(key, member); }
+  void operator()(const char* key, const std::string& member) { add(key, member); }
   void operator()(const char* key, NormKind member) { add(key, name_of(norms(), member)); }
   void operator()(const char* key, PositionKind member) { add(key, name_of(positions(), member)); }
   template <class T>
@@ -146,7 +166,7 @@ bool is_cnn(std::string_view family) {
 
 // A plain MLP is four times as wide as the model unless stated.
 void default_ffn(TransformerShape& shape) {
-  const bool dense = shape.experts == 0 || shape.dense_layers > 0;
+  const bool dense = shape.experts == 0 || shape.dense_layers > 0 || shape.expert_interval > 1;
   if (shape.ffn == 0 && !shape.gated_mlp && dense) shape.ffn = 4 * shape.hidden;
 }
 

@@ -6,211 +6,113 @@
 
 #include "base/error.hpp"
 #include "model/model.hpp"
+#include "model/transformer_parts.hpp"
 
 namespace nereus::model {
 
 namespace {
 
-// Dimensions of one sample as doubles, so that products of five of them cannot overflow.
-struct Dims {
-  double s, h, a, g, d, dv, f, v;
+// What a layer between the embedding and the head is made of.
+struct BlockParts {
+  Reach reach = Reach::kAll;
+  bool attention = false;
+  bool mamba = false;
+  bool mlp = false;
+  bool experts = false;
+  bool predicts_further = false;  // joins the last hidden state with the next token first
+  bool operator==(const BlockParts&) const = default;
+
+  int num_mixers() const { return attention + mamba + mlp + experts; }
 };
 
-Operator gemm(std::string name, Split split, double rows, double n, double k, bool bias) {
-  Operator op;
-  op.name = std::move(name);
-  op.kind = OpKind::kGemm;
-  op.split = split;
-  op.rows = rows;
-  op.n = n;
-  op.k = k;
-  op.parameters = n * k + (bias ? n : 0);
-  op.flops = 2 * rows * n * k;
-  op.read_elements = rows * k;
-  op.written_elements = rows * n;
-  op.saved_elements = rows * k;
-  return op;
+std::string name_of(const BlockParts& parts) {
+  if (parts.predicts_further) return "mtp_block";
+  std::string name = parts.reach == Reach::kWindow ? "window_"
+                     : parts.reach == Reach::kNear ? "near_"
+                     : parts.reach == Reach::kFar  ? "far_"
+                                                   : "";
+  if (parts.num_mixers() == 1)
+    return name +
+           (parts.attention ? "attention"
+            : parts.mamba   ? "mamba"
+            : parts.mlp     ? "mlp"
+                            : "experts") +
+           "_layer";
+  return name + (parts.experts ? "expert_block" : "block");
 }
 
-Operator norm(std::string name, double rows, double n, const TransformerShape& shape) {
-  Operator op;
-  op.name = std::move(name);
-  op.kind = OpKind::kNorm;
-  op.rows_divide = true;
-  op.rows = rows;
-  op.n = n;
-  op.parameters = n * (shape.norm == NormKind::kLayerNorm && shape.bias ? 2 : 1);
-  op.flops = 5 * rows * n;
-  op.read_elements = rows * n;
-  op.written_elements = rows * n;
-  op.saved_elements = rows * n;
-  return op;
-}
-
-Operator elementwise(std::string name, Split split, double rows, double n, double reads,
-                     int kernels) {
-  Operator op;
-  op.name = std::move(name);
-  op.kind = OpKind::kElementwise;
-  op.split = split;
-  op.rows = rows;
-  op.n = n;
-  op.flops = rows * n * (reads + 1);
-  op.read_elements = rows * n * reads;
-  op.written_elements = rows * n;
-  op.kernels = kernels;
-  return op;
-}
-
-Operator residual(std::string name, const Dims& x) {
-  Operator op = elementwise(std::move(name), Split::kReplicated, x.s, x.h, 2, 1);
-  op.rows_divide = true;
-  return op;
-}
-
-void add_attention(LayerKind& layer, const TransformerShape& shape, const Dims& x) {
-  auto& ops = layer.operators;
-  const bool latent = shape.kv_lora > 0;
-  const double rope = shape.rope_head_dim;
-  if (latent) {
-    // DeepSeek-V2 (2405.04434): queries and key-values go through low-rank products; the rotary
-    // part of the key is shared by all heads.
-    const double q_rank = shape.q_lora;
-    const double kv_rank = shape.kv_lora;
-    if (q_rank > 0) {
-      ops.push_back(gemm("q_down", Split::kReplicated, x.s, q_rank, x.h, false));
-      ops.push_back(norm("q_norm", x.s, q_rank, shape));
-      ops.push_back(gemm("q_up", Split::kColumn, x.s, x.a * (x.d + rope), q_rank, false));
-    } else {
-      ops.push_back(gemm("q", Split::kColumn, x.s, x.a * (x.d + rope), x.h, false));
-    }
-    ops.push_back(gemm("kv_down", Split::kReplicated, x.s, kv_rank + rope, x.h, false));
-    ops.push_back(norm("kv_norm", x.s, kv_rank, shape));
-    ops.push_back(gemm("kv_up", Split::kColumn, x.s, x.a * (x.d + x.dv), kv_rank, false));
-  } else {
-    ops.push_back(gemm("qkv", Split::kColumn, x.s, (x.a + 2 * x.g) * x.d, x.h, shape.bias));
-  }
-  if (shape.qk_norm) {
-    Operator op = norm("qk_norm", x.s, (x.a + x.g) * x.d, shape);
-    op.split = Split::kHeads;
-    op.rows_divide = false;
-    op.parameters = 2 * x.d;
-    ops.push_back(op);
-  }
-  if (shape.position == PositionKind::kRotary) {
-    const double rotated = latent ? (x.a + 1) * rope : (x.a + x.g) * x.d;
-    ops.push_back(elementwise("rotary", Split::kHeads, x.s, rotated, 1, 4));
-  }
-  Operator op;
-  op.name = "attention";
-  op.kind = OpKind::kAttention;
-  op.split = Split::kHeads;
-  op.rows = x.s;
-  op.heads = shape.heads;
-  op.kv_heads = latent ? shape.heads : shape.kv_heads;
-  op.head_dim = x.d + (latent ? rope : 0);
-  op.value_head_dim = x.dv;
-  op.keys = shape.window > 0 ? std::min<double>(shape.window, x.s) : x.s;
-  op.causal = shape.causal;
-  op.n = x.a * x.dv;
-  op.flops = 2 * x.s * op.keys * x.a * (op.head_dim + x.dv);
-  op.read_elements = x.s * (x.a * op.head_dim + op.kv_heads * (op.head_dim + x.dv));
-  op.written_elements = x.s * x.a * x.dv;
-  op.saved_elements = op.read_elements;
-  op.saved_bytes = 4 * x.s * x.a;  // one log-sum-exp a row and head
-  op.kernels = 5;                  // unfused: QK^T, scale-mask-softmax, dropout, PV, transpose
-  ops.push_back(op);
-  ops.push_back(gemm("attention_output", Split::kRow, x.s, x.h, x.a * x.dv, shape.bias));
-  layer.tensor_regions.push_back({x.s * x.h});
-}
-
-void add_mlp(LayerKind& layer, const TransformerShape& shape, const Dims& x, double ffn,
-             const std::string& prefix) {
-  const double up = ffn * (shape.gated_mlp ? 2 : 1);
-  layer.operators.push_back(gemm(prefix + "up", Split::kColumn, x.s, up, x.h, shape.bias));
-  Operator act = elementwise(prefix + "activation", Split::kFeatures, x.s, ffn,
-                             shape.gated_mlp ? 2 : 1, shape.gated_mlp ? 2 : 1);
-  act.saved_elements = x.s * up;
-  layer.operators.push_back(act);
-  layer.operators.push_back(gemm(prefix + "down", Split::kRow, x.s, x.h, ffn, shape.bias));
-}
-
-void add_experts(LayerKind& layer, const TransformerShape& shape, const Dims& x) {
-  auto& ops = layer.operators;
-  Operator gate = gemm("router", Split::kReplicated, x.s, shape.experts, x.h, false);
-  ops.push_back(gate);
-  Operator choose = elementwise("top_k", Split::kReplicated, x.s, shape.experts, 1, 6);
-  choose.kind = OpKind::kRouter;
-  choose.saved_elements = x.s * shape.experts;
-  ops.push_back(choose);
-
-  const double rows = x.s * shape.top_k;
-  const double ffn = shape.expert_ffn;
-  const double up = ffn * (shape.gated_mlp ? 2 : 1);
-  const auto make_expert = [&](Operator op) {
-    op.inside = op.split;
-    op.split = Split::kExperts;
-    op.batch = shape.experts;
-    if (op.kind == OpKind::kGemm) op.parameters *= shape.experts;
-    return op;
-  };
-  Operator permute = elementwise("permute", Split::kExperts, rows, x.h, 1, 4);
-  permute.batch = shape.experts;
-  permute.saved_elements = rows * x.h;
-  ops.push_back(permute);
-  Operator up_op = make_expert(gemm("expert_up", Split::kColumn, rows, up, x.h, false));
-  up_op.saved_elements = 0;  // its input is the permuted tokens, counted there
-  ops.push_back(up_op);
-  Operator act = make_expert(elementwise("expert_activation", Split::kFeatures, rows, ffn,
-                                         shape.gated_mlp ? 2 : 1, shape.gated_mlp ? 2 : 1));
-  act.saved_elements = rows * up;
-  ops.push_back(act);
-  ops.push_back(make_expert(gemm("expert_down", Split::kRow, rows, x.h, ffn, false)));
-  Operator combine = elementwise("combine", Split::kExperts, rows, x.h, 1, 4);
-  combine.batch = shape.experts;
-  combine.saved_elements = rows * x.h;
-  ops.push_back(combine);
-  layer.expert_regions.push_back({rows * x.h});
-
-  if (shape.shared_experts > 0) {
-    const double shared = static_cast<double>(shape.shared_expert_ffn > 0 ? shape.shared_expert_ffn
-                                                                          : shape.expert_ffn) *
-                          shape.shared_experts;
-    add_mlp(layer, shape, x, shared, "shared_");
-  }
-}
-
-LayerKind block(const TransformerShape& shape, const Dims& x, bool expert_block) {
+LayerKind block(const TransformerShape& shape, const Dims& x, const BlockParts& parts) {
   LayerKind layer;
-  layer.name = expert_block ? "expert_block" : "block";
+  layer.name = name_of(parts);
   layer.role = LayerRole::kBlock;
-  layer.input_elements = layer.output_elements = x.s * x.h;
-  layer.operators.push_back(norm("attention_norm", x.s, x.h, shape));
-  add_attention(layer, shape, x);
-  layer.operators.push_back(residual("attention_residual", x));
-  layer.operators.push_back(norm("mlp_norm", x.s, x.h, shape));
-  if (expert_block) {
-    add_experts(layer, shape, x);
-    if (shape.shared_experts > 0) layer.tensor_regions.push_back({x.s * x.h});
-  } else {
-    add_mlp(layer, shape, x, x.f, "");
-    layer.tensor_regions.push_back({x.s * x.h});
+  layer.mixers = parts.num_mixers();
+  layer.input_elements = layer.output_elements = x.s * x.h * shape.streams;
+  auto& ops = layer.operators;
+  if (parts.predicts_further) {
+    ops.push_back(norm("state_norm", x.s, x.h, shape));
+    ops.push_back(norm("token_norm", x.s, x.h, shape));
+    ops.push_back(on_own_rows(gemm("join", Split::kReplicated, x.s, x.h, 2 * x.h, false)));
   }
-  layer.operators.push_back(residual("mlp_residual", x));
+  if (parts.attention || parts.mamba) {
+    ops.push_back(norm(parts.attention ? "attention_norm" : "mamba_norm", x.s, x.h, shape));
+    if (parts.attention)
+      add_attention(layer, shape, x, parts.reach);
+    else
+      add_mamba(layer, shape, x);
+    ops.push_back(residual(parts.attention ? "attention_residual" : "mamba_residual", shape, x));
+  }
+  if (parts.mlp || parts.experts) {
+    ops.push_back(norm("mlp_norm", x.s, x.h, shape));
+    if (parts.experts) {
+      add_experts(layer, shape, x);
+    } else {
+      add_mlp(layer, shape, x, x.f, "");
+      layer.tensor_regions.push_back({x.s * x.h});
+    }
+    ops.push_back(residual("mlp_residual", shape, x));
+  }
+  if (parts.predicts_further) ops.push_back(norm("mtp_norm", x.s, x.h, shape));
   return layer;
+}
+
+Reach reach_of(const TransformerShape& shape, int block) {
+  if (shape.compress_near > 0)
+    return block < 2 ? Reach::kWindow : block % 2 == 0 ? Reach::kNear : Reach::kFar;
+  if (shape.window > 0 && block % shape.window_interval == 0) return Reach::kWindow;
+  return Reach::kAll;
+}
+
+BlockParts parts_of(const TransformerShape& shape, int block) {
+  BlockParts parts;
+  if (!shape.pattern.empty()) {
+    const char mixer = shape.pattern[static_cast<std::size_t>(block)];
+    parts.mamba = mixer == 'M';
+    parts.attention = mixer == '*';
+    parts.experts = mixer == 'E';
+    parts.mlp = mixer == '-';
+    if (parts.attention) parts.reach = reach_of(shape, 0);
+    return parts;
+  }
+  parts.attention = true;
+  parts.reach = reach_of(shape, block);
+  const int after = block - shape.dense_layers;
+  parts.experts = shape.experts > 0 && after >= 0 && (after + 1) % shape.expert_interval == 0;
+  parts.mlp = !parts.experts;
+  return parts;
 }
 
 LayerKind embedding(const TransformerShape& shape, const Dims& x) {
   LayerKind layer;
   layer.name = "embedding";
   layer.role = LayerRole::kEmbedding;
-  layer.output_elements = x.s * x.h;
+  layer.output_elements = x.s * x.h * shape.streams;
   if (shape.patch > 0) {
     // A vision transformer cuts the image into patches: a convolution that is a plain GEMM over
     // patches.
     const double patch_elements = 3.0 * shape.patch * shape.patch;
     layer.operators.push_back(gemm("patches", Split::kReplicated, x.s, x.h, patch_elements, true));
     layer.operators.back().parameters += x.h;  // the class token
+    layer.operators.back().full_width = true;
     layer.input_elements = 3.0 * shape.image * shape.image;
   } else {
     Operator op;
@@ -241,14 +143,16 @@ LayerKind head(const TransformerShape& shape, const Dims& x) {
   LayerKind layer;
   layer.name = "head";
   layer.role = LayerRole::kHead;
-  layer.input_elements = x.s * x.h;
+  layer.input_elements = x.s * x.h * shape.streams;
   const double rows = shape.patch > 0 ? 1 : x.s;  // a classifier reads one token
   layer.operators.push_back(norm("final_norm", x.s, x.h, shape));
   if (shape.family == "bert") {
     layer.operators.push_back(gemm("transform", Split::kReplicated, x.s, x.h, x.h, true));
+    layer.operators.back().full_width = true;
     layer.operators.push_back(norm("transform_norm", x.s, x.h, shape));
   }
   layer.operators.push_back(gemm("logits", Split::kVocabulary, rows, x.v, x.h, shape.patch > 0));
+  layer.operators.back().full_width = true;
   Operator loss;
   loss.name = "loss";
   loss.kind = OpKind::kLoss;
@@ -262,7 +166,39 @@ LayerKind head(const TransformerShape& shape, const Dims& x) {
   loss.kernels = 8;
   layer.operators.push_back(loss);
   if (shape.patch == 0) layer.tensor_regions.push_back({rows * x.h});
+  for (int i = 0; i < shape.mtp_layers; ++i) {
+    // Every further token has logits and a loss of its own, by the same weights.
+    Operator logits = gemm("mtp_logits", Split::kVocabulary, rows, x.v, x.h, false);
+    logits.parameters = 0;
+    logits.full_width = true;
+    layer.operators.push_back(logits);
+    loss.name = "mtp_loss";
+    layer.operators.push_back(loss);
+    layer.tensor_regions.push_back({rows * x.h});
+  }
   return layer;
+}
+
+void check_pattern(const TransformerShape& shape, ErrorList& errors) {
+  const std::string& pattern = shape.pattern;
+  if (pattern.empty()) return;
+  if (static_cast<int>(pattern.size()) != shape.layers)
+    errors.add(
+        "model.pattern",
+        fmt::format("pattern names {} layers, but layers = {}", pattern.size(), shape.layers), {},
+        "give both the same length");
+  if (const auto odd = pattern.find_first_not_of("M*E-"); odd != std::string::npos)
+    errors.add("model.pattern", fmt::format("pattern holds '{}'", pattern[odd]), {},
+               "M = Mamba-2, * = attention, E = experts, - = MLP");
+  if (pattern.find('E') != std::string::npos && shape.experts == 0)
+    errors.add("model.pattern", "pattern has layers of experts, but experts = 0");
+  if (pattern.find('M') == std::string::npos) return;
+  for (const auto& [value, what] :
+       {std::pair{shape.ssm_heads, "ssm_heads"}, std::pair{shape.ssm_head_dim, "ssm_head_dim"},
+        std::pair{shape.ssm_state, "ssm_state"}, std::pair{shape.ssm_groups, "ssm_groups"}})
+    if (value <= 0)
+      errors.add("model.shape", fmt::format("{} = {}: it must be at least 1", what, value), {},
+                 fmt::format("state {} in the model", what));
 }
 
 }  // namespace
@@ -282,7 +218,11 @@ TransformerShape resolve(TransformerShape shape) {
   }
   positive(shape.seq, "seq");
   positive(shape.vocab, shape.patch > 0 ? "classes" : "vocab");
-  if (shape.experts == 0 || shape.dense_layers > 0) positive(shape.ffn, "ffn");
+  const bool dense_mlps = shape.pattern.empty() ? shape.experts == 0 || shape.dense_layers > 0 ||
+                                                      shape.expert_interval > 1
+                                                : shape.pattern.find('-') != std::string::npos;
+  if (dense_mlps) positive(shape.ffn, "ffn");
+  check_pattern(shape, errors);
   if (shape.kv_heads == 0) shape.kv_heads = shape.heads;
   if (shape.head_dim == 0 && shape.heads > 0) {
     if (shape.hidden % shape.heads != 0)
@@ -308,6 +248,16 @@ TransformerShape resolve(TransformerShape shape) {
       errors.add("model.dense-layers", fmt::format("dense_layers = {} exceeds layers = {}",
                                                    shape.dense_layers, shape.layers));
   }
+  if (shape.compress_near > 0) {
+    positive(shape.compress_far, "compress_far");
+    positive(shape.q_lora, "q_lora");
+    positive(shape.index_heads, "index_heads");
+    positive(shape.index_head_dim, "index_head_dim");
+  }
+  if (shape.output_groups > 0) positive(shape.output_lora, "output_lora");
+  positive(shape.window_interval, "window_interval");
+  positive(shape.expert_interval, "expert_interval");
+  positive(shape.streams, "streams");
   if (shape.value_head_dim == 0) shape.value_head_dim = shape.head_dim;
   if (shape.position == PositionKind::kLearned && shape.max_positions < shape.seq)
     shape.max_positions = shape.seq;
@@ -326,20 +276,22 @@ Model build_transformer(const TransformerShape& given) {
   model.transformer = shape;
   model.tokens_per_sample = shape.patch > 0 ? 0 : x.s;
 
-  const bool moe = shape.experts > 0;
-  const int dense = moe ? shape.dense_layers : shape.layers;
   model.kinds.push_back(embedding(shape, x));
   model.layers.push_back(0);
-  if (dense > 0) {
-    model.kinds.push_back(block(shape, x, false));
-    model.layers.insert(model.layers.end(), static_cast<size_t>(dense),
-                        static_cast<int>(model.kinds.size()) - 1);
-  }
-  if (moe && shape.layers > dense) {
-    model.kinds.push_back(block(shape, x, true));
-    model.layers.insert(model.layers.end(), static_cast<size_t>(shape.layers - dense),
-                        static_cast<int>(model.kinds.size()) - 1);
-  }
+  std::vector<BlockParts> known;
+  const auto add = [&](const BlockParts& parts) {
+    const auto at = std::find(known.begin(), known.end(), parts);
+    model.layers.push_back(static_cast<int>(at - known.begin()) + 1);
+    if (at != known.end()) return;
+    known.push_back(parts);
+    model.kinds.push_back(block(shape, x, parts));
+  };
+  for (int i = 0; i < shape.layers; ++i) add(parts_of(shape, i));
+  BlockParts further;
+  further.attention = further.predicts_further = true;
+  further.reach = reach_of(shape, 0);
+  (shape.experts > 0 ? further.experts : further.mlp) = true;
+  for (int i = 0; i < shape.mtp_layers; ++i) add(further);
   model.kinds.push_back(head(shape, x));
   model.layers.push_back(static_cast<int>(model.kinds.size()) - 1);
   if (shape.tied_embeddings && shape.patch == 0)

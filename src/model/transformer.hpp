@@ -44,6 +44,9 @@ struct TransformerShape {
   int shared_experts = 0;
   int shared_expert_ffn = 0;  // 0: expert_ffn
   int dense_layers = 0;       // leading blocks with a dense MLP of size `ffn`
+  int expert_interval = 1;    // after those, every so many-th block has experts, the others `ffn`
+  int expert_latent = 0;      // experts see tokens projected to this size (LatentMoE); 0: hidden
+  int mtp_layers = 0;         // multi-token prediction: further blocks that training runs
 
   // Multi-head latent attention (DeepSeek): 0 = off.
   int q_lora = 0;
@@ -51,7 +54,29 @@ struct TransformerShape {
   int rope_head_dim = 0;
   int value_head_dim = 0;  // 0: head_dim
 
-  int window = 0;  // sliding-window attention; 0 = full
+  int window = 0;           // sliding-window attention; 0 = full
+  int window_interval = 1;  // the first of every so many blocks has the window (GPT-OSS: 2)
+
+  // Compressed sparse attention (DeepSeek-V4): beside its window a query sees keys that stand for
+  // several tokens each, from the third block on by turns one for every `compress_near` tokens, of
+  // which an indexer picks `index_top_k`, and one for every `compress_far`. 0 = off.
+  int compress_near = 0;
+  int compress_far = 0;
+  int index_heads = 0;
+  int index_head_dim = 0;
+  int index_top_k = 0;
+  int output_groups = 0;  // the output projection goes through this many groups ...
+  int output_lora = 0;    // ... of this rank
+  int streams = 1;        // parallel residual streams (hyper-connections)
+
+  // Hybrids of one mixer a layer: M = Mamba-2, * = attention, E = experts, - = MLP. `layers` long;
+  // empty = blocks of attention and MLP.
+  std::string pattern;
+  int ssm_heads = 0;
+  int ssm_head_dim = 0;
+  int ssm_state = 0;
+  int ssm_groups = 0;
+  int ssm_window = 4;  // taps of the convolution before the scan
 
   // Vision transformer.
   int patch = 0;

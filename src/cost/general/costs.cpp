@@ -13,8 +13,9 @@ using plan::Replicas;
 
 std::uint64_t CostKey::hash() const {
   std::uint64_t hash = std::bit_cast<std::uint64_t>(samples);
-  for (const int value : {machine, tp, cp, ep, expert_tp, sequence_parallel ? 1 : 0,
-                          static_cast<int>(precision), tensor_wire, context_wire, expert_wire})
+  for (const int value :
+       {machine, tp, cp, ep, expert_tp, sequence_parallel ? 1 : 0, static_cast<int>(precision),
+        tensor_wire, context_wire, expert_wire, expert_part_wire})
     hash = mix(hash, static_cast<std::uint64_t>(value));
   return hash;
 }
@@ -44,7 +45,7 @@ const KindCost* LayerCosts::row(const CostKey& key) {
   if (const KindCost* known = rows_.find(key)) return known;
   const LayerSplit split{key.tp, key.cp, key.ep, key.expert_tp, key.sequence_parallel, key.samples};
   const LayerWires groups{wires_[key.tensor_wire], wires_[key.context_wire],
-                          wires_[key.expert_wire]};
+                          wires_[key.expert_wire], wires_[key.expert_part_wire]};
   const KernelModel& kernel_model = kernels(key.machine, key.precision);
   KindCost* row = rows_.insert(key);
   for (std::size_t i = 0; i < model_.kinds.size(); ++i)
@@ -54,12 +55,11 @@ const KindCost* LayerCosts::row(const CostKey& key) {
 
 namespace {
 
-// Ranks that hold the same tensor part of the groups of experts, next to each other.
-std::optional<RankRange> expert_ranks(const LayerRun& run) {
+const plan::StateShare* expert_weights(const LayerRun& run) {
   for (const plan::StateShare& share : run.state)
     if (share.experts && share.kind == plan::StateKind::kWeights && !share.ranks.empty())
-      return RankRange{share.ranks.front().first, run.ep, share.slice_stride * run.expert_tp};
-  return std::nullopt;
+      return &share;
+  return nullptr;
 }
 
 }  // namespace
@@ -79,9 +79,15 @@ TeamCosts LayerCosts::of(const Placement& placement, const LayerRun& run, const 
   const int none = wires_.none();
   key.tensor_wire = wires_.of(RankRange{first, r.tp, r.tensor_stride});
   key.context_wire = r.cp > 1 ? wires_.of(RankRange{first, r.cp, r.context_stride}) : none;
-  key.expert_wire = none;
-  if (const std::optional<RankRange> experts = run.ep > 1 ? expert_ranks(run) : std::nullopt)
-    key.expert_wire = wires_.of(*experts);
+  key.expert_wire = key.expert_part_wire = none;
+  if (const plan::StateShare* share = expert_weights(run)) {
+    // Ranks that hold the same part of the groups of experts, and those with parts of one group.
+    const int at = share->ranks.front().first;
+    if (run.ep > 1)
+      key.expert_wire = wires_.of(RankRange{at, run.ep, share->slice_stride * run.expert_tp});
+    if (run.expert_tp > 1)
+      key.expert_part_wire = wires_.of(RankRange{at, run.expert_tp, share->slice_stride});
+  }
   TeamCosts costs{row(key), nullptr, &has_vocabulary_, key.tensor_wire};
   if (!placement.split_vocabulary && r.tp > 1) {
     key.tp = 1;
@@ -102,7 +108,7 @@ double LayerCosts::dense_parameters(const Placement& placement, int kind, int cu
     CostKey key;
     key.precision = placement.precision;
     key.tp = static_cast<int>(c);
-    key.tensor_wire = key.context_wire = key.expert_wire = wires_.none();
+    key.tensor_wire = key.context_wire = key.expert_wire = key.expert_part_wire = wires_.none();
     const KindCost* costs = row(key);
     for (std::size_t i = 0; i < model_.kinds.size(); ++i) known.push_back(costs[i].cost.parameters);
   }

@@ -28,6 +28,7 @@ struct CostKey {
   int tensor_wire = 0;
   int context_wire = 0;
   int expert_wire = 0;
+  int expert_part_wire = 0;
   bool operator==(const CostKey&) const = default;
   std::uint64_t hash() const;
 };

@@ -1,0 +1,37 @@
+// The parts that blocks of a transformer are put together from: inside src/model only.
+//
+// Each add_* appends the operators of one mixer to a layer, with the regions that tensor and expert
+// parallelism divide. Sources: attention Vaswani 2017; latent attention 2405.04434; compressed
+// sparse attention and hyper-connections: DeepSeek-V4 model card; experts Shazeer 2017, in a latent
+// space 2512.20856; Mamba-2 2405.21060.
+#pragma once
+
+#include <string>
+
+#include "model/model.hpp"
+
+namespace nereus::model {
+
+// Dimensions of one sample as doubles, so that products of five of them cannot overflow.
+struct Dims {
+  double s, h, a, g, d, dv, f, v;
+};
+
+Operator gemm(std::string name, Split split, double rows, double n, double k, bool bias);
+Operator norm(std::string name, double rows, double n, const TransformerShape& shape);
+Operator elementwise(std::string name, Split split, double rows, double n, double reads,
+                     int kernels);
+// Replicated work on the rows that sequence parallelism leaves a rank.
+Operator on_own_rows(Operator op);
+Operator residual(std::string name, const TransformerShape& shape, const Dims& x);
+
+// Which keys a query of this block sees.
+enum class Reach { kAll, kWindow, kNear, kFar };
+
+void add_attention(LayerKind& layer, const TransformerShape& shape, const Dims& x, Reach reach);
+void add_mlp(LayerKind& layer, const TransformerShape& shape, const Dims& x, double ffn,
+             const std::string& prefix);
+void add_experts(LayerKind& layer, const TransformerShape& shape, const Dims& x);
+void add_mamba(LayerKind& layer, const TransformerShape& shape, const Dims& x);
+
+}  // namespace nereus::model
