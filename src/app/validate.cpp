@@ -38,6 +38,7 @@ ValidateAnswer validate(const ValidateRequest& request) {
   ValidateAnswer answer;
   answer.validation = calibrate::validate(*table, library);
   answer.table = std::move(table);
+  answer.library = std::move(library);
   return answer;
 }
 

@@ -18,6 +18,7 @@ struct ValidateRequest {
 struct ValidateAnswer {
   std::shared_ptr<const calibrate::RunTable> table;  // what the results point into
   calibrate::Validation validation;
+  cost::StackLibrary library;  // what the rows were predicted with
 };
 
 ValidateAnswer validate(const ValidateRequest& request);

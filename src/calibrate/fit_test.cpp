@@ -109,6 +109,24 @@ TEST(Fit, RecoversTheNumbersThatMadeTheRuns) {
     EXPECT_NEAR(predict(run, fitted.library).step, run.step, 0.01 * run.step) << run.line;
 }
 
+// The truth of one number lies outside its range: it ends there, and the others still come close.
+TEST(Fit, ANumberHeldAtItsEndDoesNotStopTheOthers) {
+  const StackLibrary library = make_library(kFree);
+  StackLibrary truth = true_library(library);
+  RunTable table = make_runs(grid(), library, "generic");
+  truth.set(kA100, "link_efficiency", 1.3);  // the range ends at 1
+  measure(table, truth);
+  const FitResult fitted = fit(library, pointers(table), Target::kStepTime);
+  for (const FittedNumber& number : fitted.numbers) {
+    const double expected = value_of(truth, number.number.scope, number.number.parameter.c_str());
+    if (number.number.parameter == "link_efficiency") {
+      EXPECT_TRUE(number.at_bound);
+    } else {
+      EXPECT_NEAR(number.value, expected, 0.12 * expected) << number.number.parameter;
+    }
+  }
+}
+
 TEST(Fit, AFewOddRowsDoNotBendIt) {
   const StackLibrary library = make_library(kFree);
   const StackLibrary truth = true_library(library);

@@ -55,6 +55,8 @@ INSTANTIATE_TEST_SUITE_P(Sets, PublishedSet,
                                          Bound{"llmfoundry", 152, 0.05, 0.03},
                                          Bound{"bigscience", 42, 0.06, 0.04},
                                          Bound{"misc", 38, 0.09, 0.06},
+                                         Bound{"dgxc_benchmarking", 132, 0.15, 0.10},
+                                         Bound{"megatron_bridge", 65, 0.15, 0.10},
                                          Bound{"ultrascale_playbook", 736, 0.15, 0.09}),
                          [](const auto& row) { return std::string(row.param.set); });
 

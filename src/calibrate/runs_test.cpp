@@ -43,6 +43,22 @@ bias = false
 compile = "tuned-compile"
 [stack.tuned-compile]
 inherits = "tuned"
+[stack.dated]
+inherits = "generic"
+[stack.dated.releases]
+"20" = "dated-old"
+"25.01" = "dated"
+"26.06" = "dated-new"
+[stack.dated-old]
+inherits = "dated"
+[stack.dated-old.defaults]
+expert_tensor = true
+[stack.dated-new]
+inherits = "dated"
+[stack.dated-new.defaults]
+tensor_overlap = true
+[stack.dated-new.variants]
+"cuda_graphs=no" = "dated"
 [site.lab]
 sets = ["ours"]
 network = "33 GB/s"
@@ -110,6 +126,37 @@ std::string skipped_for(const Cells& changes) {
 double model_flops() {
   const double l = 4, h = 1024, s = 2048, v = 1000;
   return 32 * s * (6 * (l * 12 * h * h + v * h) + 12 * l * h * s);
+}
+
+// --- stacks by release ------------------------------------------------------------------------
+
+TEST(RunsStack, IsThatOfTheRelease) {
+  const auto stack = [](const char* date, const char* graphs) {
+    return run_of({{"stack", "dated"}, {"software_date", date}, {"cuda_graphs", graphs}}).stack;
+  };
+  EXPECT_EQ(stack("24.12", ""), "dated-old");
+  EXPECT_EQ(stack("2024-03", ""), "dated-old");
+  EXPECT_EQ(stack("25.01", ""), "dated");
+  EXPECT_EQ(stack("2025-02", ""), "dated");
+  EXPECT_EQ(stack("26.04.01", "no"), "dated");
+  EXPECT_EQ(stack("26.06.01", ""), "dated-new");
+  EXPECT_EQ(stack("26.08", "yes"), "dated-new");
+  EXPECT_EQ(stack("26.08", "no"), "dated");
+  EXPECT_EQ(stack("", ""), "dated") << "no date: the name as it stands";
+}
+
+TEST(RunsStack, SaysHowExpertsAreCutAndWhatOverlaps) {
+  const Cells experts = {{"stack", "dated"}, {"experts", "4"}, {"top_k", "1"}, {"ep", "2"}};
+  Cells old = experts;
+  old["software_date"] = "24.12";
+  EXPECT_EQ(run_of(old).degrees.expert_tp, 2) << "as tp";
+  EXPECT_EQ(run_of(experts).degrees.expert_tp, 1);
+  EXPECT_FALSE(run_of(experts).degrees.tensor_overlap);
+  Cells fresh = experts;
+  fresh["software_date"] = "26.06";
+  EXPECT_TRUE(run_of(fresh).degrees.tensor_overlap);
+  fresh["tp_overlap"] = "no";
+  EXPECT_FALSE(run_of(fresh).degrees.tensor_overlap);
 }
 
 // --- measured step

@@ -39,23 +39,6 @@ Json degrees_json(const plan::Degrees& d) {
   return json;
 }
 
-std::string degrees_text(const plan::Degrees& d) {
-  std::string text = fmt::format("tp {} x pp {} x dp {}", d.tp, d.pp, d.dp);
-  if (d.cp > 1) text += fmt::format(" x cp {}", d.cp);
-  if (d.ep > 1) text += fmt::format(", ep {}", d.ep);
-  if (d.interleave > 1) text += fmt::format(", {} virtual stages", d.interleave);
-  text += fmt::format(", micro-batch {} x {}, {}", d.micro_batch, d.num_micro_batches(),
-                      to_string(d.precision));
-  if (d.zero > 0) text += fmt::format(", ZeRO-{}", d.zero);
-  if (d.sequence_parallel) text += ", sequence parallel";
-  if (d.recompute_blocks > 0)
-    text += fmt::format(", full recompute of {} blocks a stage", d.recompute_blocks);
-  else if (d.recompute != plan::Recompute::kNone)
-    text += fmt::format(", {} recompute", to_string(d.recompute));
-  if (d.pp > 1) text += fmt::format(", {}", to_string(d.schedule));
-  return text;
-}
-
 std::string cost_text(const app::PredictAnswer& answer) {
   if (!answer.usd_per_step) return "no price known for all of these machines";
   std::string text = fmt::format("{} a step", format_usd(Usd{*answer.usd_per_step}));
@@ -99,6 +82,23 @@ std::string derived_text(const app::ResolvedPlan& plan) {
 }
 
 }  // namespace
+
+std::string degrees_text(const plan::Degrees& d) {
+  std::string text = fmt::format("tp {} x pp {} x dp {}", d.tp, d.pp, d.dp);
+  if (d.cp > 1) text += fmt::format(" x cp {}", d.cp);
+  if (d.ep > 1) text += fmt::format(", ep {}", d.ep);
+  if (d.interleave > 1) text += fmt::format(", {} virtual stages", d.interleave);
+  text += fmt::format(", micro-batch {} x {}, {}", d.micro_batch, d.num_micro_batches(),
+                      to_string(d.precision));
+  if (d.zero > 0) text += fmt::format(", ZeRO-{}", d.zero);
+  if (d.sequence_parallel) text += ", sequence parallel";
+  if (d.recompute_blocks > 0)
+    text += fmt::format(", full recompute of {} blocks a stage", d.recompute_blocks);
+  else if (d.recompute != plan::Recompute::kNone)
+    text += fmt::format(", {} recompute", to_string(d.recompute));
+  if (d.pp > 1) text += fmt::format(", {}", to_string(d.schedule));
+  return text;
+}
 
 Table prediction_summary(const app::PredictAnswer& answer) {
   const cost::Prediction& p = answer.prediction;

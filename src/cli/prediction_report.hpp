@@ -11,6 +11,9 @@ namespace nereus::cli {
 // PLAN, --model, --cluster, --set, degrees, --stack, --profile.
 void add_prediction_options(Command& command, app::PredictRequest& request);
 
+// "tp 8 x pp 4 x dp 4, micro-batch 1 x 128, bf16".
+std::string degrees_text(const plan::Degrees& degrees);
+
 Report prediction_report(const app::PredictAnswer& answer);
 // One row of raw numbers, for CSV.
 Table prediction_row(const app::PredictAnswer& answer);

@@ -2,8 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/contest.hpp"
 #include "app/explain.hpp"
 #include "cli/cli.hpp"
+#include "cli/compare_report.hpp"
 #include "cli/prediction_report.hpp"
 #include "cli/verbs.hpp"
 
@@ -77,22 +79,37 @@ Table parameters_table(const app::ExplainAnswer& answer) {
 Verb explain_verb(const Session& session) {
   struct Request {
     app::PredictRequest predict;
+    std::string other;  // a second plan file
     OutputOptions output;
   };
   auto request = std::make_shared<Request>();
-  auto command =
-      std::make_unique<Command>("explain", "the arithmetic behind one prediction, layer by layer");
+  auto command = std::make_unique<Command>(
+      "explain", "why a plan takes as long as it does, and how it compares");
   add_prediction_options(*command, request->predict);
+  command->optional_argument("OTHER", request->other, "a second plan file, to compare with");
   add_output_options(*command, request->output);
   command->about(
-      "Takes what predict takes and shows every operator's work and time, each part of the step "
-      "and of memory, the "
-      "assumptions, and every number of the cost model with the runs behind it.");
+      "Takes what predict takes and shows how the plan stands against all others on these "
+      "machines, "
+      "what more hardware would buy, every operator's work and time, each part of the step and of "
+      "memory, the assumptions, and every number of the cost model with the runs behind it. With "
+      "two plan files: what differs between them.");
   command->example("nereus explain --model llama3-8b --cluster 1xdgx-h100 --tp 8", "one node");
+  command->example("nereus explain best.plan", "why it won, and why the runner-up lost");
+  command->example("nereus explain mine.plan best.plan", "two plans side by side");
   command->example("nereus explain --model gpt2 --cluster 1xdgx-a100-80 --format csv",
                    "operators as CSV");
   command->run = [&session, request] {
+    if (!request->other.empty()) {
+      app::PredictRequest other;
+      other.plan_file = request->other;
+      other.calibration = request->predict.calibration;
+      emit(compare_report(app::predict(request->predict), app::predict(other)), request->output,
+           session);
+      return kDone;
+    }
     const app::ExplainAnswer answer = app::explain(request->predict);
+    const std::optional<app::Contest> contest = app::contest(answer.prediction);
     Report report;
     Table summary = prediction_summary(answer.prediction);
     for (const std::string& assumption : answer.prediction.assumptions)
@@ -106,6 +123,10 @@ Verb explain_verb(const Session& session) {
                        layers_table(answer),
                        operators_table(answer),
                        parameters_table(answer)};
+      if (contest) {
+        const std::vector<Table> tables = contest_tables(answer.prediction, *contest);
+        report.tables.insert(report.tables.begin() + 3, tables.begin(), tables.end());
+      }
     }
     if (request->output.format == Format::kJson) {
       // The prediction's own fields at the top, as predict prints them, and the tables beside.
@@ -122,6 +143,8 @@ Verb explain_verb(const Session& session) {
                                       {"rows", line.rows},
                                       {"from", line.where},
                                       {"meaning", line.meaning}});
+      if (contest)
+        json["contest"] = nlohmann::ordered_json::parse(contest_json(answer.prediction, *contest));
       report.json = json.dump(2);
     }
     emit(report, request->output, session);

@@ -2,8 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/planned.hpp"
 #include "app/validate.hpp"
 #include "cli/cli.hpp"
+#include "cli/prediction_report.hpp"
+#include "cli/progress.hpp"
 #include "cli/verbs.hpp"
 
 namespace nereus::cli {
@@ -117,6 +120,40 @@ Table overall_table(const Validation& v) {
   return table;
 }
 
+Table plans_table(const std::vector<app::PlannedGroup>& groups) {
+  Table table{.name = "plans",
+              .title = "What the planner would have chosen",
+              .columns = {{"set", "set"},
+                          {"model", "model"},
+                          {"device", "device", Unit::kNone, false, false, 1},
+                          {"gpus", "gpus"},
+                          {"global_batch", "batch"},
+                          {"precision", "precision", Unit::kNone, false, false, 2},
+                          {"stack", "stack", Unit::kNone, false, false, 2},
+                          {"runs", "runs"},
+                          {"measured_s", "fastest measured", Unit::kSeconds},
+                          {"measured_predicted_s", "predicted", Unit::kSeconds},
+                          {"planned_s", "planned", Unit::kSeconds},
+                          {"gain", "gain", Unit::kShare},
+                          {"measured_degrees", "measured plan", Unit::kNone, false, true, 1},
+                          {"planned_degrees", "chosen plan", Unit::kNone, false, true}}};
+  int held = 0;
+  double gain = 0;
+  for (const app::PlannedGroup& g : groups) {
+    held += g.holds() ? 1 : 0;
+    gain += g.gain;
+    table.rows.push_back({g.set, g.model, g.device, g.gpus, g.global_batch, g.precision, g.stack,
+                          g.runs, g.fastest_measured, g.fastest_predicted, g.planned_step, g.gain,
+                          degrees_text(g.fastest), degrees_text(g.planned)});
+  }
+  if (!groups.empty())
+    table.notes.push_back(fmt::format(
+        "{} of {} groups: the chosen plan is predicted no slower than any measured one that fits; "
+        "mean gain claimed over the fastest measured {:.1f} %",
+        held, groups.size(), 100 * gain / static_cast<double>(groups.size())));
+  return table;
+}
+
 std::string json_text(const app::ValidateAnswer& answer, bool with_rows) {
   const Validation& v = answer.validation;
   Json json;
@@ -161,6 +198,7 @@ Verb validate_verb(const Session& session) {
   struct Request {
     app::ValidateRequest validate;
     bool rows = false;
+    bool plans = false;
     OutputOptions output;
   };
   auto request = std::make_shared<Request>();
@@ -169,6 +207,8 @@ Verb validate_verb(const Session& session) {
   command->arguments("RUNS.csv", request->validate.files,
                      "tables of runs; columns as in data/published/runs.csv");
   command->flag("--rows", request->rows, "also every row with predicted and measured");
+  command->flag("--plans", request->plans,
+                "also what the planner would have chosen for every model, machine and batch");
   command->text(
       "--stack", "NAME|FILE", request->validate.stack,
       "predict every row with this stack, or with the numbers of a file written by calibrate");
@@ -188,6 +228,18 @@ Verb validate_verb(const Session& session) {
     if (request->rows && request->output.format == Format::kCsv)
       report.tables = {rows_table(answer)};
     report.json = json_text(answer, request->rows);
+    if (request->plans) {
+      ProgressBar bar(session.err);
+      const Table plans = plans_table(app::plan_groups(*answer.table, answer.library, bar.sink()));
+      bar.finish();
+      if (request->output.format == Format::kCsv)
+        report.tables = {plans};
+      else
+        report.tables.push_back(plans);
+      Json json = Json::parse(report.json);
+      json["plans"] = Json::parse(render_json({.tables = {plans}}))["plans"];
+      report.json = json.dump(2);
+    }
     emit(report, request->output, session);
     return kDone;
   };

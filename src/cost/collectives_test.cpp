@@ -77,6 +77,38 @@ TEST(Collectives, AllToAllIsAsSlowAsTheSlowerOfInsideAndOutside) {
   EXPECT_NEAR(all_to_all_seconds(slow_links, kFour, kBytes), kBytes * 7 / 32 / 1e9 + 11e-6, 1e-12);
 }
 
+TEST(Collectives, DispatchOfEveryCopyIsAnAllToAll) {
+  for (const Group group : {kNode, kFour, kSpread})
+    EXPECT_EQ(dispatch_seconds(fabric(), group, kBytes, 8, 0),
+              all_to_all_seconds(fabric(), group, kBytes));
+}
+
+TEST(Collectives, DispatchOnceSendsATokenOnceToARankAndOnceToANode) {
+  // Two copies to 8 ranks: a given rank gets one with 1 - (7/8)^2; 7 of them are not this one.
+  const double token = kBytes / 2;
+  EXPECT_NEAR(dispatch_seconds(fabric(), kNode, kBytes, 2, 1),
+              token * 7 * (1 - 49.0 / 64) / 100e9 + 1e-6, 1e-12);
+  // To four nodes: three others, each with 1 - (3/4)^2, through the card.
+  EXPECT_NEAR(dispatch_seconds(fabric(), kFour, kBytes, 2, 1),
+              token * 3 * (1 - 9.0 / 16) / 10e9 + 11e-6, 1e-12);
+  // One copy a token has no doubles.
+  EXPECT_NEAR(dispatch_seconds(fabric(), kNode, kBytes, 1, 1),
+              all_to_all_seconds(fabric(), kNode, kBytes), 1e-12);
+}
+
+RC_GTEST_PROP(CollectiveProperty, SendingOnceOverTheNetworkNeverSendsMore, ()) {
+  const int per_node = *rc::gen::inRange(1, 9);
+  const Group group{per_node * *rc::gen::inRange(2, 9), per_node};
+  const double copies = *rc::gen::inRange(1, 23);
+  Fabric f = fabric();
+  f.link = 1e15;  // only the network counts
+  const double all = dispatch_seconds(f, group, kBytes, copies, 0);
+  const double half = dispatch_seconds(f, group, kBytes, copies, 0.5);
+  const double once = dispatch_seconds(f, group, kBytes, copies, 1);
+  RC_ASSERT(once <= half * (1 + 1e-12));
+  RC_ASSERT(half <= all * (1 + 1e-12));
+}
+
 TEST(Collectives, SendTakesTheLinkItCrosses) {
   EXPECT_NEAR(send_seconds(fabric(), true, kBytes), kBytes / 100e9 + 1e-6, 1e-12);
   EXPECT_NEAR(send_seconds(fabric(), false, kBytes), kBytes / 10e9 + 10e-6, 1e-12);

@@ -55,12 +55,12 @@ double shard_seconds(const Division& division, double parameters, double layers,
 }
 
 double exposed_reduce(double reduce, Sharing sharing, double quickest_stage, double interleave,
-                      bool overlaps, const Parameters& p) {
+                      double later, bool overlaps, const Parameters& p) {
   if (!overlaps) return reduce;
   const double overlap = sharing == Sharing::kCopies    ? p.data_overlap
                          : sharing == Sharing::kWeights ? p.shard_overlap
                                                         : p.zero_overlap;
-  const double window = overlap * (2.0 / 3) * quickest_stage / interleave;
+  const double window = overlap * (2.0 / 3) * (quickest_stage / interleave + later);
   return std::max(0.05 * reduce, reduce - window);
 }
 

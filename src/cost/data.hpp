@@ -11,10 +11,13 @@
 // Uneven pieces cost what all_gather_uneven_seconds says.
 //
 // Overlap. The last backward pass hides a part of `reduce`:
-//   exposed = max(5 %, reduce - o (2/3) T / v)      T = one micro-batch on the quickest stage
+//   exposed = max(5 %, reduce - o (2/3) (T / v + L))      T = one micro-batch on the quickest
+//   stage,
+//                                      L = work after the last chunk, of the stage that decides
 // or all of it where the plan overlaps nothing.
 // Monotone: with T shorter by x, exposed grows by at most (2/3) x / v, but the step lost at least
-// x / v with that stage (cost/pipeline.hpp), whichever stage it is.
+// x / v with that stage (cost/pipeline.hpp), whichever stage it is. L shrinks by at most
+// p (v - 1) / v / (m - 1 / v) <= 1 of what the deciding stage, and with it the step, gains.
 //
 // The optimizer reads gradient, master weight and two moments and writes them and the weight:
 //   touched = gradient_bytes + 2 optimizer_bytes + 2 for each parameter the rank keeps
@@ -47,8 +50,9 @@ double shard_seconds(const Division& division, double parameters, double layers,
 
 // What of `reduce` the last backward pass does not hide.
 enum class Sharing { kCopies, kOptimizer, kWeights };  // what is divided at most
+// `later` is what a rank still computes after its last chunk is done (cost/pipeline.hpp).
 double exposed_reduce(double reduce, Sharing sharing, double quickest_stage, double interleave,
-                      bool overlaps, const Parameters& parameters);
+                      double later, bool overlaps, const Parameters& parameters);
 
 // Of the parameters whose optimizer state the rank keeps.
 double optimizer_seconds(double parameters, const StackOptions& options, const Machine& machine);

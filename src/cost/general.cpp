@@ -93,8 +93,9 @@ Prediction lane_step(const Context& context, const std::vector<std::vector<LaneT
     out.add(Part::kBubble, pipeline.bubble);
     out.add(Part::kPipelineComm, transfers_seconds(transfers.of(lane, memory_share), shape, p));
   }
-  out.add(Part::kDataComm, exposed_reduce(reduce, context.reduced_as(), quickest, shape.interleave,
-                                          context.placement.data_overlap, p));
+  out.add(Part::kDataComm,
+          exposed_reduce(reduce, context.reduced_as(), quickest, shape.interleave,
+                         later_chunks(shape, pipeline.own, m), context.placement.data_overlap, p));
   out.add(Part::kFixed, p.host_step + m * p.host_micro_batch);
   if (p.memory_pressure > 0 && memory_share > 0.9)
     out.add(Part::kFixed,

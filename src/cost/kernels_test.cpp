@@ -84,6 +84,96 @@ const Operator& find(const model::LayerKind& layer, std::string_view name) {
   return layer.operators.front();
 }
 
+// --- experts and scans -----------------------------------------------------------------------
+
+model::TransformerShape expert_shape() {
+  model::TransformerShape shape = llama_shape();
+  shape.experts = 8;
+  shape.top_k = 2;
+  shape.expert_ffn = 4096;
+  return shape;
+}
+
+TEST(ExpertCost, GroupedGemmsRunAtTheirShareOfTheRate) {
+  const model::LayerKind layer = model::build_transformer(expert_shape()).kinds[1];
+  Parameters p = ideal();
+  p.grouped_gemm = 1;
+  const Operator& up = find(layer, "expert_up");
+  const double plain = operator_cost(up, model_of(p), {}).forward;
+  // 2 x 2048 rows over 8 experts, 8192 x 4096 each: whole tiles and whole waves.
+  EXPECT_NEAR(plain, 2.0 * 4096 * 8192 * 4096 / 100e12, 1e-9);
+  p.grouped_gemm = 0.5;
+  EXPECT_NEAR(operator_cost(up, model_of(p), {}).forward, 2 * plain, 1e-9);
+}
+
+TEST(ExpertCost, TheBusiestRankDecides) {
+  Parameters p = ideal();
+  const LayerCost even = block_cost(expert_shape(), model_of(p), {});
+  p.expert_imbalance = 2;
+  const LayerCost skewed = block_cost(expert_shape(), model_of(p), {});
+  EXPECT_GT(skewed.forward, even.forward);
+  EXPECT_DOUBLE_EQ(skewed.expert_bytes, 2 * even.expert_bytes);
+  EXPECT_DOUBLE_EQ(skewed.expert_parameters, even.expert_parameters);
+}
+
+TEST(ExpertCost, FusedExpertsAreForGatedOnesInMxfp8) {
+  cluster::Device d = device();
+  d.peak[static_cast<std::size_t>(Precision::kMxfp8)] = FlopsPerSecond{200e12};
+  Parameters p = ideal();
+  const auto seconds = [&](const model::TransformerShape& shape, Precision precision,
+                           double fused) {
+    p.fused_experts = fused;
+    return block_cost(shape, KernelModel(d, p, precision, Attention::kFlash), {}).forward;
+  };
+  EXPECT_LT(seconds(expert_shape(), Precision::kMxfp8, 1),
+            seconds(expert_shape(), Precision::kMxfp8, 0));
+  EXPECT_EQ(seconds(expert_shape(), Precision::kBf16, 1),
+            seconds(expert_shape(), Precision::kBf16, 0));
+  model::TransformerShape plain = expert_shape();
+  plain.gated_mlp = false;
+  EXPECT_EQ(seconds(plain, Precision::kMxfp8, 1), seconds(plain, Precision::kMxfp8, 0));
+}
+
+TEST(ExpertCost, CountsTheExpertsOfARank) {
+  LayerSplit split;
+  EXPECT_EQ(block_cost(expert_shape(), model_of(ideal()), split).local_experts, 8);
+  split.ep = 4;
+  EXPECT_EQ(block_cost(expert_shape(), model_of(ideal()), split).local_experts, 2);
+  EXPECT_EQ(block_cost(llama_shape(), model_of(ideal()), split).local_experts, 0);
+}
+
+TEST(ScanCost, IsItsFlopsAndItsBytes) {
+  model::TransformerShape shape = llama_shape();
+  shape.pattern = "M*";
+  shape.ssm_heads = 64;
+  shape.ssm_head_dim = 64;
+  shape.ssm_state = 128;
+  shape.ssm_groups = 8;
+  const model::LayerKind layer = model::build_transformer(shape).kinds[1];
+  const Operator& scan = find(layer, "ssm_scan");
+  // A token: C B^T of 8 groups and X of 64 heads over chunks of 128, states both ways.
+  EXPECT_DOUBLE_EQ(scan.flops, 2048.0 * (256 * (128 * 8 + 64 * 64) + 4 * 64 * 128 * 64));
+  Parameters p = ideal();
+  p.scan_efficiency = 0.1;
+  const double bytes = (scan.read_elements + scan.written_elements) * 2;
+  const OperatorCost cost = operator_cost(scan, model_of(p), {});
+  EXPECT_NEAR(cost.forward, scan.flops / 10e12 + bytes / 1e12, 1e-12);
+  EXPECT_NEAR(cost.backward, 2.5 * scan.flops / 10e12 + 2 * bytes / 1e12, 1e-12);
+}
+
+TEST(WindowCost, MaskedScoresAreSkippedAsInFullAttention) {
+  model::TransformerShape shape = llama_shape();
+  shape.window = 256;
+  shape.window_interval = 2;
+  const model::Model model = model::build_transformer(shape);
+  const Operator& near = find(model.kinds[1], "attention");
+  const Operator& far = find(model.kinds[2], "attention");
+  const KernelModel m = model_of(ideal());
+  // 256 keys and the tile at the edge, less the corner before the first 256 tokens.
+  EXPECT_NEAR(operator_cost(near, m, {}).forward / operator_cost(far, m, {}).forward,
+              384.0 / 2048 * (1 - 256.0 / 4096) / 0.5, 1e-9);
+}
+
 // --- GEMM by hand
 // ----------------------------------------------------------------------------------
 

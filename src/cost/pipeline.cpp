@@ -66,6 +66,13 @@ double in_flight(const PipelineShape& shape, int stage, double m) {
   }
 }
 
+double later_chunks(const PipelineShape& shape, double own, double num_micro_batches) {
+  const double v = shape.interleave;
+  if (shape.schedule != plan::Schedule::kInterleaved || shape.depth <= 1 || v <= 1) return 0;
+  const double one = own / (num_micro_batches - 1 / v);  // W = m T
+  return std::min<double>(shape.depth, num_micro_batches) * (v - 1) / v * one;
+}
+
 PipelineTime pipeline_time(std::span<const StagePace> stages, const PipelineShape& shape) {
   // Stages that tie but for rounding: the first stands for them, whichever way their times were
   // added up. With one micro-batch and no virtual stages all decide alike; then the longest does.
@@ -94,6 +101,7 @@ PipelineTime pipeline_time(std::span<const StagePace> stages, const PipelineShap
     if (stage.all > stages[static_cast<std::size_t>(longest)].all * (1 + kRounding))
       longest = static_cast<int>(i);
   }
+  time.own = most;
   const StagePace& slowest = stages[static_cast<std::size_t>(time.slowest)];
   time.bubble = sum - waited_for(slowest, shape);
   if (splits) time.bubble -= filled * (slowest.one - slowest.passes);

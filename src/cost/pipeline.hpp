@@ -75,6 +75,7 @@ struct StagePace {
 struct PipelineTime {
   int slowest = 0;    // index of the stage that decides
   double bubble = 0;  // what the others add to its work
+  double own = 0;     // W - T / v of that stage
 };
 
 PipelineTime pipeline_time(std::span<const StagePace> stages, const PipelineShape& shape);
@@ -82,6 +83,12 @@ PipelineTime pipeline_time(std::span<const StagePace> stages, const PipelineShap
 // Seconds of a stage's one micro-batch behind which the gradient reduction can hide. None under a
 // zero-bubble schedule: it computes weight gradients last of all.
 double reduction_window(const StagePace& stage, const PipelineShape& shape);
+
+// Seconds of work that a rank still has, at the end of a step, after its last chunk is done with
+// all micro-batches: interleaved 1F1B (Narayanan 2021) takes p micro-batches through one chunk
+// after the other, so (v - 1) / v of p micro-batches are left, and gradients of finished chunks can
+// be reduced meanwhile. `own` is PipelineTime's; 0 for other schedules.
+double later_chunks(const PipelineShape& shape, double own, double num_micro_batches);
 
 // One activation from stage to stage. `message` are the bytes that each tensor rank holds of it,
 // `copies` how many of those ranks hold the same.

@@ -35,6 +35,16 @@ TEST(Pipeline, VirtualStagesDivideTheBubble) {
       pipeline_time(std::vector<StagePace>{{2, 16, 4}}, {Schedule::kInterleaved, 4, 3}).bubble, 2);
 }
 
+TEST(Pipeline, ChunksThatAreLeftHideReductions) {
+  // Four ranks, four chunks of 0.5 s, eight micro-batches of 2 s: after a rank's last chunk three
+  // chunks of four micro-batches are left.
+  const PipelineShape shape{Schedule::kInterleaved, 4, 4};
+  const PipelineTime time = pipeline_time(std::vector<StagePace>{{2, 16, 4}}, shape);
+  EXPECT_DOUBLE_EQ(time.own, 15.5);
+  EXPECT_DOUBLE_EQ(later_chunks(shape, time.own, 8), 3 * 4 * 0.5);
+  EXPECT_EQ(later_chunks({Schedule::k1f1b, 4, 1}, 14, 8), 0);
+}
+
 TEST(Pipeline, TheSlowestStageSetsThePace) {
   // 1 s, 3 s and 2 s, four micro-batches: 12 s on the second, and 1 + 2 to fill and drain.
   const std::vector<StagePace> stages{{1, 4}, {3, 12}, {2, 8}};

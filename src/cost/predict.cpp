@@ -135,6 +135,7 @@ struct StepSums {
   double optimized = 0;                                       // parameters that a rank updates
   double copied = 0;  // bytes that pass from and to the host during the update
   double most_parameters = -1;
+  double later = 0;  // seconds of work after the last chunk
 };
 
 void take_step(StepSums& step, const StageSums& sums, double window, const PlanShape& shape,
@@ -178,7 +179,7 @@ void add_step(Prediction& out, const StepSums& step, const PlanShape& shape, con
   const StackOptions& options = tables.options();
   out.add(Part::kDataComm,
           exposed_reduce(step.reduce, shape.reduced_as(), step.quickest, shape.pipeline.interleave,
-                         d.data_overlap, machine.parameters));
+                         step.later, d.data_overlap, machine.parameters));
   const bool ends_apart = d.pp > 1 && stage_order(d.schedule) == StageOrder::kLooped;
   if (ends_apart && tables.tied_parameters() > 0) {
     const Group pair{2, d.num_ranks() <= machine.fabric.domain ? 2 : 1};
@@ -242,6 +243,7 @@ Prediction Predictor::predict(const Degrees& d) {
     out.add(Part::kPipelineComm, plan_transfers(tables, kinds, stages, shape, d,
                                                 out.memory.total / out.memory.capacity));
   }
+  step.later = later_chunks(shape.pipeline, pipeline.own, shape.num_micro_batches);
   add_step(out, step, shape, d, tables);
 
   for (const double part : out.parts) out.step += part;

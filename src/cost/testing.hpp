@@ -55,6 +55,22 @@ inline model::Model any_transformer(bool may_have_experts = true) {
     shape.expert_ffn = shape.hidden * pick({1, 2});
     shape.dense_layers = *rc::gen::inRange(0, shape.layers + 1);
     shape.shared_experts = pick({0, 0, 1});
+    shape.expert_interval = pick({1, 1, 2});
+    shape.expert_latent = pick({0, 0, 64});
+  }
+  shape.mtp_layers = pick({0, 0, 0, 1});
+  if (*rc::gen::inRange(0, 4) == 0) {
+    shape.window = 64;
+    shape.window_interval = pick({1, 2});
+  }
+  if (*rc::gen::inRange(0, 4) == 0) {
+    for (int i = 0; i < shape.layers; ++i)
+      shape.pattern += pick(shape.experts > 0 ? std::initializer_list<char>{'M', '*', 'E', '-'}
+                                              : std::initializer_list<char>{'M', '*', '-'});
+    shape.ssm_heads = 16;
+    shape.ssm_head_dim = 64;
+    shape.ssm_state = pick({16, 128});
+    shape.ssm_groups = 8;
   }
   return model::build_transformer(shape);
 }
@@ -135,8 +151,9 @@ inline plan::Degrees any_degrees(bool experts) {
   d.sequence_parallel = d.tp > 1 && *rc::gen::arbitrary<bool>();
   d.tensor_overlap = *rc::gen::arbitrary<bool>();
   d.data_overlap = *rc::gen::arbitrary<bool>();
-  d.precision = pick({cluster::Precision::kBf16, cluster::Precision::kFp16,
-                      cluster::Precision::kFp32, cluster::Precision::kFp8});
+  d.precision =
+      pick({cluster::Precision::kBf16, cluster::Precision::kFp16, cluster::Precision::kFp32,
+            cluster::Precision::kFp8, cluster::Precision::kMxfp8, cluster::Precision::kNvfp4});
   d.context = pick({plan::ContextKind::kRing, plan::ContextKind::kZigzag});
   if (*rc::gen::inRange(0, 3) == 0)
     d.offload = {pick({0.0, 0.25, 1.0}), pick({0.0, 0.5, 1.0}), pick({0.0, 0.75, 1.0})};

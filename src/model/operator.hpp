@@ -44,7 +44,7 @@ struct Operator {
   Split split = Split::kReplicated;
   Split inside = Split::kReplicated;  // of one expert, by the experts' own tensor degree
   bool rows_divide = false;           // replicated work that sequence parallelism divides
-  bool gated = false;                 // of a gated MLP: can be fused with the activation between its products
+  bool gated = false;       // of a gated MLP: can be fused with the activation between its products
   bool full_width = false;  // a GEMM that recipes of 8 and 4 bit leave in 16 (logits, router)
 
   // GEMM: `rows` x `k` times `k` x `n`. Others use rows = tokens (or positions) and n = features.

@@ -166,8 +166,7 @@ bool is_cnn(std::string_view family) {
 
 // A plain MLP is four times as wide as the model unless stated.
 void default_ffn(TransformerShape& shape) {
-  const bool dense = shape.experts == 0 || shape.dense_layers > 0 || shape.expert_interval > 1;
-  if (shape.ffn == 0 && !shape.gated_mlp && dense) shape.ffn = 4 * shape.hidden;
+  if (shape.ffn == 0 && !shape.gated_mlp && has_dense_mlp(shape)) shape.ffn = 4 * shape.hidden;
 }
 
 AnyShape read_any(const spec::Value& table, ErrorList& errors, bool checked) {

@@ -203,6 +203,15 @@ void check_pattern(const TransformerShape& shape, ErrorList& errors) {
 
 }  // namespace
 
+bool has_dense_mlp(const TransformerShape& shape) {
+  if (!shape.pattern.empty()) return shape.pattern.find('-') != std::string::npos;
+  return shape.experts == 0 || shape.dense_layers > 0 || shape.expert_interval > 1;
+}
+
+bool has_scans(const TransformerShape& shape) {
+  return shape.pattern.find('M') != std::string::npos;
+}
+
 TransformerShape resolve(TransformerShape shape) {
   ErrorList errors;
   const auto positive = [&](int value, const char* what) {
@@ -218,10 +227,7 @@ TransformerShape resolve(TransformerShape shape) {
   }
   positive(shape.seq, "seq");
   positive(shape.vocab, shape.patch > 0 ? "classes" : "vocab");
-  const bool dense_mlps = shape.pattern.empty() ? shape.experts == 0 || shape.dense_layers > 0 ||
-                                                      shape.expert_interval > 1
-                                                : shape.pattern.find('-') != std::string::npos;
-  if (dense_mlps) positive(shape.ffn, "ffn");
+  if (has_dense_mlp(shape)) positive(shape.ffn, "ffn");
   check_pattern(shape, errors);
   if (shape.kv_heads == 0) shape.kv_heads = shape.heads;
   if (shape.head_dim == 0 && shape.heads > 0) {

@@ -85,6 +85,11 @@ struct TransformerShape {
   bool operator==(const TransformerShape&) const = default;
 };
 
+// Whether any block has a plain MLP of size `ffn`.
+bool has_dense_mlp(const TransformerShape& shape);
+// Whether any layer is a state-space one.
+bool has_scans(const TransformerShape& shape);
+
 // Fills derived fields (kv_heads, head_dim, max_positions) and throws Errors for shapes that cannot
 // be.
 TransformerShape resolve(TransformerShape shape);

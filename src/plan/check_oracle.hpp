@@ -89,7 +89,8 @@ class Oracle {
       block |= model_.layer(i).role == model::LayerRole::kBlock;
     if (!block) return true;
     if (shape.kv_heads % r.tp != 0 && r.tp % shape.kv_heads != 0) return false;
-    const bool dense = shape.experts == 0 || shape.dense_layers > 0;
+    const bool dense = model::has_dense_mlp(shape);
+    if (model::has_scans(shape) && shape.ssm_heads % r.tp != 0) return false;
     return shape.heads % r.tp == 0 && (!dense || shape.ffn % r.tp == 0);
   }
 

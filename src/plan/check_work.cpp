@@ -191,8 +191,10 @@ void WorkChecker::check_splits(std::size_t index) {
     const int kv = shape->kv_heads;
     if (shape->kv_lora == 0 && kv > 0 && kv % r.tp != 0 && r.tp % kv != 0)
       complain(i, "tp", r.tp, "kv_heads", kv);
-    const bool dense_mlp = shape->experts == 0 || shape->dense_layers > 0;
-    if (dense_mlp && shape->ffn % r.tp != 0) complain(i, "tp", r.tp, "ffn", shape->ffn);
+    if (model::has_scans(*shape) && shape->ssm_heads % r.tp != 0)
+      complain(i, "tp", r.tp, "ssm_heads", shape->ssm_heads);
+    if (model::has_dense_mlp(*shape) && shape->ffn % r.tp != 0)
+      complain(i, "tp", r.tp, "ffn", shape->ffn);
   }
   if (run.ep < 1 || run.expert_tp < 1) {
     report_.add("plan.split",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 
 namespace nereus::plan {
 
@@ -78,11 +79,12 @@ DegreeLimits degree_limits(const model::Model& model, const cluster::Cluster& cl
         limits.splits_tensors = true;
   if (model.transformer) {
     const model::TransformerShape& shape = *model.transformer;
-    limits.heads = shape.heads;
+    // Heads of attention and of scans are divided alike.
+    limits.heads = model::has_scans(shape) ? std::gcd(shape.heads, shape.ssm_heads) : shape.heads;
     limits.kv_heads = shape.kv_lora > 0 ? shape.heads : shape.kv_heads;
     limits.seq = shape.seq;
     limits.experts = shape.experts;
-    if (shape.experts == 0 || shape.dense_layers > 0) limits.ffn = shape.ffn;
+    if (model::has_dense_mlp(shape)) limits.ffn = shape.ffn;
     if (shape.experts > 0) limits.expert_ffn = shape.expert_ffn;
     if (shape.shared_experts > 0)
       limits.shared_ffn =
