@@ -7,6 +7,7 @@
 
 #include "plan/expand.hpp"
 #include "plan/rules.hpp"
+#include "search/regular/search.hpp"
 
 namespace nereus::app {
 
@@ -203,6 +204,34 @@ std::vector<Change> single_changes(const ResolvedPlan& plan, const Degrees& degr
   std::sort(changes.begin(), changes.end(),
             [](const Change& a, const Change& b) { return a.step < b.step; });
   return changes;
+}
+
+std::optional<Change> best_change(const ResolvedPlan& plan, const Degrees& degrees,
+                                  const cost::Prediction& prediction, exporting::Engine engine,
+                                  const exporting::StackFacts& facts) {
+  if (!plan.cluster.uniform()) return std::nullopt;
+  search::Choices choices;
+  choices.global_batch = degrees.global_batch;
+  choices.precision = degrees.precision;
+  // What these engines have no words for at all need not be looked at.
+  if (engine == exporting::Engine::kDeepspeed || engine == exporting::Engine::kFsdp)
+    choices.pp = {1};
+  if (engine == exporting::Engine::kFsdp) choices.tp = choices.cp = {1};
+  constexpr int kLayouts = 32;  // looked at for one that the engine can express
+  const search::SearchResult found =
+      search::search(plan.model, {plan.cluster}, plan.stack, choices, {.top = kLayouts});
+  const std::optional<exporting::Bundle> before = try_export(plan, degrees, engine, facts);
+  for (const search::Candidate& candidate : found.plans) {
+    const cost::Prediction& p = candidate.prediction;
+    if (prediction.fits && p.step > prediction.step / 1.005) return std::nullopt;
+    const auto files = try_export(plan, candidate.degrees, engine, facts);
+    if (!files) continue;
+    Change change{"the best plan of all",       candidate.degrees, p.step,
+                  prediction.step / p.step - 1, p.memory.total,    {}};
+    if (before) change.lines = difference(*before, *files);
+    return change;
+  }
+  return std::nullopt;
 }
 
 }  // namespace nereus::app

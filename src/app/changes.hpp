@@ -29,4 +29,10 @@ std::vector<Change> single_changes(const ResolvedPlan& plan, const plan::Degrees
                                    const cost::Prediction& prediction, exporting::Engine engine,
                                    const exporting::StackFacts& facts);
 
+// The best plan of all that fits and that the engine can express, as the planner finds it
+// (search/regular); nothing where it is no faster than this one.
+std::optional<Change> best_change(const ResolvedPlan& plan, const plan::Degrees& degrees,
+                                  const cost::Prediction& prediction, exporting::Engine engine,
+                                  const exporting::StackFacts& facts);
+
 }  // namespace nereus::app

@@ -233,6 +233,8 @@ ImportAnswer import_plan(const ImportRequest& request) {
   answer.not_understood = std::move(reading.not_understood);
   answer.changes = single_changes(answer.prediction.plan, reading.degrees,
                                   answer.prediction.prediction, answer.engine, wanted.stack);
+  answer.best = best_change(answer.prediction.plan, reading.degrees, answer.prediction.prediction,
+                            answer.engine, wanted.stack);
   if (!request.plan_file.empty()) write_file(request.plan_file, plan::plan_to_json(answer.plan));
   return answer;
 }

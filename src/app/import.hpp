@@ -37,7 +37,7 @@ struct ImportAnswer {
   std::vector<exporting::Note> not_counted;
   std::vector<exporting::Note> not_understood;
   std::vector<Change> changes;  // single ones, the best first
-  std::optional<Change> best;   // the best plan of all, where a planner has looked for it
+  std::optional<Change> best;   // the best of all, where it is faster
 };
 
 // Throws Errors with all that is wrong with the files and the request.

@@ -29,7 +29,7 @@ bool nothing_given(const DegreesRequest& d) {
   return !d.tp && !d.pp && !d.dp && !d.cp && !d.ep && !d.interleave && !d.micro_batch &&
          !d.global_batch && !d.seq && !d.recompute && !d.zero && !d.sequence_parallel &&
          !d.precision && !d.schedule && !d.tensor_overlap && !d.zero_group && !d.offload &&
-         !d.recompute_blocks && !d.data_overlap;
+         !d.recompute_blocks && !d.data_overlap && !d.context;
 }
 
 model::Model load_model(const ModelRequest& request, std::optional<int> seq) {
@@ -80,6 +80,7 @@ plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPla
   wanted.offload = d.offload;
   wanted.precision = d.precision;
   wanted.schedule = d.schedule;
+  wanted.context = d.context;
   plan::CompletedDegrees completed = plan::complete_degrees(wanted, inputs.model, inputs.cluster);
   completed.degrees.tensor_overlap = d.tensor_overlap.value_or(false);
   completed.degrees.data_overlap = d.data_overlap.value_or(true);

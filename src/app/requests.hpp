@@ -51,6 +51,7 @@ struct DegreesRequest {
   std::optional<plan::Offload> offload;
   std::optional<cluster::Precision> precision;
   std::optional<plan::Schedule> schedule;
+  std::optional<plan::ContextKind> context;
 };
 
 // How the machines and the software behave: a stack by name or file, and measured profiles.

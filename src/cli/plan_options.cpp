@@ -135,6 +135,8 @@ void add_degrees_options(Command& command, app::DegreesRequest& degrees) {
       "share kept in host memory: weights=1, optimizer=0.5, activations=0.25");
   command.choice("--precision", choices_of(degrees.precision, cluster::Precision::kNvfp4),
                  "of matrix products");
+  command.choice("--context", choices_of(degrees.context, plan::ContextKind::kAllToAll),
+                 "how context slices meet; zigzag where the mask is causal, else ring");
   command.choice("--schedule", choices_of(degrees.schedule, plan::Schedule::kDualPipe),
                  "order of the pipeline's work");
 }

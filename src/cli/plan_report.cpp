@@ -35,6 +35,8 @@ std::string manner_text(const plan::Degrees& d) {
     list.push_back(fmt::format("recompute {} blocks a stage", d.recompute_blocks));
   else if (d.recompute != plan::Recompute::kNone)
     list.push_back(fmt::format("{} recompute", to_string(d.recompute)));
+  if (d.cp > 1 && d.context == plan::ContextKind::kAllToAll)
+    list.emplace_back("context by all-to-all");
   if (d.zero > 0)
     list.push_back(d.zero_group > 0 ? fmt::format("ZeRO-{} in {}s", d.zero, d.zero_group)
                                     : fmt::format("ZeRO-{}", d.zero));

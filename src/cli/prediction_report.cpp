@@ -35,7 +35,8 @@ Json degrees_json(const plan::Degrees& d) {
               {"optimizer", d.offload.optimizer},
               {"activations", d.offload.activations}}},
             {"precision", to_string(d.precision)},
-            {"schedule", to_string(d.schedule)}};
+            {"schedule", to_string(d.schedule)},
+            {"context", to_string(d.context)}};
   return json;
 }
 
@@ -86,6 +87,7 @@ std::string derived_text(const app::ResolvedPlan& plan) {
 std::string degrees_text(const plan::Degrees& d) {
   std::string text = fmt::format("tp {} x pp {} x dp {}", d.tp, d.pp, d.dp);
   if (d.cp > 1) text += fmt::format(" x cp {}", d.cp);
+  if (d.cp > 1 && d.context == plan::ContextKind::kAllToAll) text += " (all-to-all)";
   if (d.ep > 1) text += fmt::format(", ep {}", d.ep);
   if (d.interleave > 1) text += fmt::format(", {} virtual stages", d.interleave);
   text += fmt::format(", micro-batch {} x {}, {}", d.micro_batch, d.num_micro_batches(),

@@ -67,6 +67,18 @@ Table changes_table(const app::ImportAnswer& answer) {
   return table;
 }
 
+Table best_table(const app::Change& best) {
+  Table table{.name = "best", .title = "The best plan that this engine can run", .record = true};
+  table.columns = {{"degrees", "plan", Unit::kNone, false, true},
+                   {"step_s", "step", Unit::kSeconds},
+                   {"gain", "gain", Unit::kShare},
+                   {"memory_bytes", "memory", Unit::kBytes},
+                   {"how", "how", Unit::kNone, false, true}};
+  table.rows.push_back(
+      {degrees_text(best.degrees), best.step, best.gain, best.memory, how_text(best.lines)});
+  return table;
+}
+
 std::string import_json(const app::ImportAnswer& answer) {
   Json json;
   json["engine"] = exporting::to_string(answer.engine);
@@ -111,6 +123,7 @@ Report import_report(const app::ImportAnswer& answer) {
     report.tables.push_back(
         notes_table("not_understood", "Not understood, and left out", answer.not_understood));
   report.tables.push_back(changes_table(answer));
+  if (answer.best) report.tables.push_back(best_table(*answer.best));
   return report;
 }
 

@@ -86,6 +86,12 @@ void add_space_options(Command& command, Request& request) {
                       choices.schedules.push_back(static_cast<plan::Schedule>(s));
                 }),
       "1f1b,interleaved unless given; all = every one with a closed form");
+  command.custom("--context", "LIST",
+                 word_list("--context", words_up_to(plan::ContextKind::kAllToAll),
+                           [&choices](std::size_t i) {
+                             choices.contexts.push_back(static_cast<plan::ContextKind>(i));
+                           }),
+                 "how context slices meet: ring, zigzag, all-to-all");
   command.custom(
       "--offload", "any|none|PART=SHARE",
       [&choices](const std::string& text, ErrorList& errors) {

@@ -43,7 +43,7 @@ struct LayerSplit {
   int ep = 1;
   int expert_tp = 1;
   bool sequence_parallel = false;
-  double samples = 1;  // in one micro-batch
+  double samples = 1;                                    // in one micro-batch
   plan::ContextKind context = plan::ContextKind::kRing;  // ring and zig-zag cost the same
 };
 

@@ -38,8 +38,8 @@ void add_context(KindCost& out, const model::LayerKind& kind, const KernelModel&
     if (split.context == plan::ContextKind::kAllToAll) {
       // Queries, keys, values in and the output back; fewer key-value heads than ranks are copied.
       const double per_rank = static_cast<double>(op.heads) / split.tp;
-      const double kv_heads =
-          std::max<double>(split.cp, static_cast<double>(op.kv_heads) / std::min(split.tp, op.kv_heads));
+      const double kv_heads = std::max<double>(
+          split.cp, static_cast<double>(op.kv_heads) / std::min(split.tp, op.kv_heads));
       const double width = per_rank * (op.head_dim + op.value_head_dim) +
                            kv_heads * (op.head_dim + op.value_head_dim);
       exchange += all_to_all_seconds(wire.fabric, wire.group, tokens * width * kernels.element);

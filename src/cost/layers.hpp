@@ -45,6 +45,11 @@ struct LayerWires {
   Wire expert_parts;  // ranks that hold parts of the same experts
 };
 
+// Whether context slices of that many ranks trade sequence for heads.
+inline bool meets_by_all_to_all(int cp, plan::ContextKind kind) {
+  return cp > 1 && kind == plan::ContextKind::kAllToAll;
+}
+
 KindCost kind_cost(const model::LayerKind& kind, const KernelModel& kernels,
                    const LayerSplit& split, const LayerWires& wires);
 

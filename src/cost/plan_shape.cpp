@@ -31,7 +31,8 @@ PlanShape plan_shape(const Tables& tables, const Degrees& d) {
   PlanShape shape;
   const bool dual = d.pp > 1 && d.schedule == plan::Schedule::kDualPipe;
   // One stage has no order to speak of.
-  shape.pipeline = {d.pp > 1 ? d.schedule : plan::Schedule::k1f1b, dual ? d.pp / 2 : d.pp, dual ? 2.0 : d.interleave};
+  shape.pipeline = {d.pp > 1 ? d.schedule : plan::Schedule::k1f1b, dual ? d.pp / 2 : d.pp,
+                    dual ? 2.0 : d.interleave};
   shape.num_micro_batches = tables.num_micro_batches(d) / (dual ? 2 : 1);
   shape.has_experts = tables.has_experts();
   shape.keeps_whole = d.pp > 1;

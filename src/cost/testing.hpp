@@ -154,7 +154,8 @@ inline plan::Degrees any_degrees(bool experts) {
   d.precision =
       pick({cluster::Precision::kBf16, cluster::Precision::kFp16, cluster::Precision::kFp32,
             cluster::Precision::kFp8, cluster::Precision::kMxfp8, cluster::Precision::kNvfp4});
-  d.context = pick({plan::ContextKind::kRing, plan::ContextKind::kZigzag});
+  d.context =
+      pick({plan::ContextKind::kRing, plan::ContextKind::kZigzag, plan::ContextKind::kAllToAll});
   if (*rc::gen::inRange(0, 3) == 0)
     d.offload = {pick({0.0, 0.25, 1.0}), pick({0.0, 0.5, 1.0}), pick({0.0, 0.75, 1.0})};
   return d;

@@ -55,7 +55,7 @@ struct Degrees {
   int global_batch = 1;
   Recompute recompute = Recompute::kNone;
   int recompute_blocks = 0;  // under full recompute: of each virtual stage, its first; 0 = all
-  int zero = 0;  // 0..3
+  int zero = 0;              // 0..3
   // Ranks that share one copy of sharded state: neighbours in the data group (context x data). 0 =
   // the whole group; fewer = HSDP.
   int zero_group = 0;

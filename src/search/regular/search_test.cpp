@@ -28,7 +28,7 @@ auto fields(const Degrees& d) {
   return std::tuple(d.tp, d.pp, d.dp, d.cp, d.ep, d.expert_tp, d.interleave, d.micro_batch,
                     d.recompute, d.recompute_blocks, d.zero, d.zero_group, d.sequence_parallel,
                     d.tensor_overlap, d.data_overlap, d.schedule, d.offload.optimizer,
-                    d.offload.activations);
+                    d.offload.activations, d.context);
 }
 
 // A small problem, and every setting that a search of it may use.
@@ -119,11 +119,13 @@ void brute_force(const Problem& p, F&& take) {
       for (d.cp = 1; d.tp * d.pp * d.cp <= devices; ++d.cp) {
         if (devices % (d.tp * d.pp * d.cp) != 0) continue;
         d.dp = devices / (d.tp * d.pp * d.cp);
-        d.context = p.model.transformer->causal && limits.seq % (2 * d.cp) == 0
-                        ? plan::ContextKind::kZigzag
-                        : plan::ContextKind::kRing;
+        const bool zigzag = p.model.transformer->causal && limits.seq % (2 * d.cp) == 0;
         for (d.ep = 1; d.ep <= std::max(1, limits.experts); ++d.ep)
-          for (const int expert_tp : {1, d.tp}) {
+          for (const int choice : {0, 1, 2, 3}) {
+            const int expert_tp = choice % 2 == 0 ? 1 : d.tp;
+            d.context = choice >= 2 && d.cp > 1 ? plan::ContextKind::kAllToAll
+                        : zigzag || d.cp == 1   ? plan::ContextKind::kZigzag
+                                                : plan::ContextKind::kRing;
             d.expert_tp = limits.experts > 0 ? expert_tp : 1;
             for (d.micro_batch = 1; d.micro_batch <= d.global_batch; ++d.micro_batch)
               for (const Schedule schedule : p.choices.schedules)

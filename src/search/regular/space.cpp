@@ -94,8 +94,10 @@ void Space::add_layout(const Degree& degree) {
   d.precision = choices_.precision;
   const bool zigzag = causal_ && limits_.seq % (2 * d.cp) == 0;
   std::vector<ContextKind> contexts = choices_.contexts;
-  if (d.cp == 1 || contexts.empty())
-    contexts = {zigzag || d.cp == 1 ? ContextKind::kZigzag : ContextKind::kRing};
+  if (d.cp == 1)
+    contexts = {ContextKind::kZigzag};  // of no effect
+  else if (contexts.empty())
+    contexts = {zigzag ? ContextKind::kZigzag : ContextKind::kRing, ContextKind::kAllToAll};
   for (const ContextKind context : contexts) {
     d.context = context;
     for (const int ep :

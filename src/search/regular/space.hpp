@@ -13,6 +13,7 @@
 //
 // Derived lists, where a user gives none:
 //   tp, pp, cp      all divisors of the devices (dp takes the rest)
+//   context         a ring (zig-zag where the mask is causal), and all-to-all
 //   ep, expert_tp   divisors of the experts; 1 and tp
 //   interleave      1 .. what the blocks can fill, under interleaved schedules
 //   micro_batch     all divisors of a replica's part of the batch
