@@ -94,7 +94,7 @@ class Lifter {
   void try_nodes() {
     const int now = inputs_.cluster.groups.front().count;
     std::vector<int> counts;
-    for (int more = 1; more <= 4; ++more) counts.push_back(now + more);
+    for (int more = 1; more <= 8; ++more) counts.push_back(now + more);
     for (int times = 2; times <= 64; times *= 2)
       if (now * times > counts.back()) counts.push_back(now * times);
     for (const int count : counts) {

@@ -74,7 +74,4 @@ std::string default_stack(const cluster::Device& device);
 // Throws Errors for schedules that cannot be priced yet.
 void check_schedule(plan::Schedule schedule);
 
-// Throws Errors for schedules that cannot be priced yet.
-void check_schedule(plan::Schedule schedule);
-
 }  // namespace nereus::app

@@ -44,6 +44,7 @@ struct LayerSplit {
   int expert_tp = 1;
   bool sequence_parallel = false;
   double samples = 1;  // in one micro-batch
+  plan::ContextKind context = plan::ContextKind::kRing;  // ring and zig-zag cost the same
 };
 
 // Resolved rates of one device under one stack at one precision; plain numbers so that the loops

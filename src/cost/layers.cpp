@@ -31,14 +31,26 @@ void add_context(KindCost& out, const model::LayerKind& kind, const KernelModel&
   // is there to hide behind.
   const double backward = (kernels.fused_attention ? 2 : 5.0 / 3) * attention;
   double ring = 0;
+  double exchange = 0;
   for (const model::Operator& op : kind.operators) {
     if (op.kind != model::OpKind::kAttention) continue;
+    const double tokens = op.rows * split.samples / split.cp;
+    if (split.context == plan::ContextKind::kAllToAll) {
+      // Queries, keys, values in and the output back; fewer key-value heads than ranks are copied.
+      const double per_rank = static_cast<double>(op.heads) / split.tp;
+      const double kv_heads =
+          std::max<double>(split.cp, static_cast<double>(op.kv_heads) / std::min(split.tp, op.kv_heads));
+      const double width = per_rank * (op.head_dim + op.value_head_dim) +
+                           kv_heads * (op.head_dim + op.value_head_dim);
+      exchange += all_to_all_seconds(wire.fabric, wire.group, tokens * width * kernels.element);
+      continue;
+    }
     const double pieces = op.rows * split.samples / split.cp * 2 * op.kv_heads * op.head_dim /
                           std::min(split.tp, op.kv_heads) * kernels.element;
     ring += all_gather_seconds(wire.fabric, wire.group, pieces * split.cp);
   }
-  out.context_forward = std::max(ring * 0.1, ring - attention);
-  out.context_backward = std::max(ring * 0.2, 2 * ring - backward);
+  out.context_forward = std::max(ring * 0.1, ring - attention) + exchange;
+  out.context_backward = std::max(ring * 0.2, 2 * ring - backward) + exchange;
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 //             more for the weight gradient (Korthikanti 2022)
 //   context   ring attention passes keys and values round while it computes on the last piece (Liu
 //             2023): exposed = max(share r, r - attention) with r the time round the ring, forward;
-//             backward passes gradients too (2 r) and has twice the kernels' time to hide them
+//             backward passes gradients too (2 r) and has twice the kernels' time to hide them.
+//             All-to-all (Jacobs 2023) trades sequence for heads: queries, keys and values before
+//             attention, its output after, nothing hidden; backward the same
 //   expert    tokens to their experts and back: two all-to-alls forward, two backward; where
 //             experts are cut themselves, the tokens are gathered among the parts and their outputs
 //             summed, mirrored backward

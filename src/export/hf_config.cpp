@@ -8,6 +8,7 @@
 #include "export/launch.hpp"
 #include "export/shell.hpp"
 #include "model/load.hpp"
+#include "spec/value.hpp"
 
 namespace nereus::exporting {
 
@@ -111,6 +112,21 @@ std::string hf_config(const model::Model& model, Engine engine, ErrorList& error
     return {};
   }
   const TransformerShape& s = *model.transformer;
+  const bool alternates = type->model_type == "gpt_oss" && s.window_interval == 2;
+  const bool windows =
+      type->model_type == "mistral" || type->model_type == "mixtral" || type->model_type == "phi3";
+  if (s.window > 0 && !alternates && !(windows && s.window_interval == 1))
+    cannot(errors, engine,
+           fmt::format("a window of {} tokens in one of {} blocks of type {}", s.window,
+                       s.window_interval, type->model_type));
+  if (s.mtp_layers > 0)
+    cannot(errors, engine, "multi-token prediction: the transformers library does not train it",
+           "model.mtp_layers = 0");
+  if (!s.pattern.empty() || s.compress_near > 0 || s.compress_far > 0 || s.expert_latent > 0 ||
+      s.streams > 1 || s.output_groups > 0 || s.expert_interval > 1)
+    cannot(errors, engine,
+           fmt::format("the layers of {} in a configuration of type {}", model.name,
+                       type->model_type));
   Json json{{"architectures", {type->architecture}}, {"model_type", type->model_type}};
   if (type->model_type == "gpt2") {
     gpt2_keys(json, s);
@@ -129,8 +145,7 @@ std::string hf_config(const model::Model& model, Engine engine, ErrorList& error
       json["attention_bias"] = s.bias;
       if (type->model_type == "llama") json["mlp_bias"] = s.bias;
     }
-    if (type->model_type == "mistral" || type->model_type == "mixtral" ||
-        type->model_type == "phi3") {
+    if (windows || alternates) {
       if (s.window > 0)
         json["sliding_window"] = s.window;
       else
@@ -203,12 +218,19 @@ model::Model read_model(const Bundle& files, const Hints& hints, const ReadReque
   model::Overrides overrides;
   if (trainer.seq > 0) overrides.emplace_back("seq", std::to_string(trainer.seq));
   model::Model model = model::load_model_text(config->text, config->name, overrides);
-  if (!hints.model_name.empty() && model.transformer) {
-    model::TransformerShape shape = *model.transformer;
-    shape.name = hints.model_name;
-    model = model::build_transformer(shape);
+  if (!model.transformer) return model;
+  model::TransformerShape shape = *model.transformer;
+  if (!hints.model_name.empty()) shape.name = hints.model_name;
+  // Every second block of GPT-OSS has its window.
+  const spec::Value json = spec::parse_json(config->text, config->name);
+  const spec::Value* window = json.find("sliding_window");
+  const auto* size = window == nullptr ? nullptr : std::get_if<std::int64_t>(&window->data);
+  if (shape.family == "gpt_oss" && shape.window == 0 && size != nullptr && *size > 0 &&
+      *size < 1'000'000'000) {
+    shape.window = static_cast<int>(*size);
+    shape.window_interval = 2;
   }
-  return model;
+  return model::build_transformer(shape);
 }
 
 }  // namespace nereus::exporting

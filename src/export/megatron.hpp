@@ -38,12 +38,17 @@ model::TransformerShape megatron_shape(Flags& flags, const Hints& hints,
 
 // Sets the virtual stages of a rank, and gives the blocks of each stage where flags divide them by
 // hand.
-std::vector<int> megatron_stages(Flags& flags, int layers, plan::Degrees& d, Reading& reading);
+// `further`: of the layers, those that predict further tokens; they are the last.
+std::vector<int> megatron_stages(Flags& flags, int layers, int further, plan::Degrees& d,
+                                 Reading& reading);
 
 // "Et*3|(t|)*2L": the blocks of each stage; nothing where the text is no layout.
 std::optional<std::vector<int>> blocks_of_layout(std::string_view layout);
-std::string layout_of_blocks(const std::vector<int>& blocks);
+// The last `further` blocks are written m.
+std::string layout_of_blocks(const std::vector<int>& blocks, int further = 0);
 // "([0]*3+[1]*58)": the list it stands for; nothing where it is none.
 std::optional<std::vector<int>> python_list(std::string_view expression);
+// Which of its blocks have experts, as such a list: leading dense ones, then every so many-th.
+std::vector<int> expert_list(const model::TransformerShape& shape);
 
 }  // namespace nereus::exporting

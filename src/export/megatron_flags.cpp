@@ -28,13 +28,13 @@ constexpr std::string_view kRead = R"(
 --data-parallel-sharding-strategy --num-distributed-optimizer-instances --overlap-grad-reduce
 --overlap-param-gather --optimizer-cpu-offload --optimizer-offload-fraction
 --cpu-offloading-num-layers --fp16 --bf16 --fp8-format --fp8-recipe --fp4-format --fp4-recipe
---zero-stage --deepspeed --no-pipeline-parallel --pad-vocab-size-to
+--mtp-num-layers --window-attn-skip-freq --zero-stage --deepspeed --no-pipeline-parallel --pad-vocab-size-to
 )";
 
 // These change time or memory, and plans have no word for them.
 constexpr std::string_view kCost = R"(
  --grad-reduce-in-bf16 --attention-backend
---mtp-num-layers --moe-expert-capacity-factor --moe-pad-expert-input-to-capacity
+--moe-expert-capacity-factor --moe-pad-expert-input-to-capacity
 --moe-layer-recompute --moe-enable-deepep --moe-shared-expert-overlap
 --overlap-moe-expert-parallel-comm --delay-wgrad-compute --distribute-saved-activations
 --fp8-param-gather --fp4-param-gather --first-last-layers-bf16 --num-layers-at-start-in-bf16
@@ -47,7 +47,7 @@ constexpr std::string_view kCost = R"(
 --overlap-p2p-communication-warmup-flush --microbatch-group-size-per-virtual-pipeline-stage
 --overlap-param-gather-with-optimizer-step --hierarchical-context-parallel-sizes
 --enable-full-sharding-in-hsdp --use-tp-pp-dp-mapping --rampup-batch-size
---window-attn-skip-freq --softmax-type --moe-token-dispatcher-type
+--softmax-type --moe-token-dispatcher-type
 --defer-embedding-wgrad-compute --wgrad-deferral-limit --deterministic-mode
 --fp32-residual-connection --no-scatter-gather-tensors-in-pipeline --use-sharp
  --moe-extended-tp --no-persist-layer-norm --mlp-chunks-for-prefill

@@ -214,12 +214,13 @@ Reading read_megatron(const TextFile& file, const Hints& hints, const ReadReques
     layers = shape.layers;
     // Sizes that no model has are said before anything is built from them.
     if (errors.empty()) model::read_shape(model::write_shape(shape), errors);
-    if (layers > 100'000) errors.throw_if_any();
+    if (!errors.empty() && (layers > 100'000 || shape.mtp_layers > 100)) errors.throw_if_any();
+    layers += shape.mtp_layers;
   }
   plan::Degrees& d = reading.degrees;
   d.micro_batch = flags.whole("--micro-batch-size", 1, 1);
   read_axes(flags, request.devices, shape.experts > 0, d);
-  const std::vector<int> blocks = megatron_stages(flags, layers, d, reading);
+  const std::vector<int> blocks = megatron_stages(flags, layers, shape.mtp_layers, d, reading);
   d.schedule = d.interleave > 1 ? plan::Schedule::kInterleaved : plan::Schedule::k1f1b;
   if (flags.has("--global-batch-size")) {
     d.global_batch = flags.whole("--global-batch-size", 1, 1);

@@ -43,6 +43,58 @@ int vocabulary(Flags& flags, Reading& reading) {
   return size;
 }
 
+// Leading dense blocks, then experts in every so many-th: what the list says, if it says that.
+void read_expert_layers(Flags& flags, const std::string& freq, TransformerShape& s) {
+  std::optional<std::vector<int>> layers = python_list(freq);
+  int every = 0;
+  std::from_chars(freq.data(), freq.data() + freq.size(), every);
+  if (!layers && every > 0 && s.layers <= 100'000) {  // one of every N, the first of them
+    layers.emplace();
+    for (int i = 0; i < s.layers; ++i) layers->push_back(i % every == 0 ? 1 : 0);
+  }
+  if (layers) {
+    const auto first = std::find(layers->begin(), layers->end(), 1);
+    const auto second = first == layers->end() ? first : std::find(first + 1, layers->end(), 1);
+    const int gap = second == layers->end() ? 1 : static_cast<int>(second - first);
+    s.expert_interval = std::max(1, gap);
+    s.dense_layers = static_cast<int>(first - layers->begin()) + 1 - s.expert_interval;
+    if (s.dense_layers >= 0 && s.layers <= 100'000 && expert_list(s) == *layers) return;
+  }
+  s.expert_interval = 1;
+  s.dense_layers = 0;
+  flags.fail("--moe-layer-freq", "import.model",
+             fmt::format("experts in the layers {}: only dense layers first, then experts in every "
+                         "so many-th of the others, can be described",
+                         freq),
+             fmt::format("([0]*1+[1]*{})", std::max(1, s.layers - 1)));
+}
+
+// The first of every so many blocks has the window.
+void read_window(Flags& flags, TransformerShape& s) {
+  std::string text = flags.text("--window-size");
+  std::erase(text, '(');
+  int window = 0;
+  std::from_chars(text.data(), text.data() + text.size(), window);
+  if (window >= 0 && window < 1'000'000'000) s.window = window + 1;
+  if (!flags.has("--window-attn-skip-freq")) return;
+  const std::string freq = flags.text("--window-attn-skip-freq");
+  const std::optional<std::vector<int>> list = python_list(freq);
+  int interval = freq == "2" ? 2 : 0;
+  if (list && static_cast<int>(list->size()) == s.layers && !list->empty() && list->front() == 1) {
+    const auto next = std::find(list->begin() + 1, list->end(), 1);
+    interval = next == list->end() ? s.layers : static_cast<int>(next - list->begin());
+    for (int i = 0; i < s.layers; ++i)
+      if ((*list)[static_cast<std::size_t>(i)] != (i % interval == 0 ? 1 : 0))
+        interval = s.layers + 1;
+  }
+  if (interval >= 1 && interval <= s.layers)
+    s.window_interval = interval;
+  else
+    flags.fail("--window-attn-skip-freq", "import.model",
+               fmt::format("windows in the layers {}: only the first of every so many can have one",
+                           freq));
+}
+
 void attention(Flags& flags, TransformerShape& s, ErrorList&) {
   s.heads = flags.whole("--num-attention-heads", 0, 1);
   const bool rope = flags.has("--use-rotary-position-embeddings");
@@ -74,13 +126,7 @@ void attention(Flags& flags, TransformerShape& s, ErrorList&) {
                fmt::format("position embeddings '{}' cannot be described", position),
                "rope, learned_absolute or none");
   }
-  if (flags.has("--window-size")) {
-    std::string text = flags.text("--window-size");
-    std::erase(text, '(');
-    int window = 0;
-    std::from_chars(text.data(), text.data() + text.size(), window);
-    if (window >= 0 && window < 1'000'000'000) s.window = window + 1;
-  }
+  if (flags.has("--window-size")) read_window(flags, s);
 }
 
 void experts(Flags& flags, const std::map<std::string, std::string>& facts, TransformerShape& s) {
@@ -89,22 +135,7 @@ void experts(Flags& flags, const std::map<std::string, std::string>& facts, Tran
   s.top_k = flags.whole("--moe-router-topk", 2, 1);
   s.expert_ffn = flags.whole("--moe-ffn-hidden-size", s.ffn, 1);
   const std::string freq = flags.text("--moe-layer-freq", "1");
-  if (freq != "1") {
-    const std::optional<std::vector<int>> layers = python_list(freq);
-    const auto first =
-        layers ? std::find(layers->begin(), layers->end(), 1) : std::vector<int>::const_iterator{};
-    if (!layers || static_cast<int>(layers->size()) != s.layers ||
-        std::find(first, layers->end(), 0) != layers->end()) {
-      flags.fail(
-          "--moe-layer-freq", "import.model",
-          fmt::format("experts in the layers {}: only dense layers first, then experts in all "
-                      "the others, can be described",
-                      freq),
-          fmt::format("([0]*1+[1]*{})", std::max(1, s.layers - 1)));
-    } else {
-      s.dense_layers = static_cast<int>(first - layers->begin());
-    }
-  }
+  if (freq != "1") read_expert_layers(flags, freq, s);
   const int shared = flags.whole("--moe-shared-expert-intermediate-size", 0);
   if (shared > 0) {
     const int count = fact(facts, "shared_experts");
@@ -160,12 +191,15 @@ TransformerShape megatron_shape(Flags& flags, const Hints& hints,
       static_cast<int>(std::min<long long>(s.gated_mlp ? gated : 4LL * s.hidden, 100'000'000));
   s.ffn = flags.whole("--ffn-hidden-size", usual_ffn, 1);
   experts(flags, facts, s);
-  if (s.experts > 0 && s.dense_layers == 0 && !flags.has("--ffn-hidden-size")) s.ffn = 0;
+  if (s.experts > 0 && s.dense_layers == 0 && s.expert_interval == 1 &&
+      !flags.has("--ffn-hidden-size"))
+    s.ffn = 0;
   const int positions = flags.whole("--max-position-embeddings", 0);
   if (s.position == PositionKind::kLearned)
     s.max_positions = positions;
   else
     s.max_positions = fact(facts, "max_positions");
+  s.mtp_layers = flags.whole("--mtp-num-layers", 0);
   s.vocab = vocabulary(flags, reading);
   s.family = hints.model_family.empty() ? guessed_family(s) : hints.model_family;
   s.name = hints.model_name;

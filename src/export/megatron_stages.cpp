@@ -7,19 +7,21 @@
 
 namespace nereus::exporting {
 
-std::vector<int> megatron_stages(Flags& flags, int layers, plan::Degrees& d, Reading& reading) {
+std::vector<int> megatron_stages(Flags& flags, int all, int further, plan::Degrees& d,
+                                 Reading& reading) {
+  const int layers = all - further;
   if (flags.has("--pipeline-model-parallel-layout")) {
     const std::string text = flags.text("--pipeline-model-parallel-layout");
     const std::optional<std::vector<int>> blocks = blocks_of_layout(text);
     const int stages = blocks ? static_cast<int>(blocks->size()) : 0;
     int sum = 0;
     for (int b : blocks.value_or(std::vector<int>{})) sum += b;
-    if (stages == 0 || stages % d.pp != 0 || sum != layers) {
+    if (stages == 0 || stages % d.pp != 0 || sum != all) {
       flags.fail(
           "--pipeline-model-parallel-layout", "import.plan",
           fmt::format("the layout '{}' has {} stages and {} layers; {} layers over a multiple "
                       "of {} stages were expected",
-                      text, stages, sum, layers, d.pp));
+                      text, stages, sum, all, d.pp));
       return {};
     }
     d.interleave = stages / d.pp;
@@ -76,8 +78,8 @@ std::vector<int> megatron_stages(Flags& flags, int layers, plan::Degrees& d, Rea
   for (int s = 0; s < d.pp * v; ++s)
     blocks.push_back(ranks[static_cast<std::size_t>(s % d.pp)] / v);
   blocks.front() -= embedding;
-  blocks.back() -= loss;
-  if (std::accumulate(blocks.begin(), blocks.end(), 0) != layers || blocks.front() < 0 ||
+  blocks.back() += further - loss;
+  if (std::accumulate(blocks.begin(), blocks.end(), 0) != all || blocks.front() < 0 ||
       blocks.back() < 0)
     flags.fail("--pipeline-model-parallel-size", "import.plan",
                fmt::format("{} virtual stages on a rank do not divide its layers", v));

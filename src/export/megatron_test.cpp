@@ -24,11 +24,13 @@ const std::string kModel =
     "--bf16 ";
 
 TEST(MegatronLayout, ReadsAndWrites) {
-  EXPECT_THAT(*blocks_of_layout("E|(t|)*3,m|m||L"), ElementsAre(0, 1, 1, 1, 0, 0, 0, 0));
+  EXPECT_THAT(*blocks_of_layout("E|(t|)*3,m|m||L"), ElementsAre(0, 1, 1, 1, 1, 1, 0, 0));
   EXPECT_THAT(*blocks_of_layout("Et*3|(tt|)*2t,L"), ElementsAre(3, 2, 2, 1));
   for (const std::vector<int>& blocks :
        {std::vector<int>{3, 4, 4, 3}, {0, 1, 1, 0}, {1, 2}, {10, 10, 9, 11}})
     EXPECT_EQ(*blocks_of_layout(layout_of_blocks(blocks)), blocks) << layout_of_blocks(blocks);
+  EXPECT_EQ(layout_of_blocks({3, 2, 3}, 2), "Et*3|t*2|t,m*2,L");
+  EXPECT_THAT(*blocks_of_layout("Et*3|t*2|t,m*2,L"), ElementsAre(3, 2, 3));
   for (const char* bad : {"", "x", "(t", "t)", "t*", "((((t)*9999)*9999)*9999)*9999"})
     EXPECT_FALSE(blocks_of_layout(bad).has_value()) << bad;
 }
@@ -49,7 +51,7 @@ TEST(MegatronFlags, AreUniqueAndSorted) {
   EXPECT_GT(names.size(), 400U);
   EXPECT_EQ(find_megatron_flag("--num-layers")->bearing, Bearing::kRead);
   EXPECT_EQ(find_megatron_flag("--lr")->bearing, Bearing::kHarmless);
-  EXPECT_EQ(find_megatron_flag("--mtp-num-layers")->bearing, Bearing::kCost);
+  EXPECT_EQ(find_megatron_flag("--moe-expert-capacity-factor")->bearing, Bearing::kCost);
   EXPECT_EQ(find_megatron_flag("--nothing"), nullptr);
 }
 
@@ -92,12 +94,33 @@ TEST(MegatronRead, StagesByHand) {
   EXPECT_THROW(read_flags(pipe + "--decoder-first-pipeline-num-layers 3"), Errors);
 }
 
+TEST(MegatronRead, WhichLayersHaveExpertsAndWindows) {
+  const std::string moe = kModel + "--num-experts 4 --ffn-hidden-size 128 ";
+  const auto shape = [&](const std::string& flags) { return *read_flags(flags).model.transformer; };
+  EXPECT_EQ(shape(moe + "--moe-layer-freq '([0]*2+[1]*6)'").dense_layers, 2);
+  const model::TransformerShape second = shape(moe + "--moe-layer-freq '([0]+[1])*4'");
+  EXPECT_EQ(second.dense_layers, 0);
+  EXPECT_EQ(second.expert_interval, 2);
+  EXPECT_THROW(shape(moe + "--moe-layer-freq '[1,1,0,1,1,1,1,1]'"), Errors);
+  EXPECT_THROW(shape(moe + "--moe-layer-freq 2"), Errors);  // experts in the first of every two
+  const std::string window = kModel + "--window-size 15,0 ";
+  EXPECT_EQ(shape(window).window, 16);
+  EXPECT_EQ(shape(window).window_interval, 1);
+  EXPECT_EQ(shape(window + "--window-attn-skip-freq 2").window_interval, 2);
+  EXPECT_EQ(shape(window + "--window-attn-skip-freq '([1]+[0]*3)*2'").window_interval, 4);
+  EXPECT_THROW(shape(window + "--window-attn-skip-freq '([0]+[1])*4'"), Errors);
+  const Reading further =
+      read_flags(kModel + "--pipeline-model-parallel-size 4 --mtp-num-layers 1");
+  EXPECT_EQ(further.model.transformer->mtp_layers, 1);
+  EXPECT_THAT(further.blocks, ElementsAre(2, 2, 2, 3));  // with the loss, behind the others
+}
+
 TEST(MegatronRead, UnknownFlagsAreListedAndSlipsAreErrors) {
-  const Reading r = read_flags(kModel + "--our-own 1 --mtp-num-layers 1 --lr 1e-4");
+  const Reading r = read_flags(kModel + "--our-own 1 --cuda-graph-impl local --lr 1e-4");
   ASSERT_EQ(r.not_understood.size(), 1U);
   EXPECT_THAT(r.not_understood[0].text, HasSubstr("--our-own"));
   ASSERT_EQ(r.not_counted.size(), 1U);
-  EXPECT_EQ(r.not_counted[0].text, "--mtp-num-layers 1");
+  EXPECT_EQ(r.not_counted[0].text, "--cuda-graph-impl local");
   try {
     read_flags(kModel + "--tensor-modle-parallel-size 2");
     ADD_FAILURE();

@@ -1,6 +1,7 @@
 // The two little languages inside Megatron-LM's flags: pipeline layouts and lists of layers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "export/megatron.hpp"
@@ -157,22 +158,39 @@ std::optional<std::vector<int>> blocks_of_layout(std::string_view layout) {
   std::vector<int> blocks = {0};
   for (char c : *flat) {
     if (c == '|') blocks.push_back(0);
-    if (c == 't') ++blocks.back();
+    if (c == 't' || c == 'm') ++blocks.back();
   }
   // Megatron-LM drops a bar at the very end.
   if (flat->back() == '|') blocks.pop_back();
   return blocks;
 }
 
-std::string layout_of_blocks(const std::vector<int>& blocks) {
+std::string layout_of_blocks(const std::vector<int>& blocks, int further) {
+  int plain = -further;  // blocks that are left to write as t
+  for (int count : blocks) plain += count;
+  const auto letters = [](char letter, int count) {
+    if (count <= 0) return std::string();
+    return count == 1 ? std::string(1, letter) + "," : fmt::format("{}*{},", letter, count);
+  };
   std::string text = "E";
   for (std::size_t s = 0; s < blocks.size(); ++s) {
-    if (s > 0) text += '|';
-    if (blocks[s] == 1) text += 't';
-    if (blocks[s] > 1) text += fmt::format("t*{}", blocks[s]);
-    if (blocks[s] > 1 && s + 1 == blocks.size()) text += ',';
+    const int t = std::clamp(plain, 0, blocks[s]);
+    plain -= t;
+    std::string stage = letters('t', t) + letters('m', blocks[s] - t);
+    const bool last = s + 1 == blocks.size();
+    if (!last && !stage.empty()) stage.pop_back();  // a comma before the bar says nothing
+    text += stage + (last ? "L" : "|");
   }
-  return text + "L";
+  return text;
+}
+
+std::vector<int> expert_list(const model::TransformerShape& shape) {
+  std::vector<int> list;
+  for (int i = 0; i < shape.layers; ++i) {
+    const int after = i - shape.dense_layers;
+    list.push_back(after >= 0 && (after + 1) % shape.expert_interval == 0 ? 1 : 0);
+  }
+  return list;
 }
 
 std::optional<std::vector<int>> python_list(std::string_view expression) {

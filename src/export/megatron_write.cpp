@@ -55,6 +55,12 @@ void check_model(const plan::Plan& plan, ErrorList& errors) {
                    plan.model.name, shape.family));
   if (shape.position == PositionKind::kAlibi)
     no("ALiBi positions", "position = \"rotary\" or \"learned\"");
+  if (!shape.pattern.empty() || shape.compress_near > 0 || shape.compress_far > 0 ||
+      shape.expert_latent > 0 || shape.streams > 1 || shape.output_groups > 0)
+    no(
+        fmt::format("the model {} with flags of pretrain_gpt.py: mixers by pattern, compressed "
+                    "attention, latent experts or several residual streams",
+                    plan.model.name));
   if (shape.kv_lora > 0 && (shape.qk_norm || shape.bias))
     no("latent attention with biases or with norms of whole queries and keys");
   if (shape.kv_lora == 0 && shape.value_head_dim != shape.head_dim)
@@ -113,6 +119,18 @@ void check_degrees(const RegularPlan& regular, const plan::Plan& plan, const Sta
     no("experts and tensor parallelism without sequence parallelism", "--sequence-parallel");
 }
 
+// "([0]*3+[1]*58)", "([0]*1+([0]*1+[1]*1)*12+[0]*1)".
+std::string freq(const model::TransformerShape& s) {
+  const int rest = s.layers - s.dense_layers;
+  const int k = s.expert_interval;
+  std::string text = "(";
+  if (s.dense_layers > 0) text += fmt::format("[0]*{}+", s.dense_layers);
+  if (k == 1) return text + fmt::format("[1]*{})", rest);
+  text += fmt::format("([0]*{}+[1])*{}", k - 1, rest / k);
+  if (rest % k > 0) text += fmt::format("+[0]*{}", rest % k);
+  return text + ")";
+}
+
 void model_arguments(const model::TransformerShape& s, Arguments& out) {
   out.group("MODEL_ARGS", "The model.");
   out.flag("--num-layers", s.layers);
@@ -151,7 +169,16 @@ void model_arguments(const model::TransformerShape& s, Arguments& out) {
   if (s.gated_mlp) out.flag("--swiglu");
   if (!s.bias) out.flag("--disable-bias-linear");
   if (!s.tied_embeddings) out.flag("--untie-embeddings-and-output-weights");
-  if (s.window > 0) out.flag("--window-size", fmt::format("{},0", s.window - 1));
+  if (s.window > 0) {
+    out.flag("--window-size", fmt::format("{},0", s.window - 1));
+    if (s.window_interval > 1) {
+      const int k = s.window_interval;
+      std::string list = fmt::format("([1]+[0]*{})*{}", k - 1, s.layers / k);
+      if (s.layers % k > 0) list += fmt::format("+[1]+[0]*{}", s.layers % k - 1);
+      out.flag("--window-attn-skip-freq", list);
+    }
+  }
+  if (s.mtp_layers > 0) out.flag("--mtp-num-layers", s.mtp_layers);
   out.flag("--attention-dropout", 0);
   out.flag("--hidden-dropout", 0);
   if (s.experts == 0) return;
@@ -162,9 +189,7 @@ void model_arguments(const model::TransformerShape& s, Arguments& out) {
   if (s.shared_experts > 0)
     out.flag("--moe-shared-expert-intermediate-size",
              s.shared_experts * (s.shared_expert_ffn > 0 ? s.shared_expert_ffn : s.expert_ffn));
-  if (s.dense_layers > 0)
-    out.flag("--moe-layer-freq",
-             fmt::format("([0]*{}+[1]*{})", s.dense_layers, s.layers - s.dense_layers));
+  if (s.dense_layers > 0 || s.expert_interval > 1) out.flag("--moe-layer-freq", freq(s));
   out.flag("--moe-grouped-gemm");
   out.flag("--moe-token-dispatcher-type", "alltoall");
 }
@@ -224,8 +249,9 @@ void plan_arguments(const RegularPlan& regular, const plan::Plan& plan, Argument
   out.group("PLAN_ARGS", "The plan: how it is divided, what is recomputed, what overlaps.");
   out.flag("--tensor-model-parallel-size", d.tp);
   out.flag("--pipeline-model-parallel-size", d.pp);
-  if (d.pp > 1 && !regular.even) {
-    out.flag("--pipeline-model-parallel-layout", layout_of_blocks(regular.blocks));
+  const int further = plan.model.transformer->mtp_layers;
+  if (d.pp > 1 && (!regular.even || further > 0)) {
+    out.flag("--pipeline-model-parallel-layout", layout_of_blocks(regular.blocks, further));
   } else if (d.interleave > 1) {
     out.flag("--num-virtual-stages-per-pipeline-rank", d.interleave);
   }

@@ -1,0 +1,67 @@
+// How long `nereus plan` looks for the best plan, all of it inside: listing the space, tables,
+// bounds, predictions.
+//
+// gpt3-175b and megatron-1t on 512 dgx-a100-80 (4,096 devices), batch 4096, on one and two threads.
+// Fails where a space has fewer than a million candidates, or where the answers differ.
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "cluster/load.hpp"
+#include "cost/stack_file.hpp"
+#include "model/load.hpp"
+#include "search/regular/search.hpp"
+
+namespace {
+
+using namespace nereus;
+
+void fail(const char* what) {
+  std::fprintf(stderr, "plan_bench: %s\n", what);
+  std::exit(1);
+}
+
+void plan(benchmark::State& state, const std::string& name) {
+  const model::Model model = model::load_model(name);
+  const std::vector<cluster::Cluster> clusters = {cluster::load_cluster("512xdgx-a100-80")};
+  const cost::Stack stack = cost::load_stack("megatron");
+  search::Choices choices;
+  choices.global_batch = 4096;
+  search::SearchOptions options;
+  options.threads = static_cast<int>(state.range(0));
+  search::SearchResult result;
+  for (auto _ : state) result = search::search(model, clusters, stack, choices, options);
+  if (result.space < 1'000'000) fail("fewer than a million candidates");
+  if (result.plans.empty()) fail("no plan fits");
+  static std::map<std::string, search::SearchResult> known;
+  const auto [before, first] = known.try_emplace(name, result);
+  const auto same = [](const search::SearchResult& a, const search::SearchResult& b) {
+    if (a.plans.size() != b.plans.size() || a.evaluated != b.evaluated) return false;
+    for (std::size_t i = 0; i < a.plans.size(); ++i)
+      if (a.plans[i].degrees != b.plans[i].degrees ||
+          a.plans[i].prediction.step != b.plans[i].prediction.step)
+        return false;
+    return true;
+  };
+  if (!same(before->second, result)) fail("another number of threads gives another answer");
+  state.counters["space"] = static_cast<double>(result.space);
+  state.counters["evaluated"] = static_cast<double>(result.evaluated);
+  state.counters["best_step_s"] = result.plans.front().prediction.step;
+}
+BENCHMARK_CAPTURE(plan, gpt3_175b, "gpt3-175b")
+    ->Arg(1)
+    ->Arg(2)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(plan, megatron_1t, "megatron-1t")
+    ->Arg(1)
+    ->Arg(2)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+}  // namespace
+
+BENCHMARK_MAIN();
