@@ -107,7 +107,8 @@ namespace {
 
 // The virtual stages of pipeline rank `rank`.
 std::vector<int> stages_on(const StageKey& key, int rank) {
-  if (key.order == StageOrder::kV) return {rank, 2 * key.pp - 1 - rank};
+  // Plans that cannot be built may have another number of chunks; they are priced as looped ones.
+  if (key.order == StageOrder::kV && key.interleave == 2) return {rank, 2 * key.pp - 1 - rank};
   if (key.order == StageOrder::kDual) return {rank, key.pp - 1 - rank};
   std::vector<int> stages;
   for (int chunk = 0; chunk < key.interleave; ++chunk) stages.push_back(chunk * key.pp + rank);

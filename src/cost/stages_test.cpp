@@ -50,5 +50,15 @@ RC_GTEST_PROP(StageEndsProperty, EveryLayerIsOnOneStageAndNoStageIsEmpty, ()) {
   for (std::size_t i = 0; i + 1 < starts.size(); ++i) RC_ASSERT(starts[i] < starts[i + 1]);
 }
 
+// Plans that cannot be built are priced all the same: stages may be empty, never out of order.
+RC_GTEST_PROP(StageStartsProperty, StayInOrderWithMoreStagesThanLayers, ()) {
+  const model::Model model = testing::any_transformer();
+  const StageRule rule = testing::pick({StageRule::kEven, StageRule::kBalanced, StageRule::kEnds});
+  const std::vector<int> starts = stage_starts(model, *rc::gen::inRange(1, 120), rule);
+  RC_ASSERT(starts.front() == 0);
+  RC_ASSERT(starts.back() == model.num_layers());
+  RC_ASSERT(std::is_sorted(starts.begin(), starts.end()));
+}
+
 }  // namespace
 }  // namespace nereus::cost

@@ -64,9 +64,8 @@ inline model::Model any_transformer(bool may_have_experts = true) {
     shape.window_interval = pick({1, 2});
   }
   if (*rc::gen::inRange(0, 4) == 0) {
-    for (int i = 0; i < shape.layers; ++i)
-      shape.pattern += pick(shape.experts > 0 ? std::initializer_list<char>{'M', '*', 'E', '-'}
-                                              : std::initializer_list<char>{'M', '*', '-'});
+    const std::string mixers = shape.experts > 0 ? "M*E-" : "M*-";
+    for (int i = 0; i < shape.layers; ++i) shape.pattern += *rc::gen::elementOf(mixers);
     shape.ssm_heads = 16;
     shape.ssm_head_dim = 64;
     shape.ssm_state = pick({16, 128});

@@ -100,6 +100,28 @@ TransformerShape gpt_oss(Config& c) {
   s.top_k = c.number("num_experts_per_tok", 4);
   s.expert_ffn = s.ffn;
   s.ffn = 0;
+  s.window = c.number_or_none("sliding_window", 128);
+  s.window_interval = 2;  // layer_types: by turns, the first has the window
+  return s;
+}
+
+// Mamba-2, attention, experts and MLPs as hybrid_override_pattern says.
+TransformerShape nemotron_h(Config& c) {
+  TransformerShape s = common(c, "nemotron_h", {131072, 4096, 21504, 52, 32, 8, 4096});
+  s.pattern = c.reader.optional_string("hybrid_override_pattern",
+                                       "M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-");
+  s.ssm_heads = c.number("mamba_num_heads", 128);
+  s.ssm_head_dim = c.number("mamba_head_dim", 64);
+  s.ssm_state = c.number("ssm_state_size", 128);
+  s.ssm_groups = c.number("n_groups", 8);
+  s.ssm_window = c.number("conv_kernel", 4);
+  if (s.pattern.find('E') == std::string::npos) return s;
+  s.experts = c.number("n_routed_experts", 8);
+  s.top_k = c.number("num_experts_per_tok", 2);
+  s.expert_ffn = c.number("moe_intermediate_size", 7688);
+  s.expert_latent = c.number("moe_latent_size", 0);
+  s.shared_experts = c.number("n_shared_experts", 1);
+  s.shared_expert_ffn = c.number("moe_shared_expert_intermediate_size", 7688);
   return s;
 }
 
@@ -189,13 +211,21 @@ TransformerShape qwen3_moe(Config& c) {
 
 const std::map<std::string, Import>& imports() {
   static const std::map<std::string, Import> kTable = {
-      {"bert", bert},       {"deepseek_v3", deepseek_v3},
-      {"gpt2", gpt2},       {"gpt_neox", gpt_neox},
-      {"gpt_oss", gpt_oss}, {"llama", llama},
-      {"mistral", mistral}, {"mixtral", mixtral},
-      {"mpt", mpt},         {"opt", opt},
-      {"phi3", phi3},       {"qwen2", qwen2},
-      {"qwen3", qwen3},     {"qwen3_moe", qwen3_moe},
+      {"bert", bert},
+      {"deepseek_v3", deepseek_v3},
+      {"gpt2", gpt2},
+      {"gpt_neox", gpt_neox},
+      {"gpt_oss", gpt_oss},
+      {"llama", llama},
+      {"mistral", mistral},
+      {"mixtral", mixtral},
+      {"mpt", mpt},
+      {"nemotron_h", nemotron_h},
+      {"opt", opt},
+      {"phi3", phi3},
+      {"qwen2", qwen2},
+      {"qwen3", qwen3},
+      {"qwen3_moe", qwen3_moe},
   };
   return kTable;
 }

@@ -56,6 +56,20 @@ TEST(ImportHf, AgreesWithTheCatalogue) {
   EXPECT_EQ(hf, load_model("qwen3-235b-a22b"));
 }
 
+TEST(ImportHf, ReadsHybridsAsTheCatalogueDoes) {
+  const Model hf = load_model_text(
+      R"({"model_type": "nemotron_h", "num_hidden_layers": 52, "hidden_size": 2688,
+          "hybrid_override_pattern": "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME",
+          "intermediate_size": 1856, "num_attention_heads": 32, "num_key_value_heads": 2,
+          "head_dim": 128, "mamba_num_heads": 64, "n_routed_experts": 128,
+          "num_experts_per_tok": 6, "moe_intermediate_size": 1856,
+          "moe_shared_expert_intermediate_size": 3712})",
+      "config.json", {{"seq", "8192"}, {"name", "\"nemotron-3-nano\""}});
+  const Model known = load_model("nemotron-3-nano");
+  EXPECT_EQ(hf.layers, known.layers);
+  EXPECT_EQ(hf.kinds, known.kinds);
+}
+
 TEST(ImportHf, NullAndAbsentDifferWhereTransformersSaysSo) {
   const auto window = [](const char* json) {
     return load_model_text(json, "config.json").transformer->window;

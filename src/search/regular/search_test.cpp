@@ -46,6 +46,7 @@ Problem any_problem() {
   const int devices = *rc::gen::element(1, 2, 4, 6, 8);
   // Brute force is slow: few layers, or many on few devices.
   if (devices > 2) shape.layers = 1 + shape.layers % 5;
+  if (!shape.pattern.empty()) shape.pattern.resize(static_cast<std::size_t>(shape.layers), '*');
   shape.dense_layers = std::min(shape.dense_layers, shape.layers);
   p.model = model::build_transformer(shape);
   p.stack = cost::testing::any_stack();
@@ -72,8 +73,9 @@ template <class F>
 void brute_force(const Problem& p, F&& take) {
   const plan::DegreeLimits limits = plan::degree_limits(p.model, p.cluster);
   const cluster::Node& node = p.cluster.groups.front().node;
-  const model::TransformerShape& shape = *p.model.transformer;
-  const bool has_experts = shape.experts > 0 && shape.dense_layers < shape.layers;
+  const bool has_experts = std::any_of(p.model.layers.begin(), p.model.layers.end(), [&](int kind) {
+    return p.model.kinds[static_cast<std::size_t>(kind)].expert_parameters() > 0;
+  });
   const int devices = limits.devices;
   const int blocks = limits.span.blocks;
   std::set<decltype(fields(Degrees{}))> seen;
