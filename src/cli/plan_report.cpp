@@ -71,7 +71,11 @@ Table plans_table(const app::PlanAnswer& answer, const app::PlanRequest& request
   table.columns.push_back({"rate", tokens ? "tokens/s" : "samples/s", Unit::kCount});
   table.columns.push_back({"mfu", "MFU", Unit::kShare, false, false, 1});
   table.columns.push_back({"memory_share", "memory", Unit::kShare, true});
-  table.columns.push_back({"usd_per_billion", tokens ? "$/B tokens" : "$/B samples", Unit::kUsd});
+  const bool priced =
+      std::any_of(answer.plans.begin(), answer.plans.end(),
+                  [](const app::PredictAnswer& own) { return own.usd_per_step.has_value(); });
+  if (priced)
+    table.columns.push_back({"usd_per_billion", tokens ? "$/B tokens" : "$/B samples", Unit::kUsd});
   if (energy) table.columns.push_back({"kwh", "kWh a step"});
   table.columns.push_back({"manner", "how", Unit::kNone, false, true});
   for (std::size_t i = 0; i < answer.plans.size(); ++i) {
@@ -80,7 +84,8 @@ Table plans_table(const app::PlanAnswer& answer, const app::PlanRequest& request
     std::vector<Cell> row = {static_cast<int>(i + 1)};
     if (sizes) row.emplace_back(own.plan.cluster.num_nodes());
     row.insert(row.end(), {layout_text(*own.plan.degrees), p.step, std::round(tokens_per_s(own)),
-                           p.mfu, p.memory.total / p.memory.capacity, usd_per_billion(own)});
+                           p.mfu, p.memory.total / p.memory.capacity});
+    if (priced) row.push_back(usd_per_billion(own));
     if (energy)
       row.emplace_back(fmt::format(
           "{:.3g}",
@@ -193,6 +198,9 @@ void add_notes(Table& table, const app::PlanAnswer& answer) {
   table.notes.push_back(searched_text(answer));
   if (!answer.search.complete) table.notes.emplace_back("stopped early: the best so far");
   const app::PredictAnswer& best = answer.plans.front();
+  if (!best.usd_per_step)
+    table.notes.push_back(
+        fmt::format("no price of {} is known, so no cost", best.plan.cluster.name));
   if (best.expected.rows > 0)
     table.notes.push_back(fmt::format(
         "expected error of the step: {:.0f} % median, {:.0f} % mean ({} measured runs like these "

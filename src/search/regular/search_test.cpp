@@ -43,7 +43,7 @@ struct Problem {
 Problem any_problem() {
   Problem p;
   model::TransformerShape shape = *cost::testing::any_transformer(true).transformer;
-  const int devices = *rc::gen::element(1, 2, 4, 6, 8);
+  const int devices = *rc::gen::element(1, 2, 2, 4, 4, 6, 8);
   // Brute force is slow: few layers, or many on few devices.
   if (devices > 2) shape.layers = 1 + shape.layers % 5;
   if (!shape.pattern.empty()) shape.pattern.resize(static_cast<std::size_t>(shape.layers), '*');
@@ -58,7 +58,9 @@ Problem any_problem() {
       std::vector<Schedule>{Schedule::kInterleaved, Schedule::kZbV, Schedule::kDualPipe});
   p.choices.offloads = {{}};
   if (!p.cluster.groups.front().node.tiers.empty())
-    p.choices.offloads = {{}, {0, 1, 0}, {0, 0, 1}, {0, 1, 1}};
+    p.choices.offloads = {
+        {},
+        *rc::gen::element(plan::Offload{0, 1, 0}, plan::Offload{0, 0, 1}, plan::Offload{0, 1, 1})};
   p.headroom = *rc::gen::element(0.0, 0.0, 0.2);
   // Machines between too small and ample for what the model needs.
   double& memory = p.cluster.groups.front().node.device.memory.value;
