@@ -66,7 +66,7 @@ Table plans_table(const app::PlanAnswer& answer, const app::PlanRequest& request
   Table table{.name = "plans"};
   table.columns.push_back({"rank", "#"});
   if (sizes) table.columns.push_back({"nodes", "nodes"});
-  table.columns.push_back({"layout", "layout"});
+  table.columns.push_back({"layout", "layout", Unit::kNone, false, true});
   table.columns.push_back({"step_s", "step", Unit::kSeconds});
   table.columns.push_back({"rate", tokens ? "tokens/s" : "samples/s", Unit::kCount});
   table.columns.push_back({"mfu", "MFU", Unit::kShare, false, false, 1});
