@@ -172,6 +172,11 @@ std::optional<exporting::Bundle> try_export(const ResolvedPlan& resolved, const 
 
 }  // namespace
 
+bool can_express(exporting::Engine engine, const ResolvedPlan& plan, const Degrees& degrees,
+                 const exporting::StackFacts& facts) {
+  return try_export(plan, degrees, engine, facts).has_value();
+}
+
 std::vector<Change> single_changes(const ResolvedPlan& plan, const Degrees& degrees,
                                    const cost::Prediction& prediction, exporting::Engine engine,
                                    const exporting::StackFacts& facts) {
@@ -206,6 +211,19 @@ std::vector<Change> single_changes(const ResolvedPlan& plan, const Degrees& degr
   return changes;
 }
 
+void narrow(search::Choices& choices, exporting::Engine engine) {
+  const auto only = [](auto& list, auto value) {
+    if (list.empty()) list = {value};
+  };
+  if (engine == exporting::Engine::kDeepspeed || engine == exporting::Engine::kFsdp)
+    only(choices.pp, 1);
+  if (engine == exporting::Engine::kFsdp) {
+    only(choices.tp, 1);
+    only(choices.cp, 1);
+  }
+  if (engine != exporting::Engine::kMegatron) only(choices.tensor_overlap, false);
+}
+
 std::optional<Change> best_change(const ResolvedPlan& plan, const Degrees& degrees,
                                   const cost::Prediction& prediction, exporting::Engine engine,
                                   const exporting::StackFacts& facts) {
@@ -213,22 +231,20 @@ std::optional<Change> best_change(const ResolvedPlan& plan, const Degrees& degre
   search::Choices choices;
   choices.global_batch = degrees.global_batch;
   choices.precision = degrees.precision;
-  // What these engines have no words for at all need not be looked at.
-  if (engine == exporting::Engine::kDeepspeed || engine == exporting::Engine::kFsdp)
-    choices.pp = {1};
-  if (engine == exporting::Engine::kFsdp) choices.tp = choices.cp = {1};
-  constexpr int kLayouts = 32;  // looked at for one that the engine can express
+  search::SearchOptions options;
+  options.top = 1;
+  options.accept = [&](const Degrees& d) { return can_express(engine, plan, d, facts); };
+  narrow(choices, engine);
   const search::SearchResult found =
-      search::search(plan.model, {plan.cluster}, plan.stack, choices, {.top = kLayouts});
+      search::search(plan.model, {plan.cluster}, plan.stack, choices, options);
   const std::optional<exporting::Bundle> before = try_export(plan, degrees, engine, facts);
   for (const search::Candidate& candidate : found.plans) {
     const cost::Prediction& p = candidate.prediction;
     if (prediction.fits && p.step > prediction.step / 1.005) return std::nullopt;
     const auto files = try_export(plan, candidate.degrees, engine, facts);
-    if (!files) continue;
     Change change{"the best plan of all",       candidate.degrees, p.step,
                   prediction.step / p.step - 1, p.memory.total,    {}};
-    if (before) change.lines = difference(*before, *files);
+    if (before && files) change.lines = difference(*before, *files);
     return change;
   }
   return std::nullopt;

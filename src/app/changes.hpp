@@ -13,6 +13,7 @@
 
 #include "app/predict.hpp"
 #include "export/bundle.hpp"
+#include "search/regular/space.hpp"
 
 namespace nereus::app {
 
@@ -24,6 +25,13 @@ struct Change {
   double memory = 0;               // bytes on the fullest rank
   std::vector<std::string> lines;  // of the engine's files: "+ --sequence-parallel"
 };
+
+// Whether the engine has words for all of a plan.
+bool can_express(exporting::Engine engine, const ResolvedPlan& plan, const plan::Degrees& degrees,
+                 const exporting::StackFacts& facts);
+
+// Leaves out of a search what the engine has no words for at all.
+void narrow(search::Choices& choices, exporting::Engine engine);
 
 std::vector<Change> single_changes(const ResolvedPlan& plan, const plan::Degrees& degrees,
                                    const cost::Prediction& prediction, exporting::Engine engine,

@@ -12,7 +12,7 @@ namespace {
 using plan::Degrees;
 
 bool same_layout(const Degrees& a, const Degrees& b) {
-  return a.tp == b.tp && a.pp == b.pp && a.dp == b.dp && a.cp == b.cp && a.ep == b.ep;
+  return a.tp == b.tp && a.pp == b.pp && a.ep == b.ep;
 }
 
 search::Choices space_of(const Degrees& d) {

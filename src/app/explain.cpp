@@ -89,8 +89,8 @@ ExplainAnswer explain(const PredictRequest& request) {
     double samples = degrees->micro_batch;
     if (plan.stack.options.local_batch_split && degrees->pp > 1) samples /= degrees->pp;
     const cost::LayerSplit split{
-        degrees->tp, degrees->cp, degrees->ep, degrees->expert_tp, degrees->sequence_parallel,
-        samples};
+        degrees->tp, degrees->cp,     degrees->ep, degrees->expert_tp, degrees->sequence_parallel,
+        samples,     degrees->context};
     for (std::size_t kind = 0; kind < plan.model.kinds.size(); ++kind) {
       const model::LayerKind& layer = plan.model.kinds[kind];
       const auto count =

@@ -5,7 +5,8 @@
 #include <filesystem>
 
 #include "app/predict.hpp"
-#include "app/write_file.hpp"
+#include "base/format.hpp"
+#include "base/write_file.hpp"
 #include "cluster/load.hpp"
 #include "cluster/write.hpp"
 #include "cost/stack_file.hpp"
@@ -77,6 +78,53 @@ void add_cluster(exporting::Bundle& files, const cluster::Cluster& machines) {
 
 }  // namespace
 
+std::string engine_stack(exporting::Engine engine, const cluster::Cluster& machines) {
+  switch (engine) {
+    case exporting::Engine::kMegatron:
+      return default_stack(machines.groups.front().node.device);
+    case exporting::Engine::kTorchtitan:
+      return "torchtitan";
+    case exporting::Engine::kFsdp:
+      return "fms-fsdp";
+    case exporting::Engine::kDeepspeed:
+      break;
+  }
+  return "generic";
+}
+
+namespace {
+
+// The stack itself, or one that it goes back to.
+bool descends(const cost::StackLibrary& library, std::string stack, const std::string& from) {
+  while (!stack.empty() && stack != from) {
+    const auto entry = library.stacks.find(stack);
+    stack = entry == library.stacks.end() ? "" : entry->second.inherits;
+  }
+  return !stack.empty();
+}
+
+std::string other_software(const plan::Plan& plan, const std::string& made_for,
+                           exporting::Engine engine) {
+  const std::string usual = engine_stack(engine, plan.cluster);
+  const std::string root = engine == exporting::Engine::kMegatron ? "megatron" : usual;
+  const cost::StackLibrary& library = cost::builtin_stacks();
+  if (!library.has(made_for) || descends(library, made_for, root)) return {};
+  ResolvedPlan own{plan.model,   plan.cluster,   library.resolve(usual),
+                   plan.degrees, plan.placement, {}};
+  own.stack.options = cost::options_for(own.stack.options, plan.placement.precision);
+  const PredictAnswer there = predict(std::move(own));
+  const cost::Prediction& p = there.prediction;
+  return fmt::format(
+      "this plan was made for {}; with the numbers of {}{} its step takes {} and the fullest rank "
+      "needs {} of {}{}. nereus plan --engine {} looks for the best plan there",
+      made_for, usual, usual == "generic" ? " (nothing measured is behind this engine)" : "",
+      format_seconds(Seconds{p.step}), format_bytes(Bytes{p.memory.total}),
+      format_bytes(Bytes{p.memory.capacity}), p.fits ? "" : ": it does NOT fit",
+      exporting::to_string(engine));
+}
+
+}  // namespace
+
 exporting::StackFacts stack_facts(const cost::Stack& stack) {
   return {stack.name, stack.options.selective == cost::SelectiveRule::kAttention,
           stack.options.local_batch_split};
@@ -90,7 +138,7 @@ ExportAnswer export_plan(const ExportRequest& request) {
   exporting::StackFacts facts{stack, true, false};
   if (cost::builtin_stacks().has(stack)) facts = stack_facts(cost::load_stack(stack));
   ExportAnswer answer{request.engine, exporting::write(request.engine, plan, facts),
-                      request.directory};
+                      request.directory, other_software(plan, stack, request.engine)};
   add_cluster(answer.files, plan.cluster);
   if (!request.directory.empty()) write_bundle(answer.files, request.directory);
   return answer;

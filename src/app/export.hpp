@@ -26,11 +26,17 @@ struct ExportAnswer {
   exporting::Engine engine = exporting::Engine::kMegatron;
   exporting::Bundle files;
   std::string directory;
+  // Where the plan was made for other software: what it would be on this engine.
+  std::string warning;
 };
 
 // Throws Errors: a bad plan file, what the engine cannot express, a directory that cannot be
 // written.
 ExportAnswer export_plan(const ExportRequest& request);
+
+// The stack that stands for an engine where nothing more is known: "generic" where no measured run
+// is behind it.
+std::string engine_stack(exporting::Engine engine, const cluster::Cluster& machines);
 
 // What export/ needs to know of a stack; "generic" where the name is none of the known ones.
 exporting::StackFacts stack_facts(const cost::Stack& stack);

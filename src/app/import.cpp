@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "app/export.hpp"
-#include "app/write_file.hpp"
+#include "base/write_file.hpp"
 #include "cluster/load.hpp"
 #include "cost/stack_file.hpp"
 #include "model/load.hpp"
@@ -109,27 +109,13 @@ cluster::Cluster find_cluster(const ImportRequest& request, const Hints& hints,
   return found;
 }
 
-std::string usual_stack(Engine engine, const cluster::Cluster& machines) {
-  switch (engine) {
-    case Engine::kMegatron:
-      return default_stack(machines.groups.front().node.device);
-    case Engine::kTorchtitan:
-      return "torchtitan";
-    case Engine::kFsdp:
-      return "fms-fsdp";
-    case Engine::kDeepspeed:
-      break;
-  }
-  return "generic";
-}
-
 cost::Stack find_stack(const ImportRequest& request, const Hints& hints,
                        const cluster::Cluster& machines, std::vector<Note>& assumed) {
   if (!request.calibration.stack.empty()) return cost::load_stack(request.calibration.stack);
   if (!hints.stack.empty() && cost::builtin_stacks().has(hints.stack))
     return cost::load_stack(hints.stack);
   const std::string usual =
-      hints.usual_stack.empty() ? usual_stack(hints.engine, machines) : hints.usual_stack;
+      hints.usual_stack.empty() ? engine_stack(hints.engine, machines) : hints.usual_stack;
   assumed.push_back({fmt::format("software as in {} (--stack)", usual)});
   return cost::load_stack(usual);
 }

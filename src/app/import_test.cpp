@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "app/export.hpp"
-#include "app/write_file.hpp"
+#include "base/write_file.hpp"
 #include "cost/stack_file.hpp"
 #include "plan/plan_json.hpp"
 #include "plan/rules.hpp"

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "app/changes.hpp"
+#include "app/export.hpp"
 #include "app/plan_lift.hpp"
 #include "base/error.hpp"
 #include "base/format.hpp"
@@ -53,7 +55,7 @@ void check_request(const PlanRequest& request, const Inputs& inputs) {
                              inputs.cluster.name),
                  {},
                  objective == search::Objective::kMoney
-                     ? "--set cluster.groups.0.node.price.on_demand=\"$98/h\""
+                     ? "--set 'cluster.groups.0.node.price.on_demand=\"$98/h\"'"
                      : "--objective time");
   errors.throw_if_any();
 }
@@ -73,6 +75,8 @@ PlanAnswer plan(const PlanRequest& request, const ProgressSink& progress) {
   PlanAnswer answer;
   answer.inputs = load_inputs(request.model, request.seq, request.cluster, request.calibration);
   const Inputs& inputs = answer.inputs;
+  if (request.engine && request.calibration.stack.empty())
+    answer.inputs.stack = cost::load_stack(engine_stack(*request.engine, inputs.cluster));
   check_request(request, inputs);
 
   search::Choices& choices = answer.choices;
@@ -97,6 +101,13 @@ PlanAnswer plan(const PlanRequest& request, const ProgressSink& progress) {
 
   const std::vector<cluster::Cluster> clusters = sizes_of(inputs.cluster, request.nodes);
   search::SearchOptions options = request.options;
+  const ResolvedPlan subject{inputs.model, inputs.cluster, inputs.stack, {}, {}, {}};
+  if (request.engine) {
+    narrow(choices, *request.engine);
+    options.accept = [&, facts = stack_facts(inputs.stack)](const plan::Degrees& d) {
+      return can_express(*request.engine, subject, d, facts);
+    };
+  }
   if (progress)
     options.progress = [&](std::int64_t done, std::int64_t total, std::optional<double> best) {
       progress({.what = "candidates",
@@ -114,8 +125,10 @@ PlanAnswer plan(const PlanRequest& request, const ProgressSink& progress) {
     answer.plans.push_back(describe(std::move(resolved), found.prediction));
   }
   if (answer.plans.empty() && answer.search.complete) {
-    answer.binding = binding_constraint(answer);
-    answer.lifts = find_lifts(request, inputs, choices);
+    answer.binding = binding_constraint(answer, request.options.headroom);
+    PlanRequest again = request;
+    again.options.accept = options.accept;
+    answer.lifts = find_lifts(again, inputs, choices);
   }
   answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return answer;

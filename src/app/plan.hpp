@@ -15,6 +15,7 @@
 
 #include "app/predict.hpp"
 #include "app/progress.hpp"
+#include "export/bundle.hpp"
 #include "plan/placement.hpp"
 #include "search/regular/search.hpp"
 
@@ -27,7 +28,8 @@ struct PlanRequest {
   search::Choices choices;  // global_batch 0 = derived
   std::optional<int> seq;
   std::optional<cluster::Precision> precision;
-  std::vector<int> nodes;  // sizes of the cluster to look at; empty = as it is
+  std::optional<exporting::Engine> engine;  // that must be able to run the plans
+  std::vector<int> nodes;                   // sizes of the cluster to look at; empty = as it is
   search::SearchOptions options;
 };
 

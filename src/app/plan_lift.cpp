@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "base/format.hpp"
+#include "plan/complete.hpp"
 #include "plan/rules.hpp"
 
 namespace nereus::app {
@@ -120,9 +121,39 @@ class Lifter {
 
 }  // namespace
 
-std::string binding_constraint(const PlanAnswer& answer) {
+namespace {
+
+// What the rules say of the first of everything that was asked for.
+std::string first_complaint(const PlanAnswer& answer) {
+  const search::Choices& c = answer.choices;
+  plan::DegreesRequest wanted;
+  const auto first = [](const std::vector<int>& list) {
+    return list.empty() ? std::nullopt : std::optional<int>(list.front());
+  };
+  wanted.tp = first(c.tp);
+  wanted.pp = first(c.pp);
+  wanted.dp = first(c.dp);
+  wanted.cp = first(c.cp);
+  wanted.ep = first(c.ep);
+  wanted.interleave = first(c.interleave);
+  wanted.micro_batch = first(c.micro_batch);
+  wanted.global_batch = c.global_batch;
+  wanted.precision = c.precision;
+  const Inputs& inputs = answer.inputs;
+  const plan::Degrees d = plan::complete_degrees(wanted, inputs.model, inputs.cluster).degrees;
+  const ErrorList wrong = plan::check_degrees(d, inputs.model, inputs.cluster);
+  if (wrong.list().empty()) return {};
+  const Error& error = wrong.list().front();
+  return fmt::format("{} ({})", error.message, error.hint);
+}
+
+}  // namespace
+
+std::string binding_constraint(const PlanAnswer& answer, double headroom) {
   const search::SearchResult& result = answer.search;
   if (result.space == 0) {
+    if (const std::string rule = first_complaint(answer); !rule.empty())
+      return "no layout can be built: " + rule;
     std::string reasons;
     for (int i = 0; i < plan::kNumRules; ++i)
       if (const std::int64_t count = result.unbuildable[static_cast<std::size_t>(i)]; count > 0)
@@ -131,14 +162,17 @@ std::string binding_constraint(const PlanAnswer& answer) {
     return reasons.empty() ? "no layout has these degrees"
                            : "no layout can be built; what forbids them: " + reasons;
   }
+  if (!result.nearest && result.not_accepted > 0)
+    return "the engine: it can run none of the plans that fit";
   if (!result.nearest) return "host memory: every plan that fits the devices overflows it";
   const cost::Memory& memory = result.nearest->prediction.memory;
   const plan::Degrees& d = result.nearest->degrees;
   return fmt::format(
       "device memory: the leanest plan (tp {} x pp {} x dp {}, micro-batch {}, ZeRO-{}, {} "
-      "recompute) needs {} of {}",
+      "recompute) needs {} of {}{}",
       d.tp, d.pp, d.dp, d.micro_batch, d.zero, plan::to_string(d.recompute),
-      format_bytes(Bytes{memory.total}), format_bytes(Bytes{memory.capacity}));
+      format_bytes(Bytes{memory.total}), format_bytes(Bytes{memory.capacity}),
+      headroom > 0 ? fmt::format(", of which {:.0f} % stay free", 100 * headroom) : "");
 }
 
 std::vector<Lift> find_lifts(const PlanRequest& request, const Inputs& inputs,

@@ -13,7 +13,7 @@
 namespace nereus::app {
 
 // Why nothing fits, in one sentence with the numbers.
-std::string binding_constraint(const PlanAnswer& answer);
+std::string binding_constraint(const PlanAnswer& answer, double headroom);
 
 std::vector<Lift> find_lifts(const PlanRequest& request, const Inputs& inputs,
                              const search::Choices& choices);

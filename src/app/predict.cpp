@@ -17,6 +17,7 @@
 #include "plan/expand.hpp"
 #include "plan/plan_json.hpp"
 #include "plan/rules.hpp"
+#include "plan/stages.hpp"
 
 namespace nereus::app {
 
@@ -84,7 +85,19 @@ plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPla
   plan::CompletedDegrees completed = plan::complete_degrees(wanted, inputs.model, inputs.cluster);
   completed.degrees.tensor_overlap = d.tensor_overlap.value_or(false);
   completed.degrees.data_overlap = d.data_overlap.value_or(true);
-  completed.degrees.recompute_blocks = d.recompute_blocks.value_or(0);
+  if (d.recompute_blocks) {
+    if (completed.degrees.recompute != plan::Recompute::kFull)
+      throw_input_error(
+          "plan.recompute-blocks",
+          fmt::format("--recompute-blocks {} says how much of full recompute, but "
+                      "recompute is {}",
+                      *d.recompute_blocks, plan::to_string(completed.degrees.recompute)),
+          {}, "--recompute full, or leave --recompute-blocks out");
+    // More than a stage holds is all of it.
+    const int stages = std::max(1, completed.degrees.pp * completed.degrees.interleave);
+    const int most = (plan::layer_span(inputs.model).blocks + stages - 1) / stages;
+    if (*d.recompute_blocks < most) completed.degrees.recompute_blocks = *d.recompute_blocks;
+  }
   // Stacks that can divide norms and residuals over the tensor group do so wherever the sequence
   // divides.
   if (!d.sequence_parallel && completed.degrees.tp > 1 && inputs.stack.defaults.sequence_parallel) {
@@ -234,7 +247,11 @@ PredictAnswer describe(ResolvedPlan resolved, const cost::Prediction& prediction
     answer.usd_per_step = (price * Seconds{answer.prediction.step}).value;
     answer.price_date = plan.cluster.groups.front().node.price.date;
   }
-  if (plan.model.transformer && plan.cluster.uniform())
+  // No measured run offloads, or orders its pipeline in the newer ways.
+  const plan::Schedule order = plan.degrees ? plan.degrees->schedule : plan.placement.schedule;
+  const bool offloads = plan.degrees && plan.degrees->offload != plan::Offload{};
+  if (plan.model.transformer && plan.cluster.uniform() && !offloads &&
+      order <= plan::Schedule::kInterleaved)
     answer.expected = plan.stack.expected_on(plan.cluster.groups.front().node.device);
   answer.assumptions = assumptions_of(plan);
   return answer;

@@ -1,6 +1,6 @@
 #include "cli/options.hpp"
 
-#include "app/write_file.hpp"
+#include "base/write_file.hpp"
 
 namespace nereus::cli {
 
@@ -27,7 +27,7 @@ void emit(const Report& report, const OutputOptions& output, const Session& sess
   } else {
     // Files are read by anyone anywhere: no colour.
     const Terminal plain{.width = kFileWidth, .utf8 = session.out.utf8};
-    app::write_file(output.file, render(report, output.format, plain));
+    write_file(output.file, render(report, output.format, plain));
   }
 }
 

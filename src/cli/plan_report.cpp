@@ -59,7 +59,7 @@ Cell usd_per_billion(const app::PredictAnswer& answer) {
 
 Table plans_table(const app::PlanAnswer& answer, const app::PlanRequest& request) {
   const bool tokens = answer.plans.front().counts_tokens;
-  const bool sizes = request.nodes.size() > 1;
+  const bool sizes = !request.nodes.empty();
   const auto& objectives = request.options.objectives;
   const bool energy = std::find(objectives.begin(), objectives.end(), search::Objective::kEnergy) !=
                       objectives.end();
@@ -109,7 +109,7 @@ std::string searched_text(const app::PlanAnswer& answer) {
   return text;
 }
 
-std::string subject_text(const app::PlanAnswer& answer) {
+std::string subject_text(const app::PlanAnswer& answer, const app::PlanRequest& request) {
   const app::Inputs& inputs = answer.inputs;
   const model::Model& model = inputs.model;
   std::string batch =
@@ -117,9 +117,14 @@ std::string subject_text(const app::PlanAnswer& answer) {
           ? fmt::format("{} samples of {} tokens", format_count(answer.choices.global_batch),
                         format_count(static_cast<std::int64_t>(model.tokens_per_sample)))
           : fmt::format("{} samples", format_count(answer.choices.global_batch));
-  return fmt::format("{} ({} parameters) on {} ({} devices), {}, {}, {}", model.name,
-                     human(model.parameters(), Unit::kParameters), inputs.cluster.name,
-                     format_count(inputs.cluster.num_devices()), batch,
+  const std::string machines =
+      request.nodes.empty()
+          ? fmt::format("{} ({} devices)", inputs.cluster.name,
+                        format_count(inputs.cluster.num_devices()))
+          : fmt::format("{} to {} nodes of {}", request.nodes.front(), request.nodes.back(),
+                        inputs.cluster.groups.front().node.name);
+  return fmt::format("{} ({} parameters) on {}, {}, {}, {}", model.name,
+                     human(model.parameters(), Unit::kParameters), machines, batch,
                      to_string(answer.choices.precision), inputs.stack.name);
 }
 
@@ -132,6 +137,7 @@ Json search_json(const app::PlanAnswer& answer) {
   Json rejected = Json::object();
   if (found.too_much_memory > 0) rejected["device_memory"] = found.too_much_memory;
   if (found.too_much_host > 0) rejected["host_memory"] = found.too_much_host;
+  if (found.not_accepted > 0) rejected["engine"] = found.not_accepted;
   json["rejected"] = rejected;
   Json unbuildable = Json::object();
   for (int i = 0; i < plan::kNumRules; ++i)
@@ -172,14 +178,14 @@ std::string plan_json(const app::PlanAnswer& answer, const app::PlanRequest& req
   return json.dump(2);
 }
 
-Table nothing_table(const app::PlanAnswer& answer) {
+Table nothing_table(const app::PlanAnswer& answer, const app::PlanRequest& request) {
   Table table{.name = "result", .record = true};
   table.columns = {{"result", "result", Unit::kNone, false, true},
                    {"binding", "what binds", Unit::kNone, false, true}};
   table.rows.push_back(
       {answer.search.complete ? "no plan fits" : "stopped before any plan was found",
        answer.binding.empty() ? Cell{} : Cell{answer.binding}});
-  table.notes = {subject_text(answer), searched_text(answer)};
+  table.notes = {subject_text(answer, request), searched_text(answer)};
   return table;
 }
 
@@ -194,8 +200,17 @@ Table lifts_table(const app::PlanAnswer& answer) {
   return table;
 }
 
-void add_notes(Table& table, const app::PlanAnswer& answer) {
+void add_notes(Table& table, const app::PlanAnswer& answer, const app::PlanRequest& request) {
   table.notes.push_back(searched_text(answer));
+  if (request.options.objectives.size() > 1)
+    table.notes.emplace_back(
+        "the Pareto front: each is beaten by no other in all objectives at once");
+  for (const int nodes : request.nodes)
+    if (request.options.objectives.size() > 1 &&
+        std::none_of(answer.plans.begin(), answer.plans.end(), [&](const app::PredictAnswer& own) {
+          return own.plan.cluster.num_nodes() == nodes;
+        }))
+      table.notes.push_back(fmt::format("{} nodes: nothing fits, or another size beats it", nodes));
   if (!answer.search.complete) table.notes.emplace_back("stopped early: the best so far");
   const app::PredictAnswer& best = answer.plans.front();
   if (!best.usd_per_step)
@@ -203,9 +218,10 @@ void add_notes(Table& table, const app::PlanAnswer& answer) {
         fmt::format("no price of {} is known, so no cost", best.plan.cluster.name));
   if (best.expected.rows > 0)
     table.notes.push_back(fmt::format(
-        "expected error of the step: {:.0f} % median, {:.0f} % mean ({} measured runs like these "
-        "that the fit had not seen)",
-        100 * best.expected.median, 100 * best.expected.mean, format_count(best.expected.rows)));
+        "expected error of one prediction: {:.0f} % median, {:.0f} % mean ({} measured runs of {} "
+        "that the fit had not seen); the best of many is likely a little too good",
+        100 * best.expected.median, 100 * best.expected.mean, format_count(best.expected.rows),
+        best.plan.stack.name));
   else
     table.notes.emplace_back(
         "expected error: not known, no measured run of this kind is behind it");
@@ -220,7 +236,7 @@ Report plan_report(const app::PlanAnswer& answer, const app::PlanRequest& reques
   Report report;
   report.json = plan_json(answer, request);
   if (answer.plans.empty()) {
-    report.tables.push_back(nothing_table(answer));
+    report.tables.push_back(nothing_table(answer, request));
     if (!answer.lifts.empty()) report.tables.push_back(lifts_table(answer));
     return report;
   }
@@ -237,8 +253,8 @@ Report plan_report(const app::PlanAnswer& answer, const app::PlanRequest& reques
     return report;
   }
   Table table = plans_table(answer, request);
-  table.title = subject_text(answer);
-  add_notes(table, answer);
+  table.title = subject_text(answer, request);
+  add_notes(table, answer, request);
   report.tables.push_back(std::move(table));
   if (request.options.objectives.size() == 1)
     report.tables.push_back(prediction_breakdown(answer.plans.front()));

@@ -98,6 +98,10 @@ std::string degrees_text(const plan::Degrees& d) {
     text += fmt::format(", full recompute of {} blocks a stage", d.recompute_blocks);
   else if (d.recompute != plan::Recompute::kNone)
     text += fmt::format(", {} recompute", to_string(d.recompute));
+  for (const auto& [share, what] :
+       {std::pair{d.offload.weights, "weights"}, std::pair{d.offload.optimizer, "optimizer"},
+        std::pair{d.offload.activations, "activations"}})
+    if (share > 0) text += fmt::format(", {:.0f} % of {} on host", 100 * share, what);
   if (d.pp > 1) text += fmt::format(", {}", to_string(d.schedule));
   return text;
 }
@@ -231,6 +235,20 @@ Table prediction_row(const app::PredictAnswer& answer) {
     add("micro_batch", d.micro_batch);
     add("global_batch", d.global_batch);
     add("precision", std::string(to_string(d.precision)));
+    add("expert_tp", d.expert_tp);
+    add("interleave", d.interleave);
+    add("recompute", std::string(to_string(d.recompute)));
+    add("recompute_blocks", d.recompute_blocks);
+    add("zero", d.zero);
+    add("zero_group", d.zero_group);
+    add("sequence_parallel", d.sequence_parallel);
+    add("tensor_overlap", d.tensor_overlap);
+    add("data_overlap", d.data_overlap);
+    add("schedule", std::string(to_string(d.schedule)));
+    add("context", std::string(to_string(d.context)));
+    add("offload_weights", d.offload.weights);
+    add("offload_optimizer", d.offload.optimizer);
+    add("offload_activations", d.offload.activations);
   }
   add("step_s", p.step);
   add(answer.counts_tokens ? "tokens_per_s_per_device" : "samples_per_s_per_device",

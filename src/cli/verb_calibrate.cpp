@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/calibrate.hpp"
-#include "app/write_file.hpp"
+#include "base/write_file.hpp"
 #include "cli/cli.hpp"
 #include "cli/progress.hpp"
 #include "cli/verbs.hpp"
@@ -145,7 +145,7 @@ Verb calibrate_verb(const Session& session) {
       ProgressBar bar(session.err);
       answer = app::calibrate(request->calibrate, bar.sink());
     }
-    if (!request->file.empty()) app::write_file(request->file, answer.file_text);
+    if (!request->file.empty()) write_file(request->file, answer.file_text);
     emit({.tables = {parameters_table(answer), errors_table(answer)}, .json = json_text(answer)},
          request->output, session);
     return kDone;

@@ -19,6 +19,7 @@ std::string json_of(const app::ExportAnswer& answer) {
   Json files = Json::object();
   for (const exporting::TextFile& file : answer.files) files[file.name] = file.text;
   json["files"] = files;
+  if (!answer.warning.empty()) json["note"] = answer.warning;
   return json.dump(2) + "\n";
 }
 
@@ -72,6 +73,7 @@ Verb export_verb(const Session&) {
       throw_input_error("cli.missing-option", "--to is needed: the engine to write for", {},
                         fmt::format("{}", fmt::join(exporting::engine_names(), ", ")));
     const app::ExportAnswer answer = app::export_plan(request->export_request);
+    if (!answer.warning.empty()) fmt::print(stderr, "note: {}\n", answer.warning);
     write_stdout(request->json ? json_of(answer) : text_of(answer));
     return kDone;
   };

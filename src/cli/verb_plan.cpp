@@ -122,6 +122,12 @@ void add_goal_options(Command& command, Request& request) {
                              request.objectives.push_back(static_cast<search::Objective>(i));
                            }),
                  "time, money or energy of a step; several give the Pareto front");
+  std::vector<Choice> engines;
+  for (const std::string& name : exporting::engine_names())
+    engines.push_back(
+        {name, [&request, name] { request.plan.engine = exporting::parse_engine(name); }});
+  command.choice("--engine", std::move(engines),
+                 "only plans that this engine can run, with the numbers of its software");
   command.custom("--nodes", "LIST", whole_list("--nodes", request.plan.nodes, 1),
                  "sizes of the cluster to look at, instead of all its nodes");
   command.whole("--max-tp", request.max_tp, 1, "largest tensor-parallel degree");
@@ -176,7 +182,8 @@ Verb plan_verb(const Session& session) {
   command->example("nereus plan --model llama3-8b --cluster 8xp4d.24xlarge --max-tp 8 -o best.plan",
                    "keep the best plan; nereus explain best.plan tells why it won");
   command->example(
-      "nereus plan --model llama3-70b --cluster 64xdgx-h100 --nodes 8..64*2 --objective time,money",
+      "nereus plan --model llama3-70b --cluster 64xp5.48xlarge --nodes 8..64*2 --objective "
+      "time,money",
       "how many nodes: the Pareto front");
   command->run = [&session, request] {
     app::PlanRequest wanted = finished(*request);
@@ -189,7 +196,7 @@ Verb plan_verb(const Session& session) {
       plan::save_plan(request->plan_file, app::to_plan(answer.plans.front().plan));
     emit(plan_report(answer, wanted, request->output.format == Format::kCsv), request->output,
          session);
-    if (!answer.search.complete) return kStoppedEarly;
+    if (!answer.search.complete || interrupted()) return kStoppedEarly;
     return answer.plans.empty() ? kNothingFeasible : kDone;
   };
   return command;

@@ -215,7 +215,9 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
       break;
     }
     case OpKind::kAttention: {
-      const double flops = op.flops * split.samples * piece.share;
+      const bool uneven = split.cp > 1 && split.context == plan::ContextKind::kRing && op.causal;
+      const double flops =
+          op.flops * split.samples * piece.share * (uneven ? 2 - 1.0 / split.cp : 1);
       cost.flops = flops;
       double slow = divides(op.head_dim, 8) ? 1 : model.misaligned_head;
       if (model.fused_attention) {

@@ -45,9 +45,9 @@ struct LayerWires {
   Wire expert_parts;  // ranks that hold parts of the same experts
 };
 
-// Whether context slices of that many ranks trade sequence for heads.
-inline bool meets_by_all_to_all(int cp, plan::ContextKind kind) {
-  return cp > 1 && kind == plan::ContextKind::kAllToAll;
+// What decides costs: the kind of slices is of no effect where there is one.
+inline plan::ContextKind context_of(int cp, plan::ContextKind kind) {
+  return cp > 1 ? kind : plan::ContextKind::kZigzag;
 }
 
 KindCost kind_cost(const model::LayerKind& kind, const KernelModel& kernels,

@@ -44,7 +44,7 @@ struct Machine {
   std::array<TierRoom, 4> tiers{};  // by plan::Tier; kDevice unused
 
   const TierRoom& tier(plan::Tier t) const { return tiers[static_cast<std::size_t>(t)]; }
-  double capacity() const { return device.memory.value; }
+  double capacity() const { return device.capacity().value; }  // what a program finds of it
   // A group of `size` ranks of this kind of node, `stride` apart.
   Wire wire(int size, int stride) const { return {fabric, group_of(size, stride, fabric.domain)}; }
 };

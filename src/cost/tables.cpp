@@ -18,8 +18,8 @@ std::uint64_t SplitKey::hash() const {
   };
   std::uint64_t hash = mix(0, pair(tp, cp));
   hash = mix(hash, pair(ep, expert_tp));
-  hash = mix(hash,
-             pair(static_cast<int>(precision), (sequence_parallel ? 1 : 0) | (all_to_all ? 2 : 0)));
+  hash = mix(hash, pair(static_cast<int>(precision),
+                        (sequence_parallel ? 1 : 0) | static_cast<int>(context) << 1));
   return mix(hash, std::bit_cast<std::uint64_t>(samples));
 }
 
@@ -76,13 +76,8 @@ const StageTable& Tables::stages(const StageKey& key) {
 
 const KindCost* Tables::costs(const SplitKey& key) {
   if (const KindCost* row = costs_.find(key)) return row;
-  const LayerSplit split{key.tp,
-                         key.cp,
-                         key.ep,
-                         key.expert_tp,
-                         key.sequence_parallel,
-                         key.samples,
-                         key.all_to_all ? plan::ContextKind::kAllToAll : plan::ContextKind::kRing};
+  const LayerSplit split{key.tp,      key.cp,     key.ep, key.expert_tp, key.sequence_parallel,
+                         key.samples, key.context};
   const LayerWires wires{machine_.wire(key.tp, 1), machine_.wire(key.cp, key.tp),
                          machine_.wire(key.ep, key.expert_tp), machine_.wire(key.expert_tp, 1)};
   const KernelModel& kernel_model = kernels(key.precision);
@@ -101,7 +96,7 @@ const KindRow* Tables::kinds(const Degrees& d, plan::Recompute recompute) {
                d.sequence_parallel,
                d.precision,
                samples_per_micro_batch(d),
-               meets_by_all_to_all(d.cp, d.context)};
+               context_of(d.cp, d.context)};
   key.recompute = recompute;
   key.tensor_overlap = d.tensor_overlap;
   key.pipelined = d.pp > 1 && d.num_ranks() > machine_.devices_per_node;

@@ -31,7 +31,7 @@ struct SplitKey {
   bool sequence_parallel = false;
   cluster::Precision precision = cluster::Precision::kBf16;
   double samples = 1;
-  bool all_to_all = false;  // how context slices meet
+  plan::ContextKind context = plan::ContextKind::kZigzag;
   bool operator==(const SplitKey&) const = default;
   std::uint64_t hash() const;
 };

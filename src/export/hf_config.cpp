@@ -172,10 +172,13 @@ std::string trainer_arguments(const plan::Plan& plan, const RegularPlan& regular
   if (d.precision == cluster::Precision::kFp16) text += "  --fp16 True\n";
   return text +
          ")\n\n"
-         "# Yours to set: data, tokenizer, learning rate, length.\n"
+         "# Yours to set: data, tokenizer, learning rate, length. The trainer cuts block_size down "
+         "to\n"
+         "# the tokenizer's model_max_length, so take one that allows the plan's sequence.\n"
+         ": \"${TOKENIZER:?the name or folder of a tokenizer}\"\n"
          "TRAIN_ARGS=(\n"
          "  --config_name model\n"
-         "  --tokenizer_name \"${TOKENIZER:-gpt2}\"\n"
+         "  --tokenizer_name \"$TOKENIZER\"\n"
          "  --dataset_name \"${DATASET:-wikitext}\"\n"
          "  --dataset_config_name \"${DATASET_CONFIG:-wikitext-103-raw-v1}\"\n"
          "  --do_train\n"

@@ -1,13 +1,6 @@
 // Plans as files on disk, and whether their parts agree.
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-
+#include "base/write_file.hpp"
 #include "plan/check.hpp"
 #include "plan/expand.hpp"
 #include "plan/plan_json.hpp"
@@ -39,35 +32,6 @@ Plan load_plan(const std::string& path) {
   return plan;
 }
 
-void save_plan(const std::string& path, const Plan& plan) {
-  const std::string text = plan_to_json(plan);
-  std::string temporary = path + ".XXXXXX";
-  const int file = mkostemp(temporary.data(), O_CLOEXEC);
-  const auto give_up = [&](int error) {
-    if (file >= 0) unlink(temporary.c_str());
-    const std::string message = fmt::format("cannot write {}: {}", path, std::strerror(error));
-    const bool wrong_path =
-        error == ENOENT || error == ENOTDIR || error == EISDIR || error == EACCES || error == EPERM;
-    if (wrong_path) throw_input_error("output.path", message);
-    throw_environment_error("output.write", message);
-  };
-  if (file < 0) give_up(errno);
-  std::string_view rest = text;
-  int error = 0;
-  while (!rest.empty() && error == 0) {
-    const ssize_t written = write(file, rest.data(), rest.size());
-    if (written >= 0)
-      rest.remove_prefix(static_cast<std::size_t>(written));
-    else if (errno != EINTR)
-      error = errno;
-  }
-  // mkostemp gives 0600; a plan is for everybody the directory is for.
-  const mode_t mask = umask(0);
-  umask(mask);
-  if (error == 0 && (fchmod(file, 0666 & ~mask) != 0 || fsync(file) != 0)) error = errno;
-  if (close(file) != 0 && error == 0) error = errno;
-  if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;
-  if (error != 0) give_up(error);
-}
+void save_plan(const std::string& path, const Plan& plan) { write_file(path, plan_to_json(plan)); }
 
 }  // namespace nereus::plan

@@ -14,7 +14,7 @@ using plan::Replicas;
 std::uint64_t CostKey::hash() const {
   std::uint64_t hash = std::bit_cast<std::uint64_t>(samples);
   for (const int value :
-       {machine, tp, cp, ep, expert_tp, sequence_parallel ? 1 : 0, all_to_all ? 1 : 0,
+       {machine, tp, cp, ep, expert_tp, sequence_parallel ? 1 : 0, static_cast<int>(context),
         static_cast<int>(precision), tensor_wire, context_wire, expert_wire, expert_part_wire})
     hash = mix(hash, static_cast<std::uint64_t>(value));
   return hash;
@@ -43,13 +43,8 @@ const KernelModel& LayerCosts::kernels(int machine, cluster::Precision precision
 
 const KindCost* LayerCosts::row(const CostKey& key) {
   if (const KindCost* known = rows_.find(key)) return known;
-  const LayerSplit split{key.tp,
-                         key.cp,
-                         key.ep,
-                         key.expert_tp,
-                         key.sequence_parallel,
-                         key.samples,
-                         key.all_to_all ? plan::ContextKind::kAllToAll : plan::ContextKind::kRing};
+  const LayerSplit split{key.tp,      key.cp,     key.ep, key.expert_tp, key.sequence_parallel,
+                         key.samples, key.context};
   const LayerWires groups{wires_[key.tensor_wire], wires_[key.context_wire],
                           wires_[key.expert_wire], wires_[key.expert_part_wire]};
   const KernelModel& kernel_model = kernels(key.machine, key.precision);
@@ -81,7 +76,7 @@ TeamCosts LayerCosts::of(const Placement& placement, const LayerRun& run, const 
   key.sequence_parallel = placement.sequence_parallel;
   key.precision = placement.precision;
   key.samples = samples;
-  key.all_to_all = meets_by_all_to_all(r.cp, placement.context);
+  key.context = context_of(r.cp, placement.context);
   const int first = rank_at(r, team, 0, 0);
   const int none = wires_.none();
   key.tensor_wire = wires_.of(RankRange{first, r.tp, r.tensor_stride});

@@ -25,7 +25,7 @@ struct CostKey {
   bool sequence_parallel = false;
   cluster::Precision precision = cluster::Precision::kBf16;
   double samples = 1;
-  bool all_to_all = false;
+  plan::ContextKind context = plan::ContextKind::kZigzag;
   int tensor_wire = 0;
   int context_wire = 0;
   int expert_wire = 0;

@@ -31,14 +31,21 @@ class Evaluation {
   FamilyResult run() {
     space_.schedules(family_, schedules_);
     space_.zeros(family_, zeros_);
-    space_.tensor_overlaps(family_, flags_);
-    const auto num_tensor = static_cast<std::int64_t>(flags_.size());
+    std::vector<bool> tensor;
+    std::vector<bool> data;
+    space_.tensor_overlaps(family_, tensor);
+    space_.data_overlaps(family_, data);
     best_ = family_.degrees;
-    best_.tensor_overlap = !flags_.empty() && flags_.front();
-    space_.data_overlaps(family_, flags_);
-    best_.data_overlap = flags_.empty() || flags_.front();
-    overlaps_ = num_tensor * static_cast<std::int64_t>(flags_.size());
-    for (const ScheduleSetting& schedule : schedules_) run_schedule(schedule);
+    // On comes first and is never slower; but where plans may be refused, each stands for itself.
+    const bool all = judge_.options->accept != nullptr;
+    overlaps_ = all ? 1 : static_cast<std::int64_t>(tensor.size() * data.size());
+    for (const bool with_tensor : tensor)
+      for (const bool with_data : data) {
+        if (!all && (with_tensor != tensor.front() || with_data != data.front())) continue;
+        best_.tensor_overlap = with_tensor;
+        best_.data_overlap = with_data;
+        for (const ScheduleSetting& schedule : schedules_) run_schedule(schedule);
+      }
     result_.kept = kept_.take_sorted();
     return std::move(result_);
   }
@@ -111,8 +118,14 @@ class Evaluation {
     if (fits_device && !fits_host) ++result_.too_much_host;
     if (fits_device && fits_host) {
       const Values values = values_of(prediction.step, prediction.busy, judge_);
-      if (!judge_.known->beyond(values, judge_.cluster, best_))
-        kept_.offer({judge_.cluster, best_, prediction, values});
+      const bool wanted = !judge_.known->beyond(values, judge_.cluster, best_) &&
+                          !kept_.beyond(values, judge_.cluster, best_);
+      // One that is not accepted stands for no other.
+      if (wanted && judge_.options->accept && !judge_.options->accept(best_)) {
+        ++result_.not_accepted;
+        return false;
+      }
+      if (wanted) kept_.offer({judge_.cluster, best_, prediction, values});
       return !predictor_.memory_slows(prediction);
     }
     if (fits_host && (!result_.nearest || memory.total < result_.nearest->prediction.memory.total))
@@ -131,7 +144,6 @@ class Evaluation {
   std::vector<ScheduleSetting> schedules_;
   std::vector<RecomputeSetting> recomputes_;
   std::vector<ZeroSetting> zeros_;
-  std::vector<bool> flags_;
   std::vector<bool> covered_;
 };
 

@@ -8,8 +8,7 @@ namespace {
 
 bool same_layout(int cluster, const plan::Degrees& a, const Candidate& b) {
   const plan::Degrees& d = b.degrees;
-  return cluster == b.cluster && a.tp == d.tp && a.pp == d.pp && a.dp == d.dp && a.cp == d.cp &&
-         a.ep == d.ep;
+  return cluster == b.cluster && a.tp == d.tp && a.pp == d.pp && a.ep == d.ep;
 }
 
 }  // namespace

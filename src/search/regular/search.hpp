@@ -10,9 +10,9 @@
 //     offload where less fits already and memory slows nothing down; communication that is not
 //     overlapped where it may be.
 //
-// One plan is kept for each layout (devices, tp, pp, dp, cp, ep): the best of it, so that the list
-// shows ways to train and not variants of one. With several objectives the Pareto front is kept
-// instead: every plan that no other beats in one of them without losing in another.
+// One plan is kept for each layout (devices, tp, pp, ep): the best of it, so that the list shows
+// ways to train and not variants of one. With several objectives the Pareto front is kept instead:
+// every plan that no other beats in one of them without losing in another.
 //
 // Families are taken in the order of their bounds, a fixed number at a time; within such a wave all
 // are judged by what was known before it. So the answer and all counts are the same at any number
@@ -36,6 +36,9 @@ struct SearchOptions {
   int top = 5;                                             // layouts kept, with one objective
   double headroom = 0;                                     // share of device memory left free
   int threads = 0;                                         // 0 = all cores
+  // What a plan must also satisfy (an engine that can express it, say); asked only of plans that
+  // fit and would be kept. Called from several threads.
+  std::function<bool(const plan::Degrees&)> accept;
   std::function<bool()> stop;  // asked now and then; true ends the search
   // Candidates done and to do, and the best value so far; called from one thread.
   std::function<void(std::int64_t, std::int64_t, std::optional<double>)> progress;
@@ -55,6 +58,7 @@ struct SearchResult {
   std::int64_t pruned = 0;           // space - evaluated, where the search was not stopped
   std::int64_t too_much_memory = 0;  // of those evaluated: beyond the device
   std::int64_t too_much_host = 0;    // beyond host memory
+  std::int64_t not_accepted = 0;     // fit, but refused by SearchOptions::accept
   std::array<std::int64_t, plan::kNumRules> unbuildable{};  // layouts, by rule
   // Where no plan fits: the one that lacks least memory.
   std::optional<Candidate> nearest;

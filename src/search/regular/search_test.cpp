@@ -153,12 +153,12 @@ RC_GTEST_PROP(Search, FindsWhatBruteForceFinds, ()) {
     const Problem p = any_problem();
     cost::Predictor predictor(p.model, p.cluster, p.stack);
     std::int64_t count = 0;
-    std::map<std::tuple<int, int, int, int, int>, double> by_layout;
+    std::map<std::tuple<int, int, int>, double> by_layout;
     brute_force(p, [&](const Degrees& d) {
       ++count;
       const cost::Prediction prediction = predictor.predict(d);
       if (!fits(prediction, p.headroom)) return;
-      double& best = by_layout.try_emplace({d.tp, d.pp, d.dp, d.cp, d.ep}, 1e300).first->second;
+      double& best = by_layout.try_emplace({d.tp, d.pp, d.ep}, 1e300).first->second;
       best = std::min(best, prediction.step);
     });
     std::vector<double> expected;

@@ -199,7 +199,7 @@ void Space::zeros(const Family& family, std::vector<ZeroSetting>& out) const {
   out.clear();
   const Degrees& d = family.degrees;
   if (!divides_data(d)) {
-    if (allows(choices_.zero, 0)) out.push_back({0, 0});
+    out.push_back({0, 0});  // whatever stage is asked for
     return;
   }
   const int group = d.dp * d.cp;

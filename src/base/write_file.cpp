@@ -1,4 +1,4 @@
-#include "app/write_file.hpp"
+#include "base/write_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 
 #include "base/error.hpp"
 
-namespace nereus::app {
+namespace nereus {
 
 namespace {
 
@@ -50,7 +50,13 @@ void write_file(const std::string& path, std::string_view text) {
     if (!written) cannot_write(path, error);
     return;
   }
-  std::string temporary = path + ".XXXXXX";
+  // A link stays a link: what it leads to is replaced.
+  std::string target = path;
+  if (char* real = exists ? realpath(path.c_str(), nullptr) : nullptr; real != nullptr) {
+    target = real;
+    std::free(real);
+  }
+  std::string temporary = target + ".XXXXXX";
   const int file = mkostemp(temporary.data(), O_CLOEXEC);
   if (file < 0) cannot_write(path, errno);
   const mode_t mask = umask(0);
@@ -58,11 +64,11 @@ void write_file(const std::string& path, std::string_view text) {
   const mode_t mode = exists ? status.st_mode & 07777 : 0666 & ~mask;
   const bool done = write_all(file, text) && fchmod(file, mode) == 0 && fsync(file) == 0;
   const int error = errno;
-  if (close(file) != 0 || !done || rename(temporary.c_str(), path.c_str()) != 0) {
+  if (close(file) != 0 || !done || rename(temporary.c_str(), target.c_str()) != 0) {
     const int last = done ? errno : error;
     unlink(temporary.c_str());
     cannot_write(path, last);
   }
 }
 
-}  // namespace nereus::app
+}  // namespace nereus

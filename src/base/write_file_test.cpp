@@ -1,4 +1,4 @@
-#include "app/write_file.hpp"
+#include "base/write_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 
-namespace nereus::app {
+namespace nereus {
 namespace {
 
 namespace fs = std::filesystem;
@@ -63,4 +63,4 @@ TEST_F(WriteFile, NamesWrongPaths) {
 }
 
 }  // namespace
-}  // namespace nereus::app
+}  // namespace nereus

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-namespace nereus::app {
+namespace nereus {
 
 void write_file(const std::string& path, std::string_view text);
 
-}  // namespace nereus::app
+}  // namespace nereus
