@@ -137,7 +137,7 @@ void check_schedule(plan::Schedule schedule) {
   throw_input_error(
       "predict.no-closed-form",
       fmt::format("schedule {} has no closed form in this version", plan::to_string(schedule)), {},
-      "any other schedule; varuna is for the simulator");
+      "any other schedule");
 }
 
 std::string default_stack(const cluster::Device& device) {

@@ -56,7 +56,7 @@ double in_flight(const PipelineShape& shape, int stage, double m) {
     case Schedule::kZbV:
       return std::min(p, m);
     case Schedule::kZbH2:
-      return std::min(2 * p - 1, m);
+      return std::min(2 * p, m);
     case Schedule::kDualPipe:
       return std::min(p + 0.5, m);
     default: {

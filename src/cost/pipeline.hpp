@@ -30,7 +30,7 @@
 //
 // Activations in flight on stage i of p: GPipe and looped BFS m; 1F1B min(m, p - i); interleaved
 // min(m, (2 (p - i - 1) + (v - 1) p + 1) / v), which on stage 0 is p (1 + (p - 1) / (p v)); ZB-H1
-// and ZB-V p, ZB-H2 2 p - 1 on every stage (delayed weight gradients keep their inputs); DualPipe
+// and ZB-V p, ZB-H2 2 p on every stage (delayed weight gradients keep their inputs); DualPipe
 // p + 1 over both streams, so (p + 1) / 2 of a pair's.
 //
 // Monotone in every F_i, B_i, W_i and A_i as long as m >= c (n - 1), which plan/rules.hpp asks for:

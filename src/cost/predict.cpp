@@ -253,4 +253,63 @@ Prediction Predictor::predict(const Degrees& d) {
   return out;
 }
 
+Predictor::StepDetail Predictor::detail(const Degrees& d) {
+  StepDetail out;
+  out.prediction = predict(d);
+  Tables& tables = *tables_;
+  const StageTable& stages = tables.stages(stage_key(d));
+  const KindRow* kinds = tables.kinds(d, d.recompute);
+  const KindRow* plain = tables.kinds(d, plan::Recompute::kNone);
+  const PlanShape shape = plan_shape(tables, d);
+  const PipelineTime pipeline =
+      pipeline_time({tables.paces.data(), stages.classes.size()}, shape.pipeline);
+  out.num_micro_batches = tables.num_micro_batches(d);
+  out.rest =
+      out.prediction.step -
+      shape.num_micro_batches * tables.times[static_cast<std::size_t>(pipeline.slowest)].total -
+      out.prediction.part(Part::kBubble) - out.prediction.part(Part::kPipelineComm);
+
+  std::vector<StageTime> times;
+  std::vector<double> device;
+  for (const StageClass& stage : stages.classes) {
+    StageSums sums = sums_of(stage, kinds, plain, shape, tables.tied_parameters() / d.tp);
+    keep(sums, stage, shape, d, tables);
+    times.push_back(stage_time(sums.work, sharding_seconds(sums.work, shape, tables.options()),
+                               copy_seconds(sums, shape, d, tables), {d.data_overlap, true},
+                               tables.machine()));
+    device.push_back(sums.work.sum.device());
+  }
+  const std::vector<int> starts =
+      stage_starts(tables.model(), d.pp * d.interleave, tables.options().stages);
+  const Machine& machine = tables.machine();
+  const bool same_domain = d.num_ranks() <= machine.fabric.domain;
+  const Wire copies = machine.wire(d.sequence_parallel ? 1 : d.tp, 1);
+  for (int v = 0; v < d.pp * d.interleave; ++v) {
+    const int first = starts[static_cast<std::size_t>(v)];
+    const int end = starts[static_cast<std::size_t>(v) + 1];
+    double own = 0;
+    int blocks = 0;
+    for (int i = first; i < end; ++i) {
+      const int kind = tables.model().layers[static_cast<std::size_t>(i)];
+      const bool block = tables.model().layer(i).role == model::LayerRole::kBlock;
+      const int some = stages.key.recompute_blocks;
+      own += (!block || some == 0 || blocks++ < some ? kinds : plain)[kind].time.device();
+    }
+    // A rank's time, host and sharding included, is its stages' in the measure of their work.
+    const auto c = static_cast<std::size_t>(
+        stages.class_of_rank[static_cast<std::size_t>(rank_of_stage(stages.key, v))]);
+    const double share = device[c] > 0 ? own / device[c] : 0;
+    const StageTime& time = times[c];
+    StageDetail detail{share * (time.passes - time.backward), share * time.backward,
+                       share * (time.total - time.passes), 0};
+    if (end > 0 && v + 1 < d.pp * d.interleave)
+      detail.send =
+          transfer_seconds(machine.fabric, same_domain,
+                           kinds[tables.model().layers[static_cast<std::size_t>(end - 1)]].message,
+                           copies, machine.parameters.host_transfer);
+    out.stages.push_back(detail);
+  }
+  return out;
+}
+
 }  // namespace nereus::cost

@@ -143,10 +143,16 @@ std::vector<KindCount> no_layers(const model::Model& model) {
 
 }  // namespace
 
+int rank_of_stage(const StageKey& key, int stage) {
+  if (key.order == StageOrder::kV && stage >= key.pp) return 2 * key.pp - 1 - stage;
+  if (key.order == StageOrder::kDual) return std::min(stage, key.pp - 1 - stage);
+  return stage % key.pp;
+}
+
 StageTable make_stage_table(const model::Model& model, const StageKey& key, StageRule rule) {
   const int num_stages = key.pp * key.interleave;
   const std::vector<int> starts = stage_starts(model, num_stages, rule);
-  StageTable table{key, {}, {}};
+  StageTable table{key, {}, {}, {}};
   const int num_ranks = key.order == StageOrder::kDual ? key.pp / 2 : key.pp;
   for (int rank = 0; rank < num_ranks; ++rank) {
     StageClass stage;
@@ -166,6 +172,7 @@ StageTable make_stage_table(const model::Model& model, const StageKey& key, Stag
                  other.holds_first_layer == stage.holds_first_layer &&
                  other.holds_last_layer == stage.holds_last_layer;
         });
+    table.class_of_rank.push_back(static_cast<int>(same - table.classes.begin()));
     if (same != table.classes.end())
       ++same->multiplicity;
     else

@@ -53,8 +53,12 @@ struct StageClass {
 struct StageTable {
   StageKey key;
   std::vector<StageClass> classes;
+  std::vector<int> class_of_rank;     // by pipeline rank; by pair of them in DualPipe
   std::vector<KindCount> boundaries;  // layers whose output goes to the next virtual stage
 };
+
+// The pipeline rank that runs a virtual stage; in DualPipe the pair of ranks.
+int rank_of_stage(const StageKey& key, int stage);
 
 StageTable make_stage_table(const model::Model& model, const StageKey& key, StageRule rule);
 // First layer of each virtual stage, and the number of layers at the end.

@@ -53,7 +53,7 @@ MicroBatchRule micro_batch_rule(Schedule schedule, int pp, int interleave) {
   if (schedule == Schedule::kDualPipe) return {2LL * pp, 2};
   if (schedule == Schedule::kLoopedBfs || schedule == Schedule::kZbH1 || schedule == Schedule::kZbV)
     return {pp, 1};
-  if (schedule == Schedule::kZbH2) return {2LL * pp - 1, 1};
+  if (schedule == Schedule::kZbH2) return {2LL * pp, 1};
   return {};
 }
 

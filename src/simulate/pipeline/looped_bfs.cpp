@@ -1,0 +1,21 @@
+// Looped breadth-first (Lamy-Poirier 2023): all micro-batches through one chunk before the next,
+// and backward likewise from the last chunk.
+#include "simulate/pipeline/order.hpp"
+
+namespace nereus::simulate {
+
+Order looped_bfs_order(const PipelineSize& size) {
+  Order order(static_cast<std::size_t>(size.depth));
+  for (int rank = 0; rank < size.depth; ++rank) {
+    auto& own = order[static_cast<std::size_t>(rank)];
+    for (int chunk = 0; chunk < size.chunks; ++chunk)
+      for (int m = 0; m < size.micro_batches; ++m)
+        own.push_back({Pass::kForward, chunk * size.depth + rank, m});
+    for (int chunk = size.chunks - 1; chunk >= 0; --chunk)
+      for (int m = 0; m < size.micro_batches; ++m)
+        own.push_back({Pass::kBackward, chunk * size.depth + rank, m});
+  }
+  return order;
+}
+
+}  // namespace nereus::simulate

@@ -1,0 +1,62 @@
+// The static order in which every pipeline rank runs its passes, one file per schedule.
+//
+// A pass is the forward, the backward, or one half of the backward of one micro-batch on one
+// virtual stage. What it waits for follows from the model alone:
+//   forward(s, m)    forward(s - 1, m)
+//   backward(s, m)   forward(s, m), backward(s + 1, m)        also of kInput
+//   weight(s, m)     input(s, m)
+// so an order is right as long as every pass is in it once, on the rank that holds its stage.
+//
+//   const Order order = make_order(Schedule::kZbH1, {.depth = 8, .chunks = 1, .micro_batches =
+//   32}); order[0];                                  // the passes of the first pipeline rank, in
+//   turn
+#pragma once
+
+#include <vector>
+
+#include "plan/degrees.hpp"
+
+namespace nereus::simulate {
+
+enum class Pass {
+  kForward,
+  kBackward,  // all of it
+  kInput,     // for the stage before
+  kWeight,    // gradient of the stage's own weights
+};
+
+struct PipelineOp {
+  Pass pass = Pass::kForward;
+  int stage = 0;  // virtual
+  int micro_batch = 0;
+  // Runs as one with the op that follows: starts when both can, and both are done at the end.
+  bool with_next = false;
+  bool operator==(const PipelineOp&) const = default;
+};
+
+using Order = std::vector<std::vector<PipelineOp>>;  // by pipeline rank
+
+struct PipelineSize {
+  int depth = 1;   // pipeline ranks
+  int chunks = 1;  // virtual stages a rank
+  int micro_batches = 1;
+  int num_stages() const { return depth * chunks; }
+  bool operator==(const PipelineSize&) const = default;
+};
+
+// Of one replica. The sizes must be those that plan/rules.hpp allows the schedule.
+Order make_order(plan::Schedule schedule, const PipelineSize& size);
+bool has_order(plan::Schedule schedule);
+
+// DualPipe runs the second half of the micro-batches the other way round: stage s on rank
+// depth - 1 - s.
+Order gpipe_order(const PipelineSize& size);
+Order one_f_one_b_order(const PipelineSize& size);
+Order interleaved_order(const PipelineSize& size);
+Order looped_bfs_order(const PipelineSize& size);
+Order zb_h1_order(const PipelineSize& size);
+Order zb_h2_order(const PipelineSize& size);
+Order zb_v_order(const PipelineSize& size);
+Order dualpipe_order(const PipelineSize& size);
+
+}  // namespace nereus::simulate
