@@ -5,8 +5,9 @@
 //   measured collectives (gpu, gpus, bytes, collective, measured_ns): the default model
 //     (simulate/nccl.hpp) with its four numbers fitted to the table; with `astra_sim` what
 //     ASTRA-sim would say of a switch of the same links;
-//   ASTRA-sim's collectives: with `astra_sim` its formulas (simulate/compat);
-//   ASTRA-sim's iterations: the same with its list schedule.
+//   ASTRA-sim's collectives: with `astra_sim` its formulas (simulate/compat), without the same
+//     networks played by our own simulator (simulate/network);
+//   ASTRA-sim's iterations: its list schedule, with `astra_sim` only.
 // Rows without an answer are skipped and counted by reason; a table with no row left is an error.
 #pragma once
 

@@ -6,7 +6,7 @@
 // first. All ranks are alike, so one rank's graph is the whole run.
 //
 // The graph, with T = seq x batch tokens, h hidden, a heads, p = tp; 2 bytes an element, each
-// operand moved once; duration = floor(10^9 FLOP / min(peak, memory FLOP / bytes)) ns. GEMMs (m, k,
+// operand moved once; duration = floor(10^9 FLOP / min(peak, memory FLOP / bytes)) ns. As (m, k,
 // n):
 //   qkv (T, h, 3h/p)   proj (T, h/p, h)   fc1 (T, h, 4h/p)   fc2 (T, 4h/p, h)
 //   attention: 4 T seq h/p FLOP, 2 (3 T h/p + 2 batch (a/p) seq^2) bytes; backward twice both

@@ -6,30 +6,32 @@
 //   t(x) = floor(l + x / B)               a message
 //   r(x) = 3 floor(x / memory bandwidth)  a reduction: one write, two reads
 // one chunk takes
-//                    ring                           direct           halving-doubling
-//   all-reduce       2(n-1) t(m) + (n-1) r(m)       2 t(m) + r(m)    sum_{i=1..k} 2 t(c/2^i)
-//                    + (2n-1) e                     + 3 e            + sum_{i=2..k} r(c/2^i) +
-//                    (2k+1) e
-//   reduce-scatter   (n-1) (t(m) + r(m)) + n e      t(m) + r(m)      sum_{i=1..k} t(c/2^i)
-//                                                   + 2 e            + sum_{i=2..k} r(c/2^i) +
-//                                                   (k+1) e
-//   all-gather       (n-1) t(c) + n e               t(c) + 2 e       sum_{i=0..k-1} t(2^i c) +
-//   (k+1) e all-to-all       n(n-1)/2 t(m)                  t(m) + 2 e       -
-//                    + (n(n-1)/2 + 1) e
+//   ring              all-reduce      2(n-1) t(m) + (n-1) r(m) + (2n-1) e
+//                     reduce-scatter  (n-1) (t(m) + r(m)) + n e
+//                     all-gather      (n-1) t(c) + n e
+//                     all-to-all      N t(m) + (N + 1) e,  N = n(n-1)/2
+//   direct            all-reduce      2 t(m) + r(m) + 3 e
+//                     reduce-scatter  t(m) + r(m) + 2 e
+//                     all-gather      t(c) + 2 e
+//                     all-to-all      t(m) + 2 e
+//   halving-doubling  all-reduce      sum_{i=1..k} 2 t(c/2^i) + sum_{i=2..k} r(c/2^i) + (2k+1) e
+//                     reduce-scatter  sum_{i=1..k} t(c/2^i) + sum_{i=2..k} r(c/2^i) + (k+1) e
+//                     all-gather      sum_{i=0..k-1} t(2^i c) + (k+1) e
 // and chunks follow one another. Its all-gather takes `bytes` as what each rank puts in, all others
 // as the whole. What does not divide becomes one more whole chunk: ceil(bytes / c) of them.
 //
-// In the back end that is aware of congestion a Switch stores and forwards: t(x) = 2 floor(latency
-// + x/B). There "direct" also queues its n - 1 messages on the sender's port, t(x) = (n-2)
-// floor(x/B)
-// + 2 floor(latency + x/B). Without it, a of several active chunks cost nothing: total / a.
+// In the back end that is aware of congestion a Switch stores and forwards,
+//   t(x) = 2 floor(latency + x/B),
+// and "direct" also queues its n - 1 messages on the sender's port,
+//   t(x) = (n-2) floor(x/B) + 2 floor(latency + x/B).
+// In the other one chunks that are active together do not share the link: total / active chunks.
 //
 // Source: found by comparison with runs of ASTRA-sim (commit 518bd51), data/collectives. What has
 // no formula (double binary tree, several dimensions, active chunks with congestion) is said so,
 // and what ASTRA-sim cannot finish (halving-doubling on a number of ranks that is no power of two:
 // it ends with success and no work) is refused.
 //
-//   const AstraOutcome outcome = astra_time({.num_ranks = 8, .bytes = 64 << 20, ...});
+//   const AstraOutcome outcome = astra_time(system, dimension, Collective::kAllReduce, 64 << 20);
 //   outcome.why_not.empty() ? outcome.ns : ...
 #pragma once
 

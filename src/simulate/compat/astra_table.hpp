@@ -2,14 +2,13 @@
 // data/collectives/astrasim_collectives.csv and astrasim_training.csv.
 //
 // Needed: topology, npus_per_dim, link_bandwidth_GBps_per_dim, link_latency_ns_per_dim,
-// algorithm_per_dim, and for collectives: collective, bytes, simulated_ns; for iterations: layers,
-// hidden, seq, batch_per_replica, heads, tp, dp, peak_TFLOPS, simulated_ns. Dimensions are joined
-// by
-// "_" (topologies), "x" (ranks) and "|" (all else). Optional, with ASTRA-sim's usual values:
-// backend (unaware), dataset_splits (4), active_chunks_per_dim (1), endpoint_delay (10 ns),
-// local_mem_GBps (1600).
+// algorithm_per_dim, simulated_ns; for collectives: collective, bytes; for iterations: layers,
+// hidden, seq, batch_per_replica, heads, tp, dp, peak_TFLOPS, local_mem_GBps. Topologies are joined
+// by "_", ranks by "x", all else by "|". Optional, with ASTRA-sim's usual values: backend
+// (unaware), dataset_splits (4), active_chunks_per_dim (1), endpoint_delay (10 ns), local_mem_GBps
+// (1600).
 //
-// What is impossible (no bandwidth, an unknown algorithm, more ranks than dimensions) throws one
+// What is impossible (no bandwidth, an unknown algorithm, more entries than dimensions) throws one
 // Errors with every such cell. A blank simulated_ns, or "none", is a run that gave no answer: -1.
 #pragma once
 
