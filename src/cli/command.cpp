@@ -183,6 +183,12 @@ void Command::arguments(std::string value, std::vector<std::string>& target, std
   option.take = [&target](const std::string& text, ErrorList&) { target.push_back(text); };
 }
 
+void Command::optional_arguments(std::string value, std::vector<std::string>& target,
+                                 std::string help) {
+  arguments(std::move(value), target, std::move(help));
+  options_.back().required = false;
+}
+
 const Command::Option* Command::find(std::string_view name) const {
   for (const Option& option : options_) {
     if (!option.positional && option.is(name)) return &option;

@@ -57,6 +57,7 @@ class Command {
                 std::vector<std::string> choices = {});
   void optional_argument(std::string value, std::string& target, std::string help);
   void arguments(std::string value, std::vector<std::string>& target, std::string help);
+  void optional_arguments(std::string value, std::vector<std::string>& target, std::string help);
 
   void parse(const std::vector<std::string>& words) const;
   bool asks_for_help(const std::vector<std::string>& words) const;

@@ -4,7 +4,9 @@
 
 #include "app/planned.hpp"
 #include "app/validate.hpp"
+#include "app/validate_network.hpp"
 #include "cli/cli.hpp"
+#include "cli/network_report.hpp"
 #include "cli/prediction_report.hpp"
 #include "cli/progress.hpp"
 #include "cli/verbs.hpp"
@@ -192,6 +194,22 @@ std::string json_text(const app::ValidateAnswer& answer, bool with_rows) {
   return json.dump(2);
 }
 
+// Runs, collectives or iterations: one of them.
+void check_inputs(const app::ValidateRequest& runs, const app::ValidateNetworkRequest& network) {
+  const int given =
+      !runs.files.empty() + !network.collectives.empty() + !network.iterations.empty();
+  if (given == 0)
+    throw_input_error("cli.missing-argument", "RUNS.csv is missing: tables of runs", {},
+                      "nereus validate RUNS.csv..., or --collectives FILE.csv");
+  if (given > 1)
+    throw_input_error("cli.conflict",
+                      "runs, --collectives and --iterations are compared one at a time", {},
+                      "one call for each");
+  if (!runs.files.empty() && network.astra_sim)
+    throw_input_error("cli.conflict", "--compat astra-sim has no view of measured runs", {},
+                      "--collectives FILE.csv or --iterations FILE.csv");
+}
+
 }  // namespace
 
 Verb validate_verb(const Session& session) {
@@ -199,19 +217,29 @@ Verb validate_verb(const Session& session) {
     app::ValidateRequest validate;
     bool rows = false;
     bool plans = false;
+    app::ValidateNetworkRequest network;
     OutputOptions output;
   };
   auto request = std::make_shared<Request>();
   auto command =
       std::make_unique<Command>("validate", "predictions against runs that somebody measured");
-  command->arguments("RUNS.csv", request->validate.files,
-                     "tables of runs; columns as in data/published/runs.csv");
+  command->optional_arguments("RUNS.csv", request->validate.files,
+                              "tables of runs; columns as in data/published/runs.csv");
   command->flag("--rows", request->rows, "also every row with predicted and measured");
   command->flag("--plans", request->plans,
                 "also what the planner would have chosen for every model, machine and batch");
   command->text(
       "--stack", "NAME|FILE", request->validate.stack,
       "predict every row with this stack, or with the numbers of a file written by calibrate");
+  command->text(
+      "--collectives", "FILE.csv", request->network.collectives,
+      "instead of runs: times of collectives, measured (gpu, gpus, bytes, collective, "
+      "measured_ns) or simulated (columns as in data/collectives/astrasim_collectives.csv)");
+  command->text("--iterations", "FILE.csv", request->network.iterations,
+                "instead of runs: whole iterations that ASTRA-sim simulated; columns as in "
+                "data/collectives/astrasim_training.csv");
+  command->choice("--compat", {{"astra-sim", [request] { request->network.astra_sim = true; }}},
+                  "compute collectives and iterations as another simulator does");
   add_output_options(*command, request->output);
   command->about(
       "Error = |predicted - measured| / measured step time. Suspect rows are scored apart; rows "
@@ -221,7 +249,19 @@ Verb validate_verb(const Session& session) {
   command->example("nereus validate data/published/runs.csv data/published/failed.csv",
                    "the runs this project ships");
   command->example("nereus validate mine.csv --rows --format csv", "every row, for a spreadsheet");
+  command->example(
+      "nereus validate --collectives data/collectives/astrasim_collectives.csv --compat astra-sim",
+      "ASTRA-sim's formulas against ASTRA-sim, to the nanosecond");
   command->run = [&session, request] {
+    const bool network =
+        !request->network.collectives.empty() || !request->network.iterations.empty();
+    check_inputs(request->validate, request->network);
+    if (network) {
+      emit(network_report(app::validate_network(request->network), request->rows,
+                          request->output.format == Format::kCsv),
+           request->output, session);
+      return kDone;
+    }
     const app::ValidateAnswer answer = app::validate(request->validate);
     Report report{.tables = {sets_table(answer.validation), overall_table(answer.validation)}};
     if (request->rows) report.tables.push_back(rows_table(answer));

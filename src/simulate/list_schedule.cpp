@@ -1,0 +1,75 @@
+#include "simulate/list_schedule.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace nereus::simulate {
+
+int Graph::add(GraphNode node) {
+  const int number = static_cast<int>(nodes_.size());
+  NEREUS_CHECK(node.lane >= 0 && node.duration >= 0, "a node has a lane and takes no less than 0");
+  for (const int before : node.after)
+    NEREUS_CHECK(before >= 0 && before < number, "a node waits only for earlier ones");
+  num_lanes_ = std::max(num_lanes_, node.lane + 1);
+  nodes_.push_back(std::move(node));
+  return number;
+}
+
+ListSchedule run(const Graph& graph) {
+  const std::vector<GraphNode>& nodes = graph.nodes();
+  const auto lanes = static_cast<std::size_t>(graph.num_lanes());
+  ListSchedule schedule;
+  schedule.starts.resize(nodes.size());
+  schedule.busy.resize(lanes);
+
+  std::vector<std::vector<int>> waiting_for(nodes.size());
+  std::vector<std::size_t> missing(nodes.size());
+  using Lowest = std::priority_queue<int, std::vector<int>, std::greater<>>;
+  std::vector<Lowest> ready(lanes);
+  std::vector<bool> occupied(lanes);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    missing[i] = nodes[i].after.size();
+    for (const int before : nodes[i].after)
+      waiting_for[static_cast<std::size_t>(before)].push_back(static_cast<int>(i));
+    if (missing[i] == 0) ready[static_cast<std::size_t>(nodes[i].lane)].push(static_cast<int>(i));
+  }
+
+  using Done = std::pair<std::int64_t, int>;  // when, node
+  std::priority_queue<Done, std::vector<Done>, std::greater<>> running;
+  const auto start_what_can = [&](std::int64_t now) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      if (occupied[lane] || ready[lane].empty()) continue;
+      const int next = ready[lane].top();
+      ready[lane].pop();
+      const GraphNode& node = nodes[static_cast<std::size_t>(next)];
+      schedule.starts[static_cast<std::size_t>(next)] = now;
+      schedule.busy[lane] += node.duration;
+      occupied[lane] = true;
+      running.emplace(now + node.duration, next);
+    }
+  };
+
+  start_what_can(0);
+  while (!running.empty()) {
+    const std::int64_t now = running.top().first;
+    // All that ends now frees its lane before anything new starts, so that the order of the queue
+    // never decides who comes first.
+    while (!running.empty() && running.top().first == now) {
+      const auto done = static_cast<std::size_t>(running.top().second);
+      running.pop();
+      occupied[static_cast<std::size_t>(nodes[done].lane)] = false;
+      for (const int next : waiting_for[done])
+        if (--missing[static_cast<std::size_t>(next)] == 0)
+          ready[static_cast<std::size_t>(nodes[static_cast<std::size_t>(next)].lane)].push(next);
+    }
+    schedule.end = now;
+    start_what_can(now);
+  }
+  return schedule;
+}
+
+}  // namespace nereus::simulate

@@ -1,0 +1,65 @@
+// Plays transfers on links: a discrete-event simulation in integer picoseconds.
+//
+// A transfer starts when all it waits for has happened: other transfers arrived (`after_arrival`)
+// or were sent (`after_sent`). While it is under way it gets its max-min fair share of the links of
+// its route (simulate/network/sharing.hpp), which changes only when a transfer starts or ends. Its
+// last byte leaves when all bytes are carried (sent) and arrives the route's latency later
+// (cut-through, no store and forward). Everything that happens in one picosecond happens together,
+// so the order of transfers in the list never matters.
+//
+//   Transfers t;
+//   const int route = t.add_route({{0, 1}}, picoseconds(1e-6));
+//   const int first = t.add(route, 1e6);
+//   t.after_arrival(t.add(route, 1e6), first);
+//   play({50e9}, t).end;      // links in bytes per second
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simulate/network/sharing.hpp"
+
+namespace nereus::simulate {
+
+using Picoseconds = std::int64_t;
+Picoseconds picoseconds(double seconds);  // rounded to the nearest
+
+class Transfers {
+ public:
+  int add_route(Route links, Picoseconds latency);
+  int add(int route, double bytes);
+  void after_arrival(int transfer, int before);
+  void after_sent(int transfer, int before);
+
+  struct Transfer {
+    int route = 0;
+    double bytes = 0;
+  };
+  struct RouteOf {
+    Route links;
+    Picoseconds latency = 0;
+  };
+  struct Wait {
+    int before = 0, transfer = 0;
+    bool sent = false;  // else arrived
+  };
+  const std::vector<Transfer>& list() const { return list_; }
+  const std::vector<RouteOf>& routes() const { return routes_; }
+  const std::vector<Wait>& waits() const { return waits_; }
+
+ private:
+  std::vector<Transfer> list_;
+  std::vector<RouteOf> routes_;
+  std::vector<Wait> waits_;
+};
+
+struct Played {
+  std::vector<Picoseconds> arrivals;  // of each transfer
+  Picoseconds end = 0;
+  std::int64_t events = 0;  // starts, ends and arrivals
+};
+
+// `capacities` in bytes per second. Waits that form a circle are a bug of the caller.
+Played play(const std::vector<double>& capacities, const Transfers& transfers);
+
+}  // namespace nereus::simulate

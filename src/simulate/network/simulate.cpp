@@ -1,0 +1,141 @@
+#include "simulate/network/simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "simulate/network/fold.hpp"
+
+namespace nereus::simulate {
+
+namespace {
+
+void check(const Network& network, const CollectiveRequest& request) {
+  ErrorList errors;
+  const std::size_t dimensions = network.dimensions().size();
+  if (!(request.bytes > 0) || !std::isfinite(request.bytes))
+    errors.add("collective.no-bytes", fmt::format("{:g} bytes are nothing to send", request.bytes),
+               {}, "more than 0");
+  if (request.chunks < 1 || request.chunks > 65'536)
+    errors.add("collective.chunks", fmt::format("{} chunks", request.chunks), {}, "1 to 65,536");
+  if (network.num_ranks() < 2)
+    errors.add("collective.one-rank", "one rank has nobody to send to", {}, "2 ranks or more");
+  if (request.algorithms.size() != dimensions)
+    errors.add("collective.algorithms", fmt::format("{} algorithms for {} dimensions",
+                                                    request.algorithms.size(), dimensions));
+  for (std::size_t i = 0; i < std::min(dimensions, request.algorithms.size()); ++i) {
+    const bool last = i + 1 == dimensions;
+    const bool offered =
+        offers(request.algorithms[i], last ? request.collective : Collective::kReduceScatter);
+    if (!offered && network.dimensions()[i].size > 1)
+      errors.add("collective.not-offered",
+                 fmt::format("a {} does the all-reduce of the last dimension only, not {} on "
+                             "dimension {} of {}",
+                             to_string(request.algorithms[i]), to_string(request.collective), i + 1,
+                             dimensions),
+                 {}, "ring, direct or halving-doubling");
+  }
+  errors.throw_if_any();
+}
+
+// One chunk through all dimensions.
+void add_chunk(Program& program, const Network& network, const CollectiveRequest& request,
+               double bytes) {
+  std::vector<int> after;
+  const auto phase = [&](std::size_t d, Collective collective, double whole) {
+    after = add_phase(program,
+                      {request.algorithms[d], static_cast<int>(d), network.dimensions()[d].size},
+                      collective, whole, after);
+  };
+  const std::size_t n = network.dimensions().size();
+  // What each dimension works on: the bytes left by the reduce-scatters of those before it.
+  std::vector<double> whole(n, bytes);
+  for (std::size_t d = 1; d < n; ++d) whole[d] = whole[d - 1] / network.dimensions()[d - 1].size;
+  switch (request.collective) {
+    case Collective::kAllReduce:
+      for (std::size_t d = 0; d + 1 < n; ++d) phase(d, Collective::kReduceScatter, whole[d]);
+      phase(n - 1, Collective::kAllReduce, whole[n - 1]);
+      for (std::size_t d = n - 1; d-- > 0;) phase(d, Collective::kAllGather, whole[d]);
+      break;
+    case Collective::kReduceScatter:
+      for (std::size_t d = 0; d < n; ++d) phase(d, Collective::kReduceScatter, whole[d]);
+      break;
+    case Collective::kAllGather:
+      for (std::size_t d = n; d-- > 0;) phase(d, Collective::kAllGather, whole[d]);
+      break;
+    case Collective::kAllToAll:
+      for (std::size_t d = 0; d < n; ++d) phase(d, Collective::kAllToAll, bytes);
+      break;
+  }
+}
+
+bool maps_onto_itself(const Dimension& d, const Exchange& e) {
+  switch (d.kind) {
+    case DimensionKind::kFatTree:
+      return d.leaf == d.size;  // one switch
+    case DimensionKind::kRing:
+      return e.pattern == Exchange::Pattern::kShift || d.size == 2;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+Program program_of(const Network& network, const CollectiveRequest& request) {
+  check(network, request);
+  Program program;
+  std::size_t steps = 0;
+  for (int chunk = 0; chunk < request.chunks; ++chunk) {
+    const std::size_t begin = program.size();
+    add_chunk(program, network, request, request.bytes / request.chunks);
+    if (chunk == 0) steps = program.size();
+    for (std::size_t i = begin; chunk > 0 && i < program.size(); ++i)
+      program[i].follows = static_cast<int>(i - steps);
+  }
+  return program;
+}
+
+bool can_fold(const Network& network, const Program& program) {
+  // Shifts and bits are different symmetries; a dimension keeps to one of them.
+  std::vector<int> seen(network.dimensions().size(), -1);
+  return std::all_of(program.begin(), program.end(), [&](const Exchange& e) {
+    const auto d = static_cast<std::size_t>(e.dimension);
+    if (e.pattern == Exchange::Pattern::kPairs) return false;
+    if (e.pattern == Exchange::Pattern::kJoin) return true;
+    if (!maps_onto_itself(network.dimensions()[d], e)) return false;
+    int& pattern = seen[d];
+    if (pattern < 0) pattern = static_cast<int>(e.pattern);
+    return pattern == static_cast<int>(e.pattern);
+  });
+}
+
+std::int64_t num_transfers(const Network& network, CollectiveRequest request) {
+  const int chunks = request.chunks;
+  check(network, request);
+  request.chunks = 1;
+  const Program program = program_of(network, request);
+  const bool alike = request.folding == Folding::kWhereProvable && can_fold(network, program);
+  return static_cast<std::int64_t>(program.size()) * chunks * (alike ? 1 : network.num_ranks());
+}
+
+SimulatedCollective simulate(const Network& network, const CollectiveRequest& request) {
+  if (const std::int64_t count = num_transfers(network, request); count > kMostTransfers)
+    throw_input_error("collective.too-large",
+                      fmt::format("{} transfers; at most {} are played", count, kMostTransfers), {},
+                      "fewer chunks, or an algorithm that can be folded");
+  const Program program = program_of(network, request);
+  SimulatedCollective answer;
+  answer.folded = request.folding == Folding::kWhereProvable && can_fold(network, program);
+  const Playable playable = answer.folded ? folded(network, program) : unfolded(network, program);
+  const Played played = play(playable.capacities, playable.transfers);
+  answer.end = played.end;
+  answer.seconds = static_cast<double>(played.end) * 1e-12;
+  answer.events = played.events;
+  answer.events_represented = played.events * (answer.folded ? network.num_ranks() : 1);
+  return answer;
+}
+
+}  // namespace nereus::simulate

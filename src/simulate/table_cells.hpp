@@ -1,0 +1,53 @@
+// Cells of one row of a table by column name. Whatever is wrong with a cell becomes an Error with
+// its place, so that a table's errors are all said at once.
+//
+//   Cells cells(csv, row, errors);
+//   const int gpus = cells.whole("gpus", 2, 65536);
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "simulate/collective.hpp"
+#include "spec/csv.hpp"
+
+namespace nereus::simulate {
+
+class Cells {
+ public:
+  Cells(const spec::Csv& csv, const spec::CsvRow& row, ErrorList& errors)
+      : csv_(csv), row_(row), errors_(errors) {}
+
+  const std::string& text(std::string_view column) const {
+    return csv_.cell(row_, csv_.find(column));
+  }
+  bool blank(std::string_view column) const { return text(column).empty(); }
+  // Parts between separators; "a|b" -> {"a", "b"}.
+  std::vector<std::string> parts(std::string_view column, char separator) const;
+
+  // Out of range, or no number: an error, and `least`.
+  std::int64_t whole(std::string_view column, std::int64_t least, std::int64_t most);
+  double number(std::string_view column, double least, double most);
+  std::int64_t whole_of(std::string_view column, const std::string& text, std::int64_t least,
+                        std::int64_t most);
+  double number_of(std::string_view column, const std::string& text, double least, double most);
+  // The index of the word among `known`, compared without regard to case; an unknown one is an
+  // error that names the nearest, and 0.
+  std::size_t word_of(std::string_view column, const std::string& text,
+                      const std::vector<std::string>& known);
+
+  // Of the column of that name.
+  Collective collective();
+
+  void wrong(std::string_view column, std::string message, std::string hint = {});
+
+ private:
+  const spec::Csv& csv_;
+  const spec::CsvRow& row_;
+  ErrorList& errors_;
+};
+
+}  // namespace nereus::simulate
