@@ -14,6 +14,7 @@
 #include "cost/general.hpp"
 #include "cost/pipeline.hpp"
 #include "cost/stack_file.hpp"
+#include "plan/check.hpp"
 #include "plan/complete.hpp"
 #include "plan/rules.hpp"
 
@@ -119,9 +120,13 @@ PlanAnswer plan(const PlanRequest& request, const ProgressSink& progress) {
     };
   answer.search = search::search(inputs.model, clusters, inputs.stack, choices, options);
   for (const search::Candidate& found : answer.search.plans) {
-    ResolvedPlan resolved{inputs.model, clusters[static_cast<std::size_t>(found.cluster)],
-                          inputs.stack, found.degrees,
-                          {},           answer.derived};
+    const cluster::Cluster& machines = clusters[static_cast<std::size_t>(found.cluster)];
+    // The checker knows nothing of the search.
+    NEREUS_CHECK(plan::check(cost::expand_for(found.degrees, inputs.model, inputs.stack),
+                             inputs.model, machines)
+                     .empty(),
+                 "every plan that the search gives passes the checker");
+    ResolvedPlan resolved{inputs.model, machines, inputs.stack, found.degrees, {}, answer.derived};
     answer.plans.push_back(describe(std::move(resolved), found.prediction));
   }
   if (answer.plans.empty() && answer.search.complete) {

@@ -68,12 +68,14 @@ std::string json_text(const app::ValidateNetworkAnswer& answer, bool rows) {
   json["max_abs_error"] = answer.max_abs_error;
   json["exact"] = answer.exact;
   if (answer.measured) {
-    json["fitted_parameters"] = Json::object();
+    Json numbers = Json::object();
     if (const auto& n = answer.fitted)
-      json["fitted_parameters"] = {{"floor_s", n->floor},
-                                   {"link_efficiency", n->efficiency},
-                                   {"step_s", n->step},
-                                   {"tail", n->tail}};
+      numbers = {{"floor_s", n->floor},
+                 {"link_efficiency", n->efficiency},
+                 {"step_s", n->step},
+                 {"tail", n->tail}};
+    json["fitted_parameters"] = numbers.size();
+    json["parameters"] = numbers;
     json["leave_one_size_out_error"] =
         answer.leave_one_size_out_error ? Json(*answer.leave_one_size_out_error) : Json(nullptr);
     if (answer.built_in_mean_abs_error)
