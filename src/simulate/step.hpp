@@ -23,7 +23,7 @@ struct SimulatedStep {
   cost::Prediction predicted;
   PipelineSize size;
   Order order;
-  Played played;
+  PlayedPipeline played;
   double rest = 0;                      // seconds beside the pipeline
   std::int64_t events = 0;              // starts and ends of passes, arrivals of transfers
   std::int64_t events_represented = 0;  // over all ranks

@@ -44,7 +44,7 @@ class Player {
     place_passes();
   }
 
-  Played run() {
+  PlayedPipeline run() {
     std::vector<int> ready;
     for (std::size_t rank = 0; rank < order_.size(); ++rank)
       ready.push_back(static_cast<int>(rank));
@@ -232,7 +232,7 @@ class Player {
   std::vector<Cell> cells_;
   std::vector<std::size_t> next_;
   std::vector<Picoseconds> free_;
-  Played played_;
+  PlayedPipeline played_;
 };
 
 }  // namespace
@@ -241,19 +241,19 @@ PassTimes equal_times(const PipelineSize& size, const StageTimes& each) {
   return {std::vector<StageTimes>(static_cast<std::size_t>(size.num_stages()), each)};
 }
 
-Picoseconds Played::bubble() const {
+Picoseconds PlayedPipeline::bubble() const {
   Picoseconds most = 0;
   for (const PlayedRank& rank : ranks) most = std::max(most, rank.idle());
   return most;
 }
 
-int Played::peak() const {
+int PlayedPipeline::peak() const {
   int most = 0;
   for (const PlayedRank& rank : ranks) most = std::max(most, rank.peak);
   return most;
 }
 
-Played play(const Order& order, const PipelineSize& size, const PassTimes& times) {
+PlayedPipeline play(const Order& order, const PipelineSize& size, const PassTimes& times) {
   NEREUS_CHECK(times.stages.size() == static_cast<std::size_t>(size.num_stages()),
                "every virtual stage has its times");
   return Player(order, size, times).run();

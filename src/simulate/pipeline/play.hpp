@@ -10,7 +10,7 @@
 //             whose backward pass (with weight gradients) has not ended
 //
 //   PassTimes times = equal_times(size, {.forward = 10, .input = 10, .weight = 10});
-//   Played played = play(order, size, times);
+//   PlayedPipeline played = play(order, size, times);
 //   played.bubble();                              // picoseconds
 #pragma once
 
@@ -53,7 +53,7 @@ struct PlayedRank {
   Picoseconds idle() const { return end() - start() - busy; }
 };
 
-struct Played {
+struct PlayedPipeline {
   std::vector<PlayedRank> ranks;
   Picoseconds end = 0;  // of the last pass
   Picoseconds bubble() const;
@@ -62,6 +62,6 @@ struct Played {
 
 // Throws Errors ("simulate.order-cycle", "simulate.order-pass") where an order waits for itself, or
 // misses a pass or has it twice.
-Played play(const Order& order, const PipelineSize& size, const PassTimes& times);
+PlayedPipeline play(const Order& order, const PipelineSize& size, const PassTimes& times);
 
 }  // namespace nereus::simulate

@@ -13,7 +13,8 @@ namespace {
 
 using plan::Schedule;
 
-Played run(Schedule schedule, PipelineSize size, Picoseconds f, Picoseconds b, Picoseconds w) {
+PlayedPipeline run(Schedule schedule, PipelineSize size, Picoseconds f, Picoseconds b,
+                   Picoseconds w) {
   return play(make_order(schedule, size), size, equal_times(size, {f, b, w}));
 }
 
@@ -29,7 +30,7 @@ void for_each_size(F&& check) {
 
 TEST(Play, GpipeWaitsForPMinusOneAndHoldsEverything) {
   for_each_size([](int p, int m) {
-    const Played played = run(Schedule::kGpipe, {p, 1, m}, 5, 4, 3);
+    const PlayedPipeline played = run(Schedule::kGpipe, {p, 1, m}, 5, 4, 3);
     EXPECT_EQ(played.bubble(), (p - 1) * (5 + 7));
     EXPECT_EQ(played.peak(), m);
   });
@@ -37,7 +38,7 @@ TEST(Play, GpipeWaitsForPMinusOneAndHoldsEverything) {
 
 TEST(Play, OneForwardOneBackwardHoldsWhatIsBehindIt) {
   for_each_size([](int p, int m) {
-    const Played played = run(Schedule::k1f1b, {p, 1, m}, 5, 4, 3);
+    const PlayedPipeline played = run(Schedule::k1f1b, {p, 1, m}, 5, 4, 3);
     EXPECT_EQ(played.bubble(), (p - 1) * (5 + 7));
     for (int rank = 0; rank < p; ++rank)
       EXPECT_EQ(played.ranks[static_cast<std::size_t>(rank)].peak, p - rank);
@@ -49,7 +50,7 @@ TEST(Play, InterleavingDividesTheBubble) {
     for (const int v : {2, 3, 4})
       for (const int rounds : {2, 3, 5}) {
         // F and B of a chunk: a v-th of the stage's.
-        const Played played = run(Schedule::kInterleaved, {p, v, rounds * p}, 5, 4, 3);
+        const PlayedPipeline played = run(Schedule::kInterleaved, {p, v, rounds * p}, 5, 4, 3);
         EXPECT_EQ(played.bubble(), (p - 1) * (5 + 7));
         for (int rank = 0; rank < p; ++rank)
           EXPECT_EQ(played.ranks[static_cast<std::size_t>(rank)].peak,
@@ -61,7 +62,7 @@ TEST(Play, LoopedBreadthFirstHoldsEverything) {
   for (const int p : {2, 4, 8})
     for (const int v : {1, 2, 3}) {
       const int m = 3 * p;
-      const Played played = run(Schedule::kLoopedBfs, {p, v, m}, 5, 4, 3);
+      const PlayedPipeline played = run(Schedule::kLoopedBfs, {p, v, m}, 5, 4, 3);
       EXPECT_EQ(played.bubble(), (p - 1) * (5 + 7));
       EXPECT_EQ(played.peak(), m * v);  // chunks, each a v-th of a stage
     }
@@ -69,7 +70,7 @@ TEST(Play, LoopedBreadthFirstHoldsEverything) {
 
 TEST(Play, ZeroBubbleH1WaitsAThirdAsLong) {
   for_each_size([](int p, int m) {
-    const Played played = run(Schedule::kZbH1, {p, 1, m}, 1, 1, 1);
+    const PlayedPipeline played = run(Schedule::kZbH1, {p, 1, m}, 1, 1, 1);
     EXPECT_EQ(played.bubble(), p - 1);  // (p - 1) (F + B - 2 W) with B = 2
     EXPECT_EQ(played.peak(), p);
   });
@@ -77,7 +78,7 @@ TEST(Play, ZeroBubbleH1WaitsAThirdAsLong) {
 
 TEST(Play, ZeroBubbleH2HoldsTwiceAsMuchAndNeverWaits) {
   for_each_size([](int p, int m) {
-    const Played played = run(Schedule::kZbH2, {p, 1, m}, 7, 7, 7);
+    const PlayedPipeline played = run(Schedule::kZbH2, {p, 1, m}, 7, 7, 7);
     EXPECT_EQ(played.bubble(), 0);
     EXPECT_EQ(played.peak(), 2 * p);
   });
@@ -85,7 +86,7 @@ TEST(Play, ZeroBubbleH2HoldsTwiceAsMuchAndNeverWaits) {
 
 TEST(Play, ZeroBubbleVHoldsAsMuchAs1F1BAndNeverWaits) {
   for_each_size([](int p, int m) {
-    const Played played = run(Schedule::kZbV, {p, 2, m}, 7, 7, 7);
+    const PlayedPipeline played = run(Schedule::kZbV, {p, 2, m}, 7, 7, 7);
     EXPECT_EQ(played.bubble(), 0);
     EXPECT_EQ(played.peak(), 2 * p);  // chunks of half a stage
   });
@@ -95,7 +96,7 @@ TEST(Play, DualPipeWaitsForHalfOfTheStages) {
   for (const int p : {2, 4, 6, 8, 10})
     for (const int m : {2 * p, 2 * p + 2, 4 * p})
       for (const auto& [f, w] : {std::pair{1, 1}, std::pair{2, 1}, std::pair{3, 1}}) {
-        const Played played = run(Schedule::kDualPipe, {p, 1, m}, f, f, w);
+        const PlayedPipeline played = run(Schedule::kDualPipe, {p, 1, m}, f, f, w);
         const int b = f + w;
         EXPECT_EQ(played.bubble(), (p / 2 - 1) * (f + b + b - 3 * w)) << p << " " << m;
         EXPECT_EQ(played.peak(), p + 1);
@@ -122,7 +123,7 @@ RC_GTEST_PROP(Play, EqualsTheClosedFormOnEqualStages, ()) {
   const Picoseconds w = schedule == Schedule::kDualPipe ? *rc::gen::inRange<Picoseconds>(1, f + 1)
                         : split                         ? f
                                                         : *rc::gen::inRange(1, 1000);
-  const Played played = run(schedule, size, f, b, w);
+  const PlayedPipeline played = run(schedule, size, f, b, w);
 
   const bool dual = schedule == Schedule::kDualPipe;
   const double one = static_cast<double>((f + b + w) * size.chunks) * (dual ? 2 : 1);
@@ -157,7 +158,7 @@ RC_GTEST_PROP(Play, IsNoShorterThanItsChainsAndItsRanks, ()) {
     chain += times.stages.back().forward + times.stages.back().input;
   }
   const Order order = make_order(schedule, size);
-  const Played played = play(order, size, times);
+  const PlayedPipeline played = play(order, size, times);
   RC_ASSERT(played.end >= chain);
   for (std::size_t rank = 0; rank < order.size(); ++rank) {
     const PlayedRank& own = played.ranks[rank];
