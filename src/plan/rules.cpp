@@ -51,9 +51,8 @@ MicroBatchRule micro_batch_rule(Schedule schedule, int pp, int interleave) {
   if (pp <= 1) return {};
   if (schedule == Schedule::kInterleaved && interleave > 1) return {pp, pp};
   if (schedule == Schedule::kDualPipe) return {2LL * pp, 2};
-  if (schedule == Schedule::kLoopedBfs || schedule == Schedule::kZbH1 || schedule == Schedule::kZbV)
-    return {pp, 1};
-  if (schedule == Schedule::kZbH2) return {2LL * pp, 1};
+  if (schedule == Schedule::kLoopedBfs || schedule == Schedule::kZbH1) return {pp, 1};
+  if (schedule == Schedule::kZbH2 || schedule == Schedule::kZbV) return {2LL * pp, 1};
   return {};
 }
 
