@@ -49,7 +49,7 @@ constexpr int kFinest = 8;  // parts of a stage that recompute is searched in
 }  // namespace
 
 Space::Space(const Choices& choices, const model::Model& model, const cluster::Cluster& cluster)
-    : choices_(choices), model_(model), limits_(plan::degree_limits(model, cluster)) {
+    : choices_(choices), limits_(plan::degree_limits(model, cluster)) {
   const cluster::Node& node = cluster.groups.front().node;
   domain_ = std::max(node.num_devices, node.domain());
   causal_ = model.transformer && model.transformer->causal;

@@ -79,7 +79,6 @@ struct Family {
 
 class Space {
  public:
-  // `model` and `cluster` must outlive this.
   Space(const Choices& choices, const model::Model& model, const cluster::Cluster& cluster);
 
   const std::vector<Family>& families() const { return families_; }
@@ -111,7 +110,6 @@ class Space {
   bool divides_data(const plan::Degrees& degrees) const;
 
   Choices choices_;
-  const model::Model& model_;
   plan::DegreeLimits limits_;
   int domain_ = 1;
   bool causal_ = false;
