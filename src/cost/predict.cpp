@@ -228,7 +228,7 @@ Prediction Predictor::predict(const Degrees& d) {
     tables.times[i] = time;
     tables.paces[i] = {time.total, shape.num_micro_batches * time.total, stage.multiplicity,
                        time.passes, time.backward};
-    out.busy += stage.multiplicity * shape.num_micro_batches * (time.compute + time.recompute) /
+    out.busy += (time.compute + time.recompute) * shape.num_micro_batches * stage.multiplicity /
                 shape.pipeline.depth;
     take_step(step, sums, reduction_window(tables.paces[i], shape.pipeline), shape, d,
               tables.options());
