@@ -4,16 +4,13 @@
 
 #include "plan/expand.hpp"
 #include "plan/rules.hpp"
+#include "search/regular/keep.hpp"
 
 namespace nereus::app {
 
 namespace {
 
 using plan::Degrees;
-
-bool same_layout(const Degrees& a, const Degrees& b) {
-  return a.tp == b.tp && a.pp == b.pp && a.ep == b.ep;
-}
 
 search::Choices space_of(const Degrees& d) {
   search::Choices choices;
@@ -82,7 +79,7 @@ std::optional<Contest> contest(const PredictAnswer& answer) {
     ResolvedPlan resolved{plan.model, plan.cluster, plan.stack, candidate.degrees, {}, {}};
     PredictAnswer described = describe(std::move(resolved), candidate.prediction);
     const bool quicker = candidate.prediction.step < answer.prediction.step * (1 - kRounding);
-    if (same_layout(candidate.degrees, own)) {
+    if (search::same_layout(candidate.degrees, own)) {
       if (quicker || !answer.prediction.fits) result.same_layout = std::move(described);
     } else if (!result.rival) {
       result.rival = std::move(described);

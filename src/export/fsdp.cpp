@@ -42,13 +42,7 @@ void check(const RegularPlan& regular, ErrorList& errors) {
   no(d.recompute_blocks > 0, fmt::format("recompute of {} blocks of a stage", d.recompute_blocks),
      "recompute all blocks");
   no(!d.data_overlap, "gathering and reduction that do not overlap: FSDP always prefetches");
-  const bool all = d.offload.weights == 1 && d.offload.optimizer == 1;
-  const bool none = d.offload.weights == 0 && d.offload.optimizer == 0;
-  no((!all && !none) || d.offload.activations > 0 || (all && d.zero < 2),
-     fmt::format("{:g} of the weights, {:g} of the optimizer and {:g} of the activations in host "
-                 "memory: FSDP offloads all sharded state or none",
-                 d.offload.weights, d.offload.optimizer, d.offload.activations),
-     "weights = 1 and optimizer = 1 under zero 2 or 3");
+  cannot_offload_parts(errors, kEngine, d);
   no(d.precision != Precision::kBf16 && d.precision != Precision::kFp16 &&
          d.precision != Precision::kFp32 && d.precision != Precision::kFp8,
      fmt::format("training in {}", to_string(d.precision)), "bf16, fp16, fp32 or fp8");

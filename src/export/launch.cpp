@@ -60,6 +60,17 @@ void read_slurm_comment(std::string_view line, Hints& hints) {
 
 }  // namespace
 
+void cannot_offload_parts(ErrorList& errors, Engine engine, const plan::Degrees& d) {
+  const bool all = d.offload.weights == 1 && d.offload.optimizer == 1;
+  const bool none = d.offload.weights == 0 && d.offload.optimizer == 0;
+  if ((all || none) && d.offload.activations == 0 && !(all && d.zero < 2)) return;
+  cannot(errors, engine,
+         fmt::format("{:g} of the weights, {:g} of the optimizer and {:g} of the activations in "
+                     "host memory: FSDP offloads all sharded state or none",
+                     d.offload.weights, d.offload.optimizer, d.offload.activations),
+         "weights = 1 and optimizer = 1 under zero 2 or 3");
+}
+
 void cannot(ErrorList& errors, Engine engine, const std::string& what, const std::string& hint) {
   errors.add("export.cannot-express", fmt::format("{} cannot express {}", title(engine), what), {},
              hint);

@@ -32,6 +32,8 @@ void read_nodes(const Script& script, Hints& hints);
 // Adds an error export.cannot-express.
 void cannot(ErrorList& errors, Engine engine, const std::string& what,
             const std::string& hint = {});
+// The same for FSDP (accelerate's and torchtitan's), which offloads all sharded state or none.
+void cannot_offload_parts(ErrorList& errors, Engine engine, const plan::Degrees& degrees);
 
 // A word so that a shell reads it back as it is.
 std::string shell_word(const std::string& text);

@@ -4,14 +4,9 @@
 
 namespace nereus::search {
 
-namespace {
-
-bool same_layout(int cluster, const plan::Degrees& a, const Candidate& b) {
-  const plan::Degrees& d = b.degrees;
-  return cluster == b.cluster && a.tp == d.tp && a.pp == d.pp && a.ep == d.ep;
+bool same_layout(const plan::Degrees& a, const plan::Degrees& b) {
+  return a.tp == b.tp && a.pp == b.pp && a.ep == b.ep;
 }
-
-}  // namespace
 
 bool at_least_as_good(const Values& a, const Values& b, const std::vector<Objective>& objectives) {
   for (const Objective objective : objectives)
@@ -47,7 +42,7 @@ void Keeper::offer(const Candidate& candidate) {
     return;
   }
   const auto same = std::find_if(kept_.begin(), kept_.end(), [&](const Candidate& known) {
-    return same_layout(candidate.cluster, candidate.degrees, known);
+    return candidate.cluster == known.cluster && same_layout(candidate.degrees, known.degrees);
   });
   if (same == kept_.end())
     kept_.push_back(candidate);
@@ -68,7 +63,8 @@ bool Keeper::beyond(const Values& bound, int cluster, const plan::Degrees& layou
     return values[static_cast<std::size_t>(objectives_.front())];
   };
   for (const Candidate& known : kept_)
-    if (same_layout(cluster, layout, known)) return value(bound) > value(known.values);
+    if (cluster == known.cluster && same_layout(layout, known.degrees))
+      return value(bound) > value(known.values);
   return static_cast<int>(kept_.size()) >= top_ && value(bound) > value(kept_.back().values);
 }
 

@@ -15,6 +15,9 @@ bool at_least_as_good(const Values& a, const Values& b, const std::vector<Object
 // Whether `a` comes before `b`: by the objectives in turn, then by memory.
 bool comes_before(const Candidate& a, const Candidate& b, const std::vector<Objective>& objectives);
 
+// The same ways to train: what one plan of a list stands for.
+bool same_layout(const plan::Degrees& a, const plan::Degrees& b);
+
 class Keeper {
  public:
   Keeper(std::vector<Objective> objectives, int top)
