@@ -82,7 +82,8 @@ TeamCosts LayerCosts::of(const Placement& placement, const LayerRun& run, const 
   key.tensor_wire = wires_.of(RankRange{first, r.tp, r.tensor_stride});
   key.context_wire = r.cp > 1 ? wires_.of(RankRange{first, r.cp, r.context_stride}) : none;
   key.expert_wire = key.expert_part_wire = none;
-  if (const plan::StateShare* share = expert_weights(run)) {
+  const bool experts_split = run.ep > 1 || run.expert_tp > 1;
+  if (const plan::StateShare* share = experts_split ? expert_weights(run) : nullptr) {
     // Ranks that hold the same part of the groups of experts, and those with parts of one group.
     const int at = share->ranks.front().first;
     if (run.ep > 1)
