@@ -16,6 +16,7 @@ namespace nereus::cost {
 
 using plan::Degrees;
 using plan::Recompute;
+using plan::Schedule;
 
 Predictor::Bound Predictor::bound(const Degrees& d) {
   Tables& tables = *tables_;
@@ -35,11 +36,10 @@ Predictor::Bound Predictor::bound(const Degrees& d) {
 }
 
 Predictor::Bound Predictor::bound_of_schedule(const Degrees& d) {
-  NEREUS_CHECK(d.pp == 1 || has_closed_form(d.schedule),
-               "schedules without a closed form are for the simulator");
   Tables& tables = *tables_;
   StageKey key = stage_key(d);
   key.recompute_blocks = 0;
+  key.plain_last = false;
   const StageTable& stages = tables.stages(key);
   const KindRow* kinds = tables.kinds(d, Recompute::kNone);
   const PlanShape shape = plan_shape(tables, d);
@@ -51,7 +51,8 @@ Predictor::Bound Predictor::bound_of_schedule(const Degrees& d) {
       work.add(kinds[layers.kind].time, layers.count);
     const StageTime time = stage_time(work, 0, 0, mode, tables.machine());
     tables.times[i] = time;
-    tables.paces[i] = {time.total, m * time.total, stages.classes[i].multiplicity, time.passes,
+    tables.paces[i] = {time.total, m * time.total, stages.classes[i].multiplicity,
+                       shape.pipeline.schedule == Schedule::kVaruna ? time.total : time.passes,
                        time.backward};
   }
   const PipelineTime pipeline =

@@ -107,7 +107,7 @@ Prediction lane_step(const Context& context, const std::vector<std::vector<LaneT
 }  // namespace
 
 bool has_general_form(plan::Schedule schedule) {
-  return has_closed_form(schedule) && schedule != plan::Schedule::kDualPipe;
+  return schedule != plan::Schedule::kDualPipe && schedule != plan::Schedule::kVaruna;
 }
 
 GeneralPredictor::GeneralPredictor(const model::Model& model, const cluster::Cluster& cluster,

@@ -28,6 +28,7 @@ double waited_for(const StagePace& stage, const PipelineShape& shape) {
   switch (shape.schedule) {
     case Schedule::kZbH1:
     case Schedule::kZbH2:
+    case Schedule::kVaruna:
       return stage.passes;
     case Schedule::kZbV:
       return 0.5 * stage.passes;
@@ -42,7 +43,7 @@ double waited_for(const StagePace& stage, const PipelineShape& shape) {
 
 bool splits_backward(Schedule schedule) { return filled_by_weights(schedule) > 0; }
 
-bool has_closed_form(Schedule schedule) { return schedule != Schedule::kVaruna; }
+bool has_closed_form(Schedule) { return true; }
 
 double in_flight(const PipelineShape& shape, int stage, double m) {
   if (shape.depth == 1 && shape.schedule != Schedule::kDualPipe) return 1;
@@ -59,6 +60,8 @@ double in_flight(const PipelineShape& shape, int stage, double m) {
       return std::min(2 * p, m);
     case Schedule::kDualPipe:
       return std::min(p + 0.5, m);
+    case Schedule::kVaruna:
+      return std::min(behind > 0 ? 3 * behind : 1, m);
     default: {
       const double chunks = 2 * behind + (shape.interleave - 1) * p + 1;
       return std::min(shape.interleave > 1 ? chunks / shape.interleave : behind + 1, m);
@@ -77,11 +80,14 @@ PipelineTime pipeline_time(std::span<const StagePace> stages, const PipelineShap
   // Stages that tie but for rounding: the first stands for them, whichever way their times were
   // added up. With one micro-batch and no virtual stages all decide alike; then the longest does.
   constexpr double kRounding = 1e-13;
-  const bool splits = splits_backward(shape.schedule);
-  const double filled = filled_by_weights(shape.schedule) * (shape.depth - 1);
+  // Part of the wait for the others that the stage which decides fills with T - x of its own:
+  // weight gradients, or under Varuna one recompute.
+  const bool varuna = shape.schedule == Schedule::kVaruna;
+  const bool fills = varuna || splits_backward(shape.schedule);
+  const double filled = varuna ? 1 : filled_by_weights(shape.schedule) * (shape.depth - 1);
   const auto own_of = [&](const StagePace& stage) {
     const double own = stage.all - waited_for(stage, shape);
-    return splits ? own - filled * (stage.one - stage.passes) : own;
+    return fills ? own - filled * (stage.one - stage.passes) : own;
   };
   PipelineTime time;
   double most = 0;
@@ -104,8 +110,8 @@ PipelineTime pipeline_time(std::span<const StagePace> stages, const PipelineShap
   time.own = most;
   const StagePace& slowest = stages[static_cast<std::size_t>(time.slowest)];
   time.bubble = sum - waited_for(slowest, shape);
-  if (splits) time.bubble -= filled * (slowest.one - slowest.passes);
-  if (splits && slowest.all + time.bubble <= stages[static_cast<std::size_t>(longest)].all) {
+  if (fills) time.bubble -= filled * (slowest.one - slowest.passes);
+  if (fills && slowest.all + time.bubble <= stages[static_cast<std::size_t>(longest)].all) {
     time.slowest = longest;
     time.bubble = 0;
   }

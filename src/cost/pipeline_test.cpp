@@ -115,11 +115,48 @@ TEST(Pipeline, ZeroBubbleSchedulesHoldMore) {
   EXPECT_DOUBLE_EQ(2 * in_flight({Schedule::kDualPipe, 2, 2}, 0, 32), 5);
 }
 
-TEST(Pipeline, VarunaIsForTheSimulator) {
-  for (int i = 0; i <= static_cast<int>(Schedule::kDualPipe); ++i) {
-    const auto schedule = static_cast<Schedule>(i);
-    EXPECT_EQ(has_closed_form(schedule), schedule != Schedule::kVaruna);
+TEST(Pipeline, VarunaHoldsThreeForEveryStageBehind) {
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kVaruna, 4, 1}, 0, 32), 9);
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kVaruna, 4, 1}, 2, 32), 3);
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kVaruna, 4, 1}, 3, 32), 1);
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kVaruna, 4, 1}, 0, 5), 5);
+}
+
+// --- recompute ----------------------------------------------------------------------------------
+
+TEST(Pipeline, VarunaRecomputesWhileOthersGoBack) {
+  // Four stages of 1 + 2 s, all but the last with 1 s of recompute, 16 micro-batches: 4 x 3 s once,
+  // 15 x 4 s more (data/varuna/schedule_facts.csv: 72).
+  const std::vector<StagePace> stages{{4, 64, 3, 3, 0}, {3, 48, 1, 3, 0}};
+  const PipelineTime time = pipeline_time(stages, {Schedule::kVaruna, 4, 1});
+  EXPECT_EQ(time.slowest, 0);
+  EXPECT_DOUBLE_EQ(64 + time.bubble, 72);
+}
+
+RC_GTEST_PROP(Pipeline, VarunaIsNoShorterThanItsPartsAndRises, ()) {
+  const int m = *rc::gen::inRange(1, 20);
+  const auto total_of = [&](const std::vector<StagePace>& stages) {
+    const PipelineTime time = pipeline_time(stages, {Schedule::kVaruna, 4, 1});
+    return stages[static_cast<std::size_t>(time.slowest)].all + time.bubble;
+  };
+  std::vector<StagePace> stages;
+  double most = 0;
+  for (int i = *rc::gen::inRange(1, 9); i > 0; --i) {
+    const double once = testing::between(0.1, 5);
+    const double one = once + testing::between(0, 3);
+    stages.push_back({one, m * one, *rc::gen::inRange(1, 4), once, 0});
+    most = std::max(most, m * one);
   }
+  const double before = total_of(stages);
+  RC_ASSERT(before >= most * (1 - 1e-12));
+  // More recompute, or more of the rest, of any stage.
+  const double more = testing::between(0, 2);
+  StagePace& some =
+      stages[static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(stages.size())))];
+  some.one += more;
+  some.all += m * more;
+  if (*rc::gen::arbitrary<bool>()) some.passes += more;
+  RC_ASSERT(total_of(stages) >= before * (1 - 1e-12));
 }
 
 // --- zero bubble --------------------------------------------------------------------------------

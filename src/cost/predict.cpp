@@ -104,6 +104,19 @@ double sharding_seconds(const StageWork& work, const PlanShape& shape,
   return seconds;
 }
 
+// One stage's time for one micro-batch; under Varuna also without its recompute, as `passes`.
+StageTime time_of(const StageClass& stage, const StageSums& sums, const KindRow* plain,
+                  const PlanShape& shape, const Degrees& d, StageMode mode, const Tables& tables) {
+  const double shards = sharding_seconds(sums.work, shape, tables.options());
+  const double copies = copy_seconds(sums, shape, d, tables);
+  StageTime time = stage_time(sums.work, shards, copies, mode, tables.machine());
+  if (shape.pipeline.schedule != plan::Schedule::kVaruna) return time;
+  StageWork once;
+  for (const KindCount& layers : stage.layers) once.add(plain[layers.kind].time, layers.count);
+  time.passes = stage_time(once, shards, copies, mode, tables.machine()).total;
+  return time;
+}
+
 // Once a step: what is not gathered and scattered in every micro-batch.
 double stage_reduce_seconds(const LayerTime& sum, const PlanShape& shape,
                             const StackOptions& options) {
@@ -203,13 +216,11 @@ Predictor::~Predictor() = default;
 Predictor::Predictor(Predictor&&) noexcept = default;
 
 Prediction Predictor::predict(const Degrees& d) {
-  NEREUS_CHECK(d.pp == 1 || has_closed_form(d.schedule),
-               "schedules without a closed form are for the simulator");
   Tables& tables = *tables_;
   const StageTable& stages = tables.stages(stage_key(d));
   const KindRow* kinds = tables.kinds(d, d.recompute);
-  const KindRow* plain =
-      stages.key.recompute_blocks > 0 ? tables.kinds(d, plan::Recompute::kNone) : kinds;
+  const bool some = stages.key.recompute_blocks > 0 || stages.key.plain_last;
+  const KindRow* plain = some ? tables.kinds(d, plan::Recompute::kNone) : kinds;
   const PlanShape shape = plan_shape(tables, d);
 
   Prediction out;
@@ -222,9 +233,7 @@ Prediction Predictor::predict(const Degrees& d) {
     StageSums sums = sums_of(stage, kinds, plain, shape, tables.tied_parameters() / d.tp);
     keep(sums, stage, shape, d, tables);
     take_memory(out.memory, sums.rank, stage.first, tables);
-    const StageTime time =
-        stage_time(sums.work, sharding_seconds(sums.work, shape, tables.options()),
-                   copy_seconds(sums, shape, d, tables), mode, tables.machine());
+    const StageTime time = time_of(stage, sums, plain, shape, d, mode, tables);
     tables.times[i] = time;
     tables.paces[i] = {time.total, shape.num_micro_batches * time.total, stage.multiplicity,
                        time.passes, time.backward};
@@ -269,15 +278,26 @@ Predictor::StepDetail Predictor::detail(const Degrees& d) {
       shape.num_micro_batches * tables.times[static_cast<std::size_t>(pipeline.slowest)].total -
       out.prediction.part(Part::kBubble) - out.prediction.part(Part::kPipelineComm);
 
+  // Varuna recomputes in a pass of its own: what is left is as without recompute.
+  const bool varuna = shape.pipeline.schedule == plan::Schedule::kVaruna;
   std::vector<StageTime> times;
   std::vector<double> device;
+  std::vector<double> again;
   for (const StageClass& stage : stages.classes) {
     StageSums sums = sums_of(stage, kinds, plain, shape, tables.tied_parameters() / d.tp);
     keep(sums, stage, shape, d, tables);
-    times.push_back(stage_time(sums.work, sharding_seconds(sums.work, shape, tables.options()),
-                               copy_seconds(sums, shape, d, tables), {d.data_overlap, true},
-                               tables.machine()));
+    const double shards = sharding_seconds(sums.work, shape, tables.options());
+    const double copies = copy_seconds(sums, shape, d, tables);
+    const StageMode mode{d.data_overlap, true};
+    const double total = stage_time(sums.work, shards, copies, mode, tables.machine()).total;
+    if (varuna) {
+      sums.work = {};
+      for (const KindCount& layers : stage.layers)
+        sums.work.add(plain[layers.kind].time, layers.count);
+    }
+    times.push_back(stage_time(sums.work, shards, copies, mode, tables.machine()));
     device.push_back(sums.work.sum.device());
+    again.push_back(std::max(0.0, total - times.back().total));
   }
   const std::vector<int> starts =
       stage_starts(tables.model(), d.pp * d.interleave, tables.options().stages);
@@ -293,7 +313,8 @@ Predictor::StepDetail Predictor::detail(const Degrees& d) {
       const int kind = tables.model().layers[static_cast<std::size_t>(i)];
       const bool block = tables.model().layer(i).role == model::LayerRole::kBlock;
       const int some = stages.key.recompute_blocks;
-      own += (!block || some == 0 || blocks++ < some ? kinds : plain)[kind].time.device();
+      const bool once = varuna || (block && some > 0 && blocks++ >= some);
+      own += (once ? plain : kinds)[kind].time.device();
     }
     // A rank's time, host and sharding included, is its stages' in the measure of their work.
     const auto c = static_cast<std::size_t>(
@@ -301,7 +322,7 @@ Predictor::StepDetail Predictor::detail(const Degrees& d) {
     const double share = device[c] > 0 ? own / device[c] : 0;
     const StageTime& time = times[c];
     StageDetail detail{share * (time.passes - time.backward), share * time.backward,
-                       share * (time.total - time.passes), 0};
+                       share * (time.total - time.passes), 0, share * again[c]};
     if (end > 0 && v + 1 < d.pp * d.interleave)
       detail.send =
           transfer_seconds(machine.fabric, same_domain,

@@ -93,14 +93,15 @@ std::uint64_t StageKey::hash() const {
   const auto word = [](int value) {
     return static_cast<std::uint64_t>(static_cast<std::uint32_t>(value));
   };
-  return mix(mix(0, word(pp) << 32 | word(interleave)),
-             word(recompute_blocks) << 2 | static_cast<std::uint64_t>(order));
+  return mix(mix(0, word(pp) << 32 | word(interleave)), word(recompute_blocks) << 3 |
+                                                            (plain_last ? 4U : 0U) |
+                                                            static_cast<std::uint64_t>(order));
 }
 
 StageKey stage_key(const plan::Degrees& d) {
   const bool some = d.recompute == plan::Recompute::kFull;
   return {d.pp, d.interleave, d.pp > 1 ? stage_order(d.schedule) : StageOrder::kLooped,
-          some ? d.recompute_blocks : 0};
+          some ? d.recompute_blocks : 0, some && d.pp > 1 && d.schedule == plan::Schedule::kVaruna};
 }
 
 namespace {
@@ -165,6 +166,8 @@ StageTable make_stage_table(const model::Model& model, const StageKey& key, Stag
       stage.holds_first_layer |= starts[v] == 0;
       stage.holds_last_layer |= starts[v + 1] == model.num_layers();
     }
+    if (key.plain_last && rank + 1 == num_ranks)
+      for (KindCount& layers : counts) layers.again = 0;
     stage.layers = only_present(counts);
     const auto same =
         std::find_if(table.classes.begin(), table.classes.end(), [&](const StageClass& other) {

@@ -29,6 +29,7 @@ struct StageKey {
   int interleave = 1;
   StageOrder order = StageOrder::kLooped;
   int recompute_blocks = 0;  // of each virtual stage, its first; 0 = all
+  bool plain_last = false;   // the last rank recomputes nothing (Varuna)
   bool operator==(const StageKey&) const = default;
   std::uint64_t hash() const;
 };

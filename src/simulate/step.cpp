@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "simulate/pipeline/varuna.hpp"
+
 namespace nereus::simulate {
 
 namespace {
@@ -45,14 +47,21 @@ SimulatedStep simulate_step(const model::Model& model, const cluster::Cluster& c
   for (const cost::Predictor::StageDetail& stage : detail.stages) {
     const Picoseconds send = picoseconds(stage.send * (1 - parameters.pipeline_overlap));
     times.stages.push_back({picoseconds(stage.forward), picoseconds(stage.input),
-                            picoseconds(stage.weight), send, send});
+                            picoseconds(stage.weight), send, send, picoseconds(stage.recompute)});
   }
   // The gradient of a stage's input is as large as the output of the stage before.
   for (std::size_t s = times.stages.size(); s-- > 1;)
     times.stages[s].send_back = times.stages[s - 1].send;
   const plan::Schedule schedule = degrees.pp > 1 ? degrees.schedule : plan::Schedule::k1f1b;
-  out.order = make_order(schedule, out.size);
-  out.played = play(out.order, out.size, times);
+  if (schedule == plan::Schedule::kVaruna) {
+    const PlayedVaruna step =
+        VarunaPlayer(out.size, RecomputeStart::kEarly, PullAhead::kWithinPeak).play(times);
+    out.order = step.order;
+    out.played = step.played;
+  } else {
+    out.order = make_order(schedule, out.size);
+    out.played = play(out.order, out.size, times);
+  }
   out.step = static_cast<double>(out.played.end) / kPicoseconds + out.rest;
   for (const std::vector<PipelineOp>& rank : out.order)
     out.events += 3 * static_cast<std::int64_t>(rank.size());
