@@ -1,0 +1,153 @@
+#include "cost/step_work.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "cost/predict.hpp"
+#include "cost/stage_sums.hpp"
+
+namespace nereus::cost {
+
+using plan::Degrees;
+
+namespace {
+
+// Of one class of pipeline ranks, for one micro-batch.
+struct ClassWork {
+  StageTime time;
+  double device = 0;   // seconds of its layers, which its virtual stages divide the rest by
+  double reduce = 0;   // seconds, once a step
+  double window = 0;   // seconds that can hide it
+  double reduced = 0;  // parameters
+  double held = 0;     // bytes
+  double activation = 0;
+};
+
+ClassWork class_work(const StageClass& stage, const PlanShape& shape, const Degrees& d,
+                     const KindRow* kinds, const KindRow* plain, const Tables& tables) {
+  StageSums sums = sums_of(stage, kinds, plain, shape, tables.tied_parameters() / d.tp);
+  keep(sums, stage, shape, d, tables);
+  ClassWork out;
+  out.time =
+      stage_time(sums.work, sharding_seconds(sums.work, shape, tables.options()),
+                 copy_seconds(sums, shape, d, tables), {d.data_overlap, true}, tables.machine());
+  out.device = sums.work.sum.device();
+  out.reduce = stage_reduce_seconds(sums.work.sum, shape, tables.options());
+  out.reduced = sums.work.sum.parameters + sums.work.sum.expert_parameters;
+  out.window = reduction_window({out.time.total, 0, 1, 0, 0}, shape.pipeline);
+  const Parameters& p = tables.machine().parameters;
+  const double flight = in_flight(shape.pipeline, stage.first, shape.num_micro_batches);
+  const double on_device = sums.rank.at_peak - sums.rank.offloaded;
+  out.held = total_of(memory_parts(sums.rank, tables.options(), p)) - on_device;
+  out.activation = on_device / (flight * shape.pipeline.interleave);
+  return out;
+}
+
+// Work and parameters of the layers of one virtual stage.
+struct Own {
+  double device = 0;
+  double parameters = 0;
+};
+
+Own own_of(const Tables& tables, const StageTable& stages, const KindRow* kinds,
+           const KindRow* plain, int first, int end) {
+  Own own;
+  int blocks = 0;
+  for (int i = first; i < end; ++i) {
+    const int kind = tables.model().layers[static_cast<std::size_t>(i)];
+    const bool block = tables.model().layer(i).role == model::LayerRole::kBlock;
+    const int some = stages.key.recompute_blocks;
+    const LayerTime& time = (!block || some == 0 || blocks++ < some ? kinds : plain)[kind].time;
+    own.device += time.device();
+    own.parameters += time.parameters + time.expert_parameters;
+  }
+  return own;
+}
+
+PassSeconds passes_of(const StageTime& time, double share) {
+  return {share * (time.passes - time.backward), share * time.recompute,
+          share * (time.backward - time.recompute), share * (time.total - time.passes)};
+}
+
+}  // namespace
+
+StepWork Predictor::work(const Degrees& d) {
+  StepWork out;
+  out.prediction = predict(d);
+  Tables& tables = *tables_;
+  const Machine& machine = tables.machine();
+  const Parameters& p = machine.parameters;
+  const StageTable& stages = tables.stages(stage_key(d));
+  const KindRow* kinds = tables.kinds(d, d.recompute);
+  const KindRow* plain = tables.kinds(d, plan::Recompute::kNone);
+  const PlanShape shape = plan_shape(tables, d);
+  std::vector<ClassWork> classes;
+  std::vector<StagePace> paces;
+  double quickest = std::numeric_limits<double>::infinity();
+  double reduce = 0;
+  for (const StageClass& stage : stages.classes) {
+    classes.push_back(class_work(stage, shape, d, kinds, plain, tables));
+    const ClassWork& own = classes.back();
+    paces.push_back({own.time.total, shape.num_micro_batches * own.time.total, stage.multiplicity,
+                     own.time.passes, own.time.backward});
+    quickest = std::min(quickest, own.window);
+    reduce = std::max(reduce, own.reduce);
+  }
+  out.schedule = shape.pipeline.schedule;
+  out.depth = d.pp;
+  out.reduce_overlap = d.data_overlap ? reduction_overlap(shape.reduced_as(), p) : 0;
+  out.reduces_last = splits_backward(out.schedule);
+  const auto class_of = [&](int rank) -> const ClassWork& {
+    return classes[static_cast<std::size_t>(stages.class_of_rank[static_cast<std::size_t>(rank)])];
+  };
+  const bool dual = stages.key.order == StageOrder::kDual;
+  for (int rank = 0; rank < d.pp; ++rank) {
+    const ClassWork& own = class_of(dual ? std::min(rank, d.pp - 1 - rank) : rank);
+    out.held.push_back(own.held);
+    out.activation.push_back(own.activation);
+  }
+
+  LaneWork lane;
+  lane.ranks_per_team = d.tp * d.cp;
+  lane.send_overlap = p.pipeline_overlap;
+  lane.num_micro_batches = tables.num_micro_batches(d);
+  for (int team = 0; team < d.dp; ++team) {
+    std::vector<int>& ranks = lane.ranks.emplace_back();
+    for (int rank = 0; rank < d.pp; ++rank)
+      ranks.push_back((rank * d.dp + team) * lane.ranks_per_team);
+  }
+  const int num_stages = d.pp * d.interleave;
+  const std::vector<int> starts = stage_starts(tables.model(), num_stages, tables.options().stages);
+  for (int v = 0; v < num_stages; ++v) {
+    const int first = starts[static_cast<std::size_t>(v)];
+    const int end = starts[static_cast<std::size_t>(v) + 1];
+    const int rank = rank_of_stage(stages.key, v);
+    const ClassWork& own = class_of(rank);
+    const Own layers = own_of(tables, stages, kinds, plain, first, end);
+    out.rank_of_stage.push_back(dual ? v : rank);
+    lane.passes.push_back(passes_of(own.time, own.device > 0 ? layers.device / own.device : 0));
+    const StageTime& time = own.time;
+    lane.communication.push_back(
+        time.total > 0 ? (time.tensor + time.context + time.expert + time.shard) / time.total : 0);
+    out.reduce.push_back(own.reduced > 0 ? own.reduce * layers.parameters / own.reduced : 0);
+    lane.send.push_back(
+        end > 0 && v + 1 < num_stages
+            ? boundary_seconds(tables, kinds, d,
+                               tables.model().layers[static_cast<std::size_t>(end - 1)])
+            : 0);
+  }
+  out.lanes.push_back(std::move(lane));
+
+  const PipelineTime pipeline = pipeline_time(paces, shape.pipeline);
+  const double later = later_chunks(shape.pipeline, pipeline.own, shape.num_micro_batches);
+  const double exposed = exposed_reduce(reduce, shape.reduced_as(), quickest,
+                                        shape.pipeline.interleave, later, d.data_overlap, p);
+  double sent = 0;
+  if (d.pp > 1) sent = moving_seconds(plan_load(tables, kinds, stages, shape, d, 0), p);
+  out.closing = out.prediction.step -
+                shape.num_micro_batches * paces[static_cast<std::size_t>(pipeline.slowest)].one -
+                out.prediction.part(Part::kBubble) - sent - exposed;
+  return out;
+}
+
+}  // namespace nereus::cost
