@@ -24,6 +24,8 @@ timeline::SliceKind kind_of(Pass pass) {
       return timeline::SliceKind::kInput;
     case Pass::kWeight:
       return timeline::SliceKind::kWeight;
+    case Pass::kRecompute:
+      return timeline::SliceKind::kOther;
   }
   return timeline::SliceKind::kOther;
 }
