@@ -10,16 +10,29 @@ namespace nereus::cost {
 
 using plan::Degrees;
 
+PassSeconds pass_seconds(const LayerTime& own, const LayerTime& rank, const StageTime& time,
+                         bool split) {
+  if (rank.device() <= 0) return {};
+  // Of the time without weight gradients and of the rest, as far as they are told apart.
+  const double work = rank.device() - rank.weight_gradient;
+  const double pace = split ? time.passes / std::max(work, 1e-300) : time.total / rank.device();
+  const double weight =
+      split ? (rank.weight_gradient > 0 ? (time.total - time.passes) / rank.weight_gradient : 0)
+            : pace;
+  const double input = own.device() - own.forward - own.recompute - own.weight_gradient;
+  return {pace * own.forward, pace * own.recompute, pace * std::max(0.0, input),
+          weight * own.weight_gradient};
+}
+
 namespace {
 
 // Of one class of pipeline ranks, for one micro-batch.
 struct ClassWork {
   StageTime time;
-  double device = 0;   // seconds of its layers, which its virtual stages divide the rest by
-  double reduce = 0;   // seconds, once a step
-  double window = 0;   // seconds that can hide it
-  double reduced = 0;  // parameters
-  double held = 0;     // bytes
+  LayerTime sum;      // of its layers, which its virtual stages divide the time by
+  double reduce = 0;  // seconds, once a step
+  double window = 0;  // seconds that can hide it
+  double held = 0;    // bytes
   double activation = 0;
 };
 
@@ -31,9 +44,8 @@ ClassWork class_work(const StageClass& stage, const PlanShape& shape, const Degr
   out.time =
       stage_time(sums.work, sharding_seconds(sums.work, shape, tables.options()),
                  copy_seconds(sums, shape, d, tables), {d.data_overlap, true}, tables.machine());
-  out.device = sums.work.sum.device();
+  out.sum = sums.work.sum;
   out.reduce = stage_reduce_seconds(sums.work.sum, shape, tables.options());
-  out.reduced = sums.work.sum.parameters + sums.work.sum.expert_parameters;
   out.window = reduction_window({out.time.total, 0, 1, 0, 0}, shape.pipeline);
   const Parameters& p = tables.machine().parameters;
   const double flight = in_flight(shape.pipeline, stage.first, shape.num_micro_batches);
@@ -43,30 +55,18 @@ ClassWork class_work(const StageClass& stage, const PlanShape& shape, const Degr
   return out;
 }
 
-// Work and parameters of the layers of one virtual stage.
-struct Own {
-  double device = 0;
-  double parameters = 0;
-};
-
-Own own_of(const Tables& tables, const StageTable& stages, const KindRow* kinds,
-           const KindRow* plain, int first, int end) {
-  Own own;
+// The layers of one virtual stage summed up.
+LayerTime own_of(const Tables& tables, const StageTable& stages, const KindRow* kinds,
+                 const KindRow* plain, int first, int end) {
+  StageWork own;
   int blocks = 0;
   for (int i = first; i < end; ++i) {
     const int kind = tables.model().layers[static_cast<std::size_t>(i)];
     const bool block = tables.model().layer(i).role == model::LayerRole::kBlock;
     const int some = stages.key.recompute_blocks;
-    const LayerTime& time = (!block || some == 0 || blocks++ < some ? kinds : plain)[kind].time;
-    own.device += time.device();
-    own.parameters += time.parameters + time.expert_parameters;
+    own.add((!block || some == 0 || blocks++ < some ? kinds : plain)[kind].time, 1);
   }
-  return own;
-}
-
-PassSeconds passes_of(const StageTime& time, double share) {
-  return {share * (time.passes - time.backward), share * time.recompute,
-          share * (time.backward - time.recompute), share * (time.total - time.passes)};
+  return own.sum;
 }
 
 }  // namespace
@@ -118,23 +118,30 @@ StepWork Predictor::work(const Degrees& d) {
   }
   const int num_stages = d.pp * d.interleave;
   const std::vector<int> starts = stage_starts(tables.model(), num_stages, tables.options().stages);
+  std::vector<double> parameters(static_cast<std::size_t>(d.pp));  // by pipeline rank
   for (int v = 0; v < num_stages; ++v) {
     const int first = starts[static_cast<std::size_t>(v)];
     const int end = starts[static_cast<std::size_t>(v) + 1];
     const int rank = rank_of_stage(stages.key, v);
     const ClassWork& own = class_of(rank);
-    const Own layers = own_of(tables, stages, kinds, plain, first, end);
+    const LayerTime layers = own_of(tables, stages, kinds, plain, first, end);
+    const double own_parameters = layers.parameters + layers.expert_parameters;
     out.rank_of_stage.push_back(dual ? v : rank);
-    lane.passes.push_back(passes_of(own.time, own.device > 0 ? layers.device / own.device : 0));
+    lane.passes.push_back(pass_seconds(layers, own.sum, own.time, out.reduces_last));
     const StageTime& time = own.time;
     lane.communication.push_back(
         time.total > 0 ? (time.tensor + time.context + time.expert + time.shard) / time.total : 0);
-    out.reduce.push_back(own.reduced > 0 ? own.reduce * layers.parameters / own.reduced : 0);
+    parameters[static_cast<std::size_t>(rank)] += own_parameters;
+    out.reduce.push_back(own.reduce * own_parameters);
     lane.send.push_back(
         end > 0 && v + 1 < num_stages
             ? boundary_seconds(tables, kinds, d,
                                tables.model().layers[static_cast<std::size_t>(end - 1)])
             : 0);
+  }
+  for (int v = 0; v < num_stages; ++v) {
+    const double all = parameters[static_cast<std::size_t>(rank_of_stage(stages.key, v))];
+    if (all > 0) out.reduce[static_cast<std::size_t>(v)] /= all;
   }
   out.lanes.push_back(std::move(lane));
 

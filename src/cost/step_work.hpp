@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "cost/prediction.hpp"
+#include "cost/stage.hpp"
 #include "plan/degrees.hpp"
 
 namespace nereus::cost {
@@ -31,6 +32,10 @@ struct PassSeconds {
   double backward() const { return recompute + input + weight; }
   double total() const { return forward + backward(); }
 };
+
+// The part that some layers have of their rank's time; `split` where weight gradients run apart.
+PassSeconds pass_seconds(const LayerTime& own, const LayerTime& rank, const StageTime& time,
+                         bool split);
 
 struct LaneWork {
   bool joint = false;

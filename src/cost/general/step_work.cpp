@@ -48,21 +48,18 @@ class Writer {
   }
 
  private:
-  // Runs whose passes the virtual stage holds, and what part of its rank's work they are.
-  std::vector<double> shares_of(std::size_t stage, std::size_t lane) {
-    const PhysicalStage& own = context_.layout.stages[stage];
-    std::vector<double> share(out_.rank_of_stage.size());
-    double sum = 0;
-    for (const Segment& segment : own.segments) {
+  // The layers of each virtual stage of a rank.
+  std::vector<LayerTime> layers_of(std::size_t stage, std::size_t lane) {
+    std::vector<StageWork> sums(out_.rank_of_stage.size());
+    for (const Segment& segment : context_.layout.stages[stage].segments) {
       const Lane& stands = segment.lanes[std::min(lane, segment.lanes.size() - 1)];
-      for (const int run : segment.runs) {
-        const double seconds = work_.device_seconds(run, stands);
-        share[static_cast<std::size_t>(context_.run(run).stage)] += seconds;
-        sum += seconds;
-      }
+      for (const int run : segment.runs)
+        sums[static_cast<std::size_t>(context_.run(run).stage)].add(work_.layers_of(run, stands),
+                                                                    1);
     }
-    for (double& part : share) part = sum > 0 ? part / sum : 0;
-    return share;
+    std::vector<LayerTime> layers;
+    for (const StageWork& sum : sums) layers.push_back(sum.sum);
+    return layers;
   }
 
   void add_reduction(int stage) {
@@ -165,17 +162,21 @@ class Writer {
     // Where micro-batches differ in other ways, all count as their mean.
     const double each = (smaller ? time.one : time.total() / m) / time.one;
     const double last = (smaller ? time.total() - (m - 1) * time.one : time.total() / m) / time.one;
-    const double again = time.all.recompute / time.total() * time.one;
     const double communication =
         (time.all.tensor + time.all.context + time.all.expert + time.all.shard + time.moved) /
         time.total();
-    const std::vector<double> shares = shares_of(stage, index);
-    for (std::size_t v = 0; v < shares.size(); ++v) {
+    const std::vector<LayerTime> layers = layers_of(stage, index);
+    StageWork rank;
+    for (const LayerTime& own : layers) rank.add(own, 1);
+    StageTime one;
+    one.total = time.one;
+    one.passes = time.passes;
+    for (std::size_t v = 0; v < layers.size(); ++v) {
       if (out_.rank_of_stage[v] != static_cast<int>(stage)) continue;
+      const PassSeconds own = pass_seconds(layers[v], rank.sum, one, out_.reduces_last);
       const auto scaled = [&](double size) {
-        const double s = shares[v] * size;
-        return PassSeconds{s * (time.passes - time.backward), s * again,
-                           s * std::max(0.0, time.backward - again), s * (time.one - time.passes)};
+        return PassSeconds{size * own.forward, size * own.recompute, size * own.input,
+                           size * own.weight};
       };
       lane.passes[v] = scaled(each);
       if (!lane.last.empty()) lane.last[v] = scaled(last);

@@ -19,6 +19,7 @@ void add(StageTime& sum, const StageTime& time, double count) {
   sum.offload += count * time.offload;
   sum.launch += count * time.launch;
   sum.total += count * time.total;
+  sum.forward += count * time.forward;
   sum.passes += count * time.passes;
   sum.backward += count * time.backward;
 }
@@ -75,16 +76,15 @@ std::vector<LaneTime> Work::stage(int index, bool split) {
   return lanes;
 }
 
-double Work::device_seconds(int run, const Lane& lane) {
+LayerTime Work::layers_of(int run, const Lane& lane) {
   const Rounds rounds = context_.rounds(replicas_of(context_.run(run), lane));
   Segment alone;
   alone.runs = {run};
-  double seconds = 0;
+  StageWork work;
   for (const LayerClass& layers : classes_of(alone))
-    seconds +=
-        layers.count *
-        time_of(layers, lane, lane.kinds.front(), {{{rounds.list[0].samples, 1}}, 1}).device();
-  return seconds;
+    work.add(time_of(layers, lane, lane.kinds.front(), {{{rounds.list[0].samples, 1}}, 1}),
+             layers.count);
+  return work.sum;
 }
 
 std::vector<Work::LayerClass> Work::classes_of(const Segment& segment) const {

@@ -39,8 +39,8 @@ class Work {
   // One entry per lane where lanes run through the plan on their own, else one. `split` says also
   // what a lane takes without some passes, whatever the schedule.
   std::vector<LaneTime> stage(int index, bool split = false);
-  // Device seconds of a run's layers for the lane's first micro-batch, on its first machine.
-  double device_seconds(int run, const Lane& lane);
+  // A run's layers for the lane's first micro-batch, on its first machine.
+  LayerTime layers_of(int run, const Lane& lane);
 
  private:
   // Equal layers of a run: `count` of a kind, all recomputed or none by any lane.
