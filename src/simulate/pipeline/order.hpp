@@ -9,9 +9,8 @@
 // so an order is right as long as every pass is in it once (recompute at most once), all passes of
 // a micro-batch on a stage on the same rank.
 //
-//   const Order order = make_order(Schedule::kZbH1, {.depth = 8, .chunks = 1, .micro_batches =
-//   32}); order[0];                                  // the passes of the first pipeline rank, in
-//   turn
+//   const Order order = make_order(Schedule::kZbH1, {8, 1, 32});   // ranks, chunks, micro-batches
+//   order[0];                                    // the passes of the first pipeline rank, in turn
 #pragma once
 
 #include <vector>
@@ -50,7 +49,9 @@ struct PipelineSize {
 
 // Of one replica. The sizes must be those that plan/rules.hpp allows the schedule.
 Order make_order(plan::Schedule schedule, const PipelineSize& size);
-bool has_order(plan::Schedule schedule);
+
+// The same with a recompute just before every backward pass, on the last stage if wanted.
+Order with_recompute(const Order& order, const PipelineSize& size, bool on_last_stage);
 
 // DualPipe runs the second half of the micro-batches the other way round: stage s on rank
 // depth - 1 - s.
@@ -62,5 +63,6 @@ Order zb_h1_order(const PipelineSize& size);
 Order zb_h2_order(const PipelineSize& size);
 Order zb_v_order(const PipelineSize& size);
 Order dualpipe_order(const PipelineSize& size);
+Order varuna_order(const PipelineSize& size);
 
 }  // namespace nereus::simulate

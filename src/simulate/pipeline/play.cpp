@@ -23,6 +23,14 @@ PassTimes equal_times(const PipelineSize& size, const StageTimes& each) {
   return {std::vector<StageTimes>(static_cast<std::size_t>(size.num_stages()), each)};
 }
 
+void check_times(const PassTimes& times, const PipelineSize& size) {
+  const auto num_stages = static_cast<std::size_t>(size.num_stages());
+  NEREUS_CHECK(
+      times.stages.size() == num_stages && (times.last.empty() || times.last.size() == num_stages),
+      "every virtual stage has its times");
+  NEREUS_CHECK(times.at_once >= 1 && times.at_once <= Wires::kMost, "1 to 4 messages at once");
+}
+
 Picoseconds pass_time(const PassTimes& times, const PipelineSize& size, const PipelineOp& op) {
   const StageTimes& own = times_of(times, size, op);
   switch (op.pass) {
@@ -60,6 +68,16 @@ int PlayedPipeline::peak() const {
   return most;
 }
 
+void PlayedPipeline::clear_sums() {
+  for (PlayedRank& rank : ranks) {
+    rank.busy = 0;
+    rank.busy_in = {};
+    rank.waited = {};
+  }
+  end = 0;
+  events = 0;
+}
+
 PipelinePlayer::PipelinePlayer(const Order& order, const PipelineSize& size,
                                RecomputeStart recompute)
     : program_(compile(order, size, recompute)), there_(program_.ops.size()), lanes_(order.size()) {
@@ -70,24 +88,11 @@ PipelinePlayer::PipelinePlayer(const Order& order, const PipelineSize& size,
   }
 }
 
-void PipelinePlayer::start_ranks() {
-  std::fill(lanes_.begin(), lanes_.end(), Lane{});
-  for (PlayedRank& rank : played_.ranks) {
-    rank.busy = 0;
-    rank.busy_in = {};
-    rank.waited = {};
-  }
-  played_.end = 0;
-  played_.events = 0;
-}
-
 const PlayedPipeline& PipelinePlayer::play(const PassTimes& times, const Draws* draws) {
   const PipelineSize& size = program_.size;
-  const auto num_stages = static_cast<std::size_t>(size.num_stages());
-  NEREUS_CHECK(
-      times.stages.size() == num_stages && (times.last.empty() || times.last.size() == num_stages),
-      "every virtual stage has its times");
-  start_ranks();
+  check_times(times, size);
+  std::fill(lanes_.begin(), lanes_.end(), Lane{});
+  played_.clear_sums();
   const std::vector<ProgramOp>& ops = program_.ops;
   std::int64_t messages = 0;
   for (std::size_t first = 0; first < ops.size();) {
@@ -122,10 +127,9 @@ const PlayedPipeline& PipelinePlayer::play(const PassTimes& times, const Draws* 
       ++messages;
       Picoseconds time = message_time(times, size, ops[i]);
       if (draws != nullptr) time = draws->link(draw_key(ops[i].op), time);
-      Picoseconds& wire = lane.wire[ops[i].sends == MessageKind::kActivation ? 0 : 1];
-      wire = std::max(wire, end) + time;
-      there_[i] = wire;
-      if (times.blocking) lane.held = std::max(lane.held, wire);
+      Wires& wires = lane.wires[ops[i].sends == MessageKind::kActivation ? 0 : 1];
+      there_[i] = wires.send(end, time, times.at_once);
+      if (times.blocking) lane.held = std::max(lane.held, there_[i]);
     }
     played_.end = std::max(played_.end, end);
     first = last + 1;

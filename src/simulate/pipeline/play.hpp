@@ -7,8 +7,9 @@
 //
 // A message leaves when its pass has ended. Either its sender goes on at once; then messages of one
 // sender in one direction (activations, gradients) go one after the other, none faster than its
-// wire. Or the sender is held up until its message has arrived (`blocking`): with equal stages a
-// micro-batch then takes F + B + 2 c in the steady state, as in cost/pipeline.hpp.
+// wire, or so many at once as the sender has under way. Or the sender is held up until its message
+// has arrived (`blocking`): with equal stages a micro-batch then takes F + B + 2 c in the steady
+// state, as in cost/pipeline.hpp.
 //
 //   bubble  = the largest over ranks of (end of its last pass - start of its first - its busy time)
 //   peak    = the most micro-batches of a rank's virtual stages whose forward pass has begun and
@@ -52,11 +53,29 @@ struct PassTimes {
   std::vector<StageTimes> stages;     // by virtual stage
   std::vector<StageTimes> last = {};  // of the last micro-batch, where it is smaller; or empty
   bool blocking = false;              // senders wait until their messages have arrived
+  int at_once = 1;                    // messages under way from a sender in a direction: 1 .. 4
 };
 PassTimes equal_times(const PipelineSize& size, const StageTimes& each);
 
+// What the players of this folder ask of their callers.
+void check_times(const PassTimes& times, const PipelineSize& size);
 Picoseconds pass_time(const PassTimes& times, const PipelineSize& size, const PipelineOp& op);
 Picoseconds message_time(const PassTimes& times, const PipelineSize& size, const ProgramOp& op);
+
+// Messages under way from one rank in one direction.
+struct Wires {
+  static constexpr int kMost = 4;
+  std::array<Picoseconds, kMost> free{};
+  // When a message arrives that could leave at `from`.
+  Picoseconds send(Picoseconds from, Picoseconds time, int at_once) {
+    int first = 0;
+    for (int i = 1; i < at_once; ++i)
+      if (free[static_cast<std::size_t>(i)] < free[static_cast<std::size_t>(first)]) first = i;
+    Picoseconds& own = free[static_cast<std::size_t>(first)];
+    own = (own > from ? own : from) + time;
+    return own;
+  }
+};
 
 struct PlayedOp {
   Picoseconds start = 0;
@@ -85,6 +104,7 @@ struct PlayedPipeline {
   std::int64_t events = 0;  // starts and ends of passes, arrivals of messages
   Picoseconds bubble() const;
   int peak() const;
+  void clear_sums();  // all but the passes and peaks
 };
 
 // One order, played as often as wanted; only making it allocates.
@@ -96,14 +116,12 @@ class PipelinePlayer {
   const PlayedPipeline& play(const PassTimes& times, const Draws* draws = nullptr);
 
  private:
-  void start_ranks();
-
   // A pipeline rank while it is played.
   struct Lane {
-    Picoseconds free = 0;               // end of its last pass
-    Picoseconds held = 0;               // until when its own messages hold it up
-    std::array<Picoseconds, 2> wire{};  // until when messages are under way, by direction
-    std::size_t next = 0;               // of its passes
+    Picoseconds free = 0;          // end of its last pass
+    Picoseconds held = 0;          // until when its own messages hold it up
+    std::array<Wires, 2> wires{};  // by direction
+    std::size_t next = 0;          // of its passes
   };
 
   Program program_;

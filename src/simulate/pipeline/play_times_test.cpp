@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -66,7 +67,8 @@ class Oracle {
     }
     std::vector<PlayedOp> out;
     Picoseconds free = 0;
-    Picoseconds wire[2] = {0, 0};
+    std::vector<Picoseconds> wires[2];
+    for (auto& free_at : wires) free_at.resize(static_cast<std::size_t>(times_.at_once));
     for (std::size_t i = 0; i < own.size();) {
       const std::size_t n = own[i].with_next ? 2 : 1;
       Picoseconds start = free;
@@ -97,8 +99,9 @@ class Oracle {
         if (forward && op.micro_batch == first && t.send_alone >= 0) send = t.send_alone;
         if (!forward && op.micro_batch == last && t.send_back_alone >= 0) send = t.send_back_alone;
         if (draws_) send = draws_->link(draw_key(op), send);
-        wire[forward] = std::max(wire[forward], end) + send;
-        at = wire[forward];
+        Picoseconds& wire = *std::min_element(wires[forward].begin(), wires[forward].end());
+        wire = std::max(wire, end) + send;
+        at = wire;
         if (times_.blocking) free = std::max(free, at);
       }
       i += n;
@@ -122,18 +125,6 @@ StageTimes any_times() {
   return t;
 }
 
-// Every backward pass with a recompute just before it, but on the last stage.
-void add_recompute(Order& order, const PipelineSize& size) {
-  for (std::vector<PipelineOp>& rank : order)
-    for (std::size_t i = 0; i < rank.size(); ++i) {
-      const PipelineOp op = rank[i];
-      if (op.pass != Pass::kBackward || op.stage + 1 == size.num_stages()) continue;
-      rank.insert(rank.begin() + static_cast<std::ptrdiff_t>(i),
-                  {Pass::kRecompute, op.stage, op.micro_batch});
-      ++i;
-    }
-}
-
 RC_GTEST_PROP(PlayTimes, AgreesWithTheLongestChains, ()) {
   const Schedule schedule =
       *rc::gen::element(Schedule::kGpipe, Schedule::k1f1b, Schedule::kInterleaved, Schedule::kZbH1,
@@ -147,8 +138,10 @@ RC_GTEST_PROP(PlayTimes, AgreesWithTheLongestChains, ()) {
   if (*rc::gen::arbitrary<bool>())
     for (int s = 0; s < size.num_stages(); ++s) times.last.push_back(any_times());
   times.blocking = *rc::gen::arbitrary<bool>();
+  times.at_once = *rc::gen::inRange(1, 5);
   Order order = make_order(schedule, size);
-  if (schedule == Schedule::kGpipe || schedule == Schedule::k1f1b) add_recompute(order, size);
+  if (schedule == Schedule::kGpipe || schedule == Schedule::k1f1b)
+    order = with_recompute(order, size, false);
   const Jitter jitter{.compute = {Distribution::Kind::kLogNormal, 0, 0, 0.3},
                       .link = {Distribution::Kind::kDelay, 0.5},
                       .slow = {{1, 1.5}},
@@ -191,6 +184,9 @@ TEST(PlayTimes, MessagesOfOneSenderQueue) {
   EXPECT_EQ(played.ranks[1].ops[7].start, 10 + 8 * 40);
   EXPECT_EQ(played.ranks[1].waited[static_cast<std::size_t>(WaitCause::kInput)], 10 + 40 + 7 * 30);
   EXPECT_EQ(played.events, 2 * 32 + 16);
+  PassTimes four = equal_times(size, {10, 5, 5, 40, 0});
+  four.at_once = 4;
+  EXPECT_EQ(play(gpipe_order(size), size, four).ranks[1].ops[7].start, 8 * 10 + 40);
 }
 
 TEST(PlayTimes, FirstAndLastMessagesMayTakeLonger) {
