@@ -5,6 +5,7 @@
 
 #include "app/simulate.hpp"
 #include "cli/cli.hpp"
+#include "cli/collective_report.hpp"
 #include "cli/prediction_report.hpp"
 #include "cli/verbs.hpp"
 
@@ -99,11 +100,13 @@ std::string json_of(const app::SimulateAnswer& answer) {
 Verb simulate_verb(const Session& session) {
   struct Request {
     app::SimulateRequest simulate;
+    app::SimulateCollectiveRequest collective;
     OutputOptions output;
   };
   auto request = std::make_shared<Request>();
   auto command = std::make_unique<Command>("simulate", "one step of a plan, played pass by pass");
   add_prediction_options(*command, request->simulate.predict);
+  add_collective_options(*command, request->collective);
   add_output_options(*command, request->output);
   command->text("--trace", "FILE.json", request->simulate.trace_file,
                 "write a Chrome trace, for Perfetto");
@@ -116,7 +119,14 @@ Verb simulate_verb(const Session& session) {
                    "a zero-bubble schedule");
   command->example("nereus simulate best.plan --svg step.svg --trace step.json",
                    "a plan file, as a picture and for Perfetto");
+  command->example("nereus simulate --collective all-reduce --bytes 64MiB --cluster 16xdgx-h100",
+                   "one collective, every algorithm");
   command->run = [&session, request] {
+    if (const auto report = network_simulation(request->simulate.predict, request->collective,
+                                               request->output.format)) {
+      emit(*report, request->output, session);
+      return kDone;
+    }
     const app::SimulateAnswer answer = app::simulate_plan(request->simulate);
     Report report{.tables = {summary_table(answer), ranks_table(answer, session.out)},
                   .json = json_of(answer)};
