@@ -27,7 +27,7 @@ SimulateAnswer simulate_plan(const SimulateRequest& request) {
   answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   answer.timeline = to_timeline(answer.step);
   if (!request.trace_file.empty())
-    write_file(request.trace_file, timeline::chrome_trace(answer.timeline));
+    timeline::write_chrome_trace(request.trace_file, answer.timeline);
   if (!request.svg_file.empty())
     write_file(request.svg_file,
                timeline::svg_picture(

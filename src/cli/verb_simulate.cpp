@@ -8,6 +8,7 @@
 #include "cli/collective_report.hpp"
 #include "cli/prediction_report.hpp"
 #include "cli/verbs.hpp"
+#include "timeline/text_drawing.hpp"
 
 namespace nereus::cli {
 
@@ -21,25 +22,6 @@ double span(const app::SimulateAnswer& answer) {
   return std::max(1e-12, static_cast<double>(answer.step.played.end) * kPicosecond);
 }
 
-// One character a moment: the last digit of the micro-batch going forward, a letter going back, a
-// dot for weight gradients, nothing where the rank waits.
-std::string drawing_of(const app::SimulateAnswer& answer, std::size_t rank, int width) {
-  const std::int64_t end = std::max<std::int64_t>(1, answer.step.played.end);
-  std::string text(static_cast<std::size_t>(width), ' ');
-  for (const timeline::Slice& slice : answer.timeline.slices) {
-    if (slice.lane != static_cast<int>(rank)) continue;
-    const std::int64_t first = slice.start * width / end;
-    const std::int64_t last = std::max(first + 1, slice.end * width / end);
-    const bool forward = slice.kind == timeline::SliceKind::kForward;
-    const char letter = slice.kind == timeline::SliceKind::kWeight ? '.'
-                        : forward ? static_cast<char>('0' + slice.micro_batch % 10)
-                                  : static_cast<char>('a' + slice.micro_batch % 26);
-    for (std::int64_t i = first; i < std::min<std::int64_t>(last, width); ++i)
-      text[static_cast<std::size_t>(i)] = letter;
-  }
-  return text;
-}
-
 Table ranks_table(const app::SimulateAnswer& answer, const Terminal& out) {
   Table table{.name = "ranks",
               .title = "Every pipeline rank",
@@ -49,10 +31,11 @@ Table ranks_table(const app::SimulateAnswer& answer, const Terminal& out) {
                           {"peak", "held at most"},
                           {"drawing", "when", Unit::kNone, false, false}}};
   const int width = std::clamp((out.width > 0 ? out.width : 100) - 40, 20, 100);
+  const std::vector<std::string> drawings = timeline::text_drawing(answer.timeline, width);
   for (std::size_t rank = 0; rank < answer.step.played.ranks.size(); ++rank) {
     const simulate::PlayedRank& own = answer.step.played.ranks[rank];
     const double busy = static_cast<double>(own.busy) * kPicosecond / span(answer);
-    table.rows.push_back({rank, busy, 1 - busy, own.peak, drawing_of(answer, rank, width)});
+    table.rows.push_back({rank, busy, 1 - busy, own.peak, drawings[rank]});
   }
   table.notes.emplace_back(
       "when: digits forward, letters backward, dots weight gradients; held: micro-batches of a "
