@@ -96,7 +96,10 @@ StepWork Predictor::work(const Degrees& d) {
   out.schedule = shape.pipeline.schedule;
   out.depth = d.pp;
   out.reduce_overlap = d.data_overlap ? reduction_overlap(shape.reduced_as(), p) : 0;
-  out.reduces_last = splits_backward(out.schedule);
+  const int domain = machine.fabric.domain;
+  const Group data = group_of(d.dp * d.cp, d.tp, domain);
+  out.wires = {d.tp * d.cp > domain, d.num_ranks() > domain, data.per_node < data.size};
+  out.reduces_last = d.pp > 1 && splits_backward(out.schedule);
   const auto class_of = [&](int rank) -> const ClassWork& {
     return classes[static_cast<std::size_t>(stages.class_of_rank[static_cast<std::size_t>(rank)])];
   };

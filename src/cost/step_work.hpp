@@ -53,12 +53,20 @@ struct LaneWork {
   int num_teams() const { return static_cast<int>(ranks.size()); }
 };
 
+// Which traffic leaves the fast domain (node, or NVLink domain).
+struct WireUse {
+  bool collectives_outside = false;  // of teams
+  bool messages_outside = false;     // between stages
+  bool reduction_outside = false;
+};
+
 struct StepWork {
   Prediction prediction;
   plan::Schedule schedule = plan::Schedule::k1f1b;
   int depth = 1;                   // pipeline ranks; physical ones, also under DualPipe
   std::vector<int> rank_of_stage;  // pipeline rank of each virtual stage (DualPipe: one of the two)
   std::vector<LaneWork> lanes;
+  WireUse wires;
   std::vector<double> reduce;      // seconds by virtual stage, once a step
   double reduce_overlap = 0;       // share of the compute beside it that a reduction can use
   bool reduces_last = false;       // only after the last pass of the rank: nothing to hide behind

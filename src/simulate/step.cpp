@@ -6,8 +6,10 @@
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
+#include "cost/pipeline.hpp"
 #include "simulate/network/play.hpp"
 #include "simulate/pipeline/greedy.hpp"
+#include "simulate/pipeline/varuna.hpp"
 
 namespace nereus::simulate {
 
@@ -85,12 +87,29 @@ PassTimes pass_times(const cost::LaneWork& lane, const PipelineSize& size, bool 
   return times;
 }
 
-// One lane with its own player; made once, played for every team and step.
-struct Lane {
-  SimulatedLaneOrder own;
-  std::optional<PipelinePlayer> player;
+// One lane with its own player; made once, played for every team.
+class LanePlayer {
+ public:
+  LanePlayer(const SimulatedLaneOrder& own, bool opportunistic) : own_(own) {
+    if (opportunistic)
+      varuna_.emplace(own.size);
+    else
+      player_.emplace(own.order, own.size);
+  }
+  const PlayedPipeline& play(const Draws* draws) {
+    if (!varuna_) return player_->play(own_.times, draws);
+    const PlayedVaruna& run = varuna_->play(own_.times, draws);
+    order_ = &run.order;
+    return run.played;
+  }
+  // As it was run last, where the run decides; else null.
+  const Order* order() const { return order_; }
 
-  const PlayedPipeline& play(const Draws* draws) { return player->play(own.times, draws); }
+ private:
+  const SimulatedLaneOrder& own_;
+  std::optional<PipelinePlayer> player_;
+  std::optional<VarunaPlayer> varuna_;
+  const Order* order_ = nullptr;
 };
 
 class Simulation {
@@ -105,6 +124,8 @@ class Simulation {
     }
     varies_ = jitter_.compute.kind != Distribution::Kind::kNone ||
               jitter_.link.kind != Distribution::Kind::kNone;
+    opportunistic_ = work.schedule == Schedule::kVaruna && work.depth > 1 && !options.order;
+    staggered_ = work.depth > 1 && cost::splits_backward(work.schedule);
     place_slow_ranks();
   }
 
@@ -116,17 +137,19 @@ class Simulation {
     parallel_for(out.steps.size(), [&](std::size_t step) {
       std::vector<SimulatedTeam> teams = play(step, step == 0);
       Picoseconds meet = 0;
+      Picoseconds takes = 0;
       for (const SimulatedTeam& team : teams) {
         meet = std::max(meet, team.end);
+        takes = std::max(takes, team.takes);
         events[step] += team.played.events;
         represented[step] += team.played.events * team.count *
                              work_.lanes[static_cast<std::size_t>(team.lane)].ranks_per_team;
       }
-      const Picoseconds end = meet + picoseconds(work_.closing);
-      out.steps[step] = static_cast<double>(end) * 1e-12;
+      const Picoseconds closing = picoseconds(work_.closing);
+      out.steps[step] = static_cast<double>(takes + closing) * 1e-12;
       if (step > 0) return;
       out.meet = meet;
-      out.end = end;
+      out.end = meet + closing;
       out.teams = std::move(teams);
     });
     out.step = out.steps.front();
@@ -134,6 +157,7 @@ class Simulation {
       out.events += events[step];
       out.events_represented += represented[step];
     }
+    out.staggered = staggered_;
     out.lanes = std::move(orders_);
     return out;
   }
@@ -156,12 +180,6 @@ class Simulation {
     const bool sends_beside = work_.schedule == Schedule::kVaruna;
     out.times = pass_times(lane, out.size, recomputes_apart(out.order), !sends_beside);
     return out;
-  }
-
-  Lane lane_of(std::size_t index) const {
-    Lane lane{orders_[index], {}};
-    lane.player.emplace(lane.own.order, lane.own.size);
-    return lane;
   }
 
   // The slow ranks of the plan as lanes of the draws: team t, pipeline rank r is t depth + r.
@@ -195,7 +213,7 @@ class Simulation {
     std::vector<SimulatedTeam> teams;
     for (std::size_t l = 0; l < work_.lanes.size(); ++l) {
       const cost::LaneWork& lane = work_.lanes[l];
-      Lane player = lane_of(l);
+      LanePlayer player(orders_[l], opportunistic_ && !orders_[l].greedy);
       int alike = -1;  // the team that stands for all that draw nothing
       for (int t = 0; t < (lane.joint ? 1 : lane.num_teams()); ++t) {
         const int number = first_team_[l] + t;
@@ -211,10 +229,15 @@ class Simulation {
         team.lane = static_cast<int>(l);
         team.team = t;
         if (lane.joint) team.count = lane.num_teams();
-        const PlayedPipeline& played = player.play(draws_any ? &draws : nullptr);
-        finish(team, player.own.order, played);
+        const Draws* drawn = draws_any ? &draws : nullptr;
+        const PlayedPipeline& played = player.play(drawn);
+        const Order* own = player.order();
+        finish(team, own != nullptr ? *own : orders_[l].order, played);
         team.played.events = played.events;
-        if (keep) team.played = played;
+        if (keep) {
+          team.played = played;
+          if (own != nullptr) team.order = *own;
+        }
         if (!alone) alike = static_cast<int>(teams.size());
         teams.push_back(std::move(team));
       }
@@ -223,13 +246,16 @@ class Simulation {
   }
 
   void finish(SimulatedTeam& team, const Order& order, const PlayedPipeline& played) const {
-    team.end = played.end;
+    const Picoseconds host = picoseconds(work_.lanes[static_cast<std::size_t>(team.lane)].closing);
     for (std::size_t r = 0; r < order.size(); ++r) {
-      team.reduced.push_back(reduce(order[r], played.ranks[r], work_));
-      if (!team.reduced.back().empty())
-        team.end = std::max(team.end, team.reduced.back().back().end);
+      const PlayedRank& rank = played.ranks[r];
+      team.reduced.push_back(reduce(order[r], rank, work_));
+      const std::vector<Reduced>& reduced = team.reduced.back();
+      const Picoseconds end =
+          reduced.empty() ? rank.end() : std::max(rank.end(), reduced.back().end);
+      team.end = std::max(team.end, end + host);
+      team.takes = std::max(team.takes, end + host - (staggered_ ? rank.start() : 0));
     }
-    team.end += picoseconds(work_.lanes[static_cast<std::size_t>(team.lane)].closing);
   }
 
   const cost::StepWork& work_;
@@ -238,6 +264,8 @@ class Simulation {
   std::vector<SimulatedLaneOrder> orders_;
   std::vector<int> first_team_;  // of each lane, counted over all
   bool varies_ = false;
+  bool opportunistic_ = false;
+  bool staggered_ = false;
 };
 
 }  // namespace
@@ -245,7 +273,7 @@ class Simulation {
 const SimulatedTeam& SimulatedStep::slowest() const {
   return *std::max_element(
       teams.begin(), teams.end(),
-      [](const SimulatedTeam& a, const SimulatedTeam& b) { return a.end < b.end; });
+      [](const SimulatedTeam& a, const SimulatedTeam& b) { return a.takes < b.takes; });
 }
 
 SimulatedStep simulate_step(const cost::StepWork& work, const StepOptions& options) {

@@ -4,6 +4,10 @@
 // reduces its gradients beside its last passes (simulate/reduction.hpp); when the slowest team has
 // reduced all of them, everybody updates:
 //   step = max over teams (last pass or reduction + host of the lane) + closing
+// Zero-bubble schedules update without a common barrier (Qi 2023, post-validation): each rank goes
+// on with the next step when it is done with its own, so that a step takes the longest of
+//   last pass or reduction - first pass        over ranks
+// instead of the time from the first pass of all.
 //
 // A rank is held up while it sends, less what the stack hides in the steady state
 // (pipeline_overlap); the first activations and the last gradients have nothing to hide behind.
@@ -42,9 +46,11 @@ struct SimulatedTeam {
   int lane = 0;
   int team = 0;
   int count = 1;
+  Order order;  // as it was run; empty: its lane's
   PlayedPipeline played;
   std::vector<std::vector<Reduced>> reduced;  // by pipeline rank
   Picoseconds end = 0;                        // of passes and reductions, and of the lane's host
+  Picoseconds takes = 0;                      // the same from the first pass, as above
 };
 
 struct SimulatedLaneOrder {
@@ -63,7 +69,11 @@ struct SimulatedStep {
   std::vector<double> steps;            // seconds of every step, in turn
   std::int64_t events = 0;              // starts and ends of passes, arrivals of messages
   std::int64_t events_represented = 0;  // over all ranks and steps
+  bool staggered = false;               // no common barrier
   const SimulatedTeam& slowest() const;
+  const Order& order_of(const SimulatedTeam& team) const {
+    return team.order.empty() ? lanes[static_cast<std::size_t>(team.lane)].order : team.order;
+  }
 };
 
 // Throws Errors for an order that is none, a slow rank that the plan does not use.

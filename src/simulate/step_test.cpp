@@ -105,14 +105,17 @@ TEST(Step, Survey) {
     const cost::StepWork work = work_of(c);
     const SimulatedStep step = simulate_step(work, {});
     const double error = step.step / work.prediction.step - 1;
-    double span = 0; for (const PlayedRank& r : step.teams.front().played.ranks) span = std::max(span, static_cast<double>(r.end() - r.start()) * 1e-12);
-    std::printf(        "{\"s\":\"%s\",\"p\":%d,\"v\":%d,\"m\":%d,\"o\":%g,\"end\":%.12g,\"span\":%.12g,\"err\":%.5f,\"name\":\"%"
+    double span = 0;
+    for (const PlayedRank& r : step.teams.front().played.ranks)
+      span = std::max(span, static_cast<double>(r.end() - r.start()) * 1e-12);
+    std::printf(
+        "{\"s\":\"%s\",\"p\":%d,\"v\":%d,\"m\":%d,\"o\":%g,\"end\":%.12g,\"span\":%.12g,\"err\":%."
+        "5f,\"name\":\"%"
         "s %s %s\",\"st\":[",
         std::string(to_string(c.degrees.schedule)).c_str(), c.degrees.pp, c.degrees.interleave,
         step.lanes.front().size.micro_batches, work.lanes[0].send_overlap,
-        static_cast<double>(step.teams.front().played.end) * 1e-12,
- span, error, c.model.name.c_str(),
-        c.cluster.name.c_str(), c.stack.name.c_str());
+        static_cast<double>(step.teams.front().played.end) * 1e-12, span, error,
+        c.model.name.c_str(), c.cluster.name.c_str(), c.stack.name.c_str());
     for (std::size_t v = 0; v < work.lanes[0].passes.size(); ++v) {
       const auto& q = work.lanes[0].passes[v];
       std::printf("%s[%.12g,%.12g,%.12g,%.12g]", v ? "," : "", q.forward, q.input + q.recompute,

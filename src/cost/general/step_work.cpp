@@ -31,7 +31,7 @@ class Writer {
     const Layout& layout = context_.layout;
     out_.schedule = layout.pipeline.schedule;
     out_.depth = layout.pipeline.depth;
-    out_.reduces_last = splits_backward(out_.schedule);
+    out_.reduces_last = out_.depth > 1 && splits_backward(out_.schedule);
     const auto num_stages = static_cast<std::size_t>(context_.placement.runs.back().stage) + 1;
     out_.rank_of_stage.resize(num_stages);
     out_.reduce.resize(num_stages);
@@ -43,6 +43,7 @@ class Writer {
     for (std::size_t lane = 0; lane < times_.front().size(); ++lane) add_lane(lane);
     if (!context_.placement.data_overlap) out_.reduce_overlap = 0;
     add_memory();
+    add_wires();
     add_closing();
     return std::move(out_);
   }
@@ -197,6 +198,18 @@ class Writer {
       out_.held.push_back(total - on_device);
       out_.activation.push_back(on_device / (flight * shape.interleave));
     }
+  }
+
+  void add_wires() {
+    const auto leaves = [&](int a, int b) { return !context_.wires.same_domain(a, b); };
+    const Layout& layout = context_.layout;
+    out_.wires.messages_outside = leaves(layout.lowest_rank, layout.highest_rank);
+    for (const PhysicalStage& stage : layout.stages)
+      out_.wires.reduction_outside |= leaves(stage.lowest_rank, stage.highest_rank);
+    for (const LayerRun& run : context_.placement.runs)
+      for (const Replicas& r : run.replicas)
+        out_.wires.collectives_outside |=
+            leaves(rank_at(r, 0, 0, 0), rank_at(r, 0, r.cp - 1, r.tp - 1));
   }
 
   void add_closing() {
