@@ -16,6 +16,7 @@
 
 #include "base/build_info.hpp"
 #include "base/embedded.hpp"
+#include "base/error.hpp"
 #include "base/units.hpp"
 
 namespace nereus::app {
@@ -211,6 +212,19 @@ DoctorAnswer doctor() {
   doctor.tools();
   doctor.permissions();
   return doctor.answer;
+}
+
+timeline::TraceCheck check_trace(const std::string& file) {
+  timeline::TraceCheck check = timeline::check_trace_file(file);
+  ErrorList errors;
+  for (const std::string& fault : check.faults) errors.add("trace.fault", fault, {file});
+  if (check.num_faults > static_cast<std::int64_t>(check.faults.size()))
+    errors.add("trace.fault",
+               fmt::format("{} faults more",
+                           check.num_faults - static_cast<std::int64_t>(check.faults.size())),
+               {file});
+  errors.throw_if_any();
+  return check;
 }
 
 }  // namespace nereus::app

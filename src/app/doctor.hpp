@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "timeline/check_trace.hpp"
+
 namespace nereus::app {
 
 enum class CheckStatus {
@@ -30,5 +32,8 @@ struct DoctorAnswer {
 };
 
 DoctorAnswer doctor();
+
+// Whether Perfetto takes a trace as it is meant. Throws Errors with what is wrong ("trace.fault").
+timeline::TraceCheck check_trace(const std::string& file);
 
 }  // namespace nereus::app

@@ -39,19 +39,44 @@ Report to_report(const app::DoctorAnswer& answer) {
   return {.tables = {checks, summary}};
 }
 
+Report to_report(const std::string& file, const timeline::TraceCheck& check) {
+  return {.tables = {
+              Table{.name = "trace",
+                    .columns = {{"file", "trace"},
+                                {"good", "good"},
+                                {"processes", "processes"},
+                                {"threads", "threads"},
+                                {"slices", "slices"},
+                                {"flows", "flows"},
+                                {"samples", "samples of counters"},
+                                {"length_s", "length", Unit::kSeconds}},
+                    .rows = {{file, true, check.num_processes, check.num_threads, check.num_slices,
+                              check.num_flows, check.num_samples, check.seconds}},
+                    .record = true}}};
+}
+
 }  // namespace
 
 Verb doctor_verb(const Session& session) {
   auto command = std::make_unique<Command>("doctor", "what is installed here, and what works");
   auto output = std::make_shared<OutputOptions>();
+  auto trace = std::make_shared<std::string>();
+  command->text("--trace", "FILE", *trace,
+                "look at this trace instead (JSON, or that zipped): does Perfetto take all of it?");
   add_output_options(*command, *output);
   command->about(
       "Looks at this program, its libraries and data, the machine, optional tools and permissions. "
       "Changes nothing. "
-      "Exit code 4 where something that every verb needs is broken.");
+      "Exit code 4 where something that every verb needs is broken. With --trace, checks a trace "
+      "by the rules of Perfetto's reader and says what it would drop (exit code 2).");
   command->example("nereus doctor", "a table");
   command->example("nereus doctor --format json", "the same for scripts");
-  command->run = [&session, output] {
+  command->example("nereus doctor --trace step.json.gz", "is this trace whole?");
+  command->run = [&session, output, trace] {
+    if (!trace->empty()) {
+      emit(to_report(*trace, app::check_trace(*trace)), *output, session);
+      return kDone;
+    }
     const app::DoctorAnswer answer = app::doctor();
     emit(to_report(answer), *output, session);
     return answer.healthy ? kDone : kBadEnvironment;

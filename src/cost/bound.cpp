@@ -60,7 +60,9 @@ Predictor::Bound Predictor::bound_of_schedule(const Degrees& d) {
   const auto slowest = static_cast<std::size_t>(pipeline.slowest);
   const Parameters& p = tables.machine().parameters;
   Bound bound{tables.paces[slowest].all + p.host_step + m * p.host_micro_batch, 0};
-  if (d.pp > 1) bound.step += pipeline.bubble + plan_transfers(tables, kinds, stages, shape, d, 0);
+  if (d.pp > 1)
+    bound.step += pipeline.bubble + transfers_seconds(plan_load(tables, kinds, stages, shape, d, 0),
+                                                      shape.pipeline, tables.machine().parameters);
   for (std::size_t i = 0; i < stages.classes.size(); ++i)
     bound.busy +=
         stages.classes[i].multiplicity * m * tables.times[i].compute / shape.pipeline.depth;

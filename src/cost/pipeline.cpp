@@ -130,10 +130,14 @@ double transfer_seconds(const Fabric& fabric, bool same_domain, double message, 
   return once;
 }
 
+double moving_seconds(const TransferLoad& load, const Parameters& p) {
+  return 2 * load.steady * (1 - p.pipeline_overlap) + 2 * load.crossings;
+}
+
 double transfers_seconds(const TransferLoad& load, const PipelineShape& shape,
                          const Parameters& p) {
   const double m = load.num_micro_batches;
-  double total = 2 * load.steady * (1 - p.pipeline_overlap) + 2 * load.crossings;
+  double total = moving_seconds(load, p);
   const bool stalls =
       p.transfer_stall > 0 && (load.num_ranks >= p.transfer_stall_devices || load.tp >= 32 ||
                                load.memory_share > p.transfer_stall_memory);

@@ -112,6 +112,8 @@ struct TransferLoad {
   int tp = 1;               // the widest
   double memory_share = 0;  // of the fullest rank
 };
+// The part of them in which messages move; the rest are stalls.
+double moving_seconds(const TransferLoad& load, const Parameters& parameters);
 double transfers_seconds(const TransferLoad& load, const PipelineShape& shape,
                          const Parameters& parameters);
 

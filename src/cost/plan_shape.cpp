@@ -59,16 +59,20 @@ PlanShape plan_shape(const Tables& tables, const Degrees& d) {
   return shape;
 }
 
-double plan_transfers(const Tables& tables, const KindRow* kinds, const StageTable& stages,
-                      const PlanShape& shape, const Degrees& d, double memory_share) {
+double boundary_seconds(const Tables& tables, const KindRow* kinds, const Degrees& d, int kind) {
   const Machine& machine = tables.machine();
   const bool same_domain = d.num_ranks() <= machine.fabric.domain;
   const Wire copies = machine.wire(d.sequence_parallel ? 1 : d.tp, 1);
+  return transfer_seconds(machine.fabric, same_domain, kinds[kind].message, copies,
+                          machine.parameters.host_transfer);
+}
+
+TransferLoad plan_load(const Tables& tables, const KindRow* kinds, const StageTable& stages,
+                       const PlanShape& shape, const Degrees& d, double memory_share) {
   TransferLoad load;
   double sum = 0;
   for (const KindCount& boundary : stages.boundaries) {
-    const double once = transfer_seconds(machine.fabric, same_domain, kinds[boundary.kind].message,
-                                         copies, machine.parameters.host_transfer);
+    const double once = boundary_seconds(tables, kinds, d, boundary.kind);
     load.steady =
         std::max(load.steady, (shape.num_micro_batches - 1) * shape.pipeline.interleave * once);
     sum += boundary.count * once;
@@ -78,7 +82,7 @@ double plan_transfers(const Tables& tables, const KindRow* kinds, const StageTab
   load.num_ranks = d.num_ranks();
   load.tp = d.tp;
   load.memory_share = memory_share;
-  return transfers_seconds(load, shape.pipeline, machine.parameters);
+  return load;
 }
 
 }  // namespace nereus::cost

@@ -254,8 +254,9 @@ std::string to_text(const Distribution& d) {
 
 std::string to_text(const SlowRank& slow) { return fmt::format("{}:{}", slow.rank, slow.factor); }
 
-Draws::Draws(const Jitter& jitter, std::uint64_t step, std::uint64_t replica, int first_lane)
-    : jitter_(&jitter), first_lane_(first_lane) {
+Draws::Draws(const Jitter& jitter, std::uint64_t step, std::uint64_t replica, int first_lane,
+             int together, int apart)
+    : jitter_(&jitter), first_lane_(first_lane), together_(together), apart_(apart) {
   const std::uint64_t own = mix(mix(jitter.seed, step), replica);
   compute_ = mix(own, 0);
   link_ = mix(own, 1);

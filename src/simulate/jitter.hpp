@@ -22,6 +22,7 @@
 //   draws.compute(lane, key, picoseconds(0.1));
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -80,14 +81,17 @@ constexpr std::uint64_t draw_key(const PipelineOp& op) {
 // What one replica draws in one step. Keeps a pointer to the jitter.
 class Draws {
  public:
-  // `first_lane` is the lane of the replica's pipeline rank 0.
-  Draws(const Jitter& jitter, std::uint64_t step, std::uint64_t replica, int first_lane = 0);
+  // `first_lane` is the lane of the replica's pipeline rank 0. Replicas that wait for each other at
+  // every pass are `together`: one draw is then the longest of theirs, their lanes `apart`.
+  Draws(const Jitter& jitter, std::uint64_t step, std::uint64_t replica, int first_lane = 0,
+        int together = 1, int apart = 0);
 
   Picoseconds compute(int pipeline_rank, std::uint64_t key, Picoseconds t) const {
-    for (const SlowRank& slow : jitter_->slow)
-      if (slow.rank == first_lane_ + pipeline_rank)
-        t = static_cast<Picoseconds>(static_cast<double>(t) * slow.factor + 0.5);
-    return vary(jitter_->compute, bits(compute_, key), t);
+    Picoseconds longest = one(compute_, first_lane_ + pipeline_rank, key, t);
+    for (int other = 1; other < together_; ++other)
+      longest = std::max(longest, one(compute_ + static_cast<std::uint64_t>(other) * kOther,
+                                      first_lane_ + other * apart_ + pipeline_rank, key, t));
+    return longest;
   }
   Picoseconds link(std::uint64_t key, Picoseconds t) const {
     return vary(jitter_->link, bits(link_, key), t);
@@ -99,8 +103,19 @@ class Draws {
     return splitmix64(state);
   }
 
+  static constexpr std::uint64_t kOther = 0x9FB21C651E98DF25u;  // odd: other replicas' streams
+
+  Picoseconds one(std::uint64_t stream, int lane, std::uint64_t key, Picoseconds t) const {
+    for (const SlowRank& slow : jitter_->slow)
+      if (slow.rank == lane)
+        t = static_cast<Picoseconds>(static_cast<double>(t) * slow.factor + 0.5);
+    return vary(jitter_->compute, bits(stream, key), t);
+  }
+
   const Jitter* jitter_;
   int first_lane_;
+  int together_;
+  int apart_;
   std::uint64_t compute_ = 0;  // streams
   std::uint64_t link_ = 0;
 };

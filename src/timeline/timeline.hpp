@@ -4,9 +4,16 @@
 //   Timeline t;
 //   t.lanes.push_back({.process = 0, .process_name = "rank 0", .name = "compute"});
 //   t.slices.push_back({.lane = 0, .start = 0, .end = 1'000'000, .kind = SliceKind::kForward});
-//   write_file("step.json", chrome_trace(t));          // timeline/chrome_trace.hpp
+//   write_chrome_trace("step.json", t);                // timeline/chrome_trace.hpp
 //
-// Times are picoseconds. Slices of one lane do not overlap and are in order.
+// Times are whole picoseconds from the start of the timeline, none of them negative. Invariants
+// (first_fault checks all of them):
+//   lanes      by process, and within one by stream; a process has one name
+//   slices     of one lane are in order and do not overlap
+//   flows      go forward in time; each end lies in a slice of its lane or on an edge of one; ids
+//              differ
+//   counters   samples in order of time, values finite; a process has no two of one name
+//   marks      of one process (or of all) are in order and do not overlap
 #pragma once
 
 #include <cstdint>
@@ -16,14 +23,38 @@
 
 namespace nereus::timeline {
 
-enum class SliceKind { kForward, kBackward, kInput, kWeight, kSend, kReduce, kOptimizer, kOther };
-inline constexpr int kNumSliceKinds = 8;
+enum class SliceKind {
+  kForward,
+  kBackward,
+  kInput,   // backward for the stage before
+  kWeight,  // gradient of the stage's own weights
+  kSend,
+  kReduce,  // gradients, among ranks that train the same weights
+  kOptimizer,
+  kOther,
+  kRecompute,
+  kReceive,
+  kTensor,   // collectives of tensor and sequence parallelism
+  kContext,  // keys and values round the context ranks
+  kExpert,   // tokens to their experts and back
+  kGather,   // divided weights put together
+  kCopy,     // from and to host memory
+  kHost,     // what the host needs beyond the device
+  kWait,
+};
+inline constexpr int kNumSliceKinds = 17;
 std::string_view to_string(SliceKind kind);
+
+// What a lane is for. A device does one thing a stream at a time, streams side by side.
+enum class Stream { kCompute, kTensor, kSend, kReceive, kReduce, kCopy };
+inline constexpr int kNumStreams = 6;
+std::string_view to_string(Stream stream);
 
 struct Lane {
   int process = 0;  // a rank
   std::string process_name;
-  std::string name;  // a stream of it
+  std::string name;  // of the stream
+  Stream stream = Stream::kCompute;
   bool operator==(const Lane&) const = default;
 };
 
@@ -37,14 +68,64 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 
+// What one slice hands to another: a message from a send to its receive, or to the pass that waits
+// for it.
+struct Flow {
+  int from_lane = 0;
+  std::int64_t from_time = 0;
+  int to_lane = 0;
+  std::int64_t to_time = 0;
+  std::int64_t id = 0;
+  std::string name;
+  bool operator==(const Flow&) const = default;
+};
+
+struct Sample {
+  std::int64_t time = 0;
+  double value = 0;
+  bool operator==(const Sample&) const = default;
+};
+
+// A number that changes: bytes of memory held, micro-batches in flight. A value holds until the
+// next sample.
+struct Counter {
+  int process = 0;
+  std::string name;
+  std::string unit;  // "bytes"
+  std::vector<Sample> samples;
+  bool operator==(const Counter&) const = default;
+};
+
+// A stretch of time with a name above the lanes: a step.
+struct Mark {
+  int process = -1;  // -1 = all
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  std::string name;
+  bool operator==(const Mark&) const = default;
+};
+// Named as PyTorch's profiler names steps, so that tools for its traces find them.
+Mark step_mark(int step, std::int64_t start, std::int64_t end);
+
 struct Timeline {
   std::vector<Lane> lanes;
   std::vector<Slice> slices;
-  std::int64_t end() const;
+  std::vector<Flow> flows{};
+  std::vector<Counter> counters{};
+  std::vector<Mark> marks{};
+  int num_ranks = 0;  // of the whole job, of which these may be some; 0 = not said
+
+  std::int64_t end() const;  // of the last slice or mark, or the last sample
   bool operator==(const Timeline&) const = default;
 };
 
 // What is wrong with a timeline, in words; empty where its invariants hold.
 std::string first_fault(const Timeline& timeline);
+
+// The lanes, slices, counters and marks of one process, and the flows inside it.
+Timeline of_process(const Timeline& timeline, int process);
+
+// The slices of every lane in their order, as indices.
+std::vector<std::vector<std::size_t>> slices_by_lane(const Timeline& timeline);
 
 }  // namespace nereus::timeline

@@ -6,8 +6,14 @@ namespace nereus::simulate {
 
 std::string_view to_string(Algorithm algorithm) {
   constexpr std::string_view kNames[] = {"ring", "direct", "halving-doubling", "tree",
-                                         "double binary tree"};
+                                         "double-tree"};
   return kNames[static_cast<int>(algorithm)];
+}
+
+std::optional<Algorithm> parse_algorithm(std::string_view text) {
+  for (const Algorithm algorithm : kAlgorithms)
+    if (text == to_string(algorithm)) return algorithm;
+  return std::nullopt;
 }
 
 bool offers(Algorithm algorithm, Collective collective) {

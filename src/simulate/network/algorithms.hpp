@@ -30,7 +30,11 @@
 namespace nereus::simulate {
 
 enum class Algorithm { kRing, kDirect, kHalvingDoubling, kTree, kDoubleTree };
+inline constexpr Algorithm kAlgorithms[] = {Algorithm::kRing, Algorithm::kDirect,
+                                            Algorithm::kHalvingDoubling, Algorithm::kTree,
+                                            Algorithm::kDoubleTree};
 std::string_view to_string(Algorithm algorithm);
+std::optional<Algorithm> parse_algorithm(std::string_view text);
 
 struct Phase {
   Algorithm algorithm = Algorithm::kRing;

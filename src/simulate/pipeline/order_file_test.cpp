@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <numeric>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "base/error.hpp"
 #include "simulate/pipeline/play.hpp"
@@ -105,6 +108,25 @@ TEST(OrderFile, SaysWhichPassIsTwiceOrOnTwoRanks) {
   EXPECT_NE(two.message.find("two ranks, 0 and 1"), std::string::npos);
   const Error apart = first_error("rank 0: F0 F1 F0@1 F1@1\nrank 1: B0@1 B1@1 B0@0 B1@0");
   EXPECT_NE(apart.message.find("its forward pass on rank 0"), std::string::npos);
+}
+
+TEST(OrderFile, IsForOneSize) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("nereus_order_" + std::to_string(::getpid())))
+          .string();
+  const PipelineSize size{2, 1, 3};
+  std::ofstream(path) << write_order(one_f_one_b_order(size));
+  EXPECT_EQ(load_order(path, size), one_f_one_b_order(size));
+  for (const PipelineSize& other : {PipelineSize{2, 1, 4}, {3, 1, 3}, {1, 2, 3}}) {
+    try {
+      load_order(path, other);
+      ADD_FAILURE() << "a file for another size";
+    } catch (const Errors& errors) {
+      EXPECT_EQ(errors.list().front().code, "simulate.order-size");
+      EXPECT_EQ(errors.list().front().where.file, path);
+    }
+  }
+  std::filesystem::remove(path);
 }
 
 TEST(OrderFile, NamesTheCircle) {

@@ -124,7 +124,7 @@ class PipelinePlayer {
     std::size_t next = 0;          // of its passes
   };
 
-  Program program_;
+  PassProgram program_;
   std::vector<Picoseconds> there_;  // when a pass's output is where it is needed
   std::vector<Lane> lanes_;
   PlayedPipeline played_;

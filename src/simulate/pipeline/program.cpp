@@ -57,7 +57,7 @@ class Compiler {
     rank_of_.resize(static_cast<std::size_t>(first_.back()));
   }
 
-  Program compile() {
+  PassProgram compile() {
     place_passes();
     find_missing();
     sequence();
@@ -305,7 +305,7 @@ class Compiler {
   std::vector<int> cells_;    // numbers, by stage, micro-batch and slot
   std::vector<int> place_;    // in the program, by number
   std::vector<int> next_;     // by rank
-  Program program_;
+  PassProgram program_;
 };
 
 }  // namespace
@@ -319,8 +319,8 @@ std::string to_text(const PipelineOp& op) {
   return fmt::format("{}{}@{}", letter_of(op.pass), op.micro_batch, op.stage);
 }
 
-Program compile(const Order& order, const PipelineSize& size, RecomputeStart recompute,
-                const LocatePass& locate) {
+PassProgram compile(const Order& order, const PipelineSize& size, RecomputeStart recompute,
+                    const LocatePass& locate) {
   NEREUS_CHECK(size.depth >= 1 && size.chunks >= 1 && size.micro_batches >= 0,
                "a pipeline has a size");
   return Compiler(order, size, recompute, locate).compile();

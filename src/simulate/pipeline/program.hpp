@@ -4,7 +4,7 @@
 // pass comes after all that it waits for (the passes before it on its rank, and the pass whose
 // output it needs) serves any durations: it is found once, and so are orders that cannot be played.
 //
-//   const Program program = compile(order, size);           // throws Errors
+//   const PassProgram program = compile(order, size);           // throws Errors
 //   for (const ProgramOp& op : program.ops) ...             // in a sequence that can be played
 #pragma once
 
@@ -26,14 +26,14 @@ enum class MessageKind : std::uint8_t { kNone, kActivation, kGradient };
 struct ProgramOp {
   PipelineOp op;
   int rank = 0;
-  int needs = -1;  // index in Program::ops of the pass whose output it needs; -1: none
+  int needs = -1;  // index in PassProgram::ops of the pass whose output it needs; -1: none
   MessageKind sends = MessageKind::kNone;  // to another rank, when it is done
   // Of the messages that have nothing to hide behind: activations of the rank's first micro-batch,
   // gradients of its last.
   bool sends_alone = false;
 };
 
-struct Program {
+struct PassProgram {
   PipelineSize size;
   std::vector<ProgramOp> ops;
   std::vector<int> num_ops;  // by rank
@@ -45,8 +45,9 @@ using LocatePass = std::function<Where(int rank, int index)>;
 
 // Errors: "simulate.order-pass" where a pass is missing, there twice or on two ranks;
 // "simulate.order-cycle" where the order waits for itself, with the circle of passes.
-Program compile(const Order& order, const PipelineSize& size,
-                RecomputeStart recompute = RecomputeStart::kEarly, const LocatePass& locate = {});
+PassProgram compile(const Order& order, const PipelineSize& size,
+                    RecomputeStart recompute = RecomputeStart::kEarly,
+                    const LocatePass& locate = {});
 
 std::string to_text(const PipelineOp& op);  // "F3@1": forward of micro-batch 3 on stage 1
 char letter_of(Pass pass);                  // F, B, I, W, R
