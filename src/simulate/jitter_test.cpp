@@ -165,6 +165,22 @@ TEST(Jitter, DrawsAreIndependent) {
               1, 0.05);
 }
 
+// What a thread draws does not depend on what another has drawn before.
+TEST(Jitter, TheOrderOfDrawingDoesNotMatter) {
+  const Jitter jitter{.compute = {Kind::kLogNormal, 0, 0, 0.4}, .link = {Kind::kDelay, 1}};
+  constexpr int kCount = 100;
+  std::vector<Picoseconds> upwards, downwards;
+  for (int i = 0; i < kCount; ++i)
+    upwards.push_back(Draws(jitter, 1, 2).link(draw_key({Pass::kBackward, 1, i}), kNominal));
+  const Draws draws(jitter, 1, 2);
+  for (int i = kCount; i-- > 0;) {
+    draws.compute(i, draw_key({Pass::kBackward, 1, i}), kNominal);
+    downwards.push_back(draws.link(draw_key({Pass::kBackward, 1, i}), kNominal));
+  }
+  std::reverse(downwards.begin(), downwards.end());
+  EXPECT_EQ(upwards, downwards);
+}
+
 TEST(Jitter, SeedsDiffer) {
   EXPECT_NE(draws_of({Kind::kNormal, 0.05}, 1), draws_of({Kind::kNormal, 0.05}, 2));
   EXPECT_EQ(draws_of({Kind::kNormal, 0.05}, 2), draws_of({Kind::kNormal, 0.05}, 2));
