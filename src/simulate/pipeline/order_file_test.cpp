@@ -108,6 +108,8 @@ TEST(OrderFile, SaysWhichPassIsTwiceOrOnTwoRanks) {
   EXPECT_NE(two.message.find("two ranks, 0 and 1"), std::string::npos);
   const Error apart = first_error("rank 0: F0 F1 F0@1 F1@1\nrank 1: B0@1 B1@1 B0@0 B1@0");
   EXPECT_NE(apart.message.find("its forward pass on rank 0"), std::string::npos);
+  const Error again = first_error("rank 0: F0 B0\nrank 1: F0 B0 R0@0");
+  EXPECT_NE(again.message.find("its forward pass on rank 0"), std::string::npos);
 }
 
 TEST(OrderFile, IsForOneSize) {
