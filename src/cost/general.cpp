@@ -16,7 +16,7 @@ namespace nereus::cost {
 using namespace general;
 
 bool has_general_form(plan::Schedule schedule) {
-  return has_closed_form(schedule) && schedule != plan::Schedule::kDualPipe;
+  return schedule != plan::Schedule::kDualPipe && schedule != plan::Schedule::kVaruna;
 }
 
 GeneralPredictor::GeneralPredictor(const model::Model& model, const cluster::Cluster& cluster,

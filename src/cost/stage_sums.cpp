@@ -85,6 +85,18 @@ double sharding_seconds(const StageWork& work, const PlanShape& shape,
   return seconds;
 }
 
+StageTime time_of(const StageClass& stage, const StageSums& sums, const KindRow* plain,
+                  const PlanShape& shape, const Degrees& d, StageMode mode, const Tables& tables) {
+  const double shards = sharding_seconds(sums.work, shape, tables.options());
+  const double copies = copy_seconds(sums, shape, d, tables);
+  StageTime time = stage_time(sums.work, shards, copies, mode, tables.machine());
+  if (shape.pipeline.schedule != plan::Schedule::kVaruna) return time;
+  StageWork once;
+  for (const KindCount& layers : stage.layers) once.add(plain[layers.kind].time, layers.count);
+  time.passes = stage_time(once, shards, copies, mode, tables.machine()).total;
+  return time;
+}
+
 double stage_reduce_seconds(const LayerTime& sum, const PlanShape& shape,
                             const StackOptions& options) {
   const bool each = shape.gathers_each();

@@ -32,6 +32,10 @@ void keep(StageSums& sums, const StageClass& stage, const PlanShape& shape,
 double copy_seconds(const StageSums& sums, const PlanShape& shape, const plan::Degrees& degrees,
                     const Tables& tables);
 double sharding_seconds(const StageWork& work, const PlanShape& shape, const StackOptions& options);
+// One stage's time for one micro-batch; under Varuna also without its recompute, as `passes`.
+StageTime time_of(const StageClass& stage, const StageSums& sums, const KindRow* plain,
+                  const PlanShape& shape, const plan::Degrees& degrees, StageMode mode,
+                  const Tables& tables);
 // Once a step: what is not gathered and scattered in every micro-batch.
 double stage_reduce_seconds(const LayerTime& sum, const PlanShape& shape,
                             const StackOptions& options);

@@ -92,7 +92,7 @@ class LanePlayer {
  public:
   LanePlayer(const SimulatedLaneOrder& own, bool opportunistic) : own_(own) {
     if (opportunistic)
-      varuna_.emplace(own.size);
+      varuna_.emplace(own.size, RecomputeStart::kEarly, PullAhead::kWithinPeak);
     else
       player_.emplace(own.order, own.size);
   }

@@ -7,6 +7,13 @@
 // (RecomputeStart::kEarly, the released workers), or waits for its gradient (kWithGradient, the
 // released simulator).
 //
+// The released workers pull ahead as many as there are, and keep their inputs in host memory: up to
+// all m. PullAhead::kWithinPeak pulls one only while the rank holds fewer than the static order
+// does at its peak, so that memory stays what cost/pipeline.hpp says; else it recomputes at once.
+// No ranks then wait for each other: a rank that is full, but whose neighbour behind is not, has
+// sent that one three micro-batches more than it has back, so the gradient it waits for is on its
+// way.
+//
 // What a rank runs next depends on when messages arrive, so ranks are advanced in the order of
 // time: each runs on until it has to choose, and of all choices the earliest is made first. By then
 // all passes that start earlier are known, so every arrival up to that moment is. At the same
@@ -22,6 +29,8 @@
 
 namespace nereus::simulate {
 
+enum class PullAhead { kAll, kWithinPeak };
+
 struct PlayedVaruna {
   Order order;
   PlayedPipeline played;
@@ -30,8 +39,8 @@ struct PlayedVaruna {
 // Only making it allocates.
 class VarunaPlayer {
  public:
-  explicit VarunaPlayer(const PipelineSize& size,
-                        RecomputeStart recompute = RecomputeStart::kEarly);
+  explicit VarunaPlayer(const PipelineSize& size, RecomputeStart recompute = RecomputeStart::kEarly,
+                        PullAhead pull = PullAhead::kAll);
   // Valid until the next call.
   const PlayedVaruna& play(const PassTimes& times, const Draws* draws = nullptr);
 
@@ -56,6 +65,7 @@ class VarunaPlayer {
   void start(const PassTimes& times, const Draws* draws);
   void advance(int rank);
   bool pick(int rank);
+  bool may_pull(const Lane& lane, int rank) const;
   void choose(const Choice& choice);
   void take(Lane& lane, const PipelineOp& op);
   void pull_forward(Lane& lane, int rank);
@@ -75,6 +85,7 @@ class VarunaPlayer {
   PipelineSize size_;
   RecomputeStart recompute_;
   Order static_;
+  std::vector<int> most_;  // by rank: micro-batches held where forward passes are still pulled
   std::vector<Picoseconds> there_;
   std::vector<Lane> lanes_;
   std::vector<Choice> choices_;  // a heap, the earliest on top

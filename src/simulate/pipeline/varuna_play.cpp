@@ -11,9 +11,11 @@ constexpr Picoseconds kNotKnown = -1;
 
 }  // namespace
 
-VarunaPlayer::VarunaPlayer(const PipelineSize& size, RecomputeStart recompute)
+VarunaPlayer::VarunaPlayer(const PipelineSize& size, RecomputeStart recompute, PullAhead pull)
     : size_(size), recompute_(recompute), static_(varuna_order(size)) {
   NEREUS_CHECK(size.chunks == 1, "Varuna has one stage a rank");
+  most_ = pull == PullAhead::kAll ? std::vector<int>(static_.size(), size.micro_batches)
+                                  : compile(static_, size, recompute).peaks;
   const auto depth = static_cast<std::size_t>(size.depth);
   there_.resize(2 * depth * static_cast<std::size_t>(size.micro_batches));
   lanes_.resize(depth);
@@ -69,6 +71,11 @@ void VarunaPlayer::advance(int rank) {
     if (!run(rank)) return;
 }
 
+bool VarunaPlayer::may_pull(const Lane& lane, int rank) const {
+  return lane.forwards < size_.micro_batches &&
+         lane.micro_batches < most_[static_cast<std::size_t>(rank)];
+}
+
 // Finds what the rank runs next. False where it is done, or has a choice to make.
 bool VarunaPlayer::pick(int rank) {
   Lane& lane = lanes_[static_cast<std::size_t>(rank)];
@@ -79,7 +86,7 @@ bool VarunaPlayer::pick(int rank) {
     ++lane.position;
   if (lane.position == own.size()) return false;
   const PipelineOp& op = own[lane.position];
-  if (op.pass != Pass::kRecompute || lane.forwards == size_.micro_batches) {
+  if (op.pass != Pass::kRecompute || !may_pull(lane, rank)) {
     take(lane, op);
     return true;
   }

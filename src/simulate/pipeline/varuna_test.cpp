@@ -102,7 +102,8 @@ RC_GTEST_PROP(Varuna, PullsForwardPassesAheadByItsRule, ()) {
   const Draws draws(run.jitter, 1, 2);
   const RecomputeStart recompute =
       *rc::gen::element(RecomputeStart::kEarly, RecomputeStart::kWithGradient);
-  VarunaPlayer player(run.size, recompute);
+  const PullAhead pull = *rc::gen::element(PullAhead::kAll, PullAhead::kWithinPeak);
+  VarunaPlayer player(run.size, recompute, pull);
   player.play(equal_times(run.size, {5, 5, 5, 5, 5, 5}));  // leaves nothing behind
   const PlayedVaruna& step = player.play(run.times, &draws);
 
@@ -131,18 +132,26 @@ RC_GTEST_PROP(Varuna, PullsForwardPassesAheadByItsRule, ()) {
     RC_ASSERT(own.waited == played.ranks[r].waited);
     RC_ASSERT(own.peak == played.ranks[r].peak);
     std::vector<PipelineOp> left = varuna_order(run.size)[r];
+    const int most = pull == PullAhead::kAll ? run.size.micro_batches
+                                             : compile(varuna_order(run.size), run.size).peaks[r];
+    RC_ASSERT(own.peak <= most);
+    int held = 0;
     for (std::size_t i = 0; i < step.order[r].size(); ++i) {
       const auto forward = std::find_if(
           left.begin(), left.end(), [](const PipelineOp& op) { return op.pass == Pass::kForward; });
       // Free from the end of the pass before, and of its message where that holds it up: known
       // only where it does not.
-      if (left.front().pass == Pass::kRecompute && forward != left.end() && !run.times.blocking) {
+      if (left.front().pass == Pass::kRecompute && forward != left.end() && held == most)
+        RC_ASSERT(step.order[r][i] == left.front());
+      else if (left.front().pass == Pass::kRecompute && forward != left.end() &&
+               !run.times.blocking) {
         const Picoseconds now = i == 0 ? 0 : own.ops[i - 1].end;
         const bool there = arrived.at({rank, left.front().micro_batch}) <= now;
         RC_ASSERT(step.order[r][i] == (there ? left.front() : *forward));
       }
       const auto taken = std::find(left.begin(), left.end(), step.order[r][i]);
       RC_ASSERT(taken == left.begin() || taken == forward);
+      held += taken->pass == Pass::kForward ? 1 : taken->pass == Pass::kBackward ? -1 : 0;
       left.erase(taken);
     }
   }
