@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "base/error.hpp"
-
 namespace nereus::simulate {
 
 namespace {
@@ -46,8 +44,9 @@ Slot slot_of(Pass pass) {
 
 class Compiler {
  public:
-  Compiler(const Order& order, const PipelineSize& size, RecomputeStart recompute)
-      : order_(order), size_(size), recompute_(recompute) {
+  Compiler(const Order& order, const PipelineSize& size, RecomputeStart recompute,
+           const LocatePass& locate)
+      : order_(order), size_(size), recompute_(recompute), locate_(locate) {
     first_.push_back(0);
     for (const std::vector<PipelineOp>& rank : order)
       first_.push_back(first_.back() + static_cast<int>(rank.size()));
@@ -79,19 +78,27 @@ class Compiler {
     return order_[rank][static_cast<std::size_t>(number - first_[rank])];
   }
 
-  [[noreturn]] static void complain(const PipelineOp& op, const std::string& what) {
+  Where where(int number) const {
+    if (!locate_) return {};
+    if (number == kNone) return locate_(-1, -1);
+    const int rank = rank_of(number);
+    return locate_(rank, number - first_[static_cast<std::size_t>(rank)]);
+  }
+
+  [[noreturn]] void complain(const PipelineOp& op, int number, const std::string& what) const {
     throw_input_error("simulate.order-pass",
                       fmt::format("{} of micro-batch {} on stage {} {}", name_of(op.pass),
                                   op.micro_batch, op.stage, what),
-                      {}, "every pass of every micro-batch once, on one rank");
+                      where(number), "every pass of every micro-batch once, on one rank");
   }
 
   void place(Slot slot, const PipelineOp& op, int number) {
     int& own = cell(slot, op.stage, op.micro_batch);
     if (own != kNone)
-      complain(op, rank_of(own) == rank_of(number)
-                       ? "is in the order twice"
-                       : fmt::format("is on two ranks, {} and {}", rank_of(own), rank_of(number)));
+      complain(op, number,
+               rank_of(own) == rank_of(number)
+                   ? "is in the order twice"
+                   : fmt::format("is on two ranks, {} and {}", rank_of(own), rank_of(number)));
     own = number;
   }
 
@@ -99,12 +106,12 @@ class Compiler {
     int number = 0;
     for (std::size_t rank = 0; rank < order_.size(); ++rank)
       for (const PipelineOp& op : order_[rank]) {
+        rank_of_[static_cast<std::size_t>(number)] = static_cast<int>(rank);
         if (op.stage < 0 || op.stage >= size_.num_stages() || op.micro_batch < 0 ||
             op.micro_batch >= size_.micro_batches)
-          complain(op, fmt::format("is none of this pipeline, which has {} stages and {} "
-                                   "micro-batches",
-                                   size_.num_stages(), size_.micro_batches));
-        rank_of_[static_cast<std::size_t>(number)] = static_cast<int>(rank);
+          complain(op, number,
+                   fmt::format("is none of this pipeline, which has {} stages and {} micro-batches",
+                               size_.num_stages(), size_.micro_batches));
         place(slot_of(op.pass), op, number);
         if (op.pass == Pass::kBackward) place(kWeightSlot, op, number);
         ++number;
@@ -115,17 +122,19 @@ class Compiler {
     for (int stage = 0; stage < size_.num_stages(); ++stage)
       for (int m = 0; m < size_.micro_batches; ++m) {
         const int forward = cell(kForwardSlot, stage, m);
-        if (forward == kNone) complain({Pass::kForward, stage, m}, "is missing from the order");
+        if (forward == kNone)
+          complain({Pass::kForward, stage, m}, kNone, "is missing from the order");
         for (const Slot slot : {kRecomputeSlot, kBackwardSlot, kWeightSlot}) {
           const int other = cell(slot, stage, m);
           if (other == kNone) {
             if (slot == kRecomputeSlot) continue;
-            complain({slot == kBackwardSlot ? Pass::kInput : Pass::kWeight, stage, m},
+            complain({slot == kBackwardSlot ? Pass::kInput : Pass::kWeight, stage, m}, kNone,
                      "is missing from the order");
           }
           if (rank_of(other) != rank_of(forward))
-            complain(op(other), fmt::format("is on rank {}, its forward pass on rank {}",
-                                            rank_of(other), rank_of(forward)));
+            complain(op(other), other,
+                     fmt::format("is on rank {}, its forward pass on rank {}", rank_of(other),
+                                 rank_of(forward)));
         }
       }
   }
@@ -274,7 +283,8 @@ class Compiler {
           fmt::format(", which comes after {} on rank {}", to_text(op(next)), rank_of(before));
     }
     if (seen.size() > kShown) circle += fmt::format("; and {} ranks more", seen.size() - kShown);
-    throw_input_error("simulate.order-cycle", "the order waits for itself: " + circle, {},
+    throw_input_error("simulate.order-cycle", "the order waits for itself: " + circle,
+                      where(blocked(seen.front()).first),
                       "F, R, B, I, W: forward, recompute, backward, its halves; F3@1: of "
                       "micro-batch 3 on stage 1");
   }
@@ -289,6 +299,7 @@ class Compiler {
   const Order& order_;
   const PipelineSize& size_;
   RecomputeStart recompute_;
+  const LocatePass& locate_;
   std::vector<int> first_;    // by rank, and one past the last
   std::vector<int> rank_of_;  // by number
   std::vector<int> cells_;    // numbers, by stage, micro-batch and slot
@@ -308,10 +319,11 @@ std::string to_text(const PipelineOp& op) {
   return fmt::format("{}{}@{}", letter_of(op.pass), op.micro_batch, op.stage);
 }
 
-PassProgram compile(const Order& order, const PipelineSize& size, RecomputeStart recompute) {
+PassProgram compile(const Order& order, const PipelineSize& size, RecomputeStart recompute,
+                const LocatePass& locate) {
   NEREUS_CHECK(size.depth >= 1 && size.chunks >= 1 && size.micro_batches >= 0,
                "a pipeline has a size");
-  return Compiler(order, size, recompute).compile();
+  return Compiler(order, size, recompute, locate).compile();
 }
 
 }  // namespace nereus::simulate

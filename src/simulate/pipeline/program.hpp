@@ -9,7 +9,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+
+#include "base/error.hpp"
 
 #include "simulate/pipeline/order.hpp"
 
@@ -37,10 +40,13 @@ struct PassProgram {
   std::vector<int> peaks;    // by rank: micro-batches held at most, each chunk of each counted
 };
 
+// Where the n-th pass of a rank is written, for errors; rank -1: the order as a whole.
+using LocatePass = std::function<Where(int rank, int index)>;
+
 // Errors: "simulate.order-pass" where a pass is missing, there twice or on two ranks;
 // "simulate.order-cycle" where the order waits for itself, with the circle of passes.
 PassProgram compile(const Order& order, const PipelineSize& size,
-                    RecomputeStart recompute = RecomputeStart::kEarly);
+                RecomputeStart recompute = RecomputeStart::kEarly, const LocatePass& locate = {});
 
 std::string to_text(const PipelineOp& op);  // "F3@1": forward of micro-batch 3 on stage 1
 char letter_of(Pass pass);                  // F, B, I, W, R
