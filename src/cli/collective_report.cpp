@@ -64,9 +64,9 @@ Table summary(const CollectiveAnswer& answer) {
         "direct on a switch is faster there than the port it uses: messages do not share it");
   } else {
     add("bottleneck", "fullest link", bottleneck_text(answer));
-    table.notes.push_back(
-        fmt::format("{} events in {:.2g} s, for {} of all ranks ({} played)", best.simulated.events,
-                    best.seconds, best.simulated.events_represented, best.simulated.ranks_played));
+    table.notes.push_back(fmt::format("{} events for {} of all ranks; ranks played: {}",
+                                      best.simulated.events, best.simulated.events_represented,
+                                      best.simulated.ranks_played));
   }
   table.rows.push_back(std::move(row));
   return table;
@@ -143,7 +143,8 @@ std::string json_of(const CollectiveAnswer& answer) {
 }
 
 Report report_of(const CollectiveAnswer& answer, Format format) {
-  Report report{.tables = {summary(answer), algorithms_table(answer)}, .json = json_of(answer)};
+  Report report{.tables = {summary(answer)}, .json = json_of(answer)};
+  if (answer.tried.size() > 1) report.tables.push_back(algorithms_table(answer));
   if (format == Format::kCsv) report.tables = {algorithms_table(answer)};
   return report;
 }
@@ -166,8 +167,8 @@ Report report_of(const app::AstraStepAnswer& answer) {
                    answer.decoder.tp, answer.decoder.dp, answer.decoder.batch, answer.decoder.seq),
        answer.predicted.prediction.step}};
   table.notes.push_back(fmt::format(
-      "{} nodes of one rank in {:.2g} s, for {} ranks; blocks only: no embedding, head, optimizer",
-      i.nodes, answer.seconds, ranks));
+      "{} nodes of one rank stand for {} ranks; blocks only: no embedding, head, optimizer",
+      i.nodes, ranks));
   Json json;
   json["compat"] = "astra-sim";
   json["step_s"] = step;
