@@ -186,6 +186,11 @@ Report report_of(const app::AstraStepAnswer& answer) {
   return {.tables = {table}, .json = json.dump(2)};
 }
 
+bool any_degree(const app::DegreesRequest& d) {
+  return d.tp || d.pp || d.dp || d.cp || d.ep || d.interleave || d.micro_batch || d.global_batch ||
+         d.seq || d.zero || d.recompute || d.precision || d.schedule;
+}
+
 }  // namespace
 
 void add_collective_options(Command& command, app::SimulateCollectiveRequest& request) {
@@ -208,9 +213,9 @@ void add_collective_options(Command& command, app::SimulateCollectiveRequest& re
 std::optional<Report> network_simulation(const app::PredictRequest& plan,
                                          app::SimulateCollectiveRequest request, Format format) {
   if (!request.collective.empty()) {
-    if (!plan.model.model.empty() || !plan.plan_file.empty())
-      throw_input_error("cli.conflict", "a collective has no model and no plan", {},
-                        "leave out --model and PLAN, or leave out --collective");
+    if (!plan.model.model.empty() || !plan.plan_file.empty() || any_degree(plan.degrees))
+      throw_input_error("cli.conflict", "a collective has no model, no plan and no degrees", {},
+                        "leave them out, or leave out --collective");
     request.cluster = plan.cluster;
     return report_of(app::simulate_collective(request), format);
   }

@@ -6,7 +6,6 @@
 set -euo pipefail
 root=$(cd "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../.." && pwd)
 source "$root/scripts/common.sh"
-RESULTS=${RESULTS:-/dev/stderr}
 if ! echo '#include <simgrid/s4u.hpp>' | c++ -std=c++17 -E -x c++ - >/dev/null 2>&1; then
   echo "SimGrid is not installed (Debian: libsimgrid-dev)"
   exit 77
@@ -15,6 +14,7 @@ build_tree "$root/build/test" test -DCMAKE_BUILD_TYPE=Release -DNEREUS_TESTS=ON 
 cases=$root/build/simgrid
 rm -rf "$cases"
 mkdir -p "$cases"
+RESULTS=${RESULTS:-$cases/results}
 c++ -O1 -std=c++17 "$root/tests/long/simgrid/play_case.cpp" -o "$cases/play_case" -lsimgrid
 "$root/build/test/tests/simgrid_cases" "$cases"
 failed=0

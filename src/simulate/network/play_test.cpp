@@ -140,12 +140,12 @@ TEST(EventQueue, GivesAllOfAMomentInTheOrderOfTime) {
     if (i % 3 != 0) continue;
     ASSERT_GE(queue.next(), now);
     now = queue.next();
-    for (const Event& e : queue.take()) got[now].insert(e.what);
+    for (const QueuedEvent& e : queue.take()) got[now].insert(e.what);
   }
   while (!queue.empty()) {
     ASSERT_GE(queue.next(), now);
     now = queue.next();
-    for (const Event& e : queue.take()) got[now].insert(e.what);
+    for (const QueuedEvent& e : queue.take()) got[now].insert(e.what);
   }
   EXPECT_EQ(got, expected);
 }

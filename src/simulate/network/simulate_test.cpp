@@ -150,6 +150,7 @@ TEST(Simulate, FoldedEqualsUnfolded) {
       folded += one.folded;
       RC_ASSERT(!all.folded);
       RC_ASSERT(all.ranks_played == network.num_ranks());
+      RC_ASSERT(all.events == 3 * num_transfers(network, r));
       expect_equal(one, all);
     });
     ASSERT_TRUE(equal);
