@@ -201,9 +201,10 @@ void add_collective_options(Command& command, app::SimulateCollectiveRequest& re
                "what is reduced, gathered in the end, or sent by one rank to all: 64MiB");
   command.text("--network", "FILE", request.network_file,
                "the network, instead of that of --cluster");
-  command.text("--algorithm", "NAME[,NAME...]", request.algorithms,
-               "ring, direct, halving-doubling, tree or double-tree; one, or one a dimension "
-               "(default: the quickest)");
+  command.text(
+      "--algorithm", "NAME[,NAME...]", request.algorithms,
+      "ring, two-way-ring, direct, halving-doubling, tree or double-tree; one, or one a dimension "
+      "(default: the quickest)");
   command.whole("--chunks", request.chunks, 1, "pieces that follow one another (default: 1)");
   command.flag("--unfolded", request.unfolded, "play every rank, also where one stands for all");
   command.choice("--compat", {{"astra-sim", [&request] { request.astra_sim = true; }}},

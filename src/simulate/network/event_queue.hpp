@@ -6,9 +6,8 @@
 //
 //   EventQueue queue;
 //   queue.push(500, {.what = 3});
-//   while (!queue.empty()) { const Picoseconds now = queue.next(); for (QueuedEvent e :
-//   queue.take())
-//   ...; }
+//   const Picoseconds now = queue.next();
+//   for (const QueuedEvent& event : queue.take()) ...
 #pragma once
 
 #include <array>

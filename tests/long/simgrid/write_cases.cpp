@@ -213,6 +213,8 @@ void collectives(Cases& cases) {
   const Dimension ring5 = dimension(DimensionKind::kRing, 5, 30e9, 2e-6);
   cases.collective("torus4x4-ring-all-reduce-2-chunks", {ring4, ring4},
                    request(kAllReduce, {kRing, kRing}, 2));
+  cases.collective("torus4x5-two-way-ring-all-reduce-2-chunks", {ring4, ring5},
+                   request(kAllReduce, {kTwoWayRing, kTwoWayRing}, 2));
   cases.collective("torus4x5-direct-all-to-all", {ring4, ring5},
                    request(kAllToAll, {kDirect, kDirect}));
   cases.collective("torus4x4x5-ring-all-gather-3-chunks", {ring4, ring4, ring5},
