@@ -301,7 +301,8 @@ Predictor::StepDetail Predictor::detail(const Degrees& d) {
     const double share = device[c] > 0 ? own / device[c] : 0;
     const StageTime& time = times[c];
     StageDetail detail{share * (time.passes - time.backward), share * time.backward,
-                       share * (time.total - time.passes), 0};
+                       share * (time.total - time.passes), 0,
+                       share * (time.tensor + time.context + time.expert + time.shard)};
     if (end > 0 && v + 1 < d.pp * d.interleave)
       detail.send =
           transfer_seconds(machine.fabric, same_domain,

@@ -46,9 +46,10 @@ class Predictor {
   // what comes once a step beside the pipeline.
   struct StageDetail {
     double forward = 0;
-    double input = 0;   // backward for the stage before
-    double weight = 0;  // gradient of its own weights
-    double send = 0;    // of one activation to the next stage
+    double input = 0;          // backward for the stage before
+    double weight = 0;         // gradient of its own weights
+    double send = 0;           // of one activation to the next stage
+    double communication = 0;  // of collectives and gathering, exposed in the three passes together
   };
   struct StepDetail {
     Prediction prediction;
