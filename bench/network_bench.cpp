@@ -7,11 +7,13 @@
 // machine is held: one rank (or one leaf, or one group) stands for all 4,096.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
 #include <vector>
 
+#include "allocations.hpp"
 #include "simulate/network/simulate.hpp"
 
 namespace nereus::simulate {
@@ -64,9 +66,18 @@ void unfolded(benchmark::State& state, const std::vector<Dimension>& dimensions,
   const Program program = program_of(network, request);
   const Playable playable = make_playable(network, program, Fold::none(network));
   std::int64_t events = 0;
+  const long before = bench::num_allocations();
   for (auto _ : state)
     events += play_alone ? play(playable.capacities, playable.transfers).events
                          : simulate(network, request).events;
+  const auto made = static_cast<double>(bench::num_allocations() - before);
+  // Lists that grow once, not something for every event.
+  const double per_event = made / static_cast<double>(std::max<std::int64_t>(1, events));
+  if (play_alone && per_event > 0.5) {
+    std::fprintf(stderr, "%g allocations an event\n", per_event);
+    std::exit(1);
+  }
+  if (play_alone) state.counters["allocations_per_event"] = per_event;
   state.SetItemsProcessed(events);
 }
 

@@ -38,8 +38,13 @@ simulate::AstraDimension astra_dimension(const simulate::Dimension& dimension,
     case simulate::Algorithm::kHalvingDoubling:
       d.algorithm = simulate::AstraAlgorithm::kHalvingDoubling;
       break;
+    case simulate::Algorithm::kDoubleTree:
+      d.algorithm = simulate::AstraAlgorithm::kDoubleBinaryTree;
+      break;
     default:
-      d.algorithm = simulate::AstraAlgorithm::kDoubleBinaryTree;  // which is said to have none
+      errors.add("astra-sim.algorithm",
+                 fmt::format("ASTRA-sim's view has no {}", to_string(algorithm)), {},
+                 "ring, direct or halving-doubling");
   }
   return d;
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "app/predict.hpp"
+#include "app/write_folder.hpp"
 #include "base/format.hpp"
 #include "base/write_file.hpp"
 #include "cluster/load.hpp"
@@ -31,33 +32,7 @@ void write_into(const exporting::Bundle& files, const fs::path& directory) {
 }
 
 void write_bundle(const exporting::Bundle& files, const std::string& directory) {
-  const fs::path target(directory);
-  std::error_code error;
-  if (fs::exists(target, error)) {
-    if (!fs::is_directory(target, error))
-      throw_input_error("output.path", fmt::format("{} is no directory", directory), {},
-                        "-o names a directory that exists or is made");
-    write_into(files, target);
-    return;
-  }
-  // Beside the target, so that the last step is one rename.
-  fs::path parent = target;
-  if (!parent.has_filename()) parent = parent.parent_path();
-  std::string pattern = parent.string() + ".XXXXXX";
-  if (mkdtemp(pattern.data()) == nullptr)
-    throw_input_error("output.path", fmt::format("cannot make the folder {}", directory), {},
-                      "its parent must exist and be writable");
-  const fs::path temporary(pattern);
-  try {
-    write_into(files, temporary);
-    fs::permissions(temporary, fs::perms::owner_all | fs::perms::group_read |
-                                   fs::perms::group_exec | fs::perms::others_read |
-                                   fs::perms::others_exec);
-    fs::rename(temporary, parent);
-  } catch (...) {
-    fs::remove_all(temporary, error);
-    throw;
-  }
+  write_folder(directory, [&](const fs::path& folder) { write_into(files, folder); });
 }
 
 // Machines that no SPEC describes go along as a file of their own, and the header names it.

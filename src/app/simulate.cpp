@@ -68,6 +68,22 @@ cost::StepWork work_of(const ResolvedPlan& plan) {
   return cost::GeneralPredictor(plan.model, plan.cluster, plan.stack).work(placement);
 }
 
+// An order is for as many ranks, stages and micro-batches as the plan has.
+void check_size(const simulate::PipelineSize& size, const cost::StepWork& work,
+                const std::string& file) {
+  const int chunks = (work.num_stages() + work.depth - 1) / work.depth;
+  for (const cost::LaneWork& lane : work.lanes) {
+    if (size == simulate::PipelineSize{work.depth, chunks, lane.num_micro_batches}) continue;
+    throw_input_error(
+        "simulate.order-size",
+        fmt::format("the order is for {} pipeline ranks, {} virtual stages and {} micro-batches, "
+                    "the plan has {}, {} and {}",
+                    size.depth, size.num_stages(), size.micro_batches, work.depth,
+                    work.num_stages(), lane.num_micro_batches),
+        {file}, "an order of the plan's size, or a plan of the order's");
+  }
+}
+
 std::string title_of(const SimulateAnswer& answer) {
   return fmt::format("{}, {} stages, {} micro-batches: {}", answer.predicted.plan.model.name,
                      answer.work.depth, answer.step.lanes.front().size.micro_batches,
@@ -103,10 +119,9 @@ SimulateAnswer simulate_plan(const SimulateRequest& request) {
   answer.predicted = predict(request.predict);
   answer.work = work_of(answer.predicted.plan);
   if (!request.order_file.empty()) {
-    const cost::LaneWork& lane = answer.work.lanes.front();
-    const int chunks = (answer.work.num_stages() + answer.work.depth - 1) / answer.work.depth;
-    options.order = simulate::load_order(request.order_file,
-                                         {answer.work.depth, chunks, lane.num_micro_batches});
+    simulate::OrderFile file = simulate::read_order(request.order_file);
+    check_size(file.size, answer.work, request.order_file);
+    options.order = std::move(file.order);
   }
   const auto begin = std::chrono::steady_clock::now();
   answer.step = simulate::simulate_step(answer.work, options);

@@ -52,8 +52,9 @@ class Refusals {
     if (d.recompute != plan::Recompute::kNone)
       refuse(fmt::format("{} recompute", to_string(d.recompute)), "--recompute none");
     if (d.sequence_parallel) refuse("sequence parallelism", "--sequence-parallel=off");
-    if (d.tensor_overlap) refuse("tensor collectives in pieces beside their GEMMs");
-    if (!d.data_overlap) refuse("gradients that wait for the backward pass");
+    if (d.tensor_overlap)
+      refuse("tensor collectives in pieces beside their GEMMs", "--tensor-overlap=off");
+    if (!d.data_overlap) refuse("gradients that wait for the backward pass", "--data-overlap=on");
     if (!(d.offload == plan::Offload{})) refuse("offload");
     if (d.precision != cluster::Precision::kBf16 && d.precision != cluster::Precision::kFp16)
       refuse(fmt::format("{}: its elements have two bytes", to_string(d.precision)),

@@ -61,17 +61,21 @@ double elapsed(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Every choice of one algorithm a dimension that the collective offers; where there are too many,
-// the same on all dimensions and those that differ on the last.
+// Every choice of one algorithm a dimension that the collective offers and that can differ; where
+// there are too many, the same on all dimensions and those that differ on the last.
 std::vector<std::vector<Algorithm>> choices_of(const Network& network, Collective collective) {
   const auto& dimensions = network.dimensions();
   const std::size_t n = dimensions.size();
   const auto offered = [&](std::size_t d) {
     if (dimensions[d].size == 1) return std::vector<Algorithm>{Algorithm::kRing};
     std::vector<Algorithm> list;
-    for (const Algorithm algorithm : simulate::kAlgorithms)
+    for (const Algorithm algorithm : simulate::kAlgorithms) {
+      // Where there is only one way to a neighbour, both ways round are one.
+      const bool two_ways = dimensions[d].kind == simulate::DimensionKind::kRing;
+      if (algorithm == Algorithm::kTwoWayRing && !two_ways) continue;
       if (offers(algorithm, d + 1 == n ? collective : Collective::kReduceScatter))
         list.push_back(algorithm);
+    }
     return list;
   };
   std::vector<std::vector<Algorithm>> choices{{}};
@@ -169,8 +173,9 @@ std::vector<Algorithm> parse_algorithms(const std::string& text, std::size_t dim
     algorithms.push_back(algorithm.value_or(Algorithm::kRing));
     if (algorithm) continue;
     const std::string near = nearest(word, known).value_or("");
-    errors.add("collective.unknown-algorithm", fmt::format("there is no algorithm '{}'", word), {},
-               near.empty() ? "ring, direct, halving-doubling, tree or double-tree" : near);
+    errors.add(
+        "collective.unknown-algorithm", fmt::format("there is no algorithm '{}'", word), {},
+        near.empty() ? "ring, two-way-ring, direct, halving-doubling, tree or double-tree" : near);
   }
   if (algorithms.size() == 1) algorithms.resize(dimensions, algorithms.front());
   if (algorithms.size() != dimensions)

@@ -134,6 +134,12 @@ TEST(SimulateCollective, WhatIsWrongIsSaidAtOnce) {
               ElementsAre("astra-sim.no-formula"));
   EXPECT_THAT(codes({.collective = "all-reduce",
                      .bytes = "1 MiB",
+                     .network_file = six,
+                     .algorithms = "two-way-ring",
+                     .astra_sim = true}),
+              ElementsAre("astra-sim.algorithm"));
+  EXPECT_THAT(codes({.collective = "all-reduce",
+                     .bytes = "1 MiB",
                      .cluster = {"1xdgx-h100"},
                      .chunks = 100'000}),
               Contains("collective.chunks"));

@@ -64,9 +64,9 @@ Table summary(const CollectiveAnswer& answer) {
         "direct on a switch is faster there than the port it uses: messages do not share it");
   } else {
     add("bottleneck", "fullest link", bottleneck_text(answer));
-    table.notes.push_back(
-        fmt::format("{} events in {:.2g} s, for {} of all ranks ({} played)", best.simulated.events,
-                    best.seconds, best.simulated.events_represented, best.simulated.ranks_played));
+    table.notes.push_back(fmt::format("{} events for {} of all ranks; ranks played: {}",
+                                      best.simulated.events, best.simulated.events_represented,
+                                      best.simulated.ranks_played));
   }
   table.rows.push_back(std::move(row));
   return table;
@@ -143,7 +143,8 @@ std::string json_of(const CollectiveAnswer& answer) {
 }
 
 Report report_of(const CollectiveAnswer& answer, Format format) {
-  Report report{.tables = {summary(answer), algorithms_table(answer)}, .json = json_of(answer)};
+  Report report{.tables = {summary(answer)}, .json = json_of(answer)};
+  if (answer.tried.size() > 1) report.tables.push_back(algorithms_table(answer));
   if (format == Format::kCsv) report.tables = {algorithms_table(answer)};
   return report;
 }
@@ -166,8 +167,8 @@ Report report_of(const app::AstraStepAnswer& answer) {
                    answer.decoder.tp, answer.decoder.dp, answer.decoder.batch, answer.decoder.seq),
        answer.predicted.prediction.step}};
   table.notes.push_back(fmt::format(
-      "{} nodes of one rank in {:.2g} s, for {} ranks; blocks only: no embedding, head, optimizer",
-      i.nodes, answer.seconds, ranks));
+      "{} nodes of one rank stand for {} ranks; blocks only: no embedding, head, optimizer",
+      i.nodes, ranks));
   Json json;
   json["compat"] = "astra-sim";
   json["step_s"] = step;
@@ -185,6 +186,11 @@ Report report_of(const app::AstraStepAnswer& answer) {
   return {.tables = {table}, .json = json.dump(2)};
 }
 
+bool any_degree(const app::DegreesRequest& d) {
+  return d.tp || d.pp || d.dp || d.cp || d.ep || d.interleave || d.micro_batch || d.global_batch ||
+         d.seq || d.zero || d.recompute || d.precision || d.schedule;
+}
+
 }  // namespace
 
 void add_collective_options(Command& command, app::SimulateCollectiveRequest& request) {
@@ -195,9 +201,10 @@ void add_collective_options(Command& command, app::SimulateCollectiveRequest& re
                "what is reduced, gathered in the end, or sent by one rank to all: 64MiB");
   command.text("--network", "FILE", request.network_file,
                "the network, instead of that of --cluster");
-  command.text("--algorithm", "NAME[,NAME...]", request.algorithms,
-               "ring, direct, halving-doubling, tree or double-tree; one, or one a dimension "
-               "(default: the quickest)");
+  command.text(
+      "--algorithm", "NAME[,NAME...]", request.algorithms,
+      "ring, two-way-ring, direct, halving-doubling, tree or double-tree; one, or one a dimension "
+      "(default: the quickest)");
   command.whole("--chunks", request.chunks, 1, "pieces that follow one another (default: 1)");
   command.flag("--unfolded", request.unfolded, "play every rank, also where one stands for all");
   command.choice("--compat", {{"astra-sim", [&request] { request.astra_sim = true; }}},
@@ -207,9 +214,9 @@ void add_collective_options(Command& command, app::SimulateCollectiveRequest& re
 std::optional<Report> network_simulation(const app::PredictRequest& plan,
                                          app::SimulateCollectiveRequest request, Format format) {
   if (!request.collective.empty()) {
-    if (!plan.model.model.empty() || !plan.plan_file.empty())
-      throw_input_error("cli.conflict", "a collective has no model and no plan", {},
-                        "leave out --model and PLAN, or leave out --collective");
+    if (!plan.model.model.empty() || !plan.plan_file.empty() || any_degree(plan.degrees))
+      throw_input_error("cli.conflict", "a collective has no model, no plan and no degrees", {},
+                        "leave them out, or leave out --collective");
     request.cluster = plan.cluster;
     return report_of(app::simulate_collective(request), format);
   }

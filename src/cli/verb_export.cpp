@@ -3,7 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "app/export.hpp"
+#include "app/export_chakra.hpp"
+#include "base/format.hpp"
 #include "cli/cli.hpp"
+#include "cli/lists.hpp"
 #include "cli/verbs.hpp"
 
 namespace nereus::cli {
@@ -35,12 +38,47 @@ std::string text_of(const app::ExportAnswer& answer) {
   return text;
 }
 
+// "0-7" as well as the lists of every other verb ("0..7", "0,8").
+void take_ranks(const std::string& text, std::vector<int>& ranks, ErrorList& errors) {
+  const std::size_t dash = text.find('-', 1);
+  std::string list = text;
+  if (dash != std::string::npos) list.replace(dash, 1, "..");
+  ranks = parse_whole_list("--ranks", list, 0, errors);
+}
+
+std::string json_of(const app::ChakraAnswer& answer) {
+  return Json{{"engine", "chakra"},           {"directory", answer.directory},
+              {"workload", answer.prefix},    {"ranks", answer.num_ranks},
+              {"files", answer.ranks.size()}, {"nodes", answer.num_nodes},
+              {"bytes", answer.num_bytes}}
+             .dump(2) +
+         "\n";
+}
+
+int export_chakra(const app::ChakraRequest& request, bool json) {
+  if (request.directory.empty())
+    throw_input_error("cli.missing-option", "-o is needed: traces are files for every rank", {},
+                      "-o DIR");
+  const app::ChakraAnswer answer = app::export_chakra(request, [](const app::ChakraAnswer& sized) {
+    fmt::print(stderr, "note: {} traces of {} nodes, {} in all\n", sized.ranks.size(),
+               format_count(sized.num_nodes),
+               format_bytes(Bytes{static_cast<double>(sized.num_bytes)}));
+  });
+  write_stdout(json ? json_of(answer)
+                    : fmt::format("{0}/{1}.RANK.et, {2} of {3} ranks\n{0}/comm_groups.json\n",
+                                  answer.directory, answer.prefix, answer.ranks.size(),
+                                  answer.num_ranks));
+  return kDone;
+}
+
 }  // namespace
 
 Verb export_verb(const Session&) {
   struct Request {
     app::ExportRequest export_request;
+    app::ChakraRequest chakra;
     bool engine_given = false;
+    bool to_chakra = false;
     bool json = false;
   };
   auto request = std::make_shared<Request>();
@@ -53,10 +91,19 @@ Verb export_verb(const Session&) {
     engines.push_back({name, [request, name] {
                          request->export_request.engine = *exporting::parse_engine(name);
                          request->engine_given = true;
+                         request->to_chakra = false;
                        }});
+  engines.push_back({"chakra", [request] { request->engine_given = request->to_chakra = true; }});
   command->choice("--to", std::move(engines), "the engine (needed)");
   command->text("-o,--output", "DIR", request->export_request.directory,
                 "write the files into DIR instead of stdout");
+  command->custom(
+      "--ranks", "LIST",
+      [request](const std::string& text, ErrorList& errors) {
+        take_ranks(text, request->chakra.ranks, errors);
+      },
+      "chakra: only these ranks' traces, e.g. 0-7");
+  command->flag("--yes", request->chakra.yes, "chakra: write more than 4 GiB");
   command->choice("--format",
                   {{"text", [request] { request->json = false; }},
                    {"json", [request] { request->json = true; }}},
@@ -64,14 +111,24 @@ Verb export_verb(const Session&) {
   command->about(
       "Writes what the engine reads, a launch script for torchrun (or accelerate) and a Slurm "
       "script. What the engine cannot express is an error that says so: nothing is left out "
-      "silently, and what is written is read back and compared before it is shown.");
+      "silently, and what is written is read back and compared before it is shown. To chakra: an "
+      "execution trace for each rank, which simulators such as ASTRA-sim play.");
   command->example("nereus export best.plan --to megatron -o run",
                    "run/launch.sh with the flags of pretrain_gpt.py, run/job.slurm");
+  command->example("nereus export best.plan --to chakra -o et --ranks 0-7",
+                   "execution traces of the first eight ranks");
   command->example("nereus export best.plan --to torchtitan", "train.toml and its launch script");
-  command->run = [request] {
+  command->run = [request]() -> int {
     if (!request->engine_given)
       throw_input_error("cli.missing-option", "--to is needed: the engine to write for", {},
-                        fmt::format("{}", fmt::join(exporting::engine_names(), ", ")));
+                        fmt::format("{}, chakra", fmt::join(exporting::engine_names(), ", ")));
+    if (request->to_chakra) {
+      request->chakra.plan_file = request->export_request.plan_file;
+      request->chakra.directory = request->export_request.directory;
+      return export_chakra(request->chakra, request->json);
+    }
+    if (!request->chakra.ranks.empty() || request->chakra.yes)
+      throw_input_error("export.not-here", "--ranks and --yes are for --to chakra alone");
     const app::ExportAnswer answer = app::export_plan(request->export_request);
     if (!answer.warning.empty()) fmt::print(stderr, "note: {}\n", answer.warning);
     write_stdout(request->json ? json_of(answer) : text_of(answer));

@@ -45,6 +45,8 @@ Predictor::Bound Predictor::bound_of_schedule(const Degrees& d) {
   const PlanShape shape = plan_shape(tables, d);
   const StageMode mode{true, d.pp > 1 && splits_backward(d.schedule)};
   const double m = shape.num_micro_batches;
+  TransferLoad load;
+  if (d.pp > 1) load = plan_load(tables, kinds, stages, shape, d, 0);
   for (std::size_t i = 0; i < stages.classes.size(); ++i) {
     StageWork work;
     for (const KindCount& layers : stages.classes[i].layers)
@@ -54,6 +56,9 @@ Predictor::Bound Predictor::bound_of_schedule(const Degrees& d) {
     tables.paces[i] = {time.total, m * time.total, stages.classes[i].multiplicity,
                        shape.pipeline.schedule == Schedule::kVaruna ? time.total : time.passes,
                        time.backward};
+    if (d.pp > 1)
+      add_sends(tables.paces[i], stages.classes[i].sends, load, shape.pipeline,
+                tables.machine().parameters);
   }
   const PipelineTime pipeline =
       pipeline_time({tables.paces.data(), stages.classes.size()}, shape.pipeline);
@@ -61,8 +66,8 @@ Predictor::Bound Predictor::bound_of_schedule(const Degrees& d) {
   const Parameters& p = tables.machine().parameters;
   Bound bound{tables.paces[slowest].all + p.host_step + m * p.host_micro_batch, 0};
   if (d.pp > 1)
-    bound.step += pipeline.bubble + transfers_seconds(plan_load(tables, kinds, stages, shape, d, 0),
-                                                      shape.pipeline, tables.machine().parameters);
+    bound.step += pipeline.bubble + pipeline.sends + crossing_seconds(load) +
+                  stall_seconds(load, shape.pipeline, p);
   for (std::size_t i = 0; i < stages.classes.size(); ++i)
     bound.busy +=
         stages.classes[i].multiplicity * m * tables.times[i].compute / shape.pipeline.depth;

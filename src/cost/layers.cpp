@@ -43,11 +43,13 @@ void add_context(KindCost& out, const model::LayerKind& kind, const KernelModel&
       const double width = per_rank * (op.head_dim + op.value_head_dim) +
                            kv_heads * (op.head_dim + op.value_head_dim);
       exchange += all_to_all_seconds(wire.fabric, wire.group, tokens * width * kernels.element);
+      out.exchange_bytes += tokens * width * kernels.element;
       continue;
     }
     const double pieces = op.rows * split.samples / split.cp * 2 * op.kv_heads * op.head_dim /
                           std::min(split.tp, op.kv_heads) * kernels.element;
     ring += all_gather_seconds(wire.fabric, wire.group, pieces * split.cp);
+    out.ring_bytes += pieces;
   }
   out.context_forward = std::max(ring * 0.1, ring - attention) + exchange;
   out.context_backward = std::max(ring * 0.2, 2 * ring - backward) + exchange;

@@ -35,6 +35,8 @@ struct KindCost {
   double expert_forward = 0;   // backward takes the same
   double context_forward = 0;  // exposed
   double context_backward = 0;
+  double ring_bytes = 0;      // of keys and values on this rank, which go round forward
+  double exchange_bytes = 0;  // that this rank trades forward, sequence for heads
 };
 
 // The groups that one layer's collectives run in.

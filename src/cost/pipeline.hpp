@@ -30,10 +30,16 @@
 // The stage that decides keeps its whole work; what the others add is the bubble. First and last
 // stage (embedding, head) just have their own T_i.
 //
+// GPipe and looped BFS run all forward passes before the backward ones, and each phase has its own
+// slowest stage, a third of A - x and the messages of one way in the first, the rest in the second.
+//
 // Transfers. Every tensor rank holds the whole activation: each sends its share and the receivers
 // gather it (Narayanan 2021, scatter/gather); sequence parallelism has divided it already. The
-// first micro-batch crosses every boundary twice with nothing to hide behind; in the steady state
-// each further one waits for one transfer each way per virtual stage, less what the stack overlaps.
+// first micro-batch crosses every boundary twice with nothing to hide behind; for each further one
+// a rank is held up by every message that it sends, less what the stack overlaps: S_i, which is
+// added to A_i. A middle rank sends once each way per virtual stage, the first no gradients of its
+// first stage, the last no activations of its last. DualPipe sends both ways at once, so half
+// counts. Varuna sends beside its passes: only a message that takes longer than a pass holds it up.
 // A stack whose sends stall on very large jobs adds that stall to each send and receive.
 //
 // Activations in flight on stage i of p: GPipe and looped BFS m; 1F1B min(m, p - i); interleaved
@@ -79,12 +85,25 @@ struct StagePace {
   // where the schedule splits the backward pass. Under Varuna `passes` is without recompute.
   double passes = 0;
   double backward = 0;
+  // Seconds of the step in which its messages hold it up, all but the first micro-batch's: of
+  // activations, of gradients, of both. Not always the sum: that is the most of any of `count`.
+  double sends_forward = 0;
+  double sends_back = 0;
+  double sends = 0;
+};
+
+// How many messages a rank sends for each micro-batch.
+struct SendCount {
+  int forward = 0;  // activations
+  int back = 0;     // gradients
+  int both = 0;     // the most of any rank where this stands for several
 };
 
 struct PipelineTime {
   int slowest = 0;    // index of the stage that decides
   double bubble = 0;  // what the others add to its work
-  double own = 0;     // W - T / v of that stage
+  double own = 0;     // A - x of that stage
+  double sends = 0;   // of that stage
 };
 
 PipelineTime pipeline_time(std::span<const StagePace> stages, const PipelineShape& shape);
@@ -96,7 +115,8 @@ double reduction_window(const StagePace& stage, const PipelineShape& shape);
 // Seconds of work that a rank still has, at the end of a step, after its last chunk is done with
 // all micro-batches: interleaved 1F1B (Narayanan 2021) takes p micro-batches through one chunk
 // after the other, so (v - 1) / v of p micro-batches are left, and gradients of finished chunks can
-// be reduced meanwhile. `own` is PipelineTime's; 0 for other schedules.
+// be reduced meanwhile; looped BFS has (v - 1) / v of all m left. `own` is PipelineTime's; 0 for
+// other schedules.
 double later_chunks(const PipelineShape& shape, double own, double num_micro_batches);
 
 // One activation from stage to stage. `message` are the bytes that each tensor rank holds of it,
@@ -105,16 +125,19 @@ double transfer_seconds(const Fabric& fabric, bool same_domain, double message, 
                         double host_seconds);
 
 struct TransferLoad {
-  double steady = 0;  // seconds one way at the busiest boundary, for all but the first micro-batch
+  double once = 0;       // seconds one way at the busiest boundary
   double crossings = 0;  // seconds over all boundaries, once each
   double num_micro_batches = 1;
   int num_ranks = 1;        // of the whole job
   int tp = 1;               // the widest
   double memory_share = 0;  // of the fullest rank
 };
-// The part of them in which messages move; the rest are stalls.
-double moving_seconds(const TransferLoad& load, const Parameters& parameters);
-double transfers_seconds(const TransferLoad& load, const PipelineShape& shape,
-                         const Parameters& parameters);
+// Fills in what its messages cost a stage.
+void add_sends(StagePace& stage, const SendCount& count, const TransferLoad& load,
+               const PipelineShape& shape, const Parameters& parameters);
+// What the first micro-batch's messages cost all stages together, and what stalls.
+double crossing_seconds(const TransferLoad& load);
+double stall_seconds(const TransferLoad& load, const PipelineShape& shape,
+                     const Parameters& parameters);
 
 }  // namespace nereus::cost

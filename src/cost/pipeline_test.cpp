@@ -196,21 +196,42 @@ TEST(Pipeline, ALongStageHidesWhatTheOthersWaitFor) {
 
 // --- transfers ----------------------------------------------------------------------------------
 
-TEST(Pipeline, TransfersCountOncePerBoundaryAndOncePerMicroBatch) {
+TEST(Pipeline, MessagesHoldTheirSendersUp) {
   Parameters p;
   p.pipeline_overlap = 0.5;
   TransferLoad load;
-  load.steady = 8 * 2;  // nine micro-batches, two virtual stages, a second each
+  load.once = 1;
   load.crossings = 3;
   load.num_micro_batches = 9;
-  // 2 x 3 to fill and drain; 2 x 16 in the steady state, half of it hidden.
-  EXPECT_DOUBLE_EQ(transfers_seconds(load, {Schedule::kInterleaved, 4, 2}, p), 6 + 16);
+  const PipelineShape shape{Schedule::kInterleaved, 4, 2};
+  // Two equal middle stages that send four messages, two ends that send three, eight times each
+  // after the first micro-batch; half of it is hidden.
+  std::vector<StagePace> stages{{2, 18, 2}, {2, 18, 2}};
+  add_sends(stages[0], {2, 2, 4}, load, shape, p);
+  add_sends(stages[1], {2, 1, 3}, load, shape, p);
+  EXPECT_DOUBLE_EQ(stages[0].sends, 16);
+  EXPECT_DOUBLE_EQ(stages[1].sends, 12);
+  EXPECT_DOUBLE_EQ(pipeline_time(stages, shape).sends, 16);
+  EXPECT_DOUBLE_EQ(pipeline_time(stages, shape).bubble, 3);
+  EXPECT_DOUBLE_EQ(crossing_seconds(load), 6);
+  EXPECT_DOUBLE_EQ(stall_seconds(load, shape, p), 0);
   p.transfer_stall = 0.1;
   p.transfer_stall_devices = 64;
   load.num_ranks = 64;
   // Four stalls for each of 9 micro-batches and 0.3 of the depth.
-  EXPECT_DOUBLE_EQ(transfers_seconds(load, {Schedule::kInterleaved, 4, 2}, p),
-                   22 + 0.1 * 4 * (9 + 1.2));
+  EXPECT_DOUBLE_EQ(stall_seconds(load, shape, p), 0.1 * 4 * (9 + 1.2));
+}
+
+TEST(Pipeline, PhasesHaveTheirOwnSlowestStage) {
+  // Two stages, five micro-batches of 3 s and messages of 1 s: the first sends activations, the
+  // second gradients. One after the other in GPipe: 6 to fill, then 4 x (1 + 1) and 4 x (2 + 1).
+  std::vector<StagePace> stages{{3, 15}, {3, 15}};
+  stages[0].sends = stages[0].sends_forward = 4;
+  stages[1].sends = stages[1].sends_back = 4;
+  const PipelineTime gpipe = pipeline_time(stages, {Schedule::kGpipe, 2, 1});
+  EXPECT_DOUBLE_EQ(15 + gpipe.bubble + gpipe.sends, 6 + 8 + 12);
+  const PipelineTime other = pipeline_time(stages, {Schedule::k1f1b, 2, 1});
+  EXPECT_DOUBLE_EQ(15 + other.bubble + other.sends, 6 + 12 + 4);
 }
 
 TEST(Pipeline, TensorRanksSendTheirShareAndGatherTheRest) {

@@ -73,8 +73,7 @@ TransferLoad plan_load(const Tables& tables, const KindRow* kinds, const StageTa
   double sum = 0;
   for (const KindCount& boundary : stages.boundaries) {
     const double once = boundary_seconds(tables, kinds, d, boundary.kind);
-    load.steady =
-        std::max(load.steady, (shape.num_micro_batches - 1) * shape.pipeline.interleave * once);
+    load.once = std::max(load.once, once);
     sum += boundary.count * once;
   }
   load.crossings = sum * (d.pp - 1) / (d.pp * d.interleave - 1);

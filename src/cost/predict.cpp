@@ -117,7 +117,7 @@ Prediction Predictor::predict(const Degrees& d) {
     StageSums sums = sums_of(stage, kinds, plain, shape, tables.tied_parameters() / d.tp);
     keep(sums, stage, shape, d, tables);
     take_memory(out.memory, sums.rank, stage.first, tables);
-    const StageTime time = time_of(sums, stage, plain, shape, d, mode, tables);
+    const StageTime time = time_of(stage, sums, plain, shape, d, mode, tables);
     tables.times[i] = time;
     tables.paces[i] = {time.total, shape.num_micro_batches * time.total, stage.multiplicity,
                        time.passes, time.backward};
@@ -128,15 +128,21 @@ Prediction Predictor::predict(const Degrees& d) {
   }
   out.fits = out.memory.total <= out.memory.capacity && out.memory.host <= out.memory.host_capacity;
 
+  TransferLoad load;
+  if (d.pp > 1) {
+    load = plan_load(tables, kinds, stages, shape, d, out.memory.total / out.memory.capacity);
+    for (std::size_t i = 0; i < stages.classes.size(); ++i)
+      add_sends(tables.paces[i], stages.classes[i].sends, load, shape.pipeline,
+                tables.machine().parameters);
+  }
   const PipelineTime pipeline =
       pipeline_time({tables.paces.data(), stages.classes.size()}, shape.pipeline);
   add_stage(out, tables.times[static_cast<std::size_t>(pipeline.slowest)], shape, tables);
   if (d.pp > 1) {
     out.add(Part::kBubble, pipeline.bubble);
-    const double memory_share = out.memory.total / out.memory.capacity;
     out.add(Part::kPipelineComm,
-            transfers_seconds(plan_load(tables, kinds, stages, shape, d, memory_share),
-                              shape.pipeline, tables.machine().parameters));
+            pipeline.sends + crossing_seconds(load) +
+                stall_seconds(load, shape.pipeline, tables.machine().parameters));
   }
   step.later = later_chunks(shape.pipeline, pipeline.own, shape.num_micro_batches);
   add_step(out, step, shape, d, tables);

@@ -93,7 +93,6 @@ StageTime stage_time(const StageWork& work, double shard_seconds, double copy_se
   const double device = sum.device();
   time.total = total_of(device, time.shard, time.offload);
   time.launch = time.total - (device + time.shard + time.offload);
-  time.forward = device > 0 ? time.total * (sum.forward / device) : 0;
   if (mode.splits_backward) {
     double shard = 0;
     double offload = 0;

@@ -92,7 +92,6 @@ struct StageTime {
   double offload = 0;
   double launch = 0;  // what the host needs beyond the device
   double total = 0;
-  double forward = 0;  // share of the total that is the forward pass, in the measure of the work
   // What the total would be without weight gradients, and of the rest without the forward pass; 0
   // where nobody asked.
   double passes = 0;

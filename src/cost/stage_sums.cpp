@@ -85,20 +85,15 @@ double sharding_seconds(const StageWork& work, const PlanShape& shape,
   return seconds;
 }
 
-StageWork plain_work(const StageClass& stage, const KindRow* plain) {
-  StageWork work;
-  for (const KindCount& layers : stage.layers) work.add(plain[layers.kind].time, layers.count);
-  return work;
-}
-
-StageTime time_of(const StageSums& sums, const StageClass& stage, const KindRow* plain,
+StageTime time_of(const StageClass& stage, const StageSums& sums, const KindRow* plain,
                   const PlanShape& shape, const Degrees& d, StageMode mode, const Tables& tables) {
   const double shards = sharding_seconds(sums.work, shape, tables.options());
   const double copies = copy_seconds(sums, shape, d, tables);
   StageTime time = stage_time(sums.work, shards, copies, mode, tables.machine());
-  if (shape.pipeline.schedule == plan::Schedule::kVaruna)
-    time.passes =
-        stage_time(plain_work(stage, plain), shards, copies, mode, tables.machine()).total;
+  if (shape.pipeline.schedule != plan::Schedule::kVaruna) return time;
+  StageWork once;
+  for (const KindCount& layers : stage.layers) once.add(plain[layers.kind].time, layers.count);
+  time.passes = stage_time(once, shards, copies, mode, tables.machine()).total;
   return time;
 }
 

@@ -3,7 +3,7 @@
 //
 //   StageSums sums = sums_of(stage, kinds, plain, shape, tied);
 //   keep(sums, stage, shape, degrees, tables);
-//   StageTime time = time_of(sums, stage, plain, shape, degrees, mode, tables);
+//   StageTime time = stage_time(sums.work, sharding_seconds(sums.work, shape, options), ...);
 #pragma once
 
 #include "cost/plan_shape.hpp"
@@ -32,12 +32,10 @@ void keep(StageSums& sums, const StageClass& stage, const PlanShape& shape,
 double copy_seconds(const StageSums& sums, const PlanShape& shape, const plan::Degrees& degrees,
                     const Tables& tables);
 double sharding_seconds(const StageWork& work, const PlanShape& shape, const StackOptions& options);
-// One micro-batch on the stage; under Varuna also without its recompute, as `passes`.
-StageTime time_of(const StageSums& sums, const StageClass& stage, const KindRow* plain,
+// One stage's time for one micro-batch; under Varuna also without its recompute, as `passes`.
+StageTime time_of(const StageClass& stage, const StageSums& sums, const KindRow* plain,
                   const PlanShape& shape, const plan::Degrees& degrees, StageMode mode,
                   const Tables& tables);
-// The stage's layers with nothing recomputed.
-StageWork plain_work(const StageClass& stage, const KindRow* plain);
 // Once a step: what is not gathered and scattered in every micro-batch.
 double stage_reduce_seconds(const LayerTime& sum, const PlanShape& shape,
                             const StackOptions& options);

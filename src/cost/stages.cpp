@@ -142,6 +142,22 @@ std::vector<KindCount> no_layers(const model::Model& model) {
   return counts;
 }
 
+// Messages of a pipeline rank (of both of a pair in DualPipe) for each micro-batch.
+SendCount sends_of(const StageKey& key, int rank) {
+  const int num_stages = key.pp * key.interleave;
+  SendCount sends;
+  const auto crosses = [&](int a, int b) {
+    if (a < 0 || b < 0 || a >= num_stages || b >= num_stages) return false;
+    return key.order == StageOrder::kDual || rank_of_stage(key, a) != rank_of_stage(key, b);
+  };
+  for (const int own : stages_on(key, rank)) {
+    sends.forward += crosses(own, own + 1) ? 1 : 0;
+    sends.back += crosses(own, own - 1) ? 1 : 0;
+  }
+  sends.both = sends.forward + sends.back;
+  return sends;
+}
+
 }  // namespace
 
 int rank_of_stage(const StageKey& key, int stage) {
@@ -169,6 +185,7 @@ StageTable make_stage_table(const model::Model& model, const StageKey& key, Stag
     if (key.plain_last && rank + 1 == num_ranks)
       for (KindCount& layers : counts) layers.again = 0;
     stage.layers = only_present(counts);
+    stage.sends = sends_of(key, rank);
     const auto same =
         std::find_if(table.classes.begin(), table.classes.end(), [&](const StageClass& other) {
           return other.layers == stage.layers &&
@@ -176,10 +193,14 @@ StageTable make_stage_table(const model::Model& model, const StageKey& key, Stag
                  other.holds_last_layer == stage.holds_last_layer;
         });
     table.class_of_rank.push_back(static_cast<int>(same - table.classes.begin()));
-    if (same != table.classes.end())
-      ++same->multiplicity;
-    else
+    if (same == table.classes.end()) {
       table.classes.push_back(stage);
+      continue;
+    }
+    ++same->multiplicity;
+    same->sends.forward = std::max(same->sends.forward, stage.sends.forward);
+    same->sends.back = std::max(same->sends.back, stage.sends.back);
+    same->sends.both = std::max(same->sends.both, stage.sends.both);
   }
   std::vector<KindCount> boundaries = no_layers(model);
   for (std::size_t v = 1; v < static_cast<std::size_t>(num_stages); ++v)

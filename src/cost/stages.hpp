@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cost/pipeline.hpp"
 #include "model/model.hpp"
 #include "plan/degrees.hpp"
 
@@ -49,6 +50,7 @@ struct StageClass {
   int first = 0;  // the earliest of them, which holds the most activations under 1F1B
   bool holds_first_layer = false;
   bool holds_last_layer = false;
+  SendCount sends;
 };
 
 struct StageTable {

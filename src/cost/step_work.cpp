@@ -28,11 +28,10 @@ namespace {
 
 // Of one class of pipeline ranks, for one micro-batch.
 struct ClassWork {
-  StagePace pace;
-  StageTime time;     // without `again`
-  double again = 0;   // seconds of recompute, where that is a pass of its own (Varuna)
+  StageTime time;
   LayerTime sum;      // of its layers, which its virtual stages divide the time by
   double reduce = 0;  // seconds, once a step
+  double again = 0;   // seconds of recompute as a pass of its own
   double window = 0;  // seconds that can hide it
   double held = 0;    // bytes
   double activation = 0;
@@ -43,17 +42,17 @@ ClassWork class_work(const StageClass& stage, const PlanShape& shape, const Degr
   StageSums sums = sums_of(stage, kinds, plain, shape, tables.tied_parameters() / d.tp);
   keep(sums, stage, shape, d, tables);
   ClassWork out;
-  out.time = time_of(sums, stage, plain, shape, d, {d.data_overlap, true}, tables);
-  out.pace = {out.time.total, shape.num_micro_batches * out.time.total, stage.multiplicity,
-              out.time.passes, out.time.backward};
+  out.time = time_of(stage, sums, plain, shape, d, {d.data_overlap, true}, tables);
   out.sum = sums.work.sum;
   if (shape.pipeline.schedule == plan::Schedule::kVaruna) {
-    out.again = std::max(0.0, out.time.total - out.time.passes);
-    out.time.total -= out.again;
-    out.sum = plain_work(stage, plain).sum;
+    // It recomputes in a pass of its own: what is left is as without recompute.
+    StageWork once;
+    for (const KindCount& layers : stage.layers) once.add(plain[layers.kind].time, layers.count);
+    out.sum = once.sum;
+    out.again = out.time.total - out.time.passes;
   }
   out.reduce = stage_reduce_seconds(sums.work.sum, shape, tables.options());
-  out.window = reduction_window(out.pace, shape.pipeline);
+  out.window = reduction_window({out.time.total, 0, 1, 0, 0}, shape.pipeline);
   const Parameters& p = tables.machine().parameters;
   const double flight = in_flight(shape.pipeline, stage.first, shape.num_micro_batches);
   const double on_device = sums.rank.at_peak - sums.rank.offloaded;
@@ -71,8 +70,7 @@ LayerTime own_of(const Tables& tables, const StageTable& stages, const KindRow* 
     const int kind = tables.model().layers[static_cast<std::size_t>(i)];
     const bool block = tables.model().layer(i).role == model::LayerRole::kBlock;
     const int some = stages.key.recompute_blocks;
-    const bool once = stages.key.plain_last || (block && some > 0 && blocks++ >= some);
-    own.add((once ? plain : kinds)[kind].time, 1);
+    own.add((!block || some == 0 || blocks++ < some ? kinds : plain)[kind].time, 1);
   }
   return own.sum;
 }
@@ -93,10 +91,14 @@ StepWork Predictor::work(const Degrees& d) {
   std::vector<StagePace> paces;
   double quickest = std::numeric_limits<double>::infinity();
   double reduce = 0;
+  TransferLoad load;
+  if (d.pp > 1) load = plan_load(tables, kinds, stages, shape, d, 0);
   for (const StageClass& stage : stages.classes) {
     classes.push_back(class_work(stage, shape, d, kinds, plain, tables));
     const ClassWork& own = classes.back();
-    paces.push_back(own.pace);
+    paces.push_back({own.time.total, shape.num_micro_batches * own.time.total, stage.multiplicity,
+                     own.time.passes, own.time.backward});
+    if (d.pp > 1) add_sends(paces.back(), stage.sends, load, shape.pipeline, p);
     quickest = std::min(quickest, own.window);
     reduce = std::max(reduce, own.reduce);
   }
@@ -111,6 +113,7 @@ StepWork Predictor::work(const Degrees& d) {
     return classes[static_cast<std::size_t>(stages.class_of_rank[static_cast<std::size_t>(rank)])];
   };
   const bool dual = stages.key.order == StageOrder::kDual;
+  const bool varuna = out.schedule == plan::Schedule::kVaruna;
   for (int rank = 0; rank < d.pp; ++rank) {
     const ClassWork& own = class_of(dual ? std::min(rank, d.pp - 1 - rank) : rank);
     out.held.push_back(own.held);
@@ -134,11 +137,14 @@ StepWork Predictor::work(const Degrees& d) {
     const int end = starts[static_cast<std::size_t>(v) + 1];
     const int rank = rank_of_stage(stages.key, v);
     const ClassWork& own = class_of(rank);
-    const LayerTime layers = own_of(tables, stages, kinds, plain, first, end);
+    const LayerTime layers = own_of(tables, stages, varuna ? plain : kinds, plain, first, end);
     const double own_parameters = layers.parameters + layers.expert_parameters;
     out.rank_of_stage.push_back(dual ? v : rank);
-    lane.passes.push_back(pass_seconds(layers, own.sum, own.time, out.reduces_last));
-    if (own.again > 0) lane.passes.back().recompute = own.again;  // one stage a rank
+    StageTime without = own.time;
+    without.total -= own.again;
+    PassSeconds passes = pass_seconds(layers, own.sum, without, out.reduces_last);
+    if (own.sum.device() > 0) passes.recompute += own.again * layers.device() / own.sum.device();
+    lane.passes.push_back(passes);
     const StageTime& time = own.time;
     lane.communication.push_back(
         time.total > 0 ? (time.tensor + time.context + time.expert + time.shard) / time.total : 0);
@@ -160,8 +166,7 @@ StepWork Predictor::work(const Degrees& d) {
   const double later = later_chunks(shape.pipeline, pipeline.own, shape.num_micro_batches);
   const double exposed = exposed_reduce(reduce, shape.reduced_as(), quickest,
                                         shape.pipeline.interleave, later, d.data_overlap, p);
-  double sent = 0;
-  if (d.pp > 1) sent = moving_seconds(plan_load(tables, kinds, stages, shape, d, 0), p);
+  const double sent = d.pp > 1 ? pipeline.sends + crossing_seconds(load) : 0;
   out.closing = out.prediction.step -
                 shape.num_micro_batches * paces[static_cast<std::size_t>(pipeline.slowest)].one -
                 out.prediction.part(Part::kBubble) - sent - exposed;

@@ -87,16 +87,22 @@ const KindCost* Tables::costs(const SplitKey& key) {
   return row;
 }
 
+SplitKey Tables::split_of(const Degrees& d) const {
+  return {d.tp,
+          d.cp,
+          d.ep,
+          d.expert_tp,
+          d.sequence_parallel,
+          d.precision,
+          samples_per_micro_batch(d),
+          context_of(d.cp, d.context)};
+}
+
+const KindCost* Tables::costs(const Degrees& d) { return costs(split_of(d)); }
+
 const KindRow* Tables::kinds(const Degrees& d, plan::Recompute recompute) {
   KindKey key;
-  key.split = {d.tp,
-               d.cp,
-               d.ep,
-               d.expert_tp,
-               d.sequence_parallel,
-               d.precision,
-               samples_per_micro_batch(d),
-               context_of(d.cp, d.context)};
+  key.split = split_of(d);
   key.recompute = recompute;
   key.tensor_overlap = d.tensor_overlap;
   key.pipelined = d.pp > 1 && d.num_ranks() > machine_.devices_per_node;

@@ -58,6 +58,7 @@ class Tables {
          int num_splits);
 
   const KindRow* kinds(const plan::Degrees& degrees, plan::Recompute recompute);
+  const KindCost* costs(const plan::Degrees& degrees);  // what `kinds` is made of
   const StageTable& stages(const StageKey& key);
 
   const model::Model& model() const { return model_; }
@@ -71,14 +72,15 @@ class Tables {
   // them.
   int num_micro_batches(const plan::Degrees& d) const;
   double samples_per_micro_batch(const plan::Degrees& d) const;
+  const KernelModel& kernels(cluster::Precision precision);
 
   // Room for one prediction's stages; big enough for any stage table made so far.
   std::vector<StagePace> paces;
   std::vector<StageTime> times;
 
  private:
+  SplitKey split_of(const plan::Degrees& d) const;
   const KindCost* costs(const SplitKey& key);
-  const KernelModel& kernels(cluster::Precision precision);
 
   const model::Model& model_;
   StackOptions options_;

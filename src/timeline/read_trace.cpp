@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kMostMicroseconds = 9e15;  // beyond it nanoseconds do not fit in 64 bits
+constexpr double kMostMicroseconds = 4e15;  // nanoseconds: two of them still fit in 64 bits
 
 // Takes events apart while the parser runs. A level is the number of open arrays and objects.
 class Handler : public nlohmann::json_sax<Json> {

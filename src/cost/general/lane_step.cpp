@@ -46,14 +46,20 @@ LaneStep lane_step(const Context& context, const std::vector<std::vector<LaneTim
   Prediction& out = answer.prediction;
   for (const std::vector<LaneTime>& stage : stages) {
     out.busy += (stage[lane].all.compute + stage[lane].all.recompute) / shape.depth;
-    paces.push_back(
-        {stage[lane].one, stage[lane].total(), 1, stage[lane].passes, stage[lane].backward});
+    const LaneTime& own = stage[lane];
+    paces.push_back({own.one, own.total(), 1, own.passes, own.backward});
     quickest = std::min(quickest, reduction_window(paces.back(), shape));
     m = std::max(m, stage[lane].num_micro_batches);
   }
+  const Parameters p = lane_parameters(context, lane);
+  TransferLoad load;
+  if (shape.depth > 1) {
+    load = transfers.of(lane, memory_share);
+    for (std::size_t i = 0; i < paces.size(); ++i)
+      add_sends(paces[i], transfers.sends_of(static_cast<int>(i)), load, shape, p);
+  }
   const PipelineTime pipeline = pipeline_time(paces, shape);
   const LaneTime& slowest = stages[static_cast<std::size_t>(pipeline.slowest)][lane];
-  const Parameters p = lane_parameters(context, lane);
   out.add(Part::kCompute, slowest.all.compute);
   out.add(Part::kRecompute, slowest.all.recompute);
   out.add(Part::kTensorComm, slowest.all.tensor);
@@ -64,10 +70,10 @@ LaneStep lane_step(const Context& context, const std::vector<std::vector<LaneTim
   out.add(Part::kLaunch, slowest.all.launch);
   out.add(Part::kPipelineComm, slowest.moved);
   if (shape.depth > 1) {
-    const TransferLoad load = transfers.of(lane, memory_share);
+    const double stalls = stall_seconds(load, shape, p);
     out.add(Part::kBubble, pipeline.bubble);
-    out.add(Part::kPipelineComm, transfers_seconds(load, shape, p));
-    answer.closing = transfers_seconds(load, shape, p) - moving_seconds(load, p);
+    out.add(Part::kPipelineComm, pipeline.sends + crossing_seconds(load) + stalls);
+    answer.closing = stalls;
   }
   out.add(Part::kDataComm,
           exposed_reduce(reduce, context.reduced_as(), quickest, shape.interleave,

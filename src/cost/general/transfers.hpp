@@ -21,6 +21,8 @@ class Transfers {
   explicit Transfers(Context& context);
   // Where lanes do not run through the plan, those with the largest micro-batches stand for all.
   TransferLoad of(std::size_t lane, double memory_share);
+  // Messages of a physical stage for each micro-batch.
+  SendCount sends_of(int stage) const;
   // One way of one micro-batch over the boundary behind a run.
   double seconds_of(int run, std::size_t lane);
 

@@ -19,7 +19,6 @@ void add(StageTime& sum, const StageTime& time, double count) {
   sum.offload += count * time.offload;
   sum.launch += count * time.launch;
   sum.total += count * time.total;
-  sum.forward += count * time.forward;
   sum.passes += count * time.passes;
   sum.backward += count * time.backward;
 }

@@ -19,7 +19,7 @@ int EventQueue::open(Picoseconds time) {
   return number;
 }
 
-const std::vector<Event>& EventQueue::take() {
+const std::vector<QueuedEvent>& EventQueue::take() {
   const Entry first = heap_.front();
   Bucket& bucket = buckets_[static_cast<std::size_t>(first.bucket)];
   taken_.clear();

@@ -6,8 +6,8 @@
 //
 //   EventQueue queue;
 //   queue.push(500, {.what = 3});
-//   while (!queue.empty()) { const Picoseconds now = queue.next(); for (Event e : queue.take())
-//   ...; }
+//   const Picoseconds now = queue.next();
+//   for (const QueuedEvent& event : queue.take()) ...
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace nereus::simulate {
 
 using Picoseconds = std::int64_t;
 
-struct Event {
+struct QueuedEvent {
   int what = 0;
   std::int32_t version = 0;
 };
@@ -28,19 +28,19 @@ class EventQueue {
   bool empty() const { return heap_.empty(); }
   Picoseconds next() const { return heap_.front().time; }  // of the earliest bucket
 
-  void push(Picoseconds time, Event event) {
+  void push(Picoseconds time, QueuedEvent event) {
     int& recent = recent_[slot(time)];
     if (recent < 0 || buckets_[static_cast<std::size_t>(recent)].time != time) recent = open(time);
     buckets_[static_cast<std::size_t>(recent)].events.push_back(event);
   }
 
   // The events of the earliest bucket; valid until the next call.
-  const std::vector<Event>& take();
+  const std::vector<QueuedEvent>& take();
 
  private:
   struct Bucket {
     Picoseconds time = -1;
-    std::vector<Event> events;
+    std::vector<QueuedEvent> events;
   };
   struct Entry {
     Picoseconds time = 0;
@@ -63,7 +63,7 @@ class EventQueue {
     none.fill(-1);
     return none;
   }();
-  std::vector<Event> taken_;
+  std::vector<QueuedEvent> taken_;
 };
 
 }  // namespace nereus::simulate

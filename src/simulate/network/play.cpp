@@ -57,7 +57,7 @@ class Player {
       now_ = queue_.next();
       // A transfer without bytes or latency happens in the same picosecond as what it waited for.
       while (!queue_.empty() && queue_.next() == now_) {
-        for (const Event& event : queue_.take()) {
+        for (const QueuedEvent& event : queue_.take()) {
           if (event.what >= 0)
             arrive(event.what);
           else if (lanes_[at(~event.what)].version == event.version)

@@ -33,7 +33,7 @@ TEST(Sharing, FlowsThatMeetShareAndTheOthersTakeTheRest) {
   EXPECT_EQ(sharing.rate(0), 4);
 }
 
-TEST(Sharing, LooksOnlyAtWhatIsJoinedToAChange) {
+TEST(Sharing, LooksNoFartherThanAChangeReaches) {
   const std::vector<Route> routes{{{0, 1}}, {{0, 1}, {1, 1}}, {{1, 1}}, {{2, 1}}};
   Sharing sharing({1, 1, 1}, pointers(routes));
   for (const int route : {0, 1, 2, 3}) sharing.add(route);
@@ -41,9 +41,32 @@ TEST(Sharing, LooksOnlyAtWhatIsJoinedToAChange) {
   sharing.add(3);
   EXPECT_EQ(sharing.solve(), std::vector<int>{3});
   EXPECT_EQ(sharing.rate(3), 0.5);
+  // 1 has half of link 1 as before, so 2 is none the wiser.
   sharing.remove(0);
-  EXPECT_EQ(sharing.solve().size(), 2u);  // 1, and 2 that meets it elsewhere
+  EXPECT_EQ(sharing.solve(), std::vector<int>{1});
+  EXPECT_EQ(sharing.rate(1), 0.5);
   EXPECT_TRUE(sharing.solve().empty());
+}
+
+TEST(Sharing, GoesOnWhereAChangeSpreads) {
+  // A chain: when the first goes, the second takes more, which leaves less for the third, ...
+  const std::vector<Route> routes{
+      {{0, 1}}, {{0, 1}, {1, 1}}, {{1, 1}, {2, 1}}, {{2, 1}, {3, 1}}, {{3, 1}}};
+  Sharing sharing({2, 4, 6, 8}, pointers(routes));
+  for (const int route : {0, 1, 2, 3, 4}) sharing.add(route);
+  sharing.solve();
+  const auto rates = [&] {
+    std::vector<double> all;
+    for (const int route : {0, 1, 2, 3, 4}) all.push_back(sharing.rate(route));
+    return all;
+  };
+  EXPECT_EQ(rates(), (std::vector<double>{1, 1, 3, 3, 5}));
+  sharing.remove(0);
+  sharing.solve();
+  EXPECT_EQ(rates(), (std::vector<double>{0, 2, 2, 4, 4}));
+  sharing.add(0);
+  sharing.solve();
+  EXPECT_EQ(rates(), (std::vector<double>{1, 1, 3, 3, 5}));
 }
 
 struct AnyFlows {
@@ -117,12 +140,12 @@ TEST(EventQueue, GivesAllOfAMomentInTheOrderOfTime) {
     if (i % 3 != 0) continue;
     ASSERT_GE(queue.next(), now);
     now = queue.next();
-    for (const Event& e : queue.take()) got[now].insert(e.what);
+    for (const QueuedEvent& e : queue.take()) got[now].insert(e.what);
   }
   while (!queue.empty()) {
     ASSERT_GE(queue.next(), now);
     now = queue.next();
-    for (const Event& e : queue.take()) got[now].insert(e.what);
+    for (const QueuedEvent& e : queue.take()) got[now].insert(e.what);
   }
   EXPECT_EQ(got, expected);
 }

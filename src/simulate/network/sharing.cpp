@@ -8,7 +8,12 @@
 namespace nereus::simulate {
 
 namespace {
+
+constexpr double kEqual = 1e-9;  // rates that differ by less differ by rounding
+constexpr int kMostRounds = 4;
+
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
 }  // namespace
 
 Sharing::Sharing(std::vector<double> capacities, const std::vector<const Route*>& routes)
@@ -59,54 +64,91 @@ void Sharing::remove(int route) {
   }
 }
 
-// All links and routes that a chain of shared links joins to a changed link.
-void Sharing::find_connected() {
-  found_links_.clear();
+// No other route on any of its links: then there is nothing to share.
+bool Sharing::alone(const RouteState& route) const {
+  for (int u = route.first_use; u < route.end_use; ++u)
+    if (links_[at(uses_[at(u)].link)].users.size() != 1) return false;
+  return true;
+}
+
+// Routes that are alone need no filling: in most collectives that is all of them. Leaves the other
+// changed links in changed_.
+void Sharing::solve_alone() {
+  std::size_t kept = 0;
   for (const int l : changed_) {
-    links_[at(l)].changed = false;
-    if (links_[at(l)].users.empty()) continue;
-    links_[at(l)].found = true;
-    found_links_.push_back(l);
+    LinkState& link = links_[at(l)];
+    link.changed = false;
+    if (link.users.empty()) continue;
+    const int r = uses_[at(link.users[0])].route;
+    RouteState& route = routes_[at(r)];
+    if (link.users.size() > 1 || (!route.free && !alone(route))) {
+      changed_[kept++] = l;
+      continue;
+    }
+    if (route.free) continue;  // found on another of its links
+    route.free = true;
+    found_routes_.push_back(r);
+    route.rate = std::numeric_limits<double>::infinity();
+    for (int u = route.first_use; u < route.end_use; ++u) {
+      const Use& use = uses_[at(u)];
+      const double share = links_[at(use.link)].capacity / (use.weight * route.flows);
+      if (share >= route.rate) continue;
+      route.rate = share;
+      route.held_by = use.link;
+    }
   }
-  changed_.clear();
-  for (std::size_t i = 0; i < found_links_.size(); ++i) {
-    LinkState& link = links_[at(found_links_[i])];
-    link.left = link.capacity;
-    link.weight = 0;
-    for (const int u : link.users) {
-      RouteState& route = routes_[at(uses_[at(u)].route)];
-      link.weight += uses_[at(u)].weight * route.flows;
-      if (route.growing) continue;
-      route.growing = true;
-      found_routes_.push_back(uses_[at(u)].route);
-      for (int v = route.first_use; v < route.end_use; ++v) {
-        LinkState& other = links_[at(uses_[at(v)].link)];
-        if (other.found) continue;
-        other.found = true;
-        found_links_.push_back(uses_[at(v)].link);
-      }
+  changed_.resize(kept);
+  num_alone_ = found_routes_.size();
+}
+
+void Sharing::set_free(const LinkState& link) {
+  for (const int u : link.users) {
+    RouteState& route = routes_[at(uses_[at(u)].route)];
+    if (route.free) continue;
+    route.free = true;
+    found_routes_.push_back(uses_[at(u)].route);
+    for (int v = route.first_use; v < route.end_use; ++v) {
+      LinkState& other = links_[at(uses_[at(v)].link)];
+      if (other.found) continue;
+      other.found = true;
+      found_links_.push_back(uses_[at(v)].link);
     }
   }
 }
 
-void Sharing::fill(std::size_t growing) {
-  while (growing > 0) {
+// Progressive filling of the free routes with what the others leave.
+void Sharing::fill() {
+  for (const int l : found_links_) {
+    LinkState& link = links_[at(l)];
+    link.left = link.capacity;
+    link.weight = 0;
+    for (const int u : link.users) {
+      const RouteState& route = routes_[at(uses_[at(u)].route)];
+      const double weight = uses_[at(u)].weight * route.flows;
+      if (route.free)
+        link.weight += weight;
+      else
+        link.left -= weight * route.rate;
+    }
+    link.left = std::max(0.0, link.left);
+  }
+  for (std::size_t i = num_alone_; i < found_routes_.size(); ++i)
+    routes_[at(found_routes_[i])].growing = true;
+  open_ = found_links_;
+  for (std::size_t growing = found_routes_.size() - num_alone_; growing > 0;) {
     double share = std::numeric_limits<double>::infinity();
     std::size_t kept = 0;
-    for (const int l : found_links_) {
-      LinkState& link = links_[at(l)];
-      if (link.weight <= 0) {
-        link.found = false;
-        continue;
-      }
-      found_links_[kept++] = l;
+    for (const int l : open_) {
+      const LinkState& link = links_[at(l)];
+      if (link.weight <= 0) continue;
+      open_[kept++] = l;
       share = std::min(share, link.left / link.weight);
     }
-    found_links_.resize(kept);
+    open_.resize(kept);
     // All links that fill at this share do so in this round; rounding must not split equals.
-    const double enough = share * (1 + 1e-9);
+    const double enough = share * (1 + kEqual);
     full_.clear();
-    for (const int l : found_links_)
+    for (const int l : open_)
       if (links_[at(l)].left <= enough * links_[at(l)].weight) full_.push_back(l);
     const std::size_t before = growing;
     for (const int l : full_) {
@@ -115,6 +157,7 @@ void Sharing::fill(std::size_t growing) {
         if (!route.growing) continue;
         route.growing = false;
         route.rate = share;
+        route.held_by = l;
         --growing;
         for (int v = route.first_use; v < route.end_use; ++v) {
           LinkState& link = links_[at(uses_[at(v)].link)];
@@ -127,49 +170,46 @@ void Sharing::fill(std::size_t growing) {
     }
     NEREUS_CHECK(growing < before, "the fullest link has a flow");
   }
-  for (const int l : found_links_) links_[at(l)].found = false;
 }
 
-// No other route on any of its links: then there is nothing to share.
-bool Sharing::alone(const RouteState& route) const {
-  for (int u = route.first_use; u < route.end_use; ++u)
-    if (links_[at(uses_[at(u)].link)].users.size() != 1) return false;
-  return true;
+// Whether a route that kept its rate could get more on this link, or must give some away.
+bool Sharing::unfair(int l) const {
+  const LinkState& link = links_[at(l)];
+  const bool full = link.left <= kEqual * link.capacity;
+  double most = 0, held = std::numeric_limits<double>::infinity();
+  for (const int u : link.users) {
+    const RouteState& route = routes_[at(uses_[at(u)].route)];
+    if (!route.free) continue;
+    most = std::max(most, route.rate);
+    if (route.held_by == l) held = std::min(held, route.rate);
+  }
+  for (const int u : link.users) {
+    const RouteState& route = routes_[at(uses_[at(u)].route)];
+    if (route.free) continue;
+    if (route.rate > held * (1 + kEqual)) return true;
+    if (route.held_by == l && (!full || most > route.rate * (1 + kEqual))) return true;
+  }
+  return false;
 }
 
 const std::vector<int>& Sharing::solve() {
   found_routes_.clear();
-  // Those that are alone first: in most collectives that is all of them.
-  std::size_t kept = 0;
-  for (const int l : changed_) {
-    LinkState& link = links_[at(l)];
-    if (link.users.size() == 1) {
-      const int r = uses_[at(link.users[0])].route;
-      RouteState& route = routes_[at(r)];
-      if (route.growing) {  // found on another of its links
-        link.changed = false;
-        continue;
-      }
-      if (alone(route)) {
-        double share = std::numeric_limits<double>::infinity();
-        for (int u = route.first_use; u < route.end_use; ++u)
-          share = std::min(
-              share, links_[at(uses_[at(u)].link)].capacity / (uses_[at(u)].weight * route.flows));
-        route.rate = share;
-        route.growing = true;  // until all are found
-        found_routes_.push_back(r);
-        link.changed = false;
-        continue;
-      }
-    }
-    changed_[kept++] = l;
+  found_links_.clear();
+  solve_alone();
+  for (const int l : changed_) set_free(links_[at(l)]);
+  changed_.clear();
+  for (int round = 1; found_routes_.size() > num_alone_; ++round) {
+    fill();
+    const std::size_t num_found = found_links_.size(), before = found_routes_.size();
+    for (std::size_t i = 0; i < num_found; ++i)
+      if (unfair(found_links_[i])) set_free(links_[at(found_links_[i])]);
+    if (found_routes_.size() == before) break;
+    // It spreads: all that is joined to it, at once.
+    if (round == kMostRounds)
+      for (std::size_t i = 0; i < found_links_.size(); ++i) set_free(links_[at(found_links_[i])]);
   }
-  changed_.resize(kept);
-  for (const int r : found_routes_) routes_[at(r)].growing = false;
-  if (changed_.empty()) return found_routes_;
-  const std::size_t num_alone = found_routes_.size();
-  find_connected();
-  fill(found_routes_.size() - num_alone);
+  for (const int r : found_routes_) routes_[at(r)].free = false;
+  for (const int l : found_links_) links_[at(l)].found = false;
   return found_routes_;
 }
 

@@ -7,9 +7,13 @@
 // result is the only allocation in which no flow can get more without taking from one that has no
 // more (Bertsekas, Gallager 1987, section 6.5).
 //
-// Flows of one route have one rate, so a route with its number of flows is what is solved for. A
-// flow that comes or goes can change only the rates of routes joined to it by a chain of shared
-// links: solve() works on those alone. Nothing is allocated once the lists have grown.
+// Flows of one route have one rate, so a route with its number of flows is what is solved for. When
+// flows come or go, the routes on their links are solved anew while all others keep their rates;
+// then the condition above is looked at on every link that this touched: each route has a full link
+// on which nobody has more. Where that fails for a route that kept its rate, or because of it, the
+// routes of that link are solved too, and so on. What comes out fulfils the condition everywhere,
+// so it is the one allocation; most changes end after a few links. Nothing is allocated once the
+// lists have grown.
 //
 //   Sharing sharing(capacities, routes);
 //   sharing.add(0);                                   // one more flow on route 0
@@ -44,13 +48,15 @@ class Sharing {
   struct RouteState {
     int first_use = 0, end_use = 0;  // in uses_
     int flows = 0;
+    int held_by = -1;  // the full link on which nobody has more
     double rate = 0;
-    bool growing = false;  // while solving: found and not yet frozen
+    bool free = false;     // while solving: its rate is looked for
+    bool growing = false;  // while filling: not yet frozen
   };
   struct LinkState {
     double capacity = 0;
-    double left = 0;    // while solving: what frozen flows leave
-    double weight = 0;  // while solving: of the flows still growing
+    double left = 0;    // while filling: what those with a rate leave
+    double weight = 0;  // while filling: of the flows still growing
     bool changed = false, found = false;
     std::vector<int> users;  // uses of routes that have flows
   };
@@ -62,14 +68,18 @@ class Sharing {
 
   void change(const RouteState& route);
   bool alone(const RouteState& route) const;
-  void find_connected();
-  void fill(std::size_t growing);  // routes found
+  void solve_alone();
+  void set_free(const LinkState& link);
+  void fill();
+  bool unfair(int link) const;
 
   std::vector<RouteState> routes_;
   std::vector<LinkState> links_;
   std::vector<Use> uses_;
   std::vector<int> changed_;  // links
-  std::vector<int> found_links_, found_routes_, full_;
+  std::vector<int> found_routes_, found_links_;
+  std::vector<int> open_, full_;  // links, of fill()
+  std::size_t num_alone_ = 0;     // the first of found_routes_
 };
 
 }  // namespace nereus::simulate

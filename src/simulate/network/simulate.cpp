@@ -118,8 +118,16 @@ std::int64_t num_transfers(const Network& network, CollectiveRequest request) {
   check(network, request);
   request.chunks = 1;
   const Program program = program_of(network, request);
-  return static_cast<std::int64_t>(program.size()) * chunks *
-         fold_of(network, program, request.folding).num_played();
+  const int played = fold_of(network, program, request.folding).num_played();
+  std::int64_t count = 0;
+  for (const Exchange& e : program) {
+    // Named pairs are in every group of their dimension that is played; it is not folded.
+    const int size = network.dimensions()[static_cast<std::size_t>(e.dimension)].size;
+    count += e.pattern == Exchange::Pattern::kPairs
+                 ? static_cast<std::int64_t>(e.pairs.size()) * (played / size)
+                 : played;
+  }
+  return count * chunks;
 }
 
 SimulatedCollective simulate(const Network& network, const CollectiveRequest& request) {

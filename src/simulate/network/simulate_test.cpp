@@ -31,6 +31,25 @@ TEST(Simulate, RingAllReduceIsItsClosedForm) {
   }
 }
 
+// Half of the bytes each way: on a ring twice as fast but for the latencies; on a switch all the
+// same.
+TEST(Simulate, TwoWayRingsUseBothDirections) {
+  for (const int n : {3, 8, 16}) {
+    const auto seconds = [&](DimensionKind kind, Collective collective) {
+      return simulate(Network({dimension(kind, n)}),
+                      request(collective, 64e6, {Algorithm::kTwoWayRing}))
+          .seconds;
+    };
+    const double step = 64e6 / n / kRate;
+    EXPECT_NEAR(seconds(DimensionKind::kRing, Collective::kAllReduce),
+                2.0 * (n - 1) * (step / 2 + kLatency), 1e-9);
+    EXPECT_NEAR(seconds(DimensionKind::kRing, Collective::kAllGather),
+                (n - 1) * (step / 2 + kLatency), 1e-9);
+    EXPECT_NEAR(seconds(DimensionKind::kSwitch, Collective::kAllReduce),
+                2.0 * (n - 1) * (step + 2 * kLatency), 1e-9);
+  }
+}
+
 // On a switch one port carries all of a rank's messages, however many it sends at once.
 TEST(Simulate, DirectOnASwitchIsNotFasterThanItsPort) {
   const auto r = simulate(Network({dimension(DimensionKind::kSwitch, 8)}),
@@ -150,6 +169,7 @@ TEST(Simulate, FoldedEqualsUnfolded) {
       folded += one.folded;
       RC_ASSERT(!all.folded);
       RC_ASSERT(all.ranks_played == network.num_ranks());
+      RC_ASSERT(all.events == 3 * num_transfers(network, r));
       expect_equal(one, all);
     });
     ASSERT_TRUE(equal);

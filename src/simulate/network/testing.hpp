@@ -60,8 +60,12 @@ inline CollectiveRequest any_request(const Network& network) {
   r.chunks = *rc::gen::inRange(1, 4);
   const std::size_t count = network.dimensions().size();
   for (std::size_t i = 0; i < count; ++i) {
-    const bool tree = i + 1 == count && r.collective == Collective::kAllReduce;
-    r.algorithms.push_back(static_cast<Algorithm>(*rc::gen::inRange(0, tree ? 5 : 3)));
+    const bool last = i + 1 == count;
+    std::vector<Algorithm> offered;
+    for (const Algorithm algorithm : kAlgorithms)
+      if (offers(algorithm, last ? r.collective : Collective::kReduceScatter))
+        offered.push_back(algorithm);
+    r.algorithms.push_back(*rc::gen::elementOf(offered));
   }
   return r;
 }

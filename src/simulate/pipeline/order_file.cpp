@@ -210,19 +210,6 @@ OrderFile read_order(const std::string& path) {
   return parse_order(spec::read_text_file(path), path);
 }
 
-Order load_order(const std::string& path, const PipelineSize& size) {
-  OrderFile file = read_order(path);
-  if (file.size != size)
-    throw_input_error(
-        "simulate.order-size",
-        fmt::format("the order is of {} ranks, {} stages and {} micro-batches, the plan of {}, {} "
-                    "and {}",
-                    file.size.depth, file.size.num_stages(), file.size.micro_batches, size.depth,
-                    size.num_stages(), size.micro_batches),
-        {path, 0, 0}, "one line a pipeline rank, every micro-batch of a replica on every stage");
-  return std::move(file.order);
-}
-
 std::string write_order(const Order& order) {
   std::string out;
   for (std::size_t rank = 0; rank < order.size(); ++rank) {

@@ -32,8 +32,6 @@ struct OrderFile {
 // (program.hpp) says of an order that cannot be played.
 OrderFile parse_order(std::string_view text, const std::string& file);
 OrderFile read_order(const std::string& path);
-// The same for a pipeline of that size: "simulate.order-size" where the file is for another.
-Order load_order(const std::string& path, const PipelineSize& size);
 
 std::string write_order(const Order& order);
 

@@ -3,11 +3,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-
 #include "base/error.hpp"
 #include "simulate/pipeline/play.hpp"
 
@@ -110,25 +105,6 @@ TEST(OrderFile, SaysWhichPassIsTwiceOrOnTwoRanks) {
   EXPECT_NE(apart.message.find("its forward pass on rank 0"), std::string::npos);
   const Error again = first_error("rank 0: F0 B0\nrank 1: F0 B0 R0@0");
   EXPECT_NE(again.message.find("its forward pass on rank 0"), std::string::npos);
-}
-
-TEST(OrderFile, IsForOneSize) {
-  const std::string path =
-      (std::filesystem::temp_directory_path() / ("nereus_order_" + std::to_string(::getpid())))
-          .string();
-  const PipelineSize size{2, 1, 3};
-  std::ofstream(path) << write_order(one_f_one_b_order(size));
-  EXPECT_EQ(load_order(path, size), one_f_one_b_order(size));
-  for (const PipelineSize& other : {PipelineSize{2, 1, 4}, {3, 1, 3}, {1, 2, 3}}) {
-    try {
-      load_order(path, other);
-      ADD_FAILURE() << "a file for another size";
-    } catch (const Errors& errors) {
-      EXPECT_EQ(errors.list().front().code, "simulate.order-size");
-      EXPECT_EQ(errors.list().front().where.file, path);
-    }
-  }
-  std::filesystem::remove(path);
 }
 
 TEST(OrderFile, NamesTheCircle) {

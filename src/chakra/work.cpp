@@ -1,0 +1,259 @@
+#include "chakra/work.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cost/plan_shape.hpp"
+#include "cost/tables.hpp"
+#include "plan/stages.hpp"
+
+namespace nereus::chakra {
+
+namespace {
+
+using model::OpKind;
+using plan::Recompute;
+
+std::int64_t whole(double bytes) { return std::llround(bytes); }
+
+// FLOP that model::Model::training_flops counts, of one sample forward.
+double counted_flops(const model::LayerKind& kind, bool attention_alone) {
+  double flops = 0;
+  for (const model::Operator& op : kind.operators) {
+    const bool counted = op.kind == OpKind::kGemm || op.kind == OpKind::kAttention ||
+                         op.kind == OpKind::kConvolution || op.kind == OpKind::kInteraction ||
+                         op.kind == OpKind::kScan;
+    if (counted && (!attention_alone || op.kind == OpKind::kAttention)) flops += op.flops;
+  }
+  return flops;
+}
+
+class Maker {
+ public:
+  Maker(const model::Model& model, const cluster::Cluster& cluster, const cost::Stack& stack,
+        const plan::Degrees& degrees)
+      : model_(model),
+        degrees_(degrees),
+        tables_(model, cluster, stack, 1),
+        step_(cost::Predictor(model, cluster, stack, 1).work(degrees)),
+        shape_(cost::plan_shape(tables_, degrees)) {}
+
+  StepWork run() {
+    const plan::Degrees& d = degrees_;
+    StepWork work;
+    work.degrees = d;
+    work.size = {d.pp, d.interleave, step_.lanes.front().num_micro_batches};
+    work.order = simulate::make_order(d.pp > 1 ? d.schedule : plan::Schedule::k1f1b, work.size);
+    work.pieces = shape_.dense.pieces;
+    work.expert_pieces = shape_.has_experts ? shape_.experts.pieces : 1;
+    work.gathers_messages = !d.sequence_parallel && d.tp > 1;
+    work.flops = step_.prediction.model_flops;
+    const int num_stages = d.pp * d.interleave;
+    const std::vector<int> starts =
+        cost::stage_starts(model_, num_stages, tables_.options().stages);
+    for (int v = 0; v < num_stages; ++v)
+      work.stages.push_back(
+          stage(v, starts[static_cast<std::size_t>(v)], starts[static_cast<std::size_t>(v) + 1]));
+    tied(work, starts);
+    optimizer(work, starts);
+    return work;
+  }
+
+ private:
+  void add(Collectives& list, CommType type, GroupKind group, double bytes, int times = 1) const {
+    if (whole(bytes) <= 0) return;
+    for (int i = 0; i < times; ++i) list.push_back({type, group, whole(bytes)});
+  }
+
+  void tensor(LayerWork& out, const cost::LayerCost& cost) const {
+    const int regions = cost.num_tensor_regions;
+    if (degrees_.tp <= 1 || regions == 0) return;
+    const double bytes = cost.tensor_bytes / regions;
+    if (!degrees_.sequence_parallel) {
+      add(out.after_forward, CommType::kAllReduce, GroupKind::kTensor, bytes, regions);
+      add(out.after_backward, CommType::kAllReduce, GroupKind::kTensor, bytes, regions);
+      return;
+    }
+    const double own = bytes / degrees_.tp;
+    add(out.before_forward, CommType::kAllGather, GroupKind::kTensor, own, regions);
+    add(out.after_forward, CommType::kReduceScatter, GroupKind::kTensor, bytes, regions);
+    add(out.before_backward, CommType::kAllGather, GroupKind::kTensor, own, regions);
+    add(out.after_backward, CommType::kReduceScatter, GroupKind::kTensor, bytes, regions);
+    add(out.before_weight, CommType::kAllGather, GroupKind::kTensor, own, regions);
+  }
+
+  void context(LayerWork& out, const cost::KindCost& kind) const {
+    if (degrees_.cp <= 1) return;
+    add(out.before_forward, CommType::kAllToAll, GroupKind::kContext, kind.exchange_bytes);
+    add(out.before_backward, CommType::kAllToAll, GroupKind::kContext, kind.exchange_bytes);
+    // Keys and values go round forward; backward they go round again and their gradients come back.
+    add(out.beside_forward, CommType::kAllGather, GroupKind::kContext, kind.ring_bytes);
+    add(out.beside_backward, CommType::kAllGather, GroupKind::kContext, kind.ring_bytes);
+    add(out.beside_backward, CommType::kReduceScatter, GroupKind::kContext,
+        kind.ring_bytes * degrees_.cp);
+  }
+
+  void experts(LayerWork& out, const cost::LayerCost& cost) const {
+    const auto travel = [&](Collectives& list) {
+      if (degrees_.ep > 1) add(list, CommType::kAllToAll, GroupKind::kExperts, cost.expert_bytes);
+    };
+    const bool cut = degrees_.expert_tp > 1;
+    const double parts = cost.expert_bytes * degrees_.expert_tp;
+    for (Collectives* list : {&out.before_forward, &out.before_backward}) {
+      travel(*list);
+      if (cut) add(*list, CommType::kAllGather, GroupKind::kExpertParts, cost.expert_bytes);
+    }
+    for (Collectives* list : {&out.after_forward, &out.after_backward}) {
+      if (cut) add(*list, CommType::kReduceScatter, GroupKind::kExpertParts, parts);
+      travel(*list);
+    }
+  }
+
+  // Gradients, and weights where they are divided (cost/data.hpp).
+  void state(LayerWork& out, double parameters, const cost::Division& division, GroupKind inner,
+             GroupKind outer) const {
+    const cost::StackOptions& options = tables_.options();
+    const double gradients = parameters * options.reduce_bytes;
+    const double own = parameters * options.gather_bytes / division.pieces;
+    const bool divided = division.pieces > 1;
+    const bool each = shape_.gathers_each() && divided;
+    Collectives& reduce = each ? out.scatter : out.reduce;
+    if (divided) add(reduce, CommType::kReduceScatter, inner, gradients);
+    if (division.outer.group.size > 1)
+      add(reduce, CommType::kAllReduce, outer, gradients / division.pieces);
+    if (divided) add(each ? out.gather : out.regather, CommType::kAllGather, inner, own);
+  }
+
+  LayerWork layer(int index, const cost::KindCost& kind, const cost::KindRow& row,
+                  Recompute recompute, double stretch) {
+    const model::LayerKind& shape = model_.layer(index);
+    const bool block = shape.role == model::LayerRole::kBlock;
+    LayerWork out;
+    out.layer = index;
+    out.forward = stretch * kind.cost.forward;
+    out.recompute = stretch * row.time.recompute;
+    out.weight = stretch * row.time.weight_gradient;
+    out.input = stretch * (row.time.compute - kind.cost.forward - row.time.weight_gradient);
+    const double samples = tables_.samples_per_micro_batch(degrees_);
+    const double share = samples / (degrees_.tp * degrees_.cp);
+    out.flops = counted_flops(shape, false) * share;
+    const cost::LayerSplit split{degrees_.tp,
+                                 degrees_.cp,
+                                 degrees_.ep,
+                                 degrees_.expert_tp,
+                                 degrees_.sequence_parallel,
+                                 samples,
+                                 cost::context_of(degrees_.cp, degrees_.context)};
+    const cost::KernelModel& kernels = tables_.kernels(degrees_.precision);
+    for (const model::Operator& op : shape.operators)
+      out.bytes += cost::operator_cost(op, kernels, split).bytes;
+    out.repeats = block && recompute == Recompute::kFull;
+    if (out.repeats)
+      out.recompute_flops = out.flops;
+    else if (block && recompute == Recompute::kSelective)
+      out.recompute_flops = tables_.options().selective == cost::SelectiveRule::kEveryOtherBlock
+                                ? out.flops / 2
+                                : counted_flops(shape, true) * share;
+    tensor(out, kind.cost);
+    context(out, kind);
+    experts(out, kind.cost);
+    state(out, row.time.parameters, shape_.dense, GroupKind::kState, GroupKind::kCopies);
+    if (shape_.has_experts)
+      state(out, row.time.expert_parameters, shape_.experts, GroupKind::kExpertState,
+            GroupKind::kExpertCopies);
+    return out;
+  }
+
+  StageLayers stage(int v, int first, int end) {
+    const cost::KindCost* costs = tables_.costs(degrees_);
+    const cost::KindRow* again = tables_.kinds(degrees_, degrees_.recompute);
+    const cost::KindRow* plain = tables_.kinds(degrees_, Recompute::kNone);
+    const int some = cost::stage_key(degrees_).recompute_blocks;
+    std::vector<std::pair<int, bool>> layers;  // with whether it is recomputed
+    double kernels = 0;
+    int blocks = 0;
+    for (int i = first; i < end; ++i) {
+      const bool block = model_.layer(i).role == model::LayerRole::kBlock;
+      const bool repeated = !block || some == 0 || blocks++ < some;
+      const int kind = model_.layers[static_cast<std::size_t>(i)];
+      const cost::LayerTime& time = (repeated ? again : plain)[kind].time;
+      kernels += time.compute + time.recompute;
+      layers.emplace_back(i, repeated);
+    }
+    const cost::LaneWork& lane = step_.lanes.front();
+    const double seconds = lane.passes[static_cast<std::size_t>(v)].total() *
+                           (1 - lane.communication[static_cast<std::size_t>(v)]);
+    const double stretch = kernels > 0 ? std::max(0.0, seconds) / kernels : 1;
+    StageLayers out;
+    for (const auto& [index, repeated] : layers) {
+      const int kind = model_.layers[static_cast<std::size_t>(index)];
+      out.layers.push_back(layer(index, costs[kind], (repeated ? again : plain)[kind],
+                                 repeated ? degrees_.recompute : Recompute::kNone, stretch));
+    }
+    if (end > 0 && v + 1 < degrees_.pp * degrees_.interleave) {
+      const int last = model_.layers[static_cast<std::size_t>(end - 1)];
+      const int copies = degrees_.sequence_parallel ? 1 : degrees_.tp;
+      out.message = whole(again[last].message / copies);
+    }
+    return out;
+  }
+
+  // A weight that two layers share, where they lie on different ranks.
+  void tied(StepWork& work, const std::vector<int>& starts) const {
+    if (model_.tied.empty() || cost::stage_order(degrees_.schedule) != cost::StageOrder::kLooped)
+      return;
+    const auto rank_of = [&](int layer) {
+      const auto next = std::upper_bound(starts.begin(), starts.end(), layer);
+      return plan::pipeline_rank_of(degrees_, static_cast<int>(next - starts.begin()) - 1);
+    };
+    const auto& [first, second, parameters] = model_.tied.front();
+    work.tied_ranks = {rank_of(first), rank_of(second)};
+    if (work.tied_ranks.first == work.tied_ranks.second) return;
+    work.tied_first = first;
+    work.tied_last = second;
+    work.tied_bytes =
+        whole(tables_.tied_parameters() / degrees_.tp * tables_.options().reduce_bytes);
+  }
+
+  void optimizer(StepWork& work, const std::vector<int>& starts) {
+    const cost::KindRow* kinds = tables_.kinds(degrees_, degrees_.recompute);
+    for (int rank = 0; rank < degrees_.pp; ++rank) {
+      double updated = 0;
+      bool first = false;
+      bool last = false;
+      for (int v = 0; v < static_cast<int>(work.stages.size()); ++v) {
+        // DualPipe keeps stage v on rank pp - 1 - v as well.
+        const bool dual = degrees_.pp > 1 && degrees_.schedule == plan::Schedule::kDualPipe;
+        const int own = plan::pipeline_rank_of(degrees_, v);
+        if (own != rank && !(dual && degrees_.pp - 1 - own == rank)) continue;
+        first |= v == 0;
+        last |= v + 1 == static_cast<int>(work.stages.size());
+        for (int i = starts[static_cast<std::size_t>(v)];
+             i < starts[static_cast<std::size_t>(v) + 1]; ++i) {
+          const cost::LayerTime& time = kinds[model_.layers[static_cast<std::size_t>(i)]].time;
+          updated += time.parameters / shape_.dense_shards.optimizer +
+                     time.expert_parameters / shape_.expert_shards.optimizer;
+        }
+      }
+      if (first && last)
+        updated -= tables_.tied_parameters() / degrees_.tp / shape_.dense_shards.optimizer;
+      work.optimizer.push_back(
+          cost::optimizer_seconds(updated, tables_.options(), tables_.machine()));
+    }
+  }
+
+  const model::Model& model_;
+  const plan::Degrees& degrees_;
+  cost::Tables tables_;
+  cost::StepWork step_;
+  cost::PlanShape shape_;
+};
+
+}  // namespace
+
+StepWork make_work(const model::Model& model, const cluster::Cluster& cluster,
+                   const cost::Stack& stack, const plan::Degrees& degrees) {
+  return Maker(model, cluster, stack, degrees).run();
+}
+
+}  // namespace nereus::chakra
