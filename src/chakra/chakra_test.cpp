@@ -260,19 +260,23 @@ RC_GTEST_PROP(Chakra, FlopsSumToTheModels, ()) {
 RC_GTEST_PROP(Chakra, ComputeTimesSumToTheSimulators, ()) {
   const cost::testing::Case c = small_case();
   const ChakraStep step = step_of(c);
-  const simulate::SimulatedStep played =
-      simulate::simulate_step(c.model, c.cluster, c.stack, c.degrees);
-  const auto detail = cost::Predictor(c.model, c.cluster, c.stack, 1).detail(c.degrees);
+  const cost::StepWork work = cost::Predictor(c.model, c.cluster, c.stack, 1).work(c.degrees);
+  const simulate::SimulatedStep played = simulate::simulate_step(work, {});
+  const simulate::Order& order = played.lanes.front().order;
   const int stage_ranks = c.degrees.tp * c.degrees.cp * c.degrees.dp;
   for (int p = 0; p < c.degrees.pp; ++p) {
-    double expected = static_cast<double>(played.played.ranks[static_cast<std::size_t>(p)].busy);
-    for (const simulate::PipelineOp& op : played.order[static_cast<std::size_t>(p)])
-      if (op.pass == simulate::Pass::kForward)
-        expected -= 1e12 * detail.stages[static_cast<std::size_t>(op.stage)].communication;
+    const auto r = static_cast<std::size_t>(p);
+    double expected = 0;
+    for (std::size_t i = 0; i < order[r].size(); ++i) {
+      const simulate::PlayedOp& op = played.teams.front().played.ranks[r].ops[i];
+      const auto v = static_cast<std::size_t>(order[r][i].stage);
+      expected +=
+          static_cast<double>(op.end - op.start) * (1 - work.lanes.front().communication[v]);
+    }
     std::uint64_t sum = 0;
     for (const DecodedNode& node : testing::decode(step.trace(p * stage_ranks)).nodes)
       if (node.type == 4 && !starts_with(node, "optimizer")) sum += node.microseconds;
-    const double passes = static_cast<double>(played.order[static_cast<std::size_t>(p)].size());
+    const double passes = static_cast<double>(order[r].size());
     RC_ASSERT(std::abs(static_cast<double>(sum) - expected * 1e-6) <=
               1 + 1e-6 * passes + 1e-9 * expected * 1e-6);
   }

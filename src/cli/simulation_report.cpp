@@ -43,10 +43,11 @@ const Share kShares[] = {
 
 Table ranks_table(const app::SimulateAnswer& answer) {
   const std::vector<RankStatistics>& ranks = answer.statistics.ranks;
-  Table table{.name = "ranks", .title = "Every pipeline rank, shares of the step"};
   const bool several = answer.step.teams.size() > 1;
+  Table table{.name = "ranks",
+              .title = several ? "Every pipeline rank of the slowest team, shares of the step"
+                               : "Every pipeline rank, shares of the step"};
   table.columns.push_back({"rank", "rank"});
-  if (several) table.columns.push_back({"pipeline_rank", "stage"});
   std::vector<const Share*> shown;
   for (const Share& share : kShares) {
     const bool any = std::any_of(ranks.begin(), ranks.end(), [&](const RankStatistics& r) {
@@ -57,17 +58,17 @@ Table ranks_table(const app::SimulateAnswer& answer) {
     table.columns.push_back({share.key, share.title, Unit::kShare});
   }
   table.columns.push_back({"peak", "held at most"});
-  const std::size_t rows = std::min(ranks.size(), kMostRanks);
-  for (std::size_t i = 0; i < rows; ++i) {
-    const RankStatistics& r = ranks[i];
+  const auto slowest = &answer.step.slowest() - answer.step.teams.data();
+  for (const RankStatistics& r : ranks) {
+    if (r.team != slowest || table.rows.size() >= kMostRanks) continue;
     std::vector<Cell> row{r.first_rank};
-    if (several) row.push_back(r.pipeline_rank);
     for (const Share* share : shown) row.push_back(share->of(r) / answer.step.step);
     row.push_back(r.peak);
     table.rows.push_back(std::move(row));
   }
-  if (rows < ranks.size())
-    table.notes.push_back(fmt::format("{} more ranks: --format json has all", ranks.size() - rows));
+  if (table.rows.size() < ranks.size())
+    table.notes.push_back(fmt::format("{} more ranks were played: --format json has all",
+                                      ranks.size() - table.rows.size()));
   table.notes.emplace_back("held: micro-batches of a virtual stage");
   return table;
 }

@@ -151,10 +151,15 @@ void add_sends(StagePace& stage, const SendCount& count, const TransferLoad& loa
     return;
   }
   const double share = shape.schedule == Schedule::kDualPipe ? 0.5 : 1;
-  const double each = later * load.once * (1 - p.pipeline_overlap) * share;
-  stage.sends_forward = each * count.forward;
-  stage.sends_back = each * count.back;
-  stage.sends = each * count.both;
+  const double once = load.once * (1 - p.pipeline_overlap) * share;
+  stage.sends_forward = later * once * count.forward;
+  stage.sends_back = later * once * count.back;
+  stage.sends = later * once * count.both;
+  // A middle stage sends one message while it waits for its first gradient anyway.
+  const bool alternates =
+      (shape.schedule == Schedule::k1f1b || shape.schedule == Schedule::kInterleaved) &&
+      shape.interleave == 1;
+  if (alternates && count.both > 1) stage.sends = std::max(0.0, stage.sends - once);
 }
 
 double crossing_seconds(const TransferLoad& load) { return 2 * load.crossings; }

@@ -38,7 +38,8 @@
 // first micro-batch crosses every boundary twice with nothing to hide behind; for each further one
 // a rank is held up by every message that it sends, less what the stack overlaps: S_i, which is
 // added to A_i. A middle rank sends once each way per virtual stage, the first no gradients of its
-// first stage, the last no activations of its last. DualPipe sends both ways at once, so half
+// first stage, the last no activations of its last. (1F1B saves a middle stage one of them, in the
+// wait for its first gradient.) DualPipe sends both ways at once, so half
 // counts. Varuna sends beside its passes: only a message that takes longer than a pass holds it up.
 // A stack whose sends stall on very large jobs adds that stall to each send and receive.
 //

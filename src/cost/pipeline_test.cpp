@@ -310,10 +310,15 @@ TEST_F(PipelinePrediction, InterleavingDividesTheBubble) {
   }
 }
 
-TEST_F(PipelinePrediction, GpipeDiffersFromOneForwardOneBackwardInMemoryAlone) {
+TEST_F(PipelinePrediction, GpipeDiffersFromOneForwardOneBackwardInMemoryAndOneMessage) {
   const Prediction gpipe = predict(4, 1, 16, Schedule::kGpipe);
   const Prediction one_one = predict(4, 1, 16);
-  EXPECT_EQ(gpipe.parts, one_one.parts);
+  // 3 boundaries there and back for the first micro-batch, one each way for 15 more; 1F1B saves
+  // one of these 36.
+  const double message = gpipe.part(Part::kPipelineComm) + gpipe.part(Part::kBubble) -
+                         one_one.part(Part::kPipelineComm) - one_one.part(Part::kBubble);
+  EXPECT_NEAR(message * 35, one_one.part(Part::kPipelineComm), 1e-9 * one_one.step);
+  EXPECT_NEAR(gpipe.step - one_one.step, message, 1e-12 * one_one.step);
   EXPECT_NEAR(
       gpipe.memory.part(MemoryPart::kActivations) / one_one.memory.part(MemoryPart::kActivations),
       16.0 / 4, 1e-12);

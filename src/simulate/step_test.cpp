@@ -4,7 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
-#include <cstdio>
+#include <map>
 
 #include "base/random.hpp"
 #include "cluster/load.hpp"
@@ -14,17 +14,27 @@
 #include "model/load.hpp"
 #include "plan/complete.hpp"
 #include "plan/rules.hpp"
+#include "simulate/shared_links.hpp"
+#include "simulate/statistics.hpp"
+#include "simulate/step_timeline.hpp"
 
 namespace nereus::simulate {
 namespace {
 
 using cost::testing::Case;
+using plan::Schedule;
 
 cost::StepWork work_of(const Case& c) {
   return cost::Predictor(c.model, c.cluster, c.stack, 1).work(c.degrees);
 }
 
-// Only blocks, as many on each stage.
+// Rounding to picoseconds: of every pass and message in a row.
+double slack(const cost::StepWork& work, const SimulatedStep& step) {
+  const int stages = work.num_stages();
+  return 5e-12 * stages * (step.lanes.front().size.micro_batches + stages);
+}
+
+// Only blocks, as many on each stage; nothing overlaps.
 void make_equal(Case& c) {
   model::Model& model = c.model;
   std::vector<int> blocks;
@@ -36,23 +46,31 @@ void make_equal(Case& c) {
       blocks.front());
   model.tied.clear();
   c.stack.options.stages = cost::StageRule::kEven;
+  c.stack.settings["pipeline_overlap"] = 0;
+  c.degrees.data_overlap = false;
 }
 
-// Equal stages and no overlap: the played step is the predicted one, but for rounding to
-// picoseconds, one for every pass and message in a row.
+// Equal stages and no overlap: the played step is the predicted one. Schedules that split the
+// backward pass have a formula for F = B = W alone (pipeline/play_test.cpp), Varuna's is an
+// estimate (pipeline/varuna_cost_test.cpp). Where a rank has several virtual stages the messages do
+// not fall in with its formula, so there are none.
 RC_GTEST_PROP(Step, EqualsThePredictionOnEqualStages, ()) {
   Case c = cost::testing::any_case();
   make_equal(c);
-  c.stack.settings["pipeline_overlap"] = 0;
-  c.degrees.data_overlap = false;
-  const bool split = cost::splits_backward(c.degrees.schedule);
-  RC_PRE(c.degrees.pp == 1 || !split);  // those hold for F = B = W alone: play_test.cpp
+  RC_PRE(c.degrees.pp == 1 ||
+         (!cost::splits_backward(c.degrees.schedule) && c.degrees.schedule != Schedule::kVaruna));
+  if (c.degrees.interleave > 1) {
+    for (model::LayerKind& kind : c.model.kinds) kind.output_elements = 0;
+    c.stack.settings["host_transfer"] = 0;
+    c.stack.settings["pipeline_overlap"] = 1;
+  }
   RC_PRE(plan::violated_rules(c.degrees, plan::degree_limits(c.model, c.cluster)) == 0);
   const cost::StepWork work = work_of(c);
   const SimulatedStep step = simulate_step(work, {});
-  const int stages = work.num_stages();
-  const double slack = 5e-12 * stages * (step.lanes.front().size.micro_batches + stages);
-  RC_ASSERT(std::abs(step.step - work.prediction.step) <= 1e-9 * work.prediction.step + slack);
+  // Latency of an empty message is left: the first crossings are counted whole by both.
+  const double empty = c.degrees.interleave > 1 ? 2 * work.lanes.front().send.front() : 0;
+  RC_ASSERT(std::abs(step.step - work.prediction.step) <=
+            1e-9 * work.prediction.step + slack(work, step) + empty);
 }
 
 // A regular plan of a model and a cluster that people use.
@@ -73,12 +91,10 @@ std::optional<Case> real_case(Random& random) {
   request.pp = one_of(powers);
   request.cp = random.below(4) == 0 ? 2 : 1;
   request.micro_batch = one_of(powers);
-  request.schedule = static_cast<plan::Schedule>(random.below(9));
-  if (*request.schedule == plan::Schedule::kVaruna) request.schedule = plan::Schedule::k1f1b;
-  if (*request.schedule == plan::Schedule::kInterleaved ||
-      *request.schedule == plan::Schedule::kLoopedBfs)
+  request.schedule = static_cast<Schedule>(random.below(9));
+  if (*request.schedule == Schedule::kInterleaved || *request.schedule == Schedule::kLoopedBfs)
     request.interleave = 1 + static_cast<int>(random.below(4));
-  if (*request.schedule == plan::Schedule::kZbV) request.interleave = 2;
+  if (*request.schedule == Schedule::kZbV) request.interleave = 2;
   request.zero = static_cast<int>(random.below(4));
   request.recompute = static_cast<plan::Recompute>(random.below(3));
   request.sequence_parallel = *request.tp > 1 && random.below(2) == 0;
@@ -93,39 +109,178 @@ std::optional<Case> real_case(Random& random) {
   return c;
 }
 
-TEST(Step, Survey) {
+// With overlap and unequal stages, over 2,000 plans: within 1 % in the mean. With one virtual stage
+// a rank and one backward pass 99 of 100 are within 5 % and all within 8 % (the worst have stages
+// that differ by a half); where virtual stages of one rank differ, or the backward pass is split,
+// the formulas are estimates: 19 in 20 are within 5 %.
+TEST(Step, IsNearThePredictionOverPlansOfAllKinds) {
   Random random(7);
   int cases = 0;
-  double worst = 0, sum = 0;
-  while (cases < 3000) {
+  double sum = 0;
+  std::map<bool, std::vector<double>> errors;  // by whether the formula is an estimate
+  while (cases < 2000) {
     const std::optional<Case> some = real_case(random);
     if (!some) continue;
-    const Case& c = *some;
-    ++cases;
-    const cost::StepWork work = work_of(c);
+    const cost::StepWork work = work_of(*some);
     const SimulatedStep step = simulate_step(work, {});
-    const double error = step.step / work.prediction.step - 1;
-    double span = 0;
-    for (const PlayedRank& r : step.teams.front().played.ranks)
-      span = std::max(span, static_cast<double>(r.end() - r.start()) * 1e-12);
-    std::printf(
-        "{\"s\":\"%s\",\"p\":%d,\"v\":%d,\"m\":%d,\"o\":%g,\"end\":%.12g,\"span\":%.12g,\"err\":%."
-        "5f,\"name\":\"%"
-        "s %s %s\",\"st\":[",
-        std::string(to_string(c.degrees.schedule)).c_str(), c.degrees.pp, c.degrees.interleave,
-        step.lanes.front().size.micro_batches, work.lanes[0].send_overlap,
-        static_cast<double>(step.teams.front().played.end) * 1e-12, span, error,
-        c.model.name.c_str(), c.cluster.name.c_str(), c.stack.name.c_str());
-    for (std::size_t v = 0; v < work.lanes[0].passes.size(); ++v) {
-      const auto& q = work.lanes[0].passes[v];
-      std::printf("%s[%.12g,%.12g,%.12g,%.12g]", v ? "," : "", q.forward, q.input + q.recompute,
-                  q.weight, work.lanes[0].send[v]);
+    const double error = std::abs(step.step / work.prediction.step - 1);
+    const plan::Degrees& d = some->degrees;
+    if (d.pp > 1 && d.schedule == Schedule::kVaruna) continue;  // pipeline/varuna_cost_test.cpp
+    const bool estimate = d.pp > 1 && (d.interleave > 1 || cost::splits_backward(d.schedule));
+    if (!estimate) {
+      EXPECT_LE(error, 0.08) << some->model.name << " " << some->cluster.name << " pp " << d.pp
+                             << " " << to_string(d.schedule);
     }
-    std::printf("]}\n");
-    worst = std::max(worst, std::abs(error));
-    sum += std::abs(error);
+    sum += error;
+    ++cases;
+    errors[estimate].push_back(error);
   }
-  std::printf("worst %.4f mean %.4f\n", worst, sum / cases);
+  EXPECT_LE(sum / cases, 0.01);
+  for (auto& [estimate, list] : errors) {
+    std::sort(list.begin(), list.end());
+    EXPECT_LE(
+        list[static_cast<std::size_t>((estimate ? 0.95 : 0.99) * static_cast<double>(list.size()))],
+        0.05);
+  }
+}
+
+RC_GTEST_PROP(Step, IsNoShorterThanItsBusiestRank, ()) {
+  const Case c = cost::testing::any_case();
+  const cost::StepWork work = work_of(c);
+  const SimulatedStep step = simulate_step(work, {});
+  for (const PlayedRank& rank : step.teams.front().played.ranks)
+    RC_ASSERT(step.step + slack(work, step) >=
+              static_cast<double>(rank.busy) * 1e-12 + work.closing);
+  RC_ASSERT(timeline::first_fault(to_timeline(work, step)) == "");
+  RC_ASSERT(timeline::first_fault(passes_of(step)) == "");
+  RC_ASSERT(step.events > 0);
+}
+
+// A regular plan written out as a placement is played the same.
+RC_GTEST_PROP(Step, PlaysAPlacementAsItsDegrees, ()) {
+  const Case c = cost::testing::any_case();
+  RC_PRE(cost::has_general_form(c.degrees.schedule) || c.degrees.pp == 1);
+  RC_PRE(plan::violated_rules(c.degrees, plan::degree_limits(c.model, c.cluster)) == 0);
+  const cost::StepWork regular = work_of(c);
+  const plan::Placement placement = cost::expand_for(c.degrees, c.model, c.stack);
+  const cost::StepWork general =
+      cost::GeneralPredictor(c.model, c.cluster, c.stack).work(placement);
+  // Where a stack would leave a stage empty, the placement has other stages.
+  RC_PRE(std::abs(general.prediction.step / regular.prediction.step - 1) < 1e-9);
+  const SimulatedStep a = simulate_step(regular, {});
+  const SimulatedStep b = simulate_step(general, {});
+  RC_ASSERT(std::abs(a.step - b.step) <= 1e-8 * a.step + 2 * slack(regular, a));
+}
+
+RC_GTEST_PROP(Statistics, AddUpToTheStepOnEveryRank, ()) {
+  const Case c = cost::testing::any_case();
+  const cost::StepWork work = work_of(c);
+  const SimulatedStep step = simulate_step(work, {});
+  const StepStatistics s = statistics_of(work, step);
+  for (const RankStatistics& r : s.ranks) {
+    const double sum = r.compute + r.collectives + r.send + r.wait_input + r.wait_gradient +
+                       r.reduction + r.wait_others + r.closing;
+    RC_ASSERT(std::abs(sum - step.step) <= 1e-9 * step.step + slack(work, step));
+    RC_ASSERT(r.compute >= -1e-12 && r.wait_input >= -1e-12 && r.wait_gradient >= -1e-12);
+  }
+  // The critical path has no holes: it is as long as the step.
+  double path = 0;
+  for (const double part : s.path.seconds) path += part;
+  const double whole =
+      step.staggered ? static_cast<double>(step.slowest().end) * 1e-12 + work.closing : step.step;
+  RC_ASSERT(path <= whole * (1 + 1e-9) + slack(work, step));
+  RC_ASSERT(step.staggered || path >= whole * (1 - 1e-9) - slack(work, step));
+}
+
+// --- jitter -------------------------------------------------------------------------------------
+
+cost::StepWork some_work() {
+  Case c;
+  c.model = model::load_model("llama3-8b");
+  c.cluster = cluster::load_cluster("4xdgx-h100");
+  c.stack = cost::builtin_stacks().resolve("megatron");
+  c.degrees =
+      plan::complete_degrees({.tp = 2, .pp = 4, .global_batch = 64}, c.model, c.cluster).degrees;
+  return work_of(c);
+}
+
+TEST(StepJitter, IsTheSameForTheSameSeed) {
+  const cost::StepWork work = some_work();
+  StepOptions options;
+  options.jitter.compute = parse_distribution("normal:5%");
+  options.jitter.seed = 11;
+  options.num_steps = 20;
+  const SimulatedStep a = simulate_step(work, options);
+  EXPECT_EQ(a.steps, simulate_step(work, options).steps);
+  options.jitter.seed = 12;
+  EXPECT_NE(a.steps, simulate_step(work, options).steps);
+  EXPECT_EQ(a.teams.size(), 4u);  // none stands for another
+}
+
+TEST(StepJitter, WaitsForTheSlowestTeam) {
+  const cost::StepWork work = some_work();
+  StepOptions options;
+  options.jitter.compute = parse_distribution("normal:10%");
+  options.num_steps = 50;
+  const SimulatedStep varied = simulate_step(work, options);
+  double mean = 0;
+  for (const double step : varied.steps) mean += step / 50;
+  EXPECT_GT(mean, simulate_step(work, {}).step * 1.005);
+}
+
+TEST(StepJitter, UnfoldsOnlyTheTeamOfASlowRank) {
+  const cost::StepWork work = some_work();
+  StepOptions options;
+  options.jitter.slow = {parse_slow_rank("3:2")};  // the second team's first stage
+  const SimulatedStep slow = simulate_step(work, options);
+  ASSERT_EQ(slow.teams.size(), 2u);
+  EXPECT_EQ(slow.teams[0].count + slow.teams[1].count, 4);
+  EXPECT_EQ(slow.slowest().team, 1);
+  EXPECT_GT(slow.step, simulate_step(work, {}).step * 1.4);
+  options.jitter.slow = {parse_slow_rank("99:2")};
+  EXPECT_THROW(simulate_step(work, options), Errors);
+}
+
+// Folded teams are what they stand for: a jitter that changes nothing plays all of them.
+RC_GTEST_PROP(StepJitter, FoldedEqualsUnfolded, ()) {
+  const Case c = cost::testing::any_case();
+  RC_PRE(c.degrees.num_ranks() <= 64);
+  const cost::StepWork work = work_of(c);
+  StepOptions unfolded;
+  unfolded.jitter.compute = parse_distribution("normal:0%");
+  const SimulatedStep a = simulate_step(work, {});
+  const SimulatedStep b = simulate_step(work, unfolded);
+  RC_ASSERT(a.step == b.step);
+  RC_ASSERT(a.events_represented == b.events_represented);
+  RC_ASSERT(b.teams.size() >= a.teams.size());
+}
+
+// --- shared links -------------------------------------------------------------------------------
+
+// Traffic that meets is never quicker than apart, nor a step than its busiest stream.
+RC_GTEST_PROP(SharedLinks, MeetingNeverHelps, ()) {
+  const Case c = cost::testing::any_case();
+  RC_PRE(static_cast<std::int64_t>(c.degrees.global_batch) * c.degrees.pp < 4096);
+  const cost::StepWork work = work_of(c);
+  const SimulatedStep step = simulate_step(work, {});
+  const SharedLinksStep shared = play_on_shared_links(work, step);
+  RC_ASSERT(shared.step >= shared.apart * (1 - 1e-9) - slack(work, step));
+  for (const PlayedRank& rank : step.teams.front().played.ranks)
+    RC_ASSERT(shared.apart * (1 + 1e-9) + 1e-11 >=
+              static_cast<double>(rank.busy) * 1e-12 + work.closing);
+}
+
+// Two implementations, one step: without messages and reduction both players say the same.
+RC_GTEST_PROP(SharedLinks, AgreeWithThePipelinePlayerWhereNothingTravels, ()) {
+  const Case c = cost::testing::any_case();
+  RC_PRE(c.degrees.schedule != Schedule::kVaruna);
+  RC_PRE(static_cast<std::int64_t>(c.degrees.global_batch) * c.degrees.pp < 4096);
+  cost::StepWork work = work_of(c);
+  for (cost::LaneWork& lane : work.lanes) std::fill(lane.send.begin(), lane.send.end(), 0.0);
+  std::fill(work.reduce.begin(), work.reduce.end(), 0.0);
+  const SimulatedStep step = simulate_step(work, {});
+  const SharedLinksStep shared = play_on_shared_links(work, step);
+  RC_ASSERT(std::abs(shared.apart - step.step) <= 1e-9 * step.step + 4 * slack(work, step));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "simulate/pipeline/program.hpp"
 
@@ -40,6 +41,7 @@ class Drawer {
     const auto teams =
         std::min(step_.teams.size(), static_cast<std::size_t>(std::max(1, most_teams)));
     for (std::size_t t = 0; t < teams; ++t) draw_team(step_.teams[t]);
+    sort_lanes();
     out_.marks.push_back(timeline::step_mark(0, 0, step_.end));
     for (const cost::LaneWork& lane : work_.lanes)
       out_.num_ranks += lane.num_teams() * lane.ranks_per_team * work_.depth;
@@ -52,6 +54,29 @@ class Drawer {
   int add_lane(int process, const std::string& name, Stream stream, const char* lane) {
     out_.lanes.push_back({process, name, lane, stream});
     return static_cast<int>(out_.lanes.size()) - 1;
+  }
+
+  // By process, as a timeline wants them: teams are drawn one after the other.
+  void sort_lanes() {
+    std::vector<int> order(out_.lanes.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+      return out_.lanes[static_cast<std::size_t>(a)].process <
+             out_.lanes[static_cast<std::size_t>(b)].process;
+    });
+    std::vector<int> now(order.size());
+    std::vector<timeline::Lane> lanes;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      now[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+      lanes.push_back(std::move(out_.lanes[static_cast<std::size_t>(order[i])]));
+    }
+    out_.lanes = std::move(lanes);
+    const auto move = [&](int& lane) { lane = now[static_cast<std::size_t>(lane)]; };
+    for (Slice& slice : out_.slices) move(slice.lane);
+    for (Flow& flow : out_.flows) {
+      move(flow.from_lane);
+      move(flow.to_lane);
+    }
   }
 
   void draw_team(const SimulatedTeam& team) {
