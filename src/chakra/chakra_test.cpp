@@ -25,12 +25,18 @@ using testing::DecodedNode;
 using testing::DecodedTrace;
 
 // A random plan that is small enough to look at every node of every rank.
+template <class Wanted>
+cost::testing::Case small_case(bool may_have_experts, Wanted wanted) {
+  while (true) {
+    cost::testing::Case c = cost::testing::any_case(may_have_experts);
+    const plan::Degrees& d = c.degrees;
+    if (d.num_ranks() > 32 || d.global_batch / d.dp / d.micro_batch > 64 || !wanted(d)) continue;
+    RC_LOG() << cost::testing::describe(c);
+    return c;
+  }
+}
 cost::testing::Case small_case() {
-  const cost::testing::Case c = cost::testing::any_case();
-  RC_LOG() << cost::testing::describe(c);
-  RC_PRE(c.degrees.num_ranks() <= 32);
-  RC_PRE(c.degrees.global_batch / c.degrees.dp / c.degrees.micro_batch <= 64);
-  return c;
+  return small_case(true, [](const plan::Degrees&) { return true; });
 }
 
 ChakraStep step_of(const cost::testing::Case& c) {
@@ -98,8 +104,8 @@ RC_GTEST_PROP(Groups, EveryKindDividesTheRanks, ()) {
 // The ranks among which the expanded plan divides and copies a layer's optimizer state are the
 // state and copies groups.
 RC_GTEST_PROP(Groups, AgreeWithTheExpandedPlan, ()) {
-  const cost::testing::Case c = small_case();
-  RC_PRE(c.degrees.offload.optimizer == 0);
+  const cost::testing::Case c =
+      small_case(true, [](const plan::Degrees& d) { return d.offload.optimizer == 0; });
   const ChakraStep step = step_of(c);
   const plan::Placement placement = plan::expand(c.degrees, c.model);
   for (const plan::LayerRun& run : placement.runs)
@@ -276,6 +282,70 @@ RC_GTEST_PROP(Chakra, ComputeTimesSumToTheSimulators, ()) {
     RC_ASSERT(std::abs(static_cast<double>(sum) - expected * 1e-6) <=
               1 + 1e-6 * passes + 1e-9 * expected * 1e-6);
   }
+}
+
+// The tensor collectives of a trace, each priced by the cost model, take as long as the prediction
+// says they do.
+RC_GTEST_PROP(Chakra, TensorCollectivesCostWhatIsPredicted, ()) {
+  cost::testing::Case c =
+      small_case(true, [](const plan::Degrees& d) { return d.pp == 1 && d.tp > 1; });
+  c.degrees.tensor_overlap = false;
+  const ChakraStep step = step_of(c);
+  const cost::Tables tables(c.model, c.cluster, c.stack, 1);
+  const cost::Wire wire = tables.machine().wire(c.degrees.tp, 1);
+  const std::string group = std::to_string(step.groups.id(GroupKind::kTensor, 0));
+  double seconds = 0;
+  for (const DecodedNode& node : testing::decode(step.trace(0)).nodes) {
+    if (node.type != 7 || node.texts.at("pg_name") != group) continue;
+    const auto bytes = static_cast<double>(node.numbers.at("comm_size"));
+    switch (node.numbers.at("comm_type")) {
+      case 0:
+        seconds += cost::all_reduce_seconds(wire.fabric, wire.group, bytes);
+        break;
+      case 2:
+        seconds += cost::all_gather_seconds(wire.fabric, wire.group, bytes * c.degrees.tp);
+        break;
+      default:
+        seconds += cost::reduce_scatter_seconds(wire.fabric, wire.group, bytes);
+    }
+  }
+  const double predicted = cost::Predictor(c.model, c.cluster, c.stack, 1)
+                               .predict(c.degrees)
+                               .part(cost::Part::kTensorComm);
+  RC_ASSERT(std::abs(seconds - predicted) <= 1e-3 * predicted);  // bytes are whole
+}
+
+// Every gradient of the model is reduced once; a tied one also between the stages that hold it.
+RC_GTEST_PROP(Chakra, EveryGradientIsReducedOnce, ()) {
+  const cost::testing::Case c = small_case(false, [](const plan::Degrees& d) {
+    return d.tp == 1 && d.dp * d.cp > 1 && (d.pp > 1 || d.zero < 3) &&
+           (d.pp == 1 || d.schedule != plan::Schedule::kDualPipe);  // which has all twice
+  });
+  const plan::Degrees& d = c.degrees;
+  const ChakraStep step = step_of(c);
+  double reduced = 0;
+  double tied = 0;
+  for (int p = 0; p < d.pp; ++p) {
+    const int rank = p * d.cp * d.dp;
+    const std::string pieces = std::to_string(step.groups.id(GroupKind::kState, rank));
+    const std::string copies = std::to_string(step.groups.id(GroupKind::kCopies, rank));
+    const std::string shared = std::to_string(step.groups.id(GroupKind::kTied, rank));
+    for (const DecodedNode& node : testing::decode(step.trace(rank)).nodes) {
+      if (node.type != 7) continue;
+      const auto bytes = static_cast<double>(node.numbers.at("comm_size"));
+      const std::string& group = node.texts.at("pg_name");
+      if (node.numbers.at("comm_type") == (step.work.pieces > 1 ? 7u : 0u) &&
+          group == (step.work.pieces > 1 ? pieces : copies))
+        reduced += bytes;
+      if (shared != "0" && group == shared) tied += bytes;
+    }
+  }
+  double again = 0;
+  if (step.work.tied_bytes > 0)
+    for (const model::TiedWeights& pair : c.model.tied) again += pair.parameters;
+  const double expected = (c.model.parameters() + again) * c.stack.options.reduce_bytes;
+  RC_ASSERT(std::abs(reduced - expected) <= 1e-9 * expected + c.model.num_layers());
+  RC_ASSERT(std::abs(tied - 2 * again * c.stack.options.reduce_bytes) <= 2);
 }
 
 // Published: Megatron-LM's tensor parallelism all-reduces twice forward and twice backward in every

@@ -49,13 +49,12 @@ class Maker {
     work.gathers_messages = !d.sequence_parallel && d.tp > 1;
     work.flops = detail_.prediction.model_flops;
     const int num_stages = d.pp * d.interleave;
-    const std::vector<int> starts =
-        cost::stage_starts(model_, num_stages, tables_.options().stages);
+    starts_ = cost::stage_starts(model_, num_stages, tables_.options().stages);
     for (int v = 0; v < num_stages; ++v)
       work.stages.push_back(
-          stage(v, starts[static_cast<std::size_t>(v)], starts[static_cast<std::size_t>(v) + 1]));
-    tied(work, starts);
-    optimizer(work, starts);
+          stage(v, starts_[static_cast<std::size_t>(v)], starts_[static_cast<std::size_t>(v) + 1]));
+    tied(work);
+    optimizer(work);
     return work;
   }
 
@@ -157,7 +156,8 @@ class Maker {
     tensor(out, kind.cost);
     context(out, kind);
     experts(out, kind.cost);
-    state(out, row.time.parameters, shape_.dense, GroupKind::kState, GroupKind::kCopies);
+    state(out, row.time.parameters - shared_parameters(index), shape_.dense, GroupKind::kState,
+          GroupKind::kCopies);
     if (shape_.has_experts)
       state(out, row.time.expert_parameters, shape_.experts, GroupKind::kExpertState,
             GroupKind::kExpertCopies);
@@ -197,45 +197,51 @@ class Maker {
     return out;
   }
 
+  int rank_of_layer(int layer) const {
+    const auto next = std::upper_bound(starts_.begin(), starts_.end(), layer);
+    return plan::pipeline_rank_of(degrees_, static_cast<int>(next - starts_.begin()) - 1);
+  }
+  // Two layers that share a weight on the same ranks reduce and keep it once. In the V of ZB-V and
+  // in DualPipe both ends of the pipeline are on the same ranks.
+  bool on_same_ranks(const model::TiedWeights& pair) const {
+    return degrees_.pp == 1 || cost::stage_order(degrees_.schedule) != cost::StageOrder::kLooped ||
+           rank_of_layer(pair.first) == rank_of_layer(pair.second);
+  }
+  // Of a layer, those that an earlier layer of the same ranks has already.
+  double shared_parameters(int layer) const {
+    double shared = 0;
+    for (const model::TiedWeights& pair : model_.tied)
+      if (pair.second == layer && on_same_ranks(pair)) shared += pair.parameters / degrees_.tp;
+    return shared;
+  }
+
   // A weight that two layers share, where they lie on different ranks.
-  void tied(StepWork& work, const std::vector<int>& starts) const {
-    if (model_.tied.empty() || cost::stage_order(degrees_.schedule) != cost::StageOrder::kLooped)
-      return;
-    const auto rank_of = [&](int layer) {
-      const auto next = std::upper_bound(starts.begin(), starts.end(), layer);
-      return plan::pipeline_rank_of(degrees_, static_cast<int>(next - starts.begin()) - 1);
-    };
-    const auto& [first, second, parameters] = model_.tied.front();
-    work.tied_ranks = {rank_of(first), rank_of(second)};
-    if (work.tied_ranks.first == work.tied_ranks.second) return;
-    work.tied_first = first;
-    work.tied_last = second;
+  void tied(StepWork& work) const {
+    if (model_.tied.empty() || on_same_ranks(model_.tied.front())) return;
+    const model::TiedWeights& pair = model_.tied.front();
+    work.tied_ranks = {rank_of_layer(pair.first), rank_of_layer(pair.second)};
+    work.tied_first = pair.first;
+    work.tied_last = pair.second;
     work.tied_bytes =
         whole(tables_.tied_parameters() / degrees_.tp * tables_.options().reduce_bytes);
   }
 
-  void optimizer(StepWork& work, const std::vector<int>& starts) {
+  void optimizer(StepWork& work) {
     const cost::KindRow* kinds = tables_.kinds(degrees_, degrees_.recompute);
     for (int rank = 0; rank < degrees_.pp; ++rank) {
       double updated = 0;
-      bool first = false;
-      bool last = false;
       for (int v = 0; v < static_cast<int>(work.stages.size()); ++v) {
         // DualPipe keeps stage v on rank pp - 1 - v as well.
         const bool dual = degrees_.pp > 1 && degrees_.schedule == plan::Schedule::kDualPipe;
         const int own = plan::pipeline_rank_of(degrees_, v);
         if (own != rank && !(dual && degrees_.pp - 1 - own == rank)) continue;
-        first |= v == 0;
-        last |= v + 1 == static_cast<int>(work.stages.size());
-        for (int i = starts[static_cast<std::size_t>(v)];
-             i < starts[static_cast<std::size_t>(v) + 1]; ++i) {
+        for (int i = starts_[static_cast<std::size_t>(v)];
+             i < starts_[static_cast<std::size_t>(v) + 1]; ++i) {
           const cost::LayerTime& time = kinds[model_.layers[static_cast<std::size_t>(i)]].time;
-          updated += time.parameters / shape_.dense_shards.optimizer +
+          updated += (time.parameters - shared_parameters(i)) / shape_.dense_shards.optimizer +
                      time.expert_parameters / shape_.expert_shards.optimizer;
         }
       }
-      if (first && last)
-        updated -= tables_.tied_parameters() / degrees_.tp / shape_.dense_shards.optimizer;
       work.optimizer.push_back(
           cost::optimizer_seconds(updated, tables_.options(), tables_.machine()));
     }
@@ -246,6 +252,7 @@ class Maker {
   cost::Tables tables_;
   cost::Predictor::StepDetail detail_;
   cost::PlanShape shape_;
+  std::vector<int> starts_;  // first layer of each virtual stage, and their number
 };
 
 }  // namespace
