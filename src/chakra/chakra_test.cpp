@@ -284,6 +284,73 @@ RC_GTEST_PROP(Chakra, ComputeTimesSumToTheSimulators, ()) {
   }
 }
 
+// Played by its dependencies alone, with the simulator's transfers, a trace ends when the simulator
+// does.
+RC_GTEST_PROP(Chakra, PlayedTracesTakeAsLongAsTheSimulator, ()) {
+  cost::testing::Case c = cost::testing::any_case(false);
+  plan::Degrees& d = c.degrees;
+  RC_PRE(d.pp > 1 && d.schedule != plan::Schedule::kDualPipe);
+  // A pipeline alone.
+  d.tp = d.cp = 1;
+  d.sequence_parallel = false;
+  d.zero = d.zero_group = 0;
+  d.global_batch /= d.dp;
+  d.dp = 1;
+  d.offload = {};
+  c.cluster = cost::testing::any_cluster(d.num_ranks());
+  RC_PRE(plan::violated_rules(d, plan::degree_limits(c.model, c.cluster)) == 0);
+  RC_PRE(d.num_micro_batches() <= 64);
+  // Slow devices, so that whole microseconds are fine enough.
+  cluster::Device& device = c.cluster.groups.front().node.device;
+  for (FlopsPerSecond& peak : device.peak) peak.value *= 1e-4;
+  device.memory_bandwidth.value *= 1e-4;
+  const std::vector<DecodedTrace> traces = all_traces(step_of(c));
+  const simulate::SimulatedStep played =
+      simulate::simulate_step(c.model, c.cluster, c.stack, c.degrees);
+  const auto detail = cost::Predictor(c.model, c.cluster, c.stack, 1).detail(c.degrees);
+  const double shown = 1 - c.stack.parameters_for(device).pipeline_overlap;
+  constexpr double kNotYet = -1;
+  std::vector<std::vector<double>> ends;
+  for (const DecodedTrace& trace : traces) ends.emplace_back(trace.nodes.size(), kNotYet);
+  std::map<std::uint64_t, double> arrivals;  // by tag, which is used once here
+  double end = 0;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t rank = 0; rank < traces.size(); ++rank)
+      for (const DecodedNode& node : traces[rank].nodes) {
+        double& own = ends[rank][node.id - 1];
+        if (own != kNotYet) continue;
+        double start = 0;
+        bool ready = true;
+        for (const std::uint64_t before : node.after) {
+          ready &= ends[rank][before - 1] != kNotYet;
+          start = std::max(start, ends[rank][before - 1]);
+        }
+        if (node.type == 6) {
+          const auto arrival = arrivals.find(node.numbers.at("comm_tag"));
+          ready &= arrival != arrivals.end();
+          if (ready) start = std::max(start, arrival->second);
+        }
+        if (!ready) continue;
+        own = start + static_cast<double>(node.microseconds);
+        moved = true;
+        if (node.type == 5) {
+          // A tag is (sender's stage, micro-batch, direction); gradients of stage s are as large as
+          // the output of s - 1.
+          const std::uint64_t tag = node.numbers.at("comm_tag");
+          const auto batches = static_cast<std::uint64_t>(played.size.micro_batches);
+          const std::uint64_t stage = tag / 2 / batches - tag % 2;
+          arrivals[tag] = start + 1e6 * shown * detail.stages[stage].send;
+        }
+        if (node.type == 4 && !starts_with(node, "optimizer")) end = std::max(end, own);
+      }
+  }
+  const double expected = static_cast<double>(played.played.end) * 1e-6;
+  const double hops = played.size.num_stages() * 2 + 2.0 * played.size.micro_batches;
+  RC_ASSERT(std::abs(end - expected) <= 2 * hops + 1e-9 * expected);
+  RC_CLASSIFY(expected > 1000 * hops, "rounding is below 1 in 500");
+}
+
 // The tensor collectives of a trace, each priced by the cost model, take as long as the prediction
 // says they do.
 RC_GTEST_PROP(Chakra, TensorCollectivesCostWhatIsPredicted, ()) {

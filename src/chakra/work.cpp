@@ -123,16 +123,56 @@ class Maker {
     if (divided) add(each ? out.gather : out.regather, CommType::kAllGather, inner, own);
   }
 
+  // Seconds of a stage's kernels by pass, and of the collectives between them.
+  struct StageSums {
+    double forward = 0;
+    double backward = 0;  // recompute and input gradients
+    double weight = 0;
+    double collectives = 0;
+    double forward_collectives = 0;
+    void add(const cost::LayerTime& time, double kernels) {
+      forward += kernels;
+      backward += time.recompute + time.compute - kernels - time.weight_gradient;
+      weight += time.weight_gradient;
+      collectives += time.tensor + time.context + time.expert;
+      forward_collectives += time.forward - kernels;
+    }
+  };
+  // How much longer each pass takes than its kernels.
+  struct Stretch {
+    double forward = 1;
+    double backward = 1;
+    double weight = 1;
+  };
+
+  // Each pass takes what the simulator gives it, without its collectives. Where that cannot be told
+  // (gathering of divided weights is in no one pass), all passes are stretched alike.
+  static Stretch stretch_of(const cost::Predictor::StageDetail& stage, const StageSums& sums) {
+    const double kernels = sums.forward + sums.backward + sums.weight;
+    const double seconds = stage.forward + stage.input + stage.weight - stage.communication;
+    if (kernels <= 0) return {};
+    const double forward_part =
+        sums.collectives > 0 ? sums.forward_collectives / sums.collectives : 0;
+    const double forward = stage.forward - stage.communication * forward_part;
+    const double backward = seconds - forward - stage.weight;
+    const bool told = sums.forward > 0 && sums.backward > 0 && sums.weight > 0 && forward > 0 &&
+                      backward > 0 && stage.weight > 0;
+    if (told) return {forward / sums.forward, backward / sums.backward, stage.weight / sums.weight};
+    const double all = std::max(0.0, seconds) / kernels;
+    return {all, all, all};
+  }
+
   LayerWork layer(int index, const cost::KindCost& kind, const cost::KindRow& row,
-                  Recompute recompute, double stretch) {
+                  Recompute recompute, const Stretch& stretch) {
     const model::LayerKind& shape = model_.layer(index);
     const bool block = shape.role == model::LayerRole::kBlock;
     LayerWork out;
     out.layer = index;
-    out.forward = stretch * kind.cost.forward;
-    out.recompute = stretch * row.time.recompute;
-    out.weight = stretch * row.time.weight_gradient;
-    out.input = stretch * (row.time.compute - kind.cost.forward - row.time.weight_gradient);
+    out.forward = stretch.forward * kind.cost.forward;
+    out.recompute = stretch.backward * row.time.recompute;
+    out.weight = stretch.weight * row.time.weight_gradient;
+    out.input =
+        stretch.backward * (row.time.compute - kind.cost.forward - row.time.weight_gradient);
     const double samples = tables_.samples_per_micro_batch(degrees_);
     const double share = samples / (degrees_.tp * degrees_.cp);
     out.flops = counted_flops(shape, false) * share;
@@ -170,19 +210,16 @@ class Maker {
     const cost::KindRow* plain = tables_.kinds(degrees_, Recompute::kNone);
     const int some = cost::stage_key(degrees_).recompute_blocks;
     std::vector<std::pair<int, bool>> layers;  // with whether it is recomputed
-    double kernels = 0;
+    StageSums sums;
     int blocks = 0;
     for (int i = first; i < end; ++i) {
       const bool block = model_.layer(i).role == model::LayerRole::kBlock;
       const bool repeated = !block || some == 0 || blocks++ < some;
       const int kind = model_.layers[static_cast<std::size_t>(i)];
-      const cost::LayerTime& time = (repeated ? again : plain)[kind].time;
-      kernels += time.compute + time.recompute;
+      sums.add((repeated ? again : plain)[kind].time, costs[kind].cost.forward);
       layers.emplace_back(i, repeated);
     }
-    const cost::Predictor::StageDetail& detail = detail_.stages[static_cast<std::size_t>(v)];
-    const double seconds = detail.forward + detail.input + detail.weight - detail.communication;
-    const double stretch = kernels > 0 ? std::max(0.0, seconds) / kernels : 1;
+    const Stretch stretch = stretch_of(detail_.stages[static_cast<std::size_t>(v)], sums);
     StageLayers out;
     for (const auto& [index, repeated] : layers) {
       const int kind = model_.layers[static_cast<std::size_t>(index)];

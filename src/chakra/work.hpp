@@ -4,9 +4,10 @@
 // Seconds are those of the simulator (cost::Predictor::detail) without the exposed time of
 // collectives, which is left to whoever plays the trace:
 //   sum over layers and passes of one micro-batch = F + B + W - communication     of the stage
-// spread by the layers' kernels (cost/layers.hpp); host launches and copies that nothing hides are
-// in it. FLOP are the model's: forward / (tp cp) on each rank, backward twice that, half of it for
-// each half of a split backward pass; so they sum to the model's FLOP of a step over all ranks.
+// and each pass by itself where no divided weights are gathered, spread by the layers' kernels
+// (cost/layers.hpp); host launches and copies that nothing hides are in it. FLOP are the model's:
+// forward / (tp cp) on each rank, backward twice that, half of it for each half of a split backward
+// pass; so they sum to the model's FLOP of a step over all ranks.
 //
 // The collectives of a layer stand before, beside and after its kernels: their number, groups and
 // sizes are right, their places among the kernels of a layer are not told. Sizes as ASTRA-sim
