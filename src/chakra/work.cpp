@@ -279,8 +279,10 @@ class Maker {
                      time.expert_parameters / shape_.expert_shards.optimizer;
         }
       }
+      const cost::StackOptions& options = tables_.options();
       work.optimizer.push_back(
-          cost::optimizer_seconds(updated, tables_.options(), tables_.machine()));
+          {cost::optimizer_seconds(updated, options, tables_.machine()),
+           updated * (options.gradient_bytes + 2 * options.optimizer_bytes + 2)});
     }
   }
 

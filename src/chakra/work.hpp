@@ -62,12 +62,18 @@ struct StageLayers {
   std::int64_t message = 0;  // bytes that each rank sends to the next stage
 };
 
+// The optimizer's step on one rank.
+struct Update {
+  double seconds = 0;
+  double bytes = 0;  // read and written
+};
+
 struct StepWork {
   plan::Degrees degrees;
   simulate::PipelineSize size;
   simulate::Order order;
   std::vector<StageLayers> stages;  // by virtual stage
-  std::vector<double> optimizer;    // seconds, by pipeline rank
+  std::vector<Update> optimizer;    // by pipeline rank
   bool gathers_messages = false;    // receivers put their shares together, over their tensor group
   std::int64_t tied_bytes = 0;      // gradient of a weight that two pipeline ranks hold; 0 = none
   int tied_first = -1;              // the layers that hold it
