@@ -39,7 +39,7 @@ Json events_of(const Timeline& t, const TraceOptions& options = {}) {
 std::vector<Json> with(const Json& events, const std::string& key, const std::string& value) {
   std::vector<Json> out;
   for (const Json& event : events)
-    if (event[key] == value) out.push_back(event);
+    if (event.value(key, "") == value) out.push_back(event);
   return out;
 }
 
