@@ -34,10 +34,9 @@ ResolvedPlan regular_plan(const std::string& file) {
   ResolvedPlan plan = resolve({.plan_file = file});
   if (!plan.degrees) plan.degrees = plan::as_regular(plan.placement, plan.model);
   if (!plan.degrees || !plan.cluster.uniform())
-    throw_input_error(
-        "chakra.irregular",
-        "Chakra traces are written for regular plans on clusters of one kind of node", {file},
-        "nereus plan finds regular plans; nereus simulate --trace writes what is simulated");
+    throw_input_error("chakra.irregular",
+                      "Chakra traces are written for regular plans on clusters of one kind of node",
+                      {file}, "nereus plan finds regular plans");
   check_schedule(plan.degrees->schedule);
   return plan;
 }

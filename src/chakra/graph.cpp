@@ -1,5 +1,6 @@
 #include "chakra/graph.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace nereus::chakra {
@@ -64,8 +65,10 @@ class Builder {
     sum_ += seconds * 1e6;
     node.microseconds = static_cast<std::uint64_t>(std::llround(sum_)) - rounded_;
     rounded_ += node.microseconds;
-    node.flops = std::llround(flops);
     node.bytes = std::llround(bytes);
+    // A roofline multiplies bytes per FLOP by FLOP: one stands for none, so that what only moves
+    // bytes takes their time.
+    node.flops = std::max<std::int64_t>(node.bytes > 0 ? 1 : 0, std::llround(flops));
     const std::uint64_t number = push(std::move(node));
     front_ = {number};
     return number;
@@ -221,7 +224,8 @@ class Builder {
   void finish() {
     for (const LayerWork* layer : late_) chain(layer->reduce, *layer, -1);
     front_.insert(front_.end(), before_optimizer_.begin(), before_optimizer_.end());
-    compute(Action::kOptimizer, -1, -1, work_.optimizer[static_cast<std::size_t>(rank_)], 0, 0);
+    const Update& update = work_.optimizer[static_cast<std::size_t>(rank_)];
+    compute(Action::kOptimizer, -1, -1, update.seconds, 0, update.bytes);
     for (const StageLayers& part : work_.stages) {
       if (last_[static_cast<std::size_t>(&part - work_.stages.data())] < 0) continue;
       for (const LayerWork& layer : part.layers) chain(layer.regather, layer, -1);

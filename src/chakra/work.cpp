@@ -49,13 +49,12 @@ class Maker {
     work.gathers_messages = !d.sequence_parallel && d.tp > 1;
     work.flops = step_.prediction.model_flops;
     const int num_stages = d.pp * d.interleave;
-    const std::vector<int> starts =
-        cost::stage_starts(model_, num_stages, tables_.options().stages);
+    starts_ = cost::stage_starts(model_, num_stages, tables_.options().stages);
     for (int v = 0; v < num_stages; ++v)
       work.stages.push_back(
-          stage(v, starts[static_cast<std::size_t>(v)], starts[static_cast<std::size_t>(v) + 1]));
-    tied(work, starts);
-    optimizer(work, starts);
+          stage(v, starts_[static_cast<std::size_t>(v)], starts_[static_cast<std::size_t>(v) + 1]));
+    tied(work);
+    optimizer(work);
     return work;
   }
 
@@ -124,16 +123,58 @@ class Maker {
     if (divided) add(each ? out.gather : out.regather, CommType::kAllGather, inner, own);
   }
 
+  // Seconds of a stage's kernels by pass, and of the collectives between them.
+  struct StageSums {
+    double forward = 0;
+    double backward = 0;  // recompute and input gradients
+    double weight = 0;
+    double collectives = 0;
+    double forward_collectives = 0;
+    void add(const cost::LayerTime& time, double kernels) {
+      forward += kernels;
+      backward += time.recompute + time.compute - kernels - time.weight_gradient;
+      weight += time.weight_gradient;
+      collectives += time.tensor + time.context + time.expert;
+      forward_collectives += time.forward - kernels;
+    }
+  };
+  // How much longer each pass takes than its kernels.
+  struct Stretch {
+    double forward = 1;
+    double backward = 1;
+    double weight = 1;
+  };
+
+  // Each pass takes what the simulator gives it, without its collectives. Where that cannot be told
+  // (gathering of divided weights is in no one pass), all passes are stretched alike.
+  static Stretch stretch_of(const cost::LaneWork& lane, std::size_t v, const StageSums& sums) {
+    const double kernels = sums.forward + sums.backward + sums.weight;
+    const cost::PassSeconds& stage = lane.passes[v];
+    const double communication = lane.communication[v] * stage.total();
+    const double seconds = stage.total() - communication;
+    if (kernels <= 0) return {};
+    const double forward_part =
+        sums.collectives > 0 ? sums.forward_collectives / sums.collectives : 0;
+    const double forward = stage.forward - communication * forward_part;
+    const double backward = seconds - forward - stage.weight;
+    const bool told = sums.forward > 0 && sums.backward > 0 && sums.weight > 0 && forward > 0 &&
+                      backward > 0 && stage.weight > 0;
+    if (told) return {forward / sums.forward, backward / sums.backward, stage.weight / sums.weight};
+    const double all = std::max(0.0, seconds) / kernels;
+    return {all, all, all};
+  }
+
   LayerWork layer(int index, const cost::KindCost& kind, const cost::KindRow& row,
-                  Recompute recompute, double stretch) {
+                  Recompute recompute, const Stretch& stretch) {
     const model::LayerKind& shape = model_.layer(index);
     const bool block = shape.role == model::LayerRole::kBlock;
     LayerWork out;
     out.layer = index;
-    out.forward = stretch * kind.cost.forward;
-    out.recompute = stretch * row.time.recompute;
-    out.weight = stretch * row.time.weight_gradient;
-    out.input = stretch * (row.time.compute - kind.cost.forward - row.time.weight_gradient);
+    out.forward = stretch.forward * kind.cost.forward;
+    out.recompute = stretch.backward * row.time.recompute;
+    out.weight = stretch.weight * row.time.weight_gradient;
+    out.input =
+        stretch.backward * (row.time.compute - kind.cost.forward - row.time.weight_gradient);
     const double samples = tables_.samples_per_micro_batch(degrees_);
     const double share = samples / (degrees_.tp * degrees_.cp);
     out.flops = counted_flops(shape, false) * share;
@@ -157,7 +198,8 @@ class Maker {
     tensor(out, kind.cost);
     context(out, kind);
     experts(out, kind.cost);
-    state(out, row.time.parameters, shape_.dense, GroupKind::kState, GroupKind::kCopies);
+    state(out, row.time.parameters - shared_parameters(index), shape_.dense, GroupKind::kState,
+          GroupKind::kCopies);
     if (shape_.has_experts)
       state(out, row.time.expert_parameters, shape_.experts, GroupKind::kExpertState,
             GroupKind::kExpertCopies);
@@ -170,20 +212,16 @@ class Maker {
     const cost::KindRow* plain = tables_.kinds(degrees_, Recompute::kNone);
     const int some = cost::stage_key(degrees_).recompute_blocks;
     std::vector<std::pair<int, bool>> layers;  // with whether it is recomputed
-    double kernels = 0;
+    StageSums sums;
     int blocks = 0;
     for (int i = first; i < end; ++i) {
       const bool block = model_.layer(i).role == model::LayerRole::kBlock;
       const bool repeated = !block || some == 0 || blocks++ < some;
       const int kind = model_.layers[static_cast<std::size_t>(i)];
-      const cost::LayerTime& time = (repeated ? again : plain)[kind].time;
-      kernels += time.compute + time.recompute;
+      sums.add((repeated ? again : plain)[kind].time, costs[kind].cost.forward);
       layers.emplace_back(i, repeated);
     }
-    const cost::LaneWork& lane = step_.lanes.front();
-    const double seconds = lane.passes[static_cast<std::size_t>(v)].total() *
-                           (1 - lane.communication[static_cast<std::size_t>(v)]);
-    const double stretch = kernels > 0 ? std::max(0.0, seconds) / kernels : 1;
+    const Stretch stretch = stretch_of(step_.lanes.front(), static_cast<std::size_t>(v), sums);
     StageLayers out;
     for (const auto& [index, repeated] : layers) {
       const int kind = model_.layers[static_cast<std::size_t>(index)];
@@ -198,47 +236,55 @@ class Maker {
     return out;
   }
 
+  int rank_of_layer(int layer) const {
+    const auto next = std::upper_bound(starts_.begin(), starts_.end(), layer);
+    return plan::pipeline_rank_of(degrees_, static_cast<int>(next - starts_.begin()) - 1);
+  }
+  // Two layers that share a weight on the same ranks reduce and keep it once. In the V of ZB-V and
+  // in DualPipe both ends of the pipeline are on the same ranks.
+  bool on_same_ranks(const model::TiedWeights& pair) const {
+    return degrees_.pp == 1 || cost::stage_order(degrees_.schedule) != cost::StageOrder::kLooped ||
+           rank_of_layer(pair.first) == rank_of_layer(pair.second);
+  }
+  // Of a layer, those that an earlier layer of the same ranks has already.
+  double shared_parameters(int layer) const {
+    double shared = 0;
+    for (const model::TiedWeights& pair : model_.tied)
+      if (pair.second == layer && on_same_ranks(pair)) shared += pair.parameters / degrees_.tp;
+    return shared;
+  }
+
   // A weight that two layers share, where they lie on different ranks.
-  void tied(StepWork& work, const std::vector<int>& starts) const {
-    if (model_.tied.empty() || cost::stage_order(degrees_.schedule) != cost::StageOrder::kLooped)
-      return;
-    const auto rank_of = [&](int layer) {
-      const auto next = std::upper_bound(starts.begin(), starts.end(), layer);
-      return plan::pipeline_rank_of(degrees_, static_cast<int>(next - starts.begin()) - 1);
-    };
-    const auto& [first, second, parameters] = model_.tied.front();
-    work.tied_ranks = {rank_of(first), rank_of(second)};
-    if (work.tied_ranks.first == work.tied_ranks.second) return;
-    work.tied_first = first;
-    work.tied_last = second;
+  void tied(StepWork& work) const {
+    if (model_.tied.empty() || on_same_ranks(model_.tied.front())) return;
+    const model::TiedWeights& pair = model_.tied.front();
+    work.tied_ranks = {rank_of_layer(pair.first), rank_of_layer(pair.second)};
+    work.tied_first = pair.first;
+    work.tied_last = pair.second;
     work.tied_bytes =
         whole(tables_.tied_parameters() / degrees_.tp * tables_.options().reduce_bytes);
   }
 
-  void optimizer(StepWork& work, const std::vector<int>& starts) {
+  void optimizer(StepWork& work) {
     const cost::KindRow* kinds = tables_.kinds(degrees_, degrees_.recompute);
     for (int rank = 0; rank < degrees_.pp; ++rank) {
       double updated = 0;
-      bool first = false;
-      bool last = false;
       for (int v = 0; v < static_cast<int>(work.stages.size()); ++v) {
         // DualPipe keeps stage v on rank pp - 1 - v as well.
         const bool dual = degrees_.pp > 1 && degrees_.schedule == plan::Schedule::kDualPipe;
         const int own = plan::pipeline_rank_of(degrees_, v);
         if (own != rank && !(dual && degrees_.pp - 1 - own == rank)) continue;
-        first |= v == 0;
-        last |= v + 1 == static_cast<int>(work.stages.size());
-        for (int i = starts[static_cast<std::size_t>(v)];
-             i < starts[static_cast<std::size_t>(v) + 1]; ++i) {
+        for (int i = starts_[static_cast<std::size_t>(v)];
+             i < starts_[static_cast<std::size_t>(v) + 1]; ++i) {
           const cost::LayerTime& time = kinds[model_.layers[static_cast<std::size_t>(i)]].time;
-          updated += time.parameters / shape_.dense_shards.optimizer +
+          updated += (time.parameters - shared_parameters(i)) / shape_.dense_shards.optimizer +
                      time.expert_parameters / shape_.expert_shards.optimizer;
         }
       }
-      if (first && last)
-        updated -= tables_.tied_parameters() / degrees_.tp / shape_.dense_shards.optimizer;
+      const cost::StackOptions& options = tables_.options();
       work.optimizer.push_back(
-          cost::optimizer_seconds(updated, tables_.options(), tables_.machine()));
+          {cost::optimizer_seconds(updated, options, tables_.machine()),
+           updated * (options.gradient_bytes + 2 * options.optimizer_bytes + 2)});
     }
   }
 
@@ -247,6 +293,7 @@ class Maker {
   cost::Tables tables_;
   cost::StepWork step_;
   cost::PlanShape shape_;
+  std::vector<int> starts_;  // first layer of each virtual stage, and their number
 };
 
 }  // namespace

@@ -4,9 +4,10 @@
 // Seconds are those of the simulator (cost::Predictor::work) without the exposed time of
 // collectives, which is left to whoever plays the trace:
 //   sum over layers and passes of one micro-batch = F + B + W - communication     of the stage
-// spread by the layers' kernels (cost/layers.hpp); host launches and copies that nothing hides are
-// in it. FLOP are the model's: forward / (tp cp) on each rank, backward twice that, half of it for
-// each half of a split backward pass; so they sum to the model's FLOP of a step over all ranks.
+// and each pass by itself where no divided weights are gathered, spread by the layers' kernels
+// (cost/layers.hpp); host launches and copies that nothing hides are in it. FLOP are the model's:
+// forward / (tp cp) on each rank, backward twice that, half of it for each half of a split backward
+// pass; so they sum to the model's FLOP of a step over all ranks.
 //
 // The collectives of a layer stand before, beside and after its kernels: their number, groups and
 // sizes are right, their places among the kernels of a layer are not told. Sizes as ASTRA-sim
@@ -61,12 +62,18 @@ struct StageLayers {
   std::int64_t message = 0;  // bytes that each rank sends to the next stage
 };
 
+// The optimizer's step on one rank.
+struct Update {
+  double seconds = 0;
+  double bytes = 0;  // read and written
+};
+
 struct StepWork {
   plan::Degrees degrees;
   simulate::PipelineSize size;
   simulate::Order order;
   std::vector<StageLayers> stages;  // by virtual stage
-  std::vector<double> optimizer;    // seconds, by pipeline rank
+  std::vector<Update> optimizer;    // by pipeline rank
   bool gathers_messages = false;    // receivers put their shares together, over their tensor group
   std::int64_t tied_bytes = 0;      // gradient of a weight that two pipeline ranks hold; 0 = none
   int tied_first = -1;              // the layers that hold it

@@ -88,6 +88,7 @@ class Builder {
     own.last.resize(order.size());
     std::map<std::pair<int, int>, int> routes;          // of passes, by rank and stage
     std::map<std::pair<int, int>, int> message_routes;  // by both ranks
+    std::map<std::pair<int, int>, int> last_message;    // by both ranks
     std::vector<int> transfers(program.ops.size(), -1);
     std::vector<int> arrived(program.ops.size(), -1);  // what its output's arrival is
     const auto seconds_of = [&](const ProgramOp& op) {
@@ -126,6 +127,10 @@ class Builder {
                            0);
       arrived[i] = all_.add(message->second, seconds_of(op) * 1e12);
       all_.after_arrival(arrived[i], transfers[i]);
+      // Messages to one rank keep their order.
+      int& before = last_message.try_emplace({op.rank, to}, -1).first->second;
+      if (before >= 0) all_.after_sent(arrived[i], before);
+      before = arrived[i];
     }
     for (std::size_t r = 0; r < order.size(); ++r) own.last[r].push_back(own.ops[r].back());
     teams_.push_back(std::move(own));

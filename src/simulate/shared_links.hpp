@@ -6,7 +6,8 @@
 // most:
 //   pass        its stream wholly; the wires of its team's collectives for the share of the time in
 //               which those are exposed
-//   message     the wires between the two ranks wholly, while its sender goes on
+//   message     the wires between the two ranks wholly, while its sender goes on; one after the
+//               other to each rank
 //   reduction   the wires of its group wholly, from the start of the virtual stage's last backward
 //               pass on all teams; a last bucket of 5 % after it (all of it where weight gradients
 //               come last)

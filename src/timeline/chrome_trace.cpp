@@ -189,7 +189,7 @@ class Writer {
     begin('X', timeline_.lanes[lane].process, thread_of(lane));
     times(slice.start, slice.end);
     put(",\"name\":\"");
-    if (options_.kineto && collective(slice.kind)) put("ncclDevKernel_");
+    if (options_.kineto && collective(slice.kind)) put("ncclKernel_");
     if (options_.kineto && slice.kind == SliceKind::kCopy) put("Memcpy ");
     put(to_string(slice.kind));
     if (slice.micro_batch >= 0) {

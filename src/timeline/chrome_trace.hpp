@@ -17,7 +17,8 @@
 // Where a timeline holds one process and says how many ranks the job has, distributedInfo {rank,
 // world_size} tells tools that compare ranks (Holistic Trace Analysis) which one it is. With
 // `kineto` slices look like those of PyTorch's profiler to them: category "kernel", "gpu_memcpy" or
-// "user_annotation", args.stream, collectives with "nccl" in their names.
+// "user_annotation", args.stream, collectives with "ncclKernel" in
+// their names and copies with "Memcpy" (hta/utils/utils.py tells kernels apart by those).
 //
 //   write_chrome_trace("step.json.gz", timeline);      // zipped by its name
 #pragma once

@@ -28,6 +28,11 @@ RC_GTEST_PROP(TextDrawing, AgreesWithCountingEveryMoment, ()) {
   Timeline t = testing::make_timeline(1);
   t.counters.clear();
   t.marks.clear();
+  t.flows.clear();
+  for (Slice& slice : t.slices) {  // short enough to look at every moment
+    slice.start /= 50;
+    slice.end /= 50;
+  }
   const int columns = *rc::gen::inRange(1, 30);
   const std::vector<std::string> lines = text_drawing(t, columns);
   RC_ASSERT(lines.size() == t.lanes.size());
@@ -43,7 +48,7 @@ RC_GTEST_PROP(TextDrawing, AgreesWithCountingEveryMoment, ()) {
         alone.slices.push_back(slice);
       }
     alone.slices.push_back({1, end, end});
-    if (end == 0 || end > 20'000) continue;
+    if (end == 0) continue;
     const std::string moments = text_drawing(alone, static_cast<int>(end))[0];
     for (int column = 0; column < columns; ++column) {
       std::map<char, int> count;
