@@ -212,17 +212,19 @@ ResolvedPlan resolve(const PredictRequest& request) {
 
 cost::Prediction predict_step(const ResolvedPlan& plan) {
   std::optional<plan::Degrees> degrees = plan.degrees;
-  // DualPipe's closed form is one of regular plans.
-  if (!degrees && plan.placement.schedule == plan::Schedule::kDualPipe)
+  // Some closed forms are of regular plans alone.
+  if (!degrees && !cost::has_general_form(plan.placement.schedule))
     degrees = plan::as_regular(plan.placement, plan.model);
   if (degrees && plan.cluster.uniform())
     return cost::Predictor(plan.model, plan.cluster, plan.stack, 1).predict(*degrees);
   const plan::Placement placement =
       degrees ? cost::expand_for(*degrees, plan.model, plan.stack) : plan.placement;
-  if (placement.schedule == plan::Schedule::kDualPipe && placement.runs.back().stage > 0)
-    throw_input_error("predict.no-closed-form",
-                      "an irregular DualPipe, or one over mixed machines, has no closed form", {},
-                      "equal degrees on machines of one kind; or zb-h1, zb-h2, zb-v");
+  if (!cost::has_general_form(placement.schedule) && placement.runs.back().stage > 0)
+    throw_input_error(
+        "predict.no-closed-form",
+        fmt::format("an irregular {} pipeline, or one over mixed machines, has no closed form",
+                    plan::to_string(placement.schedule)),
+        {}, "equal degrees on machines of one kind; or 1f1b, zb-h1, zb-h2, zb-v");
   return cost::predict(placement, plan.model, plan.cluster, plan.stack);
 }
 

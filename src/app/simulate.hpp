@@ -1,29 +1,55 @@
 // `nereus simulate`: one step of a plan played event by event.
 //
-//   SimulateAnswer a = simulate({.predict = {...}, .svg_file = "step.svg"});
+//   SimulateAnswer a = simulate_plan({.predict = {...}, .jitter = "normal:5%", .steps = 200});
 //   a.step.step;                // seconds
+//   a.quantiles.p99;
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "app/predict.hpp"
+#include "simulate/shared_links.hpp"
+#include "simulate/statistics.hpp"
 #include "simulate/step.hpp"
+#include "timeline/timeline.hpp"
 
 namespace nereus::app {
 
 struct SimulateRequest {
-  PredictRequest predict;  // a plan file, or model, cluster and degrees
-  std::string trace_file;  // Chrome trace; empty: none
-  std::string svg_file;    // picture; empty: none
+  PredictRequest predict;         // a plan file, or model, cluster and degrees
+  std::string order_file;         // passes in an order of one's own; empty: the schedule's
+  std::string jitter;             // of compute, as simulate/jitter.hpp writes it; empty: none
+  std::string link_jitter;        // of messages
+  std::vector<std::string> slow;  // "RANK:FACTOR"
+  std::optional<std::uint64_t> seed;
+  std::optional<int> steps;  // how many to draw; empty: 1, or 100 where durations vary
+  std::string links;         // "stack" or "shared"; empty: stack
+  std::string trace_file;    // Chrome trace; empty: none
+  std::string svg_file;      // picture; empty: none
+};
+
+// Of the steps that were drawn, seconds.
+struct StepQuantiles {
+  int steps = 1;
+  double mean = 0, least = 0, p5 = 0, p50 = 0, p95 = 0, p99 = 0, most = 0;
 };
 
 struct SimulateAnswer {
   PredictAnswer predicted;
+  cost::StepWork work;
   simulate::SimulatedStep step;
-  timeline::Timeline timeline;
-  double seconds = 0;  // that the simulation took
+  simulate::StepStatistics statistics;
+  std::optional<StepQuantiles> quantiles;           // where durations vary
+  std::optional<simulate::SharedLinksStep> shared;  // where links are shared
+  timeline::Timeline passes;                        // of the slowest team, for drawing
+  double seconds = 0;                               // that the simulation took
 };
 
+// Throws Errors with all that is wrong with the request.
 SimulateAnswer simulate_plan(const SimulateRequest& request);
+
+StepQuantiles quantiles_of(std::vector<double> steps);
 
 }  // namespace nereus::app

@@ -35,19 +35,19 @@ class Maker {
       : model_(model),
         degrees_(degrees),
         tables_(model, cluster, stack, 1),
-        detail_(cost::Predictor(model, cluster, stack, 1).detail(degrees)),
+        step_(cost::Predictor(model, cluster, stack, 1).work(degrees)),
         shape_(cost::plan_shape(tables_, degrees)) {}
 
   StepWork run() {
     const plan::Degrees& d = degrees_;
     StepWork work;
     work.degrees = d;
-    work.size = {d.pp, d.interleave, detail_.num_micro_batches};
+    work.size = {d.pp, d.interleave, step_.lanes.front().num_micro_batches};
     work.order = simulate::make_order(d.pp > 1 ? d.schedule : plan::Schedule::k1f1b, work.size);
     work.pieces = shape_.dense.pieces;
     work.expert_pieces = shape_.has_experts ? shape_.experts.pieces : 1;
     work.gathers_messages = !d.sequence_parallel && d.tp > 1;
-    work.flops = detail_.prediction.model_flops;
+    work.flops = step_.prediction.model_flops;
     const int num_stages = d.pp * d.interleave;
     starts_ = cost::stage_starts(model_, num_stages, tables_.options().stages);
     for (int v = 0; v < num_stages; ++v)
@@ -145,21 +145,26 @@ class Maker {
     double weight = 1;
   };
 
-  // Each pass takes what the simulator gives it, without its collectives. Where that cannot be told
-  // (gathering of divided weights is in no one pass), all passes are stretched alike.
-  static Stretch stretch_of(const cost::Predictor::StageDetail& stage, const StageSums& sums) {
+  // Each pass takes what the simulator gives it, without its collectives: `waits` is their share of
+  // all passes. Where that cannot be told (gathering of divided weights is in no one pass), all
+  // passes are stretched alike.
+  static Stretch stretch_of(const cost::PassSeconds& passes, double waits, const StageSums& sums) {
     const double kernels = sums.forward + sums.backward + sums.weight;
-    const double seconds = stage.forward + stage.input + stage.weight - stage.communication;
     if (kernels <= 0) return {};
+    const double collectives = waits * passes.total();
     const double forward_part =
         sums.collectives > 0 ? sums.forward_collectives / sums.collectives : 0;
-    const double forward = stage.forward - stage.communication * forward_part;
-    const double backward = seconds - forward - stage.weight;
-    const bool told = sums.forward > 0 && sums.backward > 0 && sums.weight > 0 && forward > 0 &&
-                      backward > 0 && stage.weight > 0;
-    if (told) return {forward / sums.forward, backward / sums.backward, stage.weight / sums.weight};
+    const double forward = passes.forward - collectives * forward_part;
+    const double seconds = passes.total() - collectives;
     const double all = std::max(0.0, seconds) / kernels;
-    return {all, all, all};
+    if (sums.forward <= 0 || forward <= 0 || forward >= seconds) return {all, all, all};
+    // Weight gradients are told apart where the schedule runs them apart.
+    const double backward = seconds - forward - passes.weight;
+    const double rest = sums.backward + sums.weight;
+    if (passes.weight > 0 && backward > 0 && sums.backward > 0 && sums.weight > 0)
+      return {forward / sums.forward, backward / sums.backward, passes.weight / sums.weight};
+    if (rest <= 0) return {all, all, all};
+    return {forward / sums.forward, (seconds - forward) / rest, (seconds - forward) / rest};
   }
 
   LayerWork layer(int index, const cost::KindCost& kind, const cost::KindRow& row,
@@ -219,7 +224,9 @@ class Maker {
       sums.add((repeated ? again : plain)[kind].time, costs[kind].cost.forward);
       layers.emplace_back(i, repeated);
     }
-    const Stretch stretch = stretch_of(detail_.stages[static_cast<std::size_t>(v)], sums);
+    const cost::LaneWork& lane = step_.lanes.front();
+    const Stretch stretch = stretch_of(lane.passes[static_cast<std::size_t>(v)],
+                                       lane.communication[static_cast<std::size_t>(v)], sums);
     StageLayers out;
     for (const auto& [index, repeated] : layers) {
       const int kind = model_.layers[static_cast<std::size_t>(index)];
@@ -289,7 +296,7 @@ class Maker {
   const model::Model& model_;
   const plan::Degrees& degrees_;
   cost::Tables tables_;
-  cost::Predictor::StepDetail detail_;
+  cost::StepWork step_;
   cost::PlanShape shape_;
   std::vector<int> starts_;  // first layer of each virtual stage, and their number
 };

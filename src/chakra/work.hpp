@@ -1,7 +1,7 @@
 // What one step of a regular plan is made of, layer by layer, for one rank of each stage: seconds
 // of compute, FLOP and bytes, and every collective with its group and size.
 //
-// Seconds are those of the simulator (cost::Predictor::detail) without the exposed time of
+// Seconds are those of the simulator (cost::Predictor::work) without the exposed time of
 // collectives, which is left to whoever plays the trace:
 //   sum over layers and passes of one micro-batch = F + B + W - communication     of the stage
 // and each pass by itself where no divided weights are gathered, spread by the layers' kernels

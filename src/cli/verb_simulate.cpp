@@ -1,80 +1,31 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
 #include "app/simulate.hpp"
 #include "cli/cli.hpp"
+#include "cli/collective_report.hpp"
 #include "cli/prediction_report.hpp"
+#include "cli/simulation_report.hpp"
 #include "cli/verbs.hpp"
-#include "timeline/text_drawing.hpp"
 
 namespace nereus::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr double kPicosecond = 1e-12;
-
-double span(const app::SimulateAnswer& answer) {
-  return std::max(1e-12, static_cast<double>(answer.step.played.end) * kPicosecond);
-}
-
-Table ranks_table(const app::SimulateAnswer& answer, const Terminal& out) {
-  Table table{.name = "ranks",
-              .title = "Every pipeline rank",
-              .columns = {{"rank", "rank"},
-                          {"busy", "busy", Unit::kShare},
-                          {"idle", "idle", Unit::kShare},
-                          {"peak", "held at most"},
-                          {"drawing", "when", Unit::kNone, false, false}}};
-  const int width = std::clamp((out.width > 0 ? out.width : 100) - 40, 20, 100);
-  const std::vector<std::string> drawings = timeline::text_drawing(answer.timeline, width);
-  for (std::size_t rank = 0; rank < answer.step.played.ranks.size(); ++rank) {
-    const simulate::PlayedRank& own = answer.step.played.ranks[rank];
-    const double busy = static_cast<double>(own.busy) * kPicosecond / span(answer);
-    table.rows.push_back({rank, busy, 1 - busy, own.peak, drawings[rank]});
-  }
-  table.notes.emplace_back(
-      "when: digits forward, letters backward, dots weight gradients; held: micro-batches of a "
-      "virtual stage");
-  return table;
-}
-
-Table summary_table(const app::SimulateAnswer& answer) {
-  const simulate::SimulatedStep& step = answer.step;
-  Table table = prediction_summary(answer.predicted);
-  const auto insert = [&](std::size_t at, Column column, Cell cell) {
-    table.columns.insert(table.columns.begin() + static_cast<std::ptrdiff_t>(at),
-                         std::move(column));
-    table.rows[0].insert(table.rows[0].begin() + static_cast<std::ptrdiff_t>(at), std::move(cell));
-  };
-  insert(0, {"simulated_s", "simulated step", Unit::kSeconds}, step.step);
-  insert(1, {"bubble_s", "bubble", Unit::kSeconds},
-         static_cast<double>(step.played.bubble()) * kPicosecond);
-  table.notes.push_back(fmt::format("{} events in {:.2g} s, for {} of all ranks", step.events,
-                                    answer.seconds, step.events_represented));
-  return table;
-}
-
-std::string json_of(const app::SimulateAnswer& answer) {
-  const simulate::SimulatedStep& step = answer.step;
-  Json json;
-  json["step_s"] = step.step;
-  json["predicted_s"] = answer.predicted.prediction.step;
-  json["fits"] = answer.predicted.prediction.fits;
-  json["events"] = step.events;
-  json["events_represented"] = step.events_represented;
-  json["seconds"] = answer.seconds;
-  json["bubble"] = static_cast<double>(step.played.bubble()) * kPicosecond;
-  json["ranks"] = Json::array();
-  for (const simulate::PlayedRank& own : step.played.ranks) {
-    const double busy = static_cast<double>(own.busy) * kPicosecond / span(answer);
-    json["ranks"].push_back({{"busy", busy}, {"idle", 1 - busy}, {"peak_micro_batches", own.peak}});
-  }
-  json["prediction"] = Json::parse(prediction_json(answer.predicted));
-  return json.dump(2);
+void add_play_options(Command& command, app::SimulateRequest& request, std::optional<int>& seed) {
+  command.group("Play");
+  command.text("--order", "FILE", request.order_file,
+               "passes in an order of one's own, a line a pipeline rank");
+  command.text("--jitter", "FORM", request.jitter,
+               "how compute varies: normal:5%, normal:2ms, lognormal:0.1, measured:FILE");
+  command.text("--link-jitter", "FORM", request.link_jitter,
+               "how messages vary: the same, or delay:10ms");
+  command.texts("--slow", "RANK:FACTOR", request.slow, "a rank that is always slower");
+  command.whole("--steps", request.steps, 1, "how many steps to draw (100 with jitter)");
+  command.whole("--seed", seed, 0, "of what is drawn (1)");
+  command.text("--links", "KIND", request.links,
+               "stack: overlap as the software's runs show it; shared: also what the hardware "
+               "would allow, traffic meeting on links");
+  command.text("--trace", "FILE.json[.gz]", request.trace_file,
+               "write a Chrome trace, for Perfetto");
+  command.text("--svg", "FILE", request.svg_file, "write a picture of the pipeline");
 }
 
 }  // namespace
@@ -82,28 +33,42 @@ std::string json_of(const app::SimulateAnswer& answer) {
 Verb simulate_verb(const Session& session) {
   struct Request {
     app::SimulateRequest simulate;
+    app::SimulateCollectiveRequest collective;
+    std::optional<int> seed;
     OutputOptions output;
   };
   auto request = std::make_shared<Request>();
   auto command = std::make_unique<Command>("simulate", "one step of a plan, played pass by pass");
   add_prediction_options(*command, request->simulate.predict);
+  add_collective_options(*command, request->collective);
   add_output_options(*command, request->output);
-  command->text("--trace", "FILE.json", request->simulate.trace_file,
-                "write a Chrome trace, for Perfetto");
-  command->text("--svg", "FILE", request->simulate.svg_file, "write a picture of the pipeline");
+  add_play_options(*command, request->simulate, request->seed);
   command->about(
-      "Takes what predict takes and plays the order of the pipeline's passes: when each rank "
-      "computes and when it waits. One replica stands for all. Uneven plans, contention and jitter "
-      "are not simulated yet.");
+      "Takes what predict takes, any plan file too, and plays the passes of every stage, their "
+      "messages and the gradient reduction: when each rank computes, when it waits and for what. "
+      "Teams that do the same stand for one another. With --collective one collective on one "
+      "network instead.");
   command->example("nereus simulate --model llama3-8b --cluster 2xdgx-h100 --pp 4 --schedule zb-h1",
                    "a zero-bubble schedule");
   command->example("nereus simulate best.plan --svg step.svg --trace step.json",
                    "a plan file, as a picture and for Perfetto");
+  command->example(
+      "nereus simulate --model gpt3-175b --cluster 64xdgx-a100-80 --tp 8 --pp 8 --jitter normal:5% "
+      "--slow 17:1.5",
+      "varying compute and a slow rank: quantiles over 100 steps");
+  command->example("nereus simulate --collective all-reduce --bytes 64MiB --cluster 16xdgx-h100",
+                   "one collective, every algorithm");
   command->run = [&session, request] {
-    const app::SimulateAnswer answer = app::simulate_plan(request->simulate);
-    Report report{.tables = {summary_table(answer), ranks_table(answer, session.out)},
-                  .json = json_of(answer)};
-    if (request->output.format == Format::kCsv) report.tables = {ranks_table(answer, session.out)};
+    if (const auto report = network_simulation(request->simulate.predict, request->collective,
+                                               request->output.format)) {
+      emit(*report, request->output, session);
+      return kDone;
+    }
+    if (request->seed) request->simulate.seed = static_cast<std::uint64_t>(*request->seed);
+    Report report = simulation_report(app::simulate_plan(request->simulate), session.out);
+    // A table for machines is the ranks'.
+    if (request->output.format == Format::kCsv)
+      std::erase_if(report.tables, [](const Table& table) { return table.name != "ranks"; });
     emit(report, request->output, session);
     return kDone;
   };

@@ -7,6 +7,7 @@
 #include "app/validate_network.hpp"
 #include "cli/cli.hpp"
 #include "cli/network_report.hpp"
+#include "cli/pipelines_report.hpp"
 #include "cli/prediction_report.hpp"
 #include "cli/progress.hpp"
 #include "cli/verbs.hpp"
@@ -194,19 +195,21 @@ std::string json_text(const app::ValidateAnswer& answer, bool with_rows) {
   return json.dump(2);
 }
 
-// Runs, collectives or iterations: one of them.
-void check_inputs(const app::ValidateRequest& runs, const app::ValidateNetworkRequest& network) {
-  const int given =
-      !runs.files.empty() + !network.collectives.empty() + !network.iterations.empty();
+// Runs, collectives, iterations or pipelines: one of them.
+void check_inputs(const app::ValidateRequest& runs, const app::ValidateNetworkRequest& network,
+                  const std::string& pipelines) {
+  const int given = !runs.files.empty() + !network.collectives.empty() +
+                    !network.iterations.empty() + !pipelines.empty();
   if (given == 0)
     throw_input_error("cli.missing-argument", "RUNS.csv is missing: tables of runs", {},
                       "nereus validate RUNS.csv..., or --collectives FILE.csv");
   if (given > 1)
-    throw_input_error("cli.conflict",
-                      "runs, --collectives and --iterations are compared one at a time", {},
-                      "one call for each");
-  if (!runs.files.empty() && network.astra_sim)
-    throw_input_error("cli.conflict", "--compat astra-sim has no view of measured runs", {},
+    throw_input_error(
+        "cli.conflict",
+        "runs, --collectives, --iterations and --pipelines are compared one at a time", {},
+        "one call for each");
+  if ((!runs.files.empty() || !pipelines.empty()) && network.astra_sim)
+    throw_input_error("cli.conflict", "--compat astra-sim has no view of runs and pipelines", {},
                       "--collectives FILE.csv or --iterations FILE.csv");
 }
 
@@ -218,6 +221,7 @@ Verb validate_verb(const Session& session) {
     bool rows = false;
     bool plans = false;
     app::ValidateNetworkRequest network;
+    std::string pipelines;
     OutputOptions output;
   };
   auto request = std::make_shared<Request>();
@@ -238,6 +242,9 @@ Verb validate_verb(const Session& session) {
   command->text("--iterations", "FILE.csv", request->network.iterations,
                 "instead of runs: whole iterations that ASTRA-sim simulated; columns as in "
                 "data/collectives/astrasim_training.csv");
+  command->text("--pipelines", "FILE.csv", request->pipelines,
+                "instead of runs: mini-batches that Varuna's simulator timed; columns as in "
+                "data/varuna/simulator_runs.csv");
   command->choice("--compat", {{"astra-sim", [request] { request->network.astra_sim = true; }}},
                   "compute collectives and iterations as another simulator does");
   add_output_options(*command, request->output);
@@ -255,7 +262,13 @@ Verb validate_verb(const Session& session) {
   command->run = [&session, request] {
     const bool network =
         !request->network.collectives.empty() || !request->network.iterations.empty();
-    check_inputs(request->validate, request->network);
+    check_inputs(request->validate, request->network, request->pipelines);
+    if (!request->pipelines.empty()) {
+      emit(pipelines_report(app::validate_pipelines(request->pipelines), request->rows,
+                            request->output.format == Format::kCsv),
+           request->output, session);
+      return kDone;
+    }
     if (network) {
       emit(network_report(app::validate_network(request->network), request->rows,
                           request->output.format == Format::kCsv),

@@ -16,6 +16,7 @@ namespace nereus::cost {
 
 using plan::Degrees;
 using plan::Recompute;
+using plan::Schedule;
 
 Predictor::Bound Predictor::bound(const Degrees& d) {
   Tables& tables = *tables_;
@@ -35,31 +36,38 @@ Predictor::Bound Predictor::bound(const Degrees& d) {
 }
 
 Predictor::Bound Predictor::bound_of_schedule(const Degrees& d) {
-  NEREUS_CHECK(d.pp == 1 || has_closed_form(d.schedule),
-               "schedules without a closed form are for the simulator");
   Tables& tables = *tables_;
   StageKey key = stage_key(d);
   key.recompute_blocks = 0;
+  key.plain_last = false;
   const StageTable& stages = tables.stages(key);
   const KindRow* kinds = tables.kinds(d, Recompute::kNone);
   const PlanShape shape = plan_shape(tables, d);
   const StageMode mode{true, d.pp > 1 && splits_backward(d.schedule)};
   const double m = shape.num_micro_batches;
+  TransferLoad load;
+  if (d.pp > 1) load = plan_load(tables, kinds, stages, shape, d, 0);
   for (std::size_t i = 0; i < stages.classes.size(); ++i) {
     StageWork work;
     for (const KindCount& layers : stages.classes[i].layers)
       work.add(kinds[layers.kind].time, layers.count);
     const StageTime time = stage_time(work, 0, 0, mode, tables.machine());
     tables.times[i] = time;
-    tables.paces[i] = {time.total, m * time.total, stages.classes[i].multiplicity, time.passes,
+    tables.paces[i] = {time.total, m * time.total, stages.classes[i].multiplicity,
+                       shape.pipeline.schedule == Schedule::kVaruna ? time.total : time.passes,
                        time.backward};
+    if (d.pp > 1)
+      add_sends(tables.paces[i], stages.classes[i].sends, load, shape.pipeline,
+                tables.machine().parameters);
   }
   const PipelineTime pipeline =
       pipeline_time({tables.paces.data(), stages.classes.size()}, shape.pipeline);
   const auto slowest = static_cast<std::size_t>(pipeline.slowest);
   const Parameters& p = tables.machine().parameters;
   Bound bound{tables.paces[slowest].all + p.host_step + m * p.host_micro_batch, 0};
-  if (d.pp > 1) bound.step += pipeline.bubble + plan_transfers(tables, kinds, stages, shape, d, 0);
+  if (d.pp > 1)
+    bound.step += pipeline.bubble + pipeline.sends + crossing_seconds(load) +
+                  stall_seconds(load, shape.pipeline, p);
   for (std::size_t i = 0; i < stages.classes.size(); ++i)
     bound.busy +=
         stages.classes[i].multiplicity * m * tables.times[i].compute / shape.pipeline.depth;

@@ -54,13 +54,17 @@ double shard_seconds(const Division& division, double parameters, double layers,
          sum_copies(division, parameters * options.reduce_bytes);
 }
 
+double reduction_overlap(Sharing sharing, const Parameters& p) {
+  return sharing == Sharing::kCopies    ? p.data_overlap
+         : sharing == Sharing::kWeights ? p.shard_overlap
+                                        : p.zero_overlap;
+}
+
 double exposed_reduce(double reduce, Sharing sharing, double quickest_stage, double interleave,
                       double later, bool overlaps, const Parameters& p) {
   if (!overlaps) return reduce;
-  const double overlap = sharing == Sharing::kCopies    ? p.data_overlap
-                         : sharing == Sharing::kWeights ? p.shard_overlap
-                                                        : p.zero_overlap;
-  const double window = overlap * (2.0 / 3) * (quickest_stage / interleave + later);
+  const double window =
+      reduction_overlap(sharing, p) * (2.0 / 3) * (quickest_stage / interleave + later);
   return std::max(0.05 * reduce, reduce - window);
 }
 

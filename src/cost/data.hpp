@@ -50,6 +50,8 @@ double shard_seconds(const Division& division, double parameters, double layers,
 
 // What of `reduce` the last backward pass does not hide.
 enum class Sharing { kCopies, kOptimizer, kWeights };  // what is divided at most
+// Share of the compute beside a reduction that it can use.
+double reduction_overlap(Sharing sharing, const Parameters& parameters);
 // `later` is what a rank still computes after its last chunk is done (cost/pipeline.hpp).
 double exposed_reduce(double reduce, Sharing sharing, double quickest_stage, double interleave,
                       double later, bool overlaps, const Parameters& parameters);

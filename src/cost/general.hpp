@@ -39,6 +39,7 @@
 #include "cluster/cluster.hpp"
 #include "cost/prediction.hpp"
 #include "cost/stack.hpp"
+#include "cost/step_work.hpp"
 #include "model/model.hpp"
 #include "plan/placement.hpp"
 
@@ -54,6 +55,8 @@ class GeneralPredictor {
   GeneralPredictor(GeneralPredictor&&) noexcept;
 
   Prediction predict(const plan::Placement& placement);
+  // What the step is made of, for the simulator.
+  StepWork work(const plan::Placement& placement);
 
  private:
   struct Tables;

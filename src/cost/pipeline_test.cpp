@@ -115,11 +115,48 @@ TEST(Pipeline, ZeroBubbleSchedulesHoldMore) {
   EXPECT_DOUBLE_EQ(2 * in_flight({Schedule::kDualPipe, 2, 2}, 0, 32), 5);
 }
 
-TEST(Pipeline, VarunaIsForTheSimulator) {
-  for (int i = 0; i <= static_cast<int>(Schedule::kDualPipe); ++i) {
-    const auto schedule = static_cast<Schedule>(i);
-    EXPECT_EQ(has_closed_form(schedule), schedule != Schedule::kVaruna);
+TEST(Pipeline, VarunaHoldsThreeForEveryStageBehind) {
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kVaruna, 4, 1}, 0, 32), 9);
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kVaruna, 4, 1}, 2, 32), 3);
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kVaruna, 4, 1}, 3, 32), 1);
+  EXPECT_DOUBLE_EQ(in_flight({Schedule::kVaruna, 4, 1}, 0, 5), 5);
+}
+
+// --- recompute ----------------------------------------------------------------------------------
+
+TEST(Pipeline, VarunaRecomputesWhileOthersGoBack) {
+  // Four stages of 1 + 2 s, all but the last with 1 s of recompute, 16 micro-batches: 4 x 3 s once,
+  // 15 x 4 s more (data/varuna/schedule_facts.csv: 72).
+  const std::vector<StagePace> stages{{4, 64, 3, 3, 0}, {3, 48, 1, 3, 0}};
+  const PipelineTime time = pipeline_time(stages, {Schedule::kVaruna, 4, 1});
+  EXPECT_EQ(time.slowest, 0);
+  EXPECT_DOUBLE_EQ(64 + time.bubble, 72);
+}
+
+RC_GTEST_PROP(Pipeline, VarunaIsNoShorterThanItsPartsAndRises, ()) {
+  const int m = *rc::gen::inRange(1, 20);
+  const auto total_of = [&](const std::vector<StagePace>& stages) {
+    const PipelineTime time = pipeline_time(stages, {Schedule::kVaruna, 4, 1});
+    return stages[static_cast<std::size_t>(time.slowest)].all + time.bubble;
+  };
+  std::vector<StagePace> stages;
+  double most = 0;
+  for (int i = *rc::gen::inRange(1, 9); i > 0; --i) {
+    const double once = testing::between(0.1, 5);
+    const double one = once + testing::between(0, 3);
+    stages.push_back({one, m * one, *rc::gen::inRange(1, 4), once, 0});
+    most = std::max(most, m * one);
   }
+  const double before = total_of(stages);
+  RC_ASSERT(before >= most * (1 - 1e-12));
+  // More recompute, or more of the rest, of any stage.
+  const double more = testing::between(0, 2);
+  StagePace& some =
+      stages[static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(stages.size())))];
+  some.one += more;
+  some.all += m * more;
+  if (*rc::gen::arbitrary<bool>()) some.passes += more;
+  RC_ASSERT(total_of(stages) >= before * (1 - 1e-12));
 }
 
 // --- zero bubble --------------------------------------------------------------------------------
@@ -159,21 +196,42 @@ TEST(Pipeline, ALongStageHidesWhatTheOthersWaitFor) {
 
 // --- transfers ----------------------------------------------------------------------------------
 
-TEST(Pipeline, TransfersCountOncePerBoundaryAndOncePerMicroBatch) {
+TEST(Pipeline, MessagesHoldTheirSendersUp) {
   Parameters p;
   p.pipeline_overlap = 0.5;
   TransferLoad load;
-  load.steady = 8 * 2;  // nine micro-batches, two virtual stages, a second each
+  load.once = 1;
   load.crossings = 3;
   load.num_micro_batches = 9;
-  // 2 x 3 to fill and drain; 2 x 16 in the steady state, half of it hidden.
-  EXPECT_DOUBLE_EQ(transfers_seconds(load, {Schedule::kInterleaved, 4, 2}, p), 6 + 16);
+  const PipelineShape shape{Schedule::kInterleaved, 4, 2};
+  // Two equal middle stages that send four messages, two ends that send three, eight times each
+  // after the first micro-batch; half of it is hidden.
+  std::vector<StagePace> stages{{2, 18, 2}, {2, 18, 2}};
+  add_sends(stages[0], {2, 2, 4}, load, shape, p);
+  add_sends(stages[1], {2, 1, 3}, load, shape, p);
+  EXPECT_DOUBLE_EQ(stages[0].sends, 16);
+  EXPECT_DOUBLE_EQ(stages[1].sends, 12);
+  EXPECT_DOUBLE_EQ(pipeline_time(stages, shape).sends, 16);
+  EXPECT_DOUBLE_EQ(pipeline_time(stages, shape).bubble, 3);
+  EXPECT_DOUBLE_EQ(crossing_seconds(load), 6);
+  EXPECT_DOUBLE_EQ(stall_seconds(load, shape, p), 0);
   p.transfer_stall = 0.1;
   p.transfer_stall_devices = 64;
   load.num_ranks = 64;
   // Four stalls for each of 9 micro-batches and 0.3 of the depth.
-  EXPECT_DOUBLE_EQ(transfers_seconds(load, {Schedule::kInterleaved, 4, 2}, p),
-                   22 + 0.1 * 4 * (9 + 1.2));
+  EXPECT_DOUBLE_EQ(stall_seconds(load, shape, p), 0.1 * 4 * (9 + 1.2));
+}
+
+TEST(Pipeline, PhasesHaveTheirOwnSlowestStage) {
+  // Two stages, five micro-batches of 3 s and messages of 1 s: the first sends activations, the
+  // second gradients. One after the other in GPipe: 6 to fill, then 4 x (1 + 1) and 4 x (2 + 1).
+  std::vector<StagePace> stages{{3, 15}, {3, 15}};
+  stages[0].sends = stages[0].sends_forward = 4;
+  stages[1].sends = stages[1].sends_back = 4;
+  const PipelineTime gpipe = pipeline_time(stages, {Schedule::kGpipe, 2, 1});
+  EXPECT_DOUBLE_EQ(15 + gpipe.bubble + gpipe.sends, 6 + 8 + 12);
+  const PipelineTime other = pipeline_time(stages, {Schedule::k1f1b, 2, 1});
+  EXPECT_DOUBLE_EQ(15 + other.bubble + other.sends, 6 + 12 + 4);
 }
 
 TEST(Pipeline, TensorRanksSendTheirShareAndGatherTheRest) {

@@ -59,18 +59,21 @@ PlanShape plan_shape(const Tables& tables, const Degrees& d) {
   return shape;
 }
 
-double plan_transfers(const Tables& tables, const KindRow* kinds, const StageTable& stages,
-                      const PlanShape& shape, const Degrees& d, double memory_share) {
+double boundary_seconds(const Tables& tables, const KindRow* kinds, const Degrees& d, int kind) {
   const Machine& machine = tables.machine();
   const bool same_domain = d.num_ranks() <= machine.fabric.domain;
   const Wire copies = machine.wire(d.sequence_parallel ? 1 : d.tp, 1);
+  return transfer_seconds(machine.fabric, same_domain, kinds[kind].message, copies,
+                          machine.parameters.host_transfer);
+}
+
+TransferLoad plan_load(const Tables& tables, const KindRow* kinds, const StageTable& stages,
+                       const PlanShape& shape, const Degrees& d, double memory_share) {
   TransferLoad load;
   double sum = 0;
   for (const KindCount& boundary : stages.boundaries) {
-    const double once = transfer_seconds(machine.fabric, same_domain, kinds[boundary.kind].message,
-                                         copies, machine.parameters.host_transfer);
-    load.steady =
-        std::max(load.steady, (shape.num_micro_batches - 1) * shape.pipeline.interleave * once);
+    const double once = boundary_seconds(tables, kinds, d, boundary.kind);
+    load.once = std::max(load.once, once);
     sum += boundary.count * once;
   }
   load.crossings = sum * (d.pp - 1) / (d.pp * d.interleave - 1);
@@ -78,7 +81,7 @@ double plan_transfers(const Tables& tables, const KindRow* kinds, const StageTab
   load.num_ranks = d.num_ranks();
   load.tp = d.tp;
   load.memory_share = memory_share;
-  return transfers_seconds(load, shape.pipeline, machine.parameters);
+  return load;
 }
 
 }  // namespace nereus::cost

@@ -44,8 +44,11 @@ struct PlanShape {
 
 PlanShape plan_shape(const Tables& tables, const plan::Degrees& degrees);
 
-// Seconds of a step that go into handing activations from stage to stage.
-double plan_transfers(const Tables& tables, const KindRow* kinds, const StageTable& stages,
-                      const PlanShape& shape, const plan::Degrees& degrees, double memory_share);
+// One activation from one stage to the next, where the layer before the boundary is of that kind.
+double boundary_seconds(const Tables& tables, const KindRow* kinds, const plan::Degrees& degrees,
+                        int kind);
+// What goes from stage to stage in a step.
+TransferLoad plan_load(const Tables& tables, const KindRow* kinds, const StageTable& stages,
+                       const PlanShape& shape, const plan::Degrees& degrees, double memory_share);
 
 }  // namespace nereus::cost

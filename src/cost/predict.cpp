@@ -4,8 +4,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "cost/plan_shape.hpp"
-#include "cost/tables.hpp"
+#include "cost/stage_sums.hpp"
 
 namespace nereus::cost {
 
@@ -13,108 +12,6 @@ using plan::Degrees;
 using plan::Tier;
 
 namespace {
-
-// One class of stages: its layers summed up, and the largest of them.
-struct StageSums {
-  StageWork work;
-  RankMemory rank;
-  double largest_divided = 0;  // parameters of the largest layer that are gathered
-  double largest_kept = 0;     // parameters of the largest layer that the rank keeps
-  double copied_weights = 0;   // bytes of weights that come from the host for each pass
-};
-
-StageSums sums_of(const StageClass& stage, const KindRow* kinds, const KindRow* plain,
-                  const PlanShape& shape, double tied) {
-  StageSums sums;
-  for (const KindCount& layers : stage.layers) {
-    const KindRow& kind = kinds[layers.kind];
-    if (layers.again > 0) {
-      sums.work.add(kind.time, layers.again);
-      sums.rank.add(kind.memory, layers.again);
-    }
-    if (layers.again < layers.count) {
-      sums.work.add(plain[layers.kind].time, layers.count - layers.again);
-      sums.rank.add(plain[layers.kind].memory, layers.count - layers.again);
-    }
-    const double dense = kind.time.parameters;
-    const double experts = kind.time.expert_parameters;
-    sums.largest_divided =
-        std::max(sums.largest_divided, (shape.dense_shards.weights > 1 ? dense : 0) +
-                                           (shape.expert_shards.weights > 1 ? experts : 0));
-    sums.largest_kept = std::max(sums.largest_kept, dense / shape.dense_shards.weights +
-                                                        experts / shape.expert_shards.weights);
-  }
-  // A rank that has both ends of a tied weight keeps, gathers and reduces it once.
-  if (stage.holds_first_layer && stage.holds_last_layer) sums.work.sum.parameters -= tied;
-  return sums;
-}
-
-// Fills in what the stage's ranks keep of state and activations.
-void keep(StageSums& sums, const StageClass& stage, const PlanShape& shape, const Degrees& d,
-          const Tables& tables) {
-  const StackOptions& options = tables.options();
-  RankMemory& rank = sums.rank;
-  const double dense = sums.work.sum.parameters;
-  const double experts = sums.work.sum.expert_parameters;
-  sums.copied_weights =
-      d.offload.weights * options.weight_bytes *
-      (dense / shape.dense_shards.weights + experts / shape.expert_shards.weights);
-  const auto kept = [&](double Shards::*kind) {
-    return dense / (shape.dense_shards.*kind) + experts / (shape.expert_shards.*kind);
-  };
-  const double weights = kept(&Shards::weights);
-  const double optimizer = kept(&Shards::optimizer);
-  rank.held_weights = weights;
-  rank.weights = weights * (1 - d.offload.weights);
-  rank.gradients = kept(&Shards::gradients);
-  rank.optimizer = optimizer * (1 - d.offload.optimizer);
-  if (shape.sharing == Sharing::kWeights)
-    rank.gathered = shape.keeps_whole ? (shape.dense_shards.weights > 1 ? dense : 0) +
-                                            (shape.expert_shards.weights > 1 ? experts : 0)
-                                      : 2 * sums.largest_divided;
-  rank.staged = d.offload.weights * options.weight_bytes * std::min(weights, 2 * sums.largest_kept);
-  rank.tiers[static_cast<std::size_t>(Tier::kHost)] =
-      weights * d.offload.weights * options.weight_bytes +
-      optimizer * d.offload.optimizer * options.optimizer_bytes;
-  const double flight = in_flight(shape.pipeline, stage.first, shape.num_micro_batches);
-  if (d.pp > 1) rank.gathered_inputs = 0;  // only the micro-batch in hand has them
-  rank.keep_activations(flight, d.pp > 1 ? tables.machine().parameters.pipeline_layers : 0,
-                        d.offload.activations);
-}
-
-// Host copies of one micro-batch: weights for both passes where they are not kept for the step,
-// activations out and in again.
-double copy_seconds(const StageSums& sums, const PlanShape& shape, const Degrees& d,
-                    const Tables& tables) {
-  const double rate = tables.machine().tier(Tier::kHost).rate;
-  if (rate <= 0) return 0;
-  const bool kept = shape.sharing == Sharing::kWeights && shape.keeps_whole;
-  const double weights = kept ? 0 : 2 * sums.copied_weights;
-  return (weights + 2 * d.offload.activations * sums.rank.kept) / rate;
-}
-
-double sharding_seconds(const StageWork& work, const PlanShape& shape,
-                        const StackOptions& options) {
-  if (!shape.gathers_each()) return 0;
-  // Embedding and head are gathered together with a block each; one gather more stands for them.
-  double seconds = shard_seconds(shape.dense, work.sum.parameters, work.sum.blocks + 1, options);
-  if (shape.has_experts)
-    seconds +=
-        shard_seconds(shape.experts, work.sum.expert_parameters, work.sum.expert_layers, options);
-  return seconds;
-}
-
-// Once a step: what is not gathered and scattered in every micro-batch.
-double stage_reduce_seconds(const LayerTime& sum, const PlanShape& shape,
-                            const StackOptions& options) {
-  const bool each = shape.gathers_each();
-  double seconds = 0;
-  if (!each || shape.dense.pieces == 1)
-    seconds += reduce_seconds(shape.dense, sum.parameters, options);
-  if (shape.has_experts && (!each || shape.experts.pieces == 1))
-    seconds += reduce_seconds(shape.experts, sum.expert_parameters, options);
-  return seconds;
-}
 
 // Keeps the worst stage's memory.
 void take_memory(Memory& worst, const RankMemory& rank, int stage, const Tables& tables) {
@@ -203,13 +100,11 @@ Predictor::~Predictor() = default;
 Predictor::Predictor(Predictor&&) noexcept = default;
 
 Prediction Predictor::predict(const Degrees& d) {
-  NEREUS_CHECK(d.pp == 1 || has_closed_form(d.schedule),
-               "schedules without a closed form are for the simulator");
   Tables& tables = *tables_;
   const StageTable& stages = tables.stages(stage_key(d));
   const KindRow* kinds = tables.kinds(d, d.recompute);
-  const KindRow* plain =
-      stages.key.recompute_blocks > 0 ? tables.kinds(d, plan::Recompute::kNone) : kinds;
+  const bool some = stages.key.recompute_blocks > 0 || stages.key.plain_last;
+  const KindRow* plain = some ? tables.kinds(d, plan::Recompute::kNone) : kinds;
   const PlanShape shape = plan_shape(tables, d);
 
   Prediction out;
@@ -222,9 +117,7 @@ Prediction Predictor::predict(const Degrees& d) {
     StageSums sums = sums_of(stage, kinds, plain, shape, tables.tied_parameters() / d.tp);
     keep(sums, stage, shape, d, tables);
     take_memory(out.memory, sums.rank, stage.first, tables);
-    const StageTime time =
-        stage_time(sums.work, sharding_seconds(sums.work, shape, tables.options()),
-                   copy_seconds(sums, shape, d, tables), mode, tables.machine());
+    const StageTime time = time_of(stage, sums, plain, shape, d, mode, tables);
     tables.times[i] = time;
     tables.paces[i] = {time.total, shape.num_micro_batches * time.total, stage.multiplicity,
                        time.passes, time.backward};
@@ -235,13 +128,21 @@ Prediction Predictor::predict(const Degrees& d) {
   }
   out.fits = out.memory.total <= out.memory.capacity && out.memory.host <= out.memory.host_capacity;
 
+  TransferLoad load;
+  if (d.pp > 1) {
+    load = plan_load(tables, kinds, stages, shape, d, out.memory.total / out.memory.capacity);
+    for (std::size_t i = 0; i < stages.classes.size(); ++i)
+      add_sends(tables.paces[i], stages.classes[i].sends, load, shape.pipeline,
+                tables.machine().parameters);
+  }
   const PipelineTime pipeline =
       pipeline_time({tables.paces.data(), stages.classes.size()}, shape.pipeline);
   add_stage(out, tables.times[static_cast<std::size_t>(pipeline.slowest)], shape, tables);
   if (d.pp > 1) {
     out.add(Part::kBubble, pipeline.bubble);
-    out.add(Part::kPipelineComm, plan_transfers(tables, kinds, stages, shape, d,
-                                                out.memory.total / out.memory.capacity));
+    out.add(Part::kPipelineComm,
+            pipeline.sends + crossing_seconds(load) +
+                stall_seconds(load, shape.pipeline, tables.machine().parameters));
   }
   step.later = later_chunks(shape.pipeline, pipeline.own, shape.num_micro_batches);
   add_step(out, step, shape, d, tables);
@@ -250,66 +151,6 @@ Prediction Predictor::predict(const Degrees& d) {
   out.model_flops = tables.flops_per_sample() * d.global_batch;
   const double peak = tables.machine().device.peak_of(d.precision).value;
   out.mfu = peak > 0 ? out.model_flops / (out.step * peak * d.num_ranks()) : 0;
-  return out;
-}
-
-Predictor::StepDetail Predictor::detail(const Degrees& d) {
-  StepDetail out;
-  out.prediction = predict(d);
-  Tables& tables = *tables_;
-  const StageTable& stages = tables.stages(stage_key(d));
-  const KindRow* kinds = tables.kinds(d, d.recompute);
-  const KindRow* plain = tables.kinds(d, plan::Recompute::kNone);
-  const PlanShape shape = plan_shape(tables, d);
-  const PipelineTime pipeline =
-      pipeline_time({tables.paces.data(), stages.classes.size()}, shape.pipeline);
-  out.num_micro_batches = tables.num_micro_batches(d);
-  out.rest =
-      out.prediction.step -
-      shape.num_micro_batches * tables.times[static_cast<std::size_t>(pipeline.slowest)].total -
-      out.prediction.part(Part::kBubble) - out.prediction.part(Part::kPipelineComm);
-
-  std::vector<StageTime> times;
-  std::vector<double> device;
-  for (const StageClass& stage : stages.classes) {
-    StageSums sums = sums_of(stage, kinds, plain, shape, tables.tied_parameters() / d.tp);
-    keep(sums, stage, shape, d, tables);
-    times.push_back(stage_time(sums.work, sharding_seconds(sums.work, shape, tables.options()),
-                               copy_seconds(sums, shape, d, tables), {d.data_overlap, true},
-                               tables.machine()));
-    device.push_back(sums.work.sum.device());
-  }
-  const std::vector<int> starts =
-      stage_starts(tables.model(), d.pp * d.interleave, tables.options().stages);
-  const Machine& machine = tables.machine();
-  const bool same_domain = d.num_ranks() <= machine.fabric.domain;
-  const Wire copies = machine.wire(d.sequence_parallel ? 1 : d.tp, 1);
-  for (int v = 0; v < d.pp * d.interleave; ++v) {
-    const int first = starts[static_cast<std::size_t>(v)];
-    const int end = starts[static_cast<std::size_t>(v) + 1];
-    double own = 0;
-    int blocks = 0;
-    for (int i = first; i < end; ++i) {
-      const int kind = tables.model().layers[static_cast<std::size_t>(i)];
-      const bool block = tables.model().layer(i).role == model::LayerRole::kBlock;
-      const int some = stages.key.recompute_blocks;
-      own += (!block || some == 0 || blocks++ < some ? kinds : plain)[kind].time.device();
-    }
-    // A rank's time, host and sharding included, is its stages' in the measure of their work.
-    const auto c = static_cast<std::size_t>(
-        stages.class_of_rank[static_cast<std::size_t>(rank_of_stage(stages.key, v))]);
-    const double share = device[c] > 0 ? own / device[c] : 0;
-    const StageTime& time = times[c];
-    StageDetail detail{share * (time.passes - time.backward), share * time.backward,
-                       share * (time.total - time.passes), 0,
-                       share * (time.tensor + time.context + time.expert + time.shard)};
-    if (end > 0 && v + 1 < d.pp * d.interleave)
-      detail.send =
-          transfer_seconds(machine.fabric, same_domain,
-                           kinds[tables.model().layers[static_cast<std::size_t>(end - 1)]].message,
-                           copies, machine.parameters.host_transfer);
-    out.stages.push_back(detail);
-  }
   return out;
 }
 

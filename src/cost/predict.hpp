@@ -19,11 +19,11 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "cluster/cluster.hpp"
 #include "cost/prediction.hpp"
 #include "cost/stack.hpp"
+#include "cost/step_work.hpp"
 #include "model/model.hpp"
 #include "plan/degrees.hpp"
 
@@ -42,22 +42,8 @@ class Predictor {
 
   Prediction predict(const plan::Degrees& degrees);
 
-  // What a step is made of, for the simulator: each virtual stage's passes for one micro-batch, and
-  // what comes once a step beside the pipeline.
-  struct StageDetail {
-    double forward = 0;
-    double input = 0;          // backward for the stage before
-    double weight = 0;         // gradient of its own weights
-    double send = 0;           // of one activation to the next stage
-    double communication = 0;  // of collectives and gathering, exposed in the three passes together
-  };
-  struct StepDetail {
-    Prediction prediction;
-    std::vector<StageDetail> stages;
-    int num_micro_batches = 1;  // of one replica
-    double rest = 0;            // seconds
-  };
-  StepDetail detail(const plan::Degrees& degrees);
+  // What the step is made of, for the simulator.
+  StepWork work(const plan::Degrees& degrees);
 
   // Bounds for a search (cost/bound.cpp). No plan with the tp, pp, dp, cp, ep, expert_tp, batches,
   // sequence parallelism, tensor overlap, precision and context of `degrees` takes a shorter step,

@@ -93,14 +93,15 @@ std::uint64_t StageKey::hash() const {
   const auto word = [](int value) {
     return static_cast<std::uint64_t>(static_cast<std::uint32_t>(value));
   };
-  return mix(mix(0, word(pp) << 32 | word(interleave)),
-             word(recompute_blocks) << 2 | static_cast<std::uint64_t>(order));
+  return mix(mix(0, word(pp) << 32 | word(interleave)), word(recompute_blocks) << 3 |
+                                                            (plain_last ? 4U : 0U) |
+                                                            static_cast<std::uint64_t>(order));
 }
 
 StageKey stage_key(const plan::Degrees& d) {
   const bool some = d.recompute == plan::Recompute::kFull;
   return {d.pp, d.interleave, d.pp > 1 ? stage_order(d.schedule) : StageOrder::kLooped,
-          some ? d.recompute_blocks : 0};
+          some ? d.recompute_blocks : 0, some && d.pp > 1 && d.schedule == plan::Schedule::kVaruna};
 }
 
 namespace {
@@ -141,6 +142,22 @@ std::vector<KindCount> no_layers(const model::Model& model) {
   return counts;
 }
 
+// Messages of a pipeline rank (of both of a pair in DualPipe) for each micro-batch.
+SendCount sends_of(const StageKey& key, int rank) {
+  const int num_stages = key.pp * key.interleave;
+  SendCount sends;
+  const auto crosses = [&](int a, int b) {
+    if (a < 0 || b < 0 || a >= num_stages || b >= num_stages) return false;
+    return key.order == StageOrder::kDual || rank_of_stage(key, a) != rank_of_stage(key, b);
+  };
+  for (const int own : stages_on(key, rank)) {
+    sends.forward += crosses(own, own + 1) ? 1 : 0;
+    sends.back += crosses(own, own - 1) ? 1 : 0;
+  }
+  sends.both = sends.forward + sends.back;
+  return sends;
+}
+
 }  // namespace
 
 int rank_of_stage(const StageKey& key, int stage) {
@@ -165,7 +182,10 @@ StageTable make_stage_table(const model::Model& model, const StageKey& key, Stag
       stage.holds_first_layer |= starts[v] == 0;
       stage.holds_last_layer |= starts[v + 1] == model.num_layers();
     }
+    if (key.plain_last && rank + 1 == num_ranks)
+      for (KindCount& layers : counts) layers.again = 0;
     stage.layers = only_present(counts);
+    stage.sends = sends_of(key, rank);
     const auto same =
         std::find_if(table.classes.begin(), table.classes.end(), [&](const StageClass& other) {
           return other.layers == stage.layers &&
@@ -173,10 +193,14 @@ StageTable make_stage_table(const model::Model& model, const StageKey& key, Stag
                  other.holds_last_layer == stage.holds_last_layer;
         });
     table.class_of_rank.push_back(static_cast<int>(same - table.classes.begin()));
-    if (same != table.classes.end())
-      ++same->multiplicity;
-    else
+    if (same == table.classes.end()) {
       table.classes.push_back(stage);
+      continue;
+    }
+    ++same->multiplicity;
+    same->sends.forward = std::max(same->sends.forward, stage.sends.forward);
+    same->sends.back = std::max(same->sends.back, stage.sends.back);
+    same->sends.both = std::max(same->sends.both, stage.sends.both);
   }
   std::vector<KindCount> boundaries = no_layers(model);
   for (std::size_t v = 1; v < static_cast<std::size_t>(num_stages); ++v)

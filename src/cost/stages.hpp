@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cost/pipeline.hpp"
 #include "model/model.hpp"
 #include "plan/degrees.hpp"
 
@@ -29,6 +30,7 @@ struct StageKey {
   int interleave = 1;
   StageOrder order = StageOrder::kLooped;
   int recompute_blocks = 0;  // of each virtual stage, its first; 0 = all
+  bool plain_last = false;   // the last rank recomputes nothing (Varuna)
   bool operator==(const StageKey&) const = default;
   std::uint64_t hash() const;
 };
@@ -48,6 +50,7 @@ struct StageClass {
   int first = 0;  // the earliest of them, which holds the most activations under 1F1B
   bool holds_first_layer = false;
   bool holds_last_layer = false;
+  SendCount sends;
 };
 
 struct StageTable {

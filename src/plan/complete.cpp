@@ -84,7 +84,8 @@ CompletedDegrees complete_degrees(const DegreesRequest& request, const model::Mo
   const int per_pass = held(std::int64_t{d.dp} * d.micro_batch);
   fill(d.global_batch, request.global_batch, held(std::int64_t{per_pass} * std::max(1, d.pp) * 4),
        "global_batch");
-  fill(d.recompute, request.recompute, Recompute::kNone, "recompute");
+  const bool varuna = d.pp > 1 && request.schedule == Schedule::kVaruna;
+  fill(d.recompute, request.recompute, varuna ? Recompute::kFull : Recompute::kNone, "recompute");
   fill(d.zero, request.zero, 0, "zero");
   fill(d.zero_group, request.zero_group, 0, "zero_group");
   fill(d.sequence_parallel, request.sequence_parallel, false, "sequence_parallel");

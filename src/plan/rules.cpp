@@ -68,6 +68,11 @@ InterleaveRule interleave_rule(Schedule schedule) {
   }
 }
 
+bool recomputes_enough(const Degrees& d) {
+  if (d.schedule != Schedule::kVaruna || d.pp <= 1) return true;
+  return d.recompute == Recompute::kFull && d.recompute_blocks == 0;
+}
+
 DegreeLimits degree_limits(const model::Model& model, const cluster::Cluster& cluster) {
   DegreeLimits limits;
   limits.devices = cluster.num_devices();
@@ -130,7 +135,8 @@ RuleSet violated_rules(const Degrees& d, const DegreeLimits& limits) {
   if (d.pp > 1) {
     const InterleaveRule chunks = interleave_rule(d.schedule);
     const bool odd_dualpipe = d.schedule == Schedule::kDualPipe && d.pp % 2 != 0;
-    require(d.interleave >= chunks.least && d.interleave <= chunks.most && !odd_dualpipe,
+    require(d.interleave >= chunks.least && d.interleave <= chunks.most && !odd_dualpipe &&
+                recomputes_enough(d),
             Rule::kSchedule);
     const MicroBatchRule rule = micro_batch_rule(d.schedule, d.pp, d.interleave);
     const std::int64_t micro_batches = d.global_batch / replica_batch;

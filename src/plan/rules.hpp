@@ -95,4 +95,7 @@ struct InterleaveRule {
 };
 InterleaveRule interleave_rule(Schedule schedule);
 
+// Varuna's order is one of full recompute, on every stage but the last.
+bool recomputes_enough(const Degrees& degrees);
+
 }  // namespace nereus::plan

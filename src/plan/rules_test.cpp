@@ -49,6 +49,11 @@ TEST(Rules, EachIsSeenAlone) {
       {Rule::kStages, [](Degrees& d) { d.interleave = 5, d.schedule = Schedule::kLoopedBfs; }},
       {Rule::kSchedule, [](Degrees& d) { d.interleave = 2; }},
       {Rule::kSchedule, [](Degrees& d) { d.schedule = Schedule::kZbV; }},
+      {Rule::kSchedule, [](Degrees& d) { d.schedule = Schedule::kVaruna; }},
+      {Rule::kSchedule,
+       [](Degrees& d) {
+         d.schedule = Schedule::kVaruna, d.recompute = Recompute::kFull, d.recompute_blocks = 1;
+       }},
       {Rule::kMicroBatches,
        [](Degrees& d) {
          d.schedule = Schedule::kInterleaved, d.interleave = 2, d.global_batch = 24;
@@ -149,6 +154,16 @@ TEST(Rules, HugeDegreesDoNotWrapRound) {
       complete_degrees({.tp = kHuge, .pp = kHuge, .cp = kHuge, .micro_batch = kHuge}, make_dense(2),
                        make_cluster(1));
   EXPECT_EQ(completed.degrees.dp, 1);
+}
+
+TEST(Complete, VarunaMeansFullRecompute) {
+  const CompletedDegrees c =
+      complete_degrees({.pp = 2, .schedule = Schedule::kVaruna}, make_dense(6), make_cluster(4, 8));
+  EXPECT_EQ(c.degrees.recompute, Recompute::kFull);
+  EXPECT_TRUE(check_degrees(c.degrees, make_dense(6), make_cluster(4, 8)).empty());
+  const CompletedDegrees other =
+      complete_degrees({.pp = 2, .schedule = Schedule::kGpipe}, make_dense(6), make_cluster(4, 8));
+  EXPECT_EQ(other.degrees.recompute, Recompute::kNone);
 }
 
 TEST(Complete, DerivesDataParallelAndBatch) {

@@ -141,6 +141,14 @@ void Explainer::explain_schedule() {
   if (d_.schedule == Schedule::kDualPipe && d_.pp % 2 != 0)
     say(Rule::kSchedule, fmt::format("schedule {} needs an even pp, not {}", name, d_.pp),
         fmt::format("pp = {} or {}", d_.pp - 1, d_.pp + 1));
+  if (!recomputes_enough(d_))
+    say(Rule::kSchedule,
+        d_.recompute == Recompute::kFull
+            ? fmt::format("schedule {} recomputes all blocks, not {} of each stage", name,
+                          d_.recompute_blocks)
+            : fmt::format("schedule {} needs recompute = full, not {}", name,
+                          to_string(d_.recompute)),
+        "full recompute of all blocks, or schedule 1f1b");
   const InterleaveRule chunks = interleave_rule(d_.schedule);
   if (d_.interleave < chunks.least)
     say(Rule::kSchedule,

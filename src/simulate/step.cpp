@@ -2,75 +2,282 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/parallel.hpp"
+#include "cost/pipeline.hpp"
+#include "simulate/network/play.hpp"
+#include "simulate/pipeline/greedy.hpp"
+#include "simulate/pipeline/varuna.hpp"
 
 namespace nereus::simulate {
 
+using plan::Schedule;
+
 namespace {
 
-constexpr double kPicoseconds = 1e12;
-
-Picoseconds picoseconds(double seconds) {
-  return static_cast<Picoseconds>(std::llround(seconds * kPicoseconds));
-}
-
-timeline::SliceKind kind_of(Pass pass) {
-  switch (pass) {
-    case Pass::kForward:
-      return timeline::SliceKind::kForward;
-    case Pass::kBackward:
-      return timeline::SliceKind::kBackward;
-    case Pass::kInput:
-      return timeline::SliceKind::kInput;
-    case Pass::kWeight:
-      return timeline::SliceKind::kWeight;
+// Whether the schedule's own order is for these stages and this many micro-batches.
+bool suits(Schedule schedule, const PipelineSize& size, const std::vector<int>& rank_of_stage) {
+  if (static_cast<int>(rank_of_stage.size()) != size.num_stages()) return false;
+  for (int v = 0; v < size.num_stages(); ++v) {
+    const int way = v % (2 * size.depth);
+    const int rank =
+        schedule == Schedule::kZbV && way >= size.depth ? 2 * size.depth - 1 - way : v % size.depth;
+    if (rank_of_stage[static_cast<std::size_t>(v)] != rank) return false;
   }
-  return timeline::SliceKind::kOther;
+  const int m = size.micro_batches;
+  switch (schedule) {
+    case Schedule::kInterleaved:
+      return size.chunks == 1 || m % size.depth == 0;
+    case Schedule::kLoopedBfs:
+    case Schedule::kZbH1:
+      return m >= size.depth;
+    case Schedule::kZbH2:
+    case Schedule::kZbV:
+    case Schedule::kDualPipe:
+      return m >= 2 * size.depth && (schedule != Schedule::kZbV || size.chunks == 2);
+    default:
+      return size.chunks == 1 || schedule == Schedule::kLoopedBfs;
+  }
 }
+
+bool recomputes_apart(const Order& order) {
+  for (const auto& rank : order)
+    for (const PipelineOp& op : rank)
+      if (op.pass == Pass::kRecompute) return true;
+  return false;
+}
+
+StageTimes stage_times(const cost::PassSeconds& passes, bool apart) {
+  StageTimes times;
+  times.forward = picoseconds(passes.forward);
+  times.recompute = picoseconds(passes.recompute);
+  times.input = picoseconds(apart ? passes.input : passes.input + passes.recompute);
+  times.weight = picoseconds(passes.weight);
+  return times;
+}
+
+PassTimes pass_times(const cost::LaneWork& lane, const PipelineSize& size, bool apart,
+                     bool blocking) {
+  const auto num_stages = static_cast<std::size_t>(size.num_stages());
+  const auto depth = static_cast<std::size_t>(size.depth);
+  PassTimes times;
+  times.blocking = blocking;
+  for (const cost::PassSeconds& passes : lane.passes)
+    times.stages.push_back(stage_times(passes, apart));
+  for (const cost::PassSeconds& passes : lane.last)
+    times.last.push_back(stage_times(passes, apart));
+  const double shown = blocking ? 1 - lane.send_overlap : 1;
+  for (std::vector<StageTimes>* stages : {&times.stages, &times.last}) {
+    // Stages that only fill up the number take no time.
+    if (!stages->empty()) stages->resize(num_stages);
+    for (std::size_t v = 0; v < stages->size(); ++v) {
+      const double send = v < lane.send.size() ? lane.send[v] : 0;
+      // The gradient of a stage's input is as large as the output of the stage before.
+      const double back = v > 0 && v - 1 < lane.send.size() ? lane.send[v - 1] : 0;
+      StageTimes& own = (*stages)[v];
+      own.send = picoseconds(send * shown);
+      own.send_back = picoseconds(back * shown);
+      // Later chunks have the first chunk's work to hide behind.
+      if (v + 1 < depth) own.send_alone = picoseconds(send);
+      if (v < depth) own.send_back_alone = picoseconds(back);
+    }
+  }
+  return times;
+}
+
+// One lane with its own player; made once, played for every team.
+class LanePlayer {
+ public:
+  LanePlayer(const SimulatedLaneOrder& own, bool opportunistic) : own_(own) {
+    if (opportunistic)
+      varuna_.emplace(own.size, RecomputeStart::kEarly, PullAhead::kWithinPeak);
+    else
+      player_.emplace(own.order, own.size);
+  }
+  const PlayedPipeline& play(const Draws* draws) {
+    if (!varuna_) return player_->play(own_.times, draws);
+    const PlayedVaruna& run = varuna_->play(own_.times, draws);
+    order_ = &run.order;
+    return run.played;
+  }
+  // As it was run last, where the run decides; else null.
+  const Order* order() const { return order_; }
+
+ private:
+  const SimulatedLaneOrder& own_;
+  std::optional<PipelinePlayer> player_;
+  std::optional<VarunaPlayer> varuna_;
+  const Order* order_ = nullptr;
+};
+
+class Simulation {
+ public:
+  Simulation(const cost::StepWork& work, const StepOptions& options)
+      : work_(work), options_(options), jitter_(options.jitter) {
+    int first = 0;
+    for (const cost::LaneWork& lane : work.lanes) {
+      orders_.push_back(order_of(lane));
+      first_team_.push_back(first);
+      first += lane.num_teams();
+    }
+    varies_ = jitter_.compute.kind != Distribution::Kind::kNone ||
+              jitter_.link.kind != Distribution::Kind::kNone;
+    opportunistic_ = work.schedule == Schedule::kVaruna && work.depth > 1 && !options.order;
+    staggered_ = work.depth > 1 && cost::splits_backward(work.schedule);
+    place_slow_ranks();
+  }
+
+  SimulatedStep run() {
+    SimulatedStep out;
+    out.steps.resize(static_cast<std::size_t>(options_.num_steps));
+    std::vector<std::int64_t> events(out.steps.size());
+    std::vector<std::int64_t> represented(out.steps.size());
+    parallel_for(out.steps.size(), [&](std::size_t step) {
+      std::vector<SimulatedTeam> teams = play(step, step == 0);
+      Picoseconds meet = 0;
+      Picoseconds takes = 0;
+      for (const SimulatedTeam& team : teams) {
+        meet = std::max(meet, team.end);
+        takes = std::max(takes, team.takes);
+        events[step] += team.played.events;
+        represented[step] += team.played.events * team.count *
+                             work_.lanes[static_cast<std::size_t>(team.lane)].ranks_per_team;
+      }
+      const Picoseconds closing = picoseconds(work_.closing);
+      out.steps[step] = static_cast<double>(takes + closing) * 1e-12;
+      if (step > 0) return;
+      out.meet = meet;
+      out.end = meet + closing;
+      out.teams = std::move(teams);
+    });
+    out.step = out.steps.front();
+    for (std::size_t step = 0; step < events.size(); ++step) {
+      out.events += events[step];
+      out.events_represented += represented[step];
+    }
+    out.staggered = staggered_;
+    out.lanes = std::move(orders_);
+    return out;
+  }
+
+ private:
+  SimulatedLaneOrder order_of(const cost::LaneWork& lane) const {
+    SimulatedLaneOrder out;
+    const int stages = work_.num_stages();
+    out.size = {work_.depth, (stages + work_.depth - 1) / work_.depth, lane.num_micro_batches};
+    if (options_.order) {
+      out.order = *options_.order;
+    } else if (suits(work_.schedule, out.size, work_.rank_of_stage)) {
+      out.order = make_order(work_.schedule, out.size);
+    } else {
+      out.greedy = true;
+      std::vector<int> ranks = work_.rank_of_stage;
+      ranks.resize(static_cast<std::size_t>(out.size.num_stages()), ranks.back());
+      out.order = greedy_order(ranks, work_.depth, lane.num_micro_batches);
+    }
+    const bool sends_beside = work_.schedule == Schedule::kVaruna;
+    out.times = pass_times(lane, out.size, recomputes_apart(out.order), !sends_beside);
+    return out;
+  }
+
+  // The slow ranks of the plan as lanes of the draws: team t, pipeline rank r is t depth + r.
+  void place_slow_ranks() {
+    std::vector<SlowRank> placed;
+    ErrorList errors;
+    for (const SlowRank& slow : options_.jitter.slow) {
+      const std::size_t before = placed.size();
+      for (std::size_t l = 0; l < work_.lanes.size(); ++l) {
+        const cost::LaneWork& lane = work_.lanes[l];
+        for (int t = 0; t < lane.num_teams(); ++t)
+          for (int r = 0; r < work_.depth; ++r) {
+            const int first = lane.ranks[static_cast<std::size_t>(t)][static_cast<std::size_t>(r)];
+            if (slow.rank < first || slow.rank >= first + lane.ranks_per_team) continue;
+            placed.push_back({(first_team_[l] + t) * work_.depth + r, slow.factor});
+          }
+      }
+      if (placed.size() == before)
+        errors.add("simulate.slow-rank", fmt::format("the plan does not use rank {}", slow.rank));
+    }
+    errors.throw_if_any();
+    jitter_.slow = std::move(placed);
+  }
+
+  bool is_slow(int team) const {
+    return std::any_of(jitter_.slow.begin(), jitter_.slow.end(),
+                       [&](const SlowRank& slow) { return slow.rank / work_.depth == team; });
+  }
+
+  std::vector<SimulatedTeam> play(std::size_t step, bool keep) const {
+    std::vector<SimulatedTeam> teams;
+    for (std::size_t l = 0; l < work_.lanes.size(); ++l) {
+      const cost::LaneWork& lane = work_.lanes[l];
+      LanePlayer player(orders_[l], opportunistic_ && !orders_[l].greedy);
+      int alike = -1;  // the team that stands for all that draw nothing
+      for (int t = 0; t < (lane.joint ? 1 : lane.num_teams()); ++t) {
+        const int number = first_team_[l] + t;
+        const bool alone = varies_ || lane.joint || is_slow(number);
+        if (!alone && alike >= 0) {
+          ++teams[static_cast<std::size_t>(alike)].count;
+          continue;
+        }
+        const Draws draws(jitter_, step, static_cast<std::uint64_t>(number), number * work_.depth,
+                          lane.joint ? lane.num_teams() : 1, work_.depth);
+        const bool draws_any = varies_ || !jitter_.slow.empty();
+        SimulatedTeam team;
+        team.lane = static_cast<int>(l);
+        team.team = t;
+        if (lane.joint) team.count = lane.num_teams();
+        const Draws* drawn = draws_any ? &draws : nullptr;
+        const PlayedPipeline& played = player.play(drawn);
+        const Order* own = player.order();
+        finish(team, own != nullptr ? *own : orders_[l].order, played);
+        team.played.events = played.events;
+        if (keep) {
+          team.played = played;
+          if (own != nullptr) team.order = *own;
+        }
+        if (!alone) alike = static_cast<int>(teams.size());
+        teams.push_back(std::move(team));
+      }
+    }
+    return teams;
+  }
+
+  void finish(SimulatedTeam& team, const Order& order, const PlayedPipeline& played) const {
+    const Picoseconds host = picoseconds(work_.lanes[static_cast<std::size_t>(team.lane)].closing);
+    for (std::size_t r = 0; r < order.size(); ++r) {
+      const PlayedRank& rank = played.ranks[r];
+      team.reduced.push_back(reduce(order[r], rank, work_));
+      const std::vector<Reduced>& reduced = team.reduced.back();
+      const Picoseconds end =
+          reduced.empty() ? rank.end() : std::max(rank.end(), reduced.back().end);
+      team.end = std::max(team.end, end + host);
+      team.takes = std::max(team.takes, end + host - (staggered_ ? rank.start() : 0));
+    }
+  }
+
+  const cost::StepWork& work_;
+  const StepOptions& options_;
+  Jitter jitter_;
+  std::vector<SimulatedLaneOrder> orders_;
+  std::vector<int> first_team_;  // of each lane, counted over all
+  bool varies_ = false;
+  bool opportunistic_ = false;
+  bool staggered_ = false;
+};
 
 }  // namespace
 
-SimulatedStep simulate_step(const model::Model& model, const cluster::Cluster& cluster,
-                            const cost::Stack& stack, const plan::Degrees& degrees) {
-  const cost::Predictor::StepDetail detail =
-      cost::Predictor(model, cluster, stack, 1).detail(degrees);
-  SimulatedStep out;
-  out.predicted = detail.prediction;
-  out.rest = detail.rest;
-  out.size = {degrees.pp, degrees.interleave, detail.num_micro_batches};
-  const cost::Parameters parameters = stack.parameters_for(cluster.groups.front().node.device);
-  PassTimes times;
-  for (const cost::Predictor::StageDetail& stage : detail.stages) {
-    const Picoseconds send = picoseconds(stage.send * (1 - parameters.pipeline_overlap));
-    times.stages.push_back({picoseconds(stage.forward), picoseconds(stage.input),
-                            picoseconds(stage.weight), send, send});
-  }
-  // The gradient of a stage's input is as large as the output of the stage before.
-  for (std::size_t s = times.stages.size(); s-- > 1;)
-    times.stages[s].send_back = times.stages[s - 1].send;
-  const plan::Schedule schedule = degrees.pp > 1 ? degrees.schedule : plan::Schedule::k1f1b;
-  out.order = make_order(schedule, out.size);
-  out.played = play(out.order, out.size, times);
-  out.step = static_cast<double>(out.played.end) / kPicoseconds + out.rest;
-  for (const std::vector<PipelineOp>& rank : out.order)
-    out.events += 3 * static_cast<std::int64_t>(rank.size());
-  out.events_represented = out.events * degrees.tp * degrees.cp * degrees.dp;
-  return out;
+const SimulatedTeam& SimulatedStep::slowest() const {
+  return *std::max_element(
+      teams.begin(), teams.end(),
+      [](const SimulatedTeam& a, const SimulatedTeam& b) { return a.takes < b.takes; });
 }
 
-timeline::Timeline to_timeline(const SimulatedStep& step) {
-  timeline::Timeline out;
-  for (std::size_t rank = 0; rank < step.order.size(); ++rank) {
-    const int lane = static_cast<int>(rank);
-    out.lanes.push_back({lane, fmt::format("stage {}", rank), "compute"});
-    for (std::size_t i = 0; i < step.order[rank].size(); ++i) {
-      const PipelineOp& op = step.order[rank][i];
-      const PlayedOp& played = step.played.ranks[rank].ops[i];
-      out.slices.push_back(
-          {lane, played.start, played.end, kind_of(op.pass), op.stage, op.micro_batch});
-    }
-  }
-  return out;
+SimulatedStep simulate_step(const cost::StepWork& work, const StepOptions& options) {
+  return Simulation(work, options).run();
 }
 
 }  // namespace nereus::simulate

@@ -1,38 +1,82 @@
-// One step of a regular plan, played pass by pass (simulate/pipeline), with the times of its stages
-// and transfers from the cost model (cost/predict.hpp).
+// One step of any plan, played pass by pass with the times of the cost model (cost/step_work.hpp).
 //
-//   step = when the pipeline's last pass ends + what comes once a step beside it
-//          (reduction left exposed, optimizer, host)
+// Every lane of teams that act alike runs its own pipeline (simulate/pipeline); each of its ranks
+// reduces its gradients beside its last passes (simulate/reduction.hpp); when the slowest team has
+// reduced all of them, everybody updates:
+//   step = max over teams (last pass or reduction + host of the lane) + closing
+// Zero-bubble schedules update without a common barrier (Qi 2023, post-validation): each rank goes
+// on with the next step when it is done with its own, so that a step takes the longest of
+//   last pass or reduction - first pass        over ranks
+// instead of the time from the first pass of all.
 //
-// One replica stands for all: ranks that differ only in their data, tensor or context index do the
-// same at the same time. Activations travel while ranks compute on; what the stack hides of them in
-// the steady state (pipeline_overlap) is taken off every transfer.
+// A rank is held up while it sends, less what the stack hides in the steady state
+// (pipeline_overlap); the first activations and the last gradients have nothing to hide behind.
+// Varuna sends while it computes on.
 //
-//   SimulatedStep step = simulate_step(model, cluster, stack, degrees);
-//   step.step;                          // seconds
+// Teams of a lane are folded into one: they do the same at the same time. Where durations vary
+// (simulate/jitter.hpp) every team draws its own; a slow rank unfolds its own team. Teams that wait
+// for each other at every pass (LaneWork::joint) take the longest of their draws in each.
+//
+// The order of passes is the schedule's, or one given. Where stages lie on ranks in a way that the
+// schedule does not know, or a lane has too few micro-batches for it, simulate/pipeline/greedy.hpp
+// makes one.
+//
+//   SimulatedStep step = simulate_step(predictor.work(degrees), {});
+//   step.step;                                   // seconds
 #pragma once
 
-#include "cost/predict.hpp"
+#include <optional>
+#include <vector>
+
+#include "cost/step_work.hpp"
+#include "simulate/jitter.hpp"
 #include "simulate/pipeline/play.hpp"
-#include "timeline/timeline.hpp"
+#include "simulate/reduction.hpp"
 
 namespace nereus::simulate {
 
-struct SimulatedStep {
-  double step = 0;  // seconds
-  cost::Prediction predicted;
-  PipelineSize size;
-  Order order;
-  PlayedPipeline played;
-  double rest = 0;                      // seconds beside the pipeline
-  std::int64_t events = 0;              // starts and ends of passes, arrivals of transfers
-  std::int64_t events_represented = 0;  // over all ranks
+struct StepOptions {
+  std::optional<Order> order;  // instead of the schedule's; of all lanes
+  Jitter jitter;
+  int num_steps = 1;  // that differ in what they draw
 };
 
-SimulatedStep simulate_step(const model::Model& model, const cluster::Cluster& cluster,
-                            const cost::Stack& stack, const plan::Degrees& degrees);
+// One pipeline, and the teams that it stands for.
+struct SimulatedTeam {
+  int lane = 0;
+  int team = 0;
+  int count = 1;
+  Order order;  // as it was run; empty: its lane's
+  PlayedPipeline played;
+  std::vector<std::vector<Reduced>> reduced;  // by pipeline rank
+  Picoseconds end = 0;                        // of passes and reductions, and of the lane's host
+  Picoseconds takes = 0;                      // the same from the first pass, as above
+};
 
-// A lane per pipeline rank.
-timeline::Timeline to_timeline(const SimulatedStep& step);
+struct SimulatedLaneOrder {
+  PipelineSize size;
+  Order order;
+  PassTimes times;
+  bool greedy = false;  // not the schedule's own
+};
+
+struct SimulatedStep {
+  double step = 0;  // seconds; of the first step where there are several
+  std::vector<SimulatedLaneOrder> lanes;
+  std::vector<SimulatedTeam> teams;     // of the first step
+  Picoseconds meet = 0;                 // when all are done with passes and reductions
+  Picoseconds end = 0;                  // of the step
+  std::vector<double> steps;            // seconds of every step, in turn
+  std::int64_t events = 0;              // starts and ends of passes, arrivals of messages
+  std::int64_t events_represented = 0;  // over all ranks and steps
+  bool staggered = false;               // no common barrier
+  const SimulatedTeam& slowest() const;
+  const Order& order_of(const SimulatedTeam& team) const {
+    return team.order.empty() ? lanes[static_cast<std::size_t>(team.lane)].order : team.order;
+  }
+};
+
+// Throws Errors for an order that is none, a slow rank that the plan does not use.
+SimulatedStep simulate_step(const cost::StepWork& work, const StepOptions& options);
 
 }  // namespace nereus::simulate

@@ -168,40 +168,67 @@ void for_each_segment(const Placement& placement, Layout& layout, F&& f) {
       f(segment, placement.runs[static_cast<std::size_t>(segment.runs.front())]);
 }
 
+// Puts a team into the lane of its signature, or opens one.
+class Lanes {
+ public:
+  // The lane's number, and whether it is new.
+  std::pair<std::size_t, bool> of(std::vector<int> signature) {
+    const auto [at, fresh] = seen_.emplace(std::move(signature), seen_.size());
+    return {at->second, fresh};
+  }
+
+ private:
+  std::map<std::vector<int>, std::size_t> seen_;
+};
+
 void read_lanes(const Placement& placement, const Wires& wires, Layout& layout) {
   const LayerRun& first = placement.runs.front();
   layout.lanes_run_through =
       std::all_of(placement.runs.begin(), placement.runs.end(),
                   [&](const LayerRun& run) { return all_same(first, run, same_samples); });
+  const auto add_lane = [&](Segment& segment, const Replicas& r, std::size_t g, int team) {
+    segment.lanes.push_back({static_cast<int>(g), team, kinds_of(r, team, wires), {}});
+  };
   if (!layout.lanes_run_through || wires.num_kinds() == 1) {
     for_each_segment(placement, layout, [&](Segment& segment, const LayerRun& run) {
       for (std::size_t g = 0; g < run.replicas.size(); ++g) {
-        std::map<std::vector<int>, int> seen;
-        const int teams = wires.num_kinds() == 1 ? 1 : run.replicas[g].count;
-        for (int team = 0; team < teams; ++team) {
-          std::vector<int> kinds = kinds_of(run.replicas[g], team, wires);
-          if (seen.emplace(kinds, team).second)
-            segment.lanes.push_back({static_cast<int>(g), team, std::move(kinds)});
+        const Replicas& r = run.replicas[g];
+        const std::size_t before = segment.lanes.size();
+        Lanes lanes;
+        if (wires.num_kinds() == 1) {
+          add_lane(segment, r, g, 0);
+          segment.lanes.back().teams.resize(static_cast<std::size_t>(r.count));
+          std::iota(segment.lanes.back().teams.begin(), segment.lanes.back().teams.end(), 0);
+          continue;
+        }
+        for (int team = 0; team < r.count; ++team) {
+          const auto [lane, fresh] = lanes.of(kinds_of(r, team, wires));
+          if (fresh) add_lane(segment, r, g, team);
+          segment.lanes[before + lane].teams.push_back(team);
         }
       }
     });
     return;
   }
   // A lane is a set of teams whose machines are of the same kinds in every segment.
+  std::size_t before = 0;
   for (std::size_t g = 0; g < first.replicas.size(); ++g) {
-    std::map<std::vector<int>, int> seen;
+    Lanes lanes;
     for (int team = 0; team < first.replicas[g].count; ++team) {
       std::vector<int> signature;
       for_each_segment(placement, layout, [&](Segment&, const LayerRun& run) {
         for (const int kind : kinds_of(run.replicas[g], team, wires)) signature.push_back(kind);
         signature.push_back(-1);
       });
-      if (!seen.emplace(std::move(signature), team).second) continue;
-      for_each_segment(placement, layout, [&](Segment& segment, const LayerRun& run) {
-        segment.lanes.push_back(
-            {static_cast<int>(g), team, kinds_of(run.replicas[g], team, wires)});
-      });
+      const auto [lane, fresh] = lanes.of(std::move(signature));
+      for_each_segment(
+          placement, layout,
+          [&, at = before + lane, opens = fresh](Segment& segment, const LayerRun& run) {
+            if (opens) add_lane(segment, run.replicas[g], g, team);
+            segment.lanes[at].teams.push_back(team);
+          });
     }
+    before = layout.stages.front().segments.front().lanes.size();
   }
 }
 

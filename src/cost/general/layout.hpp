@@ -40,6 +40,7 @@ struct Lane {
   int replicas = 0;        // index into each run's list
   int team = 0;            // stands for all of the lane
   std::vector<int> kinds;  // of machine, that its ranks are
+  std::vector<int> teams;  // all of them
 };
 
 inline const plan::Replicas& replicas_of(const plan::LayerRun& run, const Lane& lane) {

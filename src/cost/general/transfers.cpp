@@ -31,13 +31,26 @@ TransferLoad Transfers::of(std::size_t lane, double memory_share) {
     const double m = context_.rounds(sender).count();
     const double once = seconds_of(run, lane);
     load.num_micro_batches = std::max(load.num_micro_batches, m);
-    load.steady = std::max(load.steady, (m - 1) * context_.layout.pipeline.interleave * once);
+    load.once = std::max(load.once, once);
     load.tp = std::max({load.tp, sender.tp, replicas_of(run + 1, lane).tp});
     sum += once;
   }
   load.crossings = sum * (context_.layout.pipeline.depth - 1) /
                    std::max(1.0, static_cast<double>(boundaries_.size()));
   return load;
+}
+
+SendCount Transfers::sends_of(int stage) const {
+  SendCount sends;
+  for (const int run : boundaries_) {
+    const int from = context_.layout.stage_of_run[static_cast<std::size_t>(run)];
+    const int to = context_.layout.stage_of_run[static_cast<std::size_t>(run) + 1];
+    if (from == to) continue;
+    sends.forward += from == stage ? 1 : 0;
+    sends.back += to == stage ? 1 : 0;
+  }
+  sends.both = sends.forward + sends.back;
+  return sends;
 }
 
 const PhysicalStage& Transfers::stage_of(int run) const {

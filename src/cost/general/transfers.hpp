@@ -21,13 +21,16 @@ class Transfers {
   explicit Transfers(Context& context);
   // Where lanes do not run through the plan, those with the largest micro-batches stand for all.
   TransferLoad of(std::size_t lane, double memory_share);
+  // Messages of a physical stage for each micro-batch.
+  SendCount sends_of(int stage) const;
+  // One way of one micro-batch over the boundary behind a run.
+  double seconds_of(int run, std::size_t lane);
 
  private:
   const PhysicalStage& stage_of(int run) const;
   std::pair<int, int> kinds_of(int run) const;  // of machine, on both sides of the boundary
   const Lane& lane_of(int run, std::size_t lane) const;
   const plan::Replicas& replicas_of(int run, std::size_t lane) const;
-  double seconds_of(int run, std::size_t lane);
 
   Context& context_;
   std::vector<int> boundaries_;  // runs whose output leaves their stage

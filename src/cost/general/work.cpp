@@ -47,7 +47,8 @@ const LaneTime& slowest(const std::vector<LaneTime>& lanes) {
 
 }  // namespace
 
-std::vector<LaneTime> Work::stage(int index) {
+std::vector<LaneTime> Work::stage(int index, bool split) {
+  split_ = split;
   const PhysicalStage& stage = context_.layout.stages[static_cast<std::size_t>(index)];
   std::vector<LaneTime> lanes;
   for (std::size_t i = 0; i < stage.segments.size(); ++i) {
@@ -72,6 +73,17 @@ std::vector<LaneTime> Work::stage(int index) {
     for (std::size_t l = 0; l < lanes.size(); ++l) add(lanes[l], own[l]);
   }
   return lanes;
+}
+
+LayerTime Work::layers_of(int run, const Lane& lane) {
+  const Rounds rounds = context_.rounds(replicas_of(context_.run(run), lane));
+  Segment alone;
+  alone.runs = {run};
+  StageWork work;
+  for (const LayerClass& layers : classes_of(alone))
+    work.add(time_of(layers, lane, lane.kinds.front(), {{{rounds.list[0].samples, 1}}, 1}),
+             layers.count);
+  return work.sum;
 }
 
 std::vector<Work::LayerClass> Work::classes_of(const Segment& segment) const {
@@ -194,9 +206,9 @@ StageTime Work::slowest_of(const Segment& segment, const std::vector<LayerClass>
     for (const Member& member : members)
       work.sum.host = std::max(work.sum.host, member.work.sum.host);
   }
-  const StageMode mode{
-      context_.placement.data_overlap,
-      context_.layout.pipeline.depth > 1 && splits_backward(context_.placement.schedule)};
+  const StageMode mode{context_.placement.data_overlap,
+                       split_ || (context_.layout.pipeline.depth > 1 &&
+                                  splits_backward(context_.placement.schedule))};
   StageTime slowest_time;
   int last_machine = -1;
   for (const Member& member : members) {

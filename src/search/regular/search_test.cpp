@@ -55,6 +55,8 @@ Problem any_problem() {
   p.choices.schedules = *rc::gen::element(
       std::vector<Schedule>{Schedule::k1f1b, Schedule::kInterleaved},
       std::vector<Schedule>{Schedule::kGpipe, Schedule::k1f1b, Schedule::kZbH1},
+      std::vector<Schedule>{Schedule::kVaruna, Schedule::k1f1b},
+      std::vector<Schedule>{Schedule::kVaruna},
       std::vector<Schedule>{Schedule::kInterleaved, Schedule::kZbV, Schedule::kDualPipe});
   p.choices.offloads = {{}};
   if (!p.cluster.groups.front().node.tiers.empty())

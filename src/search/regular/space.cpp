@@ -154,6 +154,9 @@ void Space::schedules(const Family& family, std::vector<ScheduleSetting>& out) c
     if (!allows(choices_.interleave, interleave)) return;
     d.schedule = schedule;
     d.interleave = interleave;
+    const bool varuna = d.pp > 1 && schedule == Schedule::kVaruna;
+    if (varuna && !allows_recompute(RecomputeChoice::kFull)) return;
+    d.recompute = varuna ? Recompute::kFull : Recompute::kNone;
     if (plan::violated_rules(d, limits_) == 0) out.push_back({schedule, interleave});
   };
   if (d.pp == 1) {
@@ -172,22 +175,27 @@ void Space::schedules(const Family& family, std::vector<ScheduleSetting>& out) c
   }
 }
 
+bool Space::allows_recompute(RecomputeChoice choice) const {
+  const auto& list = choices_.recompute;
+  return list.empty() || std::find(list.begin(), list.end(), choice) != list.end();
+}
+
 void Space::recomputes(const Family& family, ScheduleSetting schedule,
                        std::vector<RecomputeSetting>& out) const {
   out.clear();
-  const auto allowed = [&](RecomputeChoice choice) {
-    const auto& list = choices_.recompute;
-    return list.empty() || std::find(list.begin(), list.end(), choice) != list.end();
-  };
-  if (allowed(RecomputeChoice::kNone)) out.push_back({Recompute::kNone, 0});
-  if (allowed(RecomputeChoice::kSelective)) out.push_back({Recompute::kSelective, 0});
-  if (allowed(RecomputeChoice::kPartial)) {
+  if (schedule.schedule == Schedule::kVaruna) {
+    out.push_back({Recompute::kFull, 0});
+    return;
+  }
+  if (allows_recompute(RecomputeChoice::kNone)) out.push_back({Recompute::kNone, 0});
+  if (allows_recompute(RecomputeChoice::kSelective)) out.push_back({Recompute::kSelective, 0});
+  if (allows_recompute(RecomputeChoice::kPartial)) {
     const int stages = family.degrees.pp * schedule.interleave;
     const int blocks = (limits_.span.blocks + stages - 1) / stages;
     const int steps = std::min(blocks, kFinest);
     for (int i = 1; i < steps; ++i) out.push_back({Recompute::kFull, blocks * i / steps});
   }
-  if (allowed(RecomputeChoice::kFull)) out.push_back({Recompute::kFull, 0});
+  if (allows_recompute(RecomputeChoice::kFull)) out.push_back({Recompute::kFull, 0});
 }
 
 bool Space::divides_data(const Degrees& d) const {

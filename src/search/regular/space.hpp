@@ -18,8 +18,7 @@
 //   interleave      1 .. what the blocks can fill, under interleaved schedules
 //   micro_batch     all divisors of a replica's part of the batch
 //   recompute       none, selective, full, and full of the first blocks of each virtual stage:
-//   every
-//                   number of them up to 8 a stage, else eighths
+//                   every number of them up to 8 a stage, else eighths; only full under varuna
 //   zero            0 .. 3; over the whole data group, or over as many neighbours as share a fast
 //                   domain (HSDP)
 //   offload         none: no measured run stands behind what it costs, so it is searched only where
@@ -107,6 +106,7 @@ class Space {
   void add_families(plan::Degrees degrees);
   bool buildable(const plan::Degrees& degrees);
   int most_chunks(const plan::Degrees& degrees) const;
+  bool allows_recompute(RecomputeChoice choice) const;
   bool divides_data(const plan::Degrees& degrees) const;
 
   Choices choices_;

@@ -5,9 +5,15 @@
 namespace nereus::simulate {
 
 std::string_view to_string(Algorithm algorithm) {
-  constexpr std::string_view kNames[] = {"ring", "direct", "halving-doubling", "tree",
-                                         "double binary tree"};
+  constexpr std::string_view kNames[] = {"ring", "direct",      "halving-doubling",
+                                         "tree", "double-tree", "two-way-ring"};
   return kNames[static_cast<int>(algorithm)];
+}
+
+std::optional<Algorithm> parse_algorithm(std::string_view text) {
+  for (const Algorithm algorithm : kAlgorithms)
+    if (text == to_string(algorithm)) return algorithm;
+  return std::nullopt;
 }
 
 bool offers(Algorithm algorithm, Collective collective) {
@@ -21,9 +27,10 @@ std::vector<int> add_phase(Program& program, const Phase& phase, Collective coll
   if (phase.size == 1) return after;
   if (phase.algorithm == Algorithm::kTree || phase.algorithm == Algorithm::kDoubleTree)
     return add_tree(program, phase, bytes, after);
-  const auto add = phase.algorithm == Algorithm::kRing     ? add_ring
-                   : phase.algorithm == Algorithm::kDirect ? add_direct
-                                                           : add_halving_doubling;
+  const auto add = phase.algorithm == Algorithm::kRing         ? add_ring
+                   : phase.algorithm == Algorithm::kTwoWayRing ? add_two_way_ring
+                   : phase.algorithm == Algorithm::kDirect     ? add_direct
+                                                               : add_halving_doubling;
   return add(program, phase, collective, bytes, after);
 }
 

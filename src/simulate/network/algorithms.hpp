@@ -2,6 +2,7 @@
 //
 //   ring               reduce-scatter, all-gather: n-1 steps of B/n to the next; all-to-all: step k
 //                      goes k further (routed)
+//   two-way ring       half of it each way round; all-to-all: steps k further and k back at once
 //   direct             the same in one step to all others at once
 //   halving-doubling   log2 n steps with halves, quarters, ... (Thakur, Rabenseifner, Gropp 2005);
 //                      see below for other n. All-to-all: Bruck's, ceil(log2 n) steps of half the
@@ -29,8 +30,12 @@
 
 namespace nereus::simulate {
 
-enum class Algorithm { kRing, kDirect, kHalvingDoubling, kTree, kDoubleTree };
+enum class Algorithm { kRing, kDirect, kHalvingDoubling, kTree, kDoubleTree, kTwoWayRing };
+inline constexpr Algorithm kAlgorithms[] = {
+    Algorithm::kRing, Algorithm::kDirect,     Algorithm::kHalvingDoubling,
+    Algorithm::kTree, Algorithm::kDoubleTree, Algorithm::kTwoWayRing};
 std::string_view to_string(Algorithm algorithm);
+std::optional<Algorithm> parse_algorithm(std::string_view text);
 
 struct Phase {
   Algorithm algorithm = Algorithm::kRing;
@@ -48,6 +53,8 @@ std::vector<int> add_phase(Program& program, const Phase& phase, Collective coll
 
 // Of the algorithms' own files.
 std::vector<int> add_ring(Program&, const Phase&, Collective, double bytes, std::vector<int> after);
+std::vector<int> add_two_way_ring(Program&, const Phase&, Collective, double bytes,
+                                  std::vector<int> after);
 std::vector<int> add_direct(Program&, const Phase&, Collective, double bytes,
                             std::vector<int> after);
 std::vector<int> add_halving_doubling(Program&, const Phase&, Collective, double bytes,

@@ -1,121 +1,95 @@
 #include "simulate/network/fold.hpp"
 
-#include <algorithm>
-#include <map>
-#include <span>
-#include <utility>
+#include <bit>
 
 namespace nereus::simulate {
 
 namespace {
 
-// The route of a join: it carries nothing and takes no time.
-const Network::Path kNowhere{{{0, 1}}, 0};
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-// Sender and receiver of every message, in order of senders.
-std::vector<std::pair<int, int>> messages_of(const Network& network, const Exchange& e) {
-  const int n = network.dimensions()[static_cast<std::size_t>(e.dimension)].size;
-  std::vector<std::vector<int>> to(static_cast<std::size_t>(n));
-  for (int c = 0; c < n; ++c) {
-    if (e.pattern == Exchange::Pattern::kShift)
-      to[static_cast<std::size_t>(c)] = {(c + e.amount) % n};
-    if (e.pattern == Exchange::Pattern::kJoin) to[static_cast<std::size_t>(c)] = {c};
-    if (e.pattern == Exchange::Pattern::kXor) to[static_cast<std::size_t>(c)] = {c ^ e.amount};
-  }
-  for (const auto& [a, b] : e.pairs) to[static_cast<std::size_t>(a)].push_back(b);
-  std::vector<std::pair<int, int>> messages;
-  for (int rank = 0; rank < network.num_ranks(); ++rank)
-    for (const int c : to[static_cast<std::size_t>(network.coordinate(rank, e.dimension))])
-      messages.emplace_back(rank, network.moved(rank, e.dimension, c));
-  return messages;
+int period_by_shifts(const Dimension& d) {
+  const int leaf = d.below_switch();
+  if (leaf == d.size) return 1;  // one switch, or none
+  if (d.kind != DimensionKind::kDragonfly) return leaf;
+  return d.num_groups() > 1 ? leaf * d.group : d.size;
 }
 
-using ByRank = std::vector<std::pair<int, int>>;  // rank, transfer; sorted
-
-std::span<const std::pair<int, int>> of_rank(const ByRank& all, int rank) {
-  const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
-  const auto [begin, end] = std::equal_range(all.begin(), all.end(), std::pair{rank, 0}, less);
-  return {begin, end};
-}
-
-// One rank's route over link classes: as many crossings of a class as of links in it.
-Network::Path class_route(const Dimension& d, int first, const Exchange& e) {
-  const Picoseconds latency = picoseconds(d.latency);
-  switch (d.kind) {
-    case DimensionKind::kRing: {
-      const bool ahead = e.amount <= d.size - e.amount;
-      const int hops = ahead ? e.amount : d.size - e.amount;
-      return {{{first + (ahead ? 0 : 1), static_cast<double>(hops)}}, hops * latency};
-    }
-    case DimensionKind::kFullyConnected:
-      return {{{first + e.amount, 1}}, latency};
-    default:
-      return {{{first, 1}, {first + 1, 1}}, 2 * latency};
-  }
+int period_by_bits(const Dimension& d) {
+  if (d.kind == DimensionKind::kRing) return d.size == 2 ? 1 : d.size;
+  const int leaf = d.below_switch();
+  if (leaf == d.size) return 1;
+  const bool halves = std::has_single_bit(static_cast<unsigned>(leaf));
+  return d.kind != DimensionKind::kDragonfly && halves ? leaf : d.size;
 }
 
 }  // namespace
 
-Playable unfolded(const Network& network, const Program& program) {
-  Playable playable;
-  playable.capacities = network.capacities();
-  Transfers& transfers = playable.transfers;
-  std::map<std::pair<int, int>, int> routes;
-  // Of each exchange, the transfers that arrive at a rank and those that leave it.
-  std::vector<ByRank> arriving(program.size()), leaving(program.size());
-  for (std::size_t i = 0; i < program.size(); ++i) {
-    const Exchange& e = program[i];
-    for (const auto& [from, to] : messages_of(network, e)) {
-      auto [route, fresh] = routes.try_emplace({from, to}, 0);
-      if (fresh) {
-        Network::Path path = from == to ? kNowhere : network.route(from, to);
-        route->second = transfers.add_route(std::move(path.links), path.latency);
-      }
-      const int transfer = transfers.add(route->second, e.bytes);
-      arriving[i].emplace_back(to, transfer);
-      leaving[i].emplace_back(from, transfer);
-      for (const int before : e.after) {
-        const auto b = static_cast<std::size_t>(before);
-        for (const int end : {from, to})
-          for (const auto& [rank, other] : of_rank(arriving[b], end))
-            transfers.after_arrival(transfer, other);
-        for (const auto& [rank, other] : of_rank(leaving[b], from))
-          transfers.after_sent(transfer, other);
-      }
-      if (e.follows >= 0)
-        for (const auto& [rank, other] :
-             of_rank(leaving[static_cast<std::size_t>(e.follows)], from))
-          transfers.after_sent(transfer, other);
-    }
-    std::sort(arriving[i].begin(), arriving[i].end());
-  }
-  return playable;
+Fold::Fold(const Network& network) : network_(&network), bits_(network.dimensions().size(), false) {
+  for (const Dimension& d : network.dimensions()) period_.push_back(d.size);
 }
 
-Playable folded(const Network& network, const Program& program) {
-  Playable playable;
-  std::vector<int> first;
-  for (const Dimension& d : network.dimensions()) {
-    first.push_back(static_cast<int>(playable.capacities.size()));
-    const int classes = d.kind == DimensionKind::kFullyConnected ? d.size : 2;
-    playable.capacities.resize(playable.capacities.size() + static_cast<std::size_t>(classes),
-                               d.bandwidth);
+Fold Fold::none(const Network& network) {
+  Fold fold(network);
+  fold.num_played_ = network.num_ranks();
+  return fold;
+}
+
+Fold Fold::of(const Network& network, const Program& program) {
+  Fold fold(network);
+  const std::size_t count = network.dimensions().size();
+  std::vector<bool> shifts(count), bits(count), pairs(count);
+  for (const Exchange& e : program) {
+    if (e.pattern == Exchange::Pattern::kShift) shifts[at(e.dimension)] = true;
+    if (e.pattern == Exchange::Pattern::kXor) bits[at(e.dimension)] = true;
+    if (e.pattern == Exchange::Pattern::kPairs) pairs[at(e.dimension)] = true;
   }
-  std::map<std::pair<int, int>, int> routes;  // dimension and amount
-  for (std::size_t i = 0; i < program.size(); ++i) {
-    const Exchange& e = program[i];
-    const bool join = e.pattern == Exchange::Pattern::kJoin;
-    auto [route, fresh] = routes.try_emplace({e.dimension, join ? 0 : e.amount}, 0);
-    if (fresh) {
-      const auto d = static_cast<std::size_t>(e.dimension);
-      Network::Path path = join ? kNowhere : class_route(network.dimensions()[d], first[d], e);
-      route->second = playable.transfers.add_route(std::move(path.links), path.latency);
-    }
-    const int transfer = playable.transfers.add(route->second, e.bytes);
-    for (const int before : e.after) playable.transfers.after_arrival(transfer, before);
-    if (e.follows >= 0) playable.transfers.after_sent(transfer, e.follows);
+  for (std::size_t d = 0; d < count; ++d) {
+    const Dimension& dimension = network.dimensions()[d];
+    if (!pairs[d] && !(shifts[d] && bits[d]))
+      fold.period_[d] = bits[d] ? period_by_bits(dimension) : period_by_shifts(dimension);
+    fold.bits_[d] = bits[d];
+    fold.num_played_ *= fold.period_[d];
   }
-  return playable;
+  return fold;
+}
+
+int Fold::number_of(int rank) const {
+  int number = 0, stride = 1;
+  for (std::size_t d = 0; d < period_.size(); ++d) {
+    number += network_->coordinate(rank, static_cast<int>(d)) % period_[d] * stride;
+    stride *= period_[d];
+  }
+  return number;
+}
+
+int Fold::rank_of(int number) const {
+  int rank = 0;
+  for (std::size_t d = 0; d < period_.size(); ++d) {
+    rank = network_->moved(rank, static_cast<int>(d), number % period_[d]);
+    number /= period_[d];
+  }
+  return rank;
+}
+
+// Links that name where they lead to (full connections, between groups) are counted from where they
+// start.
+int Fold::link_of(int link) const {
+  Network::LinkPlace place = network_->place_of(link);
+  const auto d = at(place.dimension);
+  const Dimension& dimension = network_->dimensions()[d];
+  const int from = network_->coordinate(place.owner, place.dimension);
+  if (period_[d] < dimension.size && dimension.kind == DimensionKind::kFullyConnected) {
+    const int n = dimension.size;
+    place.index = bits_[d] ? place.index ^ from : (place.index - from + n) % n;
+  }
+  if (period_[d] < dimension.size && network_->class_of(place) == LinkClass::kGlobal) {
+    const int groups = dimension.num_groups(), per_group = dimension.leaf * dimension.group;
+    const int first = network_->first_global(dimension);
+    place.index = first + (place.index - first - from / per_group + groups) % groups;
+  }
+  place.owner = rank_of(number_of(place.owner));
+  return network_->link_at(place);
 }
 
 }  // namespace nereus::simulate

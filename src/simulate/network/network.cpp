@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 namespace nereus::simulate {
 
 namespace {
 
 constexpr int kMostRanks = 1 << 20;
-constexpr std::int64_t kMostLinks = std::int64_t{1} << 26;
+constexpr std::int64_t kMostLinks = std::numeric_limits<int>::max();
 
 void add(Route& links, int link) {
   const auto same = std::find_if(links.begin(), links.end(),
@@ -21,45 +21,25 @@ void add(Route& links, int link) {
     same->weight += 1;
 }
 
-int num_leaves(const Dimension& d) { return d.size / d.leaf; }
+// A rank's links of one dimension, by index: up and down (or forwards and backwards), then those of
+// the switch or group whose first rank it is. Numbers that nobody uses cost nothing.
+constexpr int kUp = 0, kDown = 1, kLeafUp = 2, kLeafDown = 3, kLocal = 2;
 
-// Links of one dimension in the whole network of `ranks`.
-std::int64_t num_links(const Dimension& d, std::int64_t ranks) {
+std::int64_t links_a_rank(const Dimension& d) {
   switch (d.kind) {
     case DimensionKind::kFullyConnected:
-      return ranks * d.size;  // to itself too, unused: keeps the numbering simple
+      return d.size;
     case DimensionKind::kFatTree:
-      return 2 * ranks + 2 * (ranks / d.size) * num_leaves(d);
+    case DimensionKind::kRails:
+      return 4;
+    case DimensionKind::kDragonfly:
+      return kLocal + std::int64_t{d.group} + d.num_groups();
     default:
-      return 2 * ranks;
-  }
-}
-
-void check(const Dimension& d, std::size_t index, ErrorList& errors) {
-  const auto wrong = [&](std::string message, std::string hint = {}) {
-    errors.add("network.impossible", fmt::format("dimension {}: {}", index + 1, message), {},
-               std::move(hint));
-  };
-  if (d.size < 1) wrong(fmt::format("{} ranks", d.size), "at least 1");
-  if (!(d.bandwidth > 0) || !std::isfinite(d.bandwidth))
-    wrong(fmt::format("a bandwidth of {:g} bytes per second carries nothing", d.bandwidth),
-          "more than 0");
-  if (!(d.latency >= 0) || !(d.latency < 1e3))
-    wrong(fmt::format("a latency of {:g} s", d.latency), "0 or more");
-  if (d.kind == DimensionKind::kFatTree) {
-    if (d.leaf < 1 || d.size % d.leaf != 0)
-      wrong(fmt::format("leaves of {} do not divide {} ranks", d.leaf, d.size));
-    if (!(d.oversubscription >= 1) || !std::isfinite(d.oversubscription))
-      wrong(fmt::format("oversubscription {:g}", d.oversubscription), "1 or more");
+      return 2;
   }
 }
 
 }  // namespace
-
-std::string_view to_string(DimensionKind kind) {
-  constexpr std::string_view kNames[] = {"ring", "fully connected", "switch", "fat tree"};
-  return kNames[static_cast<int>(kind)];
-}
 
 Network::Network(std::vector<Dimension> dimensions) : dimensions_(std::move(dimensions)) {
   ErrorList errors;
@@ -75,27 +55,13 @@ Network::Network(std::vector<Dimension> dimensions) : dimensions_(std::move(dime
   errors.throw_if_any();
   num_ranks_ = static_cast<int>(ranks);
   std::int64_t total = 0;
-  for (const Dimension& d : dimensions_) total += num_links(d, ranks);
+  for (const Dimension& d : dimensions_) {
+    first_link_.push_back(static_cast<int>(std::min(total, kMostLinks)));
+    total += ranks * links_a_rank(d);
+  }
   if (total > kMostLinks)
     throw_input_error("network.too-large",
                       fmt::format("{} links, more than {}", total, kMostLinks));
-  int first = 0;
-  for (const Dimension& d : dimensions_) {
-    first_link_.push_back(first);
-    first += static_cast<int>(num_links(d, ranks));
-  }
-}
-
-std::vector<double> Network::capacities() const {
-  std::vector<double> all;
-  for (const Dimension& d : dimensions_) {
-    const auto first = static_cast<std::ptrdiff_t>(all.size());
-    all.resize(all.size() + static_cast<std::size_t>(num_links(d, num_ranks_)), d.bandwidth);
-    if (d.kind == DimensionKind::kFatTree)
-      std::fill(all.begin() + first + 2 * num_ranks_, all.end(),
-                d.bandwidth * d.leaf / d.oversubscription);
-  }
-  return all;
 }
 
 int Network::coordinate(int rank, int dimension) const {
@@ -108,42 +74,94 @@ int Network::moved(int rank, int dimension, int coordinate_there) const {
                     stride_[static_cast<std::size_t>(dimension)];
 }
 
+Network::LinkPlace Network::place_of(int link) const {
+  std::size_t d = dimensions_.size() - 1;
+  while (first_link_[d] > link) --d;
+  const int width = static_cast<int>(links_a_rank(dimensions_[d]));
+  const int inside = link - first_link_[d];
+  return {static_cast<int>(d), inside / width, inside % width};
+}
+
+int Network::link_at(const LinkPlace& place) const {
+  const auto d = static_cast<std::size_t>(place.dimension);
+  return first_link_[d] + place.owner * static_cast<int>(links_a_rank(dimensions_[d])) +
+         place.index;
+}
+
+LinkClass Network::class_of(const LinkPlace& place) const {
+  const Dimension& d = dimensions_[static_cast<std::size_t>(place.dimension)];
+  switch (d.kind) {
+    case DimensionKind::kRing:
+      return place.index == kUp ? LinkClass::kForward : LinkClass::kBackward;
+    case DimensionKind::kFullyConnected:
+      return LinkClass::kDirect;
+    default:
+      break;
+  }
+  if (place.index <= kDown) return place.index == kUp ? LinkClass::kUp : LinkClass::kDown;
+  if (d.kind == DimensionKind::kDragonfly)
+    return place.index < first_global(d) ? LinkClass::kLocal : LinkClass::kGlobal;
+  return place.index == kLeafUp ? LinkClass::kLeafUp : LinkClass::kLeafDown;
+}
+
+int Network::first_global(const Dimension& dragonfly) { return kLocal + dragonfly.group; }
+
+double Network::capacity_of(int link) const {
+  const LinkPlace place = place_of(link);
+  return capacity(dimensions_[static_cast<std::size_t>(place.dimension)], class_of(place));
+}
+
 void Network::step_along(std::size_t d, int from, int to, Path& path) const {
   const Dimension& dimension = dimensions_[d];
   const int n = dimension.size, axis = static_cast<int>(d);
   const int a = coordinate(from, axis), b = coordinate(to, axis);
   int hops = 0;
-  const auto cross = [&](int index) {
-    add(path.links, link(d, index));
+  // A link of the rank that differs from `from` in this coordinate alone.
+  const auto cross = [&](int owner_coordinate, int index) {
+    add(path.links, link_at({axis, moved(from, axis, owner_coordinate), index}));
     ++hops;
   };
   switch (dimension.kind) {
     case DimensionKind::kRing: {
       const int forwards = (b - a + n) % n;
       const bool ahead = forwards <= n - forwards;
-      for (int at = a; at != b; at = (at + (ahead ? 1 : n - 1)) % n)
-        cross(2 * moved(from, axis, at) + (ahead ? 0 : 1));
+      for (int at = a; at != b; at = (at + (ahead ? 1 : n - 1)) % n) cross(at, ahead ? kUp : kDown);
       break;
     }
     case DimensionKind::kFullyConnected:
-      cross(from * n + b);
+      cross(a, b);
       break;
     case DimensionKind::kSwitch:
-      cross(2 * from);
-      cross(2 * to + 1);
-      break;
-    case DimensionKind::kFatTree: {
-      cross(2 * from);
-      const int leaf_a = a / dimension.leaf, leaf_b = b / dimension.leaf;
-      if (leaf_a != leaf_b) {
-        // Which group of this dimension the ranks belong to: their number without its coordinate.
-        const int stride = stride_[d];
-        const int group = from % stride + from / (stride * n) * stride;
-        const int base = 2 * num_ranks_ + 2 * group * num_leaves(dimension);
-        cross(base + 2 * leaf_a);
-        cross(base + 2 * leaf_b + 1);
+    case DimensionKind::kFatTree:
+    case DimensionKind::kRails: {
+      const int leaf = dimension.below_switch();
+      cross(a, kUp);
+      if (a / leaf != b / leaf) {
+        cross(a / leaf * leaf, kLeafUp);
+        cross(b / leaf * leaf, kLeafDown);
       }
-      cross(2 * to + 1);
+      cross(b, kDown);
+      break;
+    }
+    case DimensionKind::kDragonfly: {
+      const int leaf = dimension.leaf, group = dimension.group;
+      const auto local = [&](int first_router, int router_a, int router_b) {
+        if (router_a != router_b) cross((first_router + router_a) * leaf, kLocal + router_b);
+      };
+      const int router_a = a / leaf, router_b = b / leaf;
+      const int group_a = router_a / group, group_b = router_b / group;
+      const int first_a = group_a * group, first_b = group_b * group;
+      cross(a, kUp);
+      if (group_a == group_b) {
+        local(first_a, router_a - first_a, router_b - first_a);
+      } else {
+        const int out = gateway(dimension, group_a, group_b);
+        const int in = gateway(dimension, group_b, group_a);
+        local(first_a, router_a - first_a, out);
+        cross(first_a * leaf, first_global(dimension) + group_b);
+        local(first_b, in, router_b - first_b);
+      }
+      cross(b, kDown);
       break;
     }
   }

@@ -7,6 +7,11 @@
 // (cut-through, no store and forward). Everything that happens in one picosecond happens together,
 // so the order of transfers in the list never matters.
 //
+// Transfers under way on one route have one rate r, so all of them have carried s = integral of r
+// dt since the route was last empty. One that starts at s0 with b bytes is done when s reaches
+// s0 + b: who is first never changes, whatever the rates do, and a change of rates costs one step a
+// route instead of one a transfer.
+//
 //   Transfers t;
 //   const int route = t.add_route({{0, 1}}, picoseconds(1e-6));
 //   const int first = t.add(route, 1e6);
@@ -17,11 +22,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "simulate/network/event_queue.hpp"
 #include "simulate/network/sharing.hpp"
 
 namespace nereus::simulate {
 
-using Picoseconds = std::int64_t;
 Picoseconds picoseconds(double seconds);  // rounded to the nearest
 
 class Transfers {

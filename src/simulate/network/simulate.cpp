@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "simulate/network/fold.hpp"
 
 namespace nereus::simulate {
 
@@ -71,15 +70,27 @@ void add_chunk(Program& program, const Network& network, const CollectiveRequest
   }
 }
 
-bool maps_onto_itself(const Dimension& d, const Exchange& e) {
-  switch (d.kind) {
-    case DimensionKind::kFatTree:
-      return d.leaf == d.size;  // one switch
-    case DimensionKind::kRing:
-      return e.pattern == Exchange::Pattern::kShift || d.size == 2;
-    default:
-      return true;
+FullestLink fullest_link(const Network& network, const Playable& playable, double seconds) {
+  std::vector<double> on_route(playable.transfers.routes().size());
+  for (const Transfers::Transfer& t : playable.transfers.list())
+    on_route[static_cast<std::size_t>(t.route)] += t.bytes;
+  std::vector<double> on_link(playable.links.size());
+  for (std::size_t r = 0; r < on_route.size(); ++r)
+    for (const LinkUse& use : playable.transfers.routes()[r].links)
+      on_link[static_cast<std::size_t>(use.link)] += use.weight * on_route[r];
+  FullestLink fullest;
+  for (std::size_t l = 0; l < on_link.size(); ++l) {
+    const double share = on_link[l] / (playable.capacities[l] * seconds);
+    const Network::LinkPlace place = network.place_of(playable.links[l]);
+    // Links that are equally full are named by the lowest dimension and class.
+    const auto before = std::pair(place.dimension, network.class_of(place));
+    const bool fuller = share > fullest.share * (1 + 1e-9);
+    if (!fuller && (share < fullest.share * (1 - 1e-9) ||
+                    before >= std::pair(fullest.dimension, fullest.link)))
+      continue;
+    fullest = {place.dimension, network.class_of(place), std::max(share, fullest.share)};
   }
+  return fullest;
 }
 
 }  // namespace
@@ -98,18 +109,8 @@ Program program_of(const Network& network, const CollectiveRequest& request) {
   return program;
 }
 
-bool can_fold(const Network& network, const Program& program) {
-  // Shifts and bits are different symmetries; a dimension keeps to one of them.
-  std::vector<int> seen(network.dimensions().size(), -1);
-  return std::all_of(program.begin(), program.end(), [&](const Exchange& e) {
-    const auto d = static_cast<std::size_t>(e.dimension);
-    if (e.pattern == Exchange::Pattern::kPairs) return false;
-    if (e.pattern == Exchange::Pattern::kJoin) return true;
-    if (!maps_onto_itself(network.dimensions()[d], e)) return false;
-    int& pattern = seen[d];
-    if (pattern < 0) pattern = static_cast<int>(e.pattern);
-    return pattern == static_cast<int>(e.pattern);
-  });
+Fold fold_of(const Network& network, const Program& program, Folding folding) {
+  return folding == Folding::kWhereProvable ? Fold::of(network, program) : Fold::none(network);
 }
 
 std::int64_t num_transfers(const Network& network, CollectiveRequest request) {
@@ -117,8 +118,16 @@ std::int64_t num_transfers(const Network& network, CollectiveRequest request) {
   check(network, request);
   request.chunks = 1;
   const Program program = program_of(network, request);
-  const bool alike = request.folding == Folding::kWhereProvable && can_fold(network, program);
-  return static_cast<std::int64_t>(program.size()) * chunks * (alike ? 1 : network.num_ranks());
+  const int played = fold_of(network, program, request.folding).num_played();
+  std::int64_t count = 0;
+  for (const Exchange& e : program) {
+    // Named pairs are in every group of their dimension that is played; it is not folded.
+    const int size = network.dimensions()[static_cast<std::size_t>(e.dimension)].size;
+    count += e.pattern == Exchange::Pattern::kPairs
+                 ? static_cast<std::int64_t>(e.pairs.size()) * (played / size)
+                 : played;
+  }
+  return count * chunks;
 }
 
 SimulatedCollective simulate(const Network& network, const CollectiveRequest& request) {
@@ -127,14 +136,17 @@ SimulatedCollective simulate(const Network& network, const CollectiveRequest& re
                       fmt::format("{} transfers; at most {} are played", count, kMostTransfers), {},
                       "fewer chunks, or an algorithm that can be folded");
   const Program program = program_of(network, request);
-  SimulatedCollective answer;
-  answer.folded = request.folding == Folding::kWhereProvable && can_fold(network, program);
-  const Playable playable = answer.folded ? folded(network, program) : unfolded(network, program);
+  const Fold fold = fold_of(network, program, request.folding);
+  const Playable playable = make_playable(network, program, fold);
   const Played played = play(playable.capacities, playable.transfers);
+  SimulatedCollective answer;
+  answer.folded = fold.folds();
+  answer.ranks_played = fold.num_played();
   answer.end = played.end;
   answer.seconds = static_cast<double>(played.end) * 1e-12;
   answer.events = played.events;
-  answer.events_represented = played.events * (answer.folded ? network.num_ranks() : 1);
+  answer.events_represented = played.events * (network.num_ranks() / fold.num_played());
+  answer.fullest = fullest_link(network, playable, answer.seconds);
   return answer;
 }
 

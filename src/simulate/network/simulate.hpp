@@ -6,12 +6,8 @@
 // along each dimension in turn. Step i of a chunk follows step i of the chunk before it on every
 // rank, so that chunks fill one another's latencies and work on several dimensions at once.
 //
-// Folding: where every exchange is a shift or an exchange of bits, and these moves map the network
-// onto itself (rings: shifts; switches and full connections: both), all ranks do the same at the
-// same time. Then one rank's transfers on one link of each class are the whole, a link being
-// crossed as often as one rank's route crosses its class. Time then does not grow with the ranks
-// but by the steps. Trees, fat trees with several leaves, bits on a ring of more than two, and
-// ranks beyond a power of two break the symmetry: then every rank is played.
+// Folding (simulate/network/fold.hpp): where ranks provably do the same at the same time, few of
+// them are played for all. Time then does not grow with the ranks but by the steps.
 //
 //   simulate(network, {.collective = Collective::kAllReduce, .bytes = 64 << 20,
 //                      .algorithms = {Algorithm::kRing}}).seconds;
@@ -22,6 +18,7 @@
 
 #include "simulate/collective.hpp"
 #include "simulate/network/algorithms.hpp"
+#include "simulate/network/fold.hpp"
 #include "simulate/network/network.hpp"
 
 namespace nereus::simulate {
@@ -36,10 +33,19 @@ struct CollectiveRequest {
   Folding folding = Folding::kWhereProvable;
 };
 
+// The link that is in use for most of the time.
+struct FullestLink {
+  int dimension = 0;
+  LinkClass link = LinkClass::kForward;
+  double share = 0;  // of what it could carry until the end
+};
+
 struct SimulatedCollective {
   double seconds = 0;
   Picoseconds end = 0;
   bool folded = false;
+  int ranks_played = 0;
+  FullestLink fullest;
   std::int64_t events = 0;              // processed
   std::int64_t events_represented = 0;  // of all ranks
 };
@@ -50,7 +56,7 @@ SimulatedCollective simulate(const Network& network, const CollectiveRequest& re
 
 // The program it plays.
 Program program_of(const Network& network, const CollectiveRequest& request);
-bool can_fold(const Network& network, const Program& program);
+Fold fold_of(const Network& network, const Program& program, Folding folding);
 
 // How many transfers it would play; more than kMostTransfers throws.
 inline constexpr std::int64_t kMostTransfers = 20'000'000;

@@ -6,8 +6,6 @@ namespace nereus::simulate {
 
 using plan::Schedule;
 
-bool has_order(Schedule schedule) { return schedule != Schedule::kVaruna; }
-
 Order make_order(Schedule schedule, const PipelineSize& size) {
   switch (schedule) {
     case Schedule::kGpipe:
@@ -27,9 +25,21 @@ Order make_order(Schedule schedule, const PipelineSize& size) {
     case Schedule::kDualPipe:
       return dualpipe_order(size);
     case Schedule::kVaruna:
-      break;
+      return varuna_order(size);
   }
-  NEREUS_CHECK(false, "a schedule without a static order is not asked for one");
+  NEREUS_CHECK(false, "every schedule has an order");
+}
+
+Order with_recompute(const Order& order, const PipelineSize& size, bool on_last_stage) {
+  Order out(order.size());
+  for (std::size_t rank = 0; rank < order.size(); ++rank)
+    for (const PipelineOp& op : order[rank]) {
+      const bool back = op.pass == Pass::kBackward || op.pass == Pass::kInput;
+      if (back && (on_last_stage || op.stage + 1 < size.num_stages()))
+        out[rank].push_back({Pass::kRecompute, op.stage, op.micro_batch});
+      out[rank].push_back(op);
+    }
+  return out;
 }
 
 }  // namespace nereus::simulate

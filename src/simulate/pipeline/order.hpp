@@ -1,15 +1,16 @@
 // The static order in which every pipeline rank runs its passes, one file per schedule.
 //
-// A pass is the forward, the backward, or one half of the backward of one micro-batch on one
-// virtual stage. What it waits for follows from the model alone:
+// A pass is the forward, its repetition, the backward, or one half of the backward of one
+// micro-batch on one virtual stage. What it waits for follows from the model alone:
 //   forward(s, m)    forward(s - 1, m)
-//   backward(s, m)   forward(s, m), backward(s + 1, m)        also of kInput
+//   recompute(s, m)  forward(s, m)
+//   backward(s, m)   forward(s, m), recompute(s, m) if any, backward(s + 1, m)   also of kInput
 //   weight(s, m)     input(s, m)
-// so an order is right as long as every pass is in it once, on the rank that holds its stage.
+// so an order is right as long as every pass is in it once (recompute at most once), all passes of
+// a micro-batch on a stage on the same rank.
 //
-//   const Order order = make_order(Schedule::kZbH1, {.depth = 8, .chunks = 1, .micro_batches =
-//   32}); order[0];                                  // the passes of the first pipeline rank, in
-//   turn
+//   const Order order = make_order(Schedule::kZbH1, {8, 1, 32});   // ranks, chunks, micro-batches
+//   order[0];                                    // the passes of the first pipeline rank, in turn
 #pragma once
 
 #include <vector>
@@ -20,10 +21,12 @@ namespace nereus::simulate {
 
 enum class Pass {
   kForward,
-  kBackward,  // all of it
-  kInput,     // for the stage before
-  kWeight,    // gradient of the stage's own weights
+  kBackward,   // all of it
+  kInput,      // for the stage before
+  kWeight,     // gradient of the stage's own weights
+  kRecompute,  // the forward pass once more, for its activations
 };
+inline constexpr int kNumPasses = 5;
 
 struct PipelineOp {
   Pass pass = Pass::kForward;
@@ -46,7 +49,9 @@ struct PipelineSize {
 
 // Of one replica. The sizes must be those that plan/rules.hpp allows the schedule.
 Order make_order(plan::Schedule schedule, const PipelineSize& size);
-bool has_order(plan::Schedule schedule);
+
+// The same with a recompute just before every backward pass, on the last stage if wanted.
+Order with_recompute(const Order& order, const PipelineSize& size, bool on_last_stage);
 
 // DualPipe runs the second half of the micro-batches the other way round: stage s on rank
 // depth - 1 - s.
@@ -58,5 +63,6 @@ Order zb_h1_order(const PipelineSize& size);
 Order zb_h2_order(const PipelineSize& size);
 Order zb_v_order(const PipelineSize& size);
 Order dualpipe_order(const PipelineSize& size);
+Order varuna_order(const PipelineSize& size);
 
 }  // namespace nereus::simulate

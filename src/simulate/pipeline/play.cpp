@@ -1,7 +1,5 @@
 #include "simulate/pipeline/play.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -10,235 +8,52 @@ namespace nereus::simulate {
 
 namespace {
 
-constexpr Picoseconds kNotYet = -1;
-
-const char* name_of(Pass pass) {
-  switch (pass) {
-    case Pass::kForward:
-      return "forward";
-    case Pass::kBackward:
-      return "backward";
-    case Pass::kInput:
-      return "input gradient";
-    case Pass::kWeight:
-      return "weight gradient";
-  }
-  return "";
+const StageTimes& times_of(const PassTimes& times, const PipelineSize& size, const PipelineOp& op) {
+  const bool last = !times.last.empty() && op.micro_batch == size.micro_batches - 1;
+  return (last ? times.last : times.stages)[static_cast<std::size_t>(op.stage)];
 }
 
-// Forward and backward passes, and weight gradients, by stage and micro-batch.
-enum Slot { kForwardSlot, kBackwardSlot, kWeightSlot, kNumSlots };
-
-Slot slot_of(Pass pass) {
-  if (pass == Pass::kForward) return kForwardSlot;
-  return pass == Pass::kWeight ? kWeightSlot : kBackwardSlot;
+WaitCause cause_of(Pass pass) {
+  return pass == Pass::kForward ? WaitCause::kInput : WaitCause::kGradient;
 }
-
-class Player {
- public:
-  Player(const Order& order, const PipelineSize& size, const PassTimes& times)
-      : order_(order), size_(size), times_(times), cells_(num_cells()) {
-    played_.ranks.resize(order.size());
-    next_.resize(order.size());
-    free_.resize(order.size());
-    place_passes();
-  }
-
-  PlayedPipeline run() {
-    std::vector<int> ready;
-    for (std::size_t rank = 0; rank < order_.size(); ++rank)
-      ready.push_back(static_cast<int>(rank));
-    while (!ready.empty()) {
-      const int rank = ready.back();
-      ready.pop_back();
-      advance(rank, ready);
-    }
-    for (std::size_t rank = 0; rank < order_.size(); ++rank)
-      if (next_[rank] < order_[rank].size()) complain_of_cycle(rank);
-    finish();
-    return std::move(played_);
-  }
-
- private:
-  // One pass of the pipeline: where it runs, when it ended, who waits for it.
-  struct Cell {
-    int rank = -1;
-    Picoseconds end = kNotYet;
-    int waiting = -1;
-  };
-
-  std::size_t num_cells() const {
-    return static_cast<std::size_t>(kNumSlots) * static_cast<std::size_t>(size_.num_stages()) *
-           static_cast<std::size_t>(size_.micro_batches);
-  }
-  Cell& cell(Slot slot, int stage, int micro_batch) {
-    return cells_[(static_cast<std::size_t>(slot) * static_cast<std::size_t>(size_.num_stages()) +
-                   static_cast<std::size_t>(stage)) *
-                      static_cast<std::size_t>(size_.micro_batches) +
-                  static_cast<std::size_t>(micro_batch)];
-  }
-  const StageTimes& times(int stage) const {
-    return times_.stages[static_cast<std::size_t>(stage)];
-  }
-
-  [[noreturn]] void complain(const PipelineOp& op, const char* what) const {
-    throw_input_error("simulate.order-pass",
-                      fmt::format("{} of micro-batch {} on stage {} {}", name_of(op.pass),
-                                  op.micro_batch, op.stage, what),
-                      {}, "every pass of every micro-batch once, on one rank");
-  }
-
-  void place_passes() {
-    std::size_t count = 0;
-    for (std::size_t rank = 0; rank < order_.size(); ++rank)
-      for (const PipelineOp& op : order_[rank]) {
-        if (op.stage < 0 || op.stage >= size_.num_stages() || op.micro_batch < 0 ||
-            op.micro_batch >= size_.micro_batches)
-          complain(op, "is none of this pipeline");
-        Cell& own = cell(slot_of(op.pass), op.stage, op.micro_batch);
-        if (own.rank >= 0) complain(op, "is in the order twice");
-        own.rank = static_cast<int>(rank);
-        ++count;
-        if (op.pass != Pass::kBackward) continue;
-        // A whole backward pass is both halves.
-        Cell& weight = cell(kWeightSlot, op.stage, op.micro_batch);
-        if (weight.rank >= 0) complain(op, "is in the order twice");
-        weight.rank = static_cast<int>(rank);
-        ++count;
-      }
-    if (count == num_cells()) return;
-    for (int slot = 0; slot < kNumSlots; ++slot)
-      for (int stage = 0; stage < size_.num_stages(); ++stage)
-        for (int m = 0; m < size_.micro_batches; ++m)
-          if (cell(static_cast<Slot>(slot), stage, m).rank < 0)
-            complain({slot == kForwardSlot    ? Pass::kForward
-                      : slot == kBackwardSlot ? Pass::kInput
-                                              : Pass::kWeight,
-                      stage, m},
-                     "is missing from the order");
-  }
-
-  // When what the op waits for has arrived on its rank; kNotYet, and the rank put down as waiting,
-  // where something is still to come.
-  Picoseconds arrival(const PipelineOp& op, int rank) {
-    Picoseconds at = 0;
-    const auto wait_for = [&](Slot slot, int stage, Picoseconds transfer) {
-      if (at == kNotYet) return;
-      Cell& dependency = cell(slot, stage, op.micro_batch);
-      if (dependency.end == kNotYet) {
-        dependency.waiting = rank;
-        at = kNotYet;
-        return;
-      }
-      at = std::max(at, dependency.end + (dependency.rank == rank ? 0 : transfer));
-    };
-    switch (op.pass) {
-      case Pass::kForward:
-        if (op.stage > 0) wait_for(kForwardSlot, op.stage - 1, times(op.stage - 1).send);
-        break;
-      case Pass::kBackward:
-      case Pass::kInput:
-        wait_for(kForwardSlot, op.stage, 0);
-        if (op.stage + 1 < size_.num_stages())
-          wait_for(kBackwardSlot, op.stage + 1, times(op.stage + 1).send_back);
-        break;
-      case Pass::kWeight:
-        wait_for(kBackwardSlot, op.stage, 0);
-        break;
-    }
-    return at;
-  }
-
-  Picoseconds duration(const PipelineOp& op) const {
-    const StageTimes& own = times(op.stage);
-    switch (op.pass) {
-      case Pass::kForward:
-        return own.forward;
-      case Pass::kBackward:
-        return own.input + own.weight;
-      case Pass::kInput:
-        return own.input;
-      case Pass::kWeight:
-        return own.weight;
-    }
-    return 0;
-  }
-
-  void end_at(const PipelineOp& op, Picoseconds at, std::vector<int>& ready) {
-    const auto end_one = [&](Slot slot) {
-      Cell& own = cell(slot, op.stage, op.micro_batch);
-      own.end = at;
-      if (own.waiting >= 0) ready.push_back(own.waiting);
-      own.waiting = -1;
-    };
-    end_one(slot_of(op.pass));
-    if (op.pass == Pass::kBackward) end_one(kWeightSlot);
-  }
-
-  // Runs a rank as far as it gets.
-  void advance(int rank, std::vector<int>& ready) {
-    const auto r = static_cast<std::size_t>(rank);
-    const std::vector<PipelineOp>& own = order_[r];
-    std::vector<PlayedOp>& ops = played_.ranks[r].ops;
-    while (next_[r] < own.size()) {
-      const std::size_t first = next_[r];
-      const std::size_t last = own[first].with_next && first + 1 < own.size() ? first + 1 : first;
-      Picoseconds start = free_[r];
-      Picoseconds busy = 0;
-      for (std::size_t i = first; i <= last; ++i) {
-        const Picoseconds at = arrival(own[i], rank);
-        if (at == kNotYet) return;
-        start = std::max(start, at);
-        busy += duration(own[i]);
-      }
-      for (std::size_t i = first; i <= last; ++i) {
-        const bool alone = first == last;
-        // Of a pair each takes its part of the time, but both are there at the end.
-        const Picoseconds begin = alone || i == first ? start : ops.back().end;
-        ops.push_back({begin, begin + duration(own[i])});
-        end_at(own[i], start + busy, ready);
-      }
-      free_[r] = start + busy;
-      played_.ranks[r].busy += busy;
-      next_[r] = last + 1;
-    }
-  }
-
-  [[noreturn]] void complain_of_cycle(std::size_t rank) const {
-    const PipelineOp& op = order_[rank][next_[rank]];
-    throw_input_error(
-        "simulate.order-cycle",
-        fmt::format(
-            "the order waits for itself: rank {} cannot start {} of micro-batch {} on stage "
-            "{}, its pass number {}",
-            rank, name_of(op.pass), op.micro_batch, op.stage, next_[rank] + 1));
-  }
-
-  void finish() {
-    for (std::size_t rank = 0; rank < order_.size(); ++rank) {
-      int held = 0;
-      for (const PipelineOp& op : order_[rank]) {
-        if (op.pass == Pass::kForward) ++held;
-        played_.ranks[rank].peak = std::max(played_.ranks[rank].peak, held);
-        if (op.pass == Pass::kBackward || op.pass == Pass::kWeight) --held;
-      }
-      played_.end = std::max(played_.end, played_.ranks[rank].end());
-    }
-  }
-
-  const Order& order_;
-  const PipelineSize& size_;
-  const PassTimes& times_;
-  std::vector<Cell> cells_;
-  std::vector<std::size_t> next_;
-  std::vector<Picoseconds> free_;
-  PlayedPipeline played_;
-};
 
 }  // namespace
 
 PassTimes equal_times(const PipelineSize& size, const StageTimes& each) {
   return {std::vector<StageTimes>(static_cast<std::size_t>(size.num_stages()), each)};
+}
+
+void check_times(const PassTimes& times, const PipelineSize& size) {
+  const auto num_stages = static_cast<std::size_t>(size.num_stages());
+  NEREUS_CHECK(
+      times.stages.size() == num_stages && (times.last.empty() || times.last.size() == num_stages),
+      "every virtual stage has its times");
+  NEREUS_CHECK(times.at_once >= 1 && times.at_once <= Wires::kMost, "1 to 4 messages at once");
+}
+
+Picoseconds pass_time(const PassTimes& times, const PipelineSize& size, const PipelineOp& op) {
+  const StageTimes& own = times_of(times, size, op);
+  switch (op.pass) {
+    case Pass::kForward:
+      return own.forward;
+    case Pass::kBackward:
+      return own.input + own.weight;
+    case Pass::kInput:
+      return own.input;
+    case Pass::kWeight:
+      return own.weight;
+    case Pass::kRecompute:
+      return own.recompute;
+  }
+  return 0;
+}
+
+Picoseconds message_time(const PassTimes& times, const PipelineSize& size, const ProgramOp& op) {
+  const StageTimes& own = times_of(times, size, op.op);
+  const bool forward = op.sends == MessageKind::kActivation;
+  const Picoseconds alone = forward ? own.send_alone : own.send_back_alone;
+  if (op.sends_alone && alone != kLikeOthers) return alone;
+  return forward ? own.send : own.send_back;
 }
 
 Picoseconds PlayedPipeline::bubble() const {
@@ -253,10 +68,80 @@ int PlayedPipeline::peak() const {
   return most;
 }
 
-PlayedPipeline play(const Order& order, const PipelineSize& size, const PassTimes& times) {
-  NEREUS_CHECK(times.stages.size() == static_cast<std::size_t>(size.num_stages()),
-               "every virtual stage has its times");
-  return Player(order, size, times).run();
+void PlayedPipeline::clear_sums() {
+  for (PlayedRank& rank : ranks) {
+    rank.busy = 0;
+    rank.busy_in = {};
+    rank.waited = {};
+  }
+  end = 0;
+  events = 0;
+}
+
+PipelinePlayer::PipelinePlayer(const Order& order, const PipelineSize& size,
+                               RecomputeStart recompute)
+    : program_(compile(order, size, recompute)), there_(program_.ops.size()), lanes_(order.size()) {
+  played_.ranks.resize(order.size());
+  for (std::size_t rank = 0; rank < order.size(); ++rank) {
+    played_.ranks[rank].ops.resize(order[rank].size());
+    played_.ranks[rank].peak = program_.peaks[rank];
+  }
+}
+
+const PlayedPipeline& PipelinePlayer::play(const PassTimes& times, const Draws* draws) {
+  const PipelineSize& size = program_.size;
+  check_times(times, size);
+  std::fill(lanes_.begin(), lanes_.end(), Lane{});
+  played_.clear_sums();
+  const std::vector<ProgramOp>& ops = program_.ops;
+  std::int64_t messages = 0;
+  for (std::size_t first = 0; first < ops.size();) {
+    const std::size_t last = first + (ops[first].op.with_next ? 1 : 0);
+    const auto r = static_cast<std::size_t>(ops[first].rank);
+    Lane& lane = lanes_[r];
+    PlayedRank& rank = played_.ranks[r];
+    Picoseconds start = std::max(lane.free, lane.held);
+    rank.waited[static_cast<std::size_t>(WaitCause::kOwnSend)] += start - lane.free;
+    for (std::size_t i = first; i <= last; ++i) {
+      if (ops[i].needs < 0) continue;
+      const Picoseconds arrival = there_[static_cast<std::size_t>(ops[i].needs)];
+      if (arrival <= start) continue;
+      rank.waited[static_cast<std::size_t>(cause_of(ops[i].op.pass))] += arrival - start;
+      start = arrival;
+    }
+    Picoseconds end = start;
+    for (std::size_t i = first; i <= last; ++i) {
+      const PipelineOp& op = ops[i].op;
+      Picoseconds time = pass_time(times, size, op);
+      if (draws != nullptr) time = draws->compute(ops[i].rank, draw_key(op), time);
+      rank.ops[lane.next++] = {end, end + time};
+      rank.busy_in[static_cast<std::size_t>(op.pass)] += time;
+      end += time;
+    }
+    rank.busy += end - start;
+    lane.free = end;
+    // Of a pair each takes its part of the time, but both are there at the end.
+    for (std::size_t i = first; i <= last; ++i) {
+      there_[i] = end;
+      if (ops[i].sends == MessageKind::kNone) continue;
+      ++messages;
+      Picoseconds time = message_time(times, size, ops[i]);
+      if (draws != nullptr) time = draws->link(draw_key(ops[i].op), time);
+      Wires& wires = lane.wires[ops[i].sends == MessageKind::kActivation ? 0 : 1];
+      there_[i] = wires.send(end, time, times.at_once);
+      if (times.blocking) lane.held = std::max(lane.held, there_[i]);
+    }
+    played_.end = std::max(played_.end, end);
+    first = last + 1;
+  }
+  played_.events = 2 * static_cast<std::int64_t>(ops.size()) + messages;
+  return played_;
+}
+
+PlayedPipeline play(const Order& order, const PipelineSize& size, const PassTimes& times,
+                    const Draws* draws) {
+  PipelinePlayer player(order, size);
+  return player.play(times, draws);
 }
 
 }  // namespace nereus::simulate

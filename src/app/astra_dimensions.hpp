@@ -1,0 +1,17 @@
+// Our networks and algorithms in ASTRA-sim's words, for app/ alone.
+//
+//   const simulate::AstraDimension d = astra_dimension(dimension, algorithm, errors);
+#pragma once
+
+#include "base/error.hpp"
+#include "simulate/compat/astra_sim.hpp"
+#include "simulate/network/algorithms.hpp"
+#include "simulate/network/dimension.hpp"
+
+namespace nereus::app {
+
+// Adds an error for kinds that ASTRA-sim's view does not have. Rails of one switch are a switch.
+simulate::AstraDimension astra_dimension(const simulate::Dimension& dimension,
+                                         simulate::Algorithm algorithm, ErrorList& errors);
+
+}  // namespace nereus::app

@@ -1,0 +1,202 @@
+#include "cli/simulation_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/prediction_report.hpp"
+#include "timeline/text_drawing.hpp"
+
+namespace nereus::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using simulate::RankStatistics;
+
+constexpr std::size_t kMostRanks = 64;
+
+double step_of(const app::SimulateAnswer& answer) {
+  return answer.quantiles ? answer.quantiles->mean : answer.step.step;
+}
+
+// What is shown of each rank, and under which key.
+struct Share {
+  const char* key;
+  const char* title;
+  double (*of)(const RankStatistics&);
+  bool always;  // else where any rank has some
+};
+const Share kShares[] = {
+    {"compute", "compute", [](const RankStatistics& r) { return r.compute; }, true},
+    {"collectives", "collectives", [](const RankStatistics& r) { return r.collectives; }, false},
+    {"send", "sending", [](const RankStatistics& r) { return r.send; }, false},
+    {"wait_input", "no input", [](const RankStatistics& r) { return r.wait_input; }, false},
+    {"wait_gradient", "no gradient", [](const RankStatistics& r) { return r.wait_gradient; },
+     false},
+    {"reduction", "reduction", [](const RankStatistics& r) { return r.reduction; }, false},
+    {"wait_others", "waits for others", [](const RankStatistics& r) { return r.wait_others; },
+     false},
+    {"closing", "closing", [](const RankStatistics& r) { return r.closing; }, false},
+};
+
+Table ranks_table(const app::SimulateAnswer& answer) {
+  const std::vector<RankStatistics>& ranks = answer.statistics.ranks;
+  Table table{.name = "ranks", .title = "Every pipeline rank, shares of the step"};
+  const bool several = answer.step.teams.size() > 1;
+  table.columns.push_back({"rank", "rank"});
+  if (several) table.columns.push_back({"pipeline_rank", "stage"});
+  std::vector<const Share*> shown;
+  for (const Share& share : kShares) {
+    const bool any = std::any_of(ranks.begin(), ranks.end(), [&](const RankStatistics& r) {
+      return share.of(r) > 5e-4 * answer.step.step;
+    });
+    if (!share.always && !any) continue;
+    shown.push_back(&share);
+    table.columns.push_back({share.key, share.title, Unit::kShare});
+  }
+  table.columns.push_back({"peak", "held at most"});
+  const std::size_t rows = std::min(ranks.size(), kMostRanks);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const RankStatistics& r = ranks[i];
+    std::vector<Cell> row{r.first_rank};
+    if (several) row.push_back(r.pipeline_rank);
+    for (const Share* share : shown) row.push_back(share->of(r) / answer.step.step);
+    row.push_back(r.peak);
+    table.rows.push_back(std::move(row));
+  }
+  if (rows < ranks.size())
+    table.notes.push_back(fmt::format("{} more ranks: --format json has all", ranks.size() - rows));
+  table.notes.emplace_back("held: micro-batches of a virtual stage");
+  return table;
+}
+
+Table drawing_table(const app::SimulateAnswer& answer, const Terminal& out) {
+  Table table{.name = "drawing",
+              .title = "When, on the slowest team",
+              .columns = {{"stage", "stage"}, {"drawing", "passes", Unit::kNone, false, false}}};
+  const int width = std::clamp((out.width > 0 ? out.width : 100) - 12, 20, 120);
+  const std::vector<std::string> lines = timeline::text_drawing(answer.passes, width);
+  for (std::size_t r = 0; r < lines.size() && r < kMostRanks; ++r)
+    table.rows.push_back({r, lines[r]});
+  table.notes.emplace_back(
+      "digits forward, letters backward, dots weight gradients, colons recompute");
+  return table;
+}
+
+Table path_table(const app::SimulateAnswer& answer) {
+  const simulate::CriticalPath& path = answer.statistics.path;
+  Table table{
+      .name = "critical_path",
+      .title = "Critical path",
+      .columns = {
+          {"part", "part"}, {"seconds", "time", Unit::kSeconds}, {"share", "share", Unit::kShare}}};
+  double sum = 0;
+  for (const double part : path.seconds) sum += part;
+  for (int i = 0; i < simulate::kNumPathParts; ++i) {
+    const double part = path.seconds[static_cast<std::size_t>(i)];
+    if (part <= 0) continue;
+    table.rows.push_back({std::string(to_string(static_cast<simulate::PathPart>(i))), part,
+                          sum > 0 ? part / sum : 0});
+  }
+  return table;
+}
+
+Table quantile_table(const app::StepQuantiles& q) {
+  return {.name = "quantiles",
+          .title = fmt::format("{} steps", q.steps),
+          .columns = {{"mean_s", "mean", Unit::kSeconds},
+                      {"least_s", "least", Unit::kSeconds},
+                      {"p5_s", "5 %", Unit::kSeconds},
+                      {"p50_s", "median", Unit::kSeconds},
+                      {"p95_s", "95 %", Unit::kSeconds},
+                      {"p99_s", "99 %", Unit::kSeconds},
+                      {"most_s", "most", Unit::kSeconds}},
+          .rows = {{q.mean, q.least, q.p5, q.p50, q.p95, q.p99, q.most}}};
+}
+
+Table summary_table(const app::SimulateAnswer& answer) {
+  Table table = prediction_summary(answer.predicted);
+  std::size_t at = 0;
+  const auto insert = [&](Column column, Cell cell) {
+    table.columns.insert(table.columns.begin() + static_cast<std::ptrdiff_t>(at),
+                         std::move(column));
+    table.rows[0].insert(table.rows[0].begin() + static_cast<std::ptrdiff_t>(at), std::move(cell));
+    ++at;
+  };
+  insert({"simulated_s", "simulated step", Unit::kSeconds}, step_of(answer));
+  if (answer.shared) {
+    insert({"shared_links_s", "on shared links", Unit::kSeconds}, answer.shared->step);
+    insert({"contention_s", "of it contention", Unit::kSeconds},
+           answer.shared->step - answer.shared->apart);
+  }
+  insert({"bubble_s", "bubble", Unit::kSeconds}, answer.statistics.bubble);
+  const bool greedy = std::any_of(answer.step.lanes.begin(), answer.step.lanes.end(),
+                                  [](const auto& lane) { return lane.greedy; });
+  if (greedy)
+    table.notes.emplace_back(
+        "stages or micro-batches do not suit the schedule's own order: backward first, then "
+        "forward");
+  table.notes.push_back(fmt::format("{} events in {:.2g} s, for {} of all ranks",
+                                    answer.step.events, answer.seconds,
+                                    answer.step.events_represented));
+  return table;
+}
+
+Json rank_json(const RankStatistics& r, double step) {
+  Json json;
+  json["rank"] = r.first_rank;
+  json["pipeline_rank"] = r.pipeline_rank;
+  json["busy"] = r.compute / step;
+  json["communication"] = r.communication() / step;
+  json["idle"] = r.idle() / step;
+  for (const Share& share : kShares) json["shares"][share.key] = share.of(r) / step;
+  json["peak_micro_batches"] = r.peak;
+  json["peak_bytes"] = r.peak_bytes;
+  return json;
+}
+
+std::string json_of(const app::SimulateAnswer& answer) {
+  Json json;
+  json["step_s"] = step_of(answer);
+  json["predicted_s"] = answer.predicted.prediction.step;
+  json["fits"] = answer.predicted.prediction.fits;
+  json["events"] = answer.step.events;
+  json["events_represented"] = answer.step.events_represented;
+  json["seconds"] = answer.seconds;
+  json["bubble"] = answer.statistics.bubble;
+  if (answer.quantiles) {
+    const app::StepQuantiles& q = *answer.quantiles;
+    json["quantiles"] = {{"steps", q.steps}, {"mean", q.mean}, {"least", q.least},
+                         {"p5", q.p5},       {"p50", q.p50},   {"p95", q.p95},
+                         {"p99", q.p99},     {"most", q.most}};
+  }
+  if (answer.shared)
+    json["shared_links"] = {{"step_s", answer.shared->step},
+                            {"apart_s", answer.shared->apart},
+                            {"contention_s", answer.shared->step - answer.shared->apart},
+                            {"events", answer.shared->events}};
+  json["critical_path"] = Json::object();
+  for (int i = 0; i < simulate::kNumPathParts; ++i)
+    json["critical_path"][std::string(to_string(static_cast<simulate::PathPart>(i)))] =
+        answer.statistics.path.seconds[static_cast<std::size_t>(i)];
+  json["ranks"] = Json::array();
+  for (const RankStatistics& rank : answer.statistics.ranks)
+    json["ranks"].push_back(rank_json(rank, answer.step.step));
+  json["prediction"] = Json::parse(prediction_json(answer.predicted));
+  return json.dump(2);
+}
+
+}  // namespace
+
+Report simulation_report(const app::SimulateAnswer& answer, const Terminal& out) {
+  Report report{.tables = {summary_table(answer)}, .json = json_of(answer)};
+  if (answer.quantiles) report.tables.push_back(quantile_table(*answer.quantiles));
+  report.tables.push_back(ranks_table(answer));
+  if (answer.work.depth > 1) report.tables.push_back(drawing_table(answer, out));
+  report.tables.push_back(path_table(answer));
+  return report;
+}
+
+}  // namespace nereus::cli

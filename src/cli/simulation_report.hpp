@@ -1,0 +1,15 @@
+// What `nereus simulate` prints of a played step: a summary, every pipeline rank with a drawing,
+// the critical path, and quantiles where durations vary.
+#pragma once
+
+#include <string>
+
+#include "app/simulate.hpp"
+#include "cli/report.hpp"
+#include "cli/terminal.hpp"
+
+namespace nereus::cli {
+
+Report simulation_report(const app::SimulateAnswer& answer, const Terminal& out);
+
+}  // namespace nereus::cli

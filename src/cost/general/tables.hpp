@@ -1,0 +1,31 @@
+// What a GeneralPredictor keeps from one placement to the next.
+#pragma once
+
+#include "cost/general.hpp"
+#include "cost/general/context.hpp"
+
+namespace nereus::cost {
+
+struct GeneralPredictor::Tables {
+  Tables(const model::Model& m, const cluster::Cluster& cluster, const Stack& stack)
+      : model(m), options(stack.options), wires(cluster, stack), costs(m, wires, options) {}
+
+  const model::Model& model;
+  StackOptions options;
+  Wires wires;
+  general::LayerCosts costs;
+
+  general::Context context_of(const plan::Placement& placement) {
+    general::Context context{placement,
+                             model,
+                             options,
+                             wires,
+                             costs,
+                             general::read_layout(placement, wires),
+                             general::read_state(placement, wires)};
+    context.sharing = general::sharing_of(context.states);
+    return context;
+  }
+};
+
+}  // namespace nereus::cost
