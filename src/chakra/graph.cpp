@@ -18,6 +18,7 @@ class Builder {
                        static_cast<std::size_t>(work.size.micro_batches);
     forward_rank_.resize(cells);
     backward_rank_.resize(cells);
+    recomputed_.resize(cells);
     last_.resize(static_cast<std::size_t>(work.size.num_stages()), -1);
     for (std::size_t p = 0; p < work.order.size(); ++p)
       for (const PipelineOp& op : work.order[p]) {
@@ -110,11 +111,12 @@ class Builder {
                          front_)};
   }
 
+  static bool passes_on(Pass pass) { return pass != Pass::kWeight && pass != Pass::kRecompute; }
   // What comes to a pass from another rank, and what it hands on.
   void receive(const PipelineOp& op) {
     const bool forward = op.pass == Pass::kForward;
     const int from = forward ? op.stage - 1 : op.stage + 1;
-    if (op.pass == Pass::kWeight || from < 0 || from >= work_.size.num_stages()) return;
+    if (!passes_on(op.pass) || from < 0 || from >= work_.size.num_stages()) return;
     const int peer = (forward ? forward_rank_ : backward_rank_)[cell(from, op.micro_batch)];
     if (peer == rank_) return;
     transfer(NodeType::kReceive, op, peer, tag_of(forward, from, op.micro_batch),
@@ -123,7 +125,7 @@ class Builder {
   void send(const PipelineOp& op) {
     const bool forward = op.pass == Pass::kForward;
     const int to = forward ? op.stage + 1 : op.stage - 1;
-    if (op.pass == Pass::kWeight || to < 0 || to >= work_.size.num_stages()) return;
+    if (!passes_on(op.pass) || to < 0 || to >= work_.size.num_stages()) return;
     const int peer = (forward ? forward_rank_ : backward_rank_)[cell(to, op.micro_batch)];
     if (peer == rank_) return;
     transfer(NodeType::kSend, op, peer, tag_of(forward, op.stage, op.micro_batch),
@@ -156,19 +158,21 @@ class Builder {
     chain(layer.after_forward, layer, micro_batch);
   }
 
+  void recompute(const LayerWork& layer, int micro_batch) {
+    if (layer.recompute <= 0) return;
+    if (layer.repeats) chain(layer.before_forward, layer, micro_batch);
+    const Front before = front_;
+    compute(Action::kRecompute, layer.layer, micro_batch, layer.recompute, layer.recompute_flops,
+            layer.flops > 0 ? layer.bytes * layer.recompute_flops / layer.flops : 0);
+    if (!layer.repeats) return;
+    beside(layer.beside_forward, layer, micro_batch, before);
+    chain(layer.after_forward, layer, micro_batch);
+  }
+
   // Of the whole backward pass, or of its first half.
-  void backward(const LayerWork& layer, int micro_batch, bool whole) {
+  void backward(const LayerWork& layer, int micro_batch, bool whole, bool again) {
     gather(layer, micro_batch);
-    if (layer.recompute > 0) {
-      if (layer.repeats) chain(layer.before_forward, layer, micro_batch);
-      const Front before = front_;
-      compute(Action::kRecompute, layer.layer, micro_batch, layer.recompute, layer.recompute_flops,
-              layer.flops > 0 ? layer.bytes * layer.recompute_flops / layer.flops : 0);
-      if (layer.repeats) {
-        beside(layer.beside_forward, layer, micro_batch, before);
-        chain(layer.after_forward, layer, micro_batch);
-      }
-    }
+    if (again) recompute(layer, micro_batch);
     chain(layer.before_backward, layer, micro_batch);
     if (whole) chain(layer.before_weight, layer, micro_batch);
     const Front before = front_;
@@ -206,6 +210,9 @@ class Builder {
     const std::vector<LayerWork>& layers = stage(op.stage).layers;
     if (op.pass == Pass::kForward) {
       for (const LayerWork& layer : layers) forward(layer, op.micro_batch);
+    } else if (op.pass == Pass::kRecompute) {  // a pass of its own under Varuna
+      for (const LayerWork& layer : layers) recompute(layer, op.micro_batch);
+      recomputed_[cell(op.stage, op.micro_batch)] = true;
     } else {
       for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
         if (op.pass == Pass::kWeight) {
@@ -213,7 +220,8 @@ class Builder {
           compute(Action::kWeight, layer->layer, op.micro_batch, layer->weight, layer->flops,
                   layer->bytes);
         } else {
-          backward(*layer, op.micro_batch, op.pass == Pass::kBackward);
+          backward(*layer, op.micro_batch, op.pass == Pass::kBackward,
+                   !recomputed_[cell(op.stage, op.micro_batch)]);
         }
         if (op.pass != Pass::kInput) reduce(*layer, op.micro_batch, last);
       }
@@ -236,6 +244,7 @@ class Builder {
   int rank_;
   RankGraph graph_;
   std::vector<int> forward_rank_, backward_rank_;  // by stage and micro-batch
+  std::vector<bool> recomputed_;
   std::vector<int> last_;  // by stage: index of a pass, -1 where none is here
   Front front_;            // what the next node of the chain waits for
   Front before_optimizer_;

@@ -54,6 +54,8 @@ RC_GTEST_PROP(Chakra, EverySendHasItsReceive, ()) {
     }
 }
 
+// All ranks together run to the end: what a group does together starts on all its ranks in the
+// order of node numbers, a receive ends after its send.
 RC_GTEST_PROP(Chakra, TheWholeJobEnds, ()) {
   const ChakraStep step = step_of(small_case());
   const std::vector<DecodedTrace> traces = all_traces(step);

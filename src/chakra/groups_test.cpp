@@ -38,6 +38,8 @@ RC_GTEST_PROP(Groups, EveryKindDividesTheRanks, ()) {
   RC_ASSERT(json.size() == ids.size());
 }
 
+// The ranks among which the expanded plan divides and copies a layer's optimizer state are the
+// state and copies groups.
 RC_GTEST_PROP(Groups, AgreeWithTheExpandedPlan, ()) {
   const cost::testing::Case c =
       small_case(true, [](const plan::Degrees& d) { return d.offload.optimizer == 0; });

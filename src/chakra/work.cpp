@@ -145,23 +145,26 @@ class Maker {
     double weight = 1;
   };
 
-  // Each pass takes what the simulator gives it, without its collectives. Where that cannot be told
-  // (gathering of divided weights is in no one pass), all passes are stretched alike.
-  static Stretch stretch_of(const cost::LaneWork& lane, std::size_t v, const StageSums& sums) {
+  // Each pass takes what the simulator gives it, without its collectives: `waits` is their share of
+  // all passes. Where that cannot be told (gathering of divided weights is in no one pass), all
+  // passes are stretched alike.
+  static Stretch stretch_of(const cost::PassSeconds& passes, double waits, const StageSums& sums) {
     const double kernels = sums.forward + sums.backward + sums.weight;
-    const cost::PassSeconds& stage = lane.passes[v];
-    const double communication = lane.communication[v] * stage.total();
-    const double seconds = stage.total() - communication;
     if (kernels <= 0) return {};
+    const double collectives = waits * passes.total();
     const double forward_part =
         sums.collectives > 0 ? sums.forward_collectives / sums.collectives : 0;
-    const double forward = stage.forward - communication * forward_part;
-    const double backward = seconds - forward - stage.weight;
-    const bool told = sums.forward > 0 && sums.backward > 0 && sums.weight > 0 && forward > 0 &&
-                      backward > 0 && stage.weight > 0;
-    if (told) return {forward / sums.forward, backward / sums.backward, stage.weight / sums.weight};
+    const double forward = passes.forward - collectives * forward_part;
+    const double seconds = passes.total() - collectives;
     const double all = std::max(0.0, seconds) / kernels;
-    return {all, all, all};
+    if (sums.forward <= 0 || forward <= 0 || forward >= seconds) return {all, all, all};
+    // Weight gradients are told apart where the schedule runs them apart.
+    const double backward = seconds - forward - passes.weight;
+    const double rest = sums.backward + sums.weight;
+    if (passes.weight > 0 && backward > 0 && sums.backward > 0 && sums.weight > 0)
+      return {forward / sums.forward, backward / sums.backward, passes.weight / sums.weight};
+    if (rest <= 0) return {all, all, all};
+    return {forward / sums.forward, (seconds - forward) / rest, (seconds - forward) / rest};
   }
 
   LayerWork layer(int index, const cost::KindCost& kind, const cost::KindRow& row,
@@ -221,7 +224,9 @@ class Maker {
       sums.add((repeated ? again : plain)[kind].time, costs[kind].cost.forward);
       layers.emplace_back(i, repeated);
     }
-    const Stretch stretch = stretch_of(step_.lanes.front(), static_cast<std::size_t>(v), sums);
+    const cost::LaneWork& lane = step_.lanes.front();
+    const Stretch stretch = stretch_of(lane.passes[static_cast<std::size_t>(v)],
+                                       lane.communication[static_cast<std::size_t>(v)], sums);
     StageLayers out;
     for (const auto& [index, repeated] : layers) {
       const int kind = model_.layers[static_cast<std::size_t>(index)];

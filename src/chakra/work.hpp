@@ -84,7 +84,7 @@ struct StepWork {
   double flops = 0;  // of the model, one step
 };
 
-// The schedule must have an order (simulate::has_order).
+// The degrees must pass plan/rules.hpp.
 StepWork make_work(const model::Model& model, const cluster::Cluster& cluster,
                    const cost::Stack& stack, const plan::Degrees& degrees);
 

@@ -16,6 +16,7 @@ namespace {
 
 using namespace testing;
 
+// protoc, which knows nothing of either side, reads the same messages.
 TEST(Chakra, ProtocReadsTheSame) {
   const model::Model model = small_model();
   plan::Degrees d;

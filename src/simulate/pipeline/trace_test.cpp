@@ -52,7 +52,7 @@ Timeline timeline_of(const Order& order, const PlayedPipeline& played, const Pip
       if (op.pass == Pass::kForward) {
         t.counters.back().samples.push_back({at.start, ++held});
         ends[cell(op.stage, op.micro_batch)] = {rank, at.end};
-      } else if (op.pass != Pass::kInput) {
+      } else if (op.pass == Pass::kBackward || op.pass == Pass::kWeight) {
         t.counters.back().samples.push_back({at.end, --held});
       }
     }
