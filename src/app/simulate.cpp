@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <numeric>
 
 #include "base/error.hpp"
 #include "base/write_file.hpp"
 #include "cost/general.hpp"
 #include "plan/expand.hpp"
+#include "simulate/network/cluster_network.hpp"
 #include "simulate/pipeline/order_file.hpp"
 #include "simulate/step_timeline.hpp"
 #include "timeline/chrome_trace.hpp"
@@ -58,11 +60,26 @@ simulate::StepOptions options_of(const SimulateRequest& request) {
   return options;
 }
 
+// The degrees of a regular plan on nodes of one kind.
+std::optional<plan::Degrees> regular(const ResolvedPlan& plan) {
+  if (!plan.cluster.uniform()) return {};
+  return plan.degrees ? plan.degrees : plan::as_regular(plan.placement, plan.model);
+}
+
+chakra::LayerPlay layers_of(const ResolvedPlan& plan) {
+  const std::optional<plan::Degrees> degrees = regular(plan);
+  if (!degrees || degrees->num_ranks() != plan.cluster.num_devices())
+    throw_input_error("simulate.layers",
+                      "layers are played for regular plans that use all of a cluster of one kind "
+                      "of node",
+                      {}, "leave --layers out");
+  return chakra::play_layers(chakra::make_step(plan.model, plan.cluster, plan.stack, *degrees),
+                             simulate::network_of(plan.cluster));
+}
+
 cost::StepWork work_of(const ResolvedPlan& plan) {
-  std::optional<plan::Degrees> degrees = plan.degrees;
-  if (!degrees && plan.cluster.uniform()) degrees = plan::as_regular(plan.placement, plan.model);
-  if (degrees && plan.cluster.uniform())
-    return cost::Predictor(plan.model, plan.cluster, plan.stack, 1).work(*degrees);
+  const std::optional<plan::Degrees> degrees = regular(plan);
+  if (degrees) return cost::Predictor(plan.model, plan.cluster, plan.stack, 1).work(*degrees);
   const plan::Placement placement =
       plan.degrees ? cost::expand_for(*plan.degrees, plan.model, plan.stack) : plan.placement;
   return cost::GeneralPredictor(plan.model, plan.cluster, plan.stack).work(placement);
@@ -81,6 +98,20 @@ void check_size(const simulate::PipelineSize& size, const cost::StepWork& work,
                     size.depth, size.num_stages(), size.micro_batches, work.depth,
                     work.num_stages(), lane.num_micro_batches),
         {file}, "an order of the plan's size, or a plan of the order's");
+  }
+}
+
+// A file of all ranks, or in a folder ("traces/") one of each, as PyTorch's profiler writes them.
+void write_trace(const std::string& path, const timeline::Timeline& all) {
+  if (path.back() != '/') return timeline::write_chrome_trace(path, all);
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  int last = -1;
+  for (const timeline::Lane& lane : all.lanes) {
+    if (lane.process == last) continue;
+    last = lane.process;
+    timeline::write_chrome_trace(fmt::format("{}rank-{}.json.gz", path, last),
+                                 timeline::of_process(all, last), {.kineto = true});
   }
 }
 
@@ -128,12 +159,17 @@ SimulateAnswer simulate_plan(const SimulateRequest& request) {
   if (request.links == "shared")
     answer.shared = simulate::play_on_shared_links(answer.work, answer.step);
   answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (request.layers) {
+    const auto start = std::chrono::steady_clock::now();
+    answer.layers = layers_of(answer.predicted.plan);
+    answer.layers_seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
   answer.statistics = simulate::statistics_of(answer.work, answer.step);
   if (options.num_steps > 1) answer.quantiles = quantiles_of(answer.step.steps);
   answer.passes = simulate::passes_of(answer.step);
   if (!request.trace_file.empty())
-    timeline::write_chrome_trace(request.trace_file,
-                                 simulate::to_timeline(answer.work, answer.step));
+    write_trace(request.trace_file, simulate::to_timeline(answer.work, answer.step));
   if (!request.svg_file.empty())
     write_file(request.svg_file, timeline::svg_picture(answer.passes, title_of(answer)));
   return answer;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/predict.hpp"
+#include "chakra/play.hpp"
 #include "simulate/shared_links.hpp"
 #include "simulate/statistics.hpp"
 #include "simulate/step.hpp"
@@ -26,6 +27,7 @@ struct SimulateRequest {
   std::optional<std::uint64_t> seed;
   std::optional<int> steps;  // how many to draw; empty: 1, or 100 where durations vary
   std::string links;         // "stack" or "shared"; empty: stack
+  bool layers = false;       // also layer by layer, collectives on the cluster's network
   std::string trace_file;    // Chrome trace; empty: none
   std::string svg_file;      // picture; empty: none
 };
@@ -43,6 +45,8 @@ struct SimulateAnswer {
   simulate::StepStatistics statistics;
   std::optional<StepQuantiles> quantiles;           // where durations vary
   std::optional<simulate::SharedLinksStep> shared;  // where links are shared
+  std::optional<chakra::LayerPlay> layers;          // where asked for
+  double layers_seconds = 0;                        // that playing them took
   timeline::Timeline passes;                        // of the slowest team, for drawing
   double seconds = 0;                               // that the simulation took
 };

@@ -132,6 +132,14 @@ Table summary_table(const app::SimulateAnswer& answer) {
     insert({"contention_s", "of it contention", Unit::kSeconds},
            answer.shared->step - answer.shared->apart);
   }
+  if (answer.layers) {
+    insert({"layers_s", "layer by layer", Unit::kSeconds}, answer.layers->seconds);
+    insert({"layers_exposed_s", "of it not compute", Unit::kSeconds}, answer.layers->exposed);
+    table.notes.push_back(fmt::format(
+        "layer by layer: {} nodes, {} collectives, {} events in {:.2g} s, for {} of all ranks",
+        answer.layers->nodes, answer.layers->collectives, answer.layers->events,
+        answer.layers_seconds, answer.layers->events_represented));
+  }
   insert({"bubble_s", "bubble", Unit::kSeconds}, answer.statistics.bubble);
   const bool greedy = std::any_of(answer.step.lanes.begin(), answer.step.lanes.end(),
                                   [](const auto& lane) { return lane.greedy; });
@@ -178,6 +186,17 @@ std::string json_of(const app::SimulateAnswer& answer) {
                             {"apart_s", answer.shared->apart},
                             {"contention_s", answer.shared->step - answer.shared->apart},
                             {"events", answer.shared->events}};
+  if (answer.layers) {
+    const chakra::LayerPlay& layers = *answer.layers;
+    json["layers"] = {{"step_s", layers.seconds},
+                      {"compute_s", layers.compute},
+                      {"exposed_s", layers.exposed},
+                      {"nodes", layers.nodes},
+                      {"collectives", layers.collectives},
+                      {"events", layers.events},
+                      {"events_represented", layers.events_represented},
+                      {"seconds", answer.layers_seconds}};
+  }
   json["critical_path"] = Json::object();
   for (int i = 0; i < simulate::kNumPathParts; ++i)
     json["critical_path"][std::string(to_string(static_cast<simulate::PathPart>(i)))] =

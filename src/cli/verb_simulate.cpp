@@ -23,8 +23,11 @@ void add_play_options(Command& command, app::SimulateRequest& request, std::opti
   command.text("--links", "KIND", request.links,
                "stack: overlap as the software's runs show it; shared: also what the hardware "
                "would allow, traffic meeting on links");
+  command.flag("--layers", request.layers,
+               "also layer by layer, every collective step by step on the cluster's network");
   command.text("--trace", "FILE.json[.gz]", request.trace_file,
-               "write a Chrome trace, for Perfetto");
+               "write a Chrome trace, for Perfetto; FOLDER/ one of each rank, as PyTorch's "
+               "profiler does");
   command.text("--svg", "FILE", request.svg_file, "write a picture of the pipeline");
 }
 

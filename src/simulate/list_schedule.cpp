@@ -40,8 +40,10 @@ ListSchedule run(const Graph& graph) {
 
   using Done = std::pair<std::int64_t, int>;  // when, node
   std::priority_queue<Done, std::vector<Done>, std::greater<>> running;
+  std::vector<std::size_t> changed;  // lanes that may start something
+  for (std::size_t lane = 0; lane < lanes; ++lane) changed.push_back(lane);
   const auto start_what_can = [&](std::int64_t now) {
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
+    for (const std::size_t lane : changed) {
       if (occupied[lane] || ready[lane].empty()) continue;
       const int next = ready[lane].top();
       ready[lane].pop();
@@ -51,6 +53,7 @@ ListSchedule run(const Graph& graph) {
       occupied[lane] = true;
       running.emplace(now + node.duration, next);
     }
+    changed.clear();
   };
 
   start_what_can(0);
@@ -61,10 +64,15 @@ ListSchedule run(const Graph& graph) {
     while (!running.empty() && running.top().first == now) {
       const auto done = static_cast<std::size_t>(running.top().second);
       running.pop();
-      occupied[static_cast<std::size_t>(nodes[done].lane)] = false;
-      for (const int next : waiting_for[done])
-        if (--missing[static_cast<std::size_t>(next)] == 0)
-          ready[static_cast<std::size_t>(nodes[static_cast<std::size_t>(next)].lane)].push(next);
+      const auto freed = static_cast<std::size_t>(nodes[done].lane);
+      occupied[freed] = false;
+      changed.push_back(freed);
+      for (const int next : waiting_for[done]) {
+        if (--missing[static_cast<std::size_t>(next)] > 0) continue;
+        const auto lane = static_cast<std::size_t>(nodes[static_cast<std::size_t>(next)].lane);
+        ready[lane].push(next);
+        changed.push_back(lane);
+      }
     }
     schedule.end = now;
     start_what_can(now);
