@@ -42,8 +42,8 @@ simulate::StepOptions options_of(const SimulateRequest& request) {
     attempt([&] { options.jitter.slow.push_back(simulate::parse_slow_rank(slow)); });
   if (request.seed) options.jitter.seed = *request.seed;
   const bool varies = !request.jitter.empty() || !request.link_jitter.empty();
-  options.num_steps = request.steps.value_or(varies ? kUsualSteps : 1);
-  if (options.num_steps < 1 || options.num_steps > kMostSteps)
+  options.num_steps = request.steps.value_or(varies ? 0 : 1);
+  if (request.steps && (options.num_steps < 1 || options.num_steps > kMostSteps))
     errors.add("simulate.steps", fmt::format("{} steps", options.num_steps), {},
                fmt::format("1 to {}", kMostSteps));
   if (options.num_steps > 1 && !varies)
@@ -53,9 +53,18 @@ simulate::StepOptions options_of(const SimulateRequest& request) {
   if (!request.links.empty() && request.links != "stack" && request.links != "shared")
     errors.add("simulate.links", fmt::format("no such kind of links: {}", request.links), {},
                "stack or shared");
+  const bool own = varies || !request.slow.empty() || !request.order_file.empty();
   if (request.links == "shared" && (varies || !request.slow.empty()))
-    errors.add("simulate.links", "shared links are played without jitter", {},
-               "--links stack with --jitter, or --links shared without");
+    errors.add("simulate.links", "shared links are played without jitter and slow ranks", {},
+               "--links stack with them, or --links shared without");
+  if (request.layers && own)
+    errors.add("simulate.layers", "layers are played without jitter, slow ranks and --order", {},
+               "leave --layers out");
+  if (request.seed && !varies)
+    errors.add("simulate.seed", "nothing is drawn without --jitter or --link-jitter", {},
+               "leave --seed out");
+  if (!request.trace_file.empty() && request.trace_file == request.svg_file)
+    errors.add("simulate.output", "--trace and --svg write to one file", {}, "two names");
   errors.throw_if_any();
   return options;
 }
@@ -83,6 +92,15 @@ cost::StepWork work_of(const ResolvedPlan& plan) {
   const plan::Placement placement =
       plan.degrees ? cost::expand_for(*plan.degrees, plan.model, plan.stack) : plan.placement;
   return cost::GeneralPredictor(plan.model, plan.cluster, plan.stack).work(placement);
+}
+
+// A hundred, or fewer where that would take more than some seconds.
+int usual_steps(const cost::StepWork& work) {
+  double passes = 0;
+  for (const cost::LaneWork& lane : work.lanes)
+    passes += 2.0 * lane.num_micro_batches * static_cast<double>(lane.passes.size()) *
+              (lane.joint ? 1 : lane.num_teams());
+  return static_cast<int>(std::clamp(1e8 / std::max(1.0, passes), 5.0, 1.0 * kUsualSteps));
 }
 
 // An order is for as many ranks, stages and micro-batches as the plan has.
@@ -154,6 +172,7 @@ SimulateAnswer simulate_plan(const SimulateRequest& request) {
     check_size(file.size, answer.work, request.order_file);
     options.order = std::move(file.order);
   }
+  if (options.num_steps == 0) options.num_steps = usual_steps(answer.work);
   const auto begin = std::chrono::steady_clock::now();
   answer.step = simulate::simulate_step(answer.work, options);
   if (request.links == "shared")
@@ -166,6 +185,10 @@ SimulateAnswer simulate_plan(const SimulateRequest& request) {
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
   answer.statistics = simulate::statistics_of(answer.work, answer.step);
+  answer.fits = answer.predicted.prediction.fits;
+  if (options.order)
+    for (const simulate::RankStatistics& rank : answer.statistics.ranks)
+      answer.fits = answer.fits && rank.peak_bytes <= answer.predicted.prediction.memory.capacity;
   if (options.num_steps > 1) answer.quantiles = quantiles_of(answer.step.steps);
   answer.passes = simulate::passes_of(answer.step);
   if (!request.trace_file.empty())

@@ -47,8 +47,9 @@ struct SimulateAnswer {
   std::optional<simulate::SharedLinksStep> shared;  // where links are shared
   std::optional<chakra::LayerPlay> layers;          // where asked for
   double layers_seconds = 0;                        // that playing them took
-  timeline::Timeline passes;                        // of the slowest team, for drawing
-  double seconds = 0;                               // that the simulation took
+  bool fits = false;          // every rank within its memory, in the order that was played
+  timeline::Timeline passes;  // of the slowest team, for drawing
+  double seconds = 0;         // that the simulation took
 };
 
 // Throws Errors with all that is wrong with the request.

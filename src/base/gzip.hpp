@@ -14,7 +14,7 @@ namespace nereus {
 std::string gzip(std::string_view text, int level = 4);
 // Of one or several members. Throws where the bytes are no gzip, end early, or hold more than
 // `most` bytes.
-std::string gunzip(std::string_view bytes, std::size_t most = std::size_t{1} << 33);
+std::string gunzip(std::string_view bytes, std::size_t most = std::size_t{1} << 30);
 std::string gunzip_if_zipped(std::string bytes);
 
 }  // namespace nereus

@@ -1,5 +1,7 @@
 #include "chakra/play.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -52,7 +54,12 @@ class Wires {
     double slowest = std::numeric_limits<double>::infinity();
     for (const simulate::LinkUse& use : path.links)
       slowest = std::min(slowest, network_.capacity_of(use.link) / use.weight);
-    return path.latency + simulate::picoseconds(static_cast<double>(bytes) / slowest);
+    const double seconds = static_cast<double>(bytes) / slowest;
+    if (seconds > 1e5)
+      throw_input_error("simulate.too-long",
+                        fmt::format("a message of {} bytes takes {:.3g} s", bytes, seconds), {},
+                        "faster links");
+    return path.latency + simulate::picoseconds(seconds);
   }
 
   std::int64_t events() const { return events_; }

@@ -41,7 +41,7 @@ const Share kShares[] = {
     {"closing", "closing", [](const RankStatistics& r) { return r.closing; }, false},
 };
 
-Table ranks_table(const app::SimulateAnswer& answer) {
+Table ranks_table(const app::SimulateAnswer& answer, bool all_columns) {
   const std::vector<RankStatistics>& ranks = answer.statistics.ranks;
   const bool several = answer.step.teams.size() > 1;
   Table table{.name = "ranks",
@@ -53,15 +53,22 @@ Table ranks_table(const app::SimulateAnswer& answer) {
     const bool any = std::any_of(ranks.begin(), ranks.end(), [&](const RankStatistics& r) {
       return share.of(r) > 5e-4 * answer.step.step;
     });
-    if (!share.always && !any) continue;
+    if (!share.always && !any && !all_columns) continue;
     shown.push_back(&share);
-    table.columns.push_back({share.key, share.title, Unit::kShare});
+    table.columns.push_back(
+        {share.key, share.title, Unit::kShare, false, false, share.always ? 0 : 1});
   }
   table.columns.push_back({"peak", "held at most"});
   const auto slowest = &answer.step.slowest() - answer.step.teams.data();
   for (const RankStatistics& r : ranks) {
     if (r.team != slowest || table.rows.size() >= kMostRanks) continue;
-    std::vector<Cell> row{r.first_rank};
+    const int size = answer.work
+                         .lanes[static_cast<std::size_t>(
+                             answer.step.teams[static_cast<std::size_t>(r.team)].lane)]
+                         .ranks_per_team;
+    std::vector<Cell> row{size > 1
+                              ? Cell(fmt::format("{}-{}", r.first_rank, r.first_rank + size - 1))
+                              : Cell(r.first_rank)};
     for (const Share* share : shown) row.push_back(share->of(r) / answer.step.step);
     row.push_back(r.peak);
     table.rows.push_back(std::move(row));
@@ -75,7 +82,7 @@ Table ranks_table(const app::SimulateAnswer& answer) {
 
 Table drawing_table(const app::SimulateAnswer& answer, const Terminal& out) {
   Table table{.name = "drawing",
-              .title = "When, on the slowest team",
+              .title = answer.step.teams.size() > 1 ? "When, on the slowest team" : "When",
               .columns = {{"stage", "stage"}, {"drawing", "passes", Unit::kNone, false, false}}};
   const int width = std::clamp((out.width > 0 ? out.width : 100) - 12, 20, 120);
   const std::vector<std::string> lines = timeline::text_drawing(answer.passes, width);
@@ -117,8 +124,19 @@ Table quantile_table(const app::StepQuantiles& q) {
           .rows = {{q.mean, q.least, q.p5, q.p50, q.p95, q.p99, q.most}}};
 }
 
+// The prediction with the played step in place of its own, for what follows from the step.
+app::PredictAnswer as_played(const app::SimulateAnswer& answer) {
+  app::PredictAnswer out = answer.predicted;
+  const double ratio = step_of(answer) / out.prediction.step;
+  out.prediction.step *= ratio;
+  out.prediction.mfu /= ratio;
+  out.rate_per_device /= ratio;
+  if (out.usd_per_step) *out.usd_per_step *= ratio;
+  return out;
+}
+
 Table summary_table(const app::SimulateAnswer& answer) {
-  Table table = prediction_summary(answer.predicted);
+  Table table = prediction_summary(as_played(answer));
   std::size_t at = 0;
   const auto insert = [&](Column column, Cell cell) {
     table.columns.insert(table.columns.begin() + static_cast<std::ptrdiff_t>(at),
@@ -127,26 +145,37 @@ Table summary_table(const app::SimulateAnswer& answer) {
     ++at;
   };
   insert({"simulated_s", "simulated step", Unit::kSeconds}, step_of(answer));
+  insert({"predicted_s", "closed form", Unit::kSeconds}, answer.predicted.prediction.step);
   if (answer.shared) {
-    insert({"shared_links_s", "on shared links", Unit::kSeconds}, answer.shared->step);
-    insert({"contention_s", "of it contention", Unit::kSeconds},
+    insert({"shared_links_s", "overlapping all", Unit::kSeconds}, answer.shared->step);
+    insert({"contention_s", "  of it contention", Unit::kSeconds},
            answer.shared->step - answer.shared->apart);
   }
   if (answer.layers) {
-    insert({"layers_s", "layer by layer", Unit::kSeconds}, answer.layers->seconds);
-    insert({"layers_exposed_s", "of it not compute", Unit::kSeconds}, answer.layers->exposed);
+    insert({"layers_s", "on bare links", Unit::kSeconds}, answer.layers->seconds);
+    insert({"layers_exposed_s", "  of it not compute", Unit::kSeconds}, answer.layers->exposed);
     table.notes.push_back(fmt::format(
         "layer by layer: {} nodes, {} collectives, {} events in {:.2g} s, for {} of all ranks",
         answer.layers->nodes, answer.layers->collectives, answer.layers->events,
         answer.layers_seconds, answer.layers->events_represented));
   }
-  insert({"bubble_s", "bubble", Unit::kSeconds}, answer.statistics.bubble);
+  insert({"bubble_s", "longest idle", Unit::kSeconds}, answer.statistics.bubble);
   const bool greedy = std::any_of(answer.step.lanes.begin(), answer.step.lanes.end(),
                                   [](const auto& lane) { return lane.greedy; });
   if (greedy)
     table.notes.emplace_back(
         "stages or micro-batches do not suit the schedule's own order: backward first, then "
         "forward");
+  if (answer.shared)
+    table.notes.emplace_back(
+        "overlapping all: messages and reductions beside passes, as far as links allow");
+  if (answer.layers)
+    table.notes.emplace_back(
+        "on bare links: every layer's collectives, without what software loses on the network");
+  if (!answer.fits && answer.predicted.prediction.fits)
+    table.notes.emplace_back("in this order some rank holds more than its memory: does NOT fit");
+  if (answer.quantiles)
+    table.notes.emplace_back("step: the mean; ranks, path, drawing: of the first step drawn");
   table.notes.push_back(fmt::format("{} events in {:.2g} s, for {} of all ranks",
                                     answer.step.events, answer.seconds,
                                     answer.step.events_represented));
@@ -170,7 +199,7 @@ std::string json_of(const app::SimulateAnswer& answer) {
   Json json;
   json["step_s"] = step_of(answer);
   json["predicted_s"] = answer.predicted.prediction.step;
-  json["fits"] = answer.predicted.prediction.fits;
+  json["fits"] = answer.fits;
   json["events"] = answer.step.events;
   json["events_represented"] = answer.step.events_represented;
   json["seconds"] = answer.seconds;
@@ -210,10 +239,10 @@ std::string json_of(const app::SimulateAnswer& answer) {
 
 }  // namespace
 
-Report simulation_report(const app::SimulateAnswer& answer, const Terminal& out) {
+Report simulation_report(const app::SimulateAnswer& answer, const Terminal& out, bool all_columns) {
   Report report{.tables = {summary_table(answer)}, .json = json_of(answer)};
   if (answer.quantiles) report.tables.push_back(quantile_table(*answer.quantiles));
-  report.tables.push_back(ranks_table(answer));
+  report.tables.push_back(ranks_table(answer, all_columns));
   if (answer.work.depth > 1) report.tables.push_back(drawing_table(answer, out));
   report.tables.push_back(path_table(answer));
   return report;

@@ -10,6 +10,7 @@
 
 namespace nereus::cli {
 
-Report simulation_report(const app::SimulateAnswer& answer, const Terminal& out);
+// `all_columns`: also shares that no rank has any of, for machines.
+Report simulation_report(const app::SimulateAnswer& answer, const Terminal& out, bool all_columns);
 
 }  // namespace nereus::cli

@@ -1,4 +1,5 @@
 #include "app/simulate.hpp"
+#include "base/error.hpp"
 #include "cli/cli.hpp"
 #include "cli/collective_report.hpp"
 #include "cli/prediction_report.hpp"
@@ -13,10 +14,11 @@ void add_play_options(Command& command, app::SimulateRequest& request, std::opti
   command.group("Play");
   command.text("--order", "FILE", request.order_file,
                "passes in an order of one's own, a line a pipeline rank");
-  command.text("--jitter", "FORM", request.jitter,
-               "how compute varies: normal:5%, normal:2ms, lognormal:0.1, measured:FILE");
-  command.text("--link-jitter", "FORM", request.link_jitter,
-               "how messages vary: the same, or delay:10ms");
+  command.text(
+      "--jitter", "FORM", request.jitter,
+      "how compute varies: normal:5%, normal:2ms, delay:1ms, lognormal:0.1, measured:FILE (a "
+      "factor a line)");
+  command.text("--link-jitter", "FORM", request.link_jitter, "how messages vary: the same forms");
   command.texts("--slow", "RANK:FACTOR", request.slow, "a rank that is always slower");
   command.whole("--steps", request.steps, 1, "how many steps to draw (100 with jitter)");
   command.whole("--seed", seed, 0, "of what is drawn (1)");
@@ -29,6 +31,28 @@ void add_play_options(Command& command, app::SimulateRequest& request, std::opti
                "write a Chrome trace, for Perfetto; FOLDER/ one of each rank, as PyTorch's "
                "profiler does");
   command.text("--svg", "FILE", request.svg_file, "write a picture of the pipeline");
+}
+
+// Options of a played step say nothing about a collective or ASTRA-sim's view.
+void refuse_play_options(const app::SimulateRequest& request, const std::optional<int>& seed) {
+  std::string given;
+  const auto add = [&](bool set, const char* name) {
+    if (set) given += (given.empty() ? "" : ", ") + std::string(name);
+  };
+  add(!request.order_file.empty(), "--order");
+  add(!request.jitter.empty(), "--jitter");
+  add(!request.link_jitter.empty(), "--link-jitter");
+  add(!request.slow.empty(), "--slow");
+  add(request.steps.has_value(), "--steps");
+  add(seed.has_value(), "--seed");
+  add(!request.links.empty(), "--links");
+  add(request.layers, "--layers");
+  add(!request.trace_file.empty(), "--trace");
+  add(!request.svg_file.empty(), "--svg");
+  if (!given.empty())
+    throw_input_error("simulate.options",
+                      "with --collective or --compat there is nothing for " + given + " to do", {},
+                      "leave them out");
 }
 
 }  // namespace
@@ -62,13 +86,16 @@ Verb simulate_verb(const Session& session) {
   command->example("nereus simulate --collective all-reduce --bytes 64MiB --cluster 16xdgx-h100",
                    "one collective, every algorithm");
   command->run = [&session, request] {
+    if (!request->collective.collective.empty() || request->collective.astra_sim)
+      refuse_play_options(request->simulate, request->seed);
     if (const auto report = network_simulation(request->simulate.predict, request->collective,
                                                request->output.format)) {
       emit(*report, request->output, session);
       return kDone;
     }
     if (request->seed) request->simulate.seed = static_cast<std::uint64_t>(*request->seed);
-    Report report = simulation_report(app::simulate_plan(request->simulate), session.out);
+    Report report = simulation_report(app::simulate_plan(request->simulate), session.out,
+                                      request->output.format == Format::kCsv);
     // A table for machines is the ranks'.
     if (request->output.format == Format::kCsv)
       std::erase_if(report.tables, [](const Table& table) { return table.name != "ranks"; });

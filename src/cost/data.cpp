@@ -63,9 +63,10 @@ double reduction_overlap(Sharing sharing, const Parameters& p) {
 double exposed_reduce(double reduce, Sharing sharing, double quickest_stage, double interleave,
                       double later, bool overlaps, const Parameters& p) {
   if (!overlaps) return reduce;
-  const double window =
-      reduction_overlap(sharing, p) * (2.0 / 3) * (quickest_stage / interleave + later);
-  return std::max(0.05 * reduce, reduce - window);
+  const double backward = reduction_overlap(sharing, p) * (2.0 / 3);
+  const double own = quickest_stage / interleave;
+  return std::max(
+      {0.05 * reduce, reduce - backward * (own + later), reduce / interleave - backward * own});
 }
 
 double optimizer_seconds(double parameters, const StackOptions& options, const Machine& machine) {

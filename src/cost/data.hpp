@@ -11,9 +11,10 @@
 // Uneven pieces cost what all_gather_uneven_seconds says.
 //
 // Overlap. The last backward pass hides a part of `reduce`:
-//   exposed = max(5 %, reduce - o (2/3) (T / v + L))      T = one micro-batch on the quickest
-//   stage,
-//                                      L = work after the last chunk, of the stage that decides
+//   exposed = max(5 %, reduce - o (2/3) (T / v + L), reduce / v - o (2/3) T / v)
+//             T = one micro-batch on the quickest stage,
+//             L = work after the last chunk is done, of the stage that decides
+// where the first chunk, which is done last, has nothing but its own pass to hide behind,
 // or all of it where the plan overlaps nothing.
 // Monotone: with T shorter by x, exposed grows by at most (2/3) x / v, but the step lost at least
 // x / v with that stage (cost/pipeline.hpp), whichever stage it is. L shrinks by at most

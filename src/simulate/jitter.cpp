@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -75,6 +76,10 @@ double side_quantile(double u) {
 // Strictly between 0 and 1, exact.
 double uniform(std::uint64_t bits) { return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52; }
 
+// What a duration may be multiplied by.
+constexpr double kLeastFactor = 1e-3;
+constexpr double kMostFactor = 1e3;
+
 Picoseconds rounded(double t) {
   return t <= 0 ? 0 : static_cast<Picoseconds>(std::min(t, kLongest) + 0.5);
 }
@@ -102,7 +107,8 @@ std::string_view trimmed(std::string_view text) {
 void read_spread(Distribution& out, std::string_view text) {
   if (!text.empty() && text.back() == '%') {
     const std::optional<double> percent = number_in(trimmed(text.substr(0, text.size() - 1)));
-    if (!percent || *percent < 0) complain(fmt::format("'{}' is no share of 0 % or more", text));
+    if (!percent || *percent < 0 || *percent > 1000)
+      complain(fmt::format("'{}' is no share from 0 % to 1,000 %", text));
     out.relative = *percent / 100;
     return;
   }
@@ -114,12 +120,22 @@ void read_spread(Distribution& out, std::string_view text) {
   out.seconds = time.value->value;
 }
 
-double factor_in(std::string_view text, const Where& where) {
+// `where` is asked for only where something is wrong: it looks for its line from the first on.
+template <class PlaceOf>
+double factor_in(std::string_view text, const PlaceOf& where) {
   const std::optional<double> factor = number_in(text);
-  if (!factor || *factor < 0 || *factor > 1e6)
-    complain(fmt::format("'{}' is no factor from 0 to 1,000,000", text), where,
-             "durations divided by what they should be, such as 0.98");
+  if (!factor || *factor < kLeastFactor || *factor > kMostFactor)
+    complain(fmt::format("'{}' is no factor from {:g} to {:g}", text, kLeastFactor, kMostFactor),
+             where(), "durations divided by what they should be, such as 0.98");
   return *factor;
+}
+
+// The head of a table is words: letters, and no number in disguise (nan, inf).
+bool is_header(std::string_view cell) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  return error == std::errc::invalid_argument && end == cell.data() &&
+         std::isalpha(static_cast<unsigned char>(cell.front())) != 0;
 }
 
 // One number a line; or a CSV with a column `factor`, or of one column.
@@ -134,7 +150,7 @@ std::vector<double> read_factors(const std::string& file) {
     const std::string_view cell = trimmed(text.substr(begin, end - begin));
     begin = end + 1;
     if (cell.empty() || cell.front() == '#') continue;
-    if (factors.empty() && !number_in(cell)) {
+    if (factors.empty() && is_header(cell)) {
       // A header: a table.
       const spec::Csv csv = spec::parse_csv(text, file);
       const int column = csv.columns.size() == 1 ? 0 : csv.find("factor");
@@ -143,10 +159,11 @@ std::vector<double> read_factors(const std::string& file) {
             fmt::format("{} has {} columns, none of them named factor", file, csv.columns.size()),
             {file, 1, 0}, "one number a line, or a CSV with a column factor");
       for (const spec::CsvRow& row : csv.rows)
-        factors.push_back(factor_in(trimmed(csv.cell(row, column)), csv.where(row, column)));
+        factors.push_back(
+            factor_in(trimmed(csv.cell(row, column)), [&] { return csv.where(row, column); }));
       break;
     }
-    factors.push_back(factor_in(cell, spec::where_in(*source, line, 1)));
+    factors.push_back(factor_in(cell, [&] { return spec::where_in(*source, line, 1); }));
   }
   if (factors.empty()) complain(fmt::format("{} holds no factor", file), {file, 0, 0});
   return factors;
@@ -225,8 +242,9 @@ SlowRank parse_slow_rank(std::string_view text) {
     complain(fmt::format("'{}' is no rank", rank), {}, kForm);
   const std::optional<double> factor =
       colon == std::string_view::npos ? std::nullopt : number_in(text.substr(colon + 1));
-  if (!factor || *factor <= 0 || *factor > 1e6)
-    complain(fmt::format("'{}' has no factor above 0, up to 1,000,000", text), {}, kForm);
+  if (!factor || *factor < kLeastFactor || *factor > kMostFactor)
+    complain(fmt::format("'{}' has no factor from {:g} to {:g}", text, kLeastFactor, kMostFactor),
+             {}, kForm);
   out.factor = *factor;
   return out;
 }

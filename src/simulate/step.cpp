@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
@@ -127,6 +128,7 @@ class Simulation {
     opportunistic_ = work.schedule == Schedule::kVaruna && work.depth > 1 && !options.order;
     staggered_ = work.depth > 1 && cost::splits_backward(work.schedule);
     place_slow_ranks();
+    check_size();
   }
 
   SimulatedStep run() {
@@ -182,11 +184,50 @@ class Simulation {
     return out;
   }
 
+  // Times are 64 bits of picoseconds: a hundred days. And every pass is held in memory.
+  void check_size() const {
+    constexpr double kMostSeconds = 2e6;
+    constexpr double kMostPasses = 5e7;
+    double factor = 1 + 9 * (jitter_.compute.relative + jitter_.link.relative);
+    for (const Distribution* d : {&jitter_.compute, &jitter_.link}) {
+      factor *= std::exp(9 * d->sigma);
+      for (const double measured : d->factors) factor = std::max(factor, measured);
+    }
+    for (const SlowRank& slow : jitter_.slow) factor = std::max(factor, slow.factor);
+    double passes = 0;
+    for (const cost::LaneWork& lane : work_.lanes) {
+      const double m = lane.num_micro_batches;
+      double seconds = work_.closing + lane.closing;
+      for (std::size_t v = 0; v < lane.passes.size(); ++v)
+        seconds += m * (lane.passes[v].total() + 2 * lane.send[v] + 9 * jitter_.compute.seconds +
+                        18 * jitter_.link.seconds) +
+                   work_.reduce[v];
+      passes += 2 * m * static_cast<double>(lane.passes.size()) *
+                (varies_ && !lane.joint ? lane.num_teams() : 1);
+      if (!(seconds * factor <= kMostSeconds))
+        throw_input_error("simulate.too-long",
+                          fmt::format("its passes and messages one after the other may take "
+                                      "{:.3g} s; steps of up to {:g} s are played",
+                                      seconds * factor, kMostSeconds),
+                          {}, "faster links, or less jitter");
+    }
+    if (passes > kMostPasses)
+      throw_input_error("simulate.too-large",
+                        fmt::format("{:.3g} passes; up to {:g} are played", passes, kMostPasses),
+                        {}, "a smaller global batch or larger micro-batches");
+  }
+
   // The slow ranks of the plan as lanes of the draws: team t, pipeline rank r is t depth + r.
   void place_slow_ranks() {
     std::vector<SlowRank> placed;
     ErrorList errors;
     for (const SlowRank& slow : options_.jitter.slow) {
+      if (std::count_if(options_.jitter.slow.begin(), options_.jitter.slow.end(),
+                        [&](const SlowRank& other) { return other.rank == slow.rank; }) > 1) {
+        errors.add("simulate.slow-rank", fmt::format("rank {} is slow twice", slow.rank), {},
+                   "one factor a rank");
+        break;
+      }
       const std::size_t before = placed.size();
       for (std::size_t l = 0; l < work_.lanes.size(); ++l) {
         const cost::LaneWork& lane = work_.lanes[l];

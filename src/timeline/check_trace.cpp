@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -207,6 +208,9 @@ TraceCheck check_trace(std::string_view json) {
 }
 
 TraceCheck check_trace_file(const std::string& path) {
+  if (std::filesystem::is_directory(path))
+    throw_input_error("trace.unreadable", fmt::format("{} is a folder", path), {path},
+                      "one of its files");
   std::ifstream file(path, std::ios::binary);
   std::string text;
   if (file) text.assign(std::istreambuf_iterator<char>(file), {});

@@ -36,6 +36,15 @@ void check(const Network& network, const CollectiveRequest& request) {
                              dimensions),
                  {}, "ring, direct or halving-doubling");
   }
+  // A whole ring of all bytes on the slowest links must fit into 64 bits of picoseconds.
+  for (const Dimension& d : network.dimensions())
+    if (const double seconds = request.bytes / d.bandwidth * d.size; seconds > 1e6) {
+      errors.add("collective.too-long",
+                 fmt::format("{:g} bytes over links of {:g} bytes per second take days",
+                             request.bytes, d.bandwidth),
+                 {}, "fewer bytes, or faster links");
+      break;
+    }
   errors.throw_if_any();
 }
 

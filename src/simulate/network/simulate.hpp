@@ -59,7 +59,7 @@ Program program_of(const Network& network, const CollectiveRequest& request);
 Fold fold_of(const Network& network, const Program& program, Folding folding);
 
 // How many transfers it would play; more than kMostTransfers throws.
-inline constexpr std::int64_t kMostTransfers = 20'000'000;
+inline constexpr std::int64_t kMostTransfers = 8'000'000;
 std::int64_t num_transfers(const Network& network, CollectiveRequest request);
 
 }  // namespace nereus::simulate

@@ -52,7 +52,7 @@ class OrderReader {
 
  private:
   void complain(std::size_t at, std::string message, std::string hint = kForm) {
-    ++num_errors_;
+    if (++num_errors_ > kMostErrors) return;
     errors_.add("simulate.order-syntax", std::move(message),
                 spec::where_in(source_, number_, static_cast<int>(at) + 1), std::move(hint));
   }

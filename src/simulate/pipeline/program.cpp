@@ -320,7 +320,7 @@ std::string to_text(const PipelineOp& op) {
 }
 
 PassProgram compile(const Order& order, const PipelineSize& size, RecomputeStart recompute,
-                const LocatePass& locate) {
+                    const LocatePass& locate) {
   NEREUS_CHECK(size.depth >= 1 && size.chunks >= 1 && size.micro_batches >= 0,
                "a pipeline has a size");
   return Compiler(order, size, recompute, locate).compile();
