@@ -91,7 +91,7 @@ class Problem {
         }
       }
       if (options_.on_iteration) options_.on_iteration(iteration, objective);
-      if (!better || gain < 1e-5) break;
+      if (!better || gain < 1e-7) break;
     }
     return result(residuals, objective, iteration);
   }

@@ -28,7 +28,7 @@ namespace nereus::calibrate {
 enum class Target { kStepTime, kMemory };
 
 struct FitOptions {
-  int max_iterations = 40;
+  int max_iterations = 200;
   int min_rows = 10;  // a number that fewer rows tell something about keeps its inherited value
   bool start_at_priors = true;
   std::function<void(int, double)> on_iteration;  // iteration, objective

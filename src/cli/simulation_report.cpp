@@ -27,18 +27,19 @@ struct Share {
   const char* title;
   double (*of)(const RankStatistics&);
   bool always;  // else where any rank has some
+  int rank;     // the highest go first where there is no room
 };
 const Share kShares[] = {
-    {"compute", "compute", [](const RankStatistics& r) { return r.compute; }, true},
-    {"collectives", "collectives", [](const RankStatistics& r) { return r.collectives; }, false},
-    {"send", "sending", [](const RankStatistics& r) { return r.send; }, false},
-    {"wait_input", "no input", [](const RankStatistics& r) { return r.wait_input; }, false},
-    {"wait_gradient", "no gradient", [](const RankStatistics& r) { return r.wait_gradient; },
-     false},
-    {"reduction", "reduction", [](const RankStatistics& r) { return r.reduction; }, false},
+    {"compute", "compute", [](const RankStatistics& r) { return r.compute; }, true, 0},
+    {"collectives", "collectives", [](const RankStatistics& r) { return r.collectives; }, false, 1},
+    {"send", "sending", [](const RankStatistics& r) { return r.send; }, false, 4},
+    {"wait_input", "no input", [](const RankStatistics& r) { return r.wait_input; }, false, 2},
+    {"wait_gradient", "no gradient", [](const RankStatistics& r) { return r.wait_gradient; }, false,
+     2},
+    {"reduction", "reduction", [](const RankStatistics& r) { return r.reduction; }, false, 3},
     {"wait_others", "waits for others", [](const RankStatistics& r) { return r.wait_others; },
-     false},
-    {"closing", "closing", [](const RankStatistics& r) { return r.closing; }, false},
+     false, 2},
+    {"closing", "closing", [](const RankStatistics& r) { return r.closing; }, false, 5},
 };
 
 Table ranks_table(const app::SimulateAnswer& answer, bool all_columns) {
@@ -55,8 +56,7 @@ Table ranks_table(const app::SimulateAnswer& answer, bool all_columns) {
     });
     if (!share.always && !any && !all_columns) continue;
     shown.push_back(&share);
-    table.columns.push_back(
-        {share.key, share.title, Unit::kShare, false, false, share.always ? 0 : 1});
+    table.columns.push_back({share.key, share.title, Unit::kShare, false, false, share.rank});
   }
   table.columns.push_back({"peak", "held at most"});
   const auto slowest = &answer.step.slowest() - answer.step.teams.data();
@@ -137,6 +137,13 @@ app::PredictAnswer as_played(const app::SimulateAnswer& answer) {
 
 Table summary_table(const app::SimulateAnswer& answer) {
   Table table = prediction_summary(as_played(answer));
+  // The step comes first here, and once.
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    if (table.columns[i].key == "step_s") {
+      table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(i));
+      table.rows[0].erase(table.rows[0].begin() + static_cast<std::ptrdiff_t>(i));
+      break;
+    }
   std::size_t at = 0;
   const auto insert = [&](Column column, Cell cell) {
     table.columns.insert(table.columns.begin() + static_cast<std::ptrdiff_t>(at),

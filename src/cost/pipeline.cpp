@@ -150,16 +150,17 @@ void add_sends(StagePace& stage, const SendCount& count, const TransferLoad& loa
     stage.sends = later * std::max(0.0, load.once - stage.passes);
     return;
   }
+  // ZB-V and DualPipe have both ends on the same ranks.
+  const bool looped = shape.schedule != Schedule::kZbV && shape.schedule != Schedule::kDualPipe;
   const double share = shape.schedule == Schedule::kDualPipe ? 0.5 : 1;
   const double once = load.once * (1 - p.pipeline_overlap) * share;
-  stage.sends_forward = later * once * count.forward;
-  stage.sends_back = later * once * count.back;
-  stage.sends = later * once * count.both;
-  // A middle stage sends one message while it waits for its first gradient anyway.
-  const bool alternates =
-      (shape.schedule == Schedule::k1f1b || shape.schedule == Schedule::kInterleaved) &&
-      shape.interleave == 1;
-  if (alternates && count.both > 1) stage.sends = std::max(0.0, stage.sends - once);
+  const double times = looped ? load.num_micro_batches : later;
+  const bool phases = shape.schedule == Schedule::kGpipe || shape.schedule == Schedule::kLoopedBfs;
+  stage.sends_forward = times * once * count.forward;
+  stage.sends_back = times * once * count.back - (looped ? once : 0);
+  // Nothing follows the last message.
+  stage.sends = times * once * count.both - (looped ? once : 0);
+  if (!phases) stage.sends_forward = stage.sends_back = 0;
 }
 
 double crossing_seconds(const TransferLoad& load) { return 2 * load.crossings; }

@@ -35,11 +35,12 @@
 //
 // Transfers. Every tensor rank holds the whole activation: each sends its share and the receivers
 // gather it (Narayanan 2021, scatter/gather); sequence parallelism has divided it already. The
-// first micro-batch crosses every boundary twice with nothing to hide behind; for each further one
-// a rank is held up by every message that it sends, less what the stack overlaps: S_i, which is
-// added to A_i. A middle rank sends once each way per virtual stage, the first no gradients of its
-// first stage, the last no activations of its last. (1F1B saves a middle stage one of them, in the
-// wait for its first gradient.) DualPipe sends both ways at once, so half
+// first micro-batch crosses every boundary twice with nothing to hide behind. And for every
+// micro-batch a rank is held up by an exchange after each pass, less what the stack overlaps: S_i =
+// (2 v m - 1) c, which is added to A_i. So are the first and the last rank, which exchange with one
+// neighbour alone: measured runs with two and four stages say so (data/published, vtrain: 5.9 %
+// mean error instead of 6.0 %, 3.9 % in the median instead of 4.0 %). In ZB-V and DualPipe each
+// rank sends what its stages have to; DualPipe sends both ways at once, so half
 // counts. Varuna sends beside its passes: only a message that takes longer than a pass holds it up.
 // A stack whose sends stall on very large jobs adds that stall to each send and receive.
 //

@@ -154,6 +154,8 @@ SendCount sends_of(const StageKey& key, int rank) {
     sends.forward += crosses(own, own + 1) ? 1 : 0;
     sends.back += crosses(own, own - 1) ? 1 : 0;
   }
+  // The ends of a looped pipeline are held up as often as the ranks between them.
+  if (key.order == StageOrder::kLooped && key.pp > 1) sends.forward = sends.back = key.interleave;
   sends.both = sends.forward + sends.back;
   return sends;
 }

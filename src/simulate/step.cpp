@@ -60,7 +60,7 @@ StageTimes stage_times(const cost::PassSeconds& passes, bool apart) {
 }
 
 PassTimes pass_times(const cost::LaneWork& lane, const PipelineSize& size, bool apart,
-                     bool blocking) {
+                     bool blocking, bool holds_ends) {
   const auto num_stages = static_cast<std::size_t>(size.num_stages());
   const auto depth = static_cast<std::size_t>(size.depth);
   PassTimes times;
@@ -70,6 +70,8 @@ PassTimes pass_times(const cost::LaneWork& lane, const PipelineSize& size, bool 
   for (const cost::PassSeconds& passes : lane.last)
     times.last.push_back(stage_times(passes, apart));
   const double shown = blocking ? 1 - lane.send_overlap : 1;
+  if (holds_ends && !lane.send.empty())
+    times.ends = picoseconds(shown * *std::max_element(lane.send.begin(), lane.send.end()));
   for (std::vector<StageTimes>* stages : {&times.stages, &times.last}) {
     // Stages that only fill up the number take no time.
     if (!stages->empty()) stages->resize(num_stages);
@@ -180,7 +182,9 @@ class Simulation {
       out.order = greedy_order(ranks, work_.depth, lane.num_micro_batches);
     }
     const bool sends_beside = work_.schedule == Schedule::kVaruna;
-    out.times = pass_times(lane, out.size, recomputes_apart(out.order), !sends_beside);
+    out.times =
+        pass_times(lane, out.size, recomputes_apart(out.order), !sends_beside,
+                   work_.schedule != Schedule::kZbV && work_.schedule != Schedule::kDualPipe);
     return out;
   }
 

@@ -10,7 +10,8 @@
 // instead of the time from the first pass of all.
 //
 // A rank is held up while it sends, less what the stack hides in the steady state
-// (pipeline_overlap); the first activations and the last gradients have nothing to hide behind.
+// (pipeline_overlap); the first activations and the last gradients have nothing to hide behind. The
+// ends of the pipeline are held up as often, as cost/pipeline.hpp says.
 // Varuna sends while it computes on.
 //
 // Teams of a lane are folded into one: they do the same at the same time. Where durations vary

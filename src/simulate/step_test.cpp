@@ -17,6 +17,7 @@
 #include "simulate/shared_links.hpp"
 #include "simulate/statistics.hpp"
 #include "simulate/step_timeline.hpp"
+#include "simulate/testing.hpp"
 
 namespace nereus::simulate {
 namespace {
@@ -59,78 +60,30 @@ RC_GTEST_PROP(Step, EqualsThePredictionOnEqualStages, ()) {
   make_equal(c);
   RC_PRE(c.degrees.pp == 1 ||
          (!cost::splits_backward(c.degrees.schedule) && c.degrees.schedule != Schedule::kVaruna));
-  if (c.degrees.interleave > 1) {
-    for (model::LayerKind& kind : c.model.kinds) kind.output_elements = 0;
-    c.stack.settings["host_transfer"] = 0;
-    c.stack.settings["pipeline_overlap"] = 1;
-  }
   RC_PRE(plan::violated_rules(c.degrees, plan::degree_limits(c.model, c.cluster)) == 0);
   const cost::StepWork work = work_of(c);
   const SimulatedStep step = simulate_step(work, {});
-  // Latency of an empty message is left: the first crossings are counted whole by both.
-  const double empty = c.degrees.interleave > 1 ? 2 * work.lanes.front().send.front() : 0;
   RC_ASSERT(std::abs(step.step - work.prediction.step) <=
-            1e-9 * work.prediction.step + slack(work, step) + empty);
-}
-
-// A regular plan of a model and a cluster that people use.
-std::optional<Case> real_case(Random& random) {
-  const char* const models[] = {"llama3-8b",  "llama3-70b",  "llama2-7b",
-                                "gpt3-175b",  "gpt2-xl",     "mixtral-8x7b",
-                                "bert-large", "megatron-1t", "turing-530b"};
-  const char* const clusters[] = {"1xdgx-h100",    "4xdgx-h100",  "16xdgx-a100-80", "2xdgx-b200",
-                                  "8xp3.16xlarge", "64xdgx-h100", "16xg5.48xlarge"};
-  const auto one_of = [&](const auto& list) { return list[random.below(std::size(list))]; };
-  Case c;
-  c.model = model::load_model(one_of(models));
-  c.cluster = cluster::load_cluster(one_of(clusters));
-  c.stack = cost::builtin_stacks().resolve(one_of(cost::builtin_stacks().stack_names()));
-  const int powers[] = {1, 2, 4, 8, 16};
-  plan::DegreesRequest request;
-  request.tp = one_of(powers);
-  request.pp = one_of(powers);
-  request.cp = random.below(4) == 0 ? 2 : 1;
-  request.micro_batch = one_of(powers);
-  request.schedule = static_cast<Schedule>(random.below(9));
-  if (*request.schedule == Schedule::kInterleaved || *request.schedule == Schedule::kLoopedBfs)
-    request.interleave = 1 + static_cast<int>(random.below(4));
-  if (*request.schedule == Schedule::kZbV) request.interleave = 2;
-  request.zero = static_cast<int>(random.below(4));
-  request.recompute = static_cast<plan::Recompute>(random.below(3));
-  request.sequence_parallel = *request.tp > 1 && random.below(2) == 0;
-  const int used = *request.tp * *request.pp * *request.cp;
-  if (c.cluster.num_devices() % used != 0) return {};
-  request.dp = c.cluster.num_devices() / used;
-  request.global_batch =
-      *request.dp * *request.micro_batch * *request.pp * static_cast<int>(1 + random.below(8));
-  c.degrees = plan::complete_degrees(request, c.model, c.cluster).degrees;
-  c.degrees.data_overlap = random.below(2) == 0;
-  if (plan::violated_rules(c.degrees, plan::degree_limits(c.model, c.cluster)) != 0) return {};
-  return c;
+            1e-9 * work.prediction.step + slack(work, step));
 }
 
 // With overlap and unequal stages, over 2,000 plans: within 1 % in the mean. With one virtual stage
-// a rank and one backward pass 99 of 100 are within 5 % and all within 8 % (the worst have stages
-// that differ by a half); where virtual stages of one rank differ, or the backward pass is split,
-// the formulas are estimates: 19 in 20 are within 5 %.
+// a rank and one backward pass 99 of 100 are within 5 %; where virtual stages of one rank differ,
+// or the backward pass is split, the formulas are estimates: 19 in 20 are. bench/run closed_form
+// has the figures over many more, with the worst.
 TEST(Step, IsNearThePredictionOverPlansOfAllKinds) {
   Random random(7);
   int cases = 0;
   double sum = 0;
   std::map<bool, std::vector<double>> errors;  // by whether the formula is an estimate
   while (cases < 2000) {
-    const std::optional<Case> some = real_case(random);
+    const std::optional<testing::RealPlan> some = testing::real_plan(random);
     if (!some) continue;
-    const cost::StepWork work = work_of(*some);
-    const SimulatedStep step = simulate_step(work, {});
-    const double error = std::abs(step.step / work.prediction.step - 1);
     const plan::Degrees& d = some->degrees;
     if (d.pp > 1 && d.schedule == Schedule::kVaruna) continue;  // pipeline/varuna_cost_test.cpp
+    const cost::StepWork work = some->work();
+    const double error = std::abs(simulate_step(work, {}).step / work.prediction.step - 1);
     const bool estimate = d.pp > 1 && (d.interleave > 1 || cost::splits_backward(d.schedule));
-    if (!estimate) {
-      EXPECT_LE(error, 0.08) << some->model.name << " " << some->cluster.name << " pp " << d.pp
-                             << " " << to_string(d.schedule);
-    }
     sum += error;
     ++cases;
     errors[estimate].push_back(error);

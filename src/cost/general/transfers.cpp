@@ -42,12 +42,23 @@ TransferLoad Transfers::of(std::size_t lane, double memory_share) {
 
 SendCount Transfers::sends_of(int stage) const {
   SendCount sends;
-  for (const int run : boundaries_) {
-    const int from = context_.layout.stage_of_run[static_cast<std::size_t>(run)];
-    const int to = context_.layout.stage_of_run[static_cast<std::size_t>(run) + 1];
-    if (from == to) continue;
-    sends.forward += from == stage ? 1 : 0;
-    sends.back += to == stage ? 1 : 0;
+  const PhysicalStage& own = context_.layout.stages[static_cast<std::size_t>(stage)];
+  if (context_.placement.schedule != plan::Schedule::kZbV) {
+    // Ends are held up like the others: once each way for every virtual stage.
+    int before = -1;
+    for (const int run : own.runs) {
+      sends.forward += context_.run(run).stage != before ? 1 : 0;
+      before = context_.run(run).stage;
+    }
+    sends.back = sends.forward;
+  } else {
+    for (const int run : boundaries_) {
+      const int from = context_.layout.stage_of_run[static_cast<std::size_t>(run)];
+      const int to = context_.layout.stage_of_run[static_cast<std::size_t>(run) + 1];
+      if (from == to) continue;
+      sends.forward += from == stage ? 1 : 0;
+      sends.back += to == stage ? 1 : 0;
+    }
   }
   sends.both = sends.forward + sends.back;
   return sends;

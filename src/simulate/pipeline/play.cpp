@@ -17,6 +17,12 @@ WaitCause cause_of(Pass pass) {
   return pass == Pass::kForward ? WaitCause::kInput : WaitCause::kGradient;
 }
 
+// A pass whose output would go beyond the pipeline.
+bool at_end(const PipelineOp& op, const PipelineSize& size) {
+  if (op.pass == Pass::kForward) return op.stage == size.num_stages() - 1;
+  return (op.pass == Pass::kBackward || op.pass == Pass::kInput) && op.stage == 0;
+}
+
 }  // namespace
 
 PassTimes equal_times(const PipelineSize& size, const StageTimes& each) {
@@ -123,6 +129,8 @@ const PlayedPipeline& PipelinePlayer::play(const PassTimes& times, const Draws* 
     // Of a pair each takes its part of the time, but both are there at the end.
     for (std::size_t i = first; i <= last; ++i) {
       there_[i] = end;
+      if (times.blocking && at_end(ops[i].op, size))
+        lane.held = std::max(lane.held, end + times.ends);
       if (ops[i].sends == MessageKind::kNone) continue;
       ++messages;
       Picoseconds time = message_time(times, size, ops[i]);

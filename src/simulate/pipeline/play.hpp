@@ -53,7 +53,10 @@ struct PassTimes {
   std::vector<StageTimes> stages;     // by virtual stage
   std::vector<StageTimes> last = {};  // of the last micro-batch, where it is smaller; or empty
   bool blocking = false;              // senders wait until their messages have arrived
-  int at_once = 1;                    // messages under way from a sender in a direction: 1 .. 4
+  // Where they do: how long the ends of the pipeline are held up all the same, after forward passes
+  // of the last stage and backward passes of the first, which send nothing.
+  Picoseconds ends = 0;
+  int at_once = 1;  // messages under way from a sender in a direction: 1 .. 4
 };
 PassTimes equal_times(const PipelineSize& size, const StageTimes& each);
 

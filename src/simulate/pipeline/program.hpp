@@ -46,7 +46,8 @@ using LocatePass = std::function<Where(int rank, int index)>;
 // Errors: "simulate.order-pass" where a pass is missing, there twice or on two ranks;
 // "simulate.order-cycle" where the order waits for itself, with the circle of passes.
 PassProgram compile(const Order& order, const PipelineSize& size,
-                RecomputeStart recompute = RecomputeStart::kEarly, const LocatePass& locate = {});
+                    RecomputeStart recompute = RecomputeStart::kEarly,
+                    const LocatePass& locate = {});
 
 std::string to_text(const PipelineOp& op);  // "F3@1": forward of micro-batch 3 on stage 1
 char letter_of(Pass pass);                  // F, B, I, W, R
