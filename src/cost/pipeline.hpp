@@ -38,9 +38,8 @@
 // first micro-batch crosses every boundary twice with nothing to hide behind. And for every
 // micro-batch a rank is held up by an exchange after each pass, less what the stack overlaps: S_i =
 // (2 v m - 1) c, which is added to A_i. So are the first and the last rank, which exchange with one
-// neighbour alone: measured runs with two and four stages say so (data/published, vtrain: 5.9 %
-// mean error instead of 6.0 %, 3.9 % in the median instead of 4.0 %). In ZB-V and DualPipe each
-// rank sends what its stages have to; DualPipe sends both ways at once, so half
+// neighbour alone: measured runs with two and four stages say so (docs/method-pipeline.md). In ZB-V
+// and DualPipe each rank sends what its stages have to; DualPipe sends both ways at once, so half
 // counts. Varuna sends beside its passes: only a message that takes longer than a pass holds it up.
 // A stack whose sends stall on very large jobs adds that stall to each send and receive.
 //
