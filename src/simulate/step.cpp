@@ -9,7 +9,6 @@
 #include "base/parallel.hpp"
 #include "cost/pipeline.hpp"
 #include "simulate/network/play.hpp"
-#include "simulate/pipeline/greedy.hpp"
 #include "simulate/pipeline/varuna.hpp"
 
 namespace nereus::simulate {
@@ -17,78 +16,6 @@ namespace nereus::simulate {
 using plan::Schedule;
 
 namespace {
-
-// Whether the schedule's own order is for these stages and this many micro-batches.
-bool suits(Schedule schedule, const PipelineSize& size, const std::vector<int>& rank_of_stage) {
-  if (static_cast<int>(rank_of_stage.size()) != size.num_stages()) return false;
-  for (int v = 0; v < size.num_stages(); ++v) {
-    const int way = v % (2 * size.depth);
-    const int rank =
-        schedule == Schedule::kZbV && way >= size.depth ? 2 * size.depth - 1 - way : v % size.depth;
-    if (rank_of_stage[static_cast<std::size_t>(v)] != rank) return false;
-  }
-  const int m = size.micro_batches;
-  switch (schedule) {
-    case Schedule::kInterleaved:
-      return size.chunks == 1 || m % size.depth == 0;
-    case Schedule::kLoopedBfs:
-    case Schedule::kZbH1:
-      return m >= size.depth;
-    case Schedule::kZbH2:
-    case Schedule::kZbV:
-    case Schedule::kDualPipe:
-      return m >= 2 * size.depth && (schedule != Schedule::kZbV || size.chunks == 2);
-    default:
-      return size.chunks == 1 || schedule == Schedule::kLoopedBfs;
-  }
-}
-
-bool recomputes_apart(const Order& order) {
-  for (const auto& rank : order)
-    for (const PipelineOp& op : rank)
-      if (op.pass == Pass::kRecompute) return true;
-  return false;
-}
-
-StageTimes stage_times(const cost::PassSeconds& passes, bool apart) {
-  StageTimes times;
-  times.forward = picoseconds(passes.forward);
-  times.recompute = picoseconds(passes.recompute);
-  times.input = picoseconds(apart ? passes.input : passes.input + passes.recompute);
-  times.weight = picoseconds(passes.weight);
-  return times;
-}
-
-PassTimes pass_times(const cost::LaneWork& lane, const PipelineSize& size, bool apart,
-                     bool blocking, bool holds_ends) {
-  const auto num_stages = static_cast<std::size_t>(size.num_stages());
-  const auto depth = static_cast<std::size_t>(size.depth);
-  PassTimes times;
-  times.blocking = blocking;
-  for (const cost::PassSeconds& passes : lane.passes)
-    times.stages.push_back(stage_times(passes, apart));
-  for (const cost::PassSeconds& passes : lane.last)
-    times.last.push_back(stage_times(passes, apart));
-  const double shown = blocking ? 1 - lane.send_overlap : 1;
-  if (holds_ends && !lane.send.empty())
-    times.ends = picoseconds(shown * *std::max_element(lane.send.begin(), lane.send.end()));
-  for (std::vector<StageTimes>* stages : {&times.stages, &times.last}) {
-    // Stages that only fill up the number take no time.
-    if (!stages->empty()) stages->resize(num_stages);
-    for (std::size_t v = 0; v < stages->size(); ++v) {
-      const double send = v < lane.send.size() ? lane.send[v] : 0;
-      // The gradient of a stage's input is as large as the output of the stage before.
-      const double back = v > 0 && v - 1 < lane.send.size() ? lane.send[v - 1] : 0;
-      StageTimes& own = (*stages)[v];
-      own.send = picoseconds(send * shown);
-      own.send_back = picoseconds(back * shown);
-      // Later chunks have the first chunk's work to hide behind.
-      if (v + 1 < depth) own.send_alone = picoseconds(send);
-      if (v < depth) own.send_back_alone = picoseconds(back);
-    }
-  }
-  return times;
-}
 
 // One lane with its own player; made once, played for every team.
 class LanePlayer {
@@ -121,7 +48,7 @@ class Simulation {
       : work_(work), options_(options), jitter_(options.jitter) {
     int first = 0;
     for (const cost::LaneWork& lane : work.lanes) {
-      orders_.push_back(order_of(lane));
+      orders_.push_back(lane_order(work, lane, options.order));
       first_team_.push_back(first);
       first += lane.num_teams();
     }
@@ -167,27 +94,6 @@ class Simulation {
   }
 
  private:
-  SimulatedLaneOrder order_of(const cost::LaneWork& lane) const {
-    SimulatedLaneOrder out;
-    const int stages = work_.num_stages();
-    out.size = {work_.depth, (stages + work_.depth - 1) / work_.depth, lane.num_micro_batches};
-    if (options_.order) {
-      out.order = *options_.order;
-    } else if (suits(work_.schedule, out.size, work_.rank_of_stage)) {
-      out.order = make_order(work_.schedule, out.size);
-    } else {
-      out.greedy = true;
-      std::vector<int> ranks = work_.rank_of_stage;
-      ranks.resize(static_cast<std::size_t>(out.size.num_stages()), ranks.back());
-      out.order = greedy_order(ranks, work_.depth, lane.num_micro_batches);
-    }
-    const bool sends_beside = work_.schedule == Schedule::kVaruna;
-    out.times =
-        pass_times(lane, out.size, recomputes_apart(out.order), !sends_beside,
-                   work_.schedule != Schedule::kZbV && work_.schedule != Schedule::kDualPipe);
-    return out;
-  }
-
   // Times are 64 bits of picoseconds: a hundred days. And every pass is held in memory.
   void check_size() const {
     constexpr double kMostSeconds = 2e6;

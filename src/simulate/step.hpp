@@ -9,18 +9,11 @@
 //   last pass or reduction - first pass        over ranks
 // instead of the time from the first pass of all.
 //
-// A rank is held up while it sends, less what the stack hides in the steady state
-// (pipeline_overlap); the first activations and the last gradients have nothing to hide behind. The
-// ends of the pipeline are held up as often, as cost/pipeline.hpp says.
-// Varuna sends while it computes on.
+// What a lane's passes and messages take, and in which order: simulate/lane_order.hpp.
 //
 // Teams of a lane are folded into one: they do the same at the same time. Where durations vary
 // (simulate/jitter.hpp) every team draws its own; a slow rank unfolds its own team. Teams that wait
 // for each other at every pass (LaneWork::joint) take the longest of their draws in each.
-//
-// The order of passes is the schedule's, or one given. Where stages lie on ranks in a way that the
-// schedule does not know, or a lane has too few micro-batches for it, simulate/pipeline/greedy.hpp
-// makes one.
 //
 //   SimulatedStep step = simulate_step(predictor.work(degrees), {});
 //   step.step;                                   // seconds
@@ -31,7 +24,7 @@
 
 #include "cost/step_work.hpp"
 #include "simulate/jitter.hpp"
-#include "simulate/pipeline/play.hpp"
+#include "simulate/lane_order.hpp"
 #include "simulate/reduction.hpp"
 
 namespace nereus::simulate {
@@ -52,13 +45,6 @@ struct SimulatedTeam {
   std::vector<std::vector<Reduced>> reduced;  // by pipeline rank
   Picoseconds end = 0;                        // of passes and reductions, and of the lane's host
   Picoseconds takes = 0;                      // the same from the first pass, as above
-};
-
-struct SimulatedLaneOrder {
-  PipelineSize size;
-  Order order;
-  PassTimes times;
-  bool greedy = false;  // not the schedule's own
 };
 
 struct SimulatedStep {

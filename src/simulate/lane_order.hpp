@@ -1,0 +1,34 @@
+// The passes of one lane of a step: their order, and what they and their messages take.
+//
+// A rank is held up while it sends, less what the stack hides in the steady state
+// (pipeline_overlap); the first activations and the last gradients have nothing to hide behind. The
+// ends of the pipeline are held up as often, as cost/pipeline.hpp says.
+// Varuna sends while it computes on.
+//
+// The order of passes is the schedule's, or one given. Where stages lie on ranks in a way that the
+// schedule does not know, or a lane has too few micro-batches for it, simulate/pipeline/greedy.hpp
+// makes one.
+//
+//   SimulatedLaneOrder own = lane_order(work, work.lanes[0], {});
+//   PipelinePlayer(own.order, own.size).play(own.times);
+#pragma once
+
+#include <optional>
+
+#include "cost/step_work.hpp"
+#include "simulate/pipeline/play.hpp"
+
+namespace nereus::simulate {
+
+struct SimulatedLaneOrder {
+  PipelineSize size;
+  Order order;
+  PassTimes times;
+  bool greedy = false;  // not the schedule's own
+};
+
+// `given` is an order of one's own, for as many ranks, stages and micro-batches.
+SimulatedLaneOrder lane_order(const cost::StepWork& work, const cost::LaneWork& lane,
+                              const std::optional<Order>& given);
+
+}  // namespace nereus::simulate
