@@ -3,7 +3,6 @@
 // on 512 devices, every team played; the passes of a general placement.
 #include <benchmark/benchmark.h>
 
-
 #include "chakra/play.hpp"
 #include "cluster/load.hpp"
 #include "cost/predict.hpp"
