@@ -1,6 +1,6 @@
 // One step of a plan, simulated: Transformer-1T (128 layers, 1,024 devices, tp 8 x dp 128) layer by
 // layer with every collective on the network, from the model to the answer; gpt3-175b with jitter
-// on 512 devices, every team played; the passes of a general placement.
+// on 512 devices, every team played; the same on shared links.
 #include <benchmark/benchmark.h>
 
 #include "chakra/play.hpp"
