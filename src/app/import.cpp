@@ -212,7 +212,6 @@ ImportAnswer import_plan(const ImportRequest& request) {
   resolved.stack.options = cost::options_for(stack.options, reading.degrees.precision);
   resolved.degrees = answer.plan.degrees;
   resolved.placement = answer.plan.placement;
-  check_schedule(reading.degrees.schedule);
   answer.prediction = predict(std::move(resolved));
   answer.assumed.insert(answer.assumed.end(), reading.assumed.begin(), reading.assumed.end());
   answer.not_counted = std::move(reading.not_counted);

@@ -42,11 +42,6 @@ void check_request(const PlanRequest& request, const Inputs& inputs) {
   if (!inputs.cluster.uniform())
     errors.add("plan.mixed-cluster", "this version plans clusters of one kind of node", {},
                "one COUNTxNODE; predict takes mixed clusters");
-  for (const plan::Schedule schedule : request.choices.schedules)
-    if (!cost::has_closed_form(schedule))
-      errors.add("predict.no-closed-form",
-                 fmt::format("schedule {} has no closed form", plan::to_string(schedule)), {},
-                 "leave it out");
   const search::Rates rates = search::rates_of(inputs.cluster);
   for (const search::Objective objective : request.options.objectives)
     if (!search::is_known(objective, rates))

@@ -132,14 +132,6 @@ std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
 
 }  // namespace
 
-void check_schedule(plan::Schedule schedule) {
-  if (cost::has_closed_form(schedule)) return;
-  throw_input_error(
-      "predict.no-closed-form",
-      fmt::format("schedule {} has no closed form in this version", plan::to_string(schedule)), {},
-      "any other schedule");
-}
-
 std::string default_stack(const cluster::Device& device) {
   return cost::builtin_stacks().resolve("nemo").expected_on(device).rows > 0 ? "nemo" : "megatron";
 }
@@ -187,7 +179,6 @@ ResolvedPlan resolve(const PredictRequest& request) {
     resolved.model = std::move(file.model);
     resolved.cluster = std::move(file.cluster);
     resolved.placement = std::move(file.placement);
-    check_schedule(resolved.placement.schedule);
     resolved.stack.options =
         cost::options_for(resolved.stack.options, resolved.placement.precision);
     // Degrees stand for the placement where the stack cuts the layers as the file does.
@@ -204,7 +195,6 @@ ResolvedPlan resolve(const PredictRequest& request) {
   const plan::CompletedDegrees completed = complete(request, resolved);
   resolved.derived = completed.derived;
   plan::check_degrees(completed.degrees, resolved.model, resolved.cluster).throw_if_any();
-  check_schedule(completed.degrees.schedule);
   resolved.degrees = completed.degrees;
   resolved.stack.options = cost::options_for(resolved.stack.options, completed.degrees.precision);
   return resolved;

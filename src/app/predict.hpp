@@ -71,7 +71,5 @@ PredictAnswer predict(ResolvedPlan plan);
 // The stack of a prediction where nobody names one: Megatron Core as it is now where runs on such
 // devices are behind it, else the older Megatron-LM.
 std::string default_stack(const cluster::Device& device);
-// Throws Errors for schedules that cannot be priced yet.
-void check_schedule(plan::Schedule schedule);
 
 }  // namespace nereus::app

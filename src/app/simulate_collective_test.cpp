@@ -8,9 +8,12 @@
 #include <functional>
 
 #include "app/simulate_astra.hpp"
+#include "base/testing.hpp"
 
 namespace nereus::app {
 namespace {
+
+using nereus::testing::codes_of;
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -24,16 +27,6 @@ std::string network_file(const std::string& name, const std::string& text) {
 std::string dimension(const std::string& kind, int size, const std::string& bandwidth) {
   return "[[dimensions]]\nkind = \"" + kind + "\"\nsize = " + std::to_string(size) +
          "\nbandwidth = \"" + bandwidth + "\"\nlatency = \"500 ns\"\n";
-}
-
-std::vector<std::string> codes_of(const std::function<void()>& call) {
-  std::vector<std::string> codes;
-  try {
-    call();
-  } catch (const Errors& errors) {
-    for (const Error& error : errors.list()) codes.push_back(error.code);
-  }
-  return codes;
 }
 
 TEST(SimulateCollective, TheQuickestOfAllOfferedIsTheAnswer) {

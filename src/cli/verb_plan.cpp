@@ -75,17 +75,16 @@ void add_space_options(Command& command, Request& request) {
                  "none, selective, full, partial (full of some blocks of each stage)");
   std::vector<std::string> schedules = words_up_to(plan::Schedule::kDualPipe);
   schedules.emplace_back("all");
-  command.custom(
-      "--schedule", "LIST",
-      word_list("--schedule", schedules,
-                [&choices](std::size_t i) {
-                  const auto all = static_cast<std::size_t>(plan::Schedule::kDualPipe) + 1;
-                  for (std::size_t s = 0; s < all; ++s)
-                    if (i == s ||
-                        (i == all && cost::has_closed_form(static_cast<plan::Schedule>(s))))
-                      choices.schedules.push_back(static_cast<plan::Schedule>(s));
-                }),
-      "1f1b,interleaved unless given; all = every one with a closed form");
+  command.custom("--schedule", "LIST",
+                 word_list("--schedule", schedules,
+                           [&choices](std::size_t i) {
+                             const auto all =
+                                 static_cast<std::size_t>(plan::Schedule::kDualPipe) + 1;
+                             for (std::size_t s = 0; s < all; ++s)
+                               if (i == s || i == all)
+                                 choices.schedules.push_back(static_cast<plan::Schedule>(s));
+                           }),
+                 "1f1b,interleaved unless given; all = every one");
   command.custom("--context", "LIST",
                  word_list("--context", words_up_to(plan::ContextKind::kAllToAll),
                            [&choices](std::size_t i) {

@@ -43,8 +43,6 @@ double waited_for(const StagePace& stage, const PipelineShape& shape) {
 
 bool splits_backward(Schedule schedule) { return filled_by_weights(schedule) > 0; }
 
-bool has_closed_form(Schedule) { return true; }
-
 double in_flight(const PipelineShape& shape, int stage, double m) {
   if (shape.depth == 1 && shape.schedule != Schedule::kDualPipe) return 1;
   const double p = shape.depth;

@@ -63,8 +63,6 @@
 
 namespace nereus::cost {
 
-// Schedules whose time and memory the formulas above give: all of them.
-bool has_closed_form(plan::Schedule schedule);
 // Whether weight gradients run apart from the rest of the backward pass.
 bool splits_backward(plan::Schedule schedule);
 

@@ -100,10 +100,16 @@ class Simulation {
     constexpr double kMostPasses = 5e7;
     double factor = 1 + 9 * (jitter_.compute.relative + jitter_.link.relative);
     for (const Distribution* d : {&jitter_.compute, &jitter_.link}) {
-      factor *= std::exp(9 * d->sigma);
-      for (const double measured : d->factors) factor = std::max(factor, measured);
+      // No draw is beyond 9 deviations; of a log-normal sum the largest draw is what counts, not
+      // all.
+      factor *= std::exp(std::min(9.0, 4 + d->sigma) * d->sigma);
+      double most = 1;
+      for (const double measured : d->factors) most = std::max(most, measured);
+      factor *= most;
     }
-    for (const SlowRank& slow : jitter_.slow) factor = std::max(factor, slow.factor);
+    double slowest = 1;
+    for (const SlowRank& slow : jitter_.slow) slowest = std::max(slowest, slow.factor);
+    factor *= slowest;
     double passes = 0;
     for (const cost::LaneWork& lane : work_.lanes) {
       const double m = lane.num_micro_batches;

@@ -17,22 +17,6 @@ using timeline::Timeline;
 
 namespace {
 
-SliceKind kind_of(Pass pass) {
-  switch (pass) {
-    case Pass::kForward:
-      return SliceKind::kForward;
-    case Pass::kBackward:
-      return SliceKind::kBackward;
-    case Pass::kInput:
-      return SliceKind::kInput;
-    case Pass::kWeight:
-      return SliceKind::kWeight;
-    case Pass::kRecompute:
-      return SliceKind::kRecompute;
-  }
-  return SliceKind::kOther;
-}
-
 class Drawer {
  public:
   Drawer(const cost::StepWork& work, const SimulatedStep& step) : work_(work), step_(step) {}
@@ -110,7 +94,7 @@ class Drawer {
     for (std::size_t i = 0; i < order.size(); ++i)
       if (played.ops[i].end > played.ops[i].start)
         out_.slices.push_back({lanes[kCompute], played.ops[i].start, played.ops[i].end,
-                               kind_of(order[i].pass), order[i].stage, order[i].micro_batch});
+                               slice_kind(order[i].pass), order[i].stage, order[i].micro_batch});
     Picoseconds end = played.end();
     for (const Reduced& reduced : team.reduced[r]) {
       if (reduced.end > reduced.start)
@@ -198,6 +182,22 @@ class Drawer {
 
 }  // namespace
 
+SliceKind slice_kind(Pass pass) {
+  switch (pass) {
+    case Pass::kForward:
+      return SliceKind::kForward;
+    case Pass::kBackward:
+      return SliceKind::kBackward;
+    case Pass::kInput:
+      return SliceKind::kInput;
+    case Pass::kWeight:
+      return SliceKind::kWeight;
+    case Pass::kRecompute:
+      return SliceKind::kRecompute;
+  }
+  return SliceKind::kOther;
+}
+
 Timeline to_timeline(const cost::StepWork& work, const SimulatedStep& step, int most_teams) {
   return Drawer(work, step).draw(most_teams);
 }
@@ -212,8 +212,8 @@ Timeline passes_of(const SimulatedStep& step) {
     for (std::size_t i = 0; i < order[r].size(); ++i) {
       const PlayedOp& op = team.played.ranks[r].ops[i];
       if (op.end > op.start)
-        out.slices.push_back({lane, op.start, op.end, kind_of(order[r][i].pass), order[r][i].stage,
-                              order[r][i].micro_batch});
+        out.slices.push_back({lane, op.start, op.end, slice_kind(order[r][i].pass),
+                              order[r][i].stage, order[r][i].micro_batch});
     }
   }
   return out;

@@ -10,6 +10,8 @@
 
 namespace nereus::simulate {
 
+timeline::SliceKind slice_kind(Pass pass);
+
 // Of at most so many teams: the first ones.
 timeline::Timeline to_timeline(const cost::StepWork& work, const SimulatedStep& step,
                                int most_teams = 64);

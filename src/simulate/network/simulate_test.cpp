@@ -7,10 +7,13 @@
 #include <cmath>
 #include <tuple>
 
+#include "base/testing.hpp"
 #include "simulate/network/testing.hpp"
 
 namespace nereus::simulate {
 namespace {
+
+using nereus::testing::codes_of;
 
 constexpr double kRate = 50e9, kLatency = 500e-9;
 
@@ -119,16 +122,6 @@ TEST(Simulate, DimensionsWorkOneAfterTheOtherAndChunksOverlapThem) {
   EXPECT_NEAR(seconds(1), inside + outside, 1e-9);
   EXPECT_LT(seconds(8), 0.85 * seconds(1));
   EXPECT_GT(seconds(8), outside);
-}
-
-std::vector<std::string> codes_of(const std::function<void()>& call) {
-  std::vector<std::string> codes;
-  try {
-    call();
-  } catch (const Errors& errors) {
-    for (const Error& error : errors.list()) codes.push_back(error.code);
-  }
-  return codes;
 }
 
 TEST(Simulate, WhatIsImpossibleIsSaid) {

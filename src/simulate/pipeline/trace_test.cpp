@@ -5,6 +5,7 @@
 
 #include "plan/rules.hpp"
 #include "simulate/pipeline/play.hpp"
+#include "simulate/step_timeline.hpp"
 #include "timeline/check_trace.hpp"
 #include "timeline/chrome_trace.hpp"
 #include "timeline/text_drawing.hpp"
@@ -12,24 +13,7 @@
 namespace nereus::simulate {
 namespace {
 
-using timeline::SliceKind;
 using timeline::Timeline;
-
-SliceKind kind_of(Pass pass) {
-  switch (pass) {
-    case Pass::kForward:
-      return SliceKind::kForward;
-    case Pass::kBackward:
-      return SliceKind::kBackward;
-    case Pass::kInput:
-      return SliceKind::kInput;
-    case Pass::kRecompute:
-      return SliceKind::kRecompute;
-    case Pass::kWeight:
-      break;
-  }
-  return SliceKind::kWeight;
-}
 
 // A compute lane a rank, micro-batches held as a counter, a flow from every forward pass to the one
 // that waits for it.
@@ -48,7 +32,7 @@ Timeline timeline_of(const Order& order, const PlayedPipeline& played, const Pip
     for (std::size_t i = 0; i < order[r].size(); ++i) {
       const PipelineOp& op = order[r][i];
       const PlayedOp& at = played.ranks[r].ops[i];
-      t.slices.push_back({rank, at.start, at.end, kind_of(op.pass), op.stage, op.micro_batch});
+      t.slices.push_back({rank, at.start, at.end, slice_kind(op.pass), op.stage, op.micro_batch});
       if (op.pass == Pass::kForward) {
         t.counters.back().samples.push_back({at.start, ++held});
         ends[cell(op.stage, op.micro_batch)] = {rank, at.end};
