@@ -22,9 +22,6 @@ namespace nereus::app {
 
 namespace {
 
-constexpr double kUsualTokens = 4 << 20;
-constexpr int kUsualSamples = 32;  // a device
-
 std::vector<cluster::Cluster> sizes_of(const cluster::Cluster& cluster,
                                        const std::vector<int>& nodes) {
   std::vector<cluster::Cluster> sizes;
@@ -58,14 +55,6 @@ void check_request(const PlanRequest& request, const Inputs& inputs) {
 
 }  // namespace
 
-int default_batch(const model::Model& model, const cluster::Cluster& cluster) {
-  const int devices = std::max(1, cluster.num_devices());
-  const double wanted = model.tokens_per_sample > 0 ? kUsualTokens / model.tokens_per_sample
-                                                    : double{kUsualSamples} * devices;
-  const double rounds = std::exp2(std::round(std::log2(std::max(1.0, wanted / devices))));
-  return static_cast<int>(std::min(rounds * devices, 1e9));
-}
-
 PlanAnswer plan(const PlanRequest& request, const ProgressSink& progress) {
   const auto begin = std::chrono::steady_clock::now();
   PlanAnswer answer;
@@ -78,7 +67,7 @@ PlanAnswer plan(const PlanRequest& request, const ProgressSink& progress) {
   search::Choices& choices = answer.choices;
   choices = request.choices;
   if (choices.global_batch == 0) {
-    choices.global_batch = default_batch(inputs.model, inputs.cluster);
+    choices.global_batch = plan::default_global_batch(inputs.model, inputs.cluster);
     answer.derived.push_back("global_batch");
   }
   plan::DegreesRequest wanted;

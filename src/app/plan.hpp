@@ -5,8 +5,7 @@
 //   a.lifts;                                // then: what would make it fit, the least first
 //
 // With nothing given at all the stated default is planned: llama3-70b on 16xdgx-h100. The global
-// batch, where not given, is a power of two samples a device, at least one: as near as that comes
-// to four million tokens, or 32 for models without tokens.
+// batch, where not given, is plan::default_global_batch.
 #pragma once
 
 #include <functional>
@@ -51,8 +50,6 @@ struct PlanAnswer {
   std::string binding;  // the constraint, with its numbers
   std::vector<Lift> lifts;
 };
-
-int default_batch(const model::Model& model, const cluster::Cluster& cluster);
 
 PlanAnswer plan(const PlanRequest& request, const ProgressSink& progress = {});
 

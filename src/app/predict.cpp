@@ -132,10 +132,6 @@ std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
 
 }  // namespace
 
-std::string default_stack(const cluster::Device& device) {
-  return cost::builtin_stacks().resolve("nemo").expected_on(device).rows > 0 ? "nemo" : "megatron";
-}
-
 Inputs load_inputs(const ModelRequest& model, std::optional<int> seq, const ClusterRequest& cluster,
                    const CalibrationRequest& calibration) {
   Inputs inputs;
@@ -152,7 +148,7 @@ Inputs load_inputs(const ModelRequest& model, std::optional<int> seq, const Clus
   collect([&] {
     const bool known = !inputs.cluster.groups.empty();
     const std::string usual =
-        known ? default_stack(inputs.cluster.groups.front().node.device) : "megatron";
+        known ? cost::default_stack(inputs.cluster.groups.front().node.device) : "megatron";
     inputs.stack = load_stack(calibration, usual);
   });
   errors.throw_if_any();
@@ -174,7 +170,7 @@ ResolvedPlan resolve(const PredictRequest& request) {
     cluster::check_cluster(file.cluster, wrong);
     wrong.throw_if_any();
     const std::string usual =
-        file.stack.empty() ? default_stack(file.cluster.groups.front().node.device) : file.stack;
+        file.stack.empty() ? cost::default_stack(file.cluster.groups.front().node.device) : file.stack;
     resolved.stack = load_stack(request.calibration, usual);
     resolved.model = std::move(file.model);
     resolved.cluster = std::move(file.cluster);

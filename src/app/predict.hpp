@@ -68,8 +68,4 @@ cost::Prediction predict_step(const ResolvedPlan& plan);
 PredictAnswer predict(const PredictRequest& request);
 PredictAnswer predict(ResolvedPlan plan);
 
-// The stack of a prediction where nobody names one: Megatron Core as it is now where runs on such
-// devices are behind it, else the older Megatron-LM.
-std::string default_stack(const cluster::Device& device);
-
 }  // namespace nereus::app

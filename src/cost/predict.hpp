@@ -22,6 +22,7 @@
 
 #include "cluster/cluster.hpp"
 #include "cost/prediction.hpp"
+#include "cost/roofline.hpp"
 #include "cost/stack.hpp"
 #include "cost/step_work.hpp"
 #include "model/model.hpp"
@@ -44,6 +45,12 @@ class Predictor {
 
   // What the step is made of, for the simulator.
   StepWork work(const plan::Degrees& degrees);
+
+  // How its compute stands between the device's peak and its memory.
+  Roofline roofline(const plan::Degrees& degrees);
+
+  // Devices that share the fast links: groups within them need no network.
+  int domain() const;
 
   // Bounds for a search (cost/bound.cpp). No plan with the tp, pp, dp, cp, ep, expert_tp, batches,
   // sequence parallelism, tensor overlap, precision and context of `degrees` takes a shorter step,

@@ -333,4 +333,8 @@ std::string write_stacks(const StackLibrary& library, const std::vector<Scope>& 
   return out;
 }
 
+std::string default_stack(const cluster::Device& device) {
+  return builtin_stacks().resolve("nemo").expected_on(device).rows > 0 ? "nemo" : "megatron";
+}
+
 }  // namespace nereus::cost

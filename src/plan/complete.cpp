@@ -1,6 +1,7 @@
 #include "plan/complete.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace nereus::plan {
@@ -95,6 +96,16 @@ CompletedDegrees complete_degrees(const DegreesRequest& request, const model::Mo
   fill(d.context, request.context, default_context(d, model), "context");
   fill(d.offload, request.offload, Offload{}, "offload");
   return result;
+}
+
+int default_global_batch(const model::Model& model, const cluster::Cluster& cluster) {
+  constexpr double kUsualTokens = 4 << 20;
+  constexpr double kUsualSamples = 32;  // a device
+  const int devices = std::max(1, cluster.num_devices());
+  const double wanted =
+      model.tokens_per_sample > 0 ? kUsualTokens / model.tokens_per_sample : kUsualSamples * devices;
+  const double rounds = std::exp2(std::round(std::log2(std::max(1.0, wanted / devices))));
+  return static_cast<int>(std::min(rounds * devices, 1e9));
 }
 
 }  // namespace nereus::plan

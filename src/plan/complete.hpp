@@ -45,4 +45,8 @@ struct CompletedDegrees {
 CompletedDegrees complete_degrees(const DegreesRequest& request, const model::Model& model,
                                   const cluster::Cluster& cluster);
 
+// The batch that a search plans for where nobody says one: a power of two samples a device, at least
+// one, as near as that comes to four million tokens, or 32 for models without tokens.
+int default_global_batch(const model::Model& model, const cluster::Cluster& cluster);
+
 }  // namespace nereus::plan

@@ -66,6 +66,8 @@ constexpr Unit kTimeUnits[] = {
     {"hours", 3600},
     {"day", 86400},
     {"days", 86400},
+    {"year", 31557600},
+    {"years", 31557600},
 };
 constexpr Unit kFlopUnits[] = {
     {"FLOP"},        {"kFLOP", 1e3},  {"MFLOP", 1e6},  {"GFLOP", 1e9},

@@ -128,6 +128,7 @@ class Evaluation {
       if (wanted) kept_.offer({judge_.cluster, best_, prediction, values});
       return !predictor_.memory_slows(prediction);
     }
+    if (result_.beyond == 0 || prediction.step < result_.beyond) result_.beyond = prediction.step;
     if (fits_host && (!result_.nearest || memory.total < result_.nearest->prediction.memory.total))
       result_.nearest = {judge_.cluster, best_, prediction, {}};
     return false;

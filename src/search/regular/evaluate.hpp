@@ -13,6 +13,7 @@ namespace nereus::search {
 struct FamilyResult {
   std::vector<Candidate> kept;  // the best; with several objectives its own front
   std::optional<Candidate> nearest;
+  double beyond = 0;  // the shortest step of those that lack memory; 0 = none
   std::int64_t evaluated = 0;
   std::int64_t pruned = 0;
   std::int64_t too_much_memory = 0;

@@ -146,6 +146,8 @@ class Search {
     result_.too_much_memory += own.too_much_memory;
     result_.too_much_host += own.too_much_host;
     result_.not_accepted += own.not_accepted;
+    if (own.beyond > 0 && (result_.beyond == 0 || own.beyond < result_.beyond))
+      result_.beyond = own.beyond;
     if (own.nearest && (!result_.nearest || own.nearest->prediction.memory.total <
                                                 result_.nearest->prediction.memory.total))
       result_.nearest = own.nearest;

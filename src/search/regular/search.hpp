@@ -60,6 +60,9 @@ struct SearchResult {
   std::int64_t too_much_host = 0;    // beyond host memory
   std::int64_t not_accepted = 0;     // fit, but refused by SearchOptions::accept
   std::array<std::int64_t, plan::kNumRules> unbuildable{};  // layouts, by rule
+  // The shortest step of a plan that only lacks memory; 0 where none was seen. Exact where it is
+  // below the best step: nothing that could be quicker is cut.
+  double beyond = 0;
   // Where no plan fits: the one that lacks least memory.
   std::optional<Candidate> nearest;
   bool complete = true;  // false where it was stopped

@@ -1,0 +1,88 @@
+#include "search/explore/answers.hpp"
+
+#include <algorithm>
+
+#include "search/explore/front.hpp"
+
+namespace nereus::explore {
+
+namespace {
+
+constexpr std::int64_t kSample = 20'000;  // points of a picture
+
+// What is kept of a row while the scan goes on.
+struct Leader {
+  double value = 0;
+  std::int64_t point = -1;
+  int place = 0;
+
+  void offer(double own, std::int64_t at, int at_place) {
+    if (point >= 0 && own >= value) return;
+    value = own;
+    point = at;
+    place = at_place;
+  }
+};
+
+std::int64_t id_of(std::int64_t point, int place) { return point * 4096 + std::min(place, 4095); }
+
+}  // namespace
+
+Answers answers(const Study& study, const Database& database) {
+  Answers out;
+  const auto first = static_cast<std::size_t>(study.goals.front());
+  const auto second =
+      study.goals.size() > 1 ? static_cast<std::size_t>(study.goals[1]) : std::size_t{1};
+  Front front(study.goals);
+  std::array<Leader, kNumGoals> best;
+  std::vector<std::vector<Leader>> by_axis(study.axes.size());
+  for (std::size_t i = 0; i < study.axes.size(); ++i)
+    by_axis[i].resize(study.axes[i].values.size());
+  std::vector<Leader> by_machine(study.machines.size());
+  std::vector<Leader> by_variant(study.variants.size());
+  const std::int64_t every = std::max<std::int64_t>(1, database.num_points() / kSample);
+
+  database.scan([&](std::int64_t point, int place, const PointRow& row) {
+    if (place == 0) {
+      ++out.points;
+      out.strategies += row.strategies;
+      out.evaluated += row.evaluated;
+      ++out.by_status[static_cast<std::size_t>(row.status)];
+    }
+    if (row.status != Status::kFound) return;
+    if (place == 0) ++out.by_binding[static_cast<std::size_t>(row.found.binding)];
+    const GoalValues& values = row.found.values;
+    front.offer(id_of(point, place), values);
+    for (std::size_t goal = 0; goal < kNumGoals; ++goal)
+      best[goal].offer(values[goal], point, place);
+    const Coordinates at = coordinates(study, point);
+    for (std::size_t i = 0; i < at.axes.size(); ++i)
+      by_axis[i][static_cast<std::size_t>(at.axes[i])].offer(values[first], point, place);
+    by_machine[static_cast<std::size_t>(at.machine)].offer(values[first], point, place);
+    by_variant[static_cast<std::size_t>(at.variant)].offer(values[first], point, place);
+    if (point % every == 0) out.sample.push_back({values[first], values[second]});
+  });
+
+  const auto answer = [&](std::int64_t point, int place) {
+    const PointRow row = database.row(point, place);
+    Answer own{point, place, coordinates(study, point), row.found, row.beyond};
+    own.found.degrees = database.strategy(row.strategy);
+    return own;
+  };
+  const auto lookup = [&](const Leader& leader) -> std::optional<Answer> {
+    if (leader.point < 0) return std::nullopt;
+    return answer(leader.point, leader.place);
+  };
+  for (const Goal goal : study.goals)
+    out.best[static_cast<std::size_t>(goal)] = lookup(best[static_cast<std::size_t>(goal)]);
+  for (const Front::Entry& entry : front.sorted())
+    out.front.push_back(answer(entry.id / 4096, static_cast<int>(entry.id % 4096)));
+  for (std::size_t i = 0; i < by_axis.size(); ++i)
+    for (std::size_t v = 0; v < by_axis[i].size(); ++v)
+      out.marginals.push_back({i, static_cast<int>(v), lookup(by_axis[i][v])});
+  for (const Leader& own : by_machine) out.machines.push_back(lookup(own));
+  for (const Leader& own : by_variant) out.variants.push_back(lookup(own));
+  return out;
+}
+
+}  // namespace nereus::explore

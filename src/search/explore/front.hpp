@@ -1,0 +1,37 @@
+// The Pareto front: what nothing else beats in one goal without losing in another. All goals are to
+// be small.
+//
+//   Front front(goals);
+//   front.offer(id, values);             // any order; of equals the first offered stays
+//   for (const Front::Entry& e : front.sorted()) ...
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "search/explore/study.hpp"
+
+namespace nereus::explore {
+
+class Front {
+ public:
+  struct Entry {
+    std::int64_t id = 0;
+    GoalValues values{};
+  };
+
+  explicit Front(std::vector<Goal> goals) : goals_(std::move(goals)) {}
+
+  void offer(std::int64_t id, const GoalValues& values);
+  // By the goals in turn.
+  std::vector<Entry> sorted() const;
+  std::size_t size() const { return kept_.size(); }
+
+ private:
+  bool at_least_as_good(const GoalValues& a, const GoalValues& b) const;
+
+  std::vector<Goal> goals_;
+  std::vector<Entry> kept_;  // those that beat others lately come first: they will again
+};
+
+}  // namespace nereus::explore

@@ -1,0 +1,46 @@
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "cluster/write.hpp"
+#include "cost/parameters.hpp"
+#include "model/model_io.hpp"
+#include "search/explore/database.hpp"
+
+namespace nereus::explore {
+
+namespace {
+
+// FNV-1a with 64 bits.
+std::uint64_t fnv(std::string_view text, std::uint64_t hash) {
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return hash;
+}
+
+}  // namespace
+
+std::string identity_of(const Study& study, const std::string& commit) {
+  std::string all = commit + study.text;
+  for (const Variant& variant : study.variants)
+    all += variant.unbuildable.empty() ? spec::to_json(model::model_to_value(variant.model))
+                                       : variant.unbuildable;
+  for (const StudyMachine& machine : study.machines) {
+    all += cluster::cluster_to_json(machine.cluster);
+    for (const auto& [precision, stack] : machine.stacks) {
+      const cost::StackOptions& o = stack.options;
+      all += fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", stack.name,
+                         static_cast<int>(precision), static_cast<int>(o.attention),
+                         static_cast<int>(o.stages), static_cast<int>(o.selective), o.weight_bytes,
+                         o.gradient_bytes, o.optimizer_bytes, o.reduce_bytes, o.gather_bytes,
+                         o.regather_backward, o.local_batch_split);
+      const cost::Parameters p = stack.parameters_for(machine.cluster.groups.front().node.device);
+      for (const cost::ParameterInfo& own : cost::parameter_table())
+        all += fmt::format(" {}", p.*own.member);
+    }
+  }
+  // Two halves of one fingerprint: the second starts elsewhere.
+  return fmt::format("{:016x}{:016x}", fnv(all, 0xCBF29CE484222325u),
+                     fnv(all, 0x9E3779B97F4A7C15u));
+}
+
+}  // namespace nereus::explore

@@ -1,0 +1,280 @@
+#include "search/explore/point.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/error.hpp"
+#include "plan/rules.hpp"
+#include "search/explore/candidates.hpp"
+#include "search/regular/search.hpp"
+
+namespace nereus::explore {
+
+namespace {
+
+// Up to so many strategies are predicted one by one: bounds would cost as much as they save.
+constexpr std::int64_t kListed = 512;
+
+// What a space depends on, of all that a study varies.
+struct SpaceKey {
+  int variant;
+  int devices;
+  int per_node;
+  int domain;
+  unsigned tiers;  // bit: has host, expanded, nvme
+  auto operator<=>(const SpaceKey&) const = default;
+};
+
+SpaceKey key_of(int variant, const cluster::Cluster& cluster) {
+  const cluster::Node& node = cluster.groups.front().node;
+  unsigned tiers = 0;
+  for (const cluster::MemoryTier& tier : node.tiers)
+    tiers |= tier.name == "host" ? 1U : tier.name == "expanded" ? 2U : 4U;
+  return {variant, cluster.num_devices(), node.num_devices, node.domain(), tiers};
+}
+
+struct KnownSpace {
+  std::int64_t count = 0;
+  std::vector<plan::Degrees> list;  // where they are few
+};
+
+}  // namespace
+
+struct Explorer::Spaces {
+  std::map<SpaceKey, KnownSpace> known;
+};
+
+std::string_view to_string(Status status) {
+  switch (status) {
+    case Status::kFound:
+      return "found";
+    case Status::kNothingFits:
+      return "nothing fits";
+    case Status::kNothingBuilds:
+      return "nothing can be built";
+    case Status::kNoCluster:
+      return "no such cluster or model";
+    case Status::kExcluded:
+      return "beyond a constraint";
+  }
+  return "";
+}
+
+GoalValues goal_values(const Study& study, const Variant& variant, const Running& running,
+                       int devices, double step, double busy) {
+  (void)study;
+  const double steps = variant.steps();
+  GoalValues values{};
+  values[static_cast<std::size_t>(Goal::kTime)] = steps * step;
+  values[static_cast<std::size_t>(Goal::kMoney)] = steps * step * running.usd_per_s;
+  values[static_cast<std::size_t>(Goal::kEnergy)] =
+      running.device_watts > 0 ? steps * joules(running, step, busy) : 0;
+  values[static_cast<std::size_t>(Goal::kDevices)] = devices;
+  return values;
+}
+
+bool within(const Constraints& constraints, const GoalValues& values) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] > constraints.most[i]) return false;
+  return true;
+}
+
+namespace {
+
+search::Choices choices_of(const Study& study, const Variant& variant,
+                           const cluster::Cluster& cluster) {
+  search::Choices choices = study.strategy.choices;
+  (void)cluster;
+  choices.global_batch = variant.global_batch;
+  choices.precision = variant.precision;
+  return choices;
+}
+
+// The stated strategies that can be built on so many devices.
+KnownSpace stated(const Study& study, const Variant& variant, const cluster::Cluster& cluster) {
+  KnownSpace space;
+  const plan::DegreeLimits limits = plan::degree_limits(variant.model, cluster);
+  for (plan::Degrees d : study.strategy.list) {
+    const int team = d.tp * d.pp * d.cp;
+    if (d.dp == 0) {
+      if (limits.devices % team != 0) continue;
+      d.dp = limits.devices / team;
+    }
+    d.global_batch = variant.global_batch;
+    d.precision = variant.precision;
+    if (d.num_ranks() != limits.devices || d.global_batch % (d.dp * d.micro_batch) != 0) continue;
+    if (plan::violated_rules(d, limits) == 0) space.list.push_back(d);
+  }
+  space.count = static_cast<std::int64_t>(space.list.size());
+  return space;
+}
+
+bool counts_energy(const Study& study) {
+  const auto energy = static_cast<std::size_t>(Goal::kEnergy);
+  return study.constraints.most[energy] < Constraints{}.most[energy] ||
+         std::find(study.goals.begin(), study.goals.end(), Goal::kEnergy) != study.goals.end();
+}
+
+// The best of the strategies offered, or their front in time and energy.
+class Best {
+ public:
+  explicit Best(bool front) : front_(front) {}
+
+  void offer(const plan::Degrees& degrees, const cost::Prediction& prediction) {
+    if (!front_ && !kept_.empty()) {
+      const cost::Prediction& best = kept_.front().second;
+      if (std::tie(prediction.step, prediction.memory.total) >=
+          std::tie(best.step, best.memory.total))
+        return;
+      kept_.front() = {degrees, prediction};
+      return;
+    }
+    for (const auto& [d, p] : kept_)
+      if (p.step <= prediction.step && weight(p) <= weight(prediction)) return;
+    std::erase_if(kept_, [&](const auto& own) {
+      return prediction.step <= own.second.step && weight(prediction) <= weight(own.second);
+    });
+    kept_.emplace_back(degrees, prediction);
+  }
+
+  std::vector<std::pair<plan::Degrees, cost::Prediction>> take() {
+    std::stable_sort(kept_.begin(), kept_.end(),
+                     [](const auto& a, const auto& b) { return a.second.step < b.second.step; });
+    return std::move(kept_);
+  }
+
+ private:
+  // Energy in units of the rated power.
+  static double weight(const cost::Prediction& p) {
+    return search::value_of(search::Objective::kEnergy, p.step, p.busy, {0, 1});
+  }
+
+  bool front_;
+  std::vector<std::pair<plan::Degrees, cost::Prediction>> kept_;
+};
+
+}  // namespace
+
+Explorer::Explorer(const Study& study) : study_(study), spaces_(std::make_unique<Spaces>()) {}
+Explorer::~Explorer() = default;
+Explorer::Explorer(Explorer&&) noexcept = default;
+
+PointResult Explorer::evaluate(std::int64_t point) {
+  const Coordinates at = coordinates(study_, point);
+  const std::optional<cluster::Cluster> cluster = cluster_at(study_, at);
+  if (!cluster) return {};
+  return evaluate(at.variant, at.machine, *cluster);
+}
+
+PointResult Explorer::evaluate(int variant, int machine, const cluster::Cluster& cluster) {
+  return evaluate(variant, machine, cluster, study_.constraints);
+}
+
+PointResult Explorer::evaluate_unlimited(int variant, int machine,
+                                         const cluster::Cluster& cluster) {
+  return evaluate(variant, machine, cluster, Constraints{});
+}
+
+PointResult Explorer::evaluate(int variant_index, int machine_index,
+                               const cluster::Cluster& cluster, const Constraints& limits) {
+  const Variant& variant = study_.variants[static_cast<std::size_t>(variant_index)];
+  const StudyMachine& machine = study_.machines[static_cast<std::size_t>(machine_index)];
+  PointResult result;
+  if (!variant.unbuildable.empty()) return result;
+  const cost::Stack& stack = machine.stacks.at(variant.precision);
+  const Running costs = running(study_.prices, machine.cluster, cluster);
+  if (cluster.num_devices() > limits.most[static_cast<std::size_t>(Goal::kDevices)] ||
+      costs.watts() > limits.watts || costs.usd_per_s * 3600 > limits.usd_per_hour) {
+    result.status = Status::kExcluded;
+    return result;
+  }
+
+  auto [place, fresh] = spaces_->known.try_emplace(key_of(variant_index, cluster));
+  KnownSpace& space = place->second;
+  const search::Choices choices = choices_of(study_, variant, cluster);
+  if (fresh) {
+    if (!study_.strategy.list.empty()) {
+      space = stated(study_, variant, cluster);
+    } else {
+      const search::Space all(choices, variant.model, cluster);
+      space.count = count_candidates(all);
+      if (space.count <= kListed) space.list = list_candidates(all);
+    }
+  }
+  result.strategies = space.count;
+  if (space.count == 0) {
+    result.status = Status::kNothingBuilds;
+    return result;
+  }
+
+  cost::Predictor predictor(variant.model, cluster, stack, 16);
+  std::vector<std::pair<plan::Degrees, cost::Prediction>> kept;
+  double beyond = 0;
+  if (static_cast<std::int64_t>(space.list.size()) == space.count) {
+    Best best(counts_energy(study_));
+    for (const plan::Degrees& d : space.list) {
+      const cost::Prediction p = predictor.predict(d);
+      const bool fits = p.memory.total <= p.memory.capacity * (1 - study_.headroom) &&
+                        p.memory.host <= p.memory.host_capacity;
+      if (fits)
+        best.offer(d, p);
+      else if (beyond == 0 || p.step < beyond)
+        beyond = p.step;
+    }
+    result.evaluated = space.count;
+    kept = best.take();
+  } else {
+    search::SearchOptions options;
+    options.top = 1;
+    options.threads = 1;
+    options.headroom = study_.headroom;
+    if (counts_energy(study_))
+      options.objectives = {search::Objective::kTime, search::Objective::kEnergy};
+    const search::SearchResult found =
+        search::search(variant.model, {cluster}, stack, choices, options);
+    result.evaluated = found.evaluated;
+    beyond = found.beyond;
+    for (const search::Candidate& own : found.plans) kept.emplace_back(own.degrees, own.prediction);
+  }
+  if (kept.empty()) {
+    result.status = Status::kNothingFits;
+    return result;
+  }
+  if (beyond < kept.front().second.step) result.beyond = beyond;
+
+  for (const auto& [d, p] : kept) {
+    Found own;
+    own.values = goal_values(study_, variant, costs, cluster.num_devices(), p.step, p.busy);
+    if (!within(limits, own.values)) continue;
+    const cost::Roofline roofline = predictor.roofline(d);
+    own.degrees = d;
+    own.step = p.step;
+    own.busy = p.busy;
+    own.memory = p.memory.total;
+    own.mfu = p.mfu;
+    own.intensity = roofline.intensity();
+    own.memory_bound = roofline.memory_bound;
+    own.binding = binding(resource_seconds(p, d, roofline, predictor.domain(), result.beyond));
+    result.found.push_back(own);
+  }
+  result.status = result.found.empty() ? Status::kExcluded : Status::kFound;
+  return result;
+}
+
+cost::Prediction Explorer::predict(int variant, int machine, const cluster::Cluster& cluster,
+                                   const plan::Degrees& degrees) const {
+  const Variant& own = study_.variants[static_cast<std::size_t>(variant)];
+  const StudyMachine& machines = study_.machines[static_cast<std::size_t>(machine)];
+  return cost::Predictor(own.model, cluster, machines.stacks.at(own.precision), 4).predict(degrees);
+}
+
+std::vector<plan::Degrees> Explorer::strategies(int variant_index, const cluster::Cluster& cluster,
+                                                std::int64_t most) {
+  const Variant& variant = study_.variants[static_cast<std::size_t>(variant_index)];
+  if (!study_.strategy.list.empty()) return stated(study_, variant, cluster).list;
+  const search::Space all(choices_of(study_, variant, cluster), variant.model, cluster);
+  return count_candidates(all) <= most ? list_candidates(all) : std::vector<plan::Degrees>{};
+}
+
+}  // namespace nereus::explore

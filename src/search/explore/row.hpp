@@ -1,0 +1,23 @@
+// Results as bytes, for the way from the rank that computed them to the one that keeps them.
+//
+//   std::string bytes = encode(results);
+//   decode(bytes) == results;                  // bit for bit
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "search/explore/point.hpp"
+
+namespace nereus::explore {
+
+std::string encode(const std::vector<PointResult>& results);
+// Ranks run the same program, so that anything else is a bug.
+std::vector<PointResult> decode(std::string_view bytes);
+
+// One plan alone.
+std::string encode(const plan::Degrees& degrees);
+plan::Degrees decode_degrees(std::string_view bytes);
+
+}  // namespace nereus::explore

@@ -1,0 +1,61 @@
+// The little of SQLite that is used here, with its errors as ours. Inside search/explore only.
+//
+//   Sqlite db("study.sqlite");
+//   Statement insert(db, "INSERT INTO t VALUES (?, ?)");
+//   insert.bind(1, 42), insert.bind(2, "text"), insert.run();
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace nereus::explore {
+
+class Sqlite {
+ public:
+  explicit Sqlite(const std::string& path);  // empty: in memory
+  ~Sqlite();
+  Sqlite(const Sqlite&) = delete;
+  Sqlite& operator=(const Sqlite&) = delete;
+
+  void run(const char* sql);
+  [[noreturn]] void fail(std::string_view what) const;
+  sqlite3* get() const { return db_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  sqlite3* db_ = nullptr;
+  std::string path_;
+};
+
+class Statement {
+ public:
+  Statement(const Sqlite& db, const char* sql);
+  ~Statement();
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  void bind(int index, std::int64_t value);
+  void bind(int index, double value);
+  void bind(int index, std::string_view text);
+  void bind_blob(int index, std::string_view bytes);
+  void bind_null(int index);
+
+  bool step();  // true where there is a row
+  void run();   // to the end, and ready again
+
+  std::int64_t whole(int column) const;
+  double number(int column) const;
+  std::string text(int column) const;
+  std::string blob(int column) const;
+  bool is_null(int column) const;
+
+ private:
+  const Sqlite& db_;
+  sqlite3_stmt* statement_ = nullptr;
+};
+
+}  // namespace nereus::explore

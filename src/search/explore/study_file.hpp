@@ -1,0 +1,39 @@
+// Study files (TOML, YAML or JSON). docs/studies.md has every key; in short:
+//
+//   name = "where the next dollar goes"
+//   goals = ["time", "money"]
+//   [workload]
+//   model = "megatron-1t"                         # or a file; several: [[workload]]
+//   global_batch = 1024                           # a value, a list or a range, as seq, precision
+//   tokens = 450e9                                # or samples, steps, flops = "1e24 FLOP"
+//   shape = { layers = [96, 128] }                # any field of the model's file
+//   [cluster]
+//   base = "128xdgx-a100-80"                      # several: [[cluster]], each with a name
+//   expanded_memory = "256 GB"                    # any axis, set once
+//   [axes]
+//   network_bandwidth = "12.5 GB/s..400 GB/s*2"   # search/explore/axis.hpp
+//   [strategy]
+//   space = "full"                                # or "mp-dp"; tp, pp, ... narrow it
+//   [prices]
+//   expanded_memory = "$4 per GB"
+//   lifetime = "4 years"
+//   [constraints]
+//   devices = 4096
+//
+// All that is wrong with a file is said at once, with its place.
+#pragma once
+
+#include <string>
+
+#include "search/explore/study.hpp"
+#include "spec/value.hpp"
+
+namespace nereus::explore {
+
+// A path and its text, as `--set study.axes.nodes="1..4"` gives them.
+using StudyOverrides = std::vector<std::pair<std::string, std::string>>;
+
+Study load_study(const std::string& path, const StudyOverrides& overrides = {});
+Study study_from_value(const spec::Value& value, const std::string& source);
+
+}  // namespace nereus::explore
