@@ -34,12 +34,12 @@ SpaceKey key_of(int variant, const cluster::Cluster& cluster) {
   return {variant, cluster.num_devices(), node.num_devices, node.domain(), tiers};
 }
 
-struct KnownSpace {
+}  // namespace
+
+struct Explorer::KnownSpace {
   std::int64_t count = 0;
   std::vector<plan::Degrees> list;  // where they are few
 };
-
-}  // namespace
 
 struct Explorer::Spaces {
   std::map<SpaceKey, KnownSpace> known;
@@ -92,8 +92,9 @@ search::Choices choices_of(const Study& study, const Variant& variant,
 }
 
 // The stated strategies that can be built on so many devices.
-KnownSpace stated(const Study& study, const Variant& variant, const cluster::Cluster& cluster) {
-  KnownSpace space;
+std::vector<plan::Degrees> stated(const Study& study, const Variant& variant,
+                                  const cluster::Cluster& cluster) {
+  std::vector<plan::Degrees> list;
   const plan::DegreeLimits limits = plan::degree_limits(variant.model, cluster);
   for (plan::Degrees d : study.strategy.list) {
     const int team = d.tp * d.pp * d.cp;
@@ -104,10 +105,14 @@ KnownSpace stated(const Study& study, const Variant& variant, const cluster::Clu
     d.global_batch = variant.global_batch;
     d.precision = variant.precision;
     if (d.num_ranks() != limits.devices || d.global_batch % (d.dp * d.micro_batch) != 0) continue;
-    if (plan::violated_rules(d, limits) == 0) space.list.push_back(d);
+    if (plan::violated_rules(d, limits) == 0) list.push_back(d);
   }
-  space.count = static_cast<std::int64_t>(space.list.size());
-  return space;
+  return list;
+}
+
+bool fits(const cost::Prediction& p, double headroom) {
+  return p.memory.total <= p.memory.capacity * (1 - headroom) &&
+         p.memory.host <= p.memory.host_capacity;
 }
 
 bool counts_energy(const Study& study) {
@@ -160,6 +165,23 @@ Explorer::Explorer(const Study& study) : study_(study), spaces_(std::make_unique
 Explorer::~Explorer() = default;
 Explorer::Explorer(Explorer&&) noexcept = default;
 
+const Explorer::KnownSpace& Explorer::known_space(int variant_index,
+                                                  const cluster::Cluster& cluster) {
+  auto [place, fresh] = spaces_->known.try_emplace(key_of(variant_index, cluster));
+  KnownSpace& space = place->second;
+  if (!fresh) return space;
+  const Variant& variant = study_.variants[static_cast<std::size_t>(variant_index)];
+  if (!study_.strategy.list.empty()) {
+    space.list = stated(study_, variant, cluster);
+    space.count = static_cast<std::int64_t>(space.list.size());
+    return space;
+  }
+  const search::Space all(choices_of(study_, variant, cluster), variant.model, cluster);
+  space.count = count_candidates(all);
+  if (space.count <= kListed) space.list = list_candidates(all);
+  return space;
+}
+
 PointResult Explorer::evaluate(std::int64_t point) {
   const Coordinates at = coordinates(study_, point);
   const std::optional<cluster::Cluster> cluster = cluster_at(study_, at);
@@ -190,18 +212,7 @@ PointResult Explorer::evaluate(int variant_index, int machine_index,
     return result;
   }
 
-  auto [place, fresh] = spaces_->known.try_emplace(key_of(variant_index, cluster));
-  KnownSpace& space = place->second;
-  const search::Choices choices = choices_of(study_, variant, cluster);
-  if (fresh) {
-    if (!study_.strategy.list.empty()) {
-      space = stated(study_, variant, cluster);
-    } else {
-      const search::Space all(choices, variant.model, cluster);
-      space.count = count_candidates(all);
-      if (space.count <= kListed) space.list = list_candidates(all);
-    }
-  }
+  const KnownSpace& space = known_space(variant_index, cluster);
   result.strategies = space.count;
   if (space.count == 0) {
     result.status = Status::kNothingBuilds;
@@ -215,9 +226,7 @@ PointResult Explorer::evaluate(int variant_index, int machine_index,
     Best best(counts_energy(study_));
     for (const plan::Degrees& d : space.list) {
       const cost::Prediction p = predictor.predict(d);
-      const bool fits = p.memory.total <= p.memory.capacity * (1 - study_.headroom) &&
-                        p.memory.host <= p.memory.host_capacity;
-      if (fits)
+      if (fits(p, study_.headroom))
         best.offer(d, p);
       else if (beyond == 0 || p.step < beyond)
         beyond = p.step;
@@ -231,8 +240,8 @@ PointResult Explorer::evaluate(int variant_index, int machine_index,
     options.headroom = study_.headroom;
     if (counts_energy(study_))
       options.objectives = {search::Objective::kTime, search::Objective::kEnergy};
-    const search::SearchResult found =
-        search::search(variant.model, {cluster}, stack, choices, options);
+    const search::SearchResult found = search::search(
+        variant.model, {cluster}, stack, choices_of(study_, variant, cluster), options);
     result.evaluated = found.evaluated;
     beyond = found.beyond;
     for (const search::Candidate& own : found.plans) kept.emplace_back(own.degrees, own.prediction);
@@ -269,12 +278,43 @@ cost::Prediction Explorer::predict(int variant, int machine, const cluster::Clus
   return cost::Predictor(own.model, cluster, machines.stacks.at(own.precision), 4).predict(degrees);
 }
 
-std::vector<plan::Degrees> Explorer::strategies(int variant_index, const cluster::Cluster& cluster,
-                                                std::int64_t most) {
+std::vector<LayoutStep> Explorer::layouts(int variant_index, int machine_index,
+                                          const cluster::Cluster& cluster, int top) {
   const Variant& variant = study_.variants[static_cast<std::size_t>(variant_index)];
-  if (!study_.strategy.list.empty()) return stated(study_, variant, cluster).list;
-  const search::Space all(choices_of(study_, variant, cluster), variant.model, cluster);
-  return count_candidates(all) <= most ? list_candidates(all) : std::vector<plan::Degrees>{};
+  std::vector<LayoutStep> out;
+  if (!variant.unbuildable.empty()) return out;
+  const cost::Stack& stack =
+      study_.machines[static_cast<std::size_t>(machine_index)].stacks.at(variant.precision);
+  const KnownSpace& space = known_space(variant_index, cluster);
+  if (static_cast<std::int64_t>(space.list.size()) < space.count) {
+    search::SearchOptions options;
+    options.top = top;
+    options.threads = 1;
+    options.headroom = study_.headroom;
+    for (const search::Candidate& own :
+         search::search(variant.model, {cluster}, stack, choices_of(study_, variant, cluster),
+                        options)
+             .plans)
+      out.push_back({own.degrees, own.prediction.step, true});
+    return out;
+  }
+  cost::Predictor predictor(variant.model, cluster, stack, 16);
+  for (const plan::Degrees& d : space.list) {
+    const cost::Prediction p = predictor.predict(d);
+    const LayoutStep own{d, p.step, fits(p, study_.headroom)};
+    const auto same = std::find_if(out.begin(), out.end(), [&](const LayoutStep& other) {
+      return std::tie(other.degrees.tp, other.degrees.pp, other.degrees.cp, other.degrees.ep) ==
+             std::tie(d.tp, d.pp, d.cp, d.ep);
+    });
+    if (same == out.end())
+      out.push_back(own);
+    else if (std::pair(!own.fits, own.step) < std::pair(!same->fits, same->step))
+      *same = own;
+  }
+  std::stable_sort(out.begin(), out.end(), [](const LayoutStep& a, const LayoutStep& b) {
+    return std::pair(!a.fits, a.step) < std::pair(!b.fits, b.step);
+  });
+  return out;
 }
 
 }  // namespace nereus::explore

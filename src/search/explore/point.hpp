@@ -51,10 +51,11 @@ struct PointResult {
   bool operator==(const PointResult&) const = default;
 };
 
-// All that the study decides about a cluster but its plan.
-struct Site {
-  cluster::Cluster cluster;
-  Running running;
+// A layout with its quickest plan.
+struct LayoutStep {
+  plan::Degrees degrees;
+  double step = 0;
+  bool fits = false;
 };
 
 class Explorer {
@@ -75,12 +76,15 @@ class Explorer {
   cost::Prediction predict(int variant, int machine, const cluster::Cluster& cluster,
                            const plan::Degrees& degrees) const;
 
-  // Every strategy of the space on a cluster, where they are at most `most`; for heat maps.
-  std::vector<plan::Degrees> strategies(int variant, const cluster::Cluster& cluster,
-                                        std::int64_t most);
+  // The best of each layout (tp, pp, cp, ep), quickest first: of spaces that are predicted whole
+  // all, those that do not fit included; of larger ones the best `top` that fit.
+  std::vector<LayoutStep> layouts(int variant, int machine, const cluster::Cluster& cluster,
+                                  int top);
 
  private:
+  struct KnownSpace;
   struct Spaces;
+  const KnownSpace& known_space(int variant, const cluster::Cluster& cluster);
   PointResult evaluate(int variant, int machine, const cluster::Cluster& cluster,
                        const Constraints& limits);
 

@@ -276,13 +276,20 @@ Study study_from_value(const Value& value, const std::string& source) {
   return study;
 }
 
-Study load_study(const std::string& path, const StudyOverrides& overrides) {
-  Value value = spec::parse_file(path);
-  for (const auto& [key, text] : overrides) {
+Study study_from_text(const std::string& text, const std::string& path,
+                      const StudyOverrides& overrides) {
+  Value value = path.ends_with(".json")                             ? spec::parse_json(text, path)
+                : path.ends_with(".yaml") || path.ends_with(".yml") ? spec::parse_yaml(text, path)
+                                                                    : spec::parse_toml(text, path);
+  for (const auto& [key, own] : overrides) {
     const std::string_view prefix = "study.";
-    spec::set_path(value, key.starts_with(prefix) ? key.substr(prefix.size()) : key, text);
+    spec::set_path(value, key.starts_with(prefix) ? key.substr(prefix.size()) : key, own);
   }
   return study_from_value(value, path);
+}
+
+Study load_study(const std::string& path, const StudyOverrides& overrides) {
+  return study_from_text(spec::read_text_file(path), path, overrides);
 }
 
 }  // namespace nereus::explore

@@ -34,6 +34,9 @@ namespace nereus::explore {
 using StudyOverrides = std::vector<std::pair<std::string, std::string>>;
 
 Study load_study(const std::string& path, const StudyOverrides& overrides = {});
+// The text of a file of that name.
+Study study_from_text(const std::string& text, const std::string& path,
+                      const StudyOverrides& overrides);
 Study study_from_value(const spec::Value& value, const std::string& source);
 
 }  // namespace nereus::explore
