@@ -28,4 +28,7 @@ struct BuildInfo {
 
 const BuildInfo& build_info();
 
+// What two programs or ranks compare before they trust each other's messages.
+inline std::string build_id() { return build_info().version + " " + build_info().commit; }
+
 }  // namespace nereus

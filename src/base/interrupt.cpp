@@ -10,19 +10,25 @@ namespace {
 std::atomic<bool> asked = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may touch nothing else");
 
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1};
+
+void restore() {
+  for (const int signal : kSignals) std::signal(signal, SIG_DFL);
+}
+
 extern "C" void remember(int) {
   asked = true;
-  std::signal(SIGINT, SIG_DFL);
+  restore();
 }
 
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
   asked = false;
-  std::signal(SIGINT, remember);
+  for (const int signal : kSignals) std::signal(signal, remember);
 }
 
-InterruptGuard::~InterruptGuard() { std::signal(SIGINT, SIG_DFL); }
+InterruptGuard::~InterruptGuard() { restore(); }
 
 bool interrupted() { return asked; }
 

@@ -1,0 +1,209 @@
+// nereus_mpi.so: spread::Link over Open MPI, behind spread/mpi_module.hpp. The only file that knows
+// MPI. Built where CMake finds MPI; the program opens it when a launcher has started several ranks.
+//
+// Every call is non-blocking, and one thread at a time calls (MPI_THREAD_SERIALIZED). What was
+// found with Open MPI 4.1.4 (Debian 12) and is relied on here:
+//   a rank that is killed: mpirun ends the whole job at once, exit code 137; under
+//     mpirun --enable-recovery it lets the others run, and MPI reports no error to them: sends to
+//     the dead rank stay pending or vanish. Silence is the only sign (spread/ranks.hpp).
+//   MPI_Finalize waits for every rank that is alive, so for a suspended one without an end.
+//   MPI_Abort ends the suspended too, with its exit code; under --enable-recovery it ends them only
+//     once all others are gone, and mpirun's exit code is always 0.
+#include <mpi.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <list>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/build_info.hpp"
+#include "spread/mpi_module.hpp"
+
+namespace {
+
+constexpr int kTag = 1;
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // MPI counts in int
+constexpr std::chrono::milliseconds kTimeToBeEnded{1500};
+constexpr std::chrono::seconds kTimeToFinalize{30};
+
+struct Transfer {
+  std::string bytes;
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+
+// A module is opened once in a process, like MPI itself.
+struct State {
+  MPI_Comm world = MPI_COMM_NULL;
+  int rank = 0;
+  int size = 0;
+  std::vector<std::list<Transfer>> sends;     // by rank; addresses must stay
+  std::vector<std::list<Transfer>> receives;  // by rank, in the order of sending
+  std::size_t num_receiving = 0;
+  std::string received;
+};
+State state;
+
+std::string error_text(int code) {
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  return {text, static_cast<std::size_t>(length)};
+}
+
+// A core that k ranks of this machine may run on counts 1/k for each of them. So ranks that are
+// bound to cores of their own have them, and ranks that are not bound share fairly.
+int share_of_cores(MPI_Comm world) {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  if (sched_getaffinity(0, sizeof(mine), &mine) != 0) return 1;
+  MPI_Comm machine = MPI_COMM_NULL;
+  if (MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine)) return 1;
+  int size = 1;
+  MPI_Comm_size(machine, &size);
+  std::vector<cpu_set_t> sets(static_cast<std::size_t>(size));
+  MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, sets.data(), sizeof(mine), MPI_BYTE, machine);
+  MPI_Comm_free(&machine);
+  double cores = 0;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &mine)) continue;
+    const auto shared = std::count_if(sets.begin(), sets.end(),
+                                      [&](const cpu_set_t& set) { return CPU_ISSET(core, &set); });
+    cores += 1.0 / static_cast<double>(shared);
+  }
+  return std::max(1, static_cast<int>(cores + 1e-6));
+}
+
+int open_link(NereusMpiFacts* facts, char* error, std::size_t error_size) {
+  const auto fail = [&](const std::string& text) {
+    std::snprintf(error, error_size, "%s", text.c_str());
+    return 1;
+  };
+  // Results come through shared memory in two copies instead of one out of the sender's memory: a
+  // sender that dies in between would take the receiver with it, and containers often forbid it.
+  setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
+  int provided = 0;
+  if (const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided)) {
+    return fail(error_text(code));
+  }
+  if (provided < MPI_THREAD_SERIALIZED) return fail("it has no support for threads");
+  if (const int code = MPI_Comm_dup(MPI_COMM_WORLD, &state.world)) return fail(error_text(code));
+  MPI_Comm_set_errhandler(state.world, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(state.world, &state.rank);
+  MPI_Comm_size(state.world, &state.size);
+  state.sends.resize(static_cast<std::size_t>(state.size));
+  state.receives.resize(static_cast<std::size_t>(state.size));
+  *facts = {state.rank, state.size, share_of_cores(state.world), ""};
+  gethostname(facts->host, sizeof(facts->host) - 1);
+  return 0;
+}
+
+void forget_sent(std::list<Transfer>& sends) {
+  while (!sends.empty()) {
+    int done = 0;
+    if (MPI_Test(&sends.front().request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) return;
+    sends.pop_front();
+  }
+}
+
+int send_to(int to, const char* data, std::size_t size) {
+  if (size > kMostBytes) {
+    std::fprintf(stderr, "nereus: a message between ranks has %zu bytes; 1 GiB is the most\n",
+                 size);
+    std::abort();
+  }
+  std::list<Transfer>& sends = state.sends[static_cast<std::size_t>(to)];
+  forget_sent(sends);
+  Transfer& transfer = sends.emplace_back(Transfer{std::string(data, size)});
+  const int code = MPI_Isend(transfer.bytes.data(), static_cast<int>(size), MPI_BYTE, to, kTag,
+                             state.world, &transfer.request);
+  if (code != MPI_SUCCESS) sends.pop_back();
+  return code;
+}
+
+// Begins to receive what has arrived. Not with MPI_Recv: the sender of a long message may die
+// between its first bytes and its last, and the call would never return.
+void begin_receives() {
+  while (true) {
+    int found = 0;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    if (MPI_Improbe(MPI_ANY_SOURCE, kTag, state.world, &found, &message, &status) || !found) return;
+    int size = 0;
+    MPI_Get_count(&status, MPI_BYTE, &size);
+    std::list<Transfer>& receives = state.receives[static_cast<std::size_t>(status.MPI_SOURCE)];
+    Transfer& transfer =
+        receives.emplace_back(Transfer{std::string(static_cast<std::size_t>(size), '\0')});
+    if (MPI_Imrecv(transfer.bytes.data(), size, MPI_BYTE, &message, &transfer.request)) {
+      receives.pop_back();
+      continue;
+    }
+    ++state.num_receiving;
+  }
+}
+
+int receive_next(int* from, const char** data, std::size_t* size) {
+  begin_receives();
+  for (int rank = 0; state.num_receiving > 0 && rank < state.size; ++rank) {
+    std::list<Transfer>& receives = state.receives[static_cast<std::size_t>(rank)];
+    if (receives.empty()) continue;
+    int done = 0;
+    const int code = MPI_Test(&receives.front().request, &done, MPI_STATUS_IGNORE);
+    if (code == MPI_SUCCESS && !done) continue;
+    state.received = std::move(receives.front().bytes);
+    receives.pop_front();
+    --state.num_receiving;
+    if (code != MPI_SUCCESS) continue;  // cut by the sender's death
+    *from = rank;
+    *data = state.received.data();
+    *size = state.received.size();
+    return 1;
+  }
+  return 0;
+}
+
+std::size_t num_pending_to(int to) {
+  std::list<Transfer>& sends = state.sends[static_cast<std::size_t>(to)];
+  forget_sent(sends);
+  return sends.size();
+}
+
+[[noreturn]] void leave(int exit_code) {
+  std::fflush(nullptr);
+  _exit(exit_code);
+}
+
+void close_link(int all_there, int exit_code) {
+  std::fflush(nullptr);
+  if (all_there) {
+    // A rank that dies or is suspended just now must not keep the others.
+    std::thread([exit_code] {
+      std::this_thread::sleep_for(kTimeToFinalize);
+      leave(exit_code);
+    }).detach();
+    MPI_Finalize();
+    return;
+  }
+  if (state.rank == 0) {
+    MPI_Abort(state.world, exit_code);
+  } else {
+    // mpirun ends this process now, or with --enable-recovery waits for it to go.
+    std::this_thread::sleep_for(kTimeToBeEnded);
+  }
+  leave(exit_code);
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const NereusMpiModule* nereus_mpi_module() {
+  static const std::string build = nereus::build_id();
+  static const NereusMpiModule module = {kNereusMpiInterface, build.c_str(),  open_link, send_to,
+                                         receive_next,        num_pending_to, close_link};
+  return &module;
+}

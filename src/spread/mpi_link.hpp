@@ -1,0 +1,38 @@
+// The ranks that a launcher of Open MPI has started: mpirun, or srun --mpi=pmix.
+//
+//   const Launch launch = ...;                                     // of the environment:
+//   cli/launch.hpp const auto ranks = open_ranks(launch, {.build = build_id()});  // alone() for
+//   one rank
+//
+// Opens the module beside the program (mpi_module.hpp). Where several ranks were started and it is
+// absent, does not load or is of another build, an environment error says how to get it: the
+// ranks must never run on as so many independent programs that write the same files.
+#pragma once
+
+#include <string>
+
+#include "spread/ranks.hpp"
+
+namespace nereus::spread {
+
+// What started this process.
+struct Launch {
+  enum class Kind {
+    kAlone,    // a shell, or a launcher of one process
+    kOpenMpi,  // several ranks, by Open MPI's mpirun or through PMIx
+    kOther,    // several ranks, in a way that the module cannot join
+  };
+  Kind kind = Kind::kAlone;
+  int size = 1;
+  std::string by = {};  // "mpirun", "srun without PMIx"
+  bool operator==(const Launch&) const = default;
+};
+
+std::unique_ptr<Ranks> open_ranks(const Launch& launch, Settings settings);
+
+// The same with the module at a given path, whoever started this process.
+std::unique_ptr<Link> open_mpi_link(const std::string& module_path, const std::string& build);
+
+std::string mpi_module_path();  // nereus_mpi.so beside this program
+
+}  // namespace nereus::spread
