@@ -228,11 +228,11 @@ ExploreAnswer explore(const ExploreRequest& request, spread::Ranks& ranks,
   const StudySize size = study_size(study, threads * ranks.size());
   const std::string identity = explore::identity_of(study, build_info().commit);
 
-  std::optional<explore::Database> database;
+  std::optional<explore::Database>& database = answer.results;
   if (ranks.leads()) {
     check_size(study, size, request);
     answer.database = database_of(request);
-    database = explore::Database::open(answer.database, identity, study, request.restart);
+    database.emplace(explore::Database::open(answer.database, identity, study, request.restart));
     answer.resumed = database->num_points();
   }
   const spread::Outcome outcome =

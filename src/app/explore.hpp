@@ -67,6 +67,7 @@ struct ExploreAnswer {
   std::vector<explore::BreakEven> break_evens;
   std::vector<explore::Slice> slices;
   std::vector<std::string> lost_ranks;
+  std::optional<explore::Database> results;  // on rank 0
 };
 inline constexpr std::size_t kShown = 200;
 

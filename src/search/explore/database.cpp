@@ -35,7 +35,7 @@ CREATE TABLE points (point INTEGER, place INTEGER, status INTEGER, strategies IN
 struct Database::Handle {
   Handle(const std::string& path) : db(path) {
     // One writer; the journal is what makes a killed writer harmless.
-    db.run("PRAGMA journal_mode = TRUNCATE");
+    db.run("PRAGMA journal_mode = DELETE");
     db.run("PRAGMA locking_mode = EXCLUSIVE");
     db.run("PRAGMA cache_size = -32768");
     db.run("BEGIN EXCLUSIVE");
@@ -272,6 +272,32 @@ PointRow read_row(const Statement& rows) {
 void Database::scan(const std::function<void(std::int64_t, int, const PointRow&)>& take) const {
   Statement rows(handle_->db, "SELECT * FROM points ORDER BY point, place");
   while (rows.step()) take(rows.whole(0), static_cast<int>(rows.whole(1)), read_row(rows));
+}
+
+void Database::write_csv(const std::function<void(std::string_view)>& write) const {
+  Statement rows(handle_->db, "SELECT * FROM results ORDER BY point, place");
+  std::string line;
+  for (int i = 0; i < rows.num_columns(); ++i) {
+    if (i > 0) line += ',';
+    line += rows.name(i);
+  }
+  write(line += '\n');
+  while (rows.step()) {
+    line.clear();
+    for (int i = 0; i < rows.num_columns(); ++i) {
+      if (i > 0) line += ',';
+      if (rows.is_null(i)) continue;
+      const std::string text = rows.is_number(i) ? fmt::format("{}", rows.number(i)) : rows.text(i);
+      if (text.find_first_of(",\"\n") == std::string::npos) {
+        line += text;
+        continue;
+      }
+      line += '"';
+      for (const char c : text) line += c == '"' ? std::string("\"\"") : std::string(1, c);
+      line += '"';
+    }
+    write(line += '\n');
+  }
 }
 
 PointRow Database::row(std::int64_t point, int place) const {

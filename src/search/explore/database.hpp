@@ -52,6 +52,8 @@ class Database {
 
   // Every row in order of points and places.
   void scan(const std::function<void(std::int64_t, int, const PointRow&)>& take) const;
+  // The view `results` as lines of comma-separated values, the first with their names.
+  void write_csv(const std::function<void(std::string_view)>& write) const;
   PointRow row(std::int64_t point, int place) const;  // that is there
   plan::Degrees strategy(std::int64_t id) const;
 

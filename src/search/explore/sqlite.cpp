@@ -91,4 +91,11 @@ bool Statement::is_null(int column) const {
   return sqlite3_column_type(statement_, column) == SQLITE_NULL;
 }
 
+bool Statement::is_number(int column) const {
+  const int type = sqlite3_column_type(statement_, column);
+  return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+int Statement::num_columns() const { return sqlite3_column_count(statement_); }
+std::string Statement::name(int column) const { return sqlite3_column_name(statement_, column); }
+
 }  // namespace nereus::explore

@@ -52,6 +52,9 @@ class Statement {
   std::string text(int column) const;
   std::string blob(int column) const;
   bool is_null(int column) const;
+  bool is_number(int column) const;
+  int num_columns() const;
+  std::string name(int column) const;
 
  private:
   const Sqlite& db_;

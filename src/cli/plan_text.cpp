@@ -1,0 +1,39 @@
+#include "cli/plan_text.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+namespace nereus::cli {
+
+std::string layout_text(const plan::Degrees& d) {
+  std::string text = fmt::format("tp {} pp {} dp {}", d.tp, d.pp, d.dp);
+  if (d.cp > 1) text += fmt::format(" cp {}", d.cp);
+  if (d.ep > 1) text += fmt::format(" ep {}", d.ep);
+  return text;
+}
+
+std::string manner_text(const plan::Degrees& d) {
+  std::vector<std::string> list = {
+      fmt::format("micro-batch {} x {}", d.micro_batch, d.num_micro_batches())};
+  if (d.interleave > 1) list.push_back(fmt::format("{} virtual stages", d.interleave));
+  if (d.pp > 1 && d.schedule != plan::Schedule::k1f1b && d.schedule != plan::Schedule::kInterleaved)
+    list.emplace_back(to_string(d.schedule));
+  if (d.recompute_blocks > 0)
+    list.push_back(fmt::format("recompute {} blocks a stage", d.recompute_blocks));
+  else if (d.recompute != plan::Recompute::kNone)
+    list.push_back(fmt::format("{} recompute", to_string(d.recompute)));
+  if (d.cp > 1 && d.context == plan::ContextKind::kAllToAll)
+    list.emplace_back("context by all-to-all");
+  if (d.zero > 0)
+    list.push_back(d.zero_group > 0 ? fmt::format("ZeRO-{} in {}s", d.zero, d.zero_group)
+                                    : fmt::format("ZeRO-{}", d.zero));
+  if (d.expert_tp > 1) list.push_back(fmt::format("expert tp {}", d.expert_tp));
+  if (d.offload.optimizer > 0) list.emplace_back("optimizer on host");
+  if (d.offload.weights > 0) list.emplace_back("weights on host");
+  if (d.offload.activations > 0) list.emplace_back("activations on host");
+  if (d.tp > 1 && !d.sequence_parallel) list.emplace_back("no sequence parallelism");
+  return fmt::format("{}", fmt::join(list, ", "));
+}
+
+}  // namespace nereus::cli
