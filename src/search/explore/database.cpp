@@ -34,9 +34,9 @@ CREATE TABLE points (point INTEGER, place INTEGER, status INTEGER, strategies IN
 
 struct Database::Handle {
   Handle(const std::string& path) : db(path) {
-    // One writer; the journal is what makes a killed writer harmless.
+    // The journal is what makes a killed writer harmless. A transaction is always open, so that
+    // there is one writer.
     db.run("PRAGMA journal_mode = DELETE");
-    db.run("PRAGMA locking_mode = EXCLUSIVE");
     db.run("PRAGMA cache_size = -32768");
     db.run("BEGIN EXCLUSIVE");
   }

@@ -73,8 +73,7 @@ std::vector<BreakEven> break_evens(Explorer& explorer, const Study& study, const
       amounts.emplace_back(axis_value(study, at, a), static_cast<int>(v));
     }
     std::sort(amounts.begin(), amounts.end());
-    Prices without = study.prices;
-    without.usd_per_s[static_cast<std::size_t>(axis.axis)] = 0;
+    const double price = study.prices.usd_per_s[static_cast<std::size_t>(axis.axis)];
     const cluster::Cluster& own =
         study.machines[static_cast<std::size_t>(answer.at.machine)].cluster;
     const double steps = study.variants[static_cast<std::size_t>(answer.at.variant)].steps();
@@ -90,7 +89,7 @@ std::vector<BreakEven> break_evens(Explorer& explorer, const Study& study, const
       const Found* found = quickest(result);
       const std::optional<double> time =
           found != nullptr ? std::optional<double>(steps * found->step) : std::nullopt;
-      const double usd = running(without, own, *cluster).usd_per_s;
+      const double usd = running(study.prices, own, *cluster).usd_per_s;
       if (k == 0) {
         base.axis = axis.axis;
         base.from = amounts[k].first;
@@ -104,7 +103,8 @@ std::vector<BreakEven> break_evens(Explorer& explorer, const Study& study, const
       next.needed = !next.time_from && next.time_to;
       const double more = (next.to - next.from) * cluster->num_devices();
       if (next.time_from && next.time_to && usd > 0 && base_usd > 0 && more > 0)
-        next.unit_usd_per_s = (base_usd * *next.time_from / *next.time_to - usd) / more;
+        next.unit_usd_per_s =
+            (base_usd * *next.time_from / *next.time_to - (usd - price * more)) / more;
       out.push_back(next);
     }
   }

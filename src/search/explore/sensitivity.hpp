@@ -8,9 +8,10 @@
 //
 // Break-even: a resource that shortens the job from t0 to t1 pays for itself up to
 //
-//   unit price = usd_per_s (t0 / t1 - 1) / (more of it x devices)
+//   unit price = (usd0 t0 / t1 - usd1) / (more of it x devices)
 //
-// where usd_per_s is what the machines cost without paying for it. Then both jobs cost the same.
+// with usd0 what the machines cost a second with less of it, and usd1 with more of it but for its
+// price (electricity may differ). At that price both jobs cost the same.
 //
 //   for (const Sensitivity& s : sensitivities(explorer, study, answer)) s.best_plan;
 #pragma once
