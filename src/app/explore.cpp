@@ -13,7 +13,6 @@
 #include "base/error.hpp"
 #include "base/format.hpp"
 #include "search/explore/row.hpp"
-#include "spec/source.hpp"
 
 namespace nereus::app {
 
@@ -220,7 +219,7 @@ ExploreAnswer explore(const ExploreRequest& request, spread::Ranks& ranks,
   const Clock::time_point begin = Clock::now();
   // Other ranks may see other disks: the file is read once.
   const std::string text =
-      ranks.share(ranks.leads() ? spec::read_text_file(request.study) : std::string());
+      ranks.share(ranks.leads() ? explore::study_text(request.study) : std::string());
   ExploreAnswer answer;
   answer.study = explore::study_from_text(text, request.study, request.overrides);
   const Study& study = answer.study;

@@ -46,6 +46,4 @@ void write_best_plan(const std::string& path, const ExploreAnswer& answer) {
   plan::save_plan(path, file);
 }
 
-void write_study_page(const std::string&, const ExploreAnswer&) {}
-
 }  // namespace nereus::app

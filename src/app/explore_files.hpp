@@ -1,4 +1,4 @@
-// Files that a study leaves behind: every point as CSV, the best plan, a page with pictures.
+// Files that a study leaves behind: every point as CSV, the best plan.
 #pragma once
 
 #include <string>
@@ -11,8 +11,5 @@ namespace nereus::app {
 void write_study_csv(const std::string& path, const ExploreAnswer& answer);
 
 void write_best_plan(const std::string& path, const ExploreAnswer& answer);
-
-// One self-contained HTML page (chart/page.hpp).
-void write_study_page(const std::string& path, const ExploreAnswer& answer);
 
 }  // namespace nereus::app

@@ -1,4 +1,4 @@
-// Files of data/catalog and data/stacks that are part of the program.
+// Files of data/catalog, data/stacks and data/studies that are part of the program.
 //
 //   for (const EmbeddedFile& file : embedded_files())
 //     if (file.path.starts_with("catalog/models/")) ...

@@ -3,7 +3,9 @@
 #include "base/build_info.hpp"
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
+#include "base/write_file.hpp"
 #include "cli/cli.hpp"
+#include "cli/explore_page.hpp"
 #include "cli/explore_report.hpp"
 #include "cli/launch.hpp"
 #include "cli/progress.hpp"
@@ -51,7 +53,7 @@ Verb explore_verb(const Session& session) {
   auto command = std::make_unique<Command>(
       "explore", "which cluster to build or rent, and how to train on it");
   command->argument("STUDY", request->explore.study,
-                    "study file: workloads, clusters, axes, goals");
+                    "study file, or a name: comet-expansion");
   command->texts("--set", "PATH=VALUE", request->sets,
                  "override a field: study.axes.nodes='[8, 16]'");
   command->text("--db", "FILE", request->explore.database,
@@ -83,7 +85,7 @@ Verb explore_verb(const Session& session) {
         app::explore(wanted, *ranks, ranks->leads() ? bar.sink() : app::ProgressSink{});
     bar.finish();
     if (!ranks->leads()) return ranks->finish(kDone);
-    if (!request->html_file.empty()) app::write_study_page(request->html_file, answer);
+    if (!request->html_file.empty()) write_file(request->html_file, explore_page(answer));
     if (!request->csv_file.empty()) app::write_study_csv(request->csv_file, answer);
     if (!request->plan_file.empty() && !answer.best.empty())
       app::write_best_plan(request->plan_file, answer);

@@ -20,6 +20,7 @@ Verb export_verb(const Session& session);
 Verb import_verb(const Session& session);
 Verb validate_verb(const Session& session);
 Verb calibrate_verb(const Session& session);
+Verb reproduce_verb(const Session& session);
 Verb catalog_verb(const Session& session);
 Verb doctor_verb(const Session& session);
 Verb version_verb(const Session& session);

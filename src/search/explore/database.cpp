@@ -178,6 +178,7 @@ std::int64_t Database::Handle::strategy_id(const plan::Degrees& d) {
 Database::Database(std::unique_ptr<Handle> handle) : handle_(std::move(handle)) {}
 Database::~Database() = default;
 Database::Database(Database&&) noexcept = default;
+Database& Database::operator=(Database&&) noexcept = default;
 
 Database Database::open(const std::string& path, const std::string& identity, const Study& study,
                         bool restart) {

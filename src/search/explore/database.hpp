@@ -44,6 +44,7 @@ class Database {
                        bool restart);
   ~Database();
   Database(Database&&) noexcept;
+  Database& operator=(Database&&) noexcept;
 
   std::int64_t num_points() const { return next_point_; }  // that are in
   // Of the points that come next. Nothing is kept for good before commit().

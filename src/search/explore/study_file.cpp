@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
+#include "base/embedded.hpp"
 #include "base/nearest.hpp"
 #include "cluster/check.hpp"
 #include "cluster/load.hpp"
@@ -288,8 +290,39 @@ Study study_from_text(const std::string& text, const std::string& path,
   return study_from_value(value, path);
 }
 
-Study load_study(const std::string& path, const StudyOverrides& overrides) {
-  return study_from_text(spec::read_text_file(path), path, overrides);
+namespace {
+constexpr std::string_view kStudies = "studies/";
+constexpr std::string_view kEnding = ".toml";
+}  // namespace
+
+std::vector<std::string> builtin_study_names() {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : embedded_files())
+    if (file.path.starts_with(kStudies) && file.path.ends_with(kEnding))
+      names.emplace_back(
+          file.path.substr(kStudies.size(), file.path.size() - kStudies.size() - kEnding.size()));
+  return names;
+}
+
+std::string study_text(const std::string& path_or_name) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path_or_name, ignored) ||
+      path_or_name.find_first_of("./") != std::string::npos)
+    return spec::read_text_file(path_or_name);
+  for (const EmbeddedFile& file : embedded_files())
+    if (file.path == fmt::format("{}{}{}", kStudies, path_or_name, kEnding))
+      return std::string(file.text);
+  const std::vector<std::string> names = builtin_study_names();
+  const std::optional<std::string> near = nearest(path_or_name, names);
+  throw_input_error(
+      "explore.no-study",
+      fmt::format("'{}' is no file, and no study of that name is known", path_or_name), {},
+      near ? fmt::format("did you mean {}?", *near)
+           : fmt::format("a file, or one of {}", fmt::join(names, ", ")));
+}
+
+Study load_study(const std::string& path_or_name, const StudyOverrides& overrides) {
+  return study_from_text(study_text(path_or_name), path_or_name, overrides);
 }
 
 }  // namespace nereus::explore

@@ -33,7 +33,11 @@ namespace nereus::explore {
 // A path and its text, as `--set study.axes.nodes="1..4"` gives them.
 using StudyOverrides = std::vector<std::pair<std::string, std::string>>;
 
-Study load_study(const std::string& path, const StudyOverrides& overrides = {});
+// The text of a study file, or of a study that is part of the program (data/studies), by its name.
+std::string study_text(const std::string& path_or_name);
+std::vector<std::string> builtin_study_names();
+
+Study load_study(const std::string& path_or_name, const StudyOverrides& overrides = {});
 // The text of a file of that name.
 Study study_from_text(const std::string& text, const std::string& path,
                       const StudyOverrides& overrides);

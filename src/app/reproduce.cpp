@@ -1,0 +1,32 @@
+#include "app/reproduce.hpp"
+
+#include <fmt/format.h>
+
+#include "app/reproduce_comet.hpp"
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+
+namespace nereus::app {
+
+std::string_view to_string(ClaimKind kind) {
+  switch (kind) {
+    case ClaimKind::kMeasured:
+      return "measured";
+    case ClaimKind::kSimulated:
+      return "simulated";
+    case ClaimKind::kDerived:
+      return "derived";
+  }
+  return "";
+}
+
+std::vector<std::string> reproducible_systems() { return {"comet"}; }
+
+ReproduceAnswer reproduce(const ReproduceRequest& request, const ProgressSink& progress) {
+  if (request.system == "comet") return reproduce_comet(request, progress);
+  throw_input_error("reproduce.unknown",
+                    fmt::format("nothing of '{}' is reproduced", request.system), {},
+                    fmt::format("one of {}", fmt::join(reproducible_systems(), ", ")));
+}
+
+}  // namespace nereus::app

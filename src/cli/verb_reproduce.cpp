@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/reproduce.hpp"
+#include "base/error.hpp"
+#include "base/format.hpp"
+#include "base/interrupt.hpp"
+#include "cli/cli.hpp"
+#include "cli/progress.hpp"
+#include "cli/verbs.hpp"
+
+namespace nereus::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Request {
+  app::ReproduceRequest reproduce;
+  std::vector<std::string> sets;
+  std::optional<int> threads;
+  OutputOptions output;
+};
+
+Cell number_cell(const std::optional<double>& value) {
+  return value ? Cell(format_significant(*value)) : Cell();
+}
+
+Report claims_report(const app::ReproduceAnswer& answer) {
+  Table table{.name = "claims"};
+  table.columns = {{"name", "claim", Unit::kNone, false, true},
+                   {"published", "published"},
+                   {"ours", "ours"},
+                   {"kind", "kind", Unit::kNone, false, false, 2},
+                   {"note", "how", Unit::kNone, false, true},
+                   {"command", "command", Unit::kNone, false, true, 3}};
+  Json claims = Json::array();
+  for (const app::Claim& own : answer.claims) {
+    table.rows.push_back({own.name, number_cell(own.published), number_cell(own.ours),
+                          std::string(to_string(own.kind)), own.note, own.command});
+    Json json;
+    json["name"] = own.name;
+    json["published"] = own.published ? Json(*own.published) : Json(nullptr);
+    json["ours"] = own.ours ? Json(*own.ours) : Json(nullptr);
+    json["kind"] = to_string(own.kind);
+    json["note"] = own.note;
+    json["inputs"] = own.inputs;
+    json["command"] = own.command;
+    json["seconds"] = own.seconds;
+    claims.push_back(std::move(json));
+  }
+  table.notes = answer.notes;
+  Json json;
+  json["system"] = answer.system;
+  json["claims"] = std::move(claims);
+  json["notes"] = answer.notes;
+  json["complete"] = answer.complete;
+  return {{std::move(table)}, json.dump()};
+}
+
+}  // namespace
+
+Verb reproduce_verb(const Session& session) {
+  auto request = std::make_shared<Request>();
+  auto command = std::make_unique<Command>("reproduce", "claims of published systems beside ours");
+  command->argument("SYSTEM", request->reproduce.system, "comet", app::reproducible_systems());
+  command->texts("--set", "STUDY.PATH=VALUE", request->sets,
+                 "change an input: all.workload.global_batch=512, expansion.cluster.base=...");
+  command->whole("--threads", request->threads, 1, "threads (all cores); the answer is the same");
+  add_output_options(*command, request->output);
+  command->about(
+      "Runs the case studies anew and sets what was published beside what comes out, with the call "
+      "that gives each number. comet: Transformer-1T on 1,024 devices over MP x DP, expanded "
+      "memory, compute and bandwidth, DLRM, named clusters; then the same with every strategy.");
+  command->example("nereus reproduce comet", "all of it, in a minute or two");
+  command->example("nereus reproduce comet --set all.workload.global_batch=4096 --format json",
+                   "with a larger batch");
+  command->run = [&session, request] {
+    app::ReproduceRequest wanted = request->reproduce;
+    ErrorList errors;
+    for (const std::string& text : request->sets) {
+      const std::size_t equals = text.find('=');
+      const std::size_t dot = text.find('.');
+      if (equals == std::string::npos || dot == std::string::npos || dot > equals)
+        errors.add("cli.bad-value", fmt::format("--set takes STUDY.PATH=VALUE, not '{}'", text), {},
+                   "--set all.workload.global_batch=512");
+      else
+        wanted.overrides.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    }
+    errors.throw_if_any();
+    wanted.threads = request->threads.value_or(0);
+    const InterruptGuard guard;
+    wanted.stop = [] { return interrupted(); };
+    ProgressBar bar(session.err);
+    const app::ReproduceAnswer answer = app::reproduce(wanted, bar.sink());
+    bar.finish();
+    emit(claims_report(answer), request->output, session);
+    return answer.complete ? kDone : kStoppedEarly;
+  };
+  return command;
+}
+
+}  // namespace nereus::cli
