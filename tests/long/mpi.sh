@@ -129,7 +129,7 @@ case_mpirun_interrupted() {
   start -n 4 -- "${arguments[@]}"
   wait_until_accepted 1100 && kill -INT "$(ps -o pid= --ppid "$job")" && ends_with nonzero && is_prefix_or_stopped
 }
-# Two pieces of 3 s (one is a bit longer): rank 0 has nothing to do but wait for most of that time.
+# Pieces of 1.5 to 4.5 s that sleep: whatever CPU rank 0 uses goes into waiting. A core that spins would use thousands of ms.
 case_waits_without_burning_a_core() {
   start -n 4 -- 8 3000 0 10 2
   ends_with 0 && local cpu && cpu=$(sed -n 's/^cpu_ms //p' "$work/err") && echo "rank 0: $cpu ms of CPU" && ((cpu < 600))
@@ -148,6 +148,16 @@ case_broken_module() {
   local code=0
   "${launcher[@]}" -n 2 "$work/broken/$(basename "$sample")" 10 1 >"$work/out" 2>"$work/err" || code=$?
   ((code == 4)) && [[ ! -s $work/out ]] && stderr_has "mpi.not-loaded"
+}
+# The commit in the module's bytes, changed.
+case_module_of_another_build() {
+  mkdir -p "$work/other"
+  cp "$sample" "$work/other/"
+  local code=0 commit
+  commit=$("$root/build/test/nereus" version --format csv | sed -n '2s/^[^,]*,\([0-9a-z]*\).*/\1/p')
+  sed "s/$commit/${commit//?/0}/g" "$work/nereus_mpi.so" >"$work/other/nereus_mpi.so"
+  "${launcher[@]}" -n 2 "$work/other/$(basename "$sample")" 10 1 >"$work/out" 2>"$work/err" || code=$?
+  ((code == 4)) && [[ ! -s $work/out ]] && stderr_has "mpi.other-build"
 }
 case_program_does_not_link_mpi() { ! ldd "$root/build/test/nereus" | grep -i mpi; }
 
