@@ -202,8 +202,8 @@ void close_link(int all_there, int exit_code) {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const NereusMpiModule* nereus_mpi_module() {
-  static const std::string build = nereus::build_id();
-  static const NereusMpiModule module = {kNereusMpiInterface, build.c_str(),  open_link, send_to,
-                                         receive_next,        num_pending_to, close_link};
-  return &module;
+  static const std::string kBuild = nereus::build_id();
+  static const NereusMpiModule kModule = {kNereusMpiInterface, kBuild.c_str(), open_link, send_to,
+                                          receive_next,        num_pending_to, close_link};
+  return &kModule;
 }

@@ -2,9 +2,8 @@
 //
 //   const auto ranks = ...;                             // alone(), over(link) or mpi_link.hpp
 //   const std::string study = ranks->share(ranks->leads() ? read(file) : "");
-//   const Outcome outcome = ranks->run(work, {});       // work.h: accept is called on rank 0 alone
-//   if (ranks->leads()) print(...);
-//   return ranks->finish(exit_code);
+//   const Outcome outcome = ranks->run(work, {});       // work.hpp: accept is called on rank 0
+//   alone if (ranks->leads()) print(...); return ranks->finish(exit_code);
 //
 // Protocol (wire.hpp has the messages). Other ranks ask for pieces by credit, as many as keep their
 // threads busy; rank 0 hands out the smallest free ones, collects results and accepts in order. It

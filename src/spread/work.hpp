@@ -11,6 +11,7 @@
 //   at most `window` pieces are being computed or wait for their turn, besides the one in accept;
 //   what compute throws is thrown by run when the piece's turn comes, after all before it were
 //   accepted, so it is always the first failure in order; what accept throws is thrown at once.
+// compute is one core's work: parallel_for inside it would ask for all cores once more per thread.
 // Before run returns or throws, all its threads have ended: it lasts as long as the pieces that
 // were being computed, which nothing can interrupt.
 #pragma once
