@@ -41,9 +41,13 @@ std::string manner_text(const plan::Degrees& d) {
     list.push_back(d.zero_group > 0 ? fmt::format("ZeRO-{} in {}s", d.zero, d.zero_group)
                                     : fmt::format("ZeRO-{}", d.zero));
   if (d.expert_tp > 1) list.push_back(fmt::format("expert tp {}", d.expert_tp));
-  if (d.offload.optimizer > 0) list.emplace_back("optimizer on host");
-  if (d.offload.weights > 0) list.emplace_back("weights on host");
-  if (d.offload.activations > 0) list.emplace_back("activations on host");
+  for (const auto& [share, what] :
+       {std::pair{d.offload.optimizer, "optimizer"}, std::pair{d.offload.weights, "weights"},
+        std::pair{d.offload.activations, "activations"}}) {
+    if (share <= 0) continue;
+    const std::string part = share < 1 ? fmt::format("{:.3g} % of {}", 100 * share, what) : what;
+    list.push_back(fmt::format("{} {}", part, tier_text(d.offload.tier)));
+  }
   if (d.tp > 1 && !d.sequence_parallel) list.emplace_back("no sequence parallelism");
   return fmt::format("{}", fmt::join(list, ", "));
 }
@@ -103,9 +107,9 @@ std::string searched_text(const app::PlanAnswer& answer) {
       fmt::format("{} candidates in {:.2g} s: {} predicted, {} cut because they cannot be better",
                   format_count(found.space), answer.seconds, format_count(found.evaluated),
                   format_count(found.pruned));
-  if (found.too_much_memory + found.too_much_host > 0)
+  if (found.too_much_memory + found.too_much_beyond > 0)
     text += fmt::format("; {} of the predicted ones need too much memory",
-                        format_count(found.too_much_memory + found.too_much_host));
+                        format_count(found.too_much_memory + found.too_much_beyond));
   return text;
 }
 
@@ -136,7 +140,7 @@ Json search_json(const app::PlanAnswer& answer) {
   json["pruned"] = found.pruned;
   Json rejected = Json::object();
   if (found.too_much_memory > 0) rejected["device_memory"] = found.too_much_memory;
-  if (found.too_much_host > 0) rejected["host_memory"] = found.too_much_host;
+  if (found.too_much_beyond > 0) rejected["offload_memory"] = found.too_much_beyond;
   if (found.not_accepted > 0) rejected["engine"] = found.not_accepted;
   json["rejected"] = rejected;
   Json unbuildable = Json::object();

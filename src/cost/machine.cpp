@@ -57,9 +57,10 @@ TierRoom room_of(const cluster::Node& node, plan::Tier tier) {
   const cluster::MemoryTier* own = node.tier(plan::to_string(tier));
   if (own == nullptr) return {};
   double rate = own->bandwidth.value;
-  if (const double link = node.device.host_link.value; link > 0)
+  if (const double link = node.device.host_link.value; link > 0 && tier != plan::Tier::kExpanded)
     rate = rate > 0 ? std::min(rate, link) : link;
-  return {rate > 0 ? rate : kUnstatedTierRate, own->capacity.value / std::max(1, node.num_devices)};
+  return {rate > 0 ? rate : kUnstatedTierRate, own->capacity.value / std::max(1, node.num_devices),
+          own->latency.value};
 }
 
 }  // namespace
