@@ -88,6 +88,10 @@ inline cluster::Cluster any_cluster(int num_devices) {
   node.nvlink_domain = pick({0, 0, 0, 2 * node.num_devices});
   node.inside.bandwidth = BytesPerSecond{around(5e9, 1e12)};
   node.inside.latency = Seconds{around(1e-7, 1e-5)};
+  const auto any_topology = [] {
+    return static_cast<cluster::TopologyKind>(std::max(0, *rc::gen::inRange(-5, 6)));
+  };
+  node.inside.topology = any_topology();
   node.network = BytesPerSecond{around(1e8, 1e12)};
   node.network_latency = Seconds{around(1e-6, 1e-3)};
   cluster::Device& device = node.device;
@@ -107,6 +111,7 @@ inline cluster::Cluster any_cluster(int num_devices) {
     level.name = "network";
     level.bandwidth = pick({BytesPerSecond{}, BytesPerSecond{around(1e9, 1e12)}});
     level.oversubscription = pick({1.0, 2.0});
+    level.topology = any_topology();
     cluster.levels.push_back(level);
   }
   group.count = num_devices / node.num_devices;
