@@ -102,10 +102,10 @@ void add_memory(std::vector<Neighbour>& list, const Degrees& d, int blocks_per_s
     n.zero = zero;
     list.push_back({fmt::format("ZeRO {}", zero), n});
   }
-  if (d.offload != plan::Offload{}) {
+  if (!d.offload.none()) {
     Degrees n = d;
     n.offload = {};
-    list.push_back({"nothing in host memory", n});
+    list.push_back({"nothing beyond the device", n});
   }
 }
 

@@ -17,7 +17,7 @@ search::Choices space_of(const Degrees& d) {
   choices.global_batch = d.global_batch;
   choices.precision = d.precision;
   // What the derived space leaves out is in it where the plan itself uses it.
-  if (d.offload != plan::Offload{}) choices.offloads = {{}, d.offload};
+  if (!d.offload.none()) choices.offloads = {{}, d.offload};
   if (d.schedule != plan::Schedule::k1f1b && d.schedule != plan::Schedule::kInterleaved && d.pp > 1)
     choices.schedules = {plan::Schedule::k1f1b, plan::Schedule::kInterleaved, d.schedule};
   return choices;

@@ -50,6 +50,13 @@ void check_request(const PlanRequest& request, const Inputs& inputs) {
                  objective == search::Objective::kMoney
                      ? "--set 'cluster.groups.0.node.price.on_demand=\"$98/h\"'"
                      : "--objective time");
+  plan::Degrees one;
+  for (const plan::Offload& offload : request.choices.offloads) {
+    one.offload = offload;
+    const ErrorList wrong = plan::check_degrees(one, inputs.model, inputs.cluster);
+    for (const Error& error : wrong.list())
+      if (error.code == plan::code_of(plan::Rule::kTier)) errors.add(error);
+  }
   errors.throw_if_any();
 }
 

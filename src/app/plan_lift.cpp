@@ -40,7 +40,7 @@ class Lifter {
       attempt("no limit on tp", with, inputs_.cluster, request_.options.headroom);
     }
     if (request_.options.headroom > 0) attempt("no memory headroom", choices_, inputs_.cluster, 0);
-    try_host_memory();
+    try_offload();
     try_batch();
     if (request_.nodes.empty()) try_nodes();
     return std::move(lifts_);
@@ -70,13 +70,13 @@ class Lifter {
     attempt(change, with, inputs_.cluster, request_.options.headroom);
   }
 
-  void try_host_memory() {
-    if (!choices_.offloads.empty() ||
-        !plan::degree_limits(inputs_.model, inputs_.cluster).host_tier)
+  void try_offload() {
+    if (!choices_.offloads.empty() || choices_.offload_any ||
+        plan::degree_limits(inputs_.model, inputs_.cluster).tiers == 0)
       return;
     Choices with = choices_;
-    with.offloads = {{}, {0, 1, 0}, {0, 0, 1}, {0, 1, 1}, {1, 1, 1}};
-    attempt("state or activations in host memory (--offload any)", with, inputs_.cluster,
+    with.offload_any = true;
+    attempt("state or activations beyond the device (--offload any)", with, inputs_.cluster,
             request_.options.headroom);
   }
 

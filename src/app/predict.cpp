@@ -237,7 +237,7 @@ PredictAnswer describe(ResolvedPlan resolved, const cost::Prediction& prediction
   }
   // No measured run offloads, or orders its pipeline in the newer ways.
   const plan::Schedule order = plan.degrees ? plan.degrees->schedule : plan.placement.schedule;
-  const bool offloads = plan.degrees && plan.degrees->offload != plan::Offload{};
+  const bool offloads = plan.degrees && !plan.degrees->offload.none();
   if (plan.model.transformer && plan.cluster.uniform() && !offloads &&
       order <= plan::Schedule::kInterleaved)
     answer.expected = plan.stack.expected_on(plan.cluster.groups.front().node.device);

@@ -55,7 +55,7 @@ class Refusals {
     if (d.tensor_overlap)
       refuse("tensor collectives in pieces beside their GEMMs", "--tensor-overlap=off");
     if (!d.data_overlap) refuse("gradients that wait for the backward pass", "--data-overlap=on");
-    if (!(d.offload == plan::Offload{})) refuse("offload");
+    if (!d.offload.none()) refuse("offload");
     if (d.precision != cluster::Precision::kBf16 && d.precision != cluster::Precision::kFp16)
       refuse(fmt::format("{}: its elements have two bytes", to_string(d.precision)),
              "--precision bf16 or fp16");

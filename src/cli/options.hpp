@@ -41,7 +41,7 @@ void add_set_option(Command& command, app::ModelRequest* model, app::ClusterRequ
 
 // --tp --pp --dp ... --schedule, and --stack --profile.
 void add_degrees_options(Command& command, app::DegreesRequest& degrees);
-// One "optimizer=0.5" of --offload, added to what was given before.
+// One "expanded:optimizer=0.5,weights=1" of --offload, added to what was given before.
 void parse_offload(const std::string& text, app::DegreesRequest& degrees, ErrorList& errors);
 void add_calibration_options(Command& command, app::CalibrationRequest& calibration);
 

@@ -1,6 +1,7 @@
 // The options that describe a model, a cluster and a regular plan.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "cli/options.hpp"
@@ -22,7 +23,10 @@ std::vector<Choice> choices_of(std::optional<Enum>& target, Enum last) {
 
 }  // namespace
 
-void parse_offload(const std::string& text, app::DegreesRequest& degrees, ErrorList& errors) {
+namespace {
+
+// One "optimizer=0.5"; false where it is wrong.
+bool parse_offload_part(const std::string& text, plan::Offload& offload, ErrorList& errors) {
   const size_t equals = text.find('=');
   const std::string part = text.substr(0, equals);
   double share = -1;
@@ -35,9 +39,8 @@ void parse_offload(const std::string& text, app::DegreesRequest& degrees, ErrorL
     errors.add("cli.bad-value",
                fmt::format("--offload takes PART=SHARE with a share of 0 to 1, not '{}'", text), {},
                "--offload optimizer=1");
-    return;
+    return false;
   }
-  plan::Offload offload = degrees.offload.value_or(plan::Offload{});
   if (part == "weights") {
     offload.weights = share;
   } else if (part == "optimizer") {
@@ -47,9 +50,39 @@ void parse_offload(const std::string& text, app::DegreesRequest& degrees, ErrorL
   } else {
     errors.add(unknown_word("cli.bad-value", fmt::format("--offload knows no part '{}'", part),
                             part, {"weights", "optimizer", "activations"}));
-    return;
+    return false;
   }
-  degrees.offload = offload;
+  return true;
+}
+
+}  // namespace
+
+void parse_offload(const std::string& text, app::DegreesRequest& degrees, ErrorList& errors) {
+  plan::Offload offload = degrees.offload.value_or(plan::Offload{});
+  const size_t colon = text.find(':');
+  const std::string name = colon == std::string::npos ? "host" : text.substr(0, colon);
+  const std::optional<plan::Tier> tier = plan::parse_tier(name);
+  bool right = true;
+  if (!tier || *tier == plan::Tier::kDevice) {
+    errors.add(unknown_word("cli.bad-value", fmt::format("--offload knows no tier '{}'", name),
+                            name, {"host", "expanded", "nvme"}));
+    right = false;
+  } else if (degrees.offload && offload.tier != *tier) {
+    errors.add("cli.bad-value",
+               fmt::format("--offload to {} after --offload to {}: a plan offloads to one tier",
+                           name, to_string(offload.tier)),
+               {}, fmt::format("--offload {}:optimizer=1,activations=0.5", name));
+    right = false;
+  } else {
+    offload.tier = *tier;
+  }
+  size_t begin = colon == std::string::npos ? 0 : colon + 1;
+  while (begin <= text.size()) {
+    const size_t comma = std::min(text.find(',', begin), text.size());
+    right &= parse_offload_part(text.substr(begin, comma - begin), offload, errors);
+    begin = comma + 1;
+  }
+  if (right) degrees.offload = offload;
 }
 
 void add_model_options(Command& command, app::ModelRequest& model) {
@@ -128,11 +161,12 @@ void add_degrees_options(Command& command, app::DegreesRequest& degrees) {
       "--zero-group", degrees.zero_group, 1,
       "ranks that share one copy of sharded state (HSDP); all of the data group if not given");
   command.custom(
-      "--offload", "PART=SHARE",
+      "--offload", "[TIER:]PART=SHARE[,...]",
       [&degrees](const std::string& text, ErrorList& errors) {
         parse_offload(text, degrees, errors);
       },
-      "share kept in host memory: weights=1, optimizer=0.5, activations=0.25");
+      "share kept beyond the device, in host memory unless TIER is expanded or nvme: weights=1, "
+      "optimizer=0.5, activations=0.25");
   command.choice("--precision", choices_of(degrees.precision, cluster::Precision::kNvfp4),
                  "of matrix products");
   command.choice("--context", choices_of(degrees.context, plan::ContextKind::kAllToAll),

@@ -72,9 +72,9 @@ std::string searched_text(const app::PlanAnswer& answer) {
       fmt::format("{} candidates in {:.2g} s: {} predicted, {} cut because they cannot be better",
                   format_count(found.space), answer.seconds, format_count(found.evaluated),
                   format_count(found.pruned));
-  if (found.too_much_memory + found.too_much_host > 0)
+  if (found.too_much_memory + found.too_much_beyond > 0)
     text += fmt::format("; {} of the predicted ones need too much memory",
-                        format_count(found.too_much_memory + found.too_much_host));
+                        format_count(found.too_much_memory + found.too_much_beyond));
   return text;
 }
 
@@ -105,7 +105,7 @@ Json search_json(const app::PlanAnswer& answer) {
   json["pruned"] = found.pruned;
   Json rejected = Json::object();
   if (found.too_much_memory > 0) rejected["device_memory"] = found.too_much_memory;
-  if (found.too_much_host > 0) rejected["host_memory"] = found.too_much_host;
+  if (found.too_much_beyond > 0) rejected["offload_memory"] = found.too_much_beyond;
   if (found.not_accepted > 0) rejected["engine"] = found.not_accepted;
   json["rejected"] = rejected;
   Json unbuildable = Json::object();

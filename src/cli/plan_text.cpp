@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
 #include <vector>
+
+#include "cli/prediction_report.hpp"
 
 namespace nereus::cli {
 
@@ -29,9 +32,13 @@ std::string manner_text(const plan::Degrees& d) {
     list.push_back(d.zero_group > 0 ? fmt::format("ZeRO-{} in {}s", d.zero, d.zero_group)
                                     : fmt::format("ZeRO-{}", d.zero));
   if (d.expert_tp > 1) list.push_back(fmt::format("expert tp {}", d.expert_tp));
-  if (d.offload.optimizer > 0) list.emplace_back("optimizer on host");
-  if (d.offload.weights > 0) list.emplace_back("weights on host");
-  if (d.offload.activations > 0) list.emplace_back("activations on host");
+  for (const auto& [share, what] :
+       {std::pair{d.offload.optimizer, "optimizer"}, std::pair{d.offload.weights, "weights"},
+        std::pair{d.offload.activations, "activations"}}) {
+    if (share <= 0) continue;
+    const std::string part = share < 1 ? fmt::format("{:.3g} % of {}", 100 * share, what) : what;
+    list.push_back(fmt::format("{} {}", part, tier_text(d.offload.tier)));
+  }
   if (d.tp > 1 && !d.sequence_parallel) list.emplace_back("no sequence parallelism");
   return fmt::format("{}", fmt::join(list, ", "));
 }

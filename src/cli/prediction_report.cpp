@@ -37,7 +37,16 @@ Json degrees_json(const plan::Degrees& d) {
             {"precision", to_string(d.precision)},
             {"schedule", to_string(d.schedule)},
             {"context", to_string(d.context)}};
+  if (d.offload.tier != plan::Tier::kHost) json["offload"]["tier"] = to_string(d.offload.tier);
   return json;
+}
+
+std::string_view fits_text(const cost::Prediction& p) {
+  if (p.fits) return "fits";
+  // In a mixed cluster another rank than the fullest may be the one that does not.
+  const bool only_beyond =
+      p.memory.total <= p.memory.capacity && p.memory.beyond > p.memory.beyond_capacity;
+  return only_beyond ? "fits, but what is offloaded does NOT" : "does NOT fit";
 }
 
 std::string cost_text(const app::PredictAnswer& answer) {
@@ -84,6 +93,20 @@ std::string derived_text(const app::ResolvedPlan& plan) {
 
 }  // namespace
 
+std::string_view tier_text(plan::Tier tier) {
+  switch (tier) {
+    case plan::Tier::kDevice:
+      return "on the device";
+    case plan::Tier::kExpanded:
+      return "in expanded memory";
+    case plan::Tier::kHost:
+      return "on host";
+    case plan::Tier::kNvme:
+      return "on nvme";
+  }
+  return "";
+}
+
 std::string degrees_text(const plan::Degrees& d) {
   std::string text = fmt::format("tp {} x pp {} x dp {}", d.tp, d.pp, d.dp);
   if (d.cp > 1) text += fmt::format(" x cp {}", d.cp);
@@ -101,7 +124,8 @@ std::string degrees_text(const plan::Degrees& d) {
   for (const auto& [share, what] :
        {std::pair{d.offload.weights, "weights"}, std::pair{d.offload.optimizer, "optimizer"},
         std::pair{d.offload.activations, "activations"}})
-    if (share > 0) text += fmt::format(", {:.0f} % of {} on host", 100 * share, what);
+    if (share > 0)
+      text += fmt::format(", {:.3g} % of {} {}", 100 * share, what, tier_text(d.offload.tier));
   if (d.pp > 1) text += fmt::format(", {}", to_string(d.schedule));
   return text;
 }
@@ -133,7 +157,14 @@ Table prediction_summary(const app::PredictAnswer& answer) {
   add("model_flops_utilization", "MFU", p.mfu, Unit::kShare);
   add("memory", "memory",
       fmt::format("{} of {} on the fullest rank: {}", format_bytes(Bytes{p.memory.total}),
-                  format_bytes(Bytes{p.memory.capacity}), p.fits ? "fits" : "does NOT fit"));
+                  format_bytes(Bytes{p.memory.capacity}), fits_text(p)));
+  // Of host memory only where it lacks: it is ample as a rule.
+  const bool lacks = p.memory.beyond > p.memory.beyond_capacity;
+  if (lacks || (p.memory.beyond > 0 && p.memory.beyond_tier != plan::Tier::kHost))
+    add("offloaded", "offloaded",
+        fmt::format("{} of {} a device {}: {}", format_bytes(Bytes{p.memory.beyond}),
+                    format_bytes(Bytes{p.memory.beyond_capacity}), tier_text(p.memory.beyond_tier),
+                    lacks ? "does NOT fit" : "fits"));
   add("usd_per_step", "cost", cost_text(answer));
   add("expected_error", "expected error", expected_text(answer));
   table.rows.push_back(std::move(row));
@@ -195,6 +226,10 @@ std::string prediction_json(const app::PredictAnswer& answer) {
                     {"capacity_bytes", p.memory.capacity},
                     {"worst_stage", p.memory.worst_stage},
                     {"parts", parts}};
+  if (p.memory.beyond > 0)
+    json["memory"]["offloaded"] = {{"tier", to_string(p.memory.beyond_tier)},
+                                   {"bytes", p.memory.beyond},
+                                   {"capacity_bytes", p.memory.beyond_capacity}};
   Json breakdown;
   for (int i = 0; i < cost::kNumParts; ++i) {
     const auto part = static_cast<cost::Part>(i);
@@ -249,6 +284,7 @@ Table prediction_row(const app::PredictAnswer& answer) {
     add("offload_weights", d.offload.weights);
     add("offload_optimizer", d.offload.optimizer);
     add("offload_activations", d.offload.activations);
+    add("offload_tier", std::string(to_string(d.offload.tier)));
   }
   add("step_s", p.step);
   add(answer.counts_tokens ? "tokens_per_s_per_device" : "samples_per_s_per_device",

@@ -13,6 +13,7 @@ void add_prediction_options(Command& command, app::PredictRequest& request);
 
 // "tp 8 x pp 4 x dp 4, micro-batch 1 x 128, bf16".
 std::string degrees_text(const plan::Degrees& degrees);
+std::string_view tier_text(plan::Tier tier);  // "on host", "in expanded memory"
 
 Report prediction_report(const app::PredictAnswer& answer);
 // One row of raw numbers, for CSV.

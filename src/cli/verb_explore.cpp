@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "app/explore.hpp"
 #include "app/explore_files.hpp"
 #include "base/build_info.hpp"
@@ -46,14 +48,22 @@ app::ExploreRequest finished(const Request& request) {
   return wanted;
 }
 
+// A rank other than 0 computes and is silent: rank 0 has all to say, its errors too.
+int follow(const app::ExploreRequest& request, spread::Ranks& ranks) {
+  try {
+    (void)app::explore(request, ranks);
+  } catch (const spread::Dismissed&) {
+  }
+  return ranks.finish(kDone);
+}
+
 }  // namespace
 
 Verb explore_verb(const Session& session) {
   auto request = std::make_shared<Request>();
   auto command = std::make_unique<Command>(
       "explore", "which cluster to build or rent, and how to train on it");
-  command->argument("STUDY", request->explore.study,
-                    "study file, or a name: comet-expansion");
+  command->argument("STUDY", request->explore.study, "study file, or a name: comet-expansion");
   command->texts("--set", "PATH=VALUE", request->sets,
                  "override a field: study.axes.nodes='[8, 16]'");
   command->text("--db", "FILE", request->explore.database,
@@ -79,12 +89,14 @@ Verb explore_verb(const Session& session) {
   command->run = [&session, request] {
     const app::ExploreRequest wanted = finished(*request);
     const InterruptGuard guard;
-    const auto ranks = spread::open_ranks(detect_launch(), {.build = build_info().commit});
+    const auto ranks = spread::open_ranks(detect_launch(),
+                                          {.build = build_id(), .say = [](const std::string& line) {
+                                             fmt::print(stderr, "nereus: {}\n", line);
+                                           }});
+    if (!ranks->leads()) return follow(wanted, *ranks);
     ProgressBar bar(session.err);
-    const app::ExploreAnswer answer =
-        app::explore(wanted, *ranks, ranks->leads() ? bar.sink() : app::ProgressSink{});
+    const app::ExploreAnswer answer = app::explore(wanted, *ranks, bar.sink());
     bar.finish();
-    if (!ranks->leads()) return ranks->finish(kDone);
     if (!request->html_file.empty()) write_file(request->html_file, explore_page(answer));
     if (!request->csv_file.empty()) app::write_study_csv(request->csv_file, answer);
     if (!request->plan_file.empty() && !answer.best.empty())

@@ -43,7 +43,7 @@ void take_offload(const std::string& text, search::Choices& choices, ErrorList& 
   if (text == "none") {
     choices.offloads = {{}};
   } else if (text == "any") {
-    choices.offloads = {{}, {0, 1, 0}, {0, 0, 1}, {0, 1, 1}, {1, 1, 1}};
+    choices.offload_any = true;
   } else {
     app::DegreesRequest one;
     if (!choices.offloads.empty()) one.offload = choices.offloads.front();
@@ -92,11 +92,12 @@ void add_space_options(Command& command, Request& request) {
                            }),
                  "how context slices meet: ring, zigzag, all-to-all");
   command.custom(
-      "--offload", "any|none|PART=SHARE",
+      "--offload", "any|none|[TIER:]PART=SHARE[,...]",
       [&choices](const std::string& text, ErrorList& errors) {
         take_offload(text, choices, errors);
       },
-      "what may go to host memory: none unless given; any = optimizer, activations, weights");
+      "what may go beyond the device: none unless given; any = eighths of optimizer, activations, "
+      "weights, in every tier of the nodes");
   command.toggle("--sequence-parallel", request.sequence_parallel,
                  "only with it (=off: only without)");
   command.toggle("--tensor-overlap", request.tensor_overlap, "only with it (=off: only without)");

@@ -7,13 +7,74 @@ namespace nereus::cost {
 
 namespace {
 
+using cluster::TopologyKind;
+
 int nodes_of(Group group) { return (group.size + group.per_node - 1) / group.per_node; }
+
+double side_of(int torus) { return std::cbrt(static_cast<double>(torus)); }
+
+// Share of a device's rate that `used` of `all` devices of a level reach among themselves.
+double share_of(TopologyKind level, int used, int all) {
+  if (level != TopologyKind::kFullyConnected || all <= 2) return 1;
+  return static_cast<double>(std::clamp(used, 2, all) - 1) / (all - 1);
+}
+
+// Share of it that one message has.
+double send_share(TopologyKind level, int all) {
+  if (level == TopologyKind::kRing && all > 2) return 1.0 / 2;
+  if (level == TopologyKind::kTorus) return 1.0 / 6;
+  return share_of(level, 2, all);
+}
+
+// How much longer than on a switch each of `used` devices needs to send all others its part.
+double detour(TopologyKind level, int used) {
+  if (used < 2) return 1;
+  const double n = used;
+  if (level == TopologyKind::kRing) return std::floor(n * n / 4) / (n - 1);
+  if (level == TopologyKind::kTorus) return std::max(1.0, 0.75 * side_of(used) * n / (n - 1));
+  return 1;
+}
+
+// Links that the longest of those messages passes.
+double longest_way(TopologyKind level, int used) {
+  if (level == TopologyKind::kRing) return std::max(1, used / 2);
+  if (level == TopologyKind::kTorus) return std::max(1.0, 1.5 * side_of(used));
+  return 1;
+}
+
+// Steps of a ring over `used` devices.
+double steps_of(TopologyKind level, int used) {
+  if (level != TopologyKind::kTorus || used < 2) return used - 1;
+  return std::max(1.0, 3 * (side_of(used) - 1));
+}
+
+double link_rate(const Fabric& fabric, Group group) {
+  return fabric.link * share_of(fabric.inside, group.per_node, fabric.domain);
+}
+
+double network_rate(const Fabric& fabric, int nodes) {
+  return fabric.network * share_of(fabric.between, nodes, fabric.num_joined);
+}
 
 // Rate at which a ring over the group moves bytes through each rank.
 double ring_rate(const Fabric& fabric, Group group) {
-  if (nodes_of(group) <= 1) return fabric.link;
-  const double out = fabric.network * group.per_node;
-  return group.per_node > 1 ? std::min(fabric.link, out) : out;
+  const int nodes = nodes_of(group);
+  if (nodes <= 1) return link_rate(fabric, group);
+  const double out = network_rate(fabric, nodes) * group.per_node;
+  return group.per_node > 1 ? std::min(link_rate(fabric, group), out) : out;
+}
+
+// Bytes that each rank sends to others of its domain, and to other domains.
+double exchange_seconds(const Fabric& fabric, Group group, double inside, double outside) {
+  const int nodes = nodes_of(group);
+  const double near =
+      inside > 0 ? inside * detour(fabric.inside, group.per_node) / link_rate(fabric, group) : 0;
+  const double far =
+      outside > 0 ? outside * detour(fabric.between, nodes) / network_rate(fabric, nodes) : 0;
+  const double start =
+      fabric.link_latency * longest_way(fabric.inside, group.per_node) +
+      (nodes > 1 ? fabric.network_latency * longest_way(fabric.between, nodes) : 0);
+  return std::max(near, far) + start;
 }
 
 // Rings over many nodes are slower than their wire: each of their steps waits for the slowest of
@@ -24,15 +85,19 @@ double spread(const Fabric& fabric, int nodes) {
 
 double ring_steps(const Fabric& fabric, Group group) {
   const int nodes = nodes_of(group);
-  const int outside = nodes > 1 ? nodes - 1 : 0;
-  const int inside = group.size - 1 - outside;
+  const double outside = nodes > 1 ? steps_of(fabric.between, nodes) : 0;
+  // As many ranks as there are, also where the last domain has fewer.
+  const double inside = fabric.inside == TopologyKind::kTorus
+                            ? nodes * steps_of(fabric.inside, group.per_node)
+                            : group.size - std::max(1, nodes);
   return inside * fabric.link_latency + outside * fabric.network_latency;
 }
 
 double tree_steps(const Fabric& fabric, Group group) {
   const int nodes = nodes_of(group);
   const double depth = std::ceil(std::log2(static_cast<double>(nodes)));
-  return (group.per_node - 1) * fabric.link_latency + depth * fabric.network_latency;
+  return steps_of(fabric.inside, group.per_node) * fabric.link_latency +
+         depth * fabric.network_latency;
 }
 
 }  // namespace
@@ -65,11 +130,7 @@ double all_to_all_seconds(const Fabric& fabric, Group group, double bytes) {
   if (group.size <= 1) return 0;
   const double inside = bytes * (group.per_node - 1) / group.size;
   const double outside = bytes * (group.size - group.per_node) / group.size;
-  const double slow = outside > 0 ? outside / fabric.network : 0;
-  const int nodes = nodes_of(group);
-  return (std::max(inside / fabric.link, slow) + fabric.link_latency +
-          (nodes > 1 ? fabric.network_latency : 0)) *
-         spread(fabric, nodes);
+  return exchange_seconds(fabric, group, inside, outside) * spread(fabric, nodes_of(group));
 }
 
 double dispatch_seconds(const Fabric& fabric, Group group, double bytes, double copies,
@@ -89,9 +150,7 @@ double dispatch_seconds(const Fabric& fabric, Group group, double bytes, double 
   const double to_nodes = nodes > 1 ? token * (nodes - 1) * visited(nodes) : 0;
   const double inside = all_inside + once * (own_node + passed_on - all_inside);
   const double outside = all_outside + once * (std::min(all_outside, to_nodes) - all_outside);
-  return (std::max(inside / fabric.link, outside > 0 ? outside / fabric.network : 0) +
-          fabric.link_latency + (nodes > 1 ? fabric.network_latency : 0)) *
-         spread(fabric, nodes);
+  return exchange_seconds(fabric, group, inside, outside) * spread(fabric, nodes);
 }
 
 double broadcast_seconds(const Fabric& fabric, Group group, double bytes) {
@@ -100,9 +159,11 @@ double broadcast_seconds(const Fabric& fabric, Group group, double bytes) {
          spread(fabric, nodes_of(group));
 }
 
-double send_seconds(const Fabric& fabric, bool same_node, double bytes) {
-  return same_node ? bytes / fabric.link + fabric.link_latency
-                   : bytes / fabric.network + fabric.network_latency;
+double send_seconds(const Fabric& fabric, bool same_domain, double bytes) {
+  if (same_domain)
+    return bytes / (fabric.link * send_share(fabric.inside, fabric.domain)) + fabric.link_latency;
+  return bytes / (fabric.network * send_share(fabric.between, fabric.num_joined)) +
+         fabric.network_latency;
 }
 
 double all_gather_uneven_seconds(const Fabric& fabric, Group group, double total, double largest) {

@@ -19,7 +19,28 @@
 // 1 + jitter log2(N / 4).
 // Uneven pieces: padding sends n times the largest piece; grouped broadcasts send the sum but pay a
 // start-up a piece. The faster of both is taken.
+//
+// Topologies. A device has its whole rate R on any level, cut into links: ring 2, torus 6 (three
+// dimensions, which is what clusters state), full connection of N devices N - 1, to a switch 1.
+// Rings over a whole level use every link (both ways round; Patarasuk 2009), so all-reduce,
+// all-gather and reduce-scatter take the same bytes at R on all of them. What differs:
+//   all-to-all     A message of a ring of n passes floor(n^2/4) / (n-1) links on average, so that
+//                  n (n-1) messages of B/n load the 2 n links of R/2 for floor(n^2/4)/n B / R:
+//                  about n/4 of the switch's. A side of a torus, a = n^(1/3), carries all bytes a/4
+//                  links far over 2 of 6 links: 3 a/4. Never less than a switch. Its start-up is
+//                  the longest way: n/2 links of a ring, 3 a/2 of a torus.
+//   few of many    A pair of a full connection has one link: m of N devices reach (m-1)/(N-1) of R.
+//   send           one link: R/(N-1) of a full connection, R/2 of a ring (of two: R), R/6 of a
+//                  torus. Assumed: neighbours, and one message at a time from a device, as between
+//                  stages; then no other message is on that link.
+//   ring steps     a torus needs 3 (a-1) of them, one dimension after the other, not n-1.
+// Assumed: groups of a ring or torus are rings and tori of their own size. A fat tree is a switch
+// with the level's oversubscription; so is a dragonfly, whose minimal routes carry uniform traffic
+// in full where it is balanced (2 h = a = 2 p; Kim 2008): a factor of 1. Traffic of one group of it
+// to one other, which minimal routing sends over one link, is not modelled.
 #pragma once
+
+#include "cluster/cluster.hpp"
 
 namespace nereus::cost {
 
@@ -31,6 +52,10 @@ struct Fabric {
   double network_latency = 0;  // per step between
   int domain = 8;              // devices in the fast domain
   double jitter = 0;           // growth of network time per doubling of the nodes
+  cluster::TopologyKind inside = cluster::TopologyKind::kSwitch;   // of the fast domain
+  cluster::TopologyKind between = cluster::TopologyKind::kSwitch;  // of the network
+  int num_joined = 1;                                              // domains that the network joins
+  bool operator==(const Fabric&) const = default;
 };
 
 // `size` ranks, `per_node` of them in each fast domain.
@@ -51,7 +76,7 @@ double all_to_all_seconds(const Fabric& fabric, Group group,
 double dispatch_seconds(const Fabric& fabric, Group group, double bytes, double copies,
                         double once);
 double broadcast_seconds(const Fabric& fabric, Group group, double bytes);
-double send_seconds(const Fabric& fabric, bool same_node, double bytes);
+double send_seconds(const Fabric& fabric, bool same_domain, double bytes);
 // Pieces of different sizes: `total` bytes in all, the largest piece `largest`.
 double all_gather_uneven_seconds(const Fabric& fabric, Group group, double total, double largest);
 

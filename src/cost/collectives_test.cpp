@@ -19,6 +19,8 @@ Fabric fabric() {
   return f;
 }
 
+using cluster::TopologyKind;
+
 constexpr Group kNode{8, 8};     // one node
 constexpr Group kFour{32, 8};    // four nodes, all of their devices
 constexpr Group kSpread{16, 1};  // one device in each of 16 nodes
@@ -133,6 +135,71 @@ TEST(Collectives, JitterSlowsRingsOfMoreThanFourNodes) {
               1e-12);
 }
 
+// --- topologies
+// -----------------------------------------------------------------------------------
+
+Fabric fabric_of(TopologyKind inside) {
+  Fabric f = fabric();
+  f.inside = inside;
+  return f;
+}
+
+TEST(Topology, RingsOverAWholeLevelHaveAllItsLinks) {
+  for (const TopologyKind kind : {TopologyKind::kRing, TopologyKind::kFullyConnected,
+                                  TopologyKind::kFatTree, TopologyKind::kDragonfly})
+    for (const Collective collective : {all_reduce_seconds, all_gather_seconds})
+      EXPECT_EQ(collective(fabric_of(kind), kNode, kBytes), collective(fabric(), kNode, kBytes));
+  // A torus needs fewer steps: 3 (2 - 1) of two a side, not 7.
+  EXPECT_NEAR(all_gather_seconds(fabric_of(TopologyKind::kTorus), kNode, kBytes),
+              700e6 / 100e9 + 3e-6, 1e-12);
+}
+
+TEST(Topology, AllToAllOnARingGoesAQuarterRound) {
+  // 0 + 1 + 2 + 3 + 4 + 3 + 2 + 1 links of eight: 16/8 B over the device's rate; 4 links at most.
+  EXPECT_NEAR(all_to_all_seconds(fabric_of(TopologyKind::kRing), kNode, kBytes),
+              2 * kBytes / 100e9 + 4e-6, 1e-12);
+  // Two and three neighbours meet directly.
+  for (const int n : {2, 3})
+    EXPECT_NEAR(all_to_all_seconds(fabric_of(TopologyKind::kRing), {n, n}, kBytes),
+                kBytes * (n - 1) / n / 100e9 + 1e-6, 1e-12);
+}
+
+TEST(Topology, AllToAllOnATorusGoesAQuarterOfASide) {
+  // 4 x 4 x 4: one link a side on average, on two of six links: three times the bytes.
+  Fabric f = fabric_of(TopologyKind::kTorus);
+  f.domain = 64;
+  EXPECT_NEAR(all_to_all_seconds(f, {64, 64}, kBytes), 3 * kBytes / 100e9 + 6e-6, 1e-12);
+}
+
+TEST(Topology, AFullConnectionHasALinkForEachPair) {
+  const Fabric f = fabric_of(TopologyKind::kFullyConnected);
+  EXPECT_NEAR(send_seconds(f, true, kBytes), 7 * kBytes / 100e9 + 1e-6, 1e-12);
+  EXPECT_EQ(all_to_all_seconds(f, kNode, kBytes), all_to_all_seconds(fabric(), kNode, kBytes));
+  // Two of eight devices have one link of seven, four have three.
+  EXPECT_NEAR(all_gather_seconds(f, {2, 2}, kBytes), kBytes / 2 * 7 / 100e9 + 1e-6, 1e-12);
+  EXPECT_NEAR(all_to_all_seconds(f, {4, 4}, kBytes), kBytes / 4 * 7 / 100e9 + 1e-6, 1e-12);
+}
+
+TEST(Topology, AMessageHasOneLink) {
+  EXPECT_NEAR(send_seconds(fabric_of(TopologyKind::kRing), true, kBytes), 2 * kBytes / 100e9 + 1e-6,
+              1e-12);
+  EXPECT_NEAR(send_seconds(fabric_of(TopologyKind::kTorus), true, kBytes),
+              6 * kBytes / 100e9 + 1e-6, 1e-12);
+  Fabric f = fabric();
+  f.between = TopologyKind::kFullyConnected;
+  f.num_joined = 5;
+  EXPECT_NEAR(send_seconds(f, false, kBytes), 4 * kBytes / 10e9 + 10e-6, 1e-12);
+  EXPECT_EQ(send_seconds(f, true, kBytes), send_seconds(fabric(), true, kBytes));
+}
+
+TEST(Topology, CountsBetweenNodesToo) {
+  Fabric f = fabric();
+  f.between = TopologyKind::kRing;
+  // Sixteen nodes of one device each: 64 links to 15 others.
+  EXPECT_NEAR(all_to_all_seconds(f, kSpread, kBytes), kBytes * 64 / 16 / 10e9 + 1e-6 + 8 * 10e-6,
+              1e-12);
+}
+
 // --- where a group lies
 // ---------------------------------------------------------------------------
 
@@ -176,6 +243,9 @@ Fabric random_fabric() {
   f.network_latency = random_between(1e-6, 1e-3);
   f.domain = *rc::gen::element(1, 2, 4, 8, 16, 72);
   f.jitter = *rc::gen::inRange(0, 50) * 0.01;
+  f.inside = static_cast<TopologyKind>(*rc::gen::inRange(0, 6));
+  f.between = static_cast<TopologyKind>(*rc::gen::inRange(0, 6));
+  f.num_joined = *rc::gen::element(1, 2, 16, 128, 2048);
   return f;
 }
 
@@ -184,6 +254,20 @@ Group random_group(int domain) {
 }
 
 constexpr double kRounding = 1 + 1e-12;
+
+// Nothing is quicker than through a switch, but for a torus' fewer steps.
+RC_GTEST_PROP(TopologyProperty, NoneIsQuickerThanASwitch, ()) {
+  Fabric f = random_fabric();
+  f.link_latency = f.network_latency = 0;
+  Fabric switches = f;
+  switches.inside = switches.between = TopologyKind::kSwitch;
+  const Group group = random_group(f.domain);
+  const double bytes = random_between(1, 1e11);
+  for (Collective collective : kCollectives)
+    RC_ASSERT(collective(f, group, bytes) * kRounding >= collective(switches, group, bytes));
+  for (const bool same : {false, true})
+    RC_ASSERT(send_seconds(f, same, bytes) >= send_seconds(switches, same, bytes));
+}
 
 RC_GTEST_PROP(CollectivesProperty, MoreBandwidthOrLessLatencyIsNeverSlower, ()) {
   const Fabric f = random_fabric();

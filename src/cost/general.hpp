@@ -24,7 +24,7 @@
 //   - Runs whose state is divided alike are reduced together; all of a stage's groups one after the
 //     other, and the slowest stage decides.
 //   - All boundaries between the same two kinds of machine cost what the worst of them does.
-//   - Latency of memory tiers is left out, and so is contention beyond a node's cards.
+//   - Contention beyond a node's cards is left out.
 // The placement must have passed plan/check.hpp, and with more than one stage its schedule must
 // have a closed form (cost/pipeline.hpp) other than DualPipe's, which holds for pairs of equal
 // stages: regular plans alone.

@@ -46,19 +46,20 @@ cluster::Cluster any_mixed_cluster(int& num_ranks) {
     const int devices = pick({1, 2, 4});
     cluster.groups.push_back(
         testing::any_cluster(devices * *rc::gen::inRange(1, 4)).groups.front());
-    if (cluster.groups.back().node.tiers.empty())
-      cluster.groups.back().node.tiers.push_back(
-          {"host", Bytes{around(1e10, 4e12)}, BytesPerSecond{around(1e9, 1e11)}, Seconds{}});
+    for (const char* tier : {"host", "expanded"})
+      if (cluster.groups.back().node.tier(tier) == nullptr)
+        cluster.groups.back().node.tiers.push_back(
+            {tier, Bytes{around(1e10, 4e12)}, BytesPerSecond{around(1e9, 1e11)}, Seconds{1e-6}});
     num_ranks += cluster.groups.back().num_devices();
   }
   return cluster;
 }
 
 // State of a run on `ranks` (of the first tensor slice; the others lie beside them): copies, even
-// or uneven pieces, some of it on the host.
+// or uneven pieces, some of it beyond the device.
 void add_any_state(LayerRun& run, const std::vector<int>& ranks, int tp) {
   const int zero = *rc::gen::inRange(0, 4);
-  const bool host = *rc::gen::inRange(0, 4) == 0;
+  const bool beyond = *rc::gen::inRange(0, 4) == 0;
   for (const StateKind kind : kKinds) {
     const int first_divided = kind == StateKind::kOptimizer   ? 1
                               : kind == StateKind::kGradients ? 2
@@ -66,7 +67,8 @@ void add_any_state(LayerRun& run, const std::vector<int>& ranks, int tp) {
     StateShare share;
     share.kind = kind;
     share.cut = share.num_slices = tp;
-    if (host && kind != StateKind::kGradients) share.tier = plan::Tier::kHost;
+    if (beyond && kind != StateKind::kGradients)
+      share.tier = pick({plan::Tier::kHost, plan::Tier::kExpanded});
     if (zero < first_divided) {
       for (const int rank : ranks) share.ranks.push_back({rank, 1, 1});
       run.state.push_back(share);
@@ -126,6 +128,7 @@ Irregular any_irregular() {
         team.recompute = static_cast<plan::Recompute>(*rc::gen::inRange(0, 3));
         team.recompute_layers = *rc::gen::inRange(-1, run.num_layers + 1);
         team.offload_activations = pick({0.0, 0.0, 0.5, 1.0});
+        team.offload_tier = pick({plan::Tier::kHost, plan::Tier::kExpanded});
         c.placement.global_batch += team.samples_per_team();
         run.replicas.push_back(team);
       }

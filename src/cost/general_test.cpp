@@ -34,8 +34,8 @@ void expect_agreement(const Prediction& a, const Prediction& b) {
   }
   expect_close(a.memory.total, b.memory.total, 0);
   expect_close(a.memory.first_rank_allocated, b.memory.first_rank_allocated, 0);
-  expect_close(a.memory.host, b.memory.host, 0);
-  expect_close(a.memory.host_capacity, b.memory.host_capacity, 0);
+  expect_close(a.memory.beyond, b.memory.beyond, 0);
+  expect_close(a.memory.beyond_capacity, b.memory.beyond_capacity, 0);
   expect_close(a.memory.capacity, b.memory.capacity, 0);
   expect_close(a.mfu, b.mfu, 0);
   const bool on_the_edge = std::abs(a.memory.total / a.memory.capacity - 1) < 1e-9;

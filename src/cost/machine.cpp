@@ -32,6 +32,17 @@ cluster::Link network_of(const cluster::Cluster& cluster, const cluster::NodeGro
   return {rate / std::max(1, group.node.num_devices), group.node.network_latency, 1};
 }
 
+// Children that the network level joins: what it states, or as many as there are of the level
+// below.
+int num_joined(const cluster::Cluster& cluster, int level, int domain) {
+  const cluster::NetworkLevel& own = cluster.levels[static_cast<std::size_t>(level) - 1];
+  if (own.size > 0) return own.size;
+  double children = static_cast<double>(cluster.num_devices()) / domain;
+  for (int i = 0; i + 1 < level; ++i)
+    children /= std::max(1, cluster.levels[static_cast<std::size_t>(i)].size);
+  return std::max(1, static_cast<int>(std::ceil(children)));
+}
+
 Fabric fabric_of(const cluster::Cluster& cluster, const cluster::NodeGroup& group, int first,
                  const Parameters& p) {
   const cluster::Node& node = group.node;
@@ -49,6 +60,12 @@ Fabric fabric_of(const cluster::Cluster& cluster, const cluster::NodeGroup& grou
   fabric.network = network.bandwidth.value * p.network_efficiency;
   fabric.network_latency = std::max(p.network_latency, network.latency.value);
   fabric.jitter = p.network_jitter;
+  // Devices that meet over the host link meet as at a switch.
+  if (node.domain() >= node.num_devices) fabric.inside = node.inside.topology;
+  if (network.level >= 1 && network.level <= static_cast<int>(cluster.levels.size())) {
+    fabric.between = cluster.levels[static_cast<std::size_t>(network.level) - 1].topology;
+    fabric.num_joined = num_joined(cluster, network.level, fabric.domain);
+  }
   if (fabric.link <= 0) fabric.link = fabric.network;
   return fabric;
 }
@@ -57,9 +74,10 @@ TierRoom room_of(const cluster::Node& node, plan::Tier tier) {
   const cluster::MemoryTier* own = node.tier(plan::to_string(tier));
   if (own == nullptr) return {};
   double rate = own->bandwidth.value;
-  if (const double link = node.device.host_link.value; link > 0)
+  if (const double link = node.device.host_link.value; link > 0 && tier != plan::Tier::kExpanded)
     rate = rate > 0 ? std::min(rate, link) : link;
-  return {rate > 0 ? rate : kUnstatedTierRate, own->capacity.value / std::max(1, node.num_devices)};
+  return {rate > 0 ? rate : kUnstatedTierRate, own->capacity.value / std::max(1, node.num_devices),
+          own->latency.value};
 }
 
 }  // namespace

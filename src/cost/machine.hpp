@@ -4,10 +4,12 @@
 //   link     = slowest link between two devices of the node x link_efficiency
 //   network  = what one device gets of the node's network when all its devices send at once, over
 //              the outermost level that the cluster needs (cluster/links.hpp) x network_efficiency
+//   kinds    = of the node's own level, and of the outermost level that the cluster needs
 //   latency  = the stack's, or the wire's own where that is longer (two regions, slow Ethernet)
-//   tier     = the tier's rate, at most the device's host link; 16 GB/s (PCIe 3.0 x16) where
-//   neither
-//              is stated. Its capacity is divided evenly among the node's devices.
+//   tier     = the tier's rate; of host memory and drives at most the device's host link, which
+//              expanded memory does not pass (CXL or NVLink); 16 GB/s (PCIe 3.0 x16) where nothing
+//              is stated. Its latency is that of one transfer. Its capacity is divided evenly among
+//              the node's devices.
 //
 //   Machine m = make_machine(cluster, 0, stack);
 //   Wire w = m.wire(d.dp * d.cp, d.tp);            // the data group: that many ranks, tp apart
@@ -32,6 +34,11 @@ struct Wire {
 struct TierRoom {
   double rate = 0;      // bytes per second, one way, of one device
   double capacity = 0;  // bytes, of one device
+  double latency = 0;   // seconds, of one transfer
+  // `bytes` that pass in `transfers` one after the other; 0 where there is no such tier.
+  double seconds(double bytes, double transfers) const {
+    return rate > 0 ? bytes / rate + transfers * latency : 0;
+  }
 };
 
 struct Machine {

@@ -7,10 +7,10 @@
 //                 recompute drops the attention scores (Korthikanti 2022) or every other block
 //   logits        fp32 copies and gradient of one micro-batch's logits
 //   buffers       divided weights put together (two layers, or all where they are kept for the
-//                 step), two layers of weights that come from the host, collective scratch
+//                 step), two layers of weights that come from beyond, collective scratch
 //   fixed, slack  what is gone before training starts; fragmentation as a share of all
 //
-// The offloaded share of activations waits in host memory, but for two layers that are on their
+// The offloaded share of activations waits in its memory tier, but for two layers that are on their
 // way. ZeRO-2 and -3 under a pipeline keep gradients (and gathered weights) whole until the step
 // ends: every micro-batch needs them again.
 //
@@ -51,7 +51,7 @@ struct RankMemory {
   std::array<double, 4> tiers{};
   double held_weights = 0;  // parameters, in whatever memory
   double gathered = 0;      // parameters of divided weights put together at once
-  double staged = 0;        // bytes of weights on their way from the host
+  double staged = 0;        // bytes of weights on their way from beyond the device
 
   // Bytes of activations: of one micro-batch, while layers are added ...
   double kept = 0;
@@ -74,12 +74,13 @@ struct RankMemory {
     logits += count * layer.logits;
   }
   // All layers added so far are held for `in_flight` micro-batches, with `extra_blocks` more blocks
-  // each, `offload` of it in host memory.
-  void keep_activations(double in_flight, double extra_blocks, double offload) {
+  // each, `offload` of it in that tier.
+  void keep_activations(double in_flight, double extra_blocks, double offload,
+                        plan::Tier tier = plan::Tier::kHost) {
     at_peak = (kept + extra_blocks * block) * in_flight;
     offloaded = offload * at_peak;
     on_the_way = std::min(offloaded, offload * 2 * largest);
-    tiers[static_cast<std::size_t>(plan::Tier::kHost)] += offloaded;
+    tiers[static_cast<std::size_t>(tier)] += offloaded;
   }
 };
 

@@ -149,7 +149,7 @@ TEST(MemoryOffload, MovesItsShareToTheHost) {
   const Prediction half = predict(model, d);
   EXPECT_DOUBLE_EQ(half.memory.part(MemoryPart::kOptimizer),
                    before.memory.part(MemoryPart::kOptimizer) / 2);
-  EXPECT_DOUBLE_EQ(half.memory.host, 6 * model.parameters());
+  EXPECT_DOUBLE_EQ(half.memory.beyond, 6 * model.parameters());
   // 6 bytes a parameter over 10 GB/s, less what the optimizer takes anyway.
   EXPECT_NEAR(half.part(Part::kOffload),
               6 * model.parameters() / 1e10 - half.part(Part::kOptimizer), 1e-12);
@@ -164,6 +164,47 @@ TEST(MemoryOffload, NeedsHostMemory) {
   EXPECT_TRUE(Predictor(model, cluster, plain_stack()).predict(d).fits);
   cluster.groups.front().node.tiers.front().capacity = Bytes{1e6};
   EXPECT_FALSE(Predictor(model, cluster, plain_stack()).predict(d).fits);
+}
+
+// A second tier has its own rate, whatever the host link, and its own room; each layer's transfer
+// pays its latency.
+TEST(MemoryOffload, ExpandedMemoryIsATierOfItsOwn) {
+  const model::Model model = small_model();
+  plan::Degrees d = data_parallel(1, 0);
+  d.offload.optimizer = 1;
+  d.offload.tier = plan::Tier::kExpanded;
+  cluster::Cluster cluster = machines(1);
+  cluster::Node& node = cluster.groups.front().node;
+  node.device.host_link = BytesPerSecond{1e9};
+  const auto predicted = [&] { return Predictor(model, cluster, plain_stack()).predict(d); };
+  EXPECT_FALSE(predicted().fits);  // there is none
+  node.tiers.push_back({"expanded", Bytes{1e12}, BytesPerSecond{2e10}, Seconds{}});
+  const Prediction plain = predicted();
+  EXPECT_TRUE(plain.fits);
+  EXPECT_EQ(plain.memory.beyond_tier, plan::Tier::kExpanded);
+  EXPECT_DOUBLE_EQ(plain.memory.beyond, 12 * model.parameters());
+  EXPECT_DOUBLE_EQ(plain.memory.beyond_capacity, 1e12 / node.num_devices);
+  EXPECT_NEAR(plain.part(Part::kOffload),
+              12 * model.parameters() / 2e10 - plain.part(Part::kOptimizer), 1e-12);
+  int layers = 0;
+  for (int i = 0; i < model.num_layers(); ++i) layers += model.layer(i).parameters() > 0 ? 1 : 0;
+  node.tiers.back().latency = Seconds{1e-3};
+  EXPECT_NEAR(predicted().part(Part::kOffload), plain.part(Part::kOffload) + layers * 1e-3, 1e-12);
+  d.offload.weights = 1;  // out once more in the update, and in for both passes of a micro-batch
+  node.tiers.back().bandwidth = BytesPerSecond{1e18};
+  node.tiers.back().latency = Seconds{1};
+  const Prediction slow = predicted();
+  const double passes = slow.part(Part::kCompute);
+  EXPECT_NEAR(slow.part(Part::kOffload),
+              2 * layers - slow.part(Part::kOptimizer) + 2 * layers - passes, 1e-6);
+  // The host tier is bound by its link.
+  d.offload = {.optimizer = 1};
+  EXPECT_NEAR(predicted().part(Part::kOffload),
+              12 * model.parameters() / 1e9 - plain.part(Part::kOptimizer), 1e-9);
+  node.tiers.back().capacity = Bytes{1e6};
+  EXPECT_TRUE(predicted().fits);
+  d.offload.tier = plan::Tier::kExpanded;
+  EXPECT_FALSE(predicted().fits);
 }
 
 TEST(MemoryOffload, CopiesHideBehindTheMicroBatch) {

@@ -9,7 +9,6 @@
 namespace nereus::cost {
 
 using plan::Degrees;
-using plan::Tier;
 
 namespace {
 
@@ -18,7 +17,7 @@ void take_memory(Memory& worst, const RankMemory& rank, int stage, const Tables&
   const MemoryParts parts = memory_parts(rank, tables.options(), tables.machine().parameters);
   const double total = total_of(parts);
   if (stage == 0) worst.first_rank_allocated = allocated_of(parts);
-  worst.host = std::max(worst.host, rank.tiers[static_cast<std::size_t>(Tier::kHost)]);
+  worst.beyond = std::max(worst.beyond, rank.tiers[static_cast<std::size_t>(worst.beyond_tier)]);
   if (total <= worst.total) return;
   worst.total = total;
   worst.parts = parts;
@@ -30,13 +29,14 @@ struct StepSums {
   double quickest = std::numeric_limits<double>::infinity();  // seconds that hide the reduction
   double reduce = 0;                                          // seconds
   double optimized = 0;                                       // parameters that a rank updates
-  double copied = 0;  // bytes that pass from and to the host during the update
+  double copied = 0;  // seconds in which state passes from and to its tier during the update
   double most_parameters = -1;
   double later = 0;  // seconds of work after the last chunk
 };
 
 void take_step(StepSums& step, const StageSums& sums, double window, const PlanShape& shape,
-               const Degrees& d, const StackOptions& options) {
+               const Degrees& d, const Tables& tables) {
+  const StackOptions& options = tables.options();
   const LayerTime& sum = sums.work.sum;
   step.quickest = std::min(step.quickest, window);
   // Collectives are dear to compute: without experts the stage with the most parameters decides.
@@ -47,8 +47,7 @@ void take_step(StepSums& step, const StageSums& sums, double window, const PlanS
   const double updates = sum.parameters / shape.dense_shards.optimizer +
                          sum.expert_parameters / shape.expert_shards.optimizer;
   step.optimized = std::max(step.optimized, updates);
-  step.copied = std::max(
-      step.copied, updates * d.offload.optimizer * options.optimizer_bytes + sums.copied_weights);
+  step.copied = std::max(step.copied, update_copy_seconds(sums, updates, d, tables));
 }
 
 void add_stage(Prediction& out, const StageTime& slowest, const PlanShape& shape,
@@ -87,8 +86,7 @@ void add_step(Prediction& out, const StepSums& step, const PlanShape& shape, con
   const double update = optimizer_seconds(step.optimized, options, machine);
   out.add(Part::kOptimizer, update);
   out.busy += update;
-  if (const double rate = machine.tier(Tier::kHost).rate; step.copied > 0 && rate > 0)
-    out.add(Part::kOffload, std::max(0.0, step.copied / rate - update));
+  out.add(Part::kOffload, std::max(0.0, step.copied - update));
 }
 
 }  // namespace
@@ -109,7 +107,8 @@ Prediction Predictor::predict(const Degrees& d) {
 
   Prediction out;
   out.memory.capacity = tables.machine().capacity();
-  out.memory.host_capacity = tables.machine().tier(Tier::kHost).capacity;
+  out.memory.beyond_tier = d.offload.tier;
+  out.memory.beyond_capacity = tables.machine().tier(d.offload.tier).capacity;
   StepSums step;
   const StageMode mode{d.data_overlap, d.pp > 1 && splits_backward(d.schedule)};
   for (std::size_t i = 0; i < stages.classes.size(); ++i) {
@@ -123,10 +122,10 @@ Prediction Predictor::predict(const Degrees& d) {
                        time.passes, time.backward};
     out.busy += (time.compute + time.recompute) * shape.num_micro_batches * stage.multiplicity /
                 shape.pipeline.depth;
-    take_step(step, sums, reduction_window(tables.paces[i], shape.pipeline), shape, d,
-              tables.options());
+    take_step(step, sums, reduction_window(tables.paces[i], shape.pipeline), shape, d, tables);
   }
-  out.fits = out.memory.total <= out.memory.capacity && out.memory.host <= out.memory.host_capacity;
+  out.fits =
+      out.memory.total <= out.memory.capacity && out.memory.beyond <= out.memory.beyond_capacity;
 
   TransferLoad load;
   if (d.pp > 1) {

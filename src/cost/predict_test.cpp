@@ -47,7 +47,7 @@ RC_GTEST_PROP(Predict, PartsSumToTheirTotals, ()) {
   const Prediction p = predict(c);
   expect_sound(p);
   RC_ASSERT(p.fits ==
-            (p.memory.total <= p.memory.capacity && p.memory.host <= p.memory.host_capacity));
+            (p.memory.total <= p.memory.capacity && p.memory.beyond <= p.memory.beyond_capacity));
 }
 
 // Tables of runs hold plans that nobody could build; they are infeasible, not a crash.
@@ -147,7 +147,7 @@ RC_GTEST_PROP(PredictMemory, GrowsWithTheMicroBatch, ()) {
   c.degrees.global_batch *= more;  // as many micro-batches as before
   const Prediction after = predict(c);
   RC_ASSERT(after.memory.total >= before.memory.total);
-  RC_ASSERT(after.memory.host >= before.memory.host);
+  RC_ASSERT(after.memory.beyond >= before.memory.beyond);
 }
 
 // More ZeRO, more recompute, more offload: never more memory on the device.
@@ -172,6 +172,35 @@ RC_GTEST_PROP(PredictMemory, ShrinksWithWhatSavesIt, ()) {
   }
   const Prediction after = predict(c);
   RC_ASSERT(after.memory.total <= before.memory.total * (1 + 1e-12));
+}
+
+// What a search of offloads rests on: with more of everything in one tier no step is shorter (but
+// for what a full device costs), no device holds more and no tier less.
+RC_GTEST_PROP(Offload, OfMoreIsNeverQuicker, ()) {
+  for (int i = 0; i < 10; ++i) {
+    Case c = any_case();
+    const std::vector<cluster::MemoryTier>& tiers = c.cluster.groups.front().node.tiers;
+    if (tiers.empty()) continue;
+    c.stack.settings["memory_pressure"] = c.stack.settings["transfer_stall"] = 0;
+    const auto more_than = [](double share) { return *rc::gen::inRange(int(8 * share), 9) / 8.0; };
+    plan::Offload& offload = c.degrees.offload;
+    offload = {more_than(0), more_than(0), more_than(0),
+               *plan::parse_tier((*rc::gen::elementOf(tiers)).name)};
+    if (c.degrees.pp > 1 && *rc::gen::inRange(0, 4) == 0) {  // has no general form
+      c.degrees.schedule = plan::Schedule::kVaruna;
+      c.degrees.interleave = 1;
+      c.degrees.recompute = plan::Recompute::kFull;
+      c.degrees.recompute_blocks = 0;
+    }
+    RC_LOG() << testing::describe(c) << "\n";
+    const Prediction less = predict(c);
+    offload = {more_than(offload.weights), more_than(offload.optimizer),
+               more_than(offload.activations), offload.tier};
+    const Prediction more = predict(c);
+    RC_ASSERT(more.step >= less.step * (1 - 1e-12));
+    RC_ASSERT(more.memory.total <= less.memory.total * (1 + 1e-12));
+    RC_ASSERT(more.memory.beyond >= less.memory.beyond * (1 - 1e-12));
+  }
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "plan/degrees.hpp"
+
 namespace nereus::cost {
 
 enum class Part {
@@ -54,8 +56,11 @@ struct Memory {
   double total = 0;
   double first_rank_allocated = 0;  // what tensors take on rank 0, which is what many programs log
   double capacity = 0;              // of the worst rank's device
-  double host = 0;                  // offloaded by the rank that offloads most
-  double host_capacity = 0;         // a rank's part of its node's host memory
+  // Offloaded by the rank that offloads most, and a rank's part of its node's memory there; where a
+  // plan uses several tiers, of the one that is fullest.
+  plan::Tier beyond_tier = plan::Tier::kHost;
+  double beyond = 0;
+  double beyond_capacity = 0;
   int worst_stage = 0;
 
   double part(MemoryPart p) const { return parts[static_cast<std::size_t>(p)]; }
@@ -65,7 +70,7 @@ struct Prediction {
   double step = 0;  // seconds
   std::array<double, kNumParts> parts{};
   Memory memory;
-  bool fits = false;       // every rank within its own device's memory
+  bool fits = false;       // every rank within its own device's memory and its tiers' parts
   double busy = 0;         // seconds of the step in which a device computes, on average
   double model_flops = 0;  // of one step
   double mfu = 0;

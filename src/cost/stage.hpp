@@ -5,7 +5,7 @@
 //                                              (cost/data.hpp), o = shard_overlap,
 //                                              s = compute_slowdown of what runs beside it;
 //                                              o = 0 where the plan overlaps no data communication
-//   copy   = max(0, h - (device + shard))      h = time of copies from and to host memory
+//   copy   = max(0, h - (device + shard))      h = time of copies from and to a memory tier
 //   stage  = smooth maximum of (device + shard + copy) and the host's launches:
 //            (a^q + b^q)^(1/q), q = host_sharpness: the host runs ahead of the device by a bounded
 //            queue, so near equality both wait

@@ -5,7 +5,6 @@
 namespace nereus::cost {
 
 using plan::Degrees;
-using plan::Tier;
 
 StageSums sums_of(const StageClass& stage, const KindRow* kinds, const KindRow* plain,
                   const PlanShape& shape, double tied) {
@@ -15,13 +14,16 @@ StageSums sums_of(const StageClass& stage, const KindRow* kinds, const KindRow* 
     if (layers.again > 0) {
       sums.work.add(kind.time, layers.again);
       sums.rank.add(kind.memory, layers.again);
+      if (kind.memory.kept > 0) sums.layers_with_kept += layers.again;
     }
     if (layers.again < layers.count) {
       sums.work.add(plain[layers.kind].time, layers.count - layers.again);
       sums.rank.add(plain[layers.kind].memory, layers.count - layers.again);
+      if (plain[layers.kind].memory.kept > 0) sums.layers_with_kept += layers.count - layers.again;
     }
     const double dense = kind.time.parameters;
     const double experts = kind.time.expert_parameters;
+    if (dense + experts > 0) sums.layers_with_weights += layers.count;
     sums.largest_divided =
         std::max(sums.largest_divided, (shape.dense_shards.weights > 1 ? dense : 0) +
                                            (shape.expert_shards.weights > 1 ? experts : 0));
@@ -56,22 +58,33 @@ void keep(StageSums& sums, const StageClass& stage, const PlanShape& shape, cons
                                             (shape.expert_shards.weights > 1 ? experts : 0)
                                       : 2 * sums.largest_divided;
   rank.staged = d.offload.weights * options.weight_bytes * std::min(weights, 2 * sums.largest_kept);
-  rank.tiers[static_cast<std::size_t>(Tier::kHost)] =
+  rank.tiers[static_cast<std::size_t>(d.offload.tier)] =
       weights * d.offload.weights * options.weight_bytes +
       optimizer * d.offload.optimizer * options.optimizer_bytes;
   const double flight = in_flight(shape.pipeline, stage.first, shape.num_micro_batches);
   if (d.pp > 1) rank.gathered_inputs = 0;  // only the micro-batch in hand has them
   rank.keep_activations(flight, d.pp > 1 ? tables.machine().parameters.pipeline_layers : 0,
-                        d.offload.activations);
+                        d.offload.activations, d.offload.tier);
 }
 
 double copy_seconds(const StageSums& sums, const PlanShape& shape, const Degrees& d,
                     const Tables& tables) {
-  const double rate = tables.machine().tier(Tier::kHost).rate;
-  if (rate <= 0) return 0;
   const bool kept = shape.sharing == Sharing::kWeights && shape.keeps_whole;
   const double weights = kept ? 0 : 2 * sums.copied_weights;
-  return (weights + 2 * d.offload.activations * sums.rank.kept) / rate;
+  const double activations = 2 * d.offload.activations * sums.rank.kept;
+  return tables.machine()
+      .tier(d.offload.tier)
+      .seconds(weights + activations, 2 * ((weights > 0 ? sums.layers_with_weights : 0) +
+                                           (activations > 0 ? sums.layers_with_kept : 0)));
+}
+
+double update_copy_seconds(const StageSums& sums, double updates, const Degrees& d,
+                           const Tables& tables) {
+  const double optimizer = updates * d.offload.optimizer * tables.options().optimizer_bytes;
+  const int kinds = (optimizer > 0 ? 1 : 0) + (sums.copied_weights > 0 ? 1 : 0);
+  return tables.machine()
+      .tier(d.offload.tier)
+      .seconds(optimizer + sums.copied_weights, kinds * sums.layers_with_weights);
 }
 
 double sharding_seconds(const StageWork& work, const PlanShape& shape,

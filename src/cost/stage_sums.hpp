@@ -17,7 +17,9 @@ struct StageSums {
   RankMemory rank;
   double largest_divided = 0;  // parameters of the largest layer that are gathered
   double largest_kept = 0;     // parameters of the largest layer that the rank keeps
-  double copied_weights = 0;   // bytes of weights that come from the host for each pass
+  double copied_weights = 0;   // bytes of weights that come from beyond the device for each pass
+  int layers_with_weights = 0;
+  int layers_with_kept = 0;  // activations
 };
 
 // `kinds` are layers recomputed as the plan says, `plain` those that are not; `tied` parameters
@@ -27,10 +29,14 @@ StageSums sums_of(const StageClass& stage, const KindRow* kinds, const KindRow* 
 // Fills in what the stage's ranks keep of state and activations.
 void keep(StageSums& sums, const StageClass& stage, const PlanShape& shape,
           const plan::Degrees& degrees, const Tables& tables);
-// Host copies of one micro-batch: weights for both passes where they are not kept for the step,
-// activations out and in again.
+// Copies of one micro-batch from and to the plan's memory tier: weights for both passes where they
+// are not kept for the step, activations out and in again; a transfer for each layer.
 double copy_seconds(const StageSums& sums, const PlanShape& shape, const plan::Degrees& degrees,
                     const Tables& tables);
+// The same once a step, while `updates` parameters are updated: what is offloaded of their
+// optimizer state and weights, in and out at once.
+double update_copy_seconds(const StageSums& sums, double updates, const plan::Degrees& degrees,
+                           const Tables& tables);
 double sharding_seconds(const StageWork& work, const PlanShape& shape, const StackOptions& options);
 // One stage's time for one micro-batch; under Varuna also without its recompute, as `passes`.
 StageTime time_of(const StageClass& stage, const StageSums& sums, const KindRow* plain,

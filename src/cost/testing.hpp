@@ -74,7 +74,7 @@ inline model::Model any_transformer(bool may_have_experts = true) {
   return model::build_transformer(shape);
 }
 
-// Nodes of one kind; host memory on half of them.
+// Nodes of one kind; host memory on half of them, expanded memory on half.
 inline cluster::Cluster any_cluster(int num_devices) {
   cluster::Cluster cluster;
   cluster.name = "random";
@@ -88,6 +88,10 @@ inline cluster::Cluster any_cluster(int num_devices) {
   node.nvlink_domain = pick({0, 0, 0, 2 * node.num_devices});
   node.inside.bandwidth = BytesPerSecond{around(5e9, 1e12)};
   node.inside.latency = Seconds{around(1e-7, 1e-5)};
+  const auto any_topology = [] {
+    return static_cast<cluster::TopologyKind>(std::max(0, *rc::gen::inRange(-5, 6)));
+  };
+  node.inside.topology = any_topology();
   node.network = BytesPerSecond{around(1e8, 1e12)};
   node.network_latency = Seconds{around(1e-6, 1e-3)};
   cluster::Device& device = node.device;
@@ -97,14 +101,17 @@ inline cluster::Cluster any_cluster(int num_devices) {
   for (std::size_t p = 0; p < device.peak.size(); ++p)
     device.peak[p] = FlopsPerSecond{around(1e12, 5e15)};
   device.num_units = pick({0, 16, 108, 132});
-  if (*rc::gen::arbitrary<bool>())
-    node.tiers.push_back(
-        {"host", Bytes{around(1e10, 4e12)}, BytesPerSecond{around(1e9, 1e11)}, Seconds{}});
+  device.host_link = BytesPerSecond{pick({0.0, 3.15e10})};
+  for (const char* tier : {"host", "expanded"})
+    if (*rc::gen::arbitrary<bool>())
+      node.tiers.push_back({tier, Bytes{around(1e10, 4e12)}, BytesPerSecond{around(1e9, 1e12)},
+                            Seconds{pick({0.0, 1e-6, 1e-3})}});
   if (*rc::gen::arbitrary<bool>()) {
     cluster::NetworkLevel level;
     level.name = "network";
     level.bandwidth = pick({BytesPerSecond{}, BytesPerSecond{around(1e9, 1e12)}});
     level.oversubscription = pick({1.0, 2.0});
+    level.topology = any_topology();
     cluster.levels.push_back(level);
   }
   group.count = num_devices / node.num_devices;
@@ -174,7 +181,11 @@ inline Case any_case(bool may_have_experts = true) {
   do {
     c.degrees = any_degrees(c.model.transformer->experts > 0);
     c.cluster = any_cluster(c.degrees.num_ranks());
-    if (c.cluster.groups.front().node.tiers.empty()) c.degrees.offload = {};
+    const std::vector<cluster::MemoryTier>& tiers = c.cluster.groups.front().node.tiers;
+    if (tiers.empty() || c.degrees.offload.none())
+      c.degrees.offload = {};
+    else
+      c.degrees.offload.tier = *plan::parse_tier((*rc::gen::elementOf(tiers)).name);
   } while (plan::violated_rules(c.degrees, plan::degree_limits(c.model, c.cluster)) != 0);
   return c;
 }

@@ -12,10 +12,16 @@ namespace {
 
 bool equal(const Wire& a, const Wire& b) {
   return a.group.size == b.group.size && a.group.per_node == b.group.per_node &&
-         a.fabric.link == b.fabric.link && a.fabric.link_latency == b.fabric.link_latency &&
-         a.fabric.network == b.fabric.network &&
-         a.fabric.network_latency == b.fabric.network_latency &&
-         a.fabric.domain == b.fabric.domain && a.fabric.jitter == b.fabric.jitter;
+         a.fabric == b.fabric;
+}
+
+// Of two kinds of level the one on which most takes longest.
+cluster::TopologyKind slower(cluster::TopologyKind a, cluster::TopologyKind b) {
+  using cluster::TopologyKind;
+  for (const TopologyKind kind :
+       {TopologyKind::kRing, TopologyKind::kTorus, TopologyKind::kFullyConnected})
+    if (a == kind || b == kind) return kind;
+  return a;
 }
 
 void slow_down(Fabric& slowest, const Fabric& other) {
@@ -25,6 +31,9 @@ void slow_down(Fabric& slowest, const Fabric& other) {
   slowest.network_latency = std::max(slowest.network_latency, other.network_latency);
   slowest.domain = std::min(slowest.domain, other.domain);
   slowest.jitter = std::max(slowest.jitter, other.jitter);
+  slowest.inside = slower(slowest.inside, other.inside);
+  slowest.between = slower(slowest.between, other.between);
+  slowest.num_joined = std::max(slowest.num_joined, other.num_joined);
 }
 
 }  // namespace

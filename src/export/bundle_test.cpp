@@ -60,6 +60,8 @@ Degrees any_plan_degrees() {
   d.offload.optimizer = pick({0.0, 0.0, 0.5, 1.0});
   d.offload.weights = pick({0.0, 0.0, 0.0, 1.0});
   d.offload.activations = pick({0.0, 0.0, 0.0, 0.25});
+  if (!d.offload.none())
+    d.offload.tier = pick({plan::Tier::kHost, plan::Tier::kHost, plan::Tier::kNvme});
   // Nearer to what engines take: most plans would otherwise be refused for several reasons.
   const int kind = *rc::gen::inRange(0, 4);
   if (kind == 0) return d;

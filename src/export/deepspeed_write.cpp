@@ -43,6 +43,7 @@ void check(const RegularPlan& regular, ErrorList& errors) {
   no(d.zero == 0 && d.data_overlap && d.dp > 1,
      "gradient reduction beside the backward pass without ZeRO: it reduces when the pass is over",
      "zero 1, or a plan without data overlap");
+  cannot_offload_elsewhere(errors, kEngine, d);
   no(d.offload.activations > 0, "activations of Hugging Face models in host memory");
   no(d.offload.optimizer > 0 && d.zero == 0, "an optimizer in host memory without ZeRO", "zero 1");
   no(d.offload.optimizer > 0 && d.offload.optimizer < 1 && d.zero != 3,

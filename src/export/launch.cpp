@@ -60,9 +60,16 @@ void read_slurm_comment(std::string_view line, Hints& hints) {
 
 }  // namespace
 
+void cannot_offload_elsewhere(ErrorList& errors, Engine engine, const plan::Degrees& d) {
+  if (d.offload.none() || d.offload.tier == plan::Tier::kHost) return;
+  cannot(errors, engine, fmt::format("offload to {} memory", to_string(d.offload.tier)),
+         "offload to host memory");
+}
+
 void cannot_offload_parts(ErrorList& errors, Engine engine, const plan::Degrees& d) {
   const bool all = d.offload.weights == 1 && d.offload.optimizer == 1;
   const bool none = d.offload.weights == 0 && d.offload.optimizer == 0;
+  cannot_offload_elsewhere(errors, engine, d);
   if ((all || none) && d.offload.activations == 0 && !(all && d.zero < 2)) return;
   cannot(errors, engine,
          fmt::format("{:g} of the weights, {:g} of the optimizer and {:g} of the activations in "

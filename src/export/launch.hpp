@@ -32,7 +32,10 @@ void read_nodes(const Script& script, Hints& hints);
 // Adds an error export.cannot-express.
 void cannot(ErrorList& errors, Engine engine, const std::string& what,
             const std::string& hint = {});
-// The same for FSDP (accelerate's and torchtitan's), which offloads all sharded state or none.
+// Where a plan offloads to another memory than the host's, which is all that engines do.
+void cannot_offload_elsewhere(ErrorList& errors, Engine engine, const plan::Degrees& degrees);
+// The same and more for FSDP (accelerate's and torchtitan's), which offloads all sharded state or
+// none.
 void cannot_offload_parts(ErrorList& errors, Engine engine, const plan::Degrees& degrees);
 
 // A word so that a shell reads it back as it is.

@@ -93,6 +93,7 @@ void check_degrees(const RegularPlan& regular, const plan::Plan& plan, const Sta
   if (d.zero_group != 0 && d.zero_group % d.cp != 0)
     no(fmt::format("state shared by {} ranks with cp = {}: instances are whole context groups",
                    d.zero_group, d.cp));
+  cannot_offload_elsewhere(errors, kEngine, d);
   if (d.offload.weights > 0) no("weights in host memory", "offload the optimizer instead");
   if (d.offload.optimizer > 0 && d.zero >= 2)
     no("an optimizer in host memory under Megatron FSDP", "zero 1");

@@ -16,11 +16,21 @@ const StateShare* find_share(const LayerRun& run, StateKind kind, bool experts) 
   return nullptr;
 }
 
-// The part that the expansion puts into host memory.
-double host_share(const LayerRun& run, StateKind kind) {
+// The part that the expansion puts beyond the device, and where.
+double share_beyond(const LayerRun& run, StateKind kind, Tier& tier) {
   const StateShare* share = find_share(run, kind, false);
-  if (share == nullptr || share->tier != Tier::kHost) return 0;
+  if (share == nullptr || share->tier == Tier::kDevice) return 0;
+  tier = share->tier;
   return static_cast<double>(share->end) / static_cast<double>(kStateUnits);
+}
+
+Offload read_offload(const LayerRun& run) {
+  Offload offload;
+  offload.activations = run.replicas.front().offload_activations;
+  if (offload.activations > 0) offload.tier = run.replicas.front().offload_tier;
+  offload.weights = share_beyond(run, StateKind::kWeights, offload.tier);
+  offload.optimizer = share_beyond(run, StateKind::kOptimizer, offload.tier);
+  return offload;
 }
 
 // How many different first ranks the stages have: the pipeline's depth.
@@ -82,8 +92,7 @@ std::optional<Degrees> read_degrees(const Placement& placement, const model::Mod
   d.precision = placement.precision;
   d.schedule = placement.schedule;
   d.context = placement.context;
-  d.offload = {host_share(run, StateKind::kWeights), host_share(run, StateKind::kOptimizer),
-               replicas.offload_activations};
+  d.offload = read_offload(run);
   for (const LayerRun& other : placement.runs) {  // the first run may hold no experts
     d.ep = std::max(d.ep, other.ep);
     d.expert_tp = std::max(d.expert_tp, other.expert_tp);

@@ -97,7 +97,7 @@ class WorkChecker {
   bool check_numbers(std::size_t index);
   bool check_ranks(std::size_t index);
   void check_splits(std::size_t index);
-  void check_host(std::size_t index, const Replicas& replicas);
+  void check_tier(std::size_t index, const Replicas& replicas);
   void check_samples(std::size_t index);
   void check_order(std::size_t index, const std::vector<int>& now);
   bool fill_micro_batches(std::size_t index, std::vector<int>& micro_batch_of);

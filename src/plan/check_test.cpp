@@ -203,6 +203,22 @@ TEST(Check, MemoryTiersAndPrecisionsMustExist) {
   EXPECT_EQ(errors[1].code, "plan.no-precision");
 }
 
+TEST(Check, ActivationsWaitInATierThatExists) {
+  const model::Model model = make_dense(2);
+  cluster::Cluster cluster = make_cluster(1);
+  Placement p = expand({.offload = {.activations = 0.5, .tier = Tier::kExpanded}}, model);
+  EXPECT_TRUE(check(p, model, cluster).empty());
+  cluster.groups[0].node.tiers.pop_back();  // host is left
+  const auto errors = check(p, model, cluster);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].code, "plan.tier");
+  EXPECT_NE(errors[0].message.find("expanded"), std::string::npos);
+  p.runs[0].replicas[0].offload_tier = Tier::kHost;
+  EXPECT_TRUE(check(p, model, cluster).empty());
+  p.runs[0].replicas[0].offload_tier = Tier::kDevice;
+  EXPECT_EQ(first_code(p, model, 1), "plan.tier");
+}
+
 TEST(Check, TiedLayersAreCutAlike) {
   Placement p = expand({.tp = 2, .pp = 2, .global_batch = 2}, make_dense(2, true));
   EXPECT_EQ(first_code(p, make_dense(2, true), 4), "");

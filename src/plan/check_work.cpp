@@ -51,7 +51,7 @@ void WorkChecker::check_run(std::size_t index) {
   if (check_ranks(index)) {
     check_splits(index);
     for (const Replicas& r : facts_.placement.runs[index].replicas)
-      if (r.offload_activations > 0) check_host(index, r);
+      if (r.offload_activations > 0) check_tier(index, r);
   }
   check_samples(index);
 }
@@ -142,19 +142,27 @@ bool WorkChecker::check_ranks(std::size_t index) {
   return twice < 0;
 }
 
-// Activations that wait in host memory need host memory on the nodes of these teams.
-void WorkChecker::check_host(std::size_t index, const Replicas& r) {
+// Activations that wait beyond the device need that memory on the nodes of these teams.
+void WorkChecker::check_tier(std::size_t index, const Replicas& r) {
+  const std::string_view tier = to_string(r.offload_tier);
+  if (r.offload_tier == Tier::kDevice) {
+    report_.add("plan.tier",
+                fmt::format("{}: offloaded activations are to wait on the device",
+                            run_name(facts_.placement, index)),
+                "offload_tier host, expanded or nvme");
+    return;
+  }
   for (const GroupRanks& group : facts_.groups) {
-    if (group.node->tier(to_string(Tier::kHost)) != nullptr) continue;
+    if (group.node->tier(tier) != nullptr) continue;
     for (int team = 0; team < r.count; ++team)
       for (int slice = 0; slice < r.tp * r.cp; ++slice) {
         const int rank = r.first + team * r.team_stride + slice / r.tp * r.context_stride +
                          slice % r.tp * r.tensor_stride;
         if (rank < group.begin || rank >= group.end) continue;
         report_.add("plan.tier",
-                    fmt::format("{}: activations of rank {} are to wait in host memory, but node "
+                    fmt::format("{}: activations of rank {} are to wait in {} memory, but node "
                                 "{} states none",
-                                run_name(facts_.placement, index), rank, group.node->name));
+                                run_name(facts_.placement, index), rank, tier, group.node->name));
         return;
       }
   }

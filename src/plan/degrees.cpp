@@ -20,12 +20,17 @@ constexpr Names<Schedule, 9> kSchedules{{{Schedule::kGpipe, "gpipe"},
 constexpr Names<ContextKind, 3> kContextKinds{{{ContextKind::kRing, "ring"},
                                                {ContextKind::kZigzag, "zigzag"},
                                                {ContextKind::kAllToAll, "all-to-all"}}};
+constexpr Names<Tier, 4> kTiers{{{Tier::kDevice, "device"},
+                                 {Tier::kExpanded, "expanded"},
+                                 {Tier::kHost, "host"},
+                                 {Tier::kNvme, "nvme"}}};
 
 }  // namespace
 
 std::string_view to_string(Recompute recompute) { return name_of(kRecomputes, recompute); }
 std::string_view to_string(Schedule schedule) { return name_of(kSchedules, schedule); }
 std::string_view to_string(ContextKind context) { return name_of(kContextKinds, context); }
+std::string_view to_string(Tier tier) { return name_of(kTiers, tier); }
 std::optional<Recompute> parse_recompute(std::string_view text) {
   return value_of(kRecomputes, text);
 }
@@ -33,5 +38,6 @@ std::optional<Schedule> parse_schedule(std::string_view text) { return value_of(
 std::optional<ContextKind> parse_context(std::string_view text) {
   return value_of(kContextKinds, text);
 }
+std::optional<Tier> parse_tier(std::string_view text) { return value_of(kTiers, text); }
 
 }  // namespace nereus::plan

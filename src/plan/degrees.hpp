@@ -28,18 +28,23 @@ enum class Attention { kUnfused, kFlash };  // whether the score matrix is ever 
 // ring; the same with zig-zag slices (2 cp chunks, slice c holds c and 2 cp - 1 - c), which evens
 // out a causal mask; or contiguous slices that trade sequence for heads (all-to-all).
 enum class ContextKind { kRing, kZigzag, kAllToAll };
+enum class Tier { kDevice, kExpanded, kHost, kNvme };  // named as cluster::MemoryTier names them
 
 std::string_view to_string(Recompute r);
 std::string_view to_string(Schedule s);
 std::string_view to_string(ContextKind c);
+std::string_view to_string(Tier t);
 std::optional<Recompute> parse_recompute(std::string_view text);
 std::optional<Schedule> parse_schedule(std::string_view text);
 std::optional<ContextKind> parse_context(std::string_view text);
+std::optional<Tier> parse_tier(std::string_view text);
 
-struct Offload {  // share of each that lives in the host tier
+struct Offload {  // share of each that lives beyond the device
   double weights = 0;
   double optimizer = 0;
   double activations = 0;
+  Tier tier = Tier::kHost;  // where: one for all of them
+  bool none() const { return weights == 0 && optimizer == 0 && activations == 0; }
   bool operator==(const Offload&) const = default;
 };
 

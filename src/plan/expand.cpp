@@ -51,14 +51,15 @@ double offload_of(const Degrees& d, StateKind kind) {
   return 0;
 }
 
-// Appends the share, in two parts where some of it lives in host memory.
-void add_share(std::vector<StateShare>& state, StateShare share, std::int64_t host_units) {
-  if (host_units > 0) {
-    StateShare host = share;
-    host.end = host_units;
-    host.tier = Tier::kHost;
-    state.push_back(host);
-    share.begin = host_units;
+// Appends the share, in two parts where some of it lives beyond the device.
+void add_share(std::vector<StateShare>& state, StateShare share, std::int64_t units_beyond,
+               Tier tier) {
+  if (units_beyond > 0) {
+    StateShare beyond = share;
+    beyond.end = units_beyond;
+    beyond.tier = tier;
+    state.push_back(beyond);
+    share.begin = units_beyond;
   }
   if (share.begin < share.end) state.push_back(share);
 }
@@ -77,7 +78,7 @@ std::vector<StateShare> stage_state(const Degrees& d, const std::vector<int>& ba
       share.kind = kind;
       const bool divided = d.zero >= zero_stage_of(kind);
       share.pieces = !divided ? 1 : of_experts ? expert_pieces(d) : dense_pieces(d);
-      add_share(state, share, units_of(offload_of(d, kind)));
+      add_share(state, share, units_of(offload_of(d, kind)), d.offload.tier);
     }
   }
   return state;
@@ -96,6 +97,7 @@ Replicas stage_replicas(const Degrees& d) {
   r.micro_batch_stride = std::int64_t{d.dp} * d.micro_batch;
   r.recompute = d.recompute;
   r.offload_activations = d.offload.activations;
+  if (r.offload_activations > 0) r.offload_tier = d.offload.tier;
   return r;
 }
 
@@ -180,6 +182,7 @@ Degrees canonical(const Degrees& degrees, const model::Model& model) {
   if (d.recompute != Recompute::kFull || d.recompute_blocks >= most_blocks) d.recompute_blocks = 0;
   for (double* share : {&d.offload.weights, &d.offload.optimizer})
     *share = static_cast<double>(units_of(*share)) / static_cast<double>(kStateUnits);
+  if (d.offload.none()) d.offload.tier = Tier::kHost;
   return d;
 }
 

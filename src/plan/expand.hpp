@@ -37,8 +37,8 @@ std::optional<Degrees> as_regular_with_own_stages(const Placement& placement,
 
 // The same plan with fields that have no effect at their defaults: zero_group = the whole data
 // group is written 0; zero and zero_group are 0 where nothing is divided; offload shares are
-// multiples of 1 / kStateUnits; ep and expert_tp are 1 without experts; recompute_blocks is 0 where
-// no stage (as plan/stages.hpp cuts them) holds more.
+// multiples of 1 / kStateUnits, and of nothing in the host tier; ep and expert_tp are 1 without
+// experts; recompute_blocks is 0 where no stage (as plan/stages.hpp cuts them) holds more.
 Degrees canonical(const Degrees& degrees, const model::Model& model);
 
 }  // namespace nereus::plan

@@ -87,6 +87,21 @@ TEST(Expand, OffloadedSharesComeFirst) {
   EXPECT_EQ(p.runs[0].state[3].end, kStateUnits);
 }
 
+TEST(Expand, OffloadCarriesItsTier) {
+  const Degrees d{.offload = {.optimizer = 0.5, .activations = 0.25, .tier = Tier::kExpanded}};
+  const Placement p = expand(d, make_dense(2));
+  EXPECT_EQ(p.runs[0].state[2].kind, StateKind::kOptimizer);
+  EXPECT_EQ(p.runs[0].state[2].tier, Tier::kExpanded);
+  EXPECT_EQ(p.runs[0].replicas[0].offload_tier, Tier::kExpanded);
+  EXPECT_EQ(as_regular(p, make_dense(2)), d);
+  // Activations elsewhere than the optimizer: no degrees say that.
+  Placement mixed = p;
+  mixed.runs[0].replicas[0].offload_tier = Tier::kHost;
+  EXPECT_FALSE(as_regular(mixed, make_dense(2)).has_value());
+  // Of nothing there is no tier.
+  EXPECT_EQ(canonical({.offload = {.tier = Tier::kNvme}}, make_dense(2)), Degrees{});
+}
+
 TEST(Expand, DualPipeKeepsEveryStageOnBothEnds) {
   const Degrees d{.pp = 4, .global_batch = 8, .schedule = Schedule::kDualPipe};
   const Placement p = expand(d, make_dense(4));

@@ -9,10 +9,6 @@ namespace {
 constexpr Names<StateKind, 3> kStateKinds{{{StateKind::kWeights, "weights"},
                                            {StateKind::kGradients, "gradients"},
                                            {StateKind::kOptimizer, "optimizer"}}};
-constexpr Names<Tier, 4> kTiers{{{Tier::kDevice, "device"},
-                                 {Tier::kExpanded, "expanded"},
-                                 {Tier::kHost, "host"},
-                                 {Tier::kNvme, "nvme"}}};
 constexpr Names<Gather, 3> kGathers{{{Gather::kPerMicroBatch, "per-micro-batch"},
                                      {Gather::kPerPass, "per-pass"},
                                      {Gather::kPerStep, "per-step"}}};
@@ -24,12 +20,10 @@ using Wide = unsigned __int128;
 }  // namespace
 
 std::string_view to_string(StateKind kind) { return name_of(kStateKinds, kind); }
-std::string_view to_string(Tier tier) { return name_of(kTiers, tier); }
 std::string_view to_string(Gather gather) { return name_of(kGathers, gather); }
 std::optional<StateKind> parse_state_kind(std::string_view text) {
   return value_of(kStateKinds, text);
 }
-std::optional<Tier> parse_tier(std::string_view text) { return value_of(kTiers, text); }
 std::optional<Gather> parse_gather(std::string_view text) { return value_of(kGathers, text); }
 
 int num_ranks(const RankSet& ranks) {

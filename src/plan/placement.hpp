@@ -65,7 +65,8 @@ struct Replicas {
   std::int64_t micro_batch_stride = 0;  // in samples; 0 = micro-batches follow one another
   Recompute recompute = Recompute::kNone;
   int recompute_layers = -1;       // how many of the run's layers, from its first; -1 = all
-  double offload_activations = 0;  // share of the kept activations that waits in host memory
+  double offload_activations = 0;  // share of the kept activations that waits beyond the device
+  Tier offload_tier = Tier::kHost;
 
   std::int64_t samples_per_team() const {
     return static_cast<std::int64_t>(micro_batch) * (num_micro_batches - 1) +
@@ -82,7 +83,6 @@ struct Replicas {
 };
 
 enum class StateKind { kWeights, kGradients, kOptimizer };
-enum class Tier { kDevice, kExpanded, kHost, kNvme };  // named as cluster::MemoryTier names them
 
 // State is written in parts of a buffer's length, so that one share serves layers of every size.
 // There are more units (3.1e15) than any buffer has bytes, so every byte range can be written
@@ -158,10 +158,8 @@ struct Placement {
 };
 
 std::string_view to_string(StateKind kind);
-std::string_view to_string(Tier tier);
 std::string_view to_string(Gather gather);
 std::optional<StateKind> parse_state_kind(std::string_view text);
-std::optional<Tier> parse_tier(std::string_view text);
 std::optional<Gather> parse_gather(std::string_view text);
 
 // What is written to a file: it carries its model and its cluster, so that a worker needs nothing

@@ -80,7 +80,8 @@ Placement any_placement() {
                               .micro_batch_stride = units(),
                               .recompute = static_cast<Recompute>(*rc::gen::inRange(0, 3)),
                               .recompute_layers = whole(-1),
-                              .offload_activations = share()});
+                              .offload_activations = share(),
+                              .offload_tier = static_cast<Tier>(*rc::gen::inRange(0, 4))});
     for (int k = *rc::gen::inRange(0, 4); k > 0; --k) {
       StateShare s;
       s.kind = static_cast<StateKind>(*rc::gen::inRange(0, 3));

@@ -52,6 +52,7 @@ Offload read_offload(Reader r) {
   offload.weights = r.optional_double("weights", 0, 0, 1);
   offload.optimizer = r.optional_double("optimizer", 0, 0, 1);
   offload.activations = r.optional_double("activations", 0, 0, 1);
+  offload.tier = read_name(r, "tier", offload.tier);
   if (r.present()) r.finish();
   return offload;
 }
@@ -76,6 +77,7 @@ Replicas read_replicas(Reader& r) {
   x.recompute = read_name(r, "recompute", usual.recompute);
   x.recompute_layers = r.optional_int("recompute_layers", usual.recompute_layers, -1);
   x.offload_activations = r.optional_double("offload_activations", usual.offload_activations, 0, 1);
+  x.offload_tier = read_name(r, "offload_tier", usual.offload_tier);
   r.finish();
   return x;
 }

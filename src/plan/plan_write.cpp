@@ -44,6 +44,7 @@ Value write(const Offload& offload) {
   table.add("weights", offload.weights);
   table.add("optimizer", offload.optimizer);
   table.add("activations", offload.activations);
+  table.add_name_unless("tier", offload.tier, Offload{}.tier);
   return table.take();
 }
 
@@ -66,6 +67,7 @@ Value write(const Replicas& r) {
   table.add_name_unless("recompute", r.recompute, usual.recompute);
   table.add_unless("recompute_layers", r.recompute_layers, usual.recompute_layers);
   table.add_unless("offload_activations", r.offload_activations, usual.offload_activations);
+  table.add_name_unless("offload_tier", r.offload_tier, usual.offload_tier);
   return table.take();
 }
 

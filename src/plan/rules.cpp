@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, kNumRules> kCodes = {"plan.degree",
                                                             "plan.zero-group",
                                                             "plan.no-precision",
                                                             "plan.offload",
-                                                            "plan.no-host-memory"};
+                                                            "plan.no-tier"};
 
 // Products of degrees a user typed: held at the top instead of wrapping round.
 std::int64_t product(std::int64_t a, std::int64_t b) {
@@ -96,9 +96,12 @@ DegreeLimits degree_limits(const model::Model& model, const cluster::Cluster& cl
           (shape.shared_expert_ffn > 0 ? shape.shared_expert_ffn : shape.expert_ffn);
   }
   limits.precisions = (1U << cluster::kNumPrecisions) - 1;
-  limits.host_tier = true;
+  constexpr Tier kBeyond[] = {Tier::kExpanded, Tier::kHost, Tier::kNvme};
+  for (const Tier tier : kBeyond) limits.tiers |= 1U << static_cast<int>(tier);
   for (const cluster::NodeGroup& group : cluster.groups) {
-    if (group.node.tier("host") == nullptr) limits.host_tier = false;
+    for (const Tier tier : kBeyond)
+      if (group.node.tier(to_string(tier)) == nullptr)
+        limits.tiers &= ~(1U << static_cast<int>(tier));
     for (int p = 0; p < cluster::kNumPrecisions; ++p)
       if (!group.node.device.has(static_cast<cluster::Precision>(p)))
         limits.precisions &= ~(1U << p);
@@ -177,8 +180,8 @@ RuleSet violated_rules(const Degrees& d, const DegreeLimits& limits) {
   require(in_unit_range(offload.weights) && in_unit_range(offload.optimizer) &&
               in_unit_range(offload.activations),
           Rule::kOffload);
-  if (offload.weights > 0 || offload.optimizer > 0 || offload.activations > 0)
-    require(limits.host_tier, Rule::kTier);
+  if (!offload.none())
+    require((limits.tiers >> static_cast<int>(offload.tier) & 1U) != 0, Rule::kTier);
   return violated;
 }
 

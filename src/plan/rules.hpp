@@ -46,7 +46,7 @@ enum class Rule {
   kZeroGroup,         // zero_group divides dp cp, and fits the expert groups
   kPrecision,         // every device has it
   kOffload,           // shares within 0 .. 1
-  kTier,              // offload needs host memory on every node
+  kTier,              // offload needs its memory tier on every node
 };
 inline constexpr int kNumRules = static_cast<int>(Rule::kTier) + 1;
 
@@ -68,7 +68,7 @@ struct DegreeLimits {
   int experts = 0;
   int expert_ffn = 0;
   unsigned precisions = 0;  // bit p: every device has Precision p
-  bool host_tier = false;   // every node has host memory to offload to
+  unsigned tiers = 0;       // bit t: every node has Tier t
 };
 
 DegreeLimits degree_limits(const model::Model& model, const cluster::Cluster& cluster);

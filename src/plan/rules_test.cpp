@@ -135,12 +135,33 @@ TEST(Rules, ModelsWithoutHeadsOrSequence) {
               bit_of(Rule::kSequenceParallel));
 }
 
-TEST(Rules, OffloadNeedsHostMemoryOnEveryNode) {
+TEST(Rules, OffloadNeedsItsTierOnEveryNode) {
+  const model::Model model = make_dense(2);
   cluster::Cluster cluster = make_cluster(1);
-  const Degrees d{.offload = {.optimizer = 0.5}};
-  EXPECT_TRUE(check_degrees(d, make_dense(2), cluster).empty());
-  cluster.groups[0].node.tiers.clear();
-  EXPECT_NE(find(check_degrees(d, make_dense(2), cluster), "plan.no-host-memory"), nullptr);
+  Degrees d{.offload = {.optimizer = 0.5}};
+  EXPECT_TRUE(check_degrees(d, model, cluster).empty());
+  d.offload.tier = Tier::kExpanded;
+  EXPECT_TRUE(check_degrees(d, model, cluster).empty());
+  // The message names the tier that lacks, the hint those that are there.
+  d.offload.tier = Tier::kNvme;
+  const ErrorList errors = check_degrees(d, model, cluster);
+  const Error* error = find(errors, "plan.no-tier");
+  ASSERT_NE(error, nullptr);
+  EXPECT_THAT(error->message, HasSubstr("nvme"));
+  EXPECT_THAT(error->hint, HasSubstr("host, expanded"));
+  // One node without it is enough.
+  cluster.groups.push_back(cluster.groups.front());
+  cluster.groups[1].node.name = "poor";
+  cluster.groups[1].node.tiers.clear();
+  d = {.dp = 2, .global_batch = 2, .offload = {.optimizer = 0.5}};
+  const ErrorList mixed = check_degrees(d, model, cluster);
+  error = find(mixed, "plan.no-tier");
+  ASSERT_NE(error, nullptr);
+  EXPECT_THAT(error->message, HasSubstr("poor"));
+  d.offload = {.tier = Tier::kDevice};
+  EXPECT_TRUE(check_degrees(d, model, cluster).empty());  // of nothing
+  d.offload.weights = 1;
+  EXPECT_NE(find(check_degrees(d, model, cluster), "plan.no-tier"), nullptr);
 }
 
 TEST(Rules, HugeDegreesDoNotWrapRound) {

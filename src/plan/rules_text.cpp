@@ -79,6 +79,7 @@ class Explainer {
   void explain_schedule();
   void explain_micro_batches();
   void explain_precision();
+  void explain_tier();
 
   const Degrees& d_;
   const DegreeLimits& limits_;
@@ -189,6 +190,24 @@ void Explainer::explain_precision() {
                     device.short_name.empty() ? device.name : device.short_name,
                     cluster::to_string(d_.precision)),
         fmt::format("it has {}", fmt::join(has, ", ")));
+  }
+}
+
+void Explainer::explain_tier() {
+  const std::string_view tier = to_string(d_.offload.tier);
+  if (d_.offload.tier == Tier::kDevice)
+    return say(Rule::kTier, "offload leads beyond the device, not to tier \"device\"",
+               "tier host, expanded or nvme");
+  for (const cluster::NodeGroup& group : cluster_.groups) {
+    if (group.node.tier(tier) != nullptr) continue;
+    std::vector<std::string> has;
+    for (const cluster::MemoryTier& other : group.node.tiers) has.push_back(other.name);
+    say(Rule::kTier,
+        fmt::format("offload to {} memory, but node {} has no tier \"{}\"", tier, group.node.name,
+                    tier),
+        has.empty() ? fmt::format("add a tier \"{}\" to the node, or no offload", tier)
+                    : fmt::format("it has {}; or add a tier \"{}\" to the node",
+                                  fmt::join(has, ", "), tier));
   }
 }
 
@@ -313,8 +332,7 @@ void Explainer::explain(Rule rule) {
                              d_.offload.weights, d_.offload.optimizer, d_.offload.activations),
                  "0 = none, 1 = all");
     case Rule::kTier:
-      return say(rule, "offload needs host memory, and not every node states any",
-                 "add a tier \"host\" to the nodes, or no offload");
+      return explain_tier();
   }
 }
 

@@ -26,6 +26,7 @@ inline cluster::Cluster make_cluster(int nodes, int per_node = 1) {
        {cluster::Precision::kBf16, cluster::Precision::kFp16, cluster::Precision::kFp32})
     group.node.device.peak[static_cast<std::size_t>(p)] = FlopsPerSecond{1e14};
   group.node.tiers.push_back({"host", Bytes{1e12}, BytesPerSecond{2e10}, Seconds{1e-6}});
+  group.node.tiers.push_back({"expanded", Bytes{1e12}, BytesPerSecond{5e11}, Seconds{1e-6}});
   cluster.groups.push_back(group);
   return cluster;
 }
@@ -88,7 +89,8 @@ inline Degrees any_degrees() {
   d.precision = pick({cluster::Precision::kBf16, cluster::Precision::kFp16});
   d.context = static_cast<ContextKind>(*rc::gen::inRange(0, 3));
   const auto share = [] { return *rc::gen::inRange(0, 17) / 16.0; };
-  if (*rc::gen::arbitrary<bool>()) d.offload = {share(), share(), share()};
+  if (*rc::gen::arbitrary<bool>())
+    d.offload = {share(), share(), share(), pick({Tier::kHost, Tier::kExpanded})};
   return d;
 }
 

@@ -30,6 +30,16 @@ struct Context {
     while (layer >= run(index).first_layer + run(index).num_layers) ++index;
     return index;
   }
+  // Layers of the run that have such weights.
+  int layers_with_weights(const plan::LayerRun& run, bool dense, bool experts) const {
+    int count = 0;
+    for (int i = run.first_layer; i < run.first_layer + run.num_layers; ++i) {
+      const model::LayerKind& kind = model.layer(i);
+      const double own = kind.expert_parameters();
+      count += (dense && kind.parameters() > own) || (experts && own > 0) ? 1 : 0;
+    }
+    return count;
+  }
   // Parameters of a slice of the run that belong to the tied layer before it on the same ranks.
   double tied_in(int index, int cut) const {
     double parameters = 0;

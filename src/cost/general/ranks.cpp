@@ -1,6 +1,7 @@
 #include "cost/general/ranks.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace nereus::cost::general {
 
@@ -52,6 +53,7 @@ class Loader {
   struct Held {
     double block = 0;
     double extra_offload = 0;
+    Tier extra_tier = Tier::kHost;
     double in_flight = 0;
     double way = 0;
     double largest_gather = 0;
@@ -89,6 +91,7 @@ class Loader {
   };
   void find_tied() {
     held_.resize(loads_.size());
+    touched_.resize(loads_.size());
     beyond_.resize(loads_.size());
     for (const model::TiedWeights& tied : context_.model.tied) {
       Tied entry{context_.run_of_layer(tied.second), tied.parameters,
@@ -131,6 +134,30 @@ class Loader {
     if (whole_gradients && state.dense.gradients_divided) keep_whole_gradients(index, false);
     if (whole_gradients && state.experts.gradients_divided) keep_whole_gradients(index, true);
     if (state.weights_beyond_device) stage_weights(index);
+    if (touches_) add_latencies(run);
+    touches_ = false;
+  }
+
+  // A bit for each kind of state and tier, of dense weights and of experts.
+  static unsigned touch_of(const StateShare& share) {
+    return 1U << (2 * (4 * static_cast<int>(share.kind) + static_cast<int>(share.tier)) +
+                  (share.experts ? 1 : 0));
+  }
+
+  // Every layer's part of a kind of state in a tier is a transfer of its own.
+  void add_latencies(const LayerRun& run) {
+    for (std::size_t rank = 0; rank < touched_.size(); ++rank) {
+      const unsigned touched = std::exchange(touched_[rank], 0U);
+      if (touched == 0) continue;
+      const Machine& machine = context_.wires.machine_at(static_cast<int>(rank));
+      for (int kind = 0; kind < 3; ++kind)
+        for (const Tier tier : {Tier::kExpanded, Tier::kHost, Tier::kNvme}) {
+          const unsigned held = touched >> (2 * (4 * kind + static_cast<int>(tier))) & 3U;
+          if (held == 0) continue;
+          const int layers = context_.layers_with_weights(run, (held & 1U) != 0, (held & 2U) != 0);
+          loads_[rank].copied_seconds += machine.tier(tier).seconds(0, layers);
+        }
+    }
   }
 
   void hold(int index, int rank, const StateShare& share, double part, double all, double tied) {
@@ -155,8 +182,12 @@ class Loader {
     if (share.kind == StateKind::kWeights) memory.held_weights += held;
     if (share.kind == StateKind::kOptimizer) load.updates += held;
     if (share.tier == Tier::kDevice) return;
-    const double rate = context_.wires.machine_at(rank).tier(share.tier).rate;
-    if (rate > 0) load.copied_seconds += held * bytes / rate;
+    load.copied_seconds +=
+        context_.wires.machine_at(rank).tier(share.tier).seconds(held * bytes, 0);
+    if (held > 0) {
+      touched_[static_cast<std::size_t>(rank)] |= touch_of(share);
+      touches_ = true;
+    }
     if (share.kind != StateKind::kWeights) return;
     held_[static_cast<std::size_t>(rank)].staged_bytes += held * bytes;
     Beyond& beyond = beyond_[static_cast<std::size_t>(rank)];
@@ -252,13 +283,18 @@ class Loader {
       RankMemory& memory = at(rank).memory;
       Held& held = held_[static_cast<std::size_t>(rank)];
       memory.at_peak += layers.kept * flight;
-      memory.offloaded += r.offload_activations * layers.kept * flight;
+      const double offloaded = r.offload_activations * layers.kept * flight;
+      memory.offloaded += offloaded;
+      memory.tiers[static_cast<std::size_t>(r.offload_tier)] += offloaded;
       memory.transient = std::max(memory.transient, layers.transient);
       memory.logits += layers.logits;
       if (one_stage) memory.gathered_inputs += layers.gathered_inputs;
       held.block = std::max(held.block, layers.block);
       held.in_flight = std::max(held.in_flight, flight);
-      held.extra_offload = std::max(held.extra_offload, r.offload_activations);
+      if (r.offload_activations > held.extra_offload) {
+        held.extra_offload = r.offload_activations;
+        held.extra_tier = r.offload_tier;
+      }
       held.way = std::max(held.way, r.offload_activations * 2 * layers.largest);
     });
   }
@@ -289,8 +325,8 @@ class Loader {
       const double extra = blocks * held.block * held.in_flight;
       memory.at_peak += extra;
       memory.offloaded += held.extra_offload * extra;
+      memory.tiers[static_cast<std::size_t>(held.extra_tier)] += held.extra_offload * extra;
       memory.on_the_way = std::min(memory.offloaded, held.way);
-      memory.tiers[static_cast<std::size_t>(Tier::kHost)] += memory.offloaded;
       memory.gathered += 2 * held.largest_gather;
       memory.staged = std::min(held.staged_bytes, held.staged_most);
     }
@@ -300,6 +336,8 @@ class Loader {
   std::vector<RankLoad> loads_;
   std::vector<Held> held_;
   std::vector<Beyond> beyond_;
+  std::vector<unsigned> touched_;  // by the run in hand, as touch_of says
+  bool touches_ = false;           // any of them
   std::vector<Tied> tied_;
   std::vector<bool> computing_;
   int computing_run_ = -1;

@@ -87,6 +87,7 @@ double Work::copies(const Segment& segment, const std::vector<LayerClass>& class
   for (const int index : segment.runs) {
     const LayerRun& run = context_.run(index);
     if (kept || !context_.states[static_cast<std::size_t>(index)].weights_beyond_device) continue;
+    bool holds[4][2] = {};  // by tier: dense weights, experts
     for (const plan::StateShare& share : run.state) {
       if (share.kind != plan::StateKind::kWeights || share.tier == plan::Tier::kDevice ||
           share.peer_copy)
@@ -100,15 +101,19 @@ double Work::copies(const Segment& segment, const std::vector<LayerClass>& class
                           ? context_.costs.expert_parameters(kind, share.cut)
                           : context_.costs.dense_parameters(context_.placement, kind, share.cut);
       }
-      seconds += 2 * times * held * parameters * context_.options.weight_bytes /
-                 machine.tier(share.tier).rate;
+      seconds += machine.tier(share.tier)
+                     .seconds(2 * times * held * parameters * context_.options.weight_bytes, 0);
+      holds[static_cast<std::size_t>(share.tier)][share.experts ? 1 : 0] = true;
     }
+    for (const plan::Tier tier : {plan::Tier::kExpanded, plan::Tier::kHost, plan::Tier::kNvme})
+      if (const auto& own = holds[static_cast<std::size_t>(tier)]; own[0] || own[1])
+        seconds += machine.tier(tier).seconds(
+            0, 2 * times * context_.layers_with_weights(run, own[0], own[1]));
   }
-  const double host = machine.tier(plan::Tier::kHost).rate;
   for (const LayerClass& layers : classes) {
     const LayerRun& run = context_.run(layers.run);
     const Replicas& r = replicas_of(run, lane);
-    if (r.offload_activations <= 0 || host <= 0) continue;
+    if (r.offload_activations <= 0) continue;
     const bool block = context_.model.kinds[static_cast<std::size_t>(layers.kind)].role ==
                        model::LayerRole::kBlock;
     for (int i = 0; i < active.rounds.size; ++i) {
@@ -118,7 +123,10 @@ double Work::copies(const Segment& segment, const std::vector<LayerClass>& class
       const LayerMemory memory =
           layer_memory(costs.of(layers.kind), block, recompute_at(r, layers.position),
                        context_.options, context_.wires.machine(lane.kinds.front()).parameters);
-      seconds += 2 * r.offload_activations * round.count * layers.count * memory.kept / host;
+      if (memory.kept <= 0) continue;
+      const double transfers = 2 * round.count * layers.count;
+      seconds += machine.tier(r.offload_tier)
+                     .seconds(transfers * r.offload_activations * memory.kept, transfers);
     }
   }
   return seconds;

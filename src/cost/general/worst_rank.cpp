@@ -11,6 +11,7 @@ Memory worst_memory(const Context& context, const std::vector<RankLoad>& loads, 
   Memory worst;
   fits = true;
   double fullest = -1;
+  double fullest_tier = -1;
   for (std::size_t rank = 0; rank < loads.size(); ++rank) {
     if (!context.layout.used[rank]) continue;
     const Machine& machine = context.wires.machine_at(static_cast<int>(rank));
@@ -19,12 +20,17 @@ Memory worst_memory(const Context& context, const std::vector<RankLoad>& loads, 
     const double total = total_of(parts);
     const double capacity = machine.capacity();
     fits = fits && total <= capacity;
-    for (const Tier tier : {Tier::kExpanded, Tier::kHost, Tier::kNvme})
-      fits = fits && memory.tiers[static_cast<std::size_t>(tier)] <= machine.tier(tier).capacity;
-    if (const double host = memory.tiers[static_cast<std::size_t>(Tier::kHost)];
-        host > worst.host || worst.host_capacity == 0) {
-      worst.host = std::max(worst.host, host);
-      worst.host_capacity = machine.tier(Tier::kHost).capacity;
+    for (const Tier tier : {Tier::kHost, Tier::kExpanded, Tier::kNvme}) {
+      const double beyond = memory.tiers[static_cast<std::size_t>(tier)];
+      const double room = machine.tier(tier).capacity;
+      fits = fits && beyond <= room;
+      // A tier that is not there is as full as can be.
+      const double share = beyond > 0 ? beyond / room : 0;
+      if (share <= fullest_tier) continue;
+      fullest_tier = share;
+      worst.beyond_tier = tier;
+      worst.beyond = beyond;
+      worst.beyond_capacity = room;
     }
     if (static_cast<int>(rank) == context.layout.lowest_rank)
       worst.first_rank_allocated = allocated_of(parts);

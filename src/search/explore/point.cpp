@@ -61,9 +61,8 @@ std::string_view to_string(Status status) {
   return "";
 }
 
-GoalValues goal_values(const Study& study, const Variant& variant, const Running& running,
-                       int devices, double step, double busy) {
-  (void)study;
+GoalValues goal_values(const Variant& variant, const Running& running, int devices, double step,
+                       double busy) {
   const double steps = variant.steps();
   GoalValues values{};
   values[static_cast<std::size_t>(Goal::kTime)] = steps * step;
@@ -82,10 +81,11 @@ bool within(const Constraints& constraints, const GoalValues& values) {
 
 namespace {
 
-search::Choices choices_of(const Study& study, const Variant& variant,
-                           const cluster::Cluster& cluster) {
+search::Choices choices_of(const Study& study, const Variant& variant) {
   search::Choices choices = study.strategy.choices;
-  (void)cluster;
+  choices.offload_any = study.strategy.offload != OffloadUse::kNone;
+  if (study.strategy.offload == OffloadUse::kExpanded)
+    choices.offload_tiers = {plan::Tier::kExpanded};
   choices.global_batch = variant.global_batch;
   choices.precision = variant.precision;
   return choices;
@@ -112,7 +112,7 @@ std::vector<plan::Degrees> stated(const Study& study, const Variant& variant,
 
 bool fits(const cost::Prediction& p, double headroom) {
   return p.memory.total <= p.memory.capacity * (1 - headroom) &&
-         p.memory.host <= p.memory.host_capacity;
+         p.memory.beyond <= p.memory.beyond_capacity;
 }
 
 bool counts_energy(const Study& study) {
@@ -176,7 +176,7 @@ const Explorer::KnownSpace& Explorer::known_space(int variant_index,
     space.count = static_cast<std::int64_t>(space.list.size());
     return space;
   }
-  const search::Space all(choices_of(study_, variant, cluster), variant.model, cluster);
+  const search::Space all(choices_of(study_, variant), variant.model, cluster);
   space.count = count_candidates(all);
   if (space.count <= kListed) space.list = list_candidates(all);
   return space;
@@ -240,8 +240,8 @@ PointResult Explorer::evaluate(int variant_index, int machine_index,
     options.headroom = study_.headroom;
     if (counts_energy(study_))
       options.objectives = {search::Objective::kTime, search::Objective::kEnergy};
-    const search::SearchResult found = search::search(
-        variant.model, {cluster}, stack, choices_of(study_, variant, cluster), options);
+    const search::SearchResult found =
+        search::search(variant.model, {cluster}, stack, choices_of(study_, variant), options);
     result.evaluated = found.evaluated;
     beyond = found.beyond;
     for (const search::Candidate& own : found.plans) kept.emplace_back(own.degrees, own.prediction);
@@ -254,7 +254,7 @@ PointResult Explorer::evaluate(int variant_index, int machine_index,
 
   for (const auto& [d, p] : kept) {
     Found own;
-    own.values = goal_values(study_, variant, costs, cluster.num_devices(), p.step, p.busy);
+    own.values = goal_values(variant, costs, cluster.num_devices(), p.step, p.busy);
     if (!within(limits, own.values)) continue;
     const cost::Roofline roofline = predictor.roofline(d);
     own.degrees = d;
@@ -292,8 +292,7 @@ std::vector<LayoutStep> Explorer::layouts(int variant_index, int machine_index,
     options.threads = 1;
     options.headroom = study_.headroom;
     for (const search::Candidate& own :
-         search::search(variant.model, {cluster}, stack, choices_of(study_, variant, cluster),
-                        options)
+         search::search(variant.model, {cluster}, stack, choices_of(study_, variant), options)
              .plans)
       out.push_back({own.degrees, own.prediction.step, true});
     return out;

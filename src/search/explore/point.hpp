@@ -93,8 +93,8 @@ class Explorer {
 };
 
 // What a plan is worth in the goals of the study.
-GoalValues goal_values(const Study& study, const Variant& variant, const Running& running,
-                       int devices, double step, double busy);
+GoalValues goal_values(const Variant& variant, const Running& running, int devices, double step,
+                       double busy);
 // Whether any constraint on results forbids them.
 bool within(const Constraints& constraints, const GoalValues& values);
 

@@ -189,7 +189,7 @@ RC_GTEST_PROP(Explore, FrontEqualsBruteForce, ()) {
     for (const cost::Prediction& own : predict_all(study, *cluster)) {
       if (!own.fits) continue;
       const GoalValues v =
-          goal_values(study, study.variants[0], costs, cluster->num_devices(), own.step, own.busy);
+          goal_values(study.variants[0], costs, cluster->num_devices(), own.step, own.busy);
       all.insert({v[0], v[2], v[3]});
     }
   }

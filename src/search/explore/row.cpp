@@ -19,6 +19,7 @@ void visit_degrees(D& d, Visit&& visit) {
   visit(d.precision), visit(d.schedule), visit(d.context);
   // One by one: what lies between the fields of a struct is of no value, and would be kept.
   visit(d.offload.weights), visit(d.offload.optimizer), visit(d.offload.activations);
+  visit(d.offload.tier);
 }
 
 template <class Visit, class F>

@@ -72,67 +72,104 @@ class Evaluation {
     }
   }
 
-  // Offload and recompute save memory and cost time. Settings that some other dominates are not
-  // predicted: `covered_[i]` says that recompute i without offload fits and is slowed by nothing,
-  // so that i with offload, and more of i's kind, is no better.
+  // Offload and recompute save memory and cost time: with more of an offload, the rest being equal,
+  // no step is shorter but for what a full memory costs, no device holds more and no tier less. So
+  // of all settings of a tier three kinds need no prediction:
+  //   - more than one that fits and that memory slows in nothing (`covered_`), with its recompute
+  //     or, where that too could only cost time, more of it;
+  //   - less than one that leaves the device too full (and is within its tier);
+  //   - more than one that leaves its tier too full.
   void run_zero(ZeroSetting zero) {
     best_.zero = zero.zero;
     best_.zero_group = zero.group;
-    covered_.assign(recomputes_.size(), false);
+    covered_.clear();
+    lacking_.clear();
+    const plan::Offload* first = space_.offloads().data();
     for (const plan::Offload& offload : space_.offloads()) {
       best_.offload = offload;
-      const bool none = offload == plan::Offload{};
       bool all_covered = false;
       for (std::size_t i = 0; i < recomputes_.size() && !all_covered; ++i) {
-        if (covered_[i]) continue;
+        if (&offload != first && is_known(offload, i)) continue;
         best_.recompute = recomputes_[i].kind;
         best_.recompute_blocks = recomputes_[i].blocks;
-        const bool clean = try_one();
-        if (!clean) continue;
+        const Trial trial = try_one();
+        if (trial == Trial::kDeviceFull || trial == Trial::kTierFull)
+          lacking_.push_back({offload, i, trial == Trial::kTierFull});
+        if (trial != Trial::kClean) continue;
         // Nothing recomputed: no other setting of this offload can be quicker. The first blocks
-        // recomputed: nor can more of them. But where activations go to the host, recompute leaves
-        // fewer to copy.
+        // recomputed: nor can more of them. But where activations are copied, recompute leaves
+        // fewer of them.
         const bool first_blocks = recomputes_[i].blocks > 0;
         all_covered =
             offload.activations == 0 && (recomputes_[i].kind == Recompute::kNone || first_blocks);
-        if (none) cover_from(i, all_covered);
+        covered_.push_back({offload, i, all_covered});
       }
     }
   }
 
-  void cover_from(std::size_t index, bool and_more) {
-    covered_[index] = true;
-    if (!and_more) return;
-    for (std::size_t i = index + 1; i < covered_.size(); ++i) covered_[i] = true;
+  // Whether a setting that was predicted says that this one is no better, or does not fit.
+  bool is_known(const plan::Offload& offload, std::size_t recompute) const {
+    for (const Covered& less : covered_)
+      if ((recompute == less.recompute || (less.and_more && recompute > less.recompute)) &&
+          contains(offload, less.offload))
+        return true;
+    for (const Lacking& other : lacking_)
+      if (recompute == other.recompute &&
+          (other.tier ? contains(offload, other.offload) : contains(other.offload, offload)))
+        return true;
+    return false;
   }
 
-  // Whether it fits and would be no quicker with more room.
-  bool try_one() {
+  // Whether `more` offloads at least as much of everything, to the same place.
+  static bool contains(const plan::Offload& more, const plan::Offload& less) {
+    return (more.tier == less.tier || less.none()) && more.weights >= less.weights &&
+           more.optimizer >= less.optimizer && more.activations >= less.activations;
+  }
+
+  enum class Trial {
+    kClean,       // fits, and would be no quicker with more room
+    kNotClean,    // fits, but stands for no other
+    kDeviceFull,  // and its tier is not
+    kTierFull
+  };
+
+  Trial try_one() {
     const cost::Prediction prediction = predictor_.predict(best_);
     ++result_.evaluated;
     const cost::Memory& memory = prediction.memory;
     const double room = memory.capacity * (1 - judge_.options->headroom);
     const bool fits_device = memory.total <= room;
-    const bool fits_host = memory.host <= memory.host_capacity;
+    const bool fits_tier = memory.beyond <= memory.beyond_capacity;
     if (!fits_device) ++result_.too_much_memory;
-    if (fits_device && !fits_host) ++result_.too_much_host;
-    if (fits_device && fits_host) {
+    if (fits_device && !fits_tier) ++result_.too_much_beyond;
+    if (fits_device && fits_tier) {
       const Values values = values_of(prediction.step, prediction.busy, judge_);
       const bool wanted = !judge_.known->beyond(values, judge_.cluster, best_) &&
                           !kept_.beyond(values, judge_.cluster, best_);
       // One that is not accepted stands for no other.
       if (wanted && judge_.options->accept && !judge_.options->accept(best_)) {
         ++result_.not_accepted;
-        return false;
+        return Trial::kNotClean;
       }
       if (wanted) kept_.offer({judge_.cluster, best_, prediction, values});
-      return !predictor_.memory_slows(prediction);
+      return predictor_.memory_slows(prediction) ? Trial::kNotClean : Trial::kClean;
     }
     if (result_.beyond == 0 || prediction.step < result_.beyond) result_.beyond = prediction.step;
-    if (fits_host && (!result_.nearest || memory.total < result_.nearest->prediction.memory.total))
+    if (fits_tier && (!result_.nearest || memory.total < result_.nearest->prediction.memory.total))
       result_.nearest = {judge_.cluster, best_, prediction, {}};
-    return false;
+    return fits_tier ? Trial::kDeviceFull : Trial::kTierFull;
   }
+
+  struct Covered {
+    plan::Offload offload;
+    std::size_t recompute = 0;
+    bool and_more = false;  // and of every recompute that follows
+  };
+  struct Lacking {
+    plan::Offload offload;
+    std::size_t recompute = 0;
+    bool tier = false;  // it is its tier that is too full, not the device
+  };
 
   const Family& family_;
   const Space& space_;
@@ -145,7 +182,8 @@ class Evaluation {
   std::vector<ScheduleSetting> schedules_;
   std::vector<RecomputeSetting> recomputes_;
   std::vector<ZeroSetting> zeros_;
-  std::vector<bool> covered_;
+  std::vector<Covered> covered_;
+  std::vector<Lacking> lacking_;
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ struct FamilyResult {
   std::int64_t evaluated = 0;
   std::int64_t pruned = 0;
   std::int64_t too_much_memory = 0;
-  std::int64_t too_much_host = 0;
+  std::int64_t too_much_beyond = 0;
   std::int64_t not_accepted = 0;
 };
 

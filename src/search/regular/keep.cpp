@@ -21,6 +21,11 @@ bool comes_before(const Candidate& a, const Candidate& b,
     const auto i = static_cast<std::size_t>(objective);
     if (a.values[i] != b.values[i]) return a.values[i] < b.values[i];
   }
+  const auto offloaded = [](const Candidate& c) {
+    const plan::Offload& offload = c.degrees.offload;
+    return offload.weights + offload.optimizer + offload.activations;
+  };
+  if (offloaded(a) != offloaded(b)) return offloaded(a) < offloaded(b);
   return a.prediction.memory.total < b.prediction.memory.total;
 }
 

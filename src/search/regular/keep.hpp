@@ -12,7 +12,8 @@ using Values = std::array<double, kNumObjectives>;
 
 // In every objective asked for at least as good.
 bool at_least_as_good(const Values& a, const Values& b, const std::vector<Objective>& objectives);
-// Whether `a` comes before `b`: by the objectives in turn, then by memory.
+// Whether `a` comes before `b`: by the objectives in turn, then by what is offloaded, then by
+// memory.
 bool comes_before(const Candidate& a, const Candidate& b, const std::vector<Objective>& objectives);
 
 // The same ways to train: what one plan of a list stands for.

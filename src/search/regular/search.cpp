@@ -144,7 +144,7 @@ class Search {
     result_.evaluated += own.evaluated;
     result_.pruned += own.pruned;
     result_.too_much_memory += own.too_much_memory;
-    result_.too_much_host += own.too_much_host;
+    result_.too_much_beyond += own.too_much_beyond;
     result_.not_accepted += own.not_accepted;
     if (own.beyond > 0 && (result_.beyond == 0 || own.beyond < result_.beyond))
       result_.beyond = own.beyond;

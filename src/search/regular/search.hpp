@@ -57,7 +57,7 @@ struct SearchResult {
   std::int64_t evaluated = 0;
   std::int64_t pruned = 0;           // space - evaluated, where the search was not stopped
   std::int64_t too_much_memory = 0;  // of those evaluated: beyond the device
-  std::int64_t too_much_host = 0;    // beyond host memory
+  std::int64_t too_much_beyond = 0;  // beyond its memory tier
   std::int64_t not_accepted = 0;     // fit, but refused by SearchOptions::accept
   std::array<std::int64_t, plan::kNumRules> unbuildable{};  // layouts, by rule
   // The shortest step of a plan that only lacks memory; 0 where none was seen. Exact where it is

@@ -27,8 +27,8 @@ using plan::Schedule;
 auto fields(const Degrees& d) {
   return std::tuple(d.tp, d.pp, d.dp, d.cp, d.ep, d.expert_tp, d.interleave, d.micro_batch,
                     d.recompute, d.recompute_blocks, d.zero, d.zero_group, d.sequence_parallel,
-                    d.tensor_overlap, d.data_overlap, d.schedule, d.offload.optimizer,
-                    d.offload.activations, d.context);
+                    d.tensor_overlap, d.data_overlap, d.schedule, d.offload.weights,
+                    d.offload.optimizer, d.offload.activations, d.offload.tier, d.context);
 }
 
 // A small problem, and every setting that a search of it may use.
@@ -39,6 +39,34 @@ struct Problem {
   Choices choices;
   double headroom = 0;
 };
+
+// Nothing, some of the eighths of a tier or two in any order, or (few devices: brute force is slow)
+// all that the search derives.
+void add_offloads(Problem& p, bool all) {
+  const std::vector<cluster::MemoryTier>& tiers = p.cluster.groups.front().node.tiers;
+  if (tiers.empty() || *rc::gen::inRange(0, 3) == 0) return;
+  const auto share = [] { return *rc::gen::element(0, 0, 1, 2, 5, 7, 8, 8) / 8.0; };
+  if (all && *rc::gen::inRange(0, 3) == 0) {
+    p.choices.offload_any = true;
+    p.choices.offloads = {{}};
+    for (const cluster::MemoryTier& tier : tiers) {
+      const plan::Tier place = *plan::parse_tier(tier.name);
+      for (int i = 1; i <= 8; ++i)
+        for (const plan::Offload& offload :
+             {plan::Offload{0, i / 8.0, 0, place}, plan::Offload{0, 1, i / 8.0, place},
+              plan::Offload{i / 8.0, 1, 1, place}, plan::Offload{0, 0, i / 8.0, place}})
+          p.choices.offloads.push_back(offload);
+    }
+    return;
+  }
+  for (int i = *rc::gen::inRange(1, 4); i > 0; --i) {
+    const plan::Offload one{share(), share(), share(),
+                            *plan::parse_tier((*rc::gen::elementOf(tiers)).name)};
+    const auto& known = p.choices.offloads;
+    if (!one.none() && std::find(known.begin(), known.end(), one) == known.end())
+      p.choices.offloads.push_back(one);
+  }
+}
 
 Problem any_problem() {
   Problem p;
@@ -59,10 +87,7 @@ Problem any_problem() {
       std::vector<Schedule>{Schedule::kVaruna},
       std::vector<Schedule>{Schedule::kInterleaved, Schedule::kZbV, Schedule::kDualPipe});
   p.choices.offloads = {{}};
-  if (!p.cluster.groups.front().node.tiers.empty())
-    p.choices.offloads = {
-        {},
-        *rc::gen::element(plan::Offload{0, 1, 0}, plan::Offload{0, 0, 1}, plan::Offload{0, 1, 1})};
+  add_offloads(p, devices <= 2);
   p.headroom = *rc::gen::element(0.0, 0.0, 0.2);
   // Machines between too small and ample for what the model needs.
   double& memory = p.cluster.groups.front().node.device.memory.value;
@@ -146,7 +171,7 @@ void brute_force(const Problem& p, F&& take) {
 
 bool fits(const cost::Prediction& prediction, double headroom) {
   return prediction.memory.total <= prediction.memory.capacity * (1 - headroom) &&
-         prediction.memory.host <= prediction.memory.host_capacity;
+         prediction.memory.beyond <= prediction.memory.beyond_capacity;
 }
 
 // rapidcheck runs it 100 times: 200 problems.
@@ -209,6 +234,7 @@ RC_GTEST_PROP(Search, AnswersPassTheCheckerAndAreTheSameAtAnyNumberOfThreads, ()
 RC_GTEST_PROP(Search, TheFrontIsThatOfBruteForce, ()) {
   Problem p = any_problem();
   p.choices.offloads = {{}};
+  p.choices.offload_any = false;
   cluster::NodeGroup& group = p.cluster.groups.front();
   group.node.price.on_demand = UsdPerHour{*rc::gen::element(1.0, 20.0)};
   group.node.device.power = Watts{700};

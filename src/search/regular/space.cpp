@@ -44,7 +44,19 @@ void flags(const std::vector<bool>& given, bool matters, bool usual, std::vector
       out.push_back(on);
 }
 
-constexpr int kFinest = 8;  // parts of a stage that recompute is searched in
+constexpr int kFinest = 8;  // parts of a stage that recompute is searched in, and of an offload
+
+// What may be offloaded to one tier (space.hpp): all of each, then parts of it.
+void add_offloads(plan::Tier tier, std::vector<plan::Offload>& out) {
+  out.push_back({1, 1, 1, tier});
+  out.push_back({0, 1, 1, tier});
+  out.push_back({0, 1, 0, tier});
+  for (int i = 1; i < kFinest; ++i) out.push_back({0, double(i) / kFinest, 0, tier});
+  for (int i = 1; i < kFinest; ++i) out.push_back({0, 1, double(i) / kFinest, tier});
+  for (int i = 1; i < kFinest; ++i) out.push_back({double(i) / kFinest, 1, 1, tier});
+  out.push_back({0, 0, 1, tier});
+  for (int i = 1; i < kFinest; ++i) out.push_back({0, 0, double(i) / kFinest, tier});
+}
 
 }  // namespace
 
@@ -58,7 +70,15 @@ Space::Space(const Choices& choices, const model::Model& model, const cluster::C
     return model.kinds[static_cast<std::size_t>(kind)].expert_parameters() > 0;
   });
   offloads_ = choices.offloads;
+  if (choices.offload_any) offloads_.clear();
   if (offloads_.empty()) offloads_.push_back({});
+  if (choices.offload_any)
+    for (const plan::Tier tier : {plan::Tier::kExpanded, plan::Tier::kHost, plan::Tier::kNvme})
+      if ((limits_.tiers >> static_cast<int>(tier) & 1U) != 0 &&
+          (choices.offload_tiers.empty() ||
+           std::find(choices.offload_tiers.begin(), choices.offload_tiers.end(), tier) !=
+               choices.offload_tiers.end()))
+        add_offloads(tier, offloads_);
   const std::vector<int> of_devices = divisors(limits_.devices);
   for (const int tp : or_else(choices.tp, of_devices)) {
     if (choices.max_tp > 0 && tp > choices.max_tp) continue;

@@ -22,7 +22,10 @@
 //   zero            0 .. 3; over the whole data group, or over as many neighbours as share a fast
 //                   domain (HSDP)
 //   offload         none: no measured run stands behind what it costs, so it is searched only where
-//                   a user asks for it
+//                   a user asks for it (`offload_any`); then in every tier that all nodes have, by
+//                   eighths and what costs least first: optimizer; all of it and activations; all
+//                   of both and weights; activations alone. All of each comes before its parts: a
+//                   device that it leaves too full is too full with less
 //   schedules       1f1b and interleaved, which every engine has
 //   overlap         tensor and data communication, each on and off
 #pragma once
@@ -49,6 +52,8 @@ struct Choices {
   std::vector<plan::Schedule> schedules;
   std::vector<plan::ContextKind> contexts;
   std::vector<plan::Offload> offloads;
+  bool offload_any = false;               // derive `offloads` from the nodes' tiers ...
+  std::vector<plan::Tier> offload_tiers;  // ... that are among these; empty = all
   std::vector<bool> sequence_parallel, tensor_overlap, data_overlap;
   int max_tp = 0;  // 0 = no limit
   int global_batch = 0;
