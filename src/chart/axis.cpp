@@ -123,7 +123,7 @@ std::vector<double> twos(double low, double high, int stride) {
   return values;
 }
 
-// The densest choice that has no more than max_ticks; empty where even that is fewer than three.
+// The densest choice that has no more than max_ticks; empty where the axis spans too little for it.
 std::vector<Tick> log_ticks(const Axis& axis, double low, double high, int max_ticks) {
   const bool binary = axis.unit == Unit::kBytes;
   for (const int stride : {0, 1, 2, 3, 5, 10, 20, 50, 100}) {
@@ -131,7 +131,7 @@ std::vector<Tick> log_ticks(const Axis& axis, double low, double high, int max_t
         binary ? twos(low, high, std::max(1, stride))
                : tens(low, high, stride == 0, axis.unit == Unit::kSeconds, std::max(1, stride));
     if (static_cast<int>(values.size()) > max_ticks) continue;
-    if (values.size() < 3) return {};
+    if (values.size() < 3 && (high < 20 * low || values.empty())) return {};
     std::vector<Tick> ticks;
     for (const double value : values)
       if (axis.unit != Unit::kCount || value > 0.99)
@@ -186,6 +186,10 @@ AxisScale make_scale(const Axis& axis, std::span<const double> values, double fr
   scale.high = high;
   if (axis.log) scale.ticks = log_ticks(axis, low, high, max_ticks);
   if (scale.ticks.empty()) scale.ticks = linear_ticks(axis, low, high, step, unit);
+  // Tight ends may leave one round number between them; the next finer steps have more.
+  for (int more = 1; scale.ticks.size() < 2 && more < 8; ++more)
+    scale.ticks = linear_ticks(axis, low, high,
+                               linear_step(axis, low, high, max_ticks + more, unit.size), unit);
   return scale;
 }
 

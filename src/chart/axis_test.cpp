@@ -103,7 +103,7 @@ RC_GTEST_PROP(Axis, EveryValueHasAPlaceAndTicksAreInOrder, ()) {
     RC_ASSERT(scale.at(value) >= 10 - 1e-3);
     RC_ASSERT(scale.at(value) <= 710 + 1e-3);
   }
-  RC_ASSERT(static_cast<int>(scale.ticks.size()) <= most + 2);
+  RC_ASSERT(std::ssize(scale.ticks) <= std::max(most + 2, 5));
   std::set<std::string> seen;
   for (std::size_t i = 0; i < scale.ticks.size(); ++i) {
     const Tick& tick = scale.ticks[i];

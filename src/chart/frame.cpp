@@ -18,23 +18,33 @@ double widest(std::span<const Tick> ticks, double size) {
   return width;
 }
 
-bool labels_overlap(const AxisScale& scale) {
-  for (std::size_t i = 1; i < scale.ticks.size(); ++i) {
-    const double room =
-        std::abs(scale.at(scale.ticks[i].value) - scale.at(scale.ticks[i - 1].value));
-    if ((text_width(scale.ticks[i].label, 11) + text_width(scale.ticks[i - 1].label, 11)) / 2 + 10 >
-        room)
-      return true;
-  }
-  return false;
+// The middle of a label: under its tick, but inside the picture.
+double label_x(const AxisScale& scale, const Tick& tick) {
+  const double half = text_width(tick.label, 11) / 2;
+  return std::clamp(scale.at(tick.value), 2 + half, kPictureWidth - 2 - half);
 }
 
-// As many ticks as have room for their labels.
+bool overlap(const AxisScale& scale, const Tick& a, const Tick& b) {
+  const double room = std::abs(label_x(scale, a) - label_x(scale, b));
+  return (text_width(a.label, 11) + text_width(b.label, 11)) / 2 + 10 > room;
+}
+
+// As many ticks as have room for their labels. On a logarithmic axis even few may lie close
+// together; of those the first stays.
 AxisScale horizontal_scale(const FrameRequest& request, double left, double right) {
-  for (int ticks = 10;; --ticks) {
-    AxisScale scale = make_scale(request.x, request.xs, left, right, ticks);
-    if (ticks == 2 || !labels_overlap(scale)) return scale;
+  AxisScale scale;
+  for (int ticks = 10; ticks >= 2; --ticks) {
+    scale = make_scale(request.x, request.xs, left, right, ticks);
+    bool good = true;
+    for (std::size_t i = 1; i < scale.ticks.size(); ++i)
+      good = good && !overlap(scale, scale.ticks[i - 1], scale.ticks[i]);
+    if (good) return scale;
   }
+  std::vector<Tick> kept;
+  for (const Tick& tick : scale.ticks)
+    if (kept.empty() || !overlap(scale, kept.back(), tick)) kept.push_back(tick);
+  scale.ticks = std::move(kept);
+  return scale;
 }
 
 AxisScale category_scale(std::span<const std::string> names, double left, double right) {
@@ -171,9 +181,7 @@ Frame draw_frame(Canvas& canvas, const FrameRequest& request) {
     for (const Tick& tick : frame.x.ticks) {
       const double x = frame.x.at(tick.value);
       grid += fmt::format("M{} {}V{}", px(x), px(frame.top), px(under));
-      const double half = text_width(tick.label, 11) / 2;
-      canvas.text(std::clamp(x, 2 + half, kPictureWidth - 2 - half), under + 16, tick.label,
-                  {.size = 11, .anchor = "middle"});
+      canvas.text(label_x(frame.x, tick), under + 16, tick.label, {.size = 11, .anchor = "middle"});
     }
   canvas.add("<path class=\"grid\" d=\"{}\"/>\n", grid);
   canvas.line("axis", frame.left, frame.bottom, frame.right, frame.bottom);

@@ -15,7 +15,7 @@ h2{font-size:1.3rem;line-height:1.3;margin:2.75rem 0 .75rem;padding-top:.5rem;
 p{max-width:46rem;margin:.6rem 0;overflow-wrap:anywhere}
 .lead{font-size:1.1rem;color:var(--muted)}
 a{color:var(--link)}
-nav ol{margin:.25rem 0 0;padding-left:1.25rem}
+nav ol{margin:.25rem 0 0;padding-left:1.75rem}
 nav p{margin:1.25rem 0 0;font-weight:600}
 figure{margin:1.5rem 0}
 .wide{overflow-x:auto}

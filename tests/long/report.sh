@@ -22,7 +22,7 @@ count() { # verdict, name
   [[ $1 == passed ]] || failed=1
 }
 
-for file in "$pages"/sample.html "$pages"/*.svg; do
+for file in "$pages"/*.html "$pages"/*.svg; do
   if "$check" --screenshots "$pages/screenshots" "$file"; then verdict=passed; else verdict=failed; fi
   count $verdict "$(basename "$file")"
 done

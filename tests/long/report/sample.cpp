@@ -1,13 +1,14 @@
 // Writes a page with every kind of picture, in easy and in hard cases, and the pictures alone.
 // tests/long/report.sh opens them in a browser. The figures come from simple formulas and mean
-// nothing.
+// nothing. sample.html has pictures like those of a report, hard.html random ones.
 //
-//   chart_sample DIRECTORY
+//   chart_sample DIRECTORY [SEEDS]
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -20,6 +21,7 @@
 #include "chart/page.hpp"
 #include "chart/scatter.hpp"
 #include "chart/stacked_bars.hpp"
+#include "hard_cases.hpp"
 
 namespace nereus::chart {
 namespace {
@@ -187,7 +189,7 @@ PageTable table() {
   return table;
 }
 
-void write_all(const std::filesystem::path& folder) {
+void write_all(const std::filesystem::path& folder, int num_seeds) {
   std::filesystem::create_directories(folder);
   struct Named {
     const char* name;
@@ -228,15 +230,20 @@ void write_all(const std::filesystem::path& folder) {
       {.title = "Cost against time", .pictures = {picture(4), picture(5)}, .tables = {table()}},
       {.title = "Sensitivity", .pictures = {picture(6), picture(7), picture(8)}}};
   write_file((folder / "sample.html").string(), html_of(page));
+
+  Page hard{.title = "Random pictures"};
+  for (int seed = 0; seed < num_seeds; ++seed)
+    hard.sections.push_back({.title = fmt::format("Seed {}", seed), .pictures = hard_cases(seed)});
+  write_file((folder / "hard.html").string(), html_of(hard));
 }
 
 }  // namespace
 }  // namespace nereus::chart
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: chart_sample DIRECTORY\n");
+  if (argc != 2 && argc != 3) {
+    std::fprintf(stderr, "usage: chart_sample DIRECTORY [SEEDS]\n");
     return 2;
   }
-  nereus::chart::write_all(argv[1]);
+  nereus::chart::write_all(argv[1], argc == 3 ? std::atoi(argv[2]) : 12);
 }
