@@ -5,11 +5,14 @@
 //   format_bytes(Bytes{77.2e9});          // "71.9 GiB"
 //   format_count(1234567);                // "1,234,567"
 //
+//   unit_scale(1.5e9, Unit::kBytes);      // {2^30, "GiB"}, for values that share one unit
+//
 // What is not a finite number is shown as "-".
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/units.hpp"
 
@@ -29,5 +32,33 @@ std::string format_share(double share);         // 0.423 -> "42.3 %"
 // A number with so many significant digits and no exponent where one can be avoided: 1.42, 37.8,
 // 450, 1520.
 std::string format_significant(double value, int digits = 3);
+
+// What a raw SI number is, where it stands in a column or on an axis.
+enum class Unit {
+  kNone,
+  kCount,       // 16,384
+  kParameters,  // 70.6 B
+  kSeconds,
+  kBytes,  // binary: GiB
+  kBytesPerSecond,
+  kFlops,
+  kFlopsPerSecond,
+  kWatts,
+  kUsd,
+  kUsdPerHour,
+  kShare,  // 0.123 = 12.3 %
+};
+
+// "1.23 s", "80 GiB", "12.3 %", "$3.91/h": three significant digits and the unit that suits the
+// size.
+std::string human(double value, Unit unit);
+
+// The unit in which human() shows a value, and how much one of it is. Where nothing is scaled
+// (counts, dollars, plain numbers) the size is 1.
+struct UnitScale {
+  double size = 1;
+  std::string_view unit;
+};
+UnitScale unit_scale(double value, Unit unit);
 
 }  // namespace nereus

@@ -51,6 +51,30 @@ TEST(Format, Money) {
   EXPECT_EQ(format_usd(UsdPerHour{98.32}), "$98.32/h");
 }
 
+TEST(Format, RawNumbersOfAUnit) {
+  EXPECT_EQ(human(0.0378, Unit::kSeconds), "37.8 ms");
+  EXPECT_EQ(human(70.6e9, Unit::kParameters), "70.6 B");
+  EXPECT_EQ(human(999.6, Unit::kParameters), "1.00 k");
+  EXPECT_EQ(human(12, Unit::kParameters), "12.0");
+  EXPECT_EQ(human(16384, Unit::kCount), "16,384");
+  EXPECT_EQ(human(1e30, Unit::kCount), "1e+30");
+  EXPECT_EQ(human(kNan, Unit::kCount), "-");
+  EXPECT_EQ(human(3.91, Unit::kUsdPerHour), "$3.91/h");
+  EXPECT_EQ(human(700, Unit::kWatts), "700 W");
+}
+
+// A value in its unit reads the same as human() shows it.
+RC_GTEST_PROP(Format, ScalesAgreeWithText, ()) {
+  const Unit unit = *rc::gen::element(Unit::kSeconds, Unit::kBytes, Unit::kBytesPerSecond,
+                                      Unit::kFlops, Unit::kFlopsPerSecond, Unit::kParameters);
+  const double value = std::pow(10.0, *rc::gen::inRange(-12, 20)) * *rc::gen::inRange(1, 1000);
+  const UnitScale scale = unit_scale(value, unit);
+  const std::string number = format_significant(value / scale.size);
+  RC_ASSERT(human(value, unit) ==
+            (scale.unit.empty() ? number : number + " " + std::string(scale.unit)));
+  RC_ASSERT(unit_scale(kNan, unit).size > 0);
+}
+
 TEST(Format, CountsAndShares) {
   EXPECT_EQ(format_count(0), "0");
   EXPECT_EQ(format_count(999), "999");

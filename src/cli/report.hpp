@@ -16,22 +16,9 @@
 #include <variant>
 #include <vector>
 
-namespace nereus::cli {
+#include "base/format.hpp"
 
-enum class Unit {
-  kNone,
-  kCount,       // 16,384
-  kParameters,  // 70.6 B
-  kSeconds,
-  kBytes,  // binary: GiB
-  kBytesPerSecond,
-  kFlops,
-  kFlopsPerSecond,
-  kWatts,
-  kUsd,
-  kUsdPerHour,
-  kShare,  // 0.123 = 12.3 %
-};
+namespace nereus::cli {
 
 struct Cell {
   std::variant<std::monostate, std::string, double, std::int64_t, bool> value;
@@ -69,9 +56,5 @@ struct Report {
   std::vector<Table> tables;  // CSV shows the first
   std::string json;           // one object, where the tables are not the whole story
 };
-
-// "1.23 s", "80 GiB", "12.3 %", "$3.91/h": three significant digits and the unit that suits the
-// size.
-std::string human(double value, Unit unit);
 
 }  // namespace nereus::cli

@@ -1,0 +1,45 @@
+// A table as colours: rows and columns of values, the best of each column outlined.
+//
+// The better a value, the further its colour is from the paper (chart/colours.hpp), in light and in
+// dark. Cells without a value (not a number, or not positive where the scale is logarithmic) are
+// hatched, another hatching for each reason; the legend names them, the fourth stands for all
+// further ones. Values are written into the cells where they have room. Beyond 2,500 cells there
+// are colours alone, without text and tooltips.
+//
+//   HeatMap map{.title = "step time", .rows = {"tp 1", "tp 2"}, .columns = {"a100", "h100"},
+//               .cells = {{{1.2}, {0.7}}, {{.reason = "does not fit"}, {0.8}}},
+//               .unit = Unit::kSeconds};
+//   std::string svg = svg_of(map, "fig1");
+#pragma once
+
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/format.hpp"
+
+namespace nereus::chart {
+
+struct HeatCell {
+  double value = std::numeric_limits<double>::quiet_NaN();
+  std::string reason = {};  // why there is no value
+  std::string note = {};    // more for the tooltip
+};
+
+struct HeatMap {
+  std::string title;
+  std::vector<std::string> rows;
+  std::vector<std::string> columns;
+  std::vector<std::vector<HeatCell>> cells;  // by row; missing ones have no value
+  Unit unit = Unit::kNone;
+  bool log = false;
+  bool lower_is_better = true;
+  std::string row_title = {};
+  std::string column_title = {};
+  std::string value_title = {};
+};
+
+std::string svg_of(const HeatMap& map, std::string_view id);
+
+}  // namespace nereus::chart

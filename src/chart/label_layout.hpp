@@ -1,0 +1,50 @@
+// Places for the labels of points such that none overlaps another, a point, a line or the border.
+//
+// Greedy: labels are placed in the order given, each at the first free of 24 places around its
+// point (eight directions, near, further and far; or the four directions of a preferred side). A
+// label for which all are taken gets none. So labels given first are the last to be left out.
+//
+//   std::vector<std::optional<Box>> places = place_labels(labels, obstacles, plot_area);
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace nereus::chart {
+
+struct Box {
+  double left = 0, top = 0, right = 0, bottom = 0;
+  bool overlaps(const Box& o) const {
+    return left < o.right && o.left < right && top < o.bottom && o.top < bottom;
+  }
+  bool inside(const Box& o) const {
+    return left >= o.left && right <= o.right && top >= o.top && bottom <= o.bottom;
+  }
+};
+
+struct PointLabel {
+  double x = 0, y = 0;  // of the point
+  double width = 0, height = 0;
+  bool anywhere = true;  // else on the preferred side alone
+};
+
+struct LabelOptions {
+  int side_x = 1;           // where labels go first: 1 to the right, -1 to the left
+  int side_y = -1;          // 1 down, -1 up
+  std::size_t most = 1000;  // labels
+};
+
+std::vector<std::optional<Box>> place_labels(std::span<const PointLabel> labels,
+                                             std::span<const Box> obstacles, const Box& area,
+                                             const LabelOptions& options = {});
+
+// The end, at the label, of the line that joins it with its point; none where they are near.
+// Leaders cross no label.
+struct Leader {
+  double x = 0, y = 0;
+};
+std::optional<Leader> leader_of(const PointLabel& label, const Box& box);
+
+}  // namespace nereus::chart
