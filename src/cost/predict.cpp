@@ -86,6 +86,12 @@ void add_step(Prediction& out, const StepSums& step, const PlanShape& shape, con
   }
   const double update = optimizer_seconds(step.optimized, options, machine);
   out.add(Part::kOptimizer, update);
+  if (tables.has_tables()) {
+    const TableStep rows = table_step_of(d, tables);
+    out.add(Part::kDataComm, rows.exchange);
+    out.add(Part::kOptimizer, rows.update);
+    out.busy += rows.update;
+  }
   out.busy += update;
   if (const double rate = machine.tier(Tier::kHost).rate; step.copied > 0 && rate > 0)
     out.add(Part::kOffload, std::max(0.0, step.copied / rate - update));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plan/rules.hpp"
+#include "plan/tables.hpp"
 
 namespace nereus::plan {
 
@@ -79,6 +80,7 @@ class Explainer {
   void explain_schedule();
   void explain_micro_batches();
   void explain_precision();
+  void explain_tables();
 
   const Degrees& d_;
   const DegreeLimits& limits_;
@@ -190,6 +192,30 @@ void Explainer::explain_precision() {
                     cluster::to_string(d_.precision)),
         fmt::format("it has {}", fmt::join(has, ", ")));
   }
+}
+
+void Explainer::explain_tables() {
+  if (d_.pp > 1)
+    say(Rule::kTables,
+        fmt::format("pp = {}, but model {} has embedding tables, which feed a layer behind its "
+                    "MLP: it has no stages",
+                    d_.pp, model_.name),
+        "pp = 1; ep ranks share the tables");
+  Degrees one_stage = d_;
+  one_stage.pp = 1;
+  if ((violated_rules(one_stage, limits_) & bit_of(Rule::kTables)) == 0) return;
+  const std::string choice = near_degree(Rule::kTables, "ep", &Degrees::ep, limits_.devices);
+  if (keeps_tables_whole(d_.table_split))
+    say(Rule::kTables,
+        fmt::format("ep = {} ranks share {} whole tables: some would have none", d_.ep,
+                    limits_.tables),
+        join_hints({choice, "table_split row or column"}));
+  else
+    say(Rule::kTables,
+        fmt::format("ep = {} ranks share the {} columns of every table: it must divide them and "
+                    "leave at least {} each",
+                    d_.ep, limits_.table_dim, kLeastColumns),
+        join_hints({choice, "table_split row"}));
 }
 
 void Explainer::explain(Rule rule) {
@@ -315,6 +341,8 @@ void Explainer::explain(Rule rule) {
     case Rule::kTier:
       return say(rule, "offload needs host memory, and not every node states any",
                  "add a tier \"host\" to the nodes, or no offload");
+    case Rule::kTables:
+      return explain_tables();
   }
 }
 
