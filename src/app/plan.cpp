@@ -23,7 +23,8 @@ namespace nereus::app {
 namespace {
 
 constexpr double kUsualTokens = 4 << 20;
-constexpr int kUsualSamples = 32;  // a device
+constexpr int kUsualSamples = 32;    // a device
+constexpr int kUsualRecords = 4096;  // a device, of a recommendation model
 
 std::vector<cluster::Cluster> sizes_of(const cluster::Cluster& cluster,
                                        const std::vector<int>& nodes) {
@@ -61,6 +62,7 @@ void check_request(const PlanRequest& request, const Inputs& inputs) {
 int default_batch(const model::Model& model, const cluster::Cluster& cluster) {
   const int devices = std::max(1, cluster.num_devices());
   const double wanted = model.tokens_per_sample > 0 ? kUsualTokens / model.tokens_per_sample
+                        : model.table_layer() >= 0  ? double{kUsualRecords} * devices
                                                     : double{kUsualSamples} * devices;
   const double rounds = std::exp2(std::round(std::log2(std::max(1.0, wanted / devices))));
   return static_cast<int>(std::min(rounds * devices, 1e9));

@@ -6,7 +6,7 @@
 //
 // With nothing given at all the stated default is planned: llama3-70b on 16xdgx-h100. The global
 // batch, where not given, is a power of two samples a device, at least one: as near as that comes
-// to four million tokens, or 32 for models without tokens.
+// to four million tokens, or 32 for models without tokens, 4,096 for those with embedding tables.
 #pragma once
 
 #include <functional>

@@ -69,7 +69,8 @@ PredictAnswer predict(const PredictRequest& request);
 PredictAnswer predict(ResolvedPlan plan);
 
 // The stack of a prediction where nobody names one: Megatron Core as it is now where runs on such
-// devices are behind it, else the older Megatron-LM.
-std::string default_stack(const cluster::Device& device);
+// devices are behind it, else the older Megatron-LM; for models with embedding tables one of their
+// own.
+std::string default_stack(const model::Model& model, const cluster::Device& device);
 
 }  // namespace nereus::app
