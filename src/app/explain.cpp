@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "cost/embedding.hpp"
 #include "cost/stack_file.hpp"
 #include "plan/expand.hpp"
 
@@ -88,9 +89,24 @@ ExplainAnswer explain(const PredictRequest& request) {
                                     plan.stack.options.attention);
     double samples = degrees->micro_batch;
     if (plan.stack.options.local_batch_split && degrees->pp > 1) samples /= degrees->pp;
-    const cost::LayerSplit split{
-        degrees->tp, degrees->cp,     degrees->ep, degrees->expert_tp, degrees->sequence_parallel,
-        samples,     degrees->context};
+    cost::LayerSplit split;
+    split.tp = degrees->tp;
+    split.cp = degrees->cp;
+    split.ep = degrees->ep;
+    split.expert_tp = degrees->expert_tp;
+    split.sequence_parallel = degrees->sequence_parallel;
+    split.samples = samples;
+    split.context = degrees->context;
+    cost::TableSlices slices;
+    if (const int tables = plan.model.table_layer(); tables >= 0) {
+      slices = cost::slice_tables(plan.model.layer(tables), degrees->table_split, degrees->ep);
+      split.tables = &slices;
+      cost::TableTiers tiers;
+      tiers.weights = {1 - degrees->offload.weights, 0, degrees->offload.weights, 0};
+      split.device_share = tiers.weights[0];
+      split.tier_seconds =
+          cost::tier_seconds(tiers, cost::make_machine(plan.cluster, 0, plan.stack));
+    }
     for (std::size_t kind = 0; kind < plan.model.kinds.size(); ++kind) {
       const model::LayerKind& layer = plan.model.kinds[kind];
       const auto count =

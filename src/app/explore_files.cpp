@@ -39,10 +39,9 @@ void write_best_plan(const std::string& path, const ExploreAnswer& answer) {
   plan::Plan file;
   file.model = variant.model;
   file.cluster = best.cluster;
-  file.stack = machine.stack_name;
+  file.stack = machine.stack_for(variant).name;
   file.degrees = best.answer.found.degrees;
-  file.placement =
-      cost::expand_for(*file.degrees, file.model, machine.stacks.at(variant.precision));
+  file.placement = cost::expand_for(*file.degrees, file.model, machine.stack_for(variant));
   plan::save_plan(path, file);
 }
 

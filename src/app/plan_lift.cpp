@@ -31,6 +31,7 @@ class Lifter {
     free_one("another data degree", &Choices::dp);
     free_one("another context degree", &Choices::cp);
     free_one("another expert degree", &Choices::ep);
+    free_one("another split of the tables", &Choices::table_splits);
     free_one("another interleave", &Choices::interleave);
     free_one("another schedule", &Choices::schedules);
     free_one("sequence parallelism left to the search", &Choices::sequence_parallel);

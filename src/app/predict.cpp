@@ -30,7 +30,7 @@ bool nothing_given(const DegreesRequest& d) {
   return !d.tp && !d.pp && !d.dp && !d.cp && !d.ep && !d.interleave && !d.micro_batch &&
          !d.global_batch && !d.seq && !d.recompute && !d.zero && !d.sequence_parallel &&
          !d.precision && !d.schedule && !d.tensor_overlap && !d.zero_group && !d.offload &&
-         !d.recompute_blocks && !d.data_overlap && !d.context;
+         !d.recompute_blocks && !d.data_overlap && !d.context && !d.table_split;
 }
 
 model::Model load_model(const ModelRequest& request, std::optional<int> seq) {
@@ -82,6 +82,7 @@ plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPla
   wanted.precision = d.precision;
   wanted.schedule = d.schedule;
   wanted.context = d.context;
+  wanted.table_split = d.table_split;
   plan::CompletedDegrees completed = plan::complete_degrees(wanted, inputs.model, inputs.cluster);
   completed.degrees.tensor_overlap = d.tensor_overlap.value_or(false);
   completed.degrees.data_overlap = d.data_overlap.value_or(true);
@@ -110,13 +111,32 @@ plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPla
   return completed;
 }
 
+std::vector<std::string> table_assumptions(const model::LayerKind& layer) {
+  const model::Operator& table = layer.operators.front();
+  std::vector<std::string> list;
+  list.push_back(fmt::format(
+      "tables: {:g} B a weight, optimizer {:g} B a weight and {:g} B a row; only rows that a step "
+      "touches are updated",
+      table.weight_bytes, table.state_bytes, table.row_state_bytes));
+  list.push_back(
+      "look-ups are spread evenly over a table's rows; each reads its row from memory, 64 B at "
+      "least");
+  list.push_back("the bottom MLP runs beside the exchange of pooled vectors and of gradients");
+  return list;
+}
+
 std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
   std::vector<std::string> list;
   const cost::Stack& stack = plan.stack;
   list.push_back(fmt::format("software: {}", stack.name));
-  list.push_back(stack.options.attention == plan::Attention::kFlash
-                     ? "attention is one fused kernel"
-                     : "attention writes its score matrix");
+  const int tables = plan.model.table_layer();
+  if (tables < 0)
+    list.push_back(stack.options.attention == plan::Attention::kFlash
+                       ? "attention is one fused kernel"
+                       : "attention writes its score matrix");
+  else
+    for (const std::string& line : table_assumptions(plan.model.layer(tables)))
+      list.push_back(line);
   list.push_back(fmt::format(
       "state per parameter: {:g} B weights, {:g} B gradients, {:g} B optimizer",
       stack.options.weight_bytes, stack.options.gradient_bytes, stack.options.optimizer_bytes));
@@ -148,7 +168,8 @@ Inputs load_inputs(const ModelRequest& model, std::optional<int> seq, const Clus
   collect([&] {
     const bool known = !inputs.cluster.groups.empty();
     const std::string usual =
-        known ? cost::default_stack(inputs.cluster.groups.front().node.device) : "megatron";
+        known ? cost::default_stack(inputs.model, inputs.cluster.groups.front().node.device)
+              : "megatron";
     inputs.stack = load_stack(calibration, usual);
   });
   errors.throw_if_any();
@@ -170,7 +191,9 @@ ResolvedPlan resolve(const PredictRequest& request) {
     cluster::check_cluster(file.cluster, wrong);
     wrong.throw_if_any();
     const std::string usual =
-        file.stack.empty() ? cost::default_stack(file.cluster.groups.front().node.device) : file.stack;
+        file.stack.empty()
+            ? cost::default_stack(file.model, file.cluster.groups.front().node.device)
+            : file.stack;
     resolved.stack = load_stack(request.calibration, usual);
     resolved.model = std::move(file.model);
     resolved.cluster = std::move(file.cluster);

@@ -52,6 +52,7 @@ struct DegreesRequest {
   std::optional<cluster::Precision> precision;
   std::optional<plan::Schedule> schedule;
   std::optional<plan::ContextKind> context;
+  std::optional<plan::TableSplit> table_split;
 };
 
 // How the machines and the software behave: a stack by name or file, and measured profiles.

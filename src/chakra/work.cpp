@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cost/plan_shape.hpp"
+#include "cost/stage_sums.hpp"
 #include "cost/tables.hpp"
 #include "plan/stages.hpp"
 
@@ -108,6 +109,32 @@ class Maker {
     }
   }
 
+  // Indices to the tables, vectors back, gradients their way (cost/embedding.hpp); at the end of
+  // the step the copies' gradients.
+  void tables(LayerWork& out, const model::LayerKind& shape) const {
+    if (shape.table_parameters() <= 0) return;
+    const cost::TableSlices& slices = tables_.table_slices(degrees_);
+    const cost::TableTraffic traffic = cost::table_traffic(
+        slices, tables_.samples_per_micro_batch(degrees_), cost::element_bytes(degrees_.precision));
+    const auto go = GroupKind::kExperts;
+    const double ep = degrees_.ep;
+    if (slices.split == plan::TableSplit::kColumn)
+      add(out.before_forward, CommType::kAllGather, go, traffic.index_bytes / ep);
+    else
+      add(out.before_forward, CommType::kAllToAll, go, traffic.index_bytes);
+    if (slices.split == plan::TableSplit::kRow) {
+      add(out.after_forward, CommType::kReduceScatter, go, traffic.vector_bytes);
+      add(out.before_backward, CommType::kAllGather, go, traffic.vector_bytes / ep);
+    } else {
+      add(out.after_forward, CommType::kAllToAll, go, traffic.vector_bytes);
+      add(out.before_backward, CommType::kAllToAll, go, traffic.vector_bytes);
+    }
+    const cost::TableStep step = cost::table_step_of(degrees_, tables_);
+    const int copies = std::max(1, degrees_.dp / degrees_.ep);
+    add(out.reduce, CommType::kAllGather, GroupKind::kExpertCopies, step.sparse / copies);
+    add(out.reduce, CommType::kAllReduce, GroupKind::kExpertCopies, step.dense);
+  }
+
   // Gradients, and weights where they are divided (cost/data.hpp).
   void state(LayerWork& out, double parameters, const cost::Division& division, GroupKind inner,
              GroupKind outer) const {
@@ -181,13 +208,15 @@ class Maker {
     const double samples = tables_.samples_per_micro_batch(degrees_);
     const double share = samples / (degrees_.tp * degrees_.cp);
     out.flops = counted_flops(shape, false) * share;
-    const cost::LayerSplit split{degrees_.tp,
-                                 degrees_.cp,
-                                 degrees_.ep,
-                                 degrees_.expert_tp,
-                                 degrees_.sequence_parallel,
-                                 samples,
-                                 cost::context_of(degrees_.cp, degrees_.context)};
+    cost::LayerSplit split;
+    split.tp = degrees_.tp;
+    split.cp = degrees_.cp;
+    split.ep = degrees_.ep;
+    split.expert_tp = degrees_.expert_tp;
+    split.sequence_parallel = degrees_.sequence_parallel;
+    split.samples = samples;
+    split.context = cost::context_of(degrees_.cp, degrees_.context);
+    if (tables_.has_tables()) split.tables = &tables_.table_slices(degrees_);
     const cost::KernelModel& kernels = tables_.kernels(degrees_.precision);
     for (const model::Operator& op : shape.operators)
       out.bytes += cost::operator_cost(op, kernels, split).bytes;
@@ -201,6 +230,7 @@ class Maker {
     tensor(out, kind.cost);
     context(out, kind);
     experts(out, kind.cost);
+    tables(out, shape);
     state(out, row.time.parameters - shared_parameters(index), shape_.dense, GroupKind::kState,
           GroupKind::kCopies);
     if (shape_.has_experts)
@@ -287,9 +317,10 @@ class Maker {
         }
       }
       const cost::StackOptions& options = tables_.options();
+      const cost::TableStep rows = cost::table_step_of(degrees_, tables_);
       work.optimizer.push_back(
-          {cost::optimizer_seconds(updated, options, tables_.machine()),
-           updated * (options.gradient_bytes + 2 * options.optimizer_bytes + 2)});
+          {cost::optimizer_seconds(updated, options, tables_.machine()) + rows.update,
+           updated * (options.gradient_bytes + 2 * options.optimizer_bytes + 2) + rows.updated});
     }
   }
 

@@ -136,7 +136,7 @@ void add_degrees_options(Command& command, app::DegreesRequest& degrees) {
   command.whole("--pp", degrees.pp, 1, "pipeline stages");
   command.whole("--dp", degrees.dp, 1, "data-parallel degree");
   command.whole("--cp", degrees.cp, 1, "context-parallel degree");
-  command.whole("--ep", degrees.ep, 1, "expert-parallel degree");
+  command.whole("--ep", degrees.ep, 1, "ranks that share the experts, or the embedding tables");
   command.whole("--interleave", degrees.interleave, 1, "virtual stages per pipeline rank");
   command.whole("--micro-batch", degrees.micro_batch, 1, "samples of one micro-batch");
   command.whole("--global-batch", degrees.global_batch, 1, "samples of one step");
@@ -171,6 +171,10 @@ void add_degrees_options(Command& command, app::DegreesRequest& degrees) {
                  "of matrix products");
   command.choice("--context", choices_of(degrees.context, plan::ContextKind::kAllToAll),
                  "how context slices meet; zigzag where the mask is causal, else ring");
+  command.choice(
+      "--table-split", choices_of(degrees.table_split, plan::TableSplit::kColumn),
+      "how ep ranks share embedding tables: whole ones, even in bytes or in look-ups; rows "
+      "or columns of all");
   command.choice("--schedule", choices_of(degrees.schedule, plan::Schedule::kDualPipe),
                  "order of the pipeline's work");
 }

@@ -13,6 +13,8 @@ std::string layout_text(const plan::Degrees& d) {
   std::string text = fmt::format("tp {} pp {} dp {}", d.tp, d.pp, d.dp);
   if (d.cp > 1) text += fmt::format(" cp {}", d.cp);
   if (d.ep > 1) text += fmt::format(" ep {}", d.ep);
+  if (d.ep > 1 && d.table_split != plan::TableSplit::kTable)
+    text += fmt::format(" by {}", to_string(d.table_split));
   return text;
 }
 

@@ -112,6 +112,8 @@ std::string degrees_text(const plan::Degrees& d) {
   if (d.cp > 1) text += fmt::format(" x cp {}", d.cp);
   if (d.cp > 1 && d.context == plan::ContextKind::kAllToAll) text += " (all-to-all)";
   if (d.ep > 1) text += fmt::format(", ep {}", d.ep);
+  if (d.ep > 1 && d.table_split != plan::TableSplit::kTable)
+    text += fmt::format(" (tables by {})", to_string(d.table_split));
   if (d.interleave > 1) text += fmt::format(", {} virtual stages", d.interleave);
   text += fmt::format(", micro-batch {} x {}, {}", d.micro_batch, d.num_micro_batches(),
                       to_string(d.precision));
@@ -212,6 +214,8 @@ std::string prediction_json(const app::PredictAnswer& answer) {
   json["devices"] = plan.cluster.num_devices();
   json["stack"] = plan.stack.name;
   if (plan.degrees) json["degrees"] = degrees_json(*plan.degrees);
+  if (plan.degrees && plan.model.table_layer() >= 0)
+    json["degrees"]["table_split"] = to_string(plan.degrees->table_split);
   json["derived"] = plan.derived;
   json["step_s"] = p.step;
   json[answer.counts_tokens ? "tokens_per_s_per_device" : "samples_per_s_per_device"] =
@@ -281,6 +285,7 @@ Table prediction_row(const app::PredictAnswer& answer) {
     add("data_overlap", d.data_overlap);
     add("schedule", std::string(to_string(d.schedule)));
     add("context", std::string(to_string(d.context)));
+    if (plan.model.table_layer() >= 0) add("table_split", std::string(to_string(d.table_split)));
     add("offload_weights", d.offload.weights);
     add("offload_optimizer", d.offload.optimizer);
     add("offload_activations", d.offload.activations);

@@ -62,7 +62,7 @@ void add_space_options(Command& command, Request& request) {
   list("--pp", choices.pp, 1, "pipeline stages");
   list("--dp", choices.dp, 1, "data-parallel degrees");
   list("--cp", choices.cp, 1, "context-parallel degrees");
-  list("--ep", choices.ep, 1, "expert-parallel degrees");
+  list("--ep", choices.ep, 1, "ranks that share the experts, or the embedding tables");
   list("--interleave", choices.interleave, 1, "virtual stages per pipeline rank");
   list("--micro-batch", choices.micro_batch, 1, "samples of one micro-batch");
   list("--zero", choices.zero, 0, "ZeRO stages, 0 to 3");
@@ -91,6 +91,12 @@ void add_space_options(Command& command, Request& request) {
                              choices.contexts.push_back(static_cast<plan::ContextKind>(i));
                            }),
                  "how context slices meet: ring, zigzag, all-to-all");
+  command.custom("--table-split", "LIST",
+                 word_list("--table-split", words_up_to(plan::TableSplit::kColumn),
+                           [&choices](std::size_t i) {
+                             choices.table_splits.push_back(static_cast<plan::TableSplit>(i));
+                           }),
+                 "how ep ranks share embedding tables: table, lookups, row, column");
   command.custom(
       "--offload", "any|none|[TIER:]PART=SHARE[,...]",
       [&choices](const std::string& text, ErrorList& errors) {

@@ -18,8 +18,19 @@ using plan::Degrees;
 using plan::Recompute;
 using plan::Schedule;
 
-Predictor::Bound Predictor::bound(const Degrees& d) {
+namespace {
+
+// Tables that lie elsewhere are slower to look up.
+Degrees on_device(Degrees d) {
+  d.offload = {};
+  return d;
+}
+
+}  // namespace
+
+Predictor::Bound Predictor::bound(const Degrees& given) {
   Tables& tables = *tables_;
+  const Degrees d = on_device(given);
   const KindRow* kinds = tables.kinds(d, Recompute::kNone);
   LayerTime sum;
   for (std::size_t kind = 0; kind < tables.model().kinds.size(); ++kind) {
@@ -35,8 +46,9 @@ Predictor::Bound Predictor::bound(const Degrees& d) {
   return {m * std::max(sum.device(), sum.host) / d.pp + p.host_step, m * sum.compute / d.pp};
 }
 
-Predictor::Bound Predictor::bound_of_schedule(const Degrees& d) {
+Predictor::Bound Predictor::bound_of_schedule(const Degrees& given) {
   Tables& tables = *tables_;
+  const Degrees d = on_device(given);
   StageKey key = stage_key(d);
   key.recompute_blocks = 0;
   key.plain_last = false;

@@ -68,6 +68,12 @@ Prediction GeneralPredictor::predict(const plan::Placement& placement) {
   }
   out.add(Part::kOptimizer, update);
   out.busy += update;
+  for (std::size_t run = 0; run < placement.runs.size(); ++run) {
+    const TableStep rows = table_step_of(context, static_cast<int>(run));
+    out.add(Part::kDataComm, rows.exchange);
+    out.add(Part::kOptimizer, rows.update);
+    out.busy += rows.update;
+  }
   out.add(Part::kOffload, std::max(0.0, copied - update));
 
   out.step = 0;

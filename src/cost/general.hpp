@@ -19,6 +19,8 @@
 //   - Runs of one stage follow one another, also where their ranks are disjoint; branches of a
 //   graph
 //     do not run side by side.
+//   - A rank's look-ups are counted as if its whole group brought as many samples as it does; the
+//     first slice's place (device or a tier beyond it) stands for all slices of a model's tables.
 //   - Groups of one tensor slice stand for all slices; state cut in several ways is reduced as the
 //     first team cuts it.
 //   - Runs whose state is divided alike are reduced together; all of a stage's groups one after the

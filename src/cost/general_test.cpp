@@ -42,8 +42,7 @@ void expect_agreement(const Prediction& a, const Prediction& b) {
   RC_ASSERT(on_the_edge || a.fits == b.fits);
 }
 
-void expect_agreement_of_any_case() {
-  const Case c = any_case();
+void expect_agreement_of(const Case& c) {
   RC_LOG() << testing::describe(c) << "\n";
   const std::vector<int> starts =
       stage_starts(c.model, c.degrees.pp * c.degrees.interleave, c.stack.options.stages);
@@ -56,7 +55,23 @@ void expect_agreement_of_any_case() {
 }
 
 RC_GTEST_PROP(General, AgreesWithTheCompactForm, ()) {
-  for (int i = 0; i < 20; ++i) expect_agreement_of_any_case();
+  for (int i = 0; i < 20; ++i) expect_agreement_of(any_case());
+}
+
+RC_GTEST_PROP(General, AgreesWithTheCompactFormOnTables, ()) {
+  for (int i = 0; i < 20; ++i) expect_agreement_of(testing::any_dlrm_case());
+}
+
+// What the simulator is given ends in the same seconds.
+RC_GTEST_PROP(General, StepsWithTablesCloseAlike, ()) {
+  const Case c = testing::any_dlrm_case();
+  const StepWork compact = Predictor(c.model, c.cluster, c.stack).work(c.degrees);
+  const StepWork general =
+      GeneralPredictor(c.model, c.cluster, c.stack).work(expand_for(c.degrees, c.model, c.stack));
+  const auto closing = [](const StepWork& work) {
+    return work.closing + work.lanes.front().closing;
+  };
+  expect_close(closing(compact), closing(general), compact.prediction.step);
 }
 
 }  // namespace

@@ -3,20 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/embedding.hpp"
+
 namespace nereus::cost {
 
 using cluster::Precision;
 using model::Operator;
 using model::OpKind;
 using model::Split;
-
-namespace {
-
-// Tiles that GEMM libraries choose from, with the rate of each relative to the best.
-struct Tile {
-  double m, n, rate;
-};
-constexpr Tile kTiles[] = {{256, 128, 1.0}, {128, 128, 0.95}, {128, 64, 0.80}, {64, 64, 0.60}};
 
 double element_bytes(Precision precision) {
   switch (precision) {
@@ -29,6 +23,14 @@ double element_bytes(Precision precision) {
       return 2;
   }
 }
+
+namespace {
+
+// Tiles that GEMM libraries choose from, with the rate of each relative to the best.
+struct Tile {
+  double m, n, rate;
+};
+constexpr Tile kTiles[] = {{256, 128, 1.0}, {128, 128, 0.95}, {128, 64, 0.80}, {64, 64, 0.60}};
 
 double operand_bytes(Precision precision) {
   switch (precision) {
@@ -96,6 +98,8 @@ Piece piece_of(const Operator& op, const LayerSplit& split, double imbalance) {
       piece.weight_share = 1.0 / (static_cast<double>(split.ep) * split.expert_tp);
       break;
     }
+    case Split::kTables:  // cost/embedding.hpp
+      break;
   }
   return piece;
 }
@@ -176,6 +180,7 @@ double gemm_seconds(const KernelModel& model, double m, double n, double k, doub
 }
 
 OperatorCost operator_cost(const Operator& op, const KernelModel& model, const LayerSplit& split) {
+  if (op.split == Split::kTables) return table_operator_cost(op, model, split);
   const Piece piece = piece_of(op, split, model.imbalance);
   OperatorCost cost;
   cost.parameters = op.parameters * piece.weight_share;
@@ -270,6 +275,8 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
 
 LayerCost layer_cost(const model::LayerKind& layer, const KernelModel& model,
                      const LayerSplit& split) {
+  if (!layer.operators.empty() && layer.operators.front().split == Split::kTables)
+    return table_layer_cost(layer, model, split);
   LayerCost total;
   total.mixers = layer.mixers;
   for (const Operator& op : layer.operators) {

@@ -39,6 +39,8 @@
 
 namespace nereus::cost {
 
+struct TableSlices;
+
 // How a layer is cut for one rank.
 struct LayerSplit {
   int tp = 1;
@@ -48,6 +50,11 @@ struct LayerSplit {
   bool sequence_parallel = false;
   double samples = 1;  // in one micro-batch
   plan::ContextKind context = plan::ContextKind::kZigzag;
+  // Embedding tables (cost/embedding.hpp): how ep cuts them (whole ones, dealt out, where nobody
+  // says), the share of them on the device, and seconds for each byte looked up beyond it.
+  const TableSlices* tables = nullptr;
+  double device_share = 1;
+  double tier_seconds = 0;
 };
 
 // Resolved rates of one device under one stack at one precision; plain numbers so that the loops
@@ -107,6 +114,8 @@ struct LayerCost {
   int softmax_fallback = 0;  // 1 where the fused softmax kernel does not apply
   double message = 0;        // bytes handed to the next layer by this rank
 };
+
+double element_bytes(cluster::Precision precision);  // of an activation
 
 double gemm_seconds(const KernelModel& model, double m, double n, double k, double batch,
                     double rate);

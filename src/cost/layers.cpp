@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cost/embedding.hpp"
+
 namespace nereus::cost {
 
 namespace {
@@ -72,7 +74,36 @@ KindCost kind_cost(const model::LayerKind& kind, const KernelModel& kernels,
     out.expert_forward +=
         2 * all_gather_seconds(wires.expert_parts.fabric, wires.expert_parts.group,
                                cost.expert_bytes * split.expert_tp);
+  if (split.ep > 1 && split.tables != nullptr && kind.table_parameters() > 0) {
+    const ExchangeSeconds exchange = exchange_seconds(
+        *split.tables, table_traffic(*split.tables, split.samples, kernels.element), wires.experts);
+    out.table_indices = exchange.indices;
+    out.table_vectors = exchange.vectors;
+    out.table_forward = exchange.indices + exchange.vectors;
+    out.table_backward = exchange.vectors;
+  }
   return out;
+}
+
+void model_costs(const model::Model& model, const KernelModel& kernels, const LayerSplit& split,
+                 const LayerWires& wires, KindCost* row) {
+  for (std::size_t i = 0; i < model.kinds.size(); ++i)
+    row[i] = kind_cost(model.kinds[i], kernels, split, wires);
+  const int tables = split.tables != nullptr ? model.table_layer() : -1;
+  if (tables < 0) return;
+  int reader = model.edges.empty() ? tables + 1 : model.num_layers();
+  for (const model::Edge& edge : model.edges)
+    if (edge.from == tables) reader = std::min(reader, edge.to);
+  double forward = 0;  // of what runs beside the exchange
+  double backward = 0;
+  for (int i = tables + 1; i < reader; ++i) {
+    const LayerCost& beside = row[model.layers[static_cast<std::size_t>(i)]].cost;
+    forward += beside.forward;
+    backward += beside.backward;
+  }
+  KindCost& own = row[model.layers[static_cast<std::size_t>(tables)]];
+  own.table_forward -= std::min(own.table_vectors, forward);
+  own.table_backward -= std::min(own.table_vectors, backward);
 }
 
 }  // namespace nereus::cost

@@ -12,6 +12,10 @@
 //   expert    tokens to their experts and back: two all-to-alls forward, two backward; where
 //             experts are cut themselves, the tokens are gathered among the parts and their outputs
 //             summed, mirrored backward
+//   tables    indices to the ranks that have the tables, pooled vectors back, gradients the same
+//   way
+//             (cost/embedding.hpp); layers between the tables and the first that reads them run
+//             beside the last two
 //
 // Monotone: quicker attention by x exposes at most x more forward and at most as much backward as
 // the backward kernels got quicker, so the layer as a whole never gets slower.
@@ -37,6 +41,10 @@ struct KindCost {
   double context_backward = 0;
   double ring_bytes = 0;      // of keys and values on this rank, which go round forward
   double exchange_bytes = 0;  // that this rank trades forward, sequence for heads
+  double table_indices = 0;   // seconds of the tables' exchanges, nothing hidden
+  double table_vectors = 0;
+  double table_forward = 0;  // exposed
+  double table_backward = 0;
 };
 
 // The groups that one layer's collectives run in.
@@ -51,6 +59,10 @@ struct LayerWires {
 inline plan::ContextKind context_of(int cp, plan::ContextKind kind) {
   return cp > 1 ? kind : plan::ContextKind::kZigzag;
 }
+
+// Costs of all kinds of a model; `row` has room for them.
+void model_costs(const model::Model& model, const KernelModel& kernels, const LayerSplit& split,
+                 const LayerWires& wires, KindCost* row);
 
 KindCost kind_cost(const model::LayerKind& kind, const KernelModel& kernels,
                    const LayerSplit& split, const LayerWires& wires);

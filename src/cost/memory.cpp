@@ -34,14 +34,14 @@ MemoryParts memory_parts(const RankMemory& rank, const StackOptions& options, co
   const auto set = [&](MemoryPart part, double bytes) {
     parts[static_cast<std::size_t>(part)] = bytes;
   };
-  set(MemoryPart::kWeights, rank.weights * options.weight_bytes);
-  set(MemoryPart::kGradients, rank.gradients * options.gradient_bytes);
-  set(MemoryPart::kOptimizer, rank.optimizer * options.optimizer_bytes);
+  set(MemoryPart::kWeights, rank.weights * options.weight_bytes + rank.table_weights);
+  set(MemoryPart::kGradients, rank.gradients * options.gradient_bytes + rank.table_gradients);
+  set(MemoryPart::kOptimizer, rank.optimizer * options.optimizer_bytes + rank.table_optimizer);
   set(MemoryPart::kActivations, rank.at_peak - rank.offloaded + rank.on_the_way +
                                     p.gathered_inputs * rank.gathered_inputs + rank.transient);
   set(MemoryPart::kLogits, rank.logits * p.logits_copies);
-  set(MemoryPart::kBuffers,
-      rank.gathered * options.gather_bytes + rank.staged + rank.held_weights * p.buffer_bytes);
+  set(MemoryPart::kBuffers, rank.gathered * options.gather_bytes + rank.staged +
+                                rank.held_weights * p.buffer_bytes + rank.table_buffers);
   set(MemoryPart::kFixed, p.memory_fixed);
   set(MemoryPart::kSlack, total_of(parts) * (p.memory_slack - 1));
   return parts;

@@ -8,6 +8,9 @@
 //   logits        fp32 copies and gradient of one micro-batch's logits
 //   buffers       divided weights put together (two layers, or all where they are kept for the
 //                 step), two layers of weights that come from beyond, collective scratch
+//   tables        whole tables or parts of them with their own optimizer state, pooled gradients
+//                 until the update, what is exchanged (cost/embedding.hpp): within weights,
+//                 gradients, optimizer and buffers
 //   fixed, slack  what is gone before training starts; fragmentation as a share of all
 //
 // The offloaded share of activations waits in its memory tier, but for two layers that are on their
@@ -52,6 +55,11 @@ struct RankMemory {
   double held_weights = 0;  // parameters, in whatever memory
   double gathered = 0;      // parameters of divided weights put together at once
   double staged = 0;        // bytes of weights on their way from beyond the device
+  // Bytes of embedding tables on the device (cost/embedding.hpp).
+  double table_weights = 0;
+  double table_gradients = 0;
+  double table_optimizer = 0;
+  double table_buffers = 0;
 
   // Bytes of activations: of one micro-batch, while layers are added ...
   double kept = 0;

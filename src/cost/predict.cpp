@@ -85,6 +85,12 @@ void add_step(Prediction& out, const StepSums& step, const PlanShape& shape, con
   }
   const double update = optimizer_seconds(step.optimized, options, machine);
   out.add(Part::kOptimizer, update);
+  if (tables.has_tables()) {
+    const TableStep rows = table_step_of(d, tables);
+    out.add(Part::kDataComm, rows.exchange);
+    out.add(Part::kOptimizer, rows.update);
+    out.busy += rows.update;
+  }
   out.busy += update;
   out.add(Part::kOffload, std::max(0.0, step.copied - update));
 }

@@ -8,6 +8,7 @@
 //   cost/pipeline.hpp                   bubble, transfers, activations in flight
 //   cost/data.hpp                       sharding, gradient reduction, optimizer
 //   cost/memory.hpp                     memory of a rank
+//   cost/embedding.hpp                  embedding tables of recommendation models
 // cost/general.hpp predicts any placement from the same functions, and agrees to 1e-9.
 //
 // The machine is the cluster's first group of nodes: a regular plan is for uniform clusters.
@@ -53,7 +54,8 @@ class Predictor {
   int domain() const;
 
   // Bounds for a search (cost/bound.cpp). No plan with the tp, pp, dp, cp, ep, expert_tp, batches,
-  // sequence parallelism, tensor overlap, precision and context of `degrees` takes a shorter step,
+  // sequence parallelism, tensor overlap, precision, context and table split of `degrees` takes a
+  // shorter step,
   // or keeps a device busy for less, whatever the rest of it says ...
   struct Bound {
     double step = 0;

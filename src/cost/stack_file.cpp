@@ -333,7 +333,8 @@ std::string write_stacks(const StackLibrary& library, const std::vector<Scope>& 
   return out;
 }
 
-std::string default_stack(const cluster::Device& device) {
+std::string default_stack(const model::Model& model, const cluster::Device& device) {
+  if (model.table_layer() >= 0) return "recommender";
   return builtin_stacks().resolve("nemo").expected_on(device).rows > 0 ? "nemo" : "megatron";
 }
 

@@ -68,11 +68,13 @@ LayerTime layer_time(const KindCost& kind, bool block, Recompute recompute,
     time.recompute = rules.every_other_block ? 0.5 * cost.forward : cost.attention_forward;
   time.tensor =
       (kind.tensor_forward * (again ? 2 : 1) + kind.tensor_backward) * rules.tensor_exposed;
-  time.expert = kind.expert_forward * (again ? 3 : 2) * rules.expert_exposed;
+  time.expert = kind.expert_forward * (again ? 3 : 2) * rules.expert_exposed + kind.table_forward +
+                kind.table_backward;
   time.context = kind.context_forward * (again ? 2 : 1) + kind.context_backward;
   const int collectives = kind.collectives_forward * (again ? 2 : 1) + kind.collectives_backward;
   time.forward = cost.forward + kind.tensor_forward * rules.tensor_exposed +
-                 kind.expert_forward * rules.expert_exposed + kind.context_forward;
+                 kind.expert_forward * rules.expert_exposed + kind.context_forward +
+                 kind.table_forward;
   time.weight_gradient =
       cost.weight_gradient + (cost.parameters + cost.expert_parameters) * rules.accumulate_seconds;
   const double launches =

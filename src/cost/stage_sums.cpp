@@ -35,6 +35,39 @@ StageSums sums_of(const StageClass& stage, const KindRow* kinds, const KindRow* 
   return sums;
 }
 
+namespace {
+
+// Of the fullest slice, which is the first.
+void keep_tables(RankMemory& rank, const Degrees& d, const Tables& tables) {
+  const TableSlices& slices = tables.table_slices(d);
+  const double element = element_bytes(d.precision);
+  const TableStep step = table_step_of(d, tables);
+  rank.table_weights = slices.weights.front() * (1 - d.offload.weights);
+  rank.table_optimizer = slices.state.front() * (1 - d.offload.optimizer);
+  rank.table_gradients = step.gradients;
+  rank.table_buffers = table_traffic(slices, tables.samples_per_micro_batch(d), element).buffers +
+                       step.sparse + step.dense;
+  rank.tiers[static_cast<std::size_t>(d.offload.tier)] +=
+      slices.weights.front() * d.offload.weights + slices.state.front() * d.offload.optimizer;
+}
+
+}  // namespace
+
+TableStep table_step_of(const Degrees& d, const Tables& tables) {
+  if (!tables.has_tables()) return {};
+  const int copies = std::max(1, d.dp / d.ep);
+  TableUse use;
+  use.samples = static_cast<double>(d.global_batch) / copies;
+  use.element = element_bytes(d.precision);
+  use.copies = tables.machine().wire(copies, d.ep);
+  const auto beyond = static_cast<std::size_t>(d.offload.tier);
+  use.tiers.weights = {1 - d.offload.weights};
+  use.tiers.weights[beyond] = d.offload.weights;
+  use.tiers.state = {1 - d.offload.optimizer};
+  use.tiers.state[beyond] = d.offload.optimizer;
+  return table_step(tables.table_slices(d), use, tables.machine());
+}
+
 void keep(StageSums& sums, const StageClass& stage, const PlanShape& shape, const Degrees& d,
           const Tables& tables) {
   const StackOptions& options = tables.options();
@@ -61,6 +94,7 @@ void keep(StageSums& sums, const StageClass& stage, const PlanShape& shape, cons
   rank.tiers[static_cast<std::size_t>(d.offload.tier)] =
       weights * d.offload.weights * options.weight_bytes +
       optimizer * d.offload.optimizer * options.optimizer_bytes;
+  if (tables.has_tables()) keep_tables(rank, d, tables);
   const double flight = in_flight(shape.pipeline, stage.first, shape.num_micro_batches);
   if (d.pp > 1) rank.gathered_inputs = 0;  // only the micro-batch in hand has them
   rank.keep_activations(flight, d.pp > 1 ? tables.machine().parameters.pipeline_layers : 0,

@@ -29,6 +29,8 @@ StageSums sums_of(const StageClass& stage, const KindRow* kinds, const KindRow* 
 // Fills in what the stage's ranks keep of state and activations.
 void keep(StageSums& sums, const StageClass& stage, const PlanShape& shape,
           const plan::Degrees& degrees, const Tables& tables);
+// What embedding tables add to a step of the plan; nothing where the model has none.
+TableStep table_step_of(const plan::Degrees& degrees, const Tables& tables);
 // Copies of one micro-batch from and to the plan's memory tier: weights for both passes where they
 // are not kept for the step, activations out and in again; a transfer for each layer.
 double copy_seconds(const StageSums& sums, const PlanShape& shape, const plan::Degrees& degrees,

@@ -18,8 +18,9 @@ std::uint64_t SplitKey::hash() const {
   };
   std::uint64_t hash = mix(0, pair(tp, cp));
   hash = mix(hash, pair(ep, expert_tp));
-  hash = mix(hash, pair(static_cast<int>(precision),
-                        (sequence_parallel ? 1 : 0) | static_cast<int>(context) << 1));
+  hash = mix(hash, pair(static_cast<int>(precision), (sequence_parallel ? 1 : 0) |
+                                                         static_cast<int>(context) << 1 |
+                                                         static_cast<int>(table_split) << 4));
   return mix(hash, std::bit_cast<std::uint64_t>(samples));
 }
 
@@ -40,6 +41,7 @@ Tables::Tables(const model::Model& model, const cluster::Cluster& cluster, const
   for (const model::TiedWeights& tied : model_.tied) tied_parameters_ += tied.parameters;
   for (const model::LayerKind& kind : model_.kinds)
     if (kind.expert_parameters() > 0) has_experts_ = true;
+  table_layer_ = model_.table_layer();
   kernels_.resize(cluster::kNumPrecisions);
   layers_of_kind_.resize(model_.kinds.size());
   for (const int kind : model_.layers) ++layers_of_kind_[static_cast<std::size_t>(kind)];
@@ -76,15 +78,44 @@ const StageTable& Tables::stages(const StageKey& key) {
 
 const KindCost* Tables::costs(const SplitKey& key) {
   if (const KindCost* row = costs_.find(key)) return row;
-  const LayerSplit split{key.tp,      key.cp,     key.ep, key.expert_tp, key.sequence_parallel,
-                         key.samples, key.context};
+  LayerSplit split;
+  split.tp = key.tp;
+  split.cp = key.cp;
+  split.ep = key.ep;
+  split.expert_tp = key.expert_tp;
+  split.sequence_parallel = key.sequence_parallel;
+  split.samples = key.samples;
+  split.context = key.context;
+  if (has_tables()) {
+    split.tables = find_slices(key.table_split, key.ep);
+    if (split.tables == nullptr) {
+      table_slices_.push_back(std::make_unique<TableSlices>(
+          slice_tables(model_.layer(table_layer_), key.table_split, key.ep)));
+      split.tables = table_slices_.back().get();
+    }
+    TableTiers tiers;
+    tiers.weights = {1 - key.table_offload, 0, key.table_offload, 0};
+    split.device_share = tiers.weights[0];
+    split.tier_seconds = tier_seconds(tiers, machine_);
+  }
   const LayerWires wires{machine_.wire(key.tp, 1), machine_.wire(key.cp, key.tp),
                          machine_.wire(key.ep, key.expert_tp), machine_.wire(key.expert_tp, 1)};
   const KernelModel& kernel_model = kernels(key.precision);
   KindCost* row = costs_.insert(key);
-  for (std::size_t i = 0; i < model_.kinds.size(); ++i)
-    row[i] = kind_cost(model_.kinds[i], kernel_model, split, wires);
+  model_costs(model_, kernel_model, split, wires, row);
   return row;
+}
+
+const TableSlices* Tables::find_slices(plan::TableSplit split, int ep) const {
+  for (const std::unique_ptr<TableSlices>& known : table_slices_)
+    if (known->split == split && known->num_slices == ep) return known.get();
+  return nullptr;
+}
+
+const TableSlices& Tables::table_slices(const Degrees& d) const {
+  const TableSlices* slices = find_slices(split_of(d).table_split, d.ep);
+  NEREUS_CHECK(slices != nullptr, "a plan's tables are sliced before its layers are costed");
+  return *slices;
 }
 
 SplitKey Tables::split_of(const Degrees& d) const {
@@ -95,7 +126,9 @@ SplitKey Tables::split_of(const Degrees& d) const {
           d.sequence_parallel,
           d.precision,
           samples_per_micro_batch(d),
-          context_of(d.cp, d.context)};
+          context_of(d.cp, d.context),
+          has_tables() && d.ep > 1 ? d.table_split : plan::TableSplit::kTable,
+          has_tables() ? d.offload.weights : 0};
 }
 
 const KindCost* Tables::costs(const Degrees& d) { return costs(split_of(d)); }

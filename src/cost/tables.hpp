@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "cost/embedding.hpp"
 #include "cost/kernels.hpp"
 #include "cost/machine.hpp"
 #include "cost/memory.hpp"
@@ -32,6 +33,8 @@ struct SplitKey {
   cluster::Precision precision = cluster::Precision::kBf16;
   double samples = 1;
   plan::ContextKind context = plan::ContextKind::kZigzag;
+  plan::TableSplit table_split = plan::TableSplit::kTable;  // of models with embedding tables
+  double table_offload = 0;
   bool operator==(const SplitKey&) const = default;
   std::uint64_t hash() const;
 };
@@ -67,6 +70,9 @@ class Tables {
   double flops_per_sample() const { return flops_per_sample_; }
   double tied_parameters() const { return tied_parameters_; }
   bool has_experts() const { return has_experts_; }
+  bool has_tables() const { return table_layer_ >= 0; }
+  // How the plan's ranks share the embedding tables; kinds() or costs() of it was asked for before.
+  const TableSlices& table_slices(const plan::Degrees& d) const;
   int layers_of_kind(std::size_t kind) const { return layers_of_kind_[kind]; }
   // Micro-batches of one replica in a step; a local batch that the pipeline cuts itself gives pp of
   // them.
@@ -81,6 +87,7 @@ class Tables {
  private:
   SplitKey split_of(const plan::Degrees& d) const;
   const KindCost* costs(const SplitKey& key);
+  const TableSlices* find_slices(plan::TableSplit split, int ep) const;
 
   const model::Model& model_;
   StackOptions options_;
@@ -88,6 +95,8 @@ class Tables {
   double flops_per_sample_ = 0;
   double tied_parameters_ = 0;
   bool has_experts_ = false;
+  int table_layer_ = -1;
+  std::vector<std::unique_ptr<TableSlices>> table_slices_;
   std::vector<int> layers_of_kind_;
   std::vector<std::optional<KernelModel>> kernels_;
   RowTable<SplitKey, KindCost> costs_;

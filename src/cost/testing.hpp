@@ -74,6 +74,38 @@ inline model::Model any_transformer(bool may_have_experts = true) {
   return model::build_transformer(shape);
 }
 
+// Tables of few and of many rows.
+inline model::Model any_dlrm() {
+  model::DlrmShape shape;
+  shape.name = "tables";
+  const int tables = *rc::gen::inRange(1, 13);
+  for (int i = 0; i < tables; ++i) {
+    shape.rows.push_back(pick<std::int64_t>({1, 3, 50, 1000, 40'000, 3'000'000, 40'000'000}));
+    shape.lookups.push_back(*rc::gen::inRange(1, 40));
+  }
+  shape.dim = pick({8, 16, 48, 64, 128});
+  shape.bottom.assign(static_cast<std::size_t>(*rc::gen::inRange(1, 4)), pick({64, 512}));
+  shape.bottom.back() = shape.dim;
+  shape.top.assign(static_cast<std::size_t>(*rc::gen::inRange(1, 5)), pick({32, 1024}));
+  shape.top.back() = 1;
+  shape.interaction = static_cast<model::Interaction>(*rc::gen::inRange(0, 3));
+  if (shape.interaction == model::Interaction::kCross) shape.cross_layers = shape.cross_rank = 2;
+  shape.table_bytes = pick({1, 2, 4});
+  shape.table_optimizer = static_cast<model::TableOptimizer>(*rc::gen::inRange(0, 4));
+  return model::build_dlrm(shape);
+}
+
+// A device of round numbers.
+inline cluster::Device plain_device() {
+  cluster::Device device;
+  device.name = device.short_name = "plain";
+  device.memory = Bytes{8e10};
+  device.memory_bandwidth = BytesPerSecond{2e12};
+  for (FlopsPerSecond& peak : device.peak) peak = FlopsPerSecond{1e14};
+  device.num_units = 100;
+  return device;
+}
+
 // Nodes of one kind; host memory on half of them, expanded memory on half.
 inline cluster::Cluster any_cluster(int num_devices) {
   cluster::Cluster cluster;
@@ -186,6 +218,27 @@ inline Case any_case(bool may_have_experts = true) {
       c.degrees.offload = {};
     else
       c.degrees.offload.tier = *plan::parse_tier((*rc::gen::elementOf(tiers)).name);
+  } while (plan::violated_rules(c.degrees, plan::degree_limits(c.model, c.cluster)) != 0);
+  return c;
+}
+
+// Models with tables, shared in every way, copied or not.
+inline Case any_dlrm_case() {
+  Case c;
+  c.model = any_dlrm();
+  c.stack = any_stack();
+  do {
+    plan::Degrees& d = c.degrees;
+    d = any_degrees(false);
+    d.tp = d.pp = d.cp = d.interleave = 1;
+    d.sequence_parallel = false;
+    d.dp = pick({1, 2, 4, 6, 8, 16, 24});
+    d.ep = pick({1, 2, 4, 8, d.dp});
+    d.table_split = static_cast<plan::TableSplit>(*rc::gen::inRange(0, 4));
+    d.micro_batch = pick({1, 7, 64, 4096});
+    d.global_batch = d.dp * d.micro_batch * *rc::gen::inRange(1, 4);
+    c.cluster = any_cluster(d.num_ranks());
+    if (c.cluster.groups.front().node.tiers.empty()) d.offload = {};
   } while (plan::violated_rules(c.degrees, plan::degree_limits(c.model, c.cluster)) != 0);
   return c;
 }

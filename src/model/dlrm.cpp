@@ -10,15 +10,19 @@ namespace nereus::model {
 
 namespace {
 
-LayerKind table(double rows, double lookups, double dim) {
-  LayerKind kind;
-  kind.role = LayerRole::kEmbedding;
-  kind.name = fmt::format("table {} x {} lookups {}", rows, dim, lookups);
-  kind.input_elements = lookups;
-  kind.output_elements = dim;
+int lookups_of(const DlrmShape& shape, size_t i) {
+  if (shape.lookups.empty()) return 1;
+  return shape.lookups.size() == 1 ? shape.lookups[0] : shape.lookups[i];
+}
+
+Operator table(const DlrmShape& shape, size_t i) {
+  const auto rows = static_cast<double>(shape.rows[i]);
+  const double lookups = lookups_of(shape, i);
+  const double dim = shape.dim;
   Operator op;
-  op.name = "embedding_bag";
+  op.name = fmt::format("table {}", i);
   op.kind = OpKind::kEmbeddingBag;
+  op.split = Split::kTables;
   op.rows = lookups;
   op.n = dim;
   op.k = rows;
@@ -27,7 +31,33 @@ LayerKind table(double rows, double lookups, double dim) {
   op.read_elements = lookups * dim;
   op.written_elements = dim;
   op.saved_bytes = 8 * lookups;  // the indices
-  kind.operators.push_back(op);
+  op.weight_bytes = shape.table_bytes;
+  switch (shape.table_optimizer) {
+    case TableOptimizer::kSgd:
+      break;
+    case TableOptimizer::kRowwiseAdagrad:
+      op.row_state_bytes = 4;
+      break;
+    case TableOptimizer::kAdagrad:
+      op.state_bytes = 4;
+      break;
+    case TableOptimizer::kAdam:
+      op.state_bytes = 8;
+      break;
+  }
+  op.kernels = i == 0 ? 1 : 0;  // all tables of a rank are one kernel
+  return op;
+}
+
+LayerKind tables(const DlrmShape& shape) {
+  LayerKind kind;
+  kind.role = LayerRole::kEmbedding;
+  kind.name = fmt::format("{} tables x {}", shape.rows.size(), shape.dim);
+  for (size_t i = 0; i < shape.rows.size(); ++i) {
+    kind.operators.push_back(table(shape, i));
+    kind.input_elements += lookups_of(shape, i);
+    kind.output_elements += shape.dim;
+  }
   return kind;
 }
 
@@ -65,9 +95,29 @@ LayerKind interaction(double vectors, double dim) {
   return kind;
 }
 
-int lookups_of(const DlrmShape& shape, size_t i) {
-  if (shape.lookups.empty()) return 1;
-  return shape.lookups.size() == 1 ? shape.lookups[0] : shape.lookups[i];
+// All vectors one after the other.
+LayerKind concatenation(double vectors, double dim) {
+  LayerKind kind;
+  kind.name = fmt::format("concatenation {} x {}", vectors, dim);
+  kind.output_elements = vectors * dim;
+  Operator op = elementwise("concatenate", 1, vectors * dim, 1);
+  op.saved_elements = vectors * dim;  // what the next layer reads
+  kind.operators.push_back(op);
+  return kind;
+}
+
+// x0 * (W (V x) + b) + x over `width` features.
+LayerKind cross(double width, double rank) {
+  LayerKind kind;
+  kind.name = fmt::format("cross {} rank {}", width, rank);
+  kind.output_elements = width;
+  kind.operators.push_back(linear("cross_down", 1, rank, width, false));
+  kind.operators.push_back(linear("cross_up", 1, width, rank, true));
+  kind.operators.back().saved_elements = rank;
+  Operator op = elementwise("cross", 1, width, 3);
+  op.saved_elements = 2 * width;  // W (V x) + b, and the result
+  kind.operators.push_back(op);
+  return kind;
 }
 
 }  // namespace
@@ -107,6 +157,18 @@ DlrmShape resolve(DlrmShape shape) {
   within("dense_features", shape.dense_features, kLargest);
   mlp("bottom", shape.bottom, shape.dim);
   mlp("top", shape.top, 1);
+  const bool crosses = shape.interaction == Interaction::kCross;
+  if (crosses) {
+    within("cross_layers", shape.cross_layers, 1000);
+    within("cross_rank", shape.cross_rank, kLargest);
+  }
+  if (!crosses && (shape.cross_layers != 0 || shape.cross_rank != 0))
+    errors.add("model.shape",
+               fmt::format("cross_layers = {} and cross_rank = {} without interaction = \"cross\"",
+                           shape.cross_layers, shape.cross_rank));
+  const int bytes = shape.table_bytes;
+  if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
+    errors.add("model.shape", fmt::format("table_bytes = {} must be 1, 2, 4 or 8", bytes));
   errors.throw_if_any();
   return shape;
 }
@@ -114,25 +176,25 @@ DlrmShape resolve(DlrmShape shape) {
 Model build_dlrm(const DlrmShape& given) {
   const DlrmShape shape = resolve(given);
   GraphBuilder graph;
-  std::vector<GraphInput> vectors;
+  const double num_vectors = static_cast<double>(shape.rows.size()) + 1;
+  const double width = num_vectors * shape.dim;
+  std::vector<GraphInput> vectors = {{graph.add(tables(shape), {}), width - shape.dim}};
   double in = shape.dense_features;
   for (size_t i = 0; i < shape.bottom.size(); ++i) {
     LayerKind kind = dense(in, shape.bottom[i], false);
     if (i == 0) kind.input_elements = kind.operators.front().saved_elements = in;
     std::vector<GraphInput> from;
-    if (i > 0) from.push_back({static_cast<int>(i) - 1, in});
+    if (i > 0) from.push_back({static_cast<int>(i), in});
     in = shape.bottom[i];
     const int layer = graph.add(std::move(kind), from);
     if (i + 1 == shape.bottom.size()) vectors.push_back({layer, in});
   }
-  for (size_t i = 0; i < shape.rows.size(); ++i) {
-    const int layer =
-        graph.add(table(static_cast<double>(shape.rows[i]), lookups_of(shape, i), shape.dim), {});
-    vectors.push_back({layer, static_cast<double>(shape.dim)});
-  }
-  LayerKind meet = interaction(static_cast<double>(vectors.size()), shape.dim);
+  LayerKind meet = shape.interaction == Interaction::kDot ? interaction(num_vectors, shape.dim)
+                                                          : concatenation(num_vectors, shape.dim);
   in = meet.output_elements;
   int layer = graph.add(std::move(meet), vectors);
+  for (int i = 0; i < shape.cross_layers; ++i)
+    layer = graph.add(cross(width, shape.cross_rank), {{layer, width}});
   for (size_t i = 0; i < shape.top.size(); ++i) {
     LayerKind kind = dense(in, shape.top[i], i + 1 == shape.top.size());
     layer = graph.add(std::move(kind), {{layer, in}});

@@ -38,6 +38,7 @@ const spec::Choices<Split>& splits() {
       {"features", Split::kFeatures},
       {"vocabulary", Split::kVocabulary},
       {"experts", Split::kExperts},
+      {"tables", Split::kTables},
   };
   return kList;
 }
@@ -72,6 +73,9 @@ void visit_operator(Op& op, Visit&& visit) {
   visit("window", op.window);
   visit("groups", op.groups);
   visit("input_elements", op.input_elements);
+  visit("weight_bytes", op.weight_bytes);
+  visit("state_bytes", op.state_bytes);
+  visit("row_state_bytes", op.row_state_bytes);
   visit("parameters", op.parameters);
   visit("flops", op.flops);
   visit("read_elements", op.read_elements);
@@ -206,6 +210,35 @@ void read_pairs(spec::Reader& reader, const char* key, int num_layers, Make make
                             key, num_layers));
 }
 
+// One layer has all tables and nothing else; each has rows, columns and look-ups.
+void check_tables(spec::Reader& reader, const Model& model) {
+  const auto fail = [&](const std::string& what) {
+    reader.fail("kinds", "model.tables", what,
+                "one layer holds all embedding tables and nothing else");
+  };
+  int layers = 0;
+  for (const int kind : model.layers) {
+    int tables = 0;
+    const LayerKind& layer = model.kinds[static_cast<std::size_t>(kind)];
+    for (const Operator& op : layer.operators) {
+      if (op.split != Split::kTables) continue;
+      ++tables;
+      const bool whole = op.k >= 1 && op.k <= 1e12 && op.n >= 1 && op.n <= 1e6 && op.rows >= 1 &&
+                         op.rows <= 1e6 && op.weight_bytes > 0 && op.k == std::floor(op.k) &&
+                         op.n == std::floor(op.n) && op.parameters == op.k * op.n;
+      if (!whole)
+        fail(
+            fmt::format("table {} of layer {}: {} rows x {} columns of {} bytes, {} look-ups, {} "
+                        "parameters",
+                        op.name, layer.name, op.k, op.n, op.weight_bytes, op.rows, op.parameters));
+    }
+    if (tables == 0) continue;
+    if (++layers > 1) return fail("several layers have embedding tables");
+    if (tables != static_cast<int>(layer.operators.size()))
+      return fail(fmt::format("layer {} has embedding tables and other operators", layer.name));
+  }
+}
+
 }  // namespace
 
 spec::Value layers_to_value(const Model& model) {
@@ -248,6 +281,7 @@ Model layers_from_value(const spec::Value& value, ErrorList& errors) {
   read_pairs(reader, "tied", model.num_layers(), [&](int first, int second, double parameters) {
     model.tied.push_back({first, second, parameters});
   });
+  if (!model.kinds.empty() && errors.empty()) check_tables(reader, model);
   const auto shape = [&](const char* key, auto& target) {
     const spec::Value* table = reader.raw(key);
     if (table == nullptr) return;

@@ -15,6 +15,13 @@ double LayerKind::expert_parameters() const {
   return total;
 }
 
+double LayerKind::table_parameters() const {
+  double total = 0;
+  for (const Operator& op : operators)
+    if (op.split == Split::kTables) total += op.parameters;
+  return total;
+}
+
 double LayerKind::forward_flops() const {
   double total = 0;
   for (const Operator& op : operators) total += op.flops;
@@ -40,6 +47,14 @@ double Model::training_flops() const {
     }
   }
   return total;
+}
+
+int Model::table_layer() const {
+  for (int i = 0; i < num_layers(); ++i) {
+    const LayerKind& kind = layer(i);
+    if (!kind.operators.empty() && kind.operators.front().split == Split::kTables) return i;
+  }
+  return -1;
 }
 
 std::vector<Edge> all_edges(const Model& model) {

@@ -7,7 +7,7 @@
 //
 // Invariants: `layers` indexes `kinds`; `edges` is empty for a chain, otherwise a DAG over `layers`
 // in topological order; a tied pair names two layers that hold the same weight of `tied_parameters`
-// elements.
+// elements; at most one layer has tables, and then nothing else.
 #pragma once
 
 #include <optional>
@@ -50,6 +50,7 @@ struct LayerKind {
 
   double parameters() const;         // all
   double expert_parameters() const;  // those that expert parallelism divides
+  double table_parameters() const;   // those of embedding tables, which ep divides as well
   double forward_flops() const;      // per sample
   bool operator==(const LayerKind&) const = default;
 };
@@ -86,6 +87,8 @@ struct Model {
     return kinds[static_cast<size_t>(layers[static_cast<size_t>(index)])];
   }
   double parameters() const;  // tied weights counted once
+  // The layer that holds the embedding tables, all operators of it tables; -1 where there is none.
+  int table_layer() const;
   // FLOPs of one sample that the model needs: forward plus twice that for backward; no recompute.
   // This is the numerator of model FLOPs utilization.
   double training_flops() const;

@@ -11,6 +11,8 @@
 //   needs a sum) kHeads       attention heads / tp kFeatures    element-wise work on features that
 //   a column split already divided kVocabulary  embedding, head and loss: vocabulary / tp kExperts
 //   expert weights / ep, rows stay (tokens come from the expert group), inner dim / expert tp
+//   kTables      embedding tables / ep: whole ones, or their rows, or their columns
+//   (plan::TableSplit)
 //
 // FLOPs of the backward pass: GEMM, convolution and attention do twice their forward work (input
 // and weight gradient; attention: dQ, dK, dV, dP and a recomputed P = 2.5x for fused kernels,
@@ -36,7 +38,7 @@ enum class OpKind {
   kLoss,         // softmax cross entropy over the vocabulary
 };
 
-enum class Split { kReplicated, kColumn, kRow, kHeads, kFeatures, kVocabulary, kExperts };
+enum class Split { kReplicated, kColumn, kRow, kHeads, kFeatures, kVocabulary, kExperts, kTables };
 
 struct Operator {
   std::string name;
@@ -66,6 +68,12 @@ struct Operator {
   int window = 1;  // kernel height x width
   int groups = 1;
   double input_elements = 0;  // per sample, of convolution and pooling
+
+  // Embedding table of k rows and n columns, `rows` of them summed for one sample. Its state is not
+  // the stack's to choose: a step touches few of its rows.
+  double weight_bytes = 0;     // of one weight, as stored
+  double state_bytes = 0;      // of the optimizer, for one weight
+  double row_state_bytes = 0;  // of the optimizer, for one row
 
   double parameters = 0;        // weights and biases, unsplit
   double flops = 0;             // forward, per sample

@@ -38,6 +38,21 @@ const spec::Choices<PositionKind>& positions() {
   return kList;
 }
 
+const spec::Choices<TableOptimizer>& table_optimizers() {
+  static const spec::Choices<TableOptimizer> kList = {
+      {"sgd", TableOptimizer::kSgd},
+      {"rowwise-adagrad", TableOptimizer::kRowwiseAdagrad},
+      {"adagrad", TableOptimizer::kAdagrad},
+      {"adam", TableOptimizer::kAdam}};
+  return kList;
+}
+
+const spec::Choices<Interaction>& interactions() {
+  static const spec::Choices<Interaction> kList = {
+      {"dot", Interaction::kDot}, {"cat", Interaction::kCat}, {"cross", Interaction::kCross}};
+  return kList;
+}
+
 // Calls visit(key, member, largest) for whole numbers and visit(key, member) for the rest.
 template <class Shape, class Visit>
 void visit_transformer(Shape& s, Visit&& visit) {
@@ -108,6 +123,11 @@ void visit_dlrm(Shape& s, Visit&& visit) {
   visit("dense_features", s.dense_features, kWidest);
   visit("bottom", s.bottom);
   visit("top", s.top);
+  visit("interaction", s.interaction);
+  visit("cross_layers", s.cross_layers, 1000);
+  visit("cross_rank", s.cross_rank, kWidest);
+  visit("table_bytes", s.table_bytes, 8);
+  visit("table_optimizer", s.table_optimizer);
 }
 
 struct ReadField {
@@ -123,6 +143,12 @@ struct ReadField {
   }
   void operator()(const char* key, PositionKind& member) {
     member = reader.optional_enum(key, member, positions());
+  }
+  void operator()(const char* key, TableOptimizer& member) {
+    member = reader.optional_enum(key, member, table_optimizers());
+  }
+  void operator()(const char* key, Interaction& member) {
+    member = reader.optional_enum(key, member, interactions());
   }
   void operator()(const char* key, std::vector<int>& member) {
     member = reader.optional_ints(key, 0, kWidest);
@@ -146,6 +172,12 @@ struct WriteField {
   void operator()(const char* key, const std::string& member) { add(key, member); }
   void operator()(const char* key, NormKind member) { add(key, name_of(norms(), member)); }
   void operator()(const char* key, PositionKind member) { add(key, name_of(positions(), member)); }
+  void operator()(const char* key, TableOptimizer member) {
+    add(key, name_of(table_optimizers(), member));
+  }
+  void operator()(const char* key, Interaction member) {
+    add(key, name_of(interactions(), member));
+  }
   template <class T>
   void operator()(const char* key, const std::vector<T>& member) {
     spec::Array array;

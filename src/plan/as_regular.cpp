@@ -96,6 +96,7 @@ std::optional<Degrees> read_degrees(const Placement& placement, const model::Mod
   for (const LayerRun& other : placement.runs) {  // the first run may hold no experts
     d.ep = std::max(d.ep, other.ep);
     d.expert_tp = std::max(d.expert_tp, other.expert_tp);
+    if (other.table_split != TableSplit::kTable) d.table_split = other.table_split;
   }
 
   // Everything expand divides by or multiplies must be sane before it is called.

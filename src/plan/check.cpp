@@ -42,7 +42,8 @@ void read_model(const model::Model& model, LayerFacts& facts, Report& report) {
   for (const model::LayerKind& kind : model.kinds) {
     double inside = 0, outside = 0;
     for (const model::Operator& op : kind.operators) {
-      const bool of_experts = op.split == model::Split::kExperts;
+      const bool of_experts =
+          op.split == model::Split::kExperts || op.split == model::Split::kTables;
       (of_experts ? inside : outside) += op.parameters;
       facts.splits_tensors |= !of_experts && op.split != model::Split::kReplicated;
     }
@@ -62,6 +63,12 @@ void read_model(const model::Model& model, LayerFacts& facts, Report& report) {
     facts.experts.push_back(facts.experts.back() + (experts[k] ? 1 : 0));
     facts.blocks.push_back(facts.blocks.back() + (blocks[k] ? 1 : 0));
   }
+  for (int i = 0; i < facts.num_layers; ++i)
+    for (const model::Operator& op : model.layer(i).operators)
+      if (op.split == model::Split::kTables) {
+        facts.table_layer = i;
+        facts.table_dims.push_back(static_cast<int>(op.n));
+      }
   for (const model::TiedWeights& tied : model.tied) {
     if (std::min(tied.first, tied.second) >= 0 &&
         std::max(tied.first, tied.second) < facts.num_layers)

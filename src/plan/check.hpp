@@ -11,7 +11,8 @@
 //   samples   in every run each sample of the global batch is computed exactly once; from run to
 //             run micro-batches keep their order: what arrives earlier is not needed later than
 //             what arrives after it
-//   splits    tp divides heads and feed-forward, cp the sequence, ep the experts
+//   splits    tp divides heads and feed-forward, cp the sequence, ep the experts or the columns of
+//             embedding tables; whole tables each have a slice; a model with tables has one stage
 //   state     weights, gradients and optimizer of every slice are held completely, and no rank
 //             holds the same part twice (a peer copy beside its original protects nothing);
 //             weights are cut as every team of the run computes; tied layers are cut alike

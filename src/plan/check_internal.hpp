@@ -28,11 +28,16 @@ class Report {
 // A model as the checker needs it: sums over layers [0, i), so that a run asks in constant time.
 struct LayerFacts {
   std::vector<int> dense;    // layers with weights outside experts
-  std::vector<int> experts;  // layers with expert weights
+  std::vector<int> experts;  // layers with expert weights or embedding tables
   std::vector<int> blocks;
   bool splits_tensors = false;  // some operator can be divided by tp
   int num_layers = 0;
+  int table_layer = -1;         // that has the embedding tables; the checker's own reading
+  std::vector<int> table_dims;  // columns of each of them
 
+  bool has_tables(const LayerRun& run) const {
+    return table_layer >= run.first_layer && table_layer - run.first_layer < run.num_layers;
+  }
   static int count(const std::vector<int>& sums, const LayerRun& run) {
     const auto first = static_cast<std::size_t>(run.first_layer);
     return sums[first + static_cast<std::size_t>(run.num_layers)] - sums[first];
@@ -97,6 +102,8 @@ class WorkChecker {
   bool check_numbers(std::size_t index);
   bool check_ranks(std::size_t index);
   void check_splits(std::size_t index);
+  void check_experts(std::size_t index);
+  void check_tables(std::size_t index);
   void check_tier(std::size_t index, const Replicas& replicas);
   void check_samples(std::size_t index);
   void check_order(std::size_t index, const std::vector<int>& now);

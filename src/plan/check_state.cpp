@@ -96,6 +96,14 @@ bool StateChecker::check_numbers(std::size_t index, const StateShare& share) {
 
 bool StateChecker::check_cut(std::size_t index, const StateShare& share) {
   const LayerRun& run = facts_.placement.runs[index];
+  if (share.experts && facts_.layers.has_tables(run)) {
+    if (share.cut == run.ep && share.pieces == 1) return true;
+    report_.add("plan.cut",
+                fmt::format("{}: cut = {}, pieces = {} of tables that ep = {} ranks share",
+                            name_of(facts_, index, share), share.cut, share.pieces, run.ep),
+                "cut = ep, and every slice whole");
+    return false;
+  }
   if (share.experts) {
     const int experts = facts_.model.transformer ? facts_.model.transformer->experts : 0;
     const std::int64_t groups = share.cut / std::max(1, run.expert_tp);

@@ -211,6 +211,19 @@ void WorkChecker::check_splits(std::size_t index) {
                 "at least 1");
     return;
   }
+  if (facts_.layers.has_tables(run))
+    check_tables(index);
+  else
+    check_experts(index);
+}
+
+void WorkChecker::check_experts(std::size_t index) {
+  const LayerRun& run = facts_.placement.runs[index];
+  const auto& shape = facts_.model.transformer;
+  if (run.table_split != TableSplit::kTable || !run.table_slices.empty())
+    report_.add("plan.split", fmt::format("{}: table_split {} and {} table_slices, but no tables",
+                                          run_name(facts_.placement, index),
+                                          to_string(run.table_split), run.table_slices.size()));
   const int experts = shape ? shape->experts : 0;
   const int expert_ffn = shape ? shape->expert_ffn : 0;
   if (run.ep > 1 && (experts == 0 || experts % run.ep != 0))
@@ -220,6 +233,46 @@ void WorkChecker::check_splits(std::size_t index) {
     report_.add("plan.split",
                 fmt::format("{}: expert_tp = {} does not divide the experts' ffn = {}",
                             run_name(facts_.placement, index), run.expert_tp, expert_ffn));
+}
+
+// Every table, or every row and column of it, is in exactly one slice.
+void WorkChecker::check_tables(std::size_t index) {
+  const LayerRun& run = facts_.placement.runs[index];
+  const std::string name = run_name(facts_.placement, index);
+  const std::vector<int>& dims = facts_.layers.table_dims;
+  if (run.expert_tp > 1)
+    report_.add("plan.split", fmt::format("{}: expert_tp = {}, but tables are cut by ep alone",
+                                          name, run.expert_tp));
+  if (facts_.placement.runs.back().stage > 0)
+    report_.add("plan.split",
+                fmt::format("{}: a model with embedding tables on {} stages", name,
+                            facts_.placement.runs.back().stage + 1),
+                "one stage: the tables feed a layer behind the MLP beside them");
+  const bool whole =
+      run.table_split == TableSplit::kTable || run.table_split == TableSplit::kLookups;
+  const std::size_t slices = run.table_slices.size();
+  const std::size_t wanted = whole && run.ep > 1 ? dims.size() : 0;
+  if (slices != wanted)
+    report_.add("plan.split",
+                fmt::format("{}: table_split {} of {} tables over ep = {} with {} table_slices",
+                            name, to_string(run.table_split), dims.size(), run.ep, slices),
+                fmt::format("{} of them", wanted));
+  for (std::size_t i = 0; i < slices; ++i)
+    if (run.table_slices[i] < 0 || run.table_slices[i] >= run.ep) {
+      report_.add("plan.split", fmt::format("{}: table {} is in slice {} of 0 .. {}", name, i,
+                                            run.table_slices[i], run.ep - 1));
+      break;
+    }
+  if (run.table_split != TableSplit::kColumn) return;
+  constexpr int kLeast = 4;  // columns that a kernel reads at once
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    if (dims[i] % run.ep != 0 || dims[i] / run.ep < kLeast) {
+      report_.add("plan.split",
+                  fmt::format("{}: ep = {} cuts the {} columns of table {}: it must divide them "
+                              "and leave at least {}",
+                              name, run.ep, dims[i], i, kLeast));
+      break;
+    }
 }
 
 void WorkChecker::check_samples(std::size_t index) {

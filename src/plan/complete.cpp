@@ -10,6 +10,8 @@ namespace {
 
 using cluster::Precision;
 
+constexpr int kUsualRecords = 4096;  // of a recommendation model, on one device
+
 // Degrees may be anything a user typed, so products are held within int and divisors above zero.
 int held(std::int64_t value) {
   return static_cast<int>(std::clamp<std::int64_t>(value, 1, std::numeric_limits<int>::max()));
@@ -81,10 +83,13 @@ CompletedDegrees complete_degrees(const DegreesRequest& request, const model::Mo
   fill(d.ep, request.ep, 1, "ep");
   fill(d.expert_tp, request.expert_tp, default_expert_tp(d, model), "expert_tp");
   fill(d.interleave, request.interleave, 1, "interleave");
-  fill(d.micro_batch, request.micro_batch, 1, "micro_batch");
+  const bool tables = model.table_layer() >= 0;
+  const int records =
+      request.global_batch ? held(*request.global_batch / std::max(1, d.dp)) : kUsualRecords;
+  fill(d.micro_batch, request.micro_batch, tables ? records : 1, "micro_batch");
   const int per_pass = held(std::int64_t{d.dp} * d.micro_batch);
-  fill(d.global_batch, request.global_batch, held(std::int64_t{per_pass} * std::max(1, d.pp) * 4),
-       "global_batch");
+  fill(d.global_batch, request.global_batch,
+       held(std::int64_t{per_pass} * (tables ? 1 : std::max(1, d.pp) * 4)), "global_batch");
   const bool varuna = d.pp > 1 && request.schedule == Schedule::kVaruna;
   fill(d.recompute, request.recompute, varuna ? Recompute::kFull : Recompute::kNone, "recompute");
   fill(d.zero, request.zero, 0, "zero");
@@ -94,16 +99,20 @@ CompletedDegrees complete_degrees(const DegreesRequest& request, const model::Mo
   fill(d.schedule, request.schedule, d.interleave > 1 ? Schedule::kInterleaved : Schedule::k1f1b,
        "schedule");
   fill(d.context, request.context, default_context(d, model), "context");
+  d.table_split = request.table_split.value_or(TableSplit::kTable);
+  if (tables) note(request.table_split.has_value(), "table_split");
   fill(d.offload, request.offload, Offload{}, "offload");
   return result;
 }
 
 int default_global_batch(const model::Model& model, const cluster::Cluster& cluster) {
   constexpr double kUsualTokens = 4 << 20;
-  constexpr double kUsualSamples = 32;  // a device
+  constexpr double kUsualSamples = 32;    // a device
+  constexpr double kUsualRecords = 4096;  // a device, of a recommendation model
   const int devices = std::max(1, cluster.num_devices());
-  const double wanted =
-      model.tokens_per_sample > 0 ? kUsualTokens / model.tokens_per_sample : kUsualSamples * devices;
+  const double wanted = model.tokens_per_sample > 0 ? kUsualTokens / model.tokens_per_sample
+                        : model.table_layer() >= 0  ? kUsualRecords * devices
+                                                    : kUsualSamples * devices;
   const double rounds = std::exp2(std::round(std::log2(std::max(1.0, wanted / devices))));
   return static_cast<int>(std::min(rounds * devices, 1e9));
 }

@@ -11,6 +11,9 @@
 // has experts and ep allows it (as Megatron-LM does), else 1. Context: zig-zag where the mask is
 // causal and 2 cp divides the sequence, else ring. Everything else is off.
 //
+// A model with embedding tables runs a step as one micro-batch: micro_batch = global_batch / dp, or
+// 4,096 records where neither is given; global_batch = dp micro_batch.
+//
 // Whether the result can be built is for check_degrees to say: a quotient that is not whole is
 // rounded down, and the rule that it breaks is reported with the numbers.
 #pragma once
@@ -34,6 +37,7 @@ struct DegreesRequest {
   std::optional<cluster::Precision> precision{};
   std::optional<Schedule> schedule{};
   std::optional<ContextKind> context{};
+  std::optional<TableSplit> table_split{};
   std::optional<Offload> offload{};
 };
 
@@ -45,8 +49,9 @@ struct CompletedDegrees {
 CompletedDegrees complete_degrees(const DegreesRequest& request, const model::Model& model,
                                   const cluster::Cluster& cluster);
 
-// The batch that a search plans for where nobody says one: a power of two samples a device, at least
-// one, as near as that comes to four million tokens, or 32 for models without tokens.
+// The batch that a search plans for where nobody says one: a power of two samples a device, at
+// least one, as near as that comes to four million tokens, or 32 for models without tokens, 4,096
+// for those with embedding tables.
 int default_global_batch(const model::Model& model, const cluster::Cluster& cluster);
 
 }  // namespace nereus::plan

@@ -25,12 +25,18 @@ constexpr Names<Tier, 4> kTiers{{{Tier::kDevice, "device"},
                                  {Tier::kHost, "host"},
                                  {Tier::kNvme, "nvme"}}};
 
+constexpr Names<TableSplit, 4> kTableSplits{{{TableSplit::kTable, "table"},
+                                             {TableSplit::kLookups, "lookups"},
+                                             {TableSplit::kRow, "row"},
+                                             {TableSplit::kColumn, "column"}}};
+
 }  // namespace
 
 std::string_view to_string(Recompute recompute) { return name_of(kRecomputes, recompute); }
 std::string_view to_string(Schedule schedule) { return name_of(kSchedules, schedule); }
 std::string_view to_string(ContextKind context) { return name_of(kContextKinds, context); }
 std::string_view to_string(Tier tier) { return name_of(kTiers, tier); }
+std::string_view to_string(TableSplit split) { return name_of(kTableSplits, split); }
 std::optional<Recompute> parse_recompute(std::string_view text) {
   return value_of(kRecomputes, text);
 }
@@ -39,5 +45,8 @@ std::optional<ContextKind> parse_context(std::string_view text) {
   return value_of(kContextKinds, text);
 }
 std::optional<Tier> parse_tier(std::string_view text) { return value_of(kTiers, text); }
+std::optional<TableSplit> parse_table_split(std::string_view text) {
+  return value_of(kTableSplits, text);
+}
 
 }  // namespace nereus::plan

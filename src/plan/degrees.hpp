@@ -29,6 +29,10 @@ enum class Attention { kUnfused, kFlash };  // whether the score matrix is ever 
 // out a causal mask; or contiguous slices that trade sequence for heads (all-to-all).
 enum class ContextKind { kRing, kZigzag, kAllToAll };
 enum class Tier { kDevice, kExpanded, kHost, kNvme };  // named as cluster::MemoryTier names them
+// How the ep ranks of a group share one copy of a model's embedding tables (plan/tables.hpp): whole
+// tables, dealt out evenly by their bytes or by their look-ups; blocks of every table's rows; or
+// columns of every table.
+enum class TableSplit { kTable, kLookups, kRow, kColumn };
 
 std::string_view to_string(Recompute r);
 std::string_view to_string(Schedule s);
@@ -38,6 +42,8 @@ std::optional<Recompute> parse_recompute(std::string_view text);
 std::optional<Schedule> parse_schedule(std::string_view text);
 std::optional<ContextKind> parse_context(std::string_view text);
 std::optional<Tier> parse_tier(std::string_view text);
+std::string_view to_string(TableSplit t);
+std::optional<TableSplit> parse_table_split(std::string_view text);
 
 struct Offload {  // share of each that lives beyond the device
   double weights = 0;
@@ -53,7 +59,7 @@ struct Degrees {
   int pp = 1;
   int dp = 1;
   int cp = 1;
-  int ep = 1;          // expert parallelism, taken out of dp x cp (x tp)
+  int ep = 1;          // ranks that share the experts, or the tables: taken out of dp x cp (x tp)
   int expert_tp = 1;   // tensor degree inside experts
   int interleave = 1;  // virtual stages per rank
   int micro_batch = 1;
@@ -70,6 +76,7 @@ struct Degrees {
   cluster::Precision precision = cluster::Precision::kBf16;
   Schedule schedule = Schedule::k1f1b;
   ContextKind context = ContextKind::kZigzag;
+  TableSplit table_split = TableSplit::kTable;
   Offload offload{};
 
   int num_ranks() const { return tp * pp * dp * cp; }

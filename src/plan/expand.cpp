@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "plan/stages.hpp"
+#include "plan/tables.hpp"
 
 namespace nereus::plan {
 
@@ -14,6 +15,11 @@ bool has_experts(const model::Model& model, int first_layer, int num_layers) {
   for (int i = first_layer; i < first_layer + num_layers; ++i)
     if (model.layer(i).expert_parameters() > 0) return true;
   return false;
+}
+
+bool has_tables(const model::Model& model, const LayerRun& run) {
+  const int layer = model.table_layer();
+  return layer >= run.first_layer && layer < run.first_layer + run.num_layers;
 }
 
 std::int64_t units_of(double share) {
@@ -65,18 +71,20 @@ void add_share(std::vector<StateShare>& state, StateShare share, std::int64_t un
 }
 
 // `bases` are the first ranks of the pipeline ranks that keep the stage: one, or DualPipe's two.
-std::vector<StateShare> stage_state(const Degrees& d, const std::vector<int>& bases, bool experts) {
+std::vector<StateShare> stage_state(const Degrees& d, const std::vector<int>& bases, bool experts,
+                                    bool tables) {
   const int stage_ranks = d.tp * d.cp * d.dp;
   std::vector<StateShare> state;
   for (bool of_experts : {false, true}) {
-    if (of_experts && !experts) continue;
+    if (of_experts && !experts && !tables) continue;
     StateShare share;
     share.experts = of_experts;
     share.cut = share.num_slices = of_experts ? d.ep * d.expert_tp : d.tp;
     for (int base : bases) share.ranks.push_back({base, stage_ranks / share.cut, share.cut});
     for (StateKind kind : {StateKind::kWeights, StateKind::kGradients, StateKind::kOptimizer}) {
       share.kind = kind;
-      const bool divided = d.zero >= zero_stage_of(kind);
+      // Tables are cut by ep alone: a step touches few rows of them, so nothing is gathered.
+      const bool divided = d.zero >= zero_stage_of(kind) && !(of_experts && tables);
       share.pieces = !divided ? 1 : of_experts ? expert_pieces(d) : dense_pieces(d);
       add_share(state, share, units_of(offload_of(d, kind)), d.offload.tier);
     }
@@ -160,11 +168,17 @@ Placement expand(const Degrees& d, const model::Model& model, const std::vector<
     }
 
     const bool experts = has_experts(model, run.first_layer, run.num_layers);
-    if (experts) {
+    const bool tables = has_tables(model, run);
+    if (experts || tables) {
       run.ep = d.ep;
       run.expert_tp = d.expert_tp;
     }
-    run.state = stage_state(d, bases, experts);
+    if (tables && d.ep > 1) {
+      run.table_split = d.table_split;
+      if (keeps_tables_whole(d.table_split))
+        run.table_slices = deal_tables(model.layer(model.table_layer()), d.table_split, d.ep);
+    }
+    run.state = stage_state(d, bases, experts, tables);
     placement.runs.push_back(std::move(run));
   }
   return placement;
@@ -173,7 +187,9 @@ Placement expand(const Degrees& d, const model::Model& model, const std::vector<
 Degrees canonical(const Degrees& degrees, const model::Model& model) {
   Degrees d = degrees;
   const bool experts = has_experts(model, 0, model.num_layers());
-  if (!experts) d.ep = d.expert_tp = 1;
+  const bool tables = model.table_layer() >= 0;
+  if (!experts && !tables) d.ep = d.expert_tp = 1;
+  if (!tables || d.ep == 1) d.table_split = TableSplit::kTable;
   if (d.zero_group >= d.dp * d.cp || d.zero == 0) d.zero_group = 0;
   const bool divides_nothing = dense_pieces(d) == 1 && (!experts || expert_pieces(d) == 1);
   if (divides_nothing) d.zero = d.zero_group = 0;

@@ -11,8 +11,9 @@
 // State of tensor slice t of a stage lies on its data group, the cp x dp ranks with equal t. ZeRO 1
 // divides the optimizer, 2 also gradients, 3 also weights, over zero_group neighbours of that
 // group. Expert slices (tensor part fastest, then expert group) lie on consecutive ranks of the
-// stage and repeat every ep x expert_tp ranks: the experts' own data group. The offloaded share of
-// weights and optimizer is the first part of every buffer.
+// stage and repeat every ep x expert_tp ranks: the experts' own data group. So do the slices of
+// embedding tables, which ZeRO does not divide. The offloaded share of weights and optimizer is the
+// first part of every buffer.
 #pragma once
 
 #include <optional>
@@ -38,7 +39,8 @@ std::optional<Degrees> as_regular_with_own_stages(const Placement& placement,
 // The same plan with fields that have no effect at their defaults: zero_group = the whole data
 // group is written 0; zero and zero_group are 0 where nothing is divided; offload shares are
 // multiples of 1 / kStateUnits, and of nothing in the host tier; ep and expert_tp are 1 without
-// experts; recompute_blocks is 0 where no stage (as plan/stages.hpp cuts them) holds more.
+// experts and tables; table_split is the default where nothing is cut; recompute_blocks is 0 where
+// no stage (as plan/stages.hpp cuts them) holds more.
 Degrees canonical(const Degrees& degrees, const model::Model& model);
 
 }  // namespace nereus::plan

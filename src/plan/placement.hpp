@@ -90,15 +90,16 @@ enum class StateKind { kWeights, kGradients, kOptimizer };
 inline constexpr std::int64_t kStateUnits = 720720LL << 32;
 
 // The layer's weights are cut into `cut` equal slices (tp; for experts ep x expert_tp: slice
-// e expert_tp + t is tensor part t of the e-th group of experts), each a flat buffer. This share
-// says where [begin, end) of slices first_slice .. first_slice + num_slices - 1 lies: slice
+// e expert_tp + t is tensor part t of the e-th group of experts; for embedding tables ep, as the
+// run's table_split says, so that slices may be of different lengths), each a flat buffer. This
+// share says where [begin, end) of slices first_slice .. first_slice + num_slices - 1 lies: slice
 // first_slice on `ranks`, each further slice on the same ranks shifted by slice_stride. The j-th of
 // the ranks holds piece j modulo `pieces` of the equal pieces of [begin, end): 1 = a whole copy on
 // each rank, as many as there are ranks = divided once (ZeRO), in between = divided within groups
 // (HSDP).
 struct StateShare {
   StateKind kind = StateKind::kWeights;
-  bool experts = false;  // the expert weights of the layer, which have their own data group
+  bool experts = false;  // the layer's expert weights or tables, which have their own data group
   int cut = 1;
   int first_slice = 0;
   int num_slices = 1;
@@ -133,6 +134,10 @@ struct LayerRun {
   std::vector<StateShare> state{};
   int ep = 1;
   int expert_tp = 1;
+  // How ep cuts the embedding tables of the run, if it has any; of whole tables the slice of each,
+  // in the layer's order (none where ep is 1).
+  TableSplit table_split = TableSplit::kTable;
+  std::vector<int> table_slices{};
   bool operator==(const LayerRun&) const = default;
 };
 

@@ -152,6 +152,8 @@ LayerRun read_run(Reader& r) {
   run.stage = r.required_int("stage", 0);
   run.ep = r.optional_int("ep", run.ep, 1);
   run.expert_tp = r.optional_int("expert_tp", run.expert_tp, 1);
+  run.table_split = read_name(r, "table_split", run.table_split);
+  run.table_slices = r.optional_ints("table_slices", 0, Reader::kMaxInt);
   for (Reader& replicas : r.required_tables("replicas"))
     run.replicas.push_back(read_replicas(replicas));
   for (Reader& table : r.optional_tables("state")) {
@@ -188,6 +190,7 @@ Degrees read_degrees(Reader r) {
   d.precision = r.required_enum("precision", precisions());
   d.schedule = read_name(r, "schedule", usual.schedule);
   d.context = read_name(r, "context", usual.context);
+  d.table_split = read_name(r, "table_split", usual.table_split);
   d.offload = read_offload(r.optional_table("offload"));
   r.finish();
   return d;

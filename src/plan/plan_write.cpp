@@ -133,6 +133,12 @@ Value write(const LayerRun& run) {
   table.add("stage", run.stage);
   table.add_unless("ep", run.ep, 1);
   table.add_unless("expert_tp", run.expert_tp, 1);
+  table.add_name_unless("table_split", run.table_split, TableSplit::kTable);
+  if (!run.table_slices.empty()) {
+    Array slices;
+    for (const int slice : run.table_slices) slices.push_back(make(slice));
+    table.add_value("table_slices", {.data = std::move(slices)});
+  }
   table.add_value("replicas", write_list(run.replicas));
   table.add_value("state", write_state(run.state));
   return table.take();
@@ -180,6 +186,7 @@ Value degrees_to_value(const Degrees& d) {
   table.add("precision", cluster::to_string(d.precision));
   table.add("schedule", to_string(d.schedule));
   table.add("context", to_string(d.context));
+  table.add("table_split", to_string(d.table_split));
   table.add_value("offload", write(d.offload));
   return table.take();
 }

@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "plan/tables.hpp"
+
 namespace nereus::plan {
 
 namespace {
@@ -31,7 +33,8 @@ constexpr std::array<std::string_view, kNumRules> kCodes = {"plan.degree",
                                                             "plan.zero-group",
                                                             "plan.no-precision",
                                                             "plan.offload",
-                                                            "plan.no-tier"};
+                                                            "plan.no-tier",
+                                                            "plan.tables"};
 
 // Products of degrees a user typed: held at the top instead of wrapping round.
 std::int64_t product(std::int64_t a, std::int64_t b) {
@@ -40,6 +43,13 @@ std::int64_t product(std::int64_t a, std::int64_t b) {
 }
 
 bool divides(std::int64_t divisor, std::int64_t number) { return number % divisor == 0; }
+
+// Whether every rank of a group gets a part of the tables that kernels can work on.
+bool cuts_tables(const Degrees& d, const DegreeLimits& limits) {
+  if (d.ep == 1 || d.table_split == TableSplit::kRow) return true;
+  if (keeps_tables_whole(d.table_split)) return d.ep <= limits.tables;
+  return divides(d.ep, limits.table_dim) && limits.table_dim / d.ep >= kLeastColumns;
+}
 
 bool in_unit_range(double share) { return share >= 0 && share <= 1; }
 
@@ -79,7 +89,8 @@ DegreeLimits degree_limits(const model::Model& model, const cluster::Cluster& cl
   limits.span = layer_span(model);
   for (const model::LayerKind& kind : model.kinds)
     for (const model::Operator& op : kind.operators)
-      if (op.split != model::Split::kReplicated && op.split != model::Split::kExperts)
+      if (op.split != model::Split::kReplicated && op.split != model::Split::kExperts &&
+          op.split != model::Split::kTables)
         limits.splits_tensors = true;
   if (model.transformer) {
     const model::TransformerShape& shape = *model.transformer;
@@ -94,6 +105,11 @@ DegreeLimits degree_limits(const model::Model& model, const cluster::Cluster& cl
       limits.shared_ffn =
           shape.shared_experts *
           (shape.shared_expert_ffn > 0 ? shape.shared_expert_ffn : shape.expert_ffn);
+  }
+  if (const int layer = model.table_layer(); layer >= 0) {
+    limits.tables = static_cast<int>(model.layer(layer).operators.size());
+    for (const model::Operator& op : model.layer(layer).operators)
+      limits.table_dim = std::gcd(limits.table_dim, static_cast<int>(op.n));
   }
   limits.precisions = (1U << cluster::kNumPrecisions) - 1;
   constexpr Tier kBeyond[] = {Tier::kExpanded, Tier::kHost, Tier::kNvme};
@@ -158,7 +174,11 @@ RuleSet violated_rules(const Degrees& d, const DegreeLimits& limits) {
     require(limits.seq > 0 && divides(team, limits.seq), Rule::kSequenceSplit);
   }
 
-  if (d.ep > 1) require(limits.experts > 0 && divides(d.ep, limits.experts), Rule::kExperts);
+  if (limits.tables > 0) {
+    require(d.pp == 1 && cuts_tables(d, limits), Rule::kTables);
+  } else if (d.ep > 1) {
+    require(limits.experts > 0 && divides(d.ep, limits.experts), Rule::kExperts);
+  }
   if (d.expert_tp > 1)
     require(limits.expert_ffn > 0 && divides(d.expert_tp, limits.expert_ffn), Rule::kExpertTensor);
   const std::int64_t expert_cut = product(d.ep, d.expert_tp);

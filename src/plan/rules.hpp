@@ -9,7 +9,8 @@
 //
 // What is legal although it does not divide: blocks over stages (plan/stages.hpp gives the rest to
 // the earlier stages), vocabulary over tensor ranks (padded), key-value heads over more tensor
-// ranks than there are heads (each head on several ranks).
+// ranks than there are heads (each head on several ranks), rows of a table over its ranks (the last
+// ones have fewer).
 #pragma once
 
 #include <cstdint>
@@ -47,8 +48,9 @@ enum class Rule {
   kPrecision,         // every device has it
   kOffload,           // shares within 0 .. 1
   kTier,              // offload needs its memory tier on every node
+  kTables,            // of a model with tables: pp = 1; what ep cuts has that many parts
 };
-inline constexpr int kNumRules = static_cast<int>(Rule::kTier) + 1;
+inline constexpr int kNumRules = static_cast<int>(Rule::kTables) + 1;
 
 std::string_view code_of(Rule rule);  // "plan.heads"
 
@@ -67,6 +69,8 @@ struct DegreeLimits {
   int seq = 0;
   int experts = 0;
   int expert_ffn = 0;
+  int tables = 0;
+  int table_dim = 0;        // the widths of all tables are multiples of it
   unsigned precisions = 0;  // bit p: every device has Precision p
   unsigned tiers = 0;       // bit t: every node has Tier t
 };

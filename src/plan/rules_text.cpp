@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plan/rules.hpp"
+#include "plan/tables.hpp"
 
 namespace nereus::plan {
 
@@ -80,6 +81,7 @@ class Explainer {
   void explain_micro_batches();
   void explain_precision();
   void explain_tier();
+  void explain_tables();
 
   const Degrees& d_;
   const DegreeLimits& limits_;
@@ -211,6 +213,30 @@ void Explainer::explain_tier() {
   }
 }
 
+void Explainer::explain_tables() {
+  if (d_.pp > 1)
+    say(Rule::kTables,
+        fmt::format("pp = {}, but model {} has embedding tables, which feed a layer behind its "
+                    "MLP: it has no stages",
+                    d_.pp, model_.name),
+        "pp = 1; ep ranks share the tables");
+  Degrees one_stage = d_;
+  one_stage.pp = 1;
+  if ((violated_rules(one_stage, limits_) & bit_of(Rule::kTables)) == 0) return;
+  const std::string choice = near_degree(Rule::kTables, "ep", &Degrees::ep, limits_.devices);
+  if (keeps_tables_whole(d_.table_split))
+    say(Rule::kTables,
+        fmt::format("ep = {} ranks share {} whole tables: some would have none", d_.ep,
+                    limits_.tables),
+        join_hints({choice, "table_split row or column"}));
+  else
+    say(Rule::kTables,
+        fmt::format("ep = {} ranks share the {} columns of every table: it must divide them and "
+                    "leave at least {} each",
+                    d_.ep, limits_.table_dim, kLeastColumns),
+        join_hints({choice, "table_split row"}));
+}
+
 void Explainer::explain(Rule rule) {
   const auto tp_choice = [&] { return near_degree(rule, "tp", &Degrees::tp, limits_.devices); };
   const auto cp_choice = [&] { return near_degree(rule, "cp", &Degrees::cp, limits_.devices); };
@@ -333,6 +359,8 @@ void Explainer::explain(Rule rule) {
                  "0 = none, 1 = all");
     case Rule::kTier:
       return explain_tier();
+    case Rule::kTables:
+      return explain_tables();
   }
 }
 

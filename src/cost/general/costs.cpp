@@ -1,5 +1,6 @@
 #include "cost/general/costs.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "cost/general/layout.hpp"
@@ -13,9 +14,9 @@ using plan::Replicas;
 
 std::uint64_t CostKey::hash() const {
   std::uint64_t hash = std::bit_cast<std::uint64_t>(samples);
-  for (const int value :
-       {machine, tp, cp, ep, expert_tp, sequence_parallel ? 1 : 0, static_cast<int>(context),
-        static_cast<int>(precision), tensor_wire, context_wire, expert_wire, expert_part_wire})
+  for (const int value : {machine, tp, cp, ep, expert_tp, sequence_parallel ? 1 : 0,
+                          static_cast<int>(context), static_cast<int>(precision), tensor_wire,
+                          context_wire, expert_wire, expert_part_wire, tables})
     hash = mix(hash, static_cast<std::uint64_t>(value));
   return hash;
 }
@@ -29,6 +30,7 @@ LayerCosts::LayerCosts(const model::Model& model, Wires& wires, const StackOptio
     has_vocabulary_.push_back(vocabulary);
   }
   kernels_.resize(static_cast<std::size_t>(wires.num_kinds() * cluster::kNumPrecisions));
+  table_layer_ = model.table_layer();
 }
 
 const KernelModel& LayerCosts::kernels(int machine, cluster::Precision precision) {
@@ -43,14 +45,22 @@ const KernelModel& LayerCosts::kernels(int machine, cluster::Precision precision
 
 const KindCost* LayerCosts::row(const CostKey& key) {
   if (const KindCost* known = rows_.find(key)) return known;
-  const LayerSplit split{key.tp,      key.cp,     key.ep, key.expert_tp, key.sequence_parallel,
-                         key.samples, key.context};
+  LayerSplit split;
+  split.tp = key.tp;
+  split.cp = key.cp;
+  split.ep = key.ep;
+  split.expert_tp = key.expert_tp;
+  split.sequence_parallel = key.sequence_parallel;
+  split.samples = key.samples;
+  split.context = key.context;
+  if (key.tables >= 0) split.tables = slices_[static_cast<std::size_t>(key.tables)].slices.get();
+  split.device_share = key.device_share;
+  split.tier_seconds = key.tier_seconds;
   const LayerWires groups{wires_[key.tensor_wire], wires_[key.context_wire],
                           wires_[key.expert_wire], wires_[key.expert_part_wire]};
   const KernelModel& kernel_model = kernels(key.machine, key.precision);
   KindCost* row = rows_.insert(key);
-  for (std::size_t i = 0; i < model_.kinds.size(); ++i)
-    row[i] = kind_cost(model_.kinds[i], kernel_model, split, groups);
+  model_costs(model_, kernel_model, split, groups, row);
   return row;
 }
 
@@ -64,6 +74,45 @@ const plan::StateShare* expert_weights(const LayerRun& run) {
 }
 
 }  // namespace
+
+TableTiers table_tiers(const LayerRun& run) {
+  TableTiers tiers;
+  const auto read = [&](plan::StateKind kind, std::array<double, 4>& shares) {
+    std::array<double, 4> found{};
+    double sum = 0;
+    for (const plan::StateShare& share : run.state) {
+      if (!share.experts || share.kind != kind || share.peer_copy || share.first_slice != 0)
+        continue;
+      const double part =
+          static_cast<double>(share.end - share.begin) / static_cast<double>(plan::kStateUnits);
+      found[static_cast<std::size_t>(share.tier)] += part;
+      sum += part;
+    }
+    if (sum <= 0) return;
+    for (std::size_t t = 0; t < found.size(); ++t) shares[t] = found[t] / sum;
+  };
+  read(plan::StateKind::kWeights, tiers.weights);
+  read(plan::StateKind::kOptimizer, tiers.state);
+  return tiers;
+}
+
+int LayerCosts::slices_of(const LayerRun& run) {
+  if (table_layer_ < run.first_layer || table_layer_ >= run.first_layer + run.num_layers) return -1;
+  const auto same = std::find_if(slices_.begin(), slices_.end(), [&](const KnownSlices& known) {
+    return known.slices->split == run.table_split && known.slices->num_slices == run.ep &&
+           known.slice_of == run.table_slices;
+  });
+  if (same != slices_.end()) return static_cast<int>(same - slices_.begin());
+  slices_.push_back({run.table_slices,
+                     std::make_unique<TableSlices>(slice_tables(
+                         model_.layer(table_layer_), run.table_split, run.ep, run.table_slices))});
+  return static_cast<int>(slices_.size()) - 1;
+}
+
+const TableSlices* LayerCosts::table_slices(const LayerRun& run) {
+  const int index = slices_of(run);
+  return index < 0 ? nullptr : slices_[static_cast<std::size_t>(index)].slices.get();
+}
 
 TeamCosts LayerCosts::of(const Placement& placement, const LayerRun& run, const Replicas& r,
                          int team, int machine, double samples) {
@@ -90,6 +139,11 @@ TeamCosts LayerCosts::of(const Placement& placement, const LayerRun& run, const 
       key.expert_wire = wires_.of(RankRange{at, run.ep, share->slice_stride * run.expert_tp});
     if (run.expert_tp > 1)
       key.expert_part_wire = wires_.of(RankRange{at, run.expert_tp, share->slice_stride});
+  }
+  if (table_layer_ >= 0 && (key.tables = slices_of(run)) >= 0) {
+    const TableTiers tiers = table_tiers(run);
+    key.device_share = tiers.weights[0];
+    key.tier_seconds = tier_seconds(tiers, wires_.machine(machine));
   }
   TeamCosts costs{row(key), nullptr, &has_vocabulary_, key.tensor_wire};
   if (!placement.split_vocabulary && r.tp > 1) {

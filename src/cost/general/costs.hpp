@@ -5,9 +5,11 @@
 //   team.of(layer_kind).cost.forward;
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "cost/embedding.hpp"
 #include "cost/layers.hpp"
 #include "cost/row_table.hpp"
 #include "cost/wires.hpp"
@@ -30,6 +32,9 @@ struct CostKey {
   int context_wire = 0;
   int expert_wire = 0;
   int expert_part_wire = 0;
+  int tables = -1;  // number of the slices of embedding tables; -1 where nobody asks
+  double device_share = 1;
+  double tier_seconds = 0;
   bool operator==(const CostKey&) const = default;
   std::uint64_t hash() const;
 };
@@ -47,6 +52,9 @@ struct TeamCosts {
   }
 };
 
+// Where the first slice of the run's embedding tables lies; all on the device where it has none.
+TableTiers table_tiers(const plan::LayerRun& run);
+
 class LayerCosts {
  public:
   // All must outlive this.
@@ -59,8 +67,12 @@ class LayerCosts {
   double dense_parameters(const plan::Placement& placement, int kind, int cut);
   double expert_parameters(int kind, int cut) const;
 
+  // How the run's ranks share the embedding tables; nullptr where it has none.
+  const TableSlices* table_slices(const plan::LayerRun& run);
+
  private:
   const KindCost* row(const CostKey& key);
+  int slices_of(const plan::LayerRun& run);
   const KernelModel& kernels(int machine, cluster::Precision precision);
 
   const model::Model& model_;
@@ -69,6 +81,12 @@ class LayerCosts {
   std::vector<bool> has_vocabulary_;
   std::vector<std::optional<KernelModel>> kernels_;
   RowTable<CostKey, KindCost> rows_;
+  struct KnownSlices {
+    std::vector<int> slice_of;
+    std::unique_ptr<TableSlices> slices;
+  };
+  int table_layer_ = -1;
+  std::vector<KnownSlices> slices_;
   std::vector<std::vector<double>>
       dense_parameters_;  // by cut, then kind; empty: not asked for yet
 };

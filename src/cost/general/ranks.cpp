@@ -16,13 +16,18 @@ namespace {
 
 // Calls f(rank, slice, share of the slice) for each piece of a share.
 template <class F>
-void for_each_piece(const StateShare& share, F&& f) {
+void for_each_slice(const StateShare& share, F&& f) {
   const double part = static_cast<double>(share.end - share.begin) /
                       static_cast<double>(plan::kStateUnits) / share.pieces;
   for (const RankRange& range : share.ranks)
     for (int i = 0; i < range.count; ++i)
       for (int s = 0; s < share.num_slices; ++s)
-        f(range.first + i * range.stride + s * share.slice_stride, part);
+        f(range.first + i * range.stride + s * share.slice_stride, share.first_slice + s, part);
+}
+
+template <class F>
+void for_each_piece(const StateShare& share, F&& f) {
+  for_each_slice(share, [&](int rank, int, double part) { f(rank, part); });
 }
 
 class Loader {
@@ -36,6 +41,7 @@ class Loader {
     for (int i = 0; i < num_runs; ++i) {
       keep_state(i);
       keep_gathered(i);
+      keep_tables(i);
       for (std::size_t g = 0; g < context_.run(i).replicas.size(); ++g) keep_activations(i, g);
     }
     finish();
@@ -195,6 +201,36 @@ class Loader {
     (share.experts ? beyond.experts : beyond.dense) += part;
   }
 
+  // Embedding tables: slices of their own lengths, what is exchanged, pooled gradients.
+  void keep_tables(int index) {
+    const LayerRun& run = context_.run(index);
+    const TableSlices* slices = context_.costs.table_slices(run);
+    if (slices == nullptr) return;
+    for (const StateShare& share : run.state) {
+      if (!share.experts || share.kind == StateKind::kGradients) continue;
+      const bool weights = share.kind == StateKind::kWeights;
+      const std::vector<double>& bytes = weights ? slices->weights : slices->state;
+      for_each_slice(share, [&](int rank, int slice, double part) {
+        RankMemory& memory = at(rank).memory;
+        double& held = share.tier == Tier::kDevice
+                           ? (weights ? memory.table_weights : memory.table_optimizer)
+                           : memory.tiers[static_cast<std::size_t>(share.tier)];
+        held += part * bytes[static_cast<std::size_t>(slice)];
+      });
+    }
+    const TableStep step = table_step_of(context_, index);
+    const double element = element_bytes(context_.placement.precision);
+    for (const Replicas& r : run.replicas) {
+      const double samples = context_.rounds(r).list[0].samples;
+      const double buffers =
+          table_traffic(*slices, samples, element).buffers + step.sparse + step.dense;
+      for_each_rank(r, [&](int rank, int) {
+        at(rank).memory.table_gradients += step.gradients;
+        at(rank).memory.table_buffers += buffers;
+      });
+    }
+  }
+
   // Room for two layers of weights that come from beyond the device.
   void stage_weights(int index) {
     const LayerRun& run = context_.run(index);
@@ -347,6 +383,29 @@ class Loader {
 };
 
 }  // namespace
+
+TableStep table_step_of(Context& context, int index) {
+  const LayerRun& run = context.run(index);
+  const TableSlices* slices = context.costs.table_slices(run);
+  TableStep step;
+  if (slices == nullptr) return step;
+  const Wire& copies =
+      context.states[static_cast<std::size_t>(index)].experts.weights.division.outer;
+  TableUse use;
+  use.samples = static_cast<double>(context.placement.global_batch) / copies.group.size;
+  use.element = element_bytes(context.placement.precision);
+  use.copies = copies;
+  use.tiers = table_tiers(run);
+  for (int kind = 0; kind < context.wires.num_kinds(); ++kind) {
+    const TableStep own = table_step(*slices, use, context.wires.machine(kind));
+    step.update = std::max(step.update, own.update);
+    step.exchange = std::max(step.exchange, own.exchange);
+    step.gradients = own.gradients;  // of no machine
+    step.sparse = own.sparse;
+    step.dense = own.dense;
+  }
+  return step;
+}
 
 std::vector<RankLoad> rank_loads(Context& context) { return Loader(context).load(); }
 

@@ -224,6 +224,8 @@ class Writer {
     }
     out_.closing = p.part(Part::kOptimizer) + std::max(0.0, copied - update) +
                    (out_.depth > 1 ? tied_seconds(context_) : 0);
+    for (std::size_t run = 0; run < context_.placement.runs.size(); ++run)
+      out_.closing += table_step_of(context_, static_cast<int>(run)).exchange;
   }
 
   Context& context_;

@@ -204,7 +204,7 @@ PointResult Explorer::evaluate(int variant_index, int machine_index,
   const StudyMachine& machine = study_.machines[static_cast<std::size_t>(machine_index)];
   PointResult result;
   if (!variant.unbuildable.empty()) return result;
-  const cost::Stack& stack = machine.stacks.at(variant.precision);
+  const cost::Stack& stack = machine.stack_for(variant);
   const Running costs = running(study_.prices, machine.cluster, cluster);
   if (cluster.num_devices() > limits.most[static_cast<std::size_t>(Goal::kDevices)] ||
       costs.watts() > limits.watts || costs.usd_per_s * 3600 > limits.usd_per_hour) {
@@ -275,7 +275,7 @@ cost::Prediction Explorer::predict(int variant, int machine, const cluster::Clus
                                    const plan::Degrees& degrees) const {
   const Variant& own = study_.variants[static_cast<std::size_t>(variant)];
   const StudyMachine& machines = study_.machines[static_cast<std::size_t>(machine)];
-  return cost::Predictor(own.model, cluster, machines.stacks.at(own.precision), 4).predict(degrees);
+  return cost::Predictor(own.model, cluster, machines.stack_for(own), 4).predict(degrees);
 }
 
 std::vector<LayoutStep> Explorer::layouts(int variant_index, int machine_index,
@@ -284,7 +284,7 @@ std::vector<LayoutStep> Explorer::layouts(int variant_index, int machine_index,
   std::vector<LayoutStep> out;
   if (!variant.unbuildable.empty()) return out;
   const cost::Stack& stack =
-      study_.machines[static_cast<std::size_t>(machine_index)].stacks.at(variant.precision);
+      study_.machines[static_cast<std::size_t>(machine_index)].stack_for(variant);
   const KnownSpace& space = known_space(variant_index, cluster);
   if (static_cast<std::int64_t>(space.list.size()) < space.count) {
     search::SearchOptions options;

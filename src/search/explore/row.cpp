@@ -17,6 +17,7 @@ void visit_degrees(D& d, Visit&& visit) {
   visit(d.recompute), visit(d.recompute_blocks), visit(d.zero), visit(d.zero_group);
   visit(d.sequence_parallel), visit(d.tensor_overlap), visit(d.data_overlap);
   visit(d.precision), visit(d.schedule), visit(d.context);
+  visit(d.table_split);
   // One by one: what lies between the fields of a struct is of no value, and would be kept.
   visit(d.offload.weights), visit(d.offload.optimizer), visit(d.offload.activations);
   visit(d.offload.tier);

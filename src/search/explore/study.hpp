@@ -38,6 +38,7 @@ struct Variant {
   std::string unbuildable;  // why there is no such model; empty = there is
   int global_batch = 0;
   cluster::Precision precision = cluster::Precision::kBf16;
+  int stack = 0;       // variants of the same precision and kind of model share one
   double samples = 0;  // of the whole job; 0 = one step is all that is asked
 
   double steps() const { return samples > 0 ? samples / global_batch : 1; }
@@ -50,8 +51,9 @@ struct Variant {
 struct StudyMachine {
   std::string name;
   cluster::Cluster cluster;
-  std::string stack_name;
-  std::map<cluster::Precision, cost::Stack> stacks;  // for every precision of the study
+  std::string stack_name;             // empty: what is usual for the model and the device
+  std::map<int, cost::Stack> stacks;  // by Variant::stack
+  const cost::Stack& stack_for(const Variant& variant) const { return stacks.at(variant.stack); }
 };
 
 struct StudyAxis {

@@ -69,9 +69,7 @@ void read_machine(Reader& table, const std::string& usual_stack, Study& study, E
                         table.where("base"), "one COUNTxNODE");
     const cluster::Cluster given = machine.cluster;
     for (const auto& [axis, value] : settings) set(machine.cluster, axis, value.on(given, axis));
-    if (machine.stack_name.empty())
-      machine.stack_name = cost::default_stack(machine.cluster.groups.front().node.device);
-    (void)cost::load_stack(machine.stack_name);
+    if (!machine.stack_name.empty()) (void)cost::load_stack(machine.stack_name);
     study.machines.push_back(std::move(machine));
   });
 }
@@ -268,12 +266,17 @@ Study study_from_value(const Value& value, const std::string& source) {
            (variant.model.parameters() < study.constraints.parameters_low ||
             variant.model.parameters() > study.constraints.parameters_high);
   });
+  for (Variant& variant : study.variants)
+    variant.stack = static_cast<int>(variant.precision) * 2 + (variant.model.table_layer() >= 0);
   for (StudyMachine& machine : study.machines)
     for (const Variant& variant : study.variants) {
-      if (machine.stacks.contains(variant.precision)) continue;
-      cost::Stack own = cost::load_stack(machine.stack_name);
+      if (machine.stacks.contains(variant.stack)) continue;
+      const cluster::Device& device = machine.cluster.groups.front().node.device;
+      cost::Stack own =
+          cost::load_stack(machine.stack_name.empty() ? cost::default_stack(variant.model, device)
+                                                      : machine.stack_name);
       own.options = cost::options_for(own.options, variant.precision);
-      machine.stacks.emplace(variant.precision, std::move(own));
+      machine.stacks.emplace(variant.stack, std::move(own));
     }
   return study;
 }

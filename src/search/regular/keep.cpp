@@ -5,7 +5,7 @@
 namespace nereus::search {
 
 bool same_layout(const plan::Degrees& a, const plan::Degrees& b) {
-  return a.tp == b.tp && a.pp == b.pp && a.ep == b.ep;
+  return a.tp == b.tp && a.pp == b.pp && a.ep == b.ep && a.table_split == b.table_split;
 }
 
 bool at_least_as_good(const Values& a, const Values& b, const std::vector<Objective>& objectives) {

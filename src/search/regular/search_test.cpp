@@ -206,6 +206,56 @@ RC_GTEST_PROP(Search, FindsWhatBruteForceFinds, ()) {
   }
 }
 
+// The same for models with tables: every way to share them, every micro-batch, ZeRO and offload.
+RC_GTEST_PROP(Search, FindsWhatBruteForceFindsOfTables, ()) {
+  const model::Model model = cost::testing::any_dlrm();
+  const int devices = *rc::gen::element(1, 2, 4, 6, 8);
+  const cost::Stack stack = cost::testing::any_stack();
+  cluster::Cluster cluster = cost::testing::any_cluster(devices);
+  cluster::Node& node = cluster.groups.front().node;
+  node.device.memory.value = model.parameters() * *rc::gen::element(0.5, 2.0, 20.0) + 4e9;
+  Choices choices;
+  choices.global_batch = 48;
+  choices.recompute = {RecomputeChoice::kNone, RecomputeChoice::kFull};
+  choices.offloads = {{}};
+  if (!node.tiers.empty()) choices.offloads.push_back({1, *rc::gen::element(0.0, 1.0), 0});
+
+  const plan::DegreeLimits limits = plan::degree_limits(model, cluster);
+  cost::Predictor predictor(model, cluster, stack);
+  std::map<std::pair<int, plan::TableSplit>, double> by_layout;
+  Degrees d;
+  d.dp = devices;
+  d.global_batch = choices.global_batch;
+  for (d.ep = 1; d.ep <= devices; ++d.ep)
+    for (int split = 0; split < (d.ep == 1 ? 1 : 4); ++split)
+      for (d.micro_batch = 1; d.micro_batch <= d.global_batch; ++d.micro_batch)
+        for (d.zero = 0; d.zero <= 3; ++d.zero)
+          for (const int group : {0, std::max(node.num_devices, node.domain())})
+            for (const Recompute recompute : {Recompute::kNone, Recompute::kFull})
+              for (const plan::Offload& offload : choices.offloads) {
+                d.table_split = static_cast<plan::TableSplit>(split);
+                d.zero_group = group;
+                d.recompute = recompute;
+                d.offload = offload;
+                if (plan::violated_rules(d, limits) != 0) continue;
+                const cost::Prediction p = predictor.predict(d);
+                if (!fits(p, 0)) continue;
+                double& best = by_layout.try_emplace({d.ep, d.table_split}, 1e300).first->second;
+                best = std::min(best, p.step);
+              }
+  std::vector<double> expected;
+  for (const auto& [layout, step] : by_layout) expected.push_back(step);
+  std::sort(expected.begin(), expected.end());
+  if (expected.size() > 5) expected.resize(5);
+  const SearchResult result = search(model, {cluster}, stack, choices, {});
+  RC_ASSERT(result.plans.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    RC_ASSERT(result.plans[i].prediction.step == expected[i]);
+    const plan::Placement placement = cost::expand_for(result.plans[i].degrees, model, stack);
+    RC_ASSERT(plan::check(placement, model, cluster).empty());
+  }
+}
+
 RC_GTEST_PROP(Search, AnswersPassTheCheckerAndAreTheSameAtAnyNumberOfThreads, ()) {
   const Problem p = any_problem();
   SearchOptions options;

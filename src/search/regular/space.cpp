@@ -10,6 +10,7 @@ using plan::Degrees;
 using plan::Recompute;
 using plan::Rule;
 using plan::Schedule;
+using plan::TableSplit;
 
 namespace {
 
@@ -85,7 +86,8 @@ Space::Space(const Choices& choices, const model::Model& model, const cluster::C
     // What no layout can have is left out here, so that the counts below say something.
     if (choices.tp.empty() && tp > std::max(1, limits_.heads)) continue;
     for (const int pp : or_else(choices.pp, of_devices)) {
-      if (choices.pp.empty() && pp > limits_.span.most_stages()) continue;
+      if (choices.pp.empty() && pp > (limits_.tables > 0 ? 1 : limits_.span.most_stages()))
+        continue;
       for (const int cp : or_else(choices.cp, of_devices)) {
         if (choices.cp.empty() && cp > std::max(1, limits_.seq)) continue;
         const std::int64_t team = std::int64_t{tp} * pp * cp;
@@ -120,17 +122,44 @@ void Space::add_layout(const Degree& degree) {
     contexts = {zigzag ? ContextKind::kZigzag : ContextKind::kRing, ContextKind::kAllToAll};
   for (const ContextKind context : contexts) {
     d.context = context;
-    for (const int ep :
-         or_else(choices_.ep, has_experts_ ? divisors(limits_.experts) : std::vector<int>{1})) {
-      if (choices_.ep.empty() && ep > d.tp * d.cp * d.dp) continue;
-      std::vector<int> tensor = choices_.expert_tp;
-      if (tensor.empty())
-        tensor = has_experts_ && d.tp > 1 ? std::vector<int>{1, d.tp} : std::vector<int>{1};
-      for (const int expert_tp : tensor) {
-        d.ep = ep;
-        d.expert_tp = expert_tp;
-        add_families(d);
-      }
+    if (limits_.tables > 0)
+      add_tables(d);
+    else
+      add_experts(d);
+  }
+}
+
+// Copies of the tables on groups of ep ranks, shared in every way.
+void Space::add_tables(Degrees d) {
+  constexpr TableSplit kAll[] = {TableSplit::kTable, TableSplit::kLookups, TableSplit::kRow,
+                                 TableSplit::kColumn};
+  std::vector<TableSplit> splits = choices_.table_splits;
+  if (splits.empty()) splits.assign(std::begin(kAll), std::end(kAll));
+  for (const int ep : or_else(choices_.ep, divisors(d.dp))) {
+    d.ep = ep;
+    if (ep == 1) {
+      d.table_split = TableSplit::kTable;  // of no effect
+      add_families(d);
+      continue;
+    }
+    for (const TableSplit split : splits) {
+      d.table_split = split;
+      add_families(d);
+    }
+  }
+}
+
+void Space::add_experts(Degrees d) {
+  for (const int ep :
+       or_else(choices_.ep, has_experts_ ? divisors(limits_.experts) : std::vector<int>{1})) {
+    if (choices_.ep.empty() && ep > d.tp * d.cp * d.dp) continue;
+    std::vector<int> tensor = choices_.expert_tp;
+    if (tensor.empty())
+      tensor = has_experts_ && d.tp > 1 ? std::vector<int>{1, d.tp} : std::vector<int>{1};
+    for (const int expert_tp : tensor) {
+      d.ep = ep;
+      d.expert_tp = expert_tp;
+      add_families(d);
     }
   }
 }

@@ -14,7 +14,9 @@
 // Derived lists, where a user gives none:
 //   tp, pp, cp      all divisors of the devices (dp takes the rest)
 //   context         a ring (zig-zag where the mask is causal), and all-to-all
-//   ep, expert_tp   divisors of the experts; 1 and tp
+//   ep, expert_tp   divisors of the experts; 1 and tp. Of a model with embedding tables: divisors
+//   of
+//                   the devices, and every table split
 //   interleave      1 .. what the blocks can fill, under interleaved schedules
 //   micro_batch     all divisors of a replica's part of the batch
 //   recompute       none, selective, full, and full of the first blocks of each virtual stage:
@@ -51,6 +53,7 @@ struct Choices {
   std::vector<RecomputeChoice> recompute;
   std::vector<plan::Schedule> schedules;
   std::vector<plan::ContextKind> contexts;
+  std::vector<plan::TableSplit> table_splits;
   std::vector<plan::Offload> offloads;
   bool offload_any = false;               // derive `offloads` from the nodes' tiers ...
   std::vector<plan::Tier> offload_tiers;  // ... that are among these; empty = all
@@ -108,6 +111,8 @@ class Space {
     int tp, pp, cp, dp;
   };
   void add_layout(const Degree& degree);
+  void add_experts(plan::Degrees degrees);
+  void add_tables(plan::Degrees degrees);
   void add_families(plan::Degrees degrees);
   bool buildable(const plan::Degrees& degrees);
   int most_chunks(const plan::Degrees& degrees) const;
