@@ -57,16 +57,15 @@ double network_rate(const Fabric& fabric, int nodes) {
 }
 
 // Rate at which a ring over the group moves bytes through each rank.
-double ring_rate(const Fabric& fabric, Group group) {
-  const int nodes = nodes_of(group);
+double ring_rate(const Fabric& fabric, Group group, int nodes) {
   if (nodes <= 1) return link_rate(fabric, group);
   const double out = network_rate(fabric, nodes) * group.per_node;
   return group.per_node > 1 ? std::min(link_rate(fabric, group), out) : out;
 }
 
 // Bytes that each rank sends to others of its domain, and to other domains.
-double exchange_seconds(const Fabric& fabric, Group group, double inside, double outside) {
-  const int nodes = nodes_of(group);
+double exchange_seconds(const Fabric& fabric, Group group, int nodes, double inside,
+                        double outside) {
   const double near =
       inside > 0 ? inside * detour(fabric.inside, group.per_node) / link_rate(fabric, group) : 0;
   const double far =
@@ -83,21 +82,31 @@ double spread(const Fabric& fabric, int nodes) {
   return nodes > 4 ? 1 + fabric.jitter * std::log2(nodes / 4.0) : 1;
 }
 
-double ring_steps(const Fabric& fabric, Group group) {
-  const int nodes = nodes_of(group);
-  const double outside = nodes > 1 ? steps_of(fabric.between, nodes) : 0;
-  // As many ranks as there are, also where the last domain has fewer.
+// Apart, so that the steps of all other levels are inlined: a search asks for them for every plan.
+[[gnu::noinline]] double torus_ring_steps(const Fabric& fabric, Group group, int nodes) {
   const double inside = fabric.inside == TopologyKind::kTorus
                             ? nodes * steps_of(fabric.inside, group.per_node)
-                            : group.size - std::max(1, nodes);
+                            : group.size - nodes;
+  return inside * fabric.link_latency + steps_of(fabric.between, nodes) * fabric.network_latency;
+}
+
+bool has_torus(const Fabric& fabric) {
+  return fabric.inside == TopologyKind::kTorus || fabric.between == TopologyKind::kTorus;
+}
+
+double ring_steps(const Fabric& fabric, Group group, int nodes) {
+  if (has_torus(fabric)) return torus_ring_steps(fabric, group, nodes);
+  const int outside = nodes - 1;
+  const int inside = group.size - 1 - outside;
   return inside * fabric.link_latency + outside * fabric.network_latency;
 }
 
-double tree_steps(const Fabric& fabric, Group group) {
-  const int nodes = nodes_of(group);
+double tree_steps(const Fabric& fabric, Group group, int nodes) {
   const double depth = std::ceil(std::log2(static_cast<double>(nodes)));
-  return steps_of(fabric.inside, group.per_node) * fabric.link_latency +
-         depth * fabric.network_latency;
+  const double inside = fabric.inside == TopologyKind::kTorus
+                            ? steps_of(fabric.inside, group.per_node)
+                            : group.per_node - 1;
+  return inside * fabric.link_latency + depth * fabric.network_latency;
 }
 
 }  // namespace
@@ -111,8 +120,9 @@ Group group_of(int size, int stride, int domain) {
 double all_gather_seconds(const Fabric& fabric, Group group, double bytes) {
   if (group.size <= 1) return 0;
   const double moved = bytes * (group.size - 1) / group.size;
-  return (moved / ring_rate(fabric, group) + ring_steps(fabric, group)) *
-         spread(fabric, nodes_of(group));
+  const int nodes = nodes_of(group);
+  return (moved / ring_rate(fabric, group, nodes) + ring_steps(fabric, group, nodes)) *
+         spread(fabric, nodes);
 }
 
 double reduce_scatter_seconds(const Fabric& fabric, Group group, double bytes) {
@@ -122,15 +132,18 @@ double reduce_scatter_seconds(const Fabric& fabric, Group group, double bytes) {
 double all_reduce_seconds(const Fabric& fabric, Group group, double bytes) {
   if (group.size <= 1) return 0;
   const double moved = 2 * bytes * (group.size - 1) / group.size;
-  const double steps = 2 * std::min(ring_steps(fabric, group), tree_steps(fabric, group));
-  return moved / ring_rate(fabric, group) + steps;
+  const int nodes = nodes_of(group);
+  const double steps =
+      2 * std::min(ring_steps(fabric, group, nodes), tree_steps(fabric, group, nodes));
+  return moved / ring_rate(fabric, group, nodes) + steps;
 }
 
 double all_to_all_seconds(const Fabric& fabric, Group group, double bytes) {
   if (group.size <= 1) return 0;
   const double inside = bytes * (group.per_node - 1) / group.size;
   const double outside = bytes * (group.size - group.per_node) / group.size;
-  return exchange_seconds(fabric, group, inside, outside) * spread(fabric, nodes_of(group));
+  const int nodes = nodes_of(group);
+  return exchange_seconds(fabric, group, nodes, inside, outside) * spread(fabric, nodes);
 }
 
 double dispatch_seconds(const Fabric& fabric, Group group, double bytes, double copies,
@@ -150,13 +163,14 @@ double dispatch_seconds(const Fabric& fabric, Group group, double bytes, double 
   const double to_nodes = nodes > 1 ? token * (nodes - 1) * visited(nodes) : 0;
   const double inside = all_inside + once * (own_node + passed_on - all_inside);
   const double outside = all_outside + once * (std::min(all_outside, to_nodes) - all_outside);
-  return exchange_seconds(fabric, group, inside, outside) * spread(fabric, nodes);
+  return exchange_seconds(fabric, group, nodes, inside, outside) * spread(fabric, nodes);
 }
 
 double broadcast_seconds(const Fabric& fabric, Group group, double bytes) {
   if (group.size <= 1) return 0;
-  return (bytes / ring_rate(fabric, group) + tree_steps(fabric, group)) *
-         spread(fabric, nodes_of(group));
+  const int nodes = nodes_of(group);
+  return (bytes / ring_rate(fabric, group, nodes) + tree_steps(fabric, group, nodes)) *
+         spread(fabric, nodes);
 }
 
 double send_seconds(const Fabric& fabric, bool same_domain, double bytes) {
@@ -169,9 +183,10 @@ double send_seconds(const Fabric& fabric, bool same_domain, double bytes) {
 double all_gather_uneven_seconds(const Fabric& fabric, Group group, double total, double largest) {
   if (group.size <= 1) return 0;
   const double padded = all_gather_seconds(fabric, group, largest * group.size);
-  const double grouped = (total / ring_rate(fabric, group) +
-                          group.size * (tree_steps(fabric, group) + fabric.link_latency)) *
-                         spread(fabric, nodes_of(group));
+  const int nodes = nodes_of(group);
+  const double grouped = (total / ring_rate(fabric, group, nodes) +
+                          group.size * (tree_steps(fabric, group, nodes) + fabric.link_latency)) *
+                         spread(fabric, nodes);
   return std::min(padded, grouped);
 }
 

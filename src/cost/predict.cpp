@@ -119,7 +119,8 @@ Prediction Predictor::predict(const Degrees& d) {
   const StageMode mode{d.data_overlap, d.pp > 1 && splits_backward(d.schedule)};
   for (std::size_t i = 0; i < stages.classes.size(); ++i) {
     const StageClass& stage = stages.classes[i];
-    StageSums sums = sums_of(stage, kinds, plain, shape, tables.tied_parameters() / d.tp);
+    StageSums sums =
+        sums_of(stage, kinds, plain, shape, tables.tied_parameters() / d.tp, !d.offload.none());
     keep(sums, stage, shape, d, tables);
     take_memory(out.memory, sums.rank, stage.first, tables);
     const StageTime time = time_of(stage, sums, plain, shape, d, mode, tables);

@@ -6,30 +6,44 @@ namespace nereus::cost {
 
 using plan::Degrees;
 
+namespace {
+
+// Layers whose weights and whose activations are transfers of their own.
+void count_layers(StageSums& sums, const StageClass& stage, const KindRow* kinds,
+                  const KindRow* plain) {
+  for (const KindCount& layers : stage.layers) {
+    const KindRow& kind = kinds[layers.kind];
+    if (kind.time.parameters + kind.time.expert_parameters > 0)
+      sums.layers_with_weights += layers.count;
+    if (kind.memory.kept > 0) sums.layers_with_kept += layers.again;
+    if (plain[layers.kind].memory.kept > 0) sums.layers_with_kept += layers.count - layers.again;
+  }
+}
+
+}  // namespace
+
 StageSums sums_of(const StageClass& stage, const KindRow* kinds, const KindRow* plain,
-                  const PlanShape& shape, double tied) {
+                  const PlanShape& shape, double tied, bool offloads) {
   StageSums sums;
   for (const KindCount& layers : stage.layers) {
     const KindRow& kind = kinds[layers.kind];
     if (layers.again > 0) {
       sums.work.add(kind.time, layers.again);
       sums.rank.add(kind.memory, layers.again);
-      if (kind.memory.kept > 0) sums.layers_with_kept += layers.again;
     }
     if (layers.again < layers.count) {
       sums.work.add(plain[layers.kind].time, layers.count - layers.again);
       sums.rank.add(plain[layers.kind].memory, layers.count - layers.again);
-      if (plain[layers.kind].memory.kept > 0) sums.layers_with_kept += layers.count - layers.again;
     }
     const double dense = kind.time.parameters;
     const double experts = kind.time.expert_parameters;
-    if (dense + experts > 0) sums.layers_with_weights += layers.count;
     sums.largest_divided =
         std::max(sums.largest_divided, (shape.dense_shards.weights > 1 ? dense : 0) +
                                            (shape.expert_shards.weights > 1 ? experts : 0));
     sums.largest_kept = std::max(sums.largest_kept, dense / shape.dense_shards.weights +
                                                         experts / shape.expert_shards.weights);
   }
+  if (offloads) count_layers(sums, stage, kinds, plain);
   // A rank that has both ends of a tied weight keeps, gathers and reduces it once.
   if (stage.holds_first_layer && stage.holds_last_layer) sums.work.sum.parameters -= tied;
   return sums;
@@ -103,6 +117,7 @@ void keep(StageSums& sums, const StageClass& stage, const PlanShape& shape, cons
 
 double copy_seconds(const StageSums& sums, const PlanShape& shape, const Degrees& d,
                     const Tables& tables) {
+  if (d.offload.none()) return 0;
   const bool kept = shape.sharing == Sharing::kWeights && shape.keeps_whole;
   const double weights = kept ? 0 : 2 * sums.copied_weights;
   const double activations = 2 * d.offload.activations * sums.rank.kept;
@@ -114,6 +129,7 @@ double copy_seconds(const StageSums& sums, const PlanShape& shape, const Degrees
 
 double update_copy_seconds(const StageSums& sums, double updates, const Degrees& d,
                            const Tables& tables) {
+  if (d.offload.none()) return 0;
   const double optimizer = updates * d.offload.optimizer * tables.options().optimizer_bytes;
   const int kinds = (optimizer > 0 ? 1 : 0) + (sums.copied_weights > 0 ? 1 : 0);
   return tables.machine()

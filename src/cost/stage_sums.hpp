@@ -1,7 +1,7 @@
 // One class of stages of a regular plan summed up: its work, what its ranks keep, and what it adds
 // to a step once.
 //
-//   StageSums sums = sums_of(stage, kinds, plain, shape, tied);
+//   StageSums sums = sums_of(stage, kinds, plain, shape, tied, false);
 //   keep(sums, stage, shape, degrees, tables);
 //   StageTime time = stage_time(sums.work, sharding_seconds(sums.work, shape, options), ...);
 #pragma once
@@ -18,14 +18,15 @@ struct StageSums {
   double largest_divided = 0;  // parameters of the largest layer that are gathered
   double largest_kept = 0;     // parameters of the largest layer that the rank keeps
   double copied_weights = 0;   // bytes of weights that come from beyond the device for each pass
+  // Layers with weights, with activations kept; counted where the plan offloads any.
   int layers_with_weights = 0;
-  int layers_with_kept = 0;  // activations
+  int layers_with_kept = 0;
 };
 
 // `kinds` are layers recomputed as the plan says, `plain` those that are not; `tied` parameters
 // that a rank with both ends keeps once.
 StageSums sums_of(const StageClass& stage, const KindRow* kinds, const KindRow* plain,
-                  const PlanShape& shape, double tied);
+                  const PlanShape& shape, double tied, bool offloads);
 // Fills in what the stage's ranks keep of state and activations.
 void keep(StageSums& sums, const StageClass& stage, const PlanShape& shape,
           const plan::Degrees& degrees, const Tables& tables);

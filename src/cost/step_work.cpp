@@ -39,7 +39,8 @@ struct ClassWork {
 
 ClassWork class_work(const StageClass& stage, const PlanShape& shape, const Degrees& d,
                      const KindRow* kinds, const KindRow* plain, const Tables& tables) {
-  StageSums sums = sums_of(stage, kinds, plain, shape, tables.tied_parameters() / d.tp);
+  StageSums sums =
+      sums_of(stage, kinds, plain, shape, tables.tied_parameters() / d.tp, !d.offload.none());
   keep(sums, stage, shape, d, tables);
   ClassWork out;
   out.time = time_of(stage, sums, plain, shape, d, {d.data_overlap, true}, tables);

@@ -85,6 +85,7 @@ class Evaluation {
     covered_.clear();
     lacking_.clear();
     const plan::Offload* first = space_.offloads().data();
+    const bool several = space_.offloads().size() > 1;
     for (const plan::Offload& offload : space_.offloads()) {
       best_.offload = offload;
       bool all_covered = false;
@@ -93,7 +94,7 @@ class Evaluation {
         best_.recompute = recomputes_[i].kind;
         best_.recompute_blocks = recomputes_[i].blocks;
         const Trial trial = try_one();
-        if (trial == Trial::kDeviceFull || trial == Trial::kTierFull)
+        if (several && (trial == Trial::kDeviceFull || trial == Trial::kTierFull))
           lacking_.push_back({offload, i, trial == Trial::kTierFull});
         if (trial != Trial::kClean) continue;
         // Nothing recomputed: no other setting of this offload can be quicker. The first blocks
@@ -102,7 +103,7 @@ class Evaluation {
         const bool first_blocks = recomputes_[i].blocks > 0;
         all_covered =
             offload.activations == 0 && (recomputes_[i].kind == Recompute::kNone || first_blocks);
-        covered_.push_back({offload, i, all_covered});
+        if (several) covered_.push_back({offload, i, all_covered});
       }
     }
   }
