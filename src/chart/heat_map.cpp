@@ -49,6 +49,7 @@ class Drawing {
       canvas_.rule(fmt::format(".q{0}{{fill:var(--q{0})}}#{1} text.t{0}{{fill:var(--t{0})}}", level,
                                canvas_.id()));
     canvas_.rule(".best{fill:none;stroke:var(--accent);stroke-width:2.5}");
+    canvas_.rule(".inner{fill:none;stroke:var(--paper);stroke-width:1.2}");
     canvas_.rule(".none{fill:var(--paper);stroke:var(--grid)}");
     canvas_.heading(kMargin, 12, map_.title, width_ - 2 * kMargin);
     names();
@@ -201,10 +202,17 @@ class Drawing {
         if (std::isnan(best) || better) best = cell.value;
       }
       for (std::size_t r = 0; r < map_.rows.size(); ++r)
-        if (const HeatCell& cell = cell_at(r, c); has_value(cell) && cell.value == best)
-          canvas_.add("<rect class=\"best\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
-                      px(x_of(c) + 1.5), px(y_of(r) + 1.5), px(column_ - 3), px(row_ - 3));
+        if (const HeatCell& cell = cell_at(r, c); has_value(cell) && cell.value == best) {
+          outline("best", r, c, 1.5);
+          outline("inner", r, c, 3.5);  // parts the outline from a colour like its own
+        }
     }
+  }
+
+  void outline(std::string_view css_class, std::size_t r, std::size_t c, double inset) {
+    canvas_.add("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", css_class,
+                px(x_of(c) + inset), px(y_of(r) + inset), px(std::max(1.0, column_ - 2 * inset)),
+                px(std::max(1.0, row_ - 2 * inset)));
   }
 
   double legend(double y) {
