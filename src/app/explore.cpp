@@ -148,6 +148,13 @@ void add_details(ExploreAnswer& answer, const ExploreRequest& request) {
   if (study.machines.size() > 1)
     for (const auto& own : all.machines)
       if (own) answer.machines.push_back(detail(study, *own));
+  constexpr std::size_t kBars = 24;
+  std::optional<std::size_t> first;
+  for (const explore::Marginal& own : all.marginals) {
+    const std::size_t values = study.axes[own.axis].values.size();
+    if (!first && values > 1 && values <= kBars) first = own.axis;
+    if (first == own.axis && own.best) answer.along.push_back(detail(study, *own.best));
+  }
   if (answer.best.empty()) return;
   Explorer explorer(study);
   const explore::Answer& best = answer.best.front().answer;

@@ -60,9 +60,10 @@ struct ExploreAnswer {
   std::int64_t resumed = 0;  // points that were there already
   bool complete = true;
   double seconds = 0;
-  std::vector<PointDetail> best;                    // by goal of the study
-  std::vector<PointDetail> front;                   // at most kShown
-  std::vector<PointDetail> machines;                // that have an answer
+  std::vector<PointDetail> best;      // by goal of the study
+  std::vector<PointDetail> front;     // at most kShown
+  std::vector<PointDetail> machines;  // that have an answer
+  std::vector<PointDetail> along;     // best of each value of the first axis that has several
   std::vector<explore::Sensitivity> sensitivities;  // at the best point
   std::vector<explore::BreakEven> break_evens;
   std::vector<explore::Slice> slices;

@@ -160,8 +160,8 @@ void add_expansion(ReproduceAnswer& answer, const CometStudy& s, bool full) {
       s.claim("memory expansion, times as fast as without" + space,
               full ? std::nullopt : std::optional(1.4), ratio(none, best),
               fmt::format("without: {}; at best: {}", step_text(none), step_text(best))));
-  const double most = *std::max_element(s.values(Axis::kExpandedMemory).begin(),
-                                        s.values(Axis::kExpandedMemory).end());
+  const std::vector<double> capacities = s.values(Axis::kExpandedMemory);
+  const double most = *std::max_element(capacities.begin(), capacities.end());
   for (const double rate : s.values(Axis::kExpandedBandwidth)) {
     const Best own = s.with({{Axis::kExpandedMemory, most}, {Axis::kExpandedBandwidth, rate}});
     answer.claims.push_back(
@@ -217,6 +217,30 @@ void add_network(ReproduceAnswer& answer, const CometStudy& s) {
     }
 }
 
+void add_dlrm(ReproduceAnswer& answer, const CometStudy& s) {
+  const std::vector<double> nodes = s.values(Axis::kNodes);
+  const std::vector<double> capacities = s.values(Axis::kExpandedMemory);
+  const double most = *std::max_element(capacities.begin(), capacities.end());
+  std::optional<double> fewest;
+  std::optional<double> fewest_expanded;
+  for (const double own : nodes) {
+    const Best without = s.with({{Axis::kNodes, own}, {Axis::kExpandedMemory, 0}});
+    const Best with = s.with({{Axis::kNodes, own}, {Axis::kExpandedMemory, most}});
+    if (without && !fewest) fewest = own;
+    if (with && !fewest_expanded) fewest_expanded = own;
+    answer.claims.push_back(
+        s.claim(fmt::format("DLRM on {:g} nodes: expansion, times as fast as without", own),
+                std::nullopt, ratio(without, with),
+                fmt::format("without: {}; with: {}", step_text(without), step_text(with))));
+  }
+  answer.claims.push_back(s.claim(
+      "DLRM: fewest nodes with expansion over fewest without", std::nullopt,
+      fewest && fewest_expanded ? std::optional(*fewest_expanded / *fewest) : std::nullopt,
+      fmt::format("{} with, {} without",
+                  fewest_expanded ? fmt::format("{:g} nodes", *fewest_expanded) : "none fit",
+                  fewest ? fmt::format("{:g} nodes", *fewest) : "none fit")));
+}
+
 void add_clusters(ReproduceAnswer& answer, const CometStudy& s, bool full) {
   const std::string space = full ? ", every strategy" : ", MP x DP";
   std::vector<std::pair<std::string, Best>> machines;
@@ -241,9 +265,9 @@ void add_clusters(ReproduceAnswer& answer, const CometStudy& s, bool full) {
 }  // namespace
 
 ReproduceAnswer reproduce_comet(const ReproduceRequest& request, const ProgressSink& progress) {
-  static const std::vector<std::string> kNames = {"strategies",   "expansion", "compute",
-                                                  "network",      "clusters",  "expansion-full",
-                                                  "clusters-full"};
+  static const std::vector<std::string> kNames = {"strategies",     "expansion",    "compute",
+                                                  "network",        "dlrm",         "clusters",
+                                                  "expansion-full", "clusters-full"};
   ErrorList errors;
   for (const auto& [path, value] : request.overrides) {
     const std::string study = path.substr(0, path.find('.'));
@@ -271,6 +295,8 @@ ReproduceAnswer reproduce_comet(const ReproduceRequest& request, const ProgressS
       add_compute(answer, study);
     } else if (name == "network") {
       add_network(answer, study);
+    } else if (name == "dlrm") {
+      add_dlrm(answer, study);
     } else {
       add_clusters(answer, study, name == "clusters-full");
     }
@@ -286,6 +312,9 @@ ReproduceAnswer reproduce_comet(const ReproduceRequest& request, const ProgressS
       "roofline, full overlap of gradients). Expanded memory holds optimizer state, then "
       "activations, then weights, "
       "streamed beside compute at its own bandwidth.",
+      "DLRM: the catalogue's dlrm-1t, a synthetic shape of 10^12 parameters, on stack "
+      "'recommender', whose "
+      "numbers no run is behind; tables in expanded memory are read there, row by row.",
       "every strategy: pipelines, interleaving, ZeRO-0 to -3, selective and partial recompute, "
       "sequence parallelism, "
       "any micro-batch, searched exactly."};

@@ -196,7 +196,9 @@ std::vector<std::pair<std::string, cost::Prediction>> bars_of(const ExploreAnswe
           answer.study.machines[static_cast<std::size_t>(point.answer.at.machine)].name,
           point.prediction);
   } else {
-    for (const PointDetail& point : answer.front) bars.emplace_back(point.name, point.prediction);
+    const bool along = answer.along.size() > 1;
+    for (const PointDetail& point : along ? answer.along : answer.front)
+      bars.emplace_back(point.name, point.prediction);
   }
   if (bars.size() > kMost) bars.resize(kMost);
   return bars;
