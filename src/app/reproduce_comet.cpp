@@ -229,7 +229,8 @@ void add_dlrm(ReproduceAnswer& answer, const CometStudy& s) {
     if (without && !fewest) fewest = own;
     if (with && !fewest_expanded) fewest_expanded = own;
     answer.claims.push_back(
-        s.claim(fmt::format("DLRM on {:g} nodes: expansion, times as fast as without", own),
+        s.claim(fmt::format("DLRM on {:g} {}: expansion, times as fast as without", own,
+                            own == 1 ? "node" : "nodes"),
                 std::nullopt, ratio(without, with),
                 fmt::format("without: {}; with: {}", step_text(without), step_text(with))));
   }

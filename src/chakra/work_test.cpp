@@ -221,5 +221,51 @@ TEST(Chakra, TensorCollectivesAreMegatrons) {
   EXPECT_EQ(gradients, model.num_layers());
 }
 
+// Two vectors of eight columns in 16 bit for four samples on each of two ranks; two copies.
+TEST(Work, TablesExchangeIndicesVectorsAndCopies) {
+  model::DlrmShape shape;
+  shape.name = "tables";
+  shape.rows = {1'000'000, 1'000'000};
+  shape.lookups = {3};
+  shape.dim = 8;
+  shape.bottom = {8};
+  shape.top = {1};
+  const model::Model model = model::build_dlrm(shape);
+  const cluster::Cluster cluster = cluster::load_cluster("1xdgx-a100-80", {});
+  plan::Degrees d;
+  d.dp = 8;
+  d.ep = 2;
+  d.micro_batch = 4;
+  d.global_batch = 32;
+  const auto tables_of = [&](plan::TableSplit split) {
+    d.table_split = split;
+    const StepWork work =
+        make_work(model, cluster, cost::builtin_stacks().resolve("recommender"), d);
+    return work.stages[0].layers[static_cast<std::size_t>(model.table_layer())];
+  };
+  const auto expect = [](const Collectives& list, CommType type, std::int64_t bytes) {
+    ASSERT_EQ(list.size(), 1U);
+    EXPECT_EQ(list[0].type, type);
+    EXPECT_EQ(list[0].group, GroupKind::kExperts);
+    EXPECT_EQ(list[0].bytes, bytes);
+  };
+  const LayerWork whole = tables_of(plan::TableSplit::kTable);
+  expect(whole.before_forward, CommType::kAllToAll, 4 * 2 * 3 * 8);
+  expect(whole.after_forward, CommType::kAllToAll, 2 * 4 * 8 * 2);
+  expect(whole.before_backward, CommType::kAllToAll, 2 * 4 * 8 * 2);
+  const LayerWork rows = tables_of(plan::TableSplit::kRow);
+  expect(rows.before_forward, CommType::kAllToAll, 4 * 2 * 3 * 8);
+  expect(rows.after_forward, CommType::kReduceScatter, 2 * 4 * 2 * 8 * 2);
+  expect(rows.before_backward, CommType::kAllGather, 4 * 2 * 8 * 2);
+  const LayerWork columns = tables_of(plan::TableSplit::kColumn);
+  expect(columns.before_forward, CommType::kAllGather, 4 * 2 * 3 * 8);
+  expect(columns.after_forward, CommType::kAllToAll, 2 * 4 * 2 * 4 * 2);
+  // Eight samples of a group look 24 rows of one table up, hardly any twice: an index and 32 bytes.
+  ASSERT_EQ(whole.reduce.size(), 1U);
+  EXPECT_EQ(whole.reduce[0].group, GroupKind::kExpertCopies);
+  EXPECT_EQ(whole.reduce[0].type, CommType::kAllGather);
+  EXPECT_EQ(whole.reduce[0].bytes, 24 * (8 + 32));
+}
+
 }  // namespace
 }  // namespace nereus::chakra

@@ -63,6 +63,9 @@ Table summary_table(const ExploreAnswer& answer) {
   if (answer.resumed > 0)
     table.notes.push_back(
         fmt::format("{} of them were there already", format_count(answer.resumed)));
+  if (answer.best.empty() && answer.complete)
+    table.notes.emplace_back(
+        "no cluster has a plan: more memory or devices, looser constraints, or a wider [strategy]");
   if (!answer.complete)
     table.notes.emplace_back("stopped early: the same call goes on where it was");
   for (const std::string& rank : answer.lost_ranks)
