@@ -40,8 +40,8 @@ std::string overlay_file(StackLibrary& library, const std::string& path);
 // name).
 Stack load_stack(std::string_view name_or_file, std::string_view site = {});
 
-// The stack where nobody names one: Megatron Core as it is now where runs on such devices are behind
-// it, else the older Megatron-LM; for models with embedding tables one of their own.
+// The stack where nobody names one: Megatron Core as it is now where runs on such devices are
+// behind it, else the older Megatron-LM; for models with embedding tables one of their own.
 std::string default_stack(const model::Model& model, const cluster::Device& device);
 
 // The text of a file that `overlay_stacks` reads back: the given scopes with their values and

@@ -40,8 +40,8 @@ StageRules stage_rules(const Machine& machine, const StackOptions& options, cons
   // A tensor collective waits for all its ranks to launch it; across nodes, and behind pipeline
   // transfers that cross nodes, that costs time for every rank.
   const bool wide = tp > fabric.domain;
-  double rank_latency = wide ? fabric.network_latency * domains_waited_for(tp, fabric.domain)
-                             : fabric.link_latency;
+  double rank_latency =
+      wide ? fabric.network_latency * domains_waited_for(tp, fabric.domain) : fabric.link_latency;
   if (pipelined) rank_latency += p.pipelined_latency;
   rules.collective_host = p.host_collective + rank_latency * tp;
   rules.host_layer = p.host_layer;
