@@ -177,6 +177,11 @@ LayerCost table_layer_cost(const model::LayerKind& layer, const KernelModel& ker
   cost.backward = kernel_cost.backward;
   cost.saved = kernel_cost.saved;
   cost.saved_input = kernel_cost.saved;
+  for (const std::vector<TablePart>& parts : slices.parts) {
+    double held = 0;
+    for (const TablePart& part : parts) held += part.count * part.rows * part.width;
+    cost.table_parameters = std::max(cost.table_parameters, held);
+  }
   cost.num_kernels = 1;
   cost.message = layer.output_elements * split.samples * kernels.element;
   cost.transient = 2 * cost.message;

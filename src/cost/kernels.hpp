@@ -97,6 +97,7 @@ struct LayerCost {
   double attention_forward = 0;  // part of forward that selective recompute repeats
   double parameters = 0;         // on this rank, dense part
   double expert_parameters = 0;  // on this rank, expert part
+  double table_parameters = 0;   // on the rank that has the most, embedding tables
   double saved = 0;              // bytes kept for backward, nothing recomputed
   double saved_scores = 0;       // part of it that selective recompute drops
   double gathered = 0;       // bytes of whole inputs of column-split GEMMs beyond this rank's share
