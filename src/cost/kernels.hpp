@@ -51,9 +51,8 @@ struct LayerSplit {
   double samples = 1;  // in one micro-batch
   plan::ContextKind context = plan::ContextKind::kZigzag;
   // Embedding tables (cost/embedding.hpp): how ep cuts them (whole ones, dealt out, where nobody
-  // says), the share of them on the device, and seconds for each byte looked up beyond it.
+  // says), and seconds that tiers beyond the device take for each byte looked up.
   const TableSlices* tables = nullptr;
-  double device_share = 1;
   double tier_seconds = 0;
 };
 
