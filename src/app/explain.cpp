@@ -103,7 +103,6 @@ ExplainAnswer explain(const PredictRequest& request) {
       split.tables = &slices;
       cost::TableTiers tiers;
       tiers.weights = {1 - degrees->offload.weights, 0, degrees->offload.weights, 0};
-      split.device_share = tiers.weights[0];
       split.tier_seconds =
           cost::tier_seconds(tiers, cost::make_machine(plan.cluster, 0, plan.stack));
     }

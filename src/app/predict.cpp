@@ -137,9 +137,10 @@ std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
   else
     for (const std::string& line : table_assumptions(plan.model.layer(tables)))
       list.push_back(line);
-  list.push_back(fmt::format(
-      "state per parameter: {:g} B weights, {:g} B gradients, {:g} B optimizer",
-      stack.options.weight_bytes, stack.options.gradient_bytes, stack.options.optimizer_bytes));
+  list.push_back(
+      fmt::format("state per parameter{}: {:g} B weights, {:g} B gradients, {:g} B optimizer",
+                  tables < 0 ? "" : " of the MLPs", stack.options.weight_bytes,
+                  stack.options.gradient_bytes, stack.options.optimizer_bytes));
   for (const cluster::NodeGroup& group : plan.cluster.groups) {
     const cluster::Node& node = group.node;
     list.push_back(fmt::format("{} x {}: {} devices, {} per device inside, {} per node outside",

@@ -24,9 +24,10 @@ Table layers_table(const app::ExplainAnswer& answer) {
                           {"saved_bytes", "kept", Unit::kBytes},
                           {"message_bytes", "sent on", Unit::kBytes}}};
   for (const app::LayerLine& line : answer.layers)
-    table.rows.push_back({line.layer, line.count, line.cost.forward, line.cost.backward,
-                          line.cost.parameters + line.cost.expert_parameters, line.cost.saved,
-                          line.cost.message});
+    table.rows.push_back(
+        {line.layer, line.count, line.cost.forward, line.cost.backward,
+         line.cost.parameters + line.cost.expert_parameters + line.cost.table_parameters,
+         line.cost.saved, line.cost.message});
   return table;
 }
 

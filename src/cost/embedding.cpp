@@ -81,9 +81,8 @@ void add_kernels(const SliceLoad& load, double samples, const KernelModel& kerne
   const double rows = samples * load.read;
   const double streamed = samples * (load.vectors * kernels.element + indices);
   cost.bytes = rows + streamed;
-  cost.forward = std::max((split.device_share * rows + streamed) / kernels.memory_rate,
-                          rows * split.tier_seconds) +
-                 kernels.gap;
+  cost.forward =
+      std::max(cost.bytes / kernels.memory_rate, rows * split.tier_seconds) + kernels.gap;
   cost.backward = samples * (load.graded + indices) / kernels.memory_rate + 2 * kernels.gap;
   cost.saved = samples * indices;
 }
@@ -177,6 +176,11 @@ LayerCost table_layer_cost(const model::LayerKind& layer, const KernelModel& ker
   cost.backward = kernel_cost.backward;
   cost.saved = kernel_cost.saved;
   cost.saved_input = kernel_cost.saved;
+  for (const std::vector<TablePart>& parts : slices.parts) {
+    double held = 0;
+    for (const TablePart& part : parts) held += part.count * part.rows * part.width;
+    cost.table_parameters = std::max(cost.table_parameters, held);
+  }
   cost.num_kernels = 1;
   cost.message = layer.output_elements * split.samples * kernels.element;
   cost.transient = 2 * cost.message;
@@ -221,8 +225,7 @@ TableStep table_step(const TableSlices& slices, const TableUse& use, const Machi
       rows += 2 * met * in_granules(part.row_bytes());
       state += 2 * met * in_granules(part.state_bytes);
     }
-    double update =
-        (use.tiers.weights[0] * rows + use.tiers.state[0] * state) / machine.memory_rate;
+    double update = (rows + state) / machine.memory_rate;
     for (std::size_t t = 1; t < machine.tiers.size(); ++t)
       if (const double rate = machine.tiers[t].rate; rate > 0)
         update =

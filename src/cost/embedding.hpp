@@ -4,8 +4,9 @@
 //
 // Look-ups are memory bound: every one reads its row, in whole granules of 64 bytes (an access of
 // high-bandwidth memory moves no less), wherever it lies:
-//   forward  = max(share on the device x bytes / memory rate, share in a tier x bytes / its rate)
-//              + pooled sums written; a tier beyond the device is read in place, row by row (UVM)
+//   forward  = max((bytes + pooled sums written) / memory rate, share in a tier x bytes / its rate)
+//              A tier beyond the device is read in place, row by row (UVM), beside the rows on the
+//              device, but all of them no quicker than from the device alone
 //   backward = the pooled gradient read for every look-up
 // Rows that stay in a cache cost less than that; nothing is taken off for them.
 //

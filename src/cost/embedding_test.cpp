@@ -255,7 +255,6 @@ TEST(Embedding, TablesBeyondTheDeviceAreReadAtTheirTiersRate) {
   for (const double share : {0.25, 0.5, 1.0}) {
     TableTiers tiers;
     tiers.weights = {1 - share, 0, share, 0};
-    split.device_share = 1 - share;
     split.tier_seconds = tier_seconds(tiers, machine);
     EXPECT_NEAR(table_layer_cost(layer, kernels, split).forward - kernels.gap, share * bytes / 2e10,
                 1e-12);
@@ -286,6 +285,7 @@ RC_GTEST_PROP(EmbeddingProperties, MoreOfAMachineIsNeverSlower, ()) {
 
 RC_GTEST_PROP(EmbeddingProperties, BoundsAreBelowAndOffloadIsNotQuicker, ()) {
   testing::Case c = testing::any_dlrm_case();
+  c.stack.settings["memory_pressure"] = 0;  // a full device is slower, and offload relieves it
   Predictor predictor(c.model, c.cluster, c.stack);
   const Prediction p = predictor.predict(c.degrees);
   RC_ASSERT(predictor.bound(c.degrees).step <= p.step * (1 + 1e-12));
@@ -297,7 +297,12 @@ RC_GTEST_PROP(EmbeddingProperties, BoundsAreBelowAndOffloadIsNotQuicker, ()) {
   }
   RC_ASSERT(std::abs(seconds - p.step) <= 1e-12 * p.step);
   c.degrees.offload = {};
-  RC_ASSERT(predictor.predict(c.degrees).step <= p.step * (1 + 1e-12));
+  const Prediction near = predictor.predict(c.degrees);
+  RC_LOG() << testing::describe(c) << "\n";
+  for (std::size_t i = 0; i < p.parts.size(); ++i)
+    RC_LOG() << to_string(static_cast<Part>(i)) << ": " << p.parts[i] << " " << near.parts[i]
+             << "\n";
+  RC_ASSERT(near.step <= p.step * (1 + 1e-12));
 }
 
 // Sharing tables among more ranks never takes more memory for the tables themselves.

@@ -51,9 +51,8 @@ struct LayerSplit {
   double samples = 1;  // in one micro-batch
   plan::ContextKind context = plan::ContextKind::kZigzag;
   // Embedding tables (cost/embedding.hpp): how ep cuts them (whole ones, dealt out, where nobody
-  // says), the share of them on the device, and seconds for each byte looked up beyond it.
+  // says), and seconds that tiers beyond the device take for each byte looked up.
   const TableSlices* tables = nullptr;
-  double device_share = 1;
   double tier_seconds = 0;
 };
 
@@ -97,6 +96,7 @@ struct LayerCost {
   double attention_forward = 0;  // part of forward that selective recompute repeats
   double parameters = 0;         // on this rank, dense part
   double expert_parameters = 0;  // on this rank, expert part
+  double table_parameters = 0;   // on the rank that has the most, embedding tables
   double saved = 0;              // bytes kept for backward, nothing recomputed
   double saved_scores = 0;       // part of it that selective recompute drops
   double gathered = 0;       // bytes of whole inputs of column-split GEMMs beyond this rank's share

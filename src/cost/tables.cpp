@@ -95,7 +95,6 @@ const KindCost* Tables::costs(const SplitKey& key) {
     }
     TableTiers tiers;
     tiers.weights = {1 - key.table_offload, 0, key.table_offload, 0};
-    split.device_share = tiers.weights[0];
     split.tier_seconds = tier_seconds(tiers, machine_);
   }
   const LayerWires wires{machine_.wire(key.tp, 1), machine_.wire(key.cp, key.tp),

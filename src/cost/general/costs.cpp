@@ -54,7 +54,6 @@ const KindCost* LayerCosts::row(const CostKey& key) {
   split.samples = key.samples;
   split.context = key.context;
   if (key.tables >= 0) split.tables = slices_[static_cast<std::size_t>(key.tables)].slices.get();
-  split.device_share = key.device_share;
   split.tier_seconds = key.tier_seconds;
   const LayerWires groups{wires_[key.tensor_wire], wires_[key.context_wire],
                           wires_[key.expert_wire], wires_[key.expert_part_wire]};
@@ -142,7 +141,6 @@ TeamCosts LayerCosts::of(const Placement& placement, const LayerRun& run, const 
   }
   if (table_layer_ >= 0 && (key.tables = slices_of(run)) >= 0) {
     const TableTiers tiers = table_tiers(run);
-    key.device_share = tiers.weights[0];
     key.tier_seconds = tier_seconds(tiers, wires_.machine(machine));
   }
   TeamCosts costs{row(key), nullptr, &has_vocabulary_, key.tensor_wire};

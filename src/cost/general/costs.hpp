@@ -33,7 +33,6 @@ struct CostKey {
   int expert_wire = 0;
   int expert_part_wire = 0;
   int tables = -1;  // number of the slices of embedding tables; -1 where nobody asks
-  double device_share = 1;
   double tier_seconds = 0;
   bool operator==(const CostKey&) const = default;
   std::uint64_t hash() const;
