@@ -30,10 +30,12 @@ struct Context {
     while (layer >= run(index).first_layer + run(index).num_layers) ++index;
     return index;
   }
-  // Layers of the run that have such weights.
+  // Layers of the run that have such weights. Embedding tables are read where they lie, row by row:
+  // no transfer of a whole layer.
   int layers_with_weights(const plan::LayerRun& run, bool dense, bool experts) const {
     int count = 0;
     for (int i = run.first_layer; i < run.first_layer + run.num_layers; ++i) {
+      if (i == model.table_layer()) continue;
       const model::LayerKind& kind = model.layer(i);
       const double own = kind.expert_parameters();
       count += (dense && kind.parameters() > own) || (experts && own > 0) ? 1 : 0;
