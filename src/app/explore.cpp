@@ -137,6 +137,48 @@ spread::Outcome run_points(const ExploreRequest& request, spread::Ranks& ranks, 
   return ranks.run(work, {.threads = request.threads});
 }
 
+// Where nothing was found: how near some of the points come, evenly spread.
+std::string nearest_miss(const Study& study, const explore::Answers& all) {
+  constexpr std::int64_t kLooked = 32;
+  Explorer explorer(study);
+  const std::int64_t every = std::max<std::int64_t>(1, study.num_points() / kLooked);
+  std::optional<Explorer::Lean> lean;
+  std::string lean_at;
+  std::string beyond;
+  double least = 0;
+  // The last points often have most of everything.
+  for (std::int64_t p = study.num_points() - 1; p >= 0; p -= every) {
+    const explore::Coordinates at = coordinates(study, p);
+    const std::optional<cluster::Cluster> cluster = cluster_at(study, at);
+    if (!cluster) continue;
+    const PointResult free = explorer.evaluate_unlimited(at.variant, at.machine, *cluster);
+    if (!free.found.empty()) {
+      const explore::GoalValues& values = free.found.front().values;
+      for (std::size_t goal = 0; goal < values.size(); ++goal)
+        if (const double most = study.constraints.most[goal];
+            values[goal] > most && (least == 0 || values[goal] / most < least)) {
+          least = values[goal] / most;
+          beyond =
+              fmt::format("{} at {}: {} is {} times what is allowed",
+                          explore::layout_name(free.found.front().degrees), point_name(study, at),
+                          to_string(static_cast<explore::Goal>(goal)), format_significant(least));
+        }
+    } else if (const auto own = explorer.leanest(at.variant, at.machine, *cluster);
+               own && (!lean || own->memory / own->capacity < lean->memory / lean->capacity)) {
+      lean = own;
+      lean_at = point_name(study, at);
+    }
+  }
+  if (!beyond.empty()) return beyond;
+  if (lean)
+    return fmt::format("the leanest plan, {} at {}, needs {} of {} on a device",
+                       explore::layout_name(lean->degrees), lean_at,
+                       format_bytes(Bytes{lean->memory}), format_bytes(Bytes{lean->capacity}));
+  if (all.by_status[static_cast<std::size_t>(explore::Status::kNothingBuilds)] > 0)
+    return "no strategy of the space can be built on so many devices with this batch";
+  return {};
+}
+
 void add_details(ExploreAnswer& answer, const ExploreRequest& request) {
   const Study& study = answer.study;
   const explore::Answers& all = answer.answers;
@@ -248,6 +290,7 @@ ExploreAnswer explore(const ExploreRequest& request, spread::Ranks& ranks,
   answer.lost_ranks = outcome.lost_ranks;
   answer.answers = explore::answers(study, *database);
   add_details(answer, request);
+  if (answer.best.empty() && answer.complete) answer.why = nearest_miss(study, answer.answers);
   answer.seconds = since(begin);
   return answer;
 }

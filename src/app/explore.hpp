@@ -60,6 +60,7 @@ struct ExploreAnswer {
   std::int64_t resumed = 0;  // points that were there already
   bool complete = true;
   double seconds = 0;
+  std::string why;                    // nothing was found: the nearest miss, with its numbers
   std::vector<PointDetail> best;      // by goal of the study
   std::vector<PointDetail> front;     // at most kShown
   std::vector<PointDetail> machines;  // that have an answer

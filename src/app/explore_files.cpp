@@ -1,13 +1,6 @@
 #include "app/explore_files.hpp"
 
-#include <fmt/format.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
-
-#include "base/error.hpp"
+#include "base/write_file.hpp"
 #include "cost/general.hpp"
 #include "plan/plan_json.hpp"
 
@@ -15,19 +8,7 @@ namespace nereus::app {
 
 void write_study_csv(const std::string& path, const ExploreAnswer& answer) {
   // Line by line: a study may have more points than fit into memory.
-  const std::string part = path + ".part";
-  const auto fail = [&] {
-    const std::string why = std::strerror(errno);
-    std::remove(part.c_str());
-    throw_environment_error("environment.write", fmt::format("cannot write {}: {}", path, why),
-                            "a folder that can be written to, with room");
-  };
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(part.c_str(), "wb"), std::fclose);
-  if (!file) fail();
-  answer.results->write_csv([&](std::string_view line) {
-    if (std::fwrite(line.data(), 1, line.size(), file.get()) != line.size()) fail();
-  });
-  if (std::fclose(file.release()) != 0 || std::rename(part.c_str(), path.c_str()) != 0) fail();
+  write_file(path, [&](const TextSink& take) { answer.results->write_csv(take); });
 }
 
 void write_best_plan(const std::string& path, const ExploreAnswer& answer) {

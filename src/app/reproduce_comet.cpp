@@ -78,6 +78,11 @@ class CometStudy {
       if (own.axis == axis)
         for (const explore::AxisValue& value : own.values)
           out.push_back(value.on(study().machines.front().cluster, axis));
+    if (out.empty())
+      throw_input_error(
+          "reproduce.no-axis",
+          fmt::format("study {} has no axis {}, over which its claims go", name_, info(axis).name),
+          {}, "set values of it, not another axis");
     return out;
   }
   // With everything else as the machine itself has it.

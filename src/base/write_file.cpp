@@ -37,17 +37,26 @@ bool write_all(int file, std::string_view text) {
 }  // namespace
 
 void write_file(const std::string& path, std::string_view text) {
+  write_file(path, [&](const TextSink& take) { take(text); });
+}
+
+void write_file(const std::string& path, const std::function<void(const TextSink&)>& fill) {
   struct stat status {};
   const bool exists = stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) cannot_write(path, EISDIR);
+  int error = 0;  // the first
+  const auto write_into = [&](int file) {
+    fill([&](std::string_view text) {
+      if (error == 0 && !write_all(file, text)) error = errno;
+    });
+  };
   if (exists && !S_ISREG(status.st_mode)) {
     // A device or a pipe (/dev/stderr, /dev/null) cannot be replaced: write into it.
     const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (file < 0) cannot_write(path, errno);
-    const bool written = write_all(file, text);
-    const int error = errno;
+    write_into(file);
     close(file);
-    if (!written) cannot_write(path, error);
+    if (error != 0) cannot_write(path, error);
     return;
   }
   // A link stays a link: what it leads to is replaced.
@@ -62,13 +71,13 @@ void write_file(const std::string& path, std::string_view text) {
   const mode_t mask = umask(0);
   umask(mask);
   const mode_t mode = exists ? status.st_mode & 07777 : 0666 & ~mask;
-  const bool done = write_all(file, text) && fchmod(file, mode) == 0 && fsync(file) == 0;
-  const int error = errno;
-  if (close(file) != 0 || !done || rename(temporary.c_str(), target.c_str()) != 0) {
-    const int last = done ? errno : error;
-    unlink(temporary.c_str());
-    cannot_write(path, last);
-  }
+  write_into(file);
+  if (error == 0 && (fchmod(file, mode) != 0 || fsync(file) != 0)) error = errno;
+  if (close(file) != 0 && error == 0) error = errno;
+  if (error == 0 && rename(temporary.c_str(), target.c_str()) != 0) error = errno;
+  if (error == 0) return;
+  unlink(temporary.c_str());
+  cannot_write(path, error);
 }
 
 }  // namespace nereus

@@ -4,11 +4,16 @@
 //   write_file("plan.json", text);   // throws Errors; the old file stays on any failure
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
 namespace nereus {
 
 void write_file(const std::string& path, std::string_view text);
+
+// The same for texts that need not fit into memory: `fill` is handed what takes each piece.
+using TextSink = std::function<void(std::string_view)>;
+void write_file(const std::string& path, const std::function<void(const TextSink&)>& fill);
 
 }  // namespace nereus

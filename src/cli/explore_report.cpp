@@ -63,6 +63,7 @@ Table summary_table(const ExploreAnswer& answer) {
   if (answer.resumed > 0)
     table.notes.push_back(
         fmt::format("{} of them were there already", format_count(answer.resumed)));
+  if (!answer.why.empty()) table.notes.push_back("nearest: " + answer.why);
   if (answer.best.empty() && answer.complete)
     table.notes.emplace_back(
         "no cluster has a plan: more memory or devices, looser constraints, or a wider [strategy]");
@@ -196,7 +197,7 @@ Table break_even_table(const ExploreAnswer& answer) {
                    {"from", "from"},
                    {"to", "to"},
                    {"gain", "buys"},
-                   {"worth", "is worth", Unit::kNone, false, true}};
+                   {"worth", "each further unit is worth", Unit::kNone, false, true}};
   for (const explore::BreakEven& own : answer.break_evens) {
     std::string gain = "-";
     if (own.time_from && own.time_to) gain = gain_text(*own.time_from, *own.time_to);
@@ -316,6 +317,7 @@ std::string json_of(const ExploreAnswer& answer) {
   json["evaluated"] = all.evaluated;
   json["seconds"] = answer.seconds;
   json["complete"] = answer.complete;
+  if (!answer.why.empty()) json["why"] = answer.why;
   json["resumed_clusters"] = answer.resumed;
   json["database"] = answer.database.empty() ? Json(nullptr) : Json(answer.database);
   Json statuses = Json::object();

@@ -10,18 +10,35 @@ namespace {
 
 constexpr std::int64_t kSample = 20'000;  // points of a picture
 
-// What is kept of a row while the scan goes on.
-struct Leader {
-  double value = 0;
-  std::int64_t point = -1;
-  int place = 0;
+// What is kept of a row while the scan goes on: the least in one goal; of equals the one that is
+// better in the other goals of the study, then the quickest.
+class Leader {
+ public:
+  Leader() = default;
+  Leader(const Study& study, std::size_t goal) : goals_{goal} {
+    for (const Goal own : study.goals) goals_.push_back(static_cast<std::size_t>(own));
+    goals_.push_back(static_cast<std::size_t>(Goal::kTime));
+  }
 
-  void offer(double own, std::int64_t at, int at_place) {
-    if (point >= 0 && own >= value) return;
-    value = own;
+  void offer(const GoalValues& values, std::int64_t at, int at_place) {
+    if (point >= 0 && !better(values)) return;
+    values_ = values;
     point = at;
     place = at_place;
   }
+
+  std::int64_t point = -1;
+  int place = 0;
+
+ private:
+  bool better(const GoalValues& values) const {
+    for (const std::size_t goal : goals_)
+      if (values[goal] != values_[goal]) return values[goal] < values_[goal];
+    return false;
+  }
+
+  std::vector<std::size_t> goals_;
+  GoalValues values_{};
 };
 
 std::int64_t id_of(std::int64_t point, int place) { return point * 4096 + std::min(place, 4095); }
@@ -35,11 +52,13 @@ Answers answers(const Study& study, const Database& database) {
       study.goals.size() > 1 ? static_cast<std::size_t>(study.goals[1]) : std::size_t{1};
   Front front(study.goals);
   std::array<Leader, kNumGoals> best;
+  for (std::size_t goal = 0; goal < kNumGoals; ++goal) best[goal] = Leader(study, goal);
+  const Leader by_first(study, first);
   std::vector<std::vector<Leader>> by_axis(study.axes.size());
   for (std::size_t i = 0; i < study.axes.size(); ++i)
-    by_axis[i].resize(study.axes[i].values.size());
-  std::vector<Leader> by_machine(study.machines.size());
-  std::vector<Leader> by_variant(study.variants.size());
+    by_axis[i].assign(study.axes[i].values.size(), by_first);
+  std::vector<Leader> by_machine(study.machines.size(), by_first);
+  std::vector<Leader> by_variant(study.variants.size(), by_first);
   const std::int64_t every = std::max<std::int64_t>(1, database.num_points() / kSample);
 
   database.scan([&](std::int64_t point, int place, const PointRow& row) {
@@ -53,13 +72,12 @@ Answers answers(const Study& study, const Database& database) {
     if (place == 0) ++out.by_binding[static_cast<std::size_t>(row.found.binding)];
     const GoalValues& values = row.found.values;
     front.offer(id_of(point, place), values);
-    for (std::size_t goal = 0; goal < kNumGoals; ++goal)
-      best[goal].offer(values[goal], point, place);
+    for (std::size_t goal = 0; goal < kNumGoals; ++goal) best[goal].offer(values, point, place);
     const Coordinates at = coordinates(study, point);
     for (std::size_t i = 0; i < at.axes.size(); ++i)
-      by_axis[i][static_cast<std::size_t>(at.axes[i])].offer(values[first], point, place);
-    by_machine[static_cast<std::size_t>(at.machine)].offer(values[first], point, place);
-    by_variant[static_cast<std::size_t>(at.variant)].offer(values[first], point, place);
+      by_axis[i][static_cast<std::size_t>(at.axes[i])].offer(values, point, place);
+    by_machine[static_cast<std::size_t>(at.machine)].offer(values, point, place);
+    by_variant[static_cast<std::size_t>(at.variant)].offer(values, point, place);
     if (point % every == 0) out.sample.push_back({values[first], values[second]});
   });
 

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <functional>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "base/nearest.hpp"
 #include "spec/quantity.hpp"
@@ -72,6 +73,30 @@ Text parse(std::string_view text, AxisUnit unit) {
   return {};
 }
 
+// Beyond these numbers nothing real lies, and sums of them lose their meaning.
+struct Limits {
+  double least;
+  double most;
+};
+Limits limits_of(AxisUnit unit) {
+  switch (unit) {
+    case AxisUnit::kBytes:
+      return {1e6, 1e18};
+    case AxisUnit::kBytesPerSecond:
+      return {1e3, 1e18};
+    case AxisUnit::kFlopsPerSecond:
+      return {1e6, 1e21};
+    case AxisUnit::kSeconds:
+      return {1e-12, 10};
+    case AxisUnit::kUsdPerHour:
+      return {1e-9, 1e9};
+    case AxisUnit::kWatts:
+      return {1e-3, 1e9};
+    default:
+      return {0, kMostWhole};
+  }
+}
+
 // Reads the elements of one axis; `say` adds an error at the place of the element in hand.
 class List {
  public:
@@ -108,14 +133,14 @@ class List {
     if (text->find("..") != std::string::npos) return range(value, *text);
     if (relative_allowed_ && text->size() > 1 && text->front() == 'x')
       if (const auto factor = plain_number(std::string_view(*text).substr(1)))
-        return add(value, *factor, true);
+        return void(add(value, *factor, true));
     const Text one = parse(*text, unit_);
     if (!one.value) return say(value, "explore.bad-value", said(one.reason), one.hint);
     add(value, *one.value, false);
   }
 
   void number(const Value& value, double own) {
-    if (unit_ == AxisUnit::kCount || unit_ == AxisUnit::kRatio) return add(value, own, false);
+    if (unit_ == AxisUnit::kCount || unit_ == AxisUnit::kRatio) return void(add(value, own, false));
     say(value, "explore.bad-value", fmt::format("{} = {:g} has no unit", name_, own),
         unit_ == AxisUnit::kTopology ? "a name: \"switch\""
                                      : "a quantity with its unit, in quotes");
@@ -147,36 +172,46 @@ class List {
       return say(value, "explore.empty-axis", said(fmt::format("the range '{}' is empty", text)),
                  "the smaller end first");
     // Whole steps, so that rounding neither drops nor adds the last value.
-    constexpr double kNearly = 1 + 1e-9;
-    for (std::size_t i = 0;; ++i) {
+    constexpr double kNearly = 1e-9;
+    const double steps = times ? std::log(*last.value / *first.value) / std::log(*by.value)
+                               : (*last.value - *first.value) / *by.value;
+    if (!(steps + static_cast<double>(values_.size()) < static_cast<double>(kMostValues)))
+      return say(value, "explore.long-axis",
+                 said(fmt::format("'{}' has more than {} values", text, kMostValues)),
+                 "a larger step");
+    const auto count = static_cast<std::size_t>(steps * (1 + kNearly) + kNearly) + 1;
+    for (std::size_t i = 0; i < count; ++i) {
       const double own = times ? *first.value * std::pow(*by.value, static_cast<double>(i))
                                : *first.value + *by.value * static_cast<double>(i);
-      if (own > *last.value * kNearly) return;
-      if (values_.size() >= kMostValues)
-        return say(value, "explore.long-axis",
-                   said(fmt::format("'{}' has more than {} values", text, kMostValues)),
-                   "a larger step");
-      add(value, std::min(own, *last.value), false);
+      // One error is enough for a range.
+      if (!add(value, std::min(own, *last.value), false)) return;
     }
   }
 
-  void add(const Value& at, double value, bool relative) {
+  // False where it is no value.
+  bool add(const Value& at, double value, bool relative) {
+    const auto refuse = [&](std::string message, std::string hint) {
+      say(at, "explore.bad-value", std::move(message), std::move(hint));
+      return false;
+    };
     if (!relative && unit_ == AxisUnit::kCount &&
         (value != std::floor(value) || value > kMostWhole))
-      return say(at, "explore.bad-value", fmt::format("{} = {:g} is no count", name_, value),
-                 fmt::format("a whole number up to {:g}", kMostWhole));
+      return refuse(fmt::format("{} = {:g} is no count", name_, value),
+                    fmt::format("a whole number up to {}", static_cast<int>(kMostWhole)));
     const bool fine =
         unit_ == AxisUnit::kTopology || value > 0 || (value == 0 && zero_allowed_ && !relative);
     if (!fine || !std::isfinite(value))
-      return say(at, "explore.bad-value",
-                 fmt::format("{} = {:g}: it must be above 0", name_, value),
-                 zero_allowed_ ? "0 B = none" : "leave it out to keep the cluster's own");
+      return refuse(fmt::format("{} = {:g}: it must be above 0", name_, value),
+                    zero_allowed_ ? "0 B = none" : "leave it out to keep the cluster's own");
     if (unit_ == AxisUnit::kRatio && !relative && value < 1)
-      return say(at, "explore.bad-value", fmt::format("{} = {:g} is below 1", name_, value),
-                 "1 = none");
+      return refuse(fmt::format("{} = {:g} is below 1", name_, value), "1 = none");
+    const Limits limits = relative ? Limits{1e-6, 1e6} : limits_of(unit_);
+    if (value != 0 && unit_ != AxisUnit::kTopology && (value < limits.least || value > limits.most))
+      return refuse(fmt::format("{} = {:g} is beyond what is predicted", name_, value),
+                    fmt::format("{:g} to {:g} (SI)", limits.least, limits.most));
     const AxisValue own{value, relative};
-    if (std::find(values_.begin(), values_.end(), own) == values_.end() || values_.size() > 4096)
-      values_.push_back(own);
+    if (known_.emplace(value, relative).second) values_.push_back(own);
+    return true;
   }
 
   std::string said(const std::string& reason) const { return fmt::format("{}: {}", name_, reason); }
@@ -195,6 +230,7 @@ class List {
   bool relative_allowed_;
   ErrorList& errors_;
   std::vector<AxisValue> values_;
+  std::set<std::pair<double, bool>> known_;
 };
 
 }  // namespace

@@ -13,6 +13,8 @@ namespace nereus::explore {
 
 namespace {
 
+constexpr std::int64_t kApplicationId = 0x4E455245;  // "NERE"
+
 constexpr const char* kSchema = R"sql(
 CREATE TABLE study (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE variants (variant INTEGER PRIMARY KEY, name TEXT, parameters REAL, global_batch INTEGER, steps REAL);
@@ -33,17 +35,19 @@ CREATE TABLE points (point INTEGER, place INTEGER, status INTEGER, strategies IN
 }  // namespace
 
 struct Database::Handle {
-  Handle(const std::string& path) : db(path) {
-    // The journal is what makes a killed writer harmless. A transaction is always open, so that
-    // there is one writer.
+  // The journal is what makes a killed writer harmless; the lock keeps a second one away. Readers
+  // may look on, and hold a commit up for a while at most.
+  Handle(const std::string& path) : lock(path), db(path) {
     db.run("PRAGMA journal_mode = DELETE");
     db.run("PRAGMA cache_size = -32768");
-    db.run("BEGIN EXCLUSIVE");
+    db.wait_for_readers(60);
+    db.run("BEGIN IMMEDIATE");
   }
 
+  // The file says itself whose it is (SQLite's application_id).
   bool has_schema() {
-    Statement count(db, "SELECT count(*) FROM sqlite_master WHERE name = 'study'");
-    return count.step() && count.whole(0) > 0;
+    Statement id(db, "PRAGMA application_id");
+    return id.step() && id.whole(0) == kApplicationId;
   }
   bool is_empty() {
     Statement count(db, "SELECT count(*) FROM sqlite_master");
@@ -66,6 +70,7 @@ struct Database::Handle {
   void prepare();
   std::int64_t strategy_id(const plan::Degrees& degrees);
 
+  WriterLock lock;  // goes last
   Sqlite db;
   std::optional<Statement> insert;
   std::optional<Statement> insert_strategy;
@@ -74,6 +79,7 @@ struct Database::Handle {
 
 void Database::Handle::make(const std::string& identity, const Study& study) {
   db.run(kSchema);
+  db.run(fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
   set_value("schema_version", "1");
   set_value("name", study.name);
   set_value("identity", identity);
@@ -188,7 +194,7 @@ Database Database::open(const std::string& path, const std::string& identity, co
       throw_input_error("explore.no-database", fmt::format("{} is no database of a study", path),
                         {path}, "--db OTHER");
     handle->make(identity, study);
-    handle->db.run("COMMIT; BEGIN EXCLUSIVE");
+    handle->db.run("COMMIT; BEGIN IMMEDIATE");
   } else if (handle->value_of("identity") != identity) {
     if (!restart)
       throw_input_error("explore.other-study",
@@ -242,7 +248,7 @@ void Database::append(const std::vector<PointResult>& results) {
   }
 }
 
-void Database::commit() { handle_->db.run("COMMIT; BEGIN EXCLUSIVE"); }
+void Database::commit() { handle_->db.run("COMMIT; BEGIN IMMEDIATE"); }
 
 namespace {
 

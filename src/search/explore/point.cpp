@@ -121,6 +121,10 @@ bool counts_energy(const Study& study) {
          std::find(study.goals.begin(), study.goals.end(), Goal::kEnergy) != study.goals.end();
 }
 
+bool counts_money(const Study& study) {
+  return std::find(study.goals.begin(), study.goals.end(), Goal::kMoney) != study.goals.end();
+}
+
 // The best of the strategies offered, or their front in time and energy.
 class Best {
  public:
@@ -206,6 +210,11 @@ PointResult Explorer::evaluate(int variant_index, int machine_index,
   if (!variant.unbuildable.empty()) return result;
   const cost::Stack& stack = machine.stack_for(variant);
   const Running costs = running(study_.prices, machine.cluster, cluster);
+  // A price below zero, or none, is no price: such a cluster must not win by it.
+  if (counts_money(study_) && !(costs.usd_per_s > 0)) {
+    result.status = Status::kExcluded;
+    return result;
+  }
   if (cluster.num_devices() > limits.most[static_cast<std::size_t>(Goal::kDevices)] ||
       costs.watts() > limits.watts || costs.usd_per_s * 3600 > limits.usd_per_hour) {
     result.status = Status::kExcluded;
@@ -276,6 +285,31 @@ cost::Prediction Explorer::predict(int variant, int machine, const cluster::Clus
   const Variant& own = study_.variants[static_cast<std::size_t>(variant)];
   const StudyMachine& machines = study_.machines[static_cast<std::size_t>(machine)];
   return cost::Predictor(own.model, cluster, machines.stack_for(own), 4).predict(degrees);
+}
+
+std::optional<Explorer::Lean> Explorer::leanest(int variant_index, int machine_index,
+                                                const cluster::Cluster& cluster) {
+  const Variant& variant = study_.variants[static_cast<std::size_t>(variant_index)];
+  if (!variant.unbuildable.empty()) return std::nullopt;
+  const cost::Stack& stack =
+      study_.machines[static_cast<std::size_t>(machine_index)].stack_for(variant);
+  const KnownSpace& space = known_space(variant_index, cluster);
+  std::optional<Lean> least;
+  const auto offer = [&](const plan::Degrees& d, const cost::Memory& memory) {
+    if (!least || memory.total < least->memory) least = {d, memory.total, memory.capacity};
+  };
+  if (static_cast<std::int64_t>(space.list.size()) < space.count) {
+    search::SearchOptions options;
+    options.threads = 1;
+    options.headroom = study_.headroom;
+    const search::SearchResult found =
+        search::search(variant.model, {cluster}, stack, choices_of(study_, variant), options);
+    if (found.nearest) offer(found.nearest->degrees, found.nearest->prediction.memory);
+    return least;
+  }
+  cost::Predictor predictor(variant.model, cluster, stack, 16);
+  for (const plan::Degrees& d : space.list) offer(d, predictor.predict(d).memory);
+  return least;
 }
 
 std::vector<LayoutStep> Explorer::layouts(int variant_index, int machine_index,

@@ -72,6 +72,14 @@ class Explorer {
   // And whatever the constraints of the study.
   PointResult evaluate_unlimited(int variant, int machine, const cluster::Cluster& cluster);
 
+  // The plan of the space that needs least memory, fits or not; nothing where none can be built.
+  struct Lean {
+    plan::Degrees degrees;
+    double memory = 0;
+    double capacity = 0;
+  };
+  std::optional<Lean> leanest(int variant, int machine, const cluster::Cluster& cluster);
+
   // One plan on one cluster, as `predict` has it.
   cost::Prediction predict(int variant, int machine, const cluster::Cluster& cluster,
                            const plan::Degrees& degrees) const;

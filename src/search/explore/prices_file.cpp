@@ -105,8 +105,10 @@ void read_units(Reader& table, bool money, double lifetime, std::array<double, k
     const std::string key(info(axis).name);
     const std::string text = table.optional_string(key);
     if (text.empty()) continue;
-    const UnitRate rate = unit_rate(text, info(axis).unit, money);
-    if (!rate.wrong.empty() || !(rate.amount >= 0))
+    UnitRate rate = unit_rate(text, info(axis).unit, money);
+    if (rate.wrong.empty() && !(rate.amount >= 0))
+      rate.wrong = fmt::format("'{}' is below 0", text);
+    if (!rate.wrong.empty())
       table.fail(
           key, "explore.bad-price", fmt::format("{}: {}", key, rate.wrong),
           fmt::format("\"{} per {}\"", money ? "$4" : "0.5 W", unit_example(info(axis).unit)));
@@ -142,7 +144,9 @@ void read_prices(Reader& table, Prices& prices, ErrorList&) {
   const auto flat = [&](const char* key, double& out) {
     const std::string text = table.optional_string(key);
     if (text.empty()) return;
-    const UnitRate rate = money_for(text);
+    UnitRate rate = money_for(text);
+    if (rate.wrong.empty() && !(rate.amount >= 0))
+      rate.wrong = fmt::format("'{}' is below 0", text);
     if (!rate.wrong.empty())
       table.fail(key, "explore.bad-price", fmt::format("{}: {}", key, rate.wrong),
                  "\"$20000\", or \"$2/h\"");

@@ -1,11 +1,30 @@
 #include "search/explore/sqlite.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "base/error.hpp"
 
 namespace nereus::explore {
+
+WriterLock::WriterLock(const std::string& path) {
+  if (path.empty()) return;
+  // What cannot be opened is for SQLite to complain about.
+  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) == 0) return;
+  ::close(file_);
+  throw_environment_error("explore.database-busy",
+                          fmt::format("another run is writing to {}", path),
+                          "wait for it, or --db OTHER");
+}
+
+// After SQLite has closed the file: closing any handle of it drops the locks of all.
+WriterLock::~WriterLock() {
+  if (file_ >= 0) ::close(file_);
+}
 
 Sqlite::Sqlite(const std::string& path) : path_(path) {
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
@@ -24,8 +43,8 @@ void Sqlite::fail(std::string_view what) const {
   const int code = sqlite3_errcode(db_);
   if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
     throw_environment_error("explore.database-busy",
-                            fmt::format("another run is writing to {}", path_),
-                            "wait for it, or --db OTHER");
+                            fmt::format("{} is being read all the time", path_),
+                            "close what reads it, or --db OTHER");
   if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
     throw_input_error("explore.no-database", fmt::format("{} is no database of a study", path_),
                       {path_}, "--db OTHER");
@@ -33,6 +52,8 @@ void Sqlite::fail(std::string_view what) const {
                           fmt::format("{}: {}: {}", path_, what, sqlite3_errmsg(db_)),
                           "is the disk full?");
 }
+
+void Sqlite::wait_for_readers(int seconds) { sqlite3_busy_timeout(db_, 1000 * seconds); }
 
 void Sqlite::run(const char* sql) {
   if (sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail(sql);

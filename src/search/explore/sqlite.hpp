@@ -14,6 +14,19 @@ struct sqlite3_stmt;
 
 namespace nereus::explore {
 
+// One writer of a file at a time, whatever SQLite's own locks do between transactions. Held as long
+// as it lives; an environment error where another process holds it.
+class WriterLock {
+ public:
+  explicit WriterLock(const std::string& path);
+  ~WriterLock();
+  WriterLock(const WriterLock&) = delete;
+  WriterLock& operator=(const WriterLock&) = delete;
+
+ private:
+  int file_ = -1;
+};
+
 class Sqlite {
  public:
   explicit Sqlite(const std::string& path);  // empty: in memory
@@ -22,6 +35,7 @@ class Sqlite {
   Sqlite& operator=(const Sqlite&) = delete;
 
   void run(const char* sql);
+  void wait_for_readers(int seconds);
   [[noreturn]] void fail(std::string_view what) const;
   sqlite3* get() const { return db_; }
   const std::string& path() const { return path_; }

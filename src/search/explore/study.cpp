@@ -90,7 +90,11 @@ std::optional<cluster::Cluster> cluster_at(const Study& study, const Coordinates
     if (!given[index]) continue;
     const double value = values[index];
     const bool count = info(axis).unit == AxisUnit::kCount;
-    if (count && (std::round(value) < 1 || std::abs(value - std::round(value)) > 1e-9))
+    constexpr double kMostDevices = 1 << 24;
+    const double size =
+        axis == Axis::kNodes ? value * cluster->groups.front().node.num_devices : value;
+    if (count && (std::round(value) < 1 || std::abs(value - std::round(value)) > 1e-9 ||
+                  size > kMostDevices))
       return std::nullopt;
     if (axis == Axis::kDevices &&
         static_cast<int>(std::lround(value)) % cluster->groups.front().node.num_devices != 0)

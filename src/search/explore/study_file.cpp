@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <limits>
 #include <set>
+#include <utility>
 
 #include "base/embedded.hpp"
 #include "base/nearest.hpp"
@@ -68,7 +71,28 @@ void read_machine(Reader& table, const std::string& usual_stack, Study& study, E
       throw_input_error("explore.mixed-cluster", "a study varies clusters of one kind of node",
                         table.where("base"), "one COUNTxNODE");
     const cluster::Cluster given = machine.cluster;
-    for (const auto& [axis, value] : settings) set(machine.cluster, axis, value.on(given, axis));
+    bool sized = false;
+    for (const auto& [axis, value] : settings) {
+      const double own = value.on(given, axis);
+      const int per_node = machine.cluster.groups.front().node.num_devices;
+      if (value.relative && !(own > 0))
+        throw_input_error("explore.bad-value",
+                          fmt::format("{} of {} is not known, so that no factor of it is",
+                                      info(axis).title, base),
+                          table.where(info(axis).name), "a value with its unit");
+      if (info(axis).unit == AxisUnit::kCount && (own < 1 || own != std::floor(own)))
+        throw_input_error("explore.bad-value",
+                          fmt::format("{} = {:g} is no count", info(axis).name, own),
+                          table.where(info(axis).name), "a whole number");
+      if (axis == Axis::kDevices && std::fmod(own, per_node) != 0)
+        throw_input_error("explore.bad-value",
+                          fmt::format("{:g} devices do not fill nodes of {}", own, per_node),
+                          table.where("devices"), "a multiple");
+      if ((axis == Axis::kDevices || axis == Axis::kNodes) && std::exchange(sized, true))
+        throw_input_error("explore.contradiction", "nodes and devices both say how many there are",
+                          table.where("devices"), "one of the two");
+      set(machine.cluster, axis, own);
+    }
     if (!machine.stack_name.empty()) (void)cost::load_stack(machine.stack_name);
     study.machines.push_back(std::move(machine));
   });
@@ -124,6 +148,10 @@ void check_axes(const Study& study, Reader& file) {
   if (has_axis(study, Axis::kNodes) && has_axis(study, Axis::kDevices))
     file.fail("axes", "explore.contradiction", "nodes and devices both say how many there are",
               "one of the two");
+  if (has_axis(study, Axis::kPrice) && !study.prices.from_catalogue)
+    file.fail("axes", "explore.no-effect",
+              "the axis price is of no effect where [prices] says what nodes and devices cost",
+              "leave one of them out");
   for (const StudyMachine& machine : study.machines) {
     const bool any_expanded =
         has_axis(study, Axis::kExpandedMemory) || get(machine.cluster, Axis::kExpandedMemory) > 0;
