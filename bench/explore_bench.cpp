@@ -58,7 +58,7 @@ void explore_points(benchmark::State& state) {
   const int power = static_cast<int>(state.range(0));
   const std::string text = power == 5   ? study(10, 10, 10, 3, 3)
                            : power == 6 ? study(10, 10, 10, 10, 9)
-                                        : study(20, 20, 20, 10, 11);
+                                        : study(20, 20, 20, 10, 12);
   const auto folder = std::filesystem::temp_directory_path() / "nereus-explore-bench";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
@@ -81,7 +81,7 @@ void explore_points(benchmark::State& state) {
   state.counters["points_per_s"] = 1 / seconds_of_point[power];
   state.counters["peak_MiB"] = peak_bytes() / (1 << 20);
   if (power == 7) {
-    if (points < 9e6) fail("fewer than nine million points");
+    if (points < 1e7) fail("fewer than ten million points");
     if (peak_bytes() > 1024.0 * (1 << 20)) fail("more than 1 GiB of memory");
     if (seconds_of_point.contains(5) && seconds_of_point[7] > 2 * seconds_of_point[5])
       fail("time does not grow linearly from 10^5 to 10^7 points");
