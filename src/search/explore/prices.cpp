@@ -16,7 +16,7 @@ Running running(const Prices& prices, const cluster::Cluster& own,
   const double devices = group.num_devices();
   double usd = 0;
   double watts = prices.node_watts * group.count;
-  double known = true;
+  bool known = true;
   if (prices.from_catalogue) {
     usd = cluster.price_on_demand().value / 3600;
     known = usd > 0;
