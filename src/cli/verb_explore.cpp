@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "app/explore.hpp"
 #include "app/explore_files.hpp"
 #include "base/build_info.hpp"
@@ -8,6 +10,7 @@
 #include "base/write_file.hpp"
 #include "cli/cli.hpp"
 #include "cli/explore_page.hpp"
+#include "cli/explore_pictures.hpp"
 #include "cli/explore_report.hpp"
 #include "cli/launch.hpp"
 #include "cli/progress.hpp"
@@ -23,6 +26,7 @@ struct Request {
   std::optional<int> threads;
   std::string html_file;
   std::string csv_file;
+  std::string svg_folder;
   std::string plan_file;
   OutputOptions output;
 };
@@ -43,7 +47,7 @@ app::ExploreRequest finished(const Request& request) {
                "one of the two");
   errors.throw_if_any();
   wanted.threads = request.threads.value_or(0);
-  wanted.slices = !request.html_file.empty();
+  wanted.slices = !request.html_file.empty() || !request.svg_folder.empty();
   wanted.stop = [] { return interrupted(); };
   return wanted;
 }
@@ -74,6 +78,7 @@ Verb explore_verb(const Session& session) {
   command->flag("--yes", request->explore.yes, "however large the study is");
   command->whole("--threads", request->threads, 1, "threads (all cores); the answer is the same");
   command->text("--html", "FILE", request->html_file, "write a report with pictures, one page");
+  command->text("--svg", "FOLDER", request->svg_folder, "write each picture to a file of its own");
   command->text("--csv", "FILE", request->csv_file, "write every point with its best plan");
   command->text("--plan", "FILE", request->plan_file, "write the best plan, for the other verbs");
   add_output_options(*command, request->output);
@@ -98,6 +103,13 @@ Verb explore_verb(const Session& session) {
     const app::ExploreAnswer answer = app::explore(wanted, *ranks, bar.sink());
     bar.finish();
     if (!request->html_file.empty()) write_file(request->html_file, explore_page(answer));
+    if (!request->svg_folder.empty()) {
+      std::error_code wrong;
+      std::filesystem::create_directories(request->svg_folder, wrong);
+      for (const StudyPicture& own : explore_pictures(answer))
+        write_file((std::filesystem::path(request->svg_folder) / (own.name + ".svg")).string(),
+                   own.svg);
+    }
     if (!request->csv_file.empty()) app::write_study_csv(request->csv_file, answer);
     if (!request->plan_file.empty() && !answer.best.empty())
       app::write_best_plan(request->plan_file, answer);
