@@ -122,6 +122,7 @@ spread::Outcome run_points(const ExploreRequest& request, spread::Ranks& ranks, 
     const std::vector<PointResult> results = explore::decode(bytes);
     for (const PointResult& result : results)
       for (const explore::Found& found : result.found) {
+        if (result.status != explore::Status::kFound) break;
         const double value = found.values[static_cast<std::size_t>(study.goals.front())];
         if (!best || value < *best) best = value;
       }
@@ -153,16 +154,22 @@ std::string nearest_miss(const Study& study, const explore::Answers& all) {
     if (!cluster) continue;
     const PointResult free = explorer.evaluate_unlimited(at.variant, at.machine, *cluster);
     if (!free.found.empty()) {
+      // By the limit that is passed most.
       const explore::GoalValues& values = free.found.front().values;
+      double worst = 0;
+      std::size_t limit = 0;
       for (std::size_t goal = 0; goal < values.size(); ++goal)
-        if (const double most = study.constraints.most[goal];
-            values[goal] > most && (least == 0 || values[goal] / most < least)) {
-          least = values[goal] / most;
-          beyond =
-              fmt::format("{} at {}: {} is {} times what is allowed",
-                          explore::layout_name(free.found.front().degrees), point_name(study, at),
-                          to_string(static_cast<explore::Goal>(goal)), format_significant(least));
+        if (const double over = values[goal] / study.constraints.most[goal]; over > worst) {
+          worst = over;
+          limit = goal;
         }
+      if (worst > 1 && (least == 0 || worst < least)) {
+        least = worst;
+        beyond =
+            fmt::format("{} at {}: {} is {} times what is allowed",
+                        explore::layout_name(free.found.front().degrees), point_name(study, at),
+                        to_string(static_cast<explore::Goal>(limit)), format_significant(least));
+      }
     } else if (const auto own = explorer.leanest(at.variant, at.machine, *cluster);
                own && (!lean || own->memory / own->capacity < lean->memory / lean->capacity)) {
       lean = own;

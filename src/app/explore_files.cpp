@@ -1,5 +1,7 @@
 #include "app/explore_files.hpp"
 
+#include <fmt/format.h>
+
 #include "base/write_file.hpp"
 #include "cost/general.hpp"
 #include "plan/plan_json.hpp"
@@ -20,6 +22,8 @@ void write_best_plan(const std::string& path, const ExploreAnswer& answer) {
   plan::Plan file;
   file.model = variant.model;
   file.cluster = best.cluster;
+  const cluster::NodeGroup& group = file.cluster.groups.front();
+  file.cluster.name = fmt::format("{}x{}", group.count, group.node.name);
   file.stack = machine.stack_for(variant).name;
   file.degrees = best.answer.found.degrees;
   file.placement = cost::expand_for(*file.degrees, file.model, machine.stack_for(variant));

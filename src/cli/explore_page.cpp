@@ -82,7 +82,9 @@ std::string explore_page(const ExploreAnswer& answer) {
     for (const char* name : names)
       if (const Table* table = find(report, name)) {
         section.tables.push_back(page_table(*table));
-        for (const std::string& note : table->notes) section.paragraphs.push_back(note);
+        // What sensitivities note is said in sentences.
+        if (std::string_view(name) != "sensitivity")
+          for (const std::string& note : table->notes) section.paragraphs.push_back(note);
       }
   };
   const std::vector<StudyPicture> all = explore_pictures(answer);
@@ -115,6 +117,7 @@ std::string explore_page(const ExploreAnswer& answer) {
       "Every plan is predicted in closed form by a model that was fitted to measured runs; the "
       "devices of this study keep the efficiencies of the device they were derived from. Prices "
       "and power are those of the study and of the catalogue."};
+  for (std::string& note : study_notes(answer.study)) how.paragraphs.push_back(std::move(note));
   page.sections.push_back(std::move(how));
   page.footer.command = fmt::format("nereus explore {}", answer.study.source);
   page.footer.version = fmt::format("Nereus {} ({})", build_info().version, build_info().commit);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "chart/heat_map.hpp"
 #include "chart/lines.hpp"
@@ -40,8 +42,12 @@ std::string front_picture(const ExploreAnswer& answer) {
   scatter.x = goal_axis(x);
   scatter.y = goal_axis(y);
   scatter.point_name = "best plans of other clusters";
+  std::set<std::pair<double, double>> on_front;
+  for (const PointDetail& point : answer.front)
+    on_front.emplace(point.answer.found.values[static_cast<std::size_t>(x)],
+                     point.answer.found.values[static_cast<std::size_t>(y)]);
   for (const auto& [first, second] : answer.answers.sample)
-    scatter.points.push_back({.x = first, .y = second});
+    if (!on_front.contains({first, second})) scatter.points.push_back({.x = first, .y = second});
   for (const PointDetail& point : answer.front)
     scatter.points.push_back({.x = point.answer.found.values[static_cast<std::size_t>(x)],
                               .y = point.answer.found.values[static_cast<std::size_t>(y)],
@@ -111,6 +117,7 @@ std::string marginal_picture(const ExploreAnswer& answer, std::size_t axis_index
   lines.y = goal_axis(goal);
   lines.y.log = false;
   lines.y.from_zero = true;
+  lines.gap_reason = "nothing found";
   chart::LineSeries series{"best plan on the best cluster", {}};
   for (const explore::Marginal& own : answer.answers.marginals) {
     if (own.axis != axis_index) continue;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/format.hpp"
 #include "cli/explore_json.hpp"
@@ -61,12 +62,15 @@ Table summary_table(const ExploreAnswer& answer) {
   if (answer.resumed > 0)
     table.notes.push_back(
         fmt::format("{} of them were there already", format_count(answer.resumed)));
+  for (std::string& note : study_notes(answer.study)) table.notes.push_back(std::move(note));
   if (!answer.why.empty()) table.notes.push_back("nearest: " + answer.why);
   if (answer.best.empty() && answer.complete)
     table.notes.emplace_back(
         "no cluster has a plan: more memory or devices, looser constraints, or a wider [strategy]");
   if (!answer.complete)
-    table.notes.emplace_back("stopped early: the same call goes on where it was");
+    table.notes.push_back(fmt::format("stopped early at {} of {}: the same call goes on from there",
+                                      format_count(all.points),
+                                      format_count(answer.study.num_points())));
   for (const std::string& rank : answer.lost_ranks)
     table.notes.push_back(fmt::format("{} was lost; others did its work", rank));
   return table;
@@ -121,12 +125,16 @@ Table machines_table(const ExploreAnswer& answer) {
   for (const PointDetail& point : answer.machines)
     slowest = std::max(slowest, value_of(point, Goal::kTime));
   table.columns.insert(table.columns.begin() + 1, {"speedup", "times as fast"});
+  table.columns.push_back({"stack", "software", Unit::kNone, false, false, 1});
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const PointDetail& point = answer.machines[i];
     const auto& machine = answer.study.machines[static_cast<std::size_t>(point.answer.at.machine)];
     table.rows[i].front() = machine.name;
     table.rows[i].insert(table.rows[i].begin() + 1,
                          Cell(format_significant(slowest / value_of(point, Goal::kTime))));
+    const explore::Variant& variant =
+        answer.study.variants[static_cast<std::size_t>(point.answer.at.variant)];
+    table.rows[i].emplace_back(machine.stack_for(variant).name);
   }
   return table;
 }
@@ -206,6 +214,35 @@ Table break_even_table(const ExploreAnswer& answer) {
 }
 
 }  // namespace
+
+std::vector<std::string> study_notes(const explore::Study& study) {
+  std::vector<std::string> notes;
+  std::set<std::string> stacks;
+  for (const explore::StudyMachine& machine : study.machines)
+    for (const auto& [number, stack] : machine.stacks) stacks.insert(stack.name);
+  if (stacks.size() > 1)
+    notes.push_back(fmt::format(
+        "predicted on different software ({}), as is usual for each device and model; stack = "
+        "\"...\" in the study takes one for all",
+        fmt::join(stacks, ", ")));
+  std::vector<std::string_view> free;
+  for (const explore::StudyAxis& own : study.axes)
+    if (is_resource(own.axis) && own.values.size() > 1 &&
+        study.prices.usd_per_s[static_cast<std::size_t>(own.axis)] == 0)
+      free.push_back(info(own.axis).title);
+  const bool money =
+      std::find(study.goals.begin(), study.goals.end(), Goal::kMoney) != study.goals.end();
+  if (money && !free.empty())
+    notes.push_back(fmt::format("no price in [prices], so that more of it is free here: {}",
+                                fmt::join(free, ", ")));
+  const auto unbuildable =
+      std::find_if(study.variants.begin(), study.variants.end(),
+                   [](const explore::Variant& v) { return !v.unbuildable.empty(); });
+  if (unbuildable != study.variants.end())
+    notes.push_back(
+        fmt::format("{} cannot be built: {}", unbuildable->name, unbuildable->unbuildable));
+  return notes;
+}
 
 Report explore_report(const ExploreAnswer& answer) {
   Report report;

@@ -8,4 +8,8 @@ namespace nereus::cli {
 
 Report explore_report(const app::ExploreAnswer& answer);
 
+// What a reader might not expect of the figures: other software for other clusters, resources
+// without a price, shapes that cannot be built.
+std::vector<std::string> study_notes(const explore::Study& study);
+
 }  // namespace nereus::cli

@@ -90,7 +90,8 @@ Verb explore_verb(const Session& session) {
   command->example("nereus explore study.toml --html report.html", "tables here, pictures there");
   command->example("nereus explore study.toml --set study.strategy.space=mp-dp",
                    "only tensor and data parallelism, as COMET looks at it");
-  command->example("mpirun -n 64 nereus explore study.toml", "over many machines");
+  command->example("mpirun --map-by ppr:1:node --bind-to none nereus explore study.toml",
+                   "over many machines");
   command->run = [&session, request] {
     const app::ExploreRequest wanted = finished(*request);
     const InterruptGuard guard;

@@ -73,7 +73,7 @@ Verb reproduce_verb(const Session& session) {
       "Runs the case studies anew and sets what was published beside what comes out, with the call "
       "that gives each number. comet: Transformer-1T on 1,024 devices over MP x DP, expanded "
       "memory, compute and bandwidth, DLRM, named clusters; then the same with every strategy.");
-  command->example("nereus reproduce comet", "all of it, in a minute or two");
+  command->example("nereus reproduce comet", "all of it, in about half a minute");
   command->example("nereus reproduce comet --set all.workload.global_batch=4096 --format json",
                    "with a larger batch");
   command->run = [&session, request] {

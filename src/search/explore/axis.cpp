@@ -254,7 +254,9 @@ bool is_resource(Axis axis) {
   }
 }
 
-std::string value_text(Axis axis, double value) {
+namespace {
+
+std::string exact_text(Axis axis, double value) {
   switch (info(axis).unit) {
     case AxisUnit::kCount:
       return format_count(std::llround(value));
@@ -276,6 +278,16 @@ std::string value_text(Axis axis, double value) {
       return std::string(to_string(static_cast<cluster::TopologyKind>(std::lround(value))));
   }
   return {};
+}
+
+}  // namespace
+
+std::string value_text(Axis axis, double value) {
+  // A factor of the cluster's own may leave digits that mean nothing.
+  constexpr std::size_t kLong = 14;
+  std::string text = exact_text(axis, value);
+  if (text.size() > kLong) text = exact_text(axis, std::stod(fmt::format("{:.6g}", value)));
+  return text;
 }
 
 }  // namespace nereus::explore

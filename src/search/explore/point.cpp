@@ -264,7 +264,6 @@ PointResult Explorer::evaluate(int variant_index, int machine_index,
   for (const auto& [d, p] : kept) {
     Found own;
     own.values = goal_values(variant, costs, cluster.num_devices(), p.step, p.busy);
-    if (!within(limits, own.values)) continue;
     const cost::Roofline roofline = predictor.roofline(d);
     own.degrees = d;
     own.step = p.step;
@@ -276,7 +275,15 @@ PointResult Explorer::evaluate(int variant_index, int machine_index,
     own.binding = binding(resource_seconds(p, d, roofline, predictor.domain(), result.beyond));
     result.found.push_back(own);
   }
-  result.status = result.found.empty() ? Status::kExcluded : Status::kFound;
+  // Beyond a constraint the quickest stays, so that one can see by how much.
+  const auto beyond_limits = [&](const Found& own) { return !within(limits, own.values); };
+  if (std::all_of(result.found.begin(), result.found.end(), beyond_limits)) {
+    result.found.resize(1);
+    result.status = Status::kExcluded;
+  } else {
+    std::erase_if(result.found, beyond_limits);
+    result.status = Status::kFound;
+  }
   return result;
 }
 
