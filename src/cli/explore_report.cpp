@@ -119,22 +119,30 @@ Table points_table(const ExploreAnswer& answer, const std::vector<PointDetail>& 
   return table;
 }
 
+std::string stack_of(const ExploreAnswer& answer, const PointDetail& point) {
+  const auto& at = point.answer.at;
+  return answer.study.machines[static_cast<std::size_t>(at.machine)]
+      .stack_for(answer.study.variants[static_cast<std::size_t>(at.variant)])
+      .name;
+}
+
 Table machines_table(const ExploreAnswer& answer) {
   Table table = points_table(answer, answer.machines, "machines", "The best of each cluster", 50);
   double slowest = 0;
   for (const PointDetail& point : answer.machines)
     slowest = std::max(slowest, value_of(point, Goal::kTime));
   table.columns.insert(table.columns.begin() + 1, {"speedup", "times as fast"});
-  table.columns.push_back({"stack", "software", Unit::kNone, false, false, 1});
+  std::set<std::string> stacks;
+  for (const PointDetail& point : answer.machines) stacks.insert(stack_of(answer, point));
+  if (stacks.size() > 1)
+    table.columns.push_back({"stack", "software", Unit::kNone, false, false, 1});
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const PointDetail& point = answer.machines[i];
     const auto& machine = answer.study.machines[static_cast<std::size_t>(point.answer.at.machine)];
     table.rows[i].front() = machine.name;
     table.rows[i].insert(table.rows[i].begin() + 1,
                          Cell(format_significant(slowest / value_of(point, Goal::kTime))));
-    const explore::Variant& variant =
-        answer.study.variants[static_cast<std::size_t>(point.answer.at.variant)];
-    table.rows[i].emplace_back(machine.stack_for(variant).name);
+    if (stacks.size() > 1) table.rows[i].emplace_back(stack_of(answer, point));
   }
   return table;
 }
