@@ -107,11 +107,10 @@ CompletedDegrees complete_degrees(const DegreesRequest& request, const model::Mo
 
 int default_global_batch(const model::Model& model, const cluster::Cluster& cluster) {
   constexpr double kUsualTokens = 4 << 20;
-  constexpr double kUsualSamples = 32;    // a device
-  constexpr double kUsualRecords = 4096;  // a device, of a recommendation model
+  constexpr double kUsualSamples = 32;  // a device
   const int devices = std::max(1, cluster.num_devices());
   const double wanted = model.tokens_per_sample > 0 ? kUsualTokens / model.tokens_per_sample
-                        : model.table_layer() >= 0  ? kUsualRecords * devices
+                        : model.table_layer() >= 0  ? double{kUsualRecords} * devices
                                                     : kUsualSamples * devices;
   const double rounds = std::exp2(std::round(std::log2(std::max(1.0, wanted / devices))));
   return static_cast<int>(std::min(rounds * devices, 1e9));
