@@ -89,7 +89,7 @@ CompletedDegrees complete_degrees(const DegreesRequest& request, const model::Mo
   fill(d.micro_batch, request.micro_batch, tables ? records : 1, "micro_batch");
   const int per_pass = held(std::int64_t{d.dp} * d.micro_batch);
   fill(d.global_batch, request.global_batch,
-       held(std::int64_t{per_pass} * (tables ? 1 : std::max(1, d.pp) * 4)), "global_batch");
+       held(tables ? per_pass : std::int64_t{per_pass} * std::max(1, d.pp) * 4), "global_batch");
   const bool varuna = d.pp > 1 && request.schedule == Schedule::kVaruna;
   fill(d.recompute, request.recompute, varuna ? Recompute::kFull : Recompute::kNone, "recompute");
   fill(d.zero, request.zero, 0, "zero");
