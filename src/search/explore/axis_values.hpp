@@ -25,7 +25,7 @@ struct AxisValue {
   }
 };
 
-inline constexpr std::size_t kMostValues = 1'000'000;  // of one axis
+inline constexpr std::size_t kMostValues = 100'000;  // of one axis
 
 // What is wrong is added to `errors`, with its place; the list is then what could be read.
 std::vector<AxisValue> read_axis_values(const spec::Value& value, Axis axis, ErrorList& errors);
