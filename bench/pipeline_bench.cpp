@@ -46,7 +46,7 @@ Jitter jitter() {
 const PlayedPipeline& played(const PlayedPipeline& p) { return p; }
 const PlayedPipeline& played(const PlayedVaruna& p) { return p.played; }
 
-PipelinePlayer make_1f1b() { return {one_f_one_b_order(kSize), kSize}; }
+PipelinePlayer make_1f1b() { return {schedule::one_f_one_b_order(kSize), kSize}; }
 VarunaPlayer make_varuna() { return VarunaPlayer(kSize); }
 
 // All replicas of one step; thread `first` of `threads` takes every `threads`-th.

@@ -24,7 +24,7 @@
 #include "chakra/groups.hpp"
 #include "chakra/schema.hpp"
 #include "cost/predict.hpp"
-#include "simulate/pipeline/order.hpp"
+#include "simulate/passes.hpp"
 
 namespace nereus::chakra {
 

@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "simulate/pipeline/order.hpp"
+#include "simulate/passes.hpp"
 
 namespace nereus::simulate {
 

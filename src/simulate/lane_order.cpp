@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "schedule/greedy.hpp"
 #include "simulate/network/play.hpp"
-#include "simulate/pipeline/greedy.hpp"
 
 namespace nereus::simulate {
 
@@ -20,20 +20,7 @@ bool suits(Schedule schedule, const PipelineSize& size, const std::vector<int>& 
         schedule == Schedule::kZbV && way >= size.depth ? 2 * size.depth - 1 - way : v % size.depth;
     if (rank_of_stage[static_cast<std::size_t>(v)] != rank) return false;
   }
-  const int m = size.micro_batches;
-  switch (schedule) {
-    case Schedule::kInterleaved:
-      return size.chunks == 1 || m % size.depth == 0;
-    case Schedule::kLoopedBfs:
-    case Schedule::kZbH1:
-      return m >= size.depth;
-    case Schedule::kZbH2:
-    case Schedule::kZbV:
-    case Schedule::kDualPipe:
-      return m >= 2 * size.depth && (schedule != Schedule::kZbV || size.chunks == 2);
-    default:
-      return size.chunks == 1 || schedule == Schedule::kLoopedBfs;
-  }
+  return schedule::suits(schedule, size);
 }
 
 bool recomputes_apart(const Order& order) {
@@ -98,7 +85,7 @@ SimulatedLaneOrder lane_order(const cost::StepWork& work, const cost::LaneWork& 
     out.greedy = true;
     std::vector<int> ranks = work.rank_of_stage;
     ranks.resize(static_cast<std::size_t>(out.size.num_stages()), ranks.back());
-    out.order = greedy_order(ranks, work.depth, lane.num_micro_batches);
+    out.order = schedule::greedy_order(ranks, work.depth, lane.num_micro_batches);
   }
   const bool sends_beside = work.schedule == Schedule::kVaruna;
   out.times = pass_times(lane, out.size, recomputes_apart(out.order), !sends_beside,

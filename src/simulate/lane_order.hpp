@@ -6,7 +6,7 @@
 // Varuna sends while it computes on.
 //
 // The order of passes is the schedule's, or one given. Where stages lie on ranks in a way that the
-// schedule does not know, or a lane has too few micro-batches for it, simulate/pipeline/greedy.hpp
+// schedule does not know, or a lane has too few micro-batches for it, schedule/greedy.hpp
 // makes one.
 //
 //   SimulatedLaneOrder own = lane_order(work, work.lanes[0], {});

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "simulate/network/play.hpp"
-#include "simulate/pipeline/program.hpp"
+#include "simulate/passes.hpp"
 
 namespace nereus::simulate {
 

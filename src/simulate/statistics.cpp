@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "simulate/pipeline/program.hpp"
+#include "simulate/passes.hpp"
 
 namespace nereus::simulate {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "simulate/pipeline/program.hpp"
+#include "simulate/passes.hpp"
 
 namespace nereus::simulate {
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "simulate/pipeline/program.hpp"
+#include "simulate/passes.hpp"
 #include "spec/source.hpp"
 
 namespace nereus::simulate {

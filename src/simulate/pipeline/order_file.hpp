@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "simulate/pipeline/order.hpp"
+#include "simulate/passes.hpp"
 
 namespace nereus::simulate {
 

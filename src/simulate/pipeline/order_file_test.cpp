@@ -26,7 +26,7 @@ TEST(OrderFile, ReadsAnOrder) {
       "# a comment\n\nrank 1: F0 B0 F1 B1\t# another\r\n rank 0 :F0 F1+B0 B1\n", "a.order");
   EXPECT_EQ(file.size, (PipelineSize{2, 1, 2}));
   EXPECT_EQ(file.order[0][1], (PipelineOp{Pass::kForward, 0, 1, true}));
-  EXPECT_EQ(file.order[1], one_f_one_b_order({2, 1, 2})[1]);
+  EXPECT_EQ(file.order[1], schedule::one_f_one_b_order({2, 1, 2})[1]);
   EXPECT_EQ(write_order(file.order), "rank 0: F0 F1+ B0 B1\nrank 1: F0 B0 F1 B1\n");
 }
 
@@ -50,7 +50,7 @@ RC_GTEST_PROP(OrderFile, WhatItWritesItReads, ()) {
 
 // A good order with some characters changed is read or refused, and never anything else.
 RC_GTEST_PROP(OrderFile, SpoiltTextIsReadOrRefused, ()) {
-  std::string text = write_order(varuna_order({3, 1, 4}));
+  std::string text = write_order(schedule::varuna_order({3, 1, 4}));
   for (int i = *rc::gen::inRange(1, 4); i > 0; --i)
     text[static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(text.size())))] =
         *rc::gen::elementOf(std::string("FBIWRrank 0123456789:@+#\n"));

@@ -2,7 +2,7 @@
 // long every rank waits and for what, how much it holds at most.
 //
 // A rank runs one pass at a time, in its order. A pass starts when the rank is free and what it
-// waits for (simulate/pipeline/order.hpp) has arrived: at once on the same rank, after a transfer
+// waits for (schedule/order.hpp) has arrived: at once on the same rank, after a transfer
 // from another. Times are whole picoseconds, so that sums are exact and the same everywhere.
 //
 // A message leaves when its pass has ended. Either its sender goes on at once; then messages of one
@@ -26,8 +26,7 @@
 #include <vector>
 
 #include "simulate/jitter.hpp"
-#include "simulate/pipeline/order.hpp"
-#include "simulate/pipeline/program.hpp"
+#include "simulate/passes.hpp"
 
 namespace nereus::simulate {
 

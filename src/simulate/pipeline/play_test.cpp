@@ -184,20 +184,20 @@ std::string code_of_failure(const Order& order, const PipelineSize& size) {
 
 TEST(Play, AnOrderThatWaitsForItselfIsAnError) {
   const PipelineSize size{2, 1, 2};
-  Order order = one_f_one_b_order(size);
+  Order order = schedule::one_f_one_b_order(size);
   std::swap(order[0].front(), order[0].back());  // the last backward pass first
   EXPECT_EQ(code_of_failure(order, size), "simulate.order-cycle");
 }
 
 TEST(Play, MissingAndRepeatedPassesAreErrors) {
   const PipelineSize size{2, 1, 2};
-  Order order = gpipe_order(size);
+  Order order = schedule::gpipe_order(size);
   order[1].pop_back();
   EXPECT_EQ(code_of_failure(order, size), "simulate.order-pass");
-  order = gpipe_order(size);
+  order = schedule::gpipe_order(size);
   order[1].push_back(order[1].front());
   EXPECT_EQ(code_of_failure(order, size), "simulate.order-pass");
-  order = gpipe_order(size);
+  order = schedule::gpipe_order(size);
   order[0][0].stage = 9;
   EXPECT_EQ(code_of_failure(order, size), "simulate.order-pass");
 }
@@ -206,7 +206,7 @@ TEST(Play, TransfersDelayOnlyWhatCrossesRanks) {
   // Two stages, one micro-batch: F0, send, F1, B1, send back, B0.
   const PipelineSize size{2, 1, 1};
   const PassTimes times = equal_times(size, {10, 10, 10, 3, 4});
-  EXPECT_EQ(play(one_f_one_b_order(size), size, times).end, 10 + 3 + 10 + 20 + 4 + 20);
+  EXPECT_EQ(play(schedule::one_f_one_b_order(size), size, times).end, 10 + 3 + 10 + 20 + 4 + 20);
   // The V turns round on the last rank: nothing is sent there.
   const PipelineSize v{1, 2, 2};
   EXPECT_EQ(play(zb_v_order(v), v, equal_times(v, {10, 10, 10, 3, 4})).bubble(), 0);

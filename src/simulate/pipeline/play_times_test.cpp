@@ -141,7 +141,7 @@ RC_GTEST_PROP(PlayTimes, AgreesWithTheLongestChains, ()) {
   times.at_once = *rc::gen::inRange(1, 5);
   Order order = make_order(schedule, size);
   if (schedule == Schedule::kGpipe || schedule == Schedule::k1f1b)
-    order = with_recompute(order, size, false);
+    order = schedule::with_recompute(order, size, false);
   const Jitter jitter{.compute = {Distribution::Kind::kLogNormal, 0, 0, 0.3},
                       .link = {Distribution::Kind::kDelay, 0.5},
                       .slow = {{1, 1.5}},
@@ -170,7 +170,7 @@ TEST(PlayTimes, BlockingSendsAreTheClosedForm) {
       const PipelineSize size{p, 1, m};
       PassTimes times = equal_times(size, {10, 12, 8, 3, 3});
       times.blocking = true;
-      EXPECT_EQ(play(one_f_one_b_order(size), size, times).end,
+      EXPECT_EQ(play(schedule::one_f_one_b_order(size), size, times).end,
                 (m + p - 1) * 30 + 2 * (p - 1) * 3 + 2 * (m - 1) * 3 - 3)
           << p << " x " << m;
     }
@@ -180,22 +180,22 @@ TEST(PlayTimes, MessagesOfOneSenderQueue) {
   // A wire four times slower than the passes: the last of m messages arrives F + 4 m F after the
   // start, and its receiver waits for it.
   const PipelineSize size{2, 1, 8};
-  const PlayedPipeline played = play(gpipe_order(size), size, equal_times(size, {10, 5, 5, 40, 0}));
+  const PlayedPipeline played = play(schedule::gpipe_order(size), size, equal_times(size, {10, 5, 5, 40, 0}));
   EXPECT_EQ(played.ranks[1].ops[7].start, 10 + 8 * 40);
   EXPECT_EQ(played.ranks[1].waited[static_cast<std::size_t>(WaitCause::kInput)], 10 + 40 + 7 * 30);
   EXPECT_EQ(played.events, 2 * 32 + 16);
   PassTimes four = equal_times(size, {10, 5, 5, 40, 0});
   four.at_once = 4;
-  EXPECT_EQ(play(gpipe_order(size), size, four).ranks[1].ops[7].start, 8 * 10 + 40);
+  EXPECT_EQ(play(schedule::gpipe_order(size), size, four).ranks[1].ops[7].start, 8 * 10 + 40);
 }
 
 TEST(PlayTimes, FirstAndLastMessagesMayTakeLonger) {
   const PipelineSize size{3, 1, 6};
   StageTimes each{10, 10, 10, 0, 0};
-  const Picoseconds before = play(one_f_one_b_order(size), size, equal_times(size, each)).end;
+  const Picoseconds before = play(schedule::one_f_one_b_order(size), size, equal_times(size, each)).end;
   each.send_alone = 4;
   each.send_back_alone = 5;
-  EXPECT_EQ(play(one_f_one_b_order(size), size, equal_times(size, each)).end,
+  EXPECT_EQ(play(schedule::one_f_one_b_order(size), size, equal_times(size, each)).end,
             before + 2 * 4 + 2 * 5);
 }
 
@@ -203,7 +203,7 @@ TEST(PlayTimes, TheLastMicroBatchMayBeSmaller) {
   const PipelineSize size{1, 1, 4};
   PassTimes times = equal_times(size, {10, 10, 10});
   times.last = {{5, 5, 5}};
-  EXPECT_EQ(play(one_f_one_b_order(size), size, times).end, 3 * 30 + 15);
+  EXPECT_EQ(play(schedule::one_f_one_b_order(size), size, times).end, 3 * 30 + 15);
 }
 
 TEST(PlayTimes, RecomputeNeedNotWaitForTheGradient) {
@@ -226,9 +226,9 @@ TEST(PlayTimes, ASlowRankSlowsItsStageAlone) {
   const Draws first(jitter, 0, 0, 0);
   const Draws second(jitter, 0, 1, 4);
   const PassTimes times = equal_times(size, {10, 10, 10});
-  const PlayedPipeline plain = play(one_f_one_b_order(size), size, times);
-  EXPECT_EQ(play(one_f_one_b_order(size), size, times, &first).end, plain.end);
-  const PlayedPipeline slow = play(one_f_one_b_order(size), size, times, &second);
+  const PlayedPipeline plain = play(schedule::one_f_one_b_order(size), size, times);
+  EXPECT_EQ(play(schedule::one_f_one_b_order(size), size, times, &first).end, plain.end);
+  const PlayedPipeline slow = play(schedule::one_f_one_b_order(size), size, times, &second);
   EXPECT_EQ(slow.ranks[2].busy, 2 * plain.ranks[2].busy);
   EXPECT_EQ(slow.ranks[1].busy, plain.ranks[1].busy);
   // More than its work, no more than the closed form: its stages once and it seven times more.

@@ -36,7 +36,7 @@ TEST(VarunaCost, EqualStagesAreWithinTwoForwardPasses) {
     for (int m = p; m <= 5 * p; ++m) {
       const PipelineSize size{p, 1, m};
       const PassTimes times = equal_times(size, {10, 10, 10, 0, 0, 10});
-      PipelinePlayer player(varuna_order(size), size);
+      PipelinePlayer player(schedule::varuna_order(size), size);
       const double gap = closed_form(size, times) - static_cast<double>(player.play(times).end);
       EXPECT_TRUE(gap == 0 || gap == 10 || gap == 20) << p << " x " << m << " " << gap;
       exact += gap == 0 ? 1 : 0;
@@ -49,7 +49,7 @@ TEST(VarunaCost, HoldsAsManyAsThePlay) {
   for (int p = 2; p <= 12; ++p)
     for (const int m : {3 * p, 5 * p}) {
       const PipelineSize size{p, 1, m};
-      PipelinePlayer player(varuna_order(size), size);
+      PipelinePlayer player(schedule::varuna_order(size), size);
       const PlayedPipeline& played = player.play(equal_times(size, {1, 1, 1, 0, 0, 1}));
       for (int s = 0; s < p; ++s)
         EXPECT_EQ(played.ranks[static_cast<std::size_t>(s)].peak,

@@ -12,7 +12,7 @@ constexpr Picoseconds kNotKnown = -1;
 }  // namespace
 
 VarunaPlayer::VarunaPlayer(const PipelineSize& size, RecomputeStart recompute, PullAhead pull)
-    : size_(size), recompute_(recompute), static_(varuna_order(size)) {
+    : size_(size), recompute_(recompute), static_(schedule::varuna_order(size)) {
   NEREUS_CHECK(size.chunks == 1, "Varuna has one stage a rank");
   most_ = pull == PullAhead::kAll ? std::vector<int>(static_.size(), size.micro_batches)
                                   : compile(static_, size, recompute).peaks;

@@ -19,7 +19,7 @@ std::string text_of(const std::vector<PipelineOp>& ops) {
 }
 
 TEST(Varuna, GivesTheReleasedExample) {
-  const Order order = varuna_order({4, 1, 5});
+  const Order order = schedule::varuna_order({4, 1, 5});
   EXPECT_EQ(text_of(order[3]), "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4");
   EXPECT_EQ(text_of(order[2]), "F0 F1 F2 R0 B0 R1 B1 R2 B2 F3 F4 R3 B3 R4 B4");
   for (const std::size_t rank : {0, 1})
@@ -36,10 +36,10 @@ TEST(Varuna, GivesTheLengthsOfTheReleasedLists) {
     };
     const PipelineSize size{number("stages"), 1, number("microbatches")};
     const std::string& schedule = csv.cell(row, csv.find("schedule"));
-    Order order = varuna_order(size);
-    if (schedule == "gpipe-recompute") order = with_recompute(gpipe_order(size), size, true);
-    if (schedule == "1f1b-recompute") order = with_recompute(one_f_one_b_order(size), size, false);
-    if (schedule == "1f1b") order = one_f_one_b_order(size);
+    Order order = schedule::varuna_order(size);
+    if (schedule == "gpipe-recompute") order = schedule::with_recompute(schedule::gpipe_order(size), size, true);
+    if (schedule == "1f1b-recompute") order = schedule::with_recompute(schedule::one_f_one_b_order(size), size, false);
+    if (schedule == "1f1b") order = schedule::one_f_one_b_order(size);
     PipelinePlayer player(
         order, size,
         schedule == "varuna-waits" ? RecomputeStart::kWithGradient : RecomputeStart::kEarly);
@@ -55,7 +55,7 @@ TEST(Varuna, GivesTheLengthsOfTheReleasedLists) {
 TEST(Varuna, HoldsThreeInputsForEveryStageBehind) {
   for (const int p : {2, 4, 6, 8, 12, 16}) {
     const PipelineSize size{p, 1, 8 * p};
-    PipelinePlayer player(varuna_order(size), size);
+    PipelinePlayer player(schedule::varuna_order(size), size);
     const PlayedPipeline& played = player.play(equal_times(size, {1, 1, 1, 0, 0, 1}));
     for (int i = 0; i < p; ++i)
       EXPECT_EQ(played.ranks[static_cast<std::size_t>(i)].peak, i + 1 < p ? 3 * (p - 1 - i) : 1);
@@ -63,7 +63,7 @@ TEST(Varuna, HoldsThreeInputsForEveryStageBehind) {
 }
 
 TEST(Varuna, OneRankRunsOneAfterTheOther) {
-  EXPECT_EQ(text_of(varuna_order({1, 1, 3})[0]), "F0 B0 F1 B1 F2 B2");
+  EXPECT_EQ(text_of(schedule::varuna_order({1, 1, 3})[0]), "F0 B0 F1 B1 F2 B2");
   VarunaPlayer player({1, 1, 3});
   EXPECT_EQ(player.play(equal_times({1, 1, 3}, {1, 1, 1, 0, 0, 1})).played.end, 9);
 }
@@ -131,9 +131,9 @@ void check_rule() {
     RC_ASSERT(own.busy_in == played.ranks[r].busy_in);
     RC_ASSERT(own.waited == played.ranks[r].waited);
     RC_ASSERT(own.peak == played.ranks[r].peak);
-    std::vector<PipelineOp> left = varuna_order(run.size)[r];
+    std::vector<PipelineOp> left = schedule::varuna_order(run.size)[r];
     const int most = pull == PullAhead::kAll ? run.size.micro_batches
-                                             : compile(varuna_order(run.size), run.size).peaks[r];
+                                             : compile(schedule::varuna_order(run.size), run.size).peaks[r];
     RC_ASSERT(own.peak <= most);
     int held = 0;
     for (std::size_t i = 0; i < step.order[r].size(); ++i) {

@@ -2,9 +2,9 @@
 // runs 2 (p - i - 1) + (v - 1) p chunks ahead.
 #include <algorithm>
 
-#include "simulate/pipeline/order.hpp"
+#include "schedule/order.hpp"
 
-namespace nereus::simulate {
+namespace nereus::schedule {
 
 namespace {
 
@@ -43,4 +43,4 @@ Order interleaved_order(const PipelineSize& size) {
   return order;
 }
 
-}  // namespace nereus::simulate
+}  // namespace nereus::schedule

@@ -1,8 +1,8 @@
-#include "simulate/pipeline/greedy.hpp"
+#include "schedule/greedy.hpp"
 
 #include <cstddef>
 
-namespace nereus::simulate {
+namespace nereus::schedule {
 
 namespace {
 
@@ -94,4 +94,4 @@ Order greedy_order(const std::vector<int>& rank_of_stage, int num_ranks, int mic
   return Ticker(rank_of_stage, num_ranks, micro_batches).run();
 }
 
-}  // namespace nereus::simulate
+}  // namespace nereus::schedule

@@ -4,9 +4,9 @@
 // where others wait.
 #include <array>
 
-#include "simulate/pipeline/order.hpp"
+#include "schedule/order.hpp"
 
-namespace nereus::simulate {
+namespace nereus::schedule {
 
 namespace {
 
@@ -68,4 +68,4 @@ Order zb_v_order(const PipelineSize& size) {
   return order;
 }
 
-}  // namespace nereus::simulate
+}  // namespace nereus::schedule

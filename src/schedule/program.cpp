@@ -1,10 +1,10 @@
-#include "simulate/pipeline/program.hpp"
+#include "schedule/program.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace nereus::simulate {
+namespace nereus::schedule {
 
 namespace {
 
@@ -326,4 +326,4 @@ PassProgram compile(const Order& order, const PipelineSize& size, RecomputeStart
   return Compiler(order, size, recompute, locate).compile();
 }
 
-}  // namespace nereus::simulate
+}  // namespace nereus::schedule

@@ -10,10 +10,10 @@
 
 #include <vector>
 
-#include "simulate/pipeline/order.hpp"
+#include "schedule/order.hpp"
 
-namespace nereus::simulate {
+namespace nereus::schedule {
 
 Order greedy_order(const std::vector<int>& rank_of_stage, int num_ranks, int micro_batches);
 
-}  // namespace nereus::simulate
+}  // namespace nereus::schedule

@@ -1,10 +1,19 @@
-#include "simulate/pipeline/order.hpp"
+#include "schedule/order.hpp"
 
 #include "base/error.hpp"
+#include "plan/rules.hpp"
 
-namespace nereus::simulate {
+namespace nereus::schedule {
 
 using plan::Schedule;
+
+bool suits(Schedule schedule, const PipelineSize& size) {
+  const plan::InterleaveRule chunks = plan::interleave_rule(schedule);
+  const plan::MicroBatchRule rule = plan::micro_batch_rule(schedule, size.depth, size.chunks);
+  return size.chunks >= chunks.least && size.chunks <= chunks.most &&
+         size.micro_batches >= rule.least && size.micro_batches % rule.multiple == 0 &&
+         (schedule != Schedule::kDualPipe || size.depth % 2 == 0);
+}
 
 Order make_order(Schedule schedule, const PipelineSize& size) {
   switch (schedule) {
@@ -42,4 +51,4 @@ Order with_recompute(const Order& order, const PipelineSize& size, bool on_last_
   return out;
 }
 
-}  // namespace nereus::simulate
+}  // namespace nereus::schedule

@@ -1,8 +1,8 @@
 // Looped breadth-first (Lamy-Poirier 2023): all micro-batches through one chunk before the next,
 // and backward likewise from the last chunk.
-#include "simulate/pipeline/order.hpp"
+#include "schedule/order.hpp"
 
-namespace nereus::simulate {
+namespace nereus::schedule {
 
 Order looped_bfs_order(const PipelineSize& size) {
   Order order(static_cast<std::size_t>(size.depth));
@@ -18,4 +18,4 @@ Order looped_bfs_order(const PipelineSize& size) {
   return order;
 }
 
-}  // namespace nereus::simulate
+}  // namespace nereus::schedule

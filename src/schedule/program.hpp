@@ -14,9 +14,9 @@
 
 #include "base/error.hpp"
 
-#include "simulate/pipeline/order.hpp"
+#include "schedule/order.hpp"
 
-namespace nereus::simulate {
+namespace nereus::schedule {
 
 // When a recompute may start: as soon as its rank is free, or only once the gradient is there.
 enum class RecomputeStart { kEarly, kWithGradient };
@@ -52,4 +52,4 @@ PassProgram compile(const Order& order, const PipelineSize& size,
 std::string to_text(const PipelineOp& op);  // "F3@1": forward of micro-batch 3 on stage 1
 char letter_of(Pass pass);                  // F, B, I, W, R
 
-}  // namespace nereus::simulate
+}  // namespace nereus::schedule

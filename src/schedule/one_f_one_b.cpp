@@ -2,9 +2,9 @@
 // backward in turn.
 #include <algorithm>
 
-#include "simulate/pipeline/order.hpp"
+#include "schedule/order.hpp"
 
-namespace nereus::simulate {
+namespace nereus::schedule {
 
 Order one_f_one_b_order(const PipelineSize& size) {
   Order order(static_cast<std::size_t>(size.depth));
@@ -21,4 +21,4 @@ Order one_f_one_b_order(const PipelineSize& size) {
   return order;
 }
 
-}  // namespace nereus::simulate
+}  // namespace nereus::schedule

@@ -8,9 +8,9 @@
 #include <array>
 #include <deque>
 
-#include "simulate/pipeline/order.hpp"
+#include "schedule/order.hpp"
 
-namespace nereus::simulate {
+namespace nereus::schedule {
 
 namespace {
 
@@ -106,4 +106,4 @@ Order dualpipe_order(const PipelineSize& size) {
   return order;
 }
 
-}  // namespace nereus::simulate
+}  // namespace nereus::schedule

@@ -3,9 +3,9 @@
 // gradients by k i micro-batches, with k = 1 (the memory of 1F1B) or 2 (no bubble).
 #include <algorithm>
 
-#include "simulate/pipeline/order.hpp"
+#include "schedule/order.hpp"
 
-namespace nereus::simulate {
+namespace nereus::schedule {
 
 namespace {
 
@@ -33,4 +33,4 @@ Order zb_h_order(const PipelineSize& size, int k) {
 Order zb_h1_order(const PipelineSize& size) { return zb_h_order(size, 1); }
 Order zb_h2_order(const PipelineSize& size) { return zb_h_order(size, 2); }
 
-}  // namespace nereus::simulate
+}  // namespace nereus::schedule

@@ -1,7 +1,7 @@
 // GPipe (Huang 2019): all micro-batches forward, then all backward.
-#include "simulate/pipeline/order.hpp"
+#include "schedule/order.hpp"
 
-namespace nereus::simulate {
+namespace nereus::schedule {
 
 Order gpipe_order(const PipelineSize& size) {
   Order order(static_cast<std::size_t>(size.depth));
@@ -13,4 +13,4 @@ Order gpipe_order(const PipelineSize& size) {
   return order;
 }
 
-}  // namespace nereus::simulate
+}  // namespace nereus::schedule

@@ -9,9 +9,9 @@
 // of up to 3 (p - 1 - i), the last rank of one.
 #include <deque>
 
-#include "simulate/pipeline/order.hpp"
+#include "schedule/order.hpp"
 
-namespace nereus::simulate {
+namespace nereus::schedule {
 
 namespace {
 
@@ -76,4 +76,4 @@ Order varuna_order(const PipelineSize& size) {
   return order;
 }
 
-}  // namespace nereus::simulate
+}  // namespace nereus::schedule

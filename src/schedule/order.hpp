@@ -17,7 +17,7 @@
 
 #include "plan/degrees.hpp"
 
-namespace nereus::simulate {
+namespace nereus::schedule {
 
 enum class Pass {
   kForward,
@@ -47,7 +47,10 @@ struct PipelineSize {
   bool operator==(const PipelineSize&) const = default;
 };
 
-// Of one replica. The sizes must be those that plan/rules.hpp allows the schedule.
+// Whether the schedule has an order of that size: what plan/rules.hpp allows it.
+bool suits(plan::Schedule schedule, const PipelineSize& size);
+
+// Of one replica; the size must suit.
 Order make_order(plan::Schedule schedule, const PipelineSize& size);
 
 // The same with a recompute just before every backward pass, on the last stage if wanted.
@@ -65,4 +68,4 @@ Order zb_v_order(const PipelineSize& size);
 Order dualpipe_order(const PipelineSize& size);
 Order varuna_order(const PipelineSize& size);
 
-}  // namespace nereus::simulate
+}  // namespace nereus::schedule
