@@ -27,7 +27,7 @@ if(TORCH_LIBRARY_torch_cuda)
   target_compile_definitions(nereus_torch INTERFACE NEREUS_CUDA)
 endif()
 
-nereus_folder(worker DEPENDS plan schedule timeline nereus_build_info nereus_torch)
+nereus_folder(worker DEPENDS job schedule timeline nereus_build_info nereus_torch)
 # torch's headers take 15 to 25 s a file; once is enough.
 target_precompile_headers(nereus_worker PRIVATE ${PROJECT_SOURCE_DIR}/src/worker/torch.hpp)
 if(TARGET worker_test)

@@ -1,0 +1,68 @@
+// What a worker says while it runs: one JSON object a line on the pipe its launcher gave it.
+//
+//   {"kind": "step", "rank": 2, "step": 17, "loss": 3.2, "seconds": 0.41, ..}
+//
+// Fields that a kind does not use are left out. A line that is no message is an error of the
+// worker's, never skipped.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace nereus::job {
+
+enum class MessageKind {
+  kHello,       // the worker is up: build, library
+  kAlive,       // every second, from a thread of its own: operation number, what it does
+  kStep,        // a step is done
+  kCheckpoint,  // a checkpoint is complete
+  kError,       // why it ends
+  kDone,
+};
+
+// Seconds of one step in which a rank waited, by cause.
+struct Waits {
+  double data = 0;        // samples
+  double tensor = 0;      // collectives of tensor and sequence parallelism
+  double pipeline = 0;    // activations and gradients of other stages
+  double gather = 0;      // divided weights
+  double reduce = 0;      // gradients
+  double checkpoint = 0;  // copying state away
+  bool operator==(const Waits&) const = default;
+};
+
+struct Message {
+  MessageKind kind = MessageKind::kAlive;
+  int rank = 0;
+  // kHello
+  int pid = 0;
+  std::string build = {};
+  std::string library = {};  // "libtorch 1.13.1, gloo"
+  // kAlive
+  std::int64_t operation = 0;
+  std::string doing = {};
+  // kStep; step counts from 0 and goes on after a resume
+  std::int64_t step = -1;
+  double loss = 0;
+  double gradient_norm = 0;
+  double rate = 0;
+  double seconds = 0;
+  std::int64_t tokens = 0;  // or samples, of the whole job
+  double memory_bytes = 0;  // most held so far
+  Waits waits{};
+  // kCheckpoint
+  std::string folder = {};
+  // kError
+  std::string code = {};
+  std::string message = {};
+  std::string hint = {};
+  int missing_rank = -1;     // whom it waited for
+  bool input_error = false;  // the user's to mend: exit code 2, else 5
+  bool operator==(const Message&) const = default;
+};
+
+std::string to_line(const Message& message);  // without the newline
+Message parse_line(std::string_view line);    // throws Errors
+
+}  // namespace nereus::job
