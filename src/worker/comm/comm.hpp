@@ -29,17 +29,10 @@
 #include <string>
 #include <vector>
 
+#include "worker/comm/range.hpp"
 #include "worker/torch.hpp"
 
 namespace nereus::worker {
-
-// Elements [begin, end) of a flat tensor; empty ranges are legal.
-struct Range {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  std::int64_t size() const { return end - begin; }
-  bool operator==(const Range&) const = default;
-};
 
 struct CommError : std::runtime_error {
   CommError(const std::string& message, int missing)

@@ -1,0 +1,15 @@
+// The backends that this program was built with. Each opens a Comm, or throws CommError when ranks
+// do not come, Errors when the options are wrong.
+#pragma once
+
+#include "worker/comm/comm.hpp"
+
+namespace nereus::worker {
+
+#ifdef NEREUS_GLOO
+std::unique_ptr<Comm> open_gloo(const CommOptions& options);
+std::vector<std::unique_ptr<Comm>> open_local_gloo(int num_ranks,
+                                                   std::chrono::milliseconds timeout);
+#endif
+
+}  // namespace nereus::worker

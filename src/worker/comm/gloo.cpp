@@ -1,0 +1,184 @@
+// Backend "gloo": TCP connections between all ranks (Gloo's transport), found through a c10d store
+// that rank 0 hosts. Gloo's own thread moves the bytes; its collectives are not used: they know no
+// bf16, no reduce-scatter and no uneven all-gather, and need connections of their own for every
+// group (bench/comm_bench.cpp compares them with the ring).
+#ifdef NEREUS_GLOO
+
+#include <fmt/format.h>
+#include <gloo/common/error.h>
+#include <gloo/rendezvous/context.h>
+#include <gloo/rendezvous/store.h>
+#include <gloo/transport/tcp/device.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include <thread>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "base/error.hpp"
+#include "worker/comm/backends.hpp"
+#include "worker/comm/message_comm.hpp"
+
+namespace nereus::worker {
+namespace {
+
+using StorePointer = c10::intrusive_ptr<c10d::Store>;
+
+class GlooStore : public gloo::rendezvous::Store {
+ public:
+  GlooStore(StorePointer store, std::chrono::milliseconds timeout)
+      : store_(std::move(store)), timeout_(timeout) {}
+  void set(const std::string& key, const std::vector<char>& value) override {
+    store_->set(key, {value.begin(), value.end()});
+  }
+  std::vector<char> get(const std::string& key) override {
+    const auto value = store_->get(key);
+    return {value.begin(), value.end()};
+  }
+  void wait(const std::vector<std::string>& keys) override { store_->wait(keys, timeout_); }
+  void wait(const std::vector<std::string>& keys,
+            const std::chrono::milliseconds& timeout) override {
+    store_->wait(keys, timeout);
+  }
+
+ private:
+  StorePointer store_;
+  std::chrono::milliseconds timeout_;
+};
+
+class GlooParcel : public Parcel {
+ public:
+  GlooParcel(std::unique_ptr<gloo::transport::UnboundBuffer> buffer, int peer, bool receives,
+             std::chrono::milliseconds timeout)
+      : buffer_(std::move(buffer)), peer_(peer), receives_(receives), timeout_(timeout) {}
+  void wait() override {
+    try {
+      if (receives_)
+        buffer_->waitRecv(nullptr, timeout_);
+      else
+        buffer_->waitSend(nullptr, timeout_);
+    } catch (const gloo::Exception& error) {
+      throw WireError(error.what(), peer_);
+    }
+  }
+
+ private:
+  std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
+  int peer_;
+  bool receives_;
+  std::chrono::milliseconds timeout_;
+};
+
+class GlooWire : public Wire {
+ public:
+  GlooWire(StorePointer store, std::shared_ptr<gloo::rendezvous::Context> context)
+      : store_(std::move(store)), context_(std::move(context)) {}
+  int rank() const override { return context_->rank; }
+  int num_ranks() const override { return context_->size; }
+  std::unique_ptr<Parcel> send(const void* bytes, std::size_t size, int to,
+                               std::uint64_t slot) override {
+    auto buffer = context_->createUnboundBuffer(const_cast<void*>(bytes), size);
+    try {
+      buffer->send(to, slot);
+    } catch (const gloo::Exception& error) {
+      throw WireError(error.what(), to);
+    }
+    return std::make_unique<GlooParcel>(std::move(buffer), to, false, context_->getTimeout());
+  }
+  std::unique_ptr<Parcel> receive(void* bytes, std::size_t size, int from,
+                                  std::uint64_t slot) override {
+    auto buffer = context_->createUnboundBuffer(bytes, size);
+    try {
+      buffer->recv(from, slot);
+    } catch (const gloo::Exception& error) {
+      throw WireError(error.what(), from);
+    }
+    return std::make_unique<GlooParcel>(std::move(buffer), from, true, context_->getTimeout());
+  }
+
+ private:
+  StorePointer store_;  // rank 0's serves the others as long as it lives
+  std::shared_ptr<gloo::rendezvous::Context> context_;
+};
+
+std::string rank_key(int rank) { return fmt::format("nereus/rank/{}", rank); }
+
+// Returns when all ranks are there.
+void meet(c10d::Store& store, int rank, int num_ranks, std::chrono::milliseconds timeout) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < num_ranks; ++i) keys.push_back(rank_key(i));
+  store.set(rank_key(rank), std::vector<std::uint8_t>{1});
+  try {
+    store.wait(keys, timeout);
+  } catch (const std::exception&) {
+    for (int i = 0; i < num_ranks; ++i)
+      if (!store.check({rank_key(i)}))
+        throw CommError(fmt::format("rank {}: start failed: rank {} did not come within {} ms",
+                                    rank, i, timeout.count()),
+                        i);
+    throw;
+  }
+}
+
+std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_address, int rank,
+                              int num_ranks, std::chrono::milliseconds timeout) {
+  meet(*store, rank, num_ranks, timeout);
+  gloo::transport::tcp::attr place;
+  place.hostname = own_address;
+  auto device = gloo::transport::tcp::CreateDevice(place);
+  auto context = std::make_shared<gloo::rendezvous::Context>(rank, num_ranks);
+  context->setTimeout(timeout);
+  GlooStore gloo_store(store, timeout);
+  try {
+    context->connectFullMesh(gloo_store, device);
+  } catch (const std::exception& error) {
+    throw CommError(fmt::format("rank {}: connecting all ranks failed: {}", rank, error.what()),
+                    -1);
+  }
+  return std::make_unique<MessageComm>("gloo", std::make_unique<GlooWire>(store, context));
+}
+
+}  // namespace
+
+std::unique_ptr<Comm> open_gloo(const CommOptions& options) {
+  if (options.port < 1 || options.port > 65535)
+    throw_input_error("comm.port", fmt::format("port {} of rank 0", options.port), {},
+                      "1024 to 65535");
+  c10d::TCPStoreOptions settings;
+  settings.port = static_cast<std::uint16_t>(options.port);
+  settings.isServer = options.rank == 0;
+  settings.numWorkers = static_cast<std::size_t>(options.num_ranks);
+  settings.waitWorkers = false;  // meet() waits, and can name who did not come
+  settings.timeout = options.timeout;
+  StorePointer store;
+  try {
+    store = c10::make_intrusive<c10d::TCPStore>(options.address, settings);
+  } catch (const std::exception& error) {
+    if (options.rank == 0)
+      throw_environment_error(
+          "comm.port",
+          fmt::format("rank 0 cannot listen on port {}: {}", options.port, error.what()),
+          "choose another port");
+    throw CommError(fmt::format("rank {}: start failed: rank 0 did not answer at {}:{}: {}",
+                                options.rank, options.address, options.port, error.what()),
+                    0);
+  }
+  return connect(store, "127.0.0.1", options.rank, options.num_ranks, options.timeout);
+}
+
+std::vector<std::unique_ptr<Comm>> open_local_gloo(int num_ranks,
+                                                   std::chrono::milliseconds timeout) {
+  const StorePointer store = c10::make_intrusive<c10d::HashStore>();
+  std::vector<std::unique_ptr<Comm>> comms(static_cast<std::size_t>(num_ranks));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < num_ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      comms[static_cast<std::size_t>(rank)] = connect(store, "127.0.0.1", rank, num_ranks, timeout);
+    });
+  for (auto& thread : threads) thread.join();
+  return comms;
+}
+
+}  // namespace nereus::worker
+
+#endif

@@ -1,0 +1,51 @@
+// Collectives of a group as messages round a ring: bandwidth-optimal (every member sends and
+// receives (n-1)/n of the bytes once for a reduce-scatter, once for an all-gather; Patarasuk and
+// Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009).
+//
+// Reduce-scatter: the partial sum of block b starts at member b+1 and travels round to member b,
+// which holds the whole sum at last: ((x[b+1] + x[b+2]) + ...) + x[b]. The order is fixed, so the
+// bits are. All-gather: block b starts at member b and travels round. All-reduce: one after the
+// other, on n nearly equal blocks, so all members have the bits that one of them made.
+//
+// Blocks travel in chunks: a chunk is added and sent on while the next ones arrive. All messages of
+// a ring use one slot, in an order that both ends know, so ranges may be uneven and empty.
+//
+//   Ring ring{wire, members, index, slot};
+//   ring_reduce_scatter(ring, data, Element::kFloat32, 4, ranges);   // returns when done
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "worker/comm/combine.hpp"
+#include "worker/comm/range.hpp"
+#include "worker/comm/wire.hpp"
+
+namespace nereus::worker {
+
+using Combine = void (*)(Element, void* into, const void* from, std::size_t count);
+
+struct Ring {
+  Wire& wire;
+  const std::vector<int>& members;
+  int index = 0;  // of this rank among them
+  std::uint64_t slot = 0;
+  std::size_t chunk_bytes = 512 << 10;
+};
+
+// What `data` points at: elements of one type.
+struct Elements {
+  void* data = nullptr;
+  Element type = Element::kFloat32;
+  std::size_t bytes_each = 4;
+};
+
+void ring_reduce_scatter(const Ring& ring, const Elements& flat, std::span<const Range> ranges,
+                         Combine combine);
+void ring_all_gather(const Ring& ring, const Elements& flat, std::span<const Range> ranges);
+void ring_all_reduce(const Ring& ring, const Elements& flat, std::int64_t count, Combine combine);
+
+// [0, count) in `parts` ranges whose sizes differ by one at most.
+std::vector<Range> even_ranges(std::int64_t count, int parts);
+
+}  // namespace nereus::worker

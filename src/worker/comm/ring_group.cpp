@@ -1,0 +1,129 @@
+#include "worker/comm/ring_group.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+#include "base/error.hpp"
+#include "worker/torch_compat.hpp"
+
+namespace nereus::worker {
+namespace {
+
+Element element_of(const at::Tensor& tensor) {
+  switch (tensor.scalar_type()) {
+    case at::kDouble:
+      return Element::kFloat64;
+    case at::kFloat:
+      return Element::kFloat32;
+    case at::kHalf:
+      return Element::kFloat16;
+    case at::kBFloat16:
+      return Element::kBFloat16;
+    case at::kLong:
+      return Element::kInt64;
+    case at::kInt:
+      return Element::kInt32;
+    case at::kShort:
+      return Element::kInt16;
+    case at::kChar:
+      return Element::kInt8;
+    case at::kByte:
+      return Element::kByte;
+    default:
+      break;
+  }
+  NEREUS_CHECK(false, fmt::format("no collective for {}", c10::toString(tensor.scalar_type())));
+}
+
+class CollectiveHandle : public Pending {
+ public:
+  explicit CollectiveHandle(std::shared_future<void> done) : done_(std::move(done)) {}
+  void wait() override { done_.get(); }  // ends: every message of the ring has a time-out
+
+ private:
+  std::shared_future<void> done_;
+};
+
+Combine combine_of(Reduction reduction) {
+  return reduction == Reduction::kMax ? max_into : add_into;
+}
+
+}  // namespace
+
+RingGroup::RingGroup(std::shared_ptr<CommCore> core, std::vector<int> ranks, std::uint64_t slot)
+    : core_(std::move(core)), ranks_(std::move(ranks)), slot_(slot) {
+  const auto self = std::find(ranks_.begin(), ranks_.end(), core_->wire->rank());
+  NEREUS_CHECK(self != ranks_.end(), "a group is made by its members");
+  index_ = static_cast<int>(self - ranks_.begin());
+}
+
+Handle RingGroup::all_reduce(at::Tensor flat, Reduction reduction) {
+  const std::int64_t count = flat.numel();
+  return start("all-reduce", std::move(flat), [=](const Ring& ring, const Elements& elements) {
+    ring_all_reduce(ring, elements, count, combine_of(reduction));
+  });
+}
+
+Handle RingGroup::reduce_scatter(at::Tensor flat, std::vector<Range> ranges) {
+  check_ranges(flat, ranges);
+  return start("reduce-scatter", std::move(flat),
+               [ranges = std::move(ranges)](const Ring& ring, const Elements& elements) {
+                 ring_reduce_scatter(ring, elements, ranges, add_into);
+               });
+}
+
+Handle RingGroup::all_gather(at::Tensor flat, std::vector<Range> ranges) {
+  check_ranges(flat, ranges);
+  return start("all-gather", std::move(flat),
+               [ranges = std::move(ranges)](const Ring& ring, const Elements& elements) {
+                 ring_all_gather(ring, elements, ranges);
+               });
+}
+
+void RingGroup::check_ranges(const at::Tensor& flat, const std::vector<Range>& ranges) const {
+  NEREUS_CHECK(ranges.size() == ranks_.size(), "one range a member");
+  for (const Range& range : ranges)
+    NEREUS_CHECK(
+        0 <= range.begin && range.begin <= range.end && range.end <= flat.numel(),
+        fmt::format("range [{}, {}) of {} elements", range.begin, range.end, flat.numel()));
+}
+
+Handle RingGroup::start(const char* name, at::Tensor flat, Collective collective) {
+  NEREUS_CHECK(flat.is_contiguous(), "collectives take contiguous tensors");
+  element_of(flat);  // checked here, where a wrong type can be told to the caller
+  const std::uint64_t number = num_started_++;
+  const auto promise = std::make_shared<std::promise<void>>();
+  auto handle = std::make_shared<CollectiveHandle>(promise->get_future().share());
+  const DeviceMark ready(flat);
+  thread_.start([this, name, number, flat, ready, promise, collective = std::move(collective)] {
+    if (broken_) return promise->set_exception(broken_);
+    try {
+      at::Tensor host = to_host(flat, ready);
+      collective(
+          {*core_->wire, ranks_, index_, slot_},
+          {host.data_ptr(), element_of(host), static_cast<std::size_t>(host.element_size())});
+      from_host(host, flat);
+      promise->set_value();
+    } catch (const WireError& error) {
+      try {
+        throw_comm_error(
+            *core_,
+            fmt::format("{} number {} of ranks {{{}}}", name, number, fmt::join(ranks_, ",")),
+            error);
+      } catch (const CommError&) {
+        broken_ = std::current_exception();
+      }
+      promise->set_exception(broken_);
+    } catch (...) {
+      broken_ = std::current_exception();
+      promise->set_exception(broken_);
+    }
+  });
+  return handle;
+}
+
+}  // namespace nereus::worker

@@ -1,0 +1,40 @@
+// A group whose collectives go round a ring, on a thread of their own, in the order they were
+// started.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "worker/comm/fifo_thread.hpp"
+#include "worker/comm/message_comm.hpp"
+#include "worker/comm/ring.hpp"
+
+namespace nereus::worker {
+
+class RingGroup : public Group {
+ public:
+  // `slot`: of all messages of this group; no other group of two of its members has it.
+  RingGroup(std::shared_ptr<CommCore> core, std::vector<int> ranks, std::uint64_t slot);
+  const std::vector<int>& ranks() const override { return ranks_; }
+  int index() const override { return index_; }
+  Handle all_reduce(at::Tensor flat, Reduction reduction) override;
+  Handle reduce_scatter(at::Tensor flat, std::vector<Range> ranges) override;
+  Handle all_gather(at::Tensor flat, std::vector<Range> ranges) override;
+
+ private:
+  using Collective = std::function<void(const Ring&, const Elements&)>;
+  Handle start(const char* name, at::Tensor flat, Collective collective);
+  void check_ranges(const at::Tensor& flat, const std::vector<Range>& ranges) const;
+
+  std::shared_ptr<CommCore> core_;
+  std::vector<int> ranks_;
+  int index_ = 0;
+  std::uint64_t slot_;
+  std::uint64_t num_started_ = 0;
+  std::exception_ptr broken_;  // the first failure; later operations fail with it. Thread's own
+  FifoThread thread_;          // last: it uses the rest
+};
+
+}  // namespace nereus::worker
