@@ -1,5 +1,13 @@
 #include "worker/torch_compat.hpp"
 
+#include <ATen/native/Resize.h>
+#include <torch/version.h>
+
+#include <cmath>
+#include <limits>
+
+#define NEREUS_TORCH_2 (TORCH_VERSION_MAJOR >= 2)
+
 namespace nereus::worker {
 
 #ifdef NEREUS_CUDA
@@ -39,5 +47,39 @@ void from_host(const at::Tensor& host, at::Tensor tensor) {
   const at::NoGradGuard no_grad;
   tensor.copy_(host);
 }
+
+at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal) {
+#if NEREUS_TORCH_2
+  return at::scaled_dot_product_attention(q, k, v, {}, 0.0, causal);
+#else
+  at::Tensor scores = at::matmul(q * (1 / std::sqrt(static_cast<double>(q.size(-1)))),
+                                 k.transpose(-2, -1));
+  if (causal) {
+    const at::Tensor above =
+        at::ones({q.size(-2), k.size(-2)}, q.options().dtype(at::kBool)).triu_(1);
+    scores.masked_fill_(above, -std::numeric_limits<double>::infinity());
+  }
+  return at::matmul(at::softmax(scores, -1), v);
+#endif
+}
+
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon) {
+#if NEREUS_TORCH_2
+  return at::rms_norm(x, {x.size(-1)}, weight, epsilon);
+#else
+  const bool narrow = x.scalar_type() == at::kBFloat16 || x.scalar_type() == at::kHalf;
+  const at::Tensor wide = narrow ? x.to(at::kFloat) : x;
+  const at::Tensor scale = at::rsqrt(wide.square().mean({-1}, true) + epsilon);
+  return (wide * scale).to(x.scalar_type()) * weight;
+#endif
+}
+
+void set_memory(const at::Tensor& tensor, bool held) {
+  const std::size_t bytes =
+      held ? static_cast<std::size_t>(tensor.numel()) * tensor.element_size() : 0;
+  at::native::resize_bytes_cpu(tensor.storage().unsafeGetStorageImpl(), bytes);
+}
+
+std::string torch_version() { return TORCH_VERSION; }
 
 }  // namespace nereus::worker

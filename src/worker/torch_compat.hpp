@@ -32,4 +32,16 @@ at::Tensor host_like(const at::Tensor& tensor);
 at::Tensor to_host(const at::Tensor& tensor, const DeviceMark& ready);
 void from_host(const at::Tensor& host, at::Tensor tensor);  // done when it returns
 
+// Scaled dot-product attention of q, k, v [n, heads, s, d], differentiable. 2.x has fused kernels
+// that never write the scores; 1.13 writes and keeps them.
+at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal);
+
+// x / sqrt(mean(x^2) + epsilon) * weight over the last dim.
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon);
+
+// Gives a tensor's memory back, or takes it anew, without touching the tensors that view it.
+void set_memory(const at::Tensor& tensor, bool held);
+
+std::string torch_version();  // "1.13.1"
+
 }  // namespace nereus::worker

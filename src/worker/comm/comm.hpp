@@ -44,6 +44,8 @@ class Pending {
  public:
   virtual ~Pending() = default;
   virtual void wait() = 0;  // a second call returns at once
+  // Whether wait() would return at once; may say no too often.
+  virtual bool done() { return false; }
 };
 using Handle = std::shared_ptr<Pending>;
 

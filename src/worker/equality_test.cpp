@@ -1,0 +1,116 @@
+// Training under any plan gives the losses of one rank.
+#include <gtest/gtest.h>
+
+#include "plan/complete.hpp"
+#include "worker/testing.hpp"
+
+namespace nereus::worker {
+namespace {
+
+using plan::Degrees;
+using plan::Recompute;
+using plan::Schedule;
+
+constexpr int kGlobalBatch = 16;
+
+std::string name_of(const Degrees& d) {
+  std::string name = "tp" + std::to_string(d.tp) + "_pp" + std::to_string(d.pp) + "_dp" +
+                     std::to_string(d.dp) + "_v" + std::to_string(d.interleave) + "_zero" +
+                     std::to_string(d.zero) + "_b" + std::to_string(d.micro_batch) + "_" +
+                     std::string(to_string(d.schedule)) + "_" +
+                     std::string(to_string(d.recompute)) + (d.sequence_parallel ? "_sp" : "") +
+                     (d.zero_group > 0 ? "_hsdp" : "");
+  for (char& c : name)
+    if (c == '-') c = '_';
+  return name;
+}
+
+Degrees degrees(int tp, int pp, int dp) {
+  Degrees d;
+  d.tp = tp;
+  d.pp = pp;
+  d.dp = dp;
+  d.global_batch = kGlobalBatch;
+  d.precision = cluster::Precision::kFp64;
+  return d;
+}
+
+// Every split of up to four ranks with its variants; plans that the rules refuse are left out.
+std::vector<Degrees> combinations() {
+  std::vector<Degrees> list;
+  const auto add = [&](Degrees d, auto&&... change) {
+    (change(d), ...);
+    list.push_back(d);
+  };
+  for (const auto& [tp, pp, dp] :
+       {std::tuple{1, 1, 1}, {1, 1, 2}, {1, 1, 4}, {1, 2, 1}, {1, 2, 2}, {1, 4, 1}, {2, 1, 1},
+        {2, 1, 2}, {2, 2, 1}, {4, 1, 1}, {1, 1, 3}, {1, 3, 1}}) {
+    Degrees d = degrees(tp, pp, dp);
+    if (dp == 3) d.global_batch = 15;
+    add(d);
+    add(d, [](Degrees& x) { x.recompute = Recompute::kFull; });
+    if (dp != 3) add(d, [](Degrees& x) { x.micro_batch = 2; });
+    if (tp > 1) add(d, [](Degrees& x) { x.sequence_parallel = true; });
+    if (tp > 1)
+      add(d, [](Degrees& x) {
+        x.sequence_parallel = true;
+        x.recompute = Recompute::kSelective;
+      });
+    if (dp > 1)
+      for (const int zero : {1, 2, 3})
+        if (pp == 1 || zero == 1) add(d, [&](Degrees& x) { x.zero = zero; });
+    if (dp == 4)
+      for (const int zero : {1, 2, 3})
+        add(d, [&](Degrees& x) {
+          x.zero = zero;
+          x.zero_group = 2;
+        });
+    if (pp == 1) continue;
+    for (const Schedule schedule : {Schedule::kGpipe, Schedule::kVaruna, Schedule::kZbH1,
+                                    Schedule::kZbH2, Schedule::kDualPipe})
+      if (schedule != Schedule::kDualPipe || pp % 2 == 0)
+        add(d, [&](Degrees& x) {
+          x.schedule = schedule;
+          if (schedule == Schedule::kVaruna) x.recompute = Recompute::kFull;
+        });
+    if (pp == 2)
+      for (const Schedule schedule : {Schedule::kInterleaved, Schedule::kLoopedBfs,
+                                      Schedule::kZbV})
+        add(d, [&](Degrees& x) {
+          x.schedule = schedule;
+          x.interleave = 2;
+        });
+  }
+  return list;
+}
+
+class Equality : public ::testing::TestWithParam<Degrees> {};
+
+void expect_losses_of_one_rank(const model::Model& model, Degrees d, double tolerance) {
+  const ReadBatch read = testing::reader_of(model);
+  Degrees alone = degrees(1, 1, 1);
+  alone.global_batch = d.global_batch;
+  alone.precision = d.precision;
+  constexpr int kSteps = 20;
+  const testing::Outcome expected = testing::run_job(testing::make_job(model, alone), kSteps, read);
+  const testing::Outcome got = testing::run_job(testing::make_job(model, d), kSteps, read);
+  ASSERT_EQ(got.losses.size(), expected.losses.size());
+  EXPECT_LT(expected.losses.back(), expected.losses.front());
+  for (std::size_t i = 0; i < got.losses.size(); ++i)
+    ASSERT_NEAR(got.losses[i] / expected.losses[i], 1, tolerance) << "step " << i;
+}
+
+TEST_P(Equality, GptInDoublePrecision) {
+  expect_losses_of_one_rank(testing::small_gpt(), GetParam(), 1e-9);
+}
+TEST_P(Equality, LlamaInDoublePrecision) {
+  const Degrees& d = GetParam();
+  if (d.tp > 2) GTEST_SKIP() << "two key-value heads";
+  expect_losses_of_one_rank(testing::small_llama(), d, 1e-9);
+}
+
+INSTANTIATE_TEST_SUITE_P(Plans, Equality, ::testing::ValuesIn(combinations()),
+                         [](const auto& param_info) { return name_of(param_info.param); });
+
+}  // namespace
+}  // namespace nereus::worker

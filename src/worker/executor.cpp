@@ -1,0 +1,330 @@
+#include "worker/executor.hpp"
+
+#include <chrono>
+#include <cmath>
+
+#include "base/error.hpp"
+
+namespace nereus::worker {
+
+namespace {
+
+using schedule::Pass;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kAhead = 2;  // passes whose inputs are asked for before their turn
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+at::ScalarType type_of(cluster::Precision precision) {
+  switch (precision) {
+    case cluster::Precision::kFp64:
+      return at::kDouble;
+    case cluster::Precision::kFp32:
+    case cluster::Precision::kTf32:
+      return at::kFloat;
+    case cluster::Precision::kBf16:
+      return at::kBFloat16;
+    default:
+      throw_input_error("train.precision",
+                        "the worker has no " + std::string(to_string(precision)), {},
+                        "fp64, fp32, tf32 or bf16");
+  }
+}
+
+bool is_backward(Pass pass) { return pass == Pass::kBackward || pass == Pass::kInput; }
+
+}  // namespace
+
+Executor::Executor(const job::Job& job, Comm& comm, ReadBatch read)
+    : job_(job),
+      comm_(&comm),
+      read_(std::move(read)),
+      mine_(rank_plan(job_.plan.placement, comm.rank())),
+      layers_(build_layers(job_.plan.model)),
+      groups_(comm),
+      optimizer_(job_.training) {
+  build();
+}
+
+void Executor::build() {
+  const plan::Placement& placement = job_.plan.placement;
+  options_.type = type_of(placement.precision);
+  options_.sum_type = options_.type == at::kDouble ? at::kDouble : at::kFloat;
+  options_.device = at::Device(job_.machine.device);
+  options_.seed = job_.training.seed;
+  options_.sequence_parallel = placement.sequence_parallel;
+  options_.keep_gathered = placement.gather == plan::Gather::kPerStep;
+  const double targets = job_.plan.model.transformer ? job_.plan.model.transformer->seq : 1;
+  loss_scale_ = 1 / (targets * static_cast<double>(placement.global_batch));
+
+  std::vector<int> everyone(static_cast<std::size_t>(comm_->num_ranks()));
+  for (std::size_t i = 0; i < everyone.size(); ++i) everyone[i] = static_cast<int>(i);
+  world_ = groups_.get(everyone);
+  for (const StageWork& work : mine_.stages) build_stage(work);
+  for (auto& state : states_) optimizer_.add(*state);
+}
+
+void Executor::build_stage(const StageWork& work) {
+  const plan::LayerRun& run = job_.plan.placement.runs[static_cast<std::size_t>(work.stage)];
+  teams_.push_back(groups_.get(work.team));
+  std::vector<LayerState*> states;
+  for (int i = 0; i < work.num_layers; ++i) {
+    const Layer& layer = *layers_[static_cast<std::size_t>(work.first_layer + i)];
+    LayerState* alias = nullptr;
+    for (const Parameter& parameter : layer.parameters())
+      for (auto& known : states_)
+        if (known->layer().index == parameter.tied_to_layer) alias = known.get();
+    Tied tied = alias ? Tied{} : tied_of(layer, work);
+    states_.push_back(std::make_unique<LayerState>(layer, run, work, comm_->rank(), options_,
+                                                   groups_, alias, std::move(tied)));
+    states.push_back(states_.back().get());
+  }
+  stages_.push_back(std::make_unique<Stage>(work, job_.plan.model, layers_, std::move(states)));
+}
+
+// The pair of ranks that hold the two ends of a tied weight for the same place among data ranks.
+Tied Executor::tied_of(const Layer& layer, const StageWork& work) {
+  const auto run_of = [&](int index) -> const plan::LayerRun& {
+    for (const plan::LayerRun& run : job_.plan.placement.runs)
+      if (index >= run.first_layer && index < run.first_layer + run.num_layers) return run;
+    NEREUS_CHECK(false, "every layer is in a run");
+    return job_.plan.placement.runs.front();
+  };
+  for (const auto& other : layers_)
+    for (const Parameter& parameter : other->parameters()) {
+      if (parameter.tied_to_layer < 0) continue;
+      if (layer.index != parameter.tied_to_layer && layer.index != other->index) continue;
+      const std::vector<int> first = data_ranks(run_of(parameter.tied_to_layer), work.slice);
+      const std::vector<int> second = data_ranks(run_of(other->index), work.slice);
+      NEREUS_CHECK(first.size() == second.size(), "cannot_run() refuses other plans");
+      const std::vector<int>& here = layer.index == other->index ? second : first;
+      for (std::size_t i = 0; i < here.size(); ++i) {
+        if (here[i] != comm_->rank()) continue;
+        // A rank that holds both ends has one weight.
+        if (std::find(first.begin(), first.end(), second[i]) != first.end()) return {};
+        return {parameter.name, groups_.get({first[i], second[i]})};
+      }
+    }
+  return {};
+}
+
+StepResult Executor::run(std::int64_t step) {
+  StepResult result;
+  const Clock::time_point start = Clock::now();
+  loss_ = 0;
+  waits_ = {};
+  for (auto& state : states_) {
+    state->begin_step();
+    state->gather_wait = state->reduce_wait = 0;
+    passes_left_[state.get()] = 0;
+  }
+  for (std::size_t i = 0; i < stages_.size(); ++i)
+    for (int layer = 0; layer < mine_.stages[i].num_layers; ++layer)
+      for (auto& state : states_)
+        if (state->layer().index == mine_.stages[i].first_layer + layer)
+          passes_left_[state.get()] = static_cast<int>(mine_.stages[i].micro_batches.size());
+
+  for (std::size_t i = 0; i < mine_.order.size(); ++i) run_pass(i, step);
+  finish(step, result);
+  result.seconds = since(start);
+  return result;
+}
+
+Record Executor::begin_record(const StageWork& work, const MicroBatch& batch, std::int64_t step) {
+  Record record;
+  record.pass = std::make_unique<PassContext>();
+  PassContext& pass = *record.pass;
+  const bool first = work.first_layer == 0;
+  const bool last = work.first_layer + work.num_layers == job_.plan.model.num_layers();
+  if (first || last) {
+    const Clock::time_point start = Clock::now();
+    pass.batch = read_(step, batch.first_sample, batch.num_samples);
+    waits_.data += since(start);
+  }
+  pass.batch.first_sample = batch.first_sample;
+  pass.batch.num_samples = batch.num_samples;
+  pass.seed = job_.training.seed;
+  pass.step = step;
+  pass.dropout = job_.training.dropout;
+  pass.loss_scale = loss_scale_;
+  pass.norm_group = job_.training.norm_group;
+  pass.sequence_parallel = job_.plan.placement.sequence_parallel && work.team.size() > 1;
+  pass.recompute_attention = work.recompute == plan::Recompute::kSelective;
+  pass.statistics = &statistics_;
+  pass.tensor_wait = &waits_.tensor;
+  for (std::size_t i = 0; i < mine_.stages.size(); ++i)
+    if (mine_.stages[i].stage == work.stage) pass.tensor = teams_[i].get();
+  return record;
+}
+
+void Executor::run_pass(std::size_t index, std::int64_t step) {
+  const schedule::PipelineOp& op = mine_.order[index];
+  const Stage& stage = stage_of(op.stage);
+  const StageWork& work = stage.work();
+  const MicroBatch& batch = work.micro_batch(op.micro_batch);
+  const std::pair<int, int> key{op.stage, op.micro_batch};
+  ask_ahead(index);
+  switch (op.pass) {
+    case Pass::kForward: {
+      Record& record = records_[key] = begin_record(work, batch, step);
+      record.values = take(index);
+      stage.forward(record);
+      if (work.slice == 0) loss_ += record.loss;
+      send(record.values, stage.leaving(), batch.to, batch, op.stage, false);
+      record.values.clear();
+      break;
+    }
+    case Pass::kRecompute:
+      stage.recompute(records_.at(key));
+      break;
+    case Pass::kBackward:
+    case Pass::kInput: {
+      Record& record = records_.at(key);
+      record.gradients = take(index);
+      if (op.pass == Pass::kInput)
+        stage.backward_inputs(record);
+      else
+        stage.backward(record, [&](LayerState& state) { layer_done(state); });
+      send(record.gradients, stage.entering(), batch.from, batch, op.stage - 1, true);
+      if (op.pass == Pass::kBackward) records_.erase(key);
+      break;
+    }
+    case Pass::kWeight:
+      stage.backward_weights(records_.at(key), [&](LayerState& state) { layer_done(state); });
+      records_.erase(key);
+      break;
+  }
+}
+
+void Executor::layer_done(LayerState& state) {
+  state.reduce_micro_batch();
+  if (--passes_left_[&state] == 0 && !state.is_tied_elsewhere()) state.reduce_start();
+}
+
+std::int64_t Executor::tag_of(int boundary, bool gradients, std::int64_t first_sample,
+                              int layer) const {
+  const std::int64_t batch = job_.plan.placement.global_batch;
+  return ((boundary * 2 + (gradients ? 1 : 0)) * batch + first_sample) *
+             job_.plan.model.num_layers() +
+         layer;
+}
+
+void Executor::ask_ahead(std::size_t index) {
+  for (std::size_t i = index; i < std::min(mine_.order.size(), index + 1 + kAhead); ++i) ask(i);
+}
+
+void Executor::ask(std::size_t index) {
+  const schedule::PipelineOp& op = mine_.order[index];
+  const bool backward = is_backward(op.pass);
+  if ((op.pass != Pass::kForward && !backward) || incoming_.count(index) > 0) return;
+  Incoming& incoming = incoming_[index];
+  const Stage& stage = stage_of(op.stage);
+  const StageWork& work = stage.work();
+  const MicroBatch& batch = work.micro_batch(op.micro_batch);
+  const std::vector<Route>& routes = backward ? batch.to : batch.from;
+  const int boundary = backward ? op.stage : op.stage - 1;
+  PassContext shape_of;
+  shape_of.sequence_parallel = job_.plan.placement.sequence_parallel && work.team.size() > 1;
+  for (std::size_t i = 0; i < mine_.stages.size(); ++i)
+    if (mine_.stages[i].stage == op.stage) shape_of.tensor = teams_[i].get();
+  for (const int layer : backward ? stage.leaving() : stage.entering()) {
+    const bool all_local = routes.size() == 1 && routes[0].rank == mine_.rank;
+    if (all_local) continue;  // take() finds it
+    at::Tensor& value = incoming.values[layer];
+    value = at::empty(stage.value_shape(layer, batch.num_samples, shape_of),
+                      at::TensorOptions(options_.device).dtype(options_.type));
+    for (const Route& route : routes)
+      if (route.rank != mine_.rank)
+        incoming.handles.push_back(comm_->receive(
+            value.narrow(0, route.first_sample - batch.first_sample, route.num_samples),
+            route.rank, tag_of(boundary, backward, route.first_sample, layer)));
+  }
+}
+
+std::map<int, at::Tensor> Executor::take(std::size_t index) {
+  const schedule::PipelineOp& op = mine_.order[index];
+  const bool backward = is_backward(op.pass);
+  const Stage& stage = stage_of(op.stage);
+  const MicroBatch& batch = stage.work().micro_batch(op.micro_batch);
+  Incoming incoming = std::move(incoming_.at(index));
+  incoming_.erase(index);
+  const Clock::time_point start = Clock::now();
+  for (const Handle& handle : incoming.handles) handle->wait();
+  waits_.pipeline += since(start);
+  for (const Route& route : backward ? batch.to : batch.from) {
+    if (route.rank != mine_.rank) continue;
+    for (const int layer : backward ? stage.leaving() : stage.entering()) {
+      const std::int64_t tag =
+          tag_of(backward ? op.stage : op.stage - 1, backward, route.first_sample, layer);
+      at::Tensor own = std::move(local_.at(tag));
+      local_.erase(tag);
+      at::Tensor& value = incoming.values[layer];
+      if (value.defined())
+        value.narrow(0, route.first_sample - batch.first_sample, route.num_samples).copy_(own);
+      else
+        value = std::move(own);
+    }
+  }
+  return std::move(incoming.values);
+}
+
+void Executor::send(const std::map<int, at::Tensor>& values, const std::vector<int>& which,
+                    const std::vector<Route>& routes, const MicroBatch& batch, int boundary,
+                    bool gradients) {
+  while (!sent_.empty() && sent_.front()->done()) sent_.pop_front();
+  for (const int layer : which)
+    for (const Route& route : routes) {
+      const at::Tensor& value = values.at(layer);
+      const at::Tensor part =
+          value.narrow(0, route.first_sample - batch.first_sample, route.num_samples).contiguous();
+      const std::int64_t tag = tag_of(boundary, gradients, route.first_sample, layer);
+      if (route.rank == mine_.rank)
+        local_[tag] = part;
+      else
+        sent_.push_back(comm_->send(part, route.rank, tag));
+    }
+}
+
+void Executor::finish(std::int64_t step, StepResult& result) {
+  const Clock::time_point start = Clock::now();
+  for (const Handle& handle : sent_) handle->wait();
+  sent_.clear();
+  waits_.pipeline += since(start);
+  for (auto& state : states_)
+    if (state->is_tied_elsewhere()) state->reduce_start();
+  for (auto& state : states_) state->reduce_finish();
+  if (before_update) before_update();
+
+  const bool clips = job_.training.clip > 0;
+  at::Tensor sums = at::zeros({2}, at::kDouble);
+  sums[0] = loss_;
+  if (clips) sums[1] = optimizer_.square_of_norm();
+  if (world_) world_->all_reduce(sums)->wait();
+  result.loss = sums[0].item<double>();
+  result.gradient_norm = std::sqrt(sums[1].item<double>());
+  if (!std::isfinite(result.loss))
+    throw_input_error("train.not-finite", "the loss is not a number any more", {},
+                      "a lower --rate, a longer --warmup, or --clip 1");
+  const double scale = clips && result.gradient_norm > job_.training.clip
+                           ? job_.training.clip / result.gradient_norm
+                           : 1;
+  optimizer_.update(step, scale);
+  for (auto& state : states_) state->spread_start();
+  for (auto& state : states_) {
+    waits_.gather += state->gather_wait;
+    waits_.reduce += state->reduce_wait;
+  }
+  result.waits = waits_;
+}
+
+const Stage& Executor::stage_of(int number) const {
+  for (const auto& stage : stages_)
+    if (stage->work().stage == number) return *stage;
+  NEREUS_CHECK(false, "the order names stages of this rank alone");
+  return *stages_.front();
+}
+
+}  // namespace nereus::worker

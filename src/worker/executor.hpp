@@ -1,0 +1,97 @@
+// One rank of a job: builds the layers of its stages, and runs steps in the plan's order.
+//
+// A step is the rank's passes (RankPlan::order). Inputs of the next passes are asked for ahead, so
+// that they travel beside computation; outputs are sent as soon as they are there. Gradients of a
+// layer begin to travel when its last micro-batch is through. Then the update: the norm over all
+// ranks, each element on the rank that keeps it, and the weights back to who computes with them,
+// beside the next step's first layers.
+//
+//   Executor executor(job, comm, samples);
+//   for (step ...) StepResult r = executor.run(step);      // r.loss is that of all ranks
+//
+// Every rank of the job gets the same loss: the sum of all targets' cross entropies over their
+// number, whoever computed them.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+
+#include "job/job.hpp"
+#include "job/message.hpp"
+#include "timeline/timeline.hpp"
+#include "worker/comm/comm.hpp"
+#include "worker/optimizer.hpp"
+#include "worker/stage.hpp"
+
+namespace nereus::worker {
+
+// Samples [first, first + count) of step `step`, for the first stage, the last, or both.
+using ReadBatch =
+    std::function<Batch(std::int64_t step, std::int64_t first, std::int64_t count)>;
+
+struct StepResult {
+  double loss = 0;
+  double gradient_norm = 0;
+  double seconds = 0;
+  job::Waits waits{};
+};
+
+class Executor {
+ public:
+  Executor(const job::Job& job, Comm& comm, ReadBatch read);
+  StepResult run(std::int64_t step);
+
+  std::vector<std::unique_ptr<LayerState>>& states() { return states_; }
+  Optimizer& optimizer() { return optimizer_; }
+  // For tests: what update() was given, before clipping.
+  std::function<void()> before_update;
+
+ private:
+  struct Incoming {
+    std::map<int, at::Tensor> values;
+    std::vector<Handle> handles;
+  };
+
+  void build();
+  void build_stage(const StageWork& work);
+  Tied tied_of(const Layer& layer, const StageWork& work);
+  void run_pass(std::size_t index, std::int64_t step);
+  void ask_ahead(std::size_t index);
+  void ask(std::size_t index);
+  std::map<int, at::Tensor> take(std::size_t index);
+  void send(const std::map<int, at::Tensor>& values, const std::vector<int>& which,
+            const std::vector<Route>& routes, const MicroBatch& batch, int boundary,
+            bool gradients);
+  Record begin_record(const StageWork& work, const MicroBatch& batch, std::int64_t step);
+  void layer_done(LayerState& state);
+  void finish(std::int64_t step, StepResult& result);
+  std::int64_t tag_of(int boundary, bool gradients, std::int64_t first_sample, int layer) const;
+  const Stage& stage_of(int number) const;
+
+  const job::Job job_;
+  Comm* comm_;
+  ReadBatch read_;
+  RankPlan mine_;
+  std::vector<std::unique_ptr<Layer>> layers_;
+  GroupCache groups_;
+  std::shared_ptr<Group> world_;
+  std::vector<std::shared_ptr<Group>> teams_;  // by stage of this rank
+  std::vector<std::unique_ptr<LayerState>> states_;
+  std::vector<std::unique_ptr<Stage>> stages_;
+  Optimizer optimizer_;
+  StateOptions options_;
+  double loss_scale_ = 1;
+
+  // Of the running step.
+  std::map<std::pair<int, int>, Record> records_;  // by stage and micro-batch
+  std::map<std::size_t, Incoming> incoming_;       // by place in the order
+  std::map<std::int64_t, at::Tensor> local_;       // messages to itself, by tag
+  std::deque<Handle> sent_;
+  std::map<LayerState*, int> passes_left_;         // backward passes until a layer is done
+  std::vector<NormStatistics> statistics_;
+  double loss_ = 0;
+  job::Waits waits_{};
+};
+
+}  // namespace nereus::worker

@@ -1,0 +1,95 @@
+// A layer of the model as the worker runs it: a list of parameters, and a forward function of its
+// inputs and their slices. Layers hold no weights: the executor hands them views of the layer's
+// flat buffer (worker/layer_state.hpp), which may have been put together just before.
+//
+// Every layer is one node of model::Model: the same index, the same edges. Its backward pass is
+// autograd's, run layer by layer, so that gradients of a layer are final as soon as it is through:
+// they can be reduced while the layers before it still work.
+//
+//   std::vector<std::unique_ptr<Layer>> layers = build_layers(plan.model, settings);
+//   Values out = layers[i]->forward(inputs, weights, pass);
+//
+// What a gradient of a weight is added to is the pass's business: matrices add their products to
+// the flat buffer themselves (LinearWeights in ops/linear.hpp), at once or when the schedule asks
+// for the weight half of the backward pass.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/model.hpp"
+#include "worker/comm/comm.hpp"
+#include "worker/parameter.hpp"
+#include "worker/torch.hpp"
+
+namespace nereus::worker {
+
+// What the samples of one micro-batch are.
+struct Batch {
+  at::Tensor inputs;   // tokens [n, s] or images [n, 3, h, w]
+  at::Tensor targets;  // tokens [n, s] or classes [n]
+  std::int64_t first_sample = 0;  // of the step
+  std::int64_t num_samples = 0;
+};
+
+// A layer's weights on this rank, and where their gradients go; both in the order of parameters().
+struct Weights {
+  std::vector<at::Tensor> values;     // leaves that autograd knows
+  std::vector<at::Tensor> gradients;  // views of the flat gradient buffer
+};
+
+// Statistics that BatchNorm saw, one a group of samples, to be applied in the order of samples.
+struct NormStatistics {
+  int layer = 0;
+  std::int64_t first_sample = 0;
+  at::Tensor mean;
+  at::Tensor variance;  // unbiased
+};
+
+// One pass of one micro-batch through a stage. Lives from its forward to the end of its backward.
+struct PassContext {
+  Batch batch;
+  std::uint64_t seed = 0;
+  std::int64_t step = 0;
+  double dropout = 0;
+  double loss_scale = 1;  // 1 / targets of the whole step
+  int norm_group = 0;     // samples; 0 = the micro-batch
+  Group* tensor = nullptr;  // the team that shares this layer; nullptr = alone
+  bool sequence_parallel = false;
+  bool recompute_attention = false;  // its scores are computed again in the backward pass
+  bool recomputing = false;  // a second forward: statistics were taken by the first
+  // Weight halves of backward passes: run at once, or kept for the schedule's weight pass.
+  bool defer_weights = false;
+  std::vector<std::function<void()>> deferred;
+  std::vector<NormStatistics>* statistics = nullptr;
+  double* tensor_wait = nullptr;  // seconds in tensor collectives are added here
+
+  int tensor_size() const { return tensor ? tensor->size() : 1; }
+  int tensor_index() const { return tensor ? tensor->index() : 0; }
+};
+
+class Layer {
+ public:
+  virtual ~Layer() = default;
+  virtual std::vector<Parameter> parameters() const { return {}; }
+  // Buffers that are not trained: running statistics, one tensor each of its shape.
+  virtual std::vector<Parameter> buffers() const { return {}; }
+  virtual at::Tensor forward(const std::vector<at::Tensor>& inputs, const Weights& weights,
+                             PassContext& pass) const = 0;
+  // Of one sample: what the next stage receives. Sequence parallelism divides its first dim.
+  std::vector<std::int64_t> output_shape;
+  std::vector<int> inputs;  // layers it reads; -1 = the samples
+  int index = 0;            // in model::Model::layers
+};
+
+struct LayerSettings {
+  at::ScalarType type = at::kFloat;  // of weights and activations
+  int tp = 1;
+};
+
+// Throws Errors where the worker has no such layer (experts, state-space, tables ...).
+std::vector<std::unique_ptr<Layer>> build_layers(const model::Model& model);
+
+}  // namespace nereus::worker

@@ -1,0 +1,260 @@
+#include "worker/layer_state.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.hpp"
+#include "worker/torch_compat.hpp"
+
+namespace nereus::worker {
+
+namespace {
+
+double seconds_of(const Handle& handle) {
+  const auto start = std::chrono::steady_clock::now();
+  handle->wait();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Range as_range(const plan::ElementRange& range) { return {range.begin, range.end}; }
+
+at::Tensor part(const at::Tensor& flat, const Range& range) {
+  return flat.narrow(0, range.begin, range.size());
+}
+
+}  // namespace
+
+std::shared_ptr<Group> GroupCache::get(const std::vector<int>& ranks) {
+  if (ranks.size() < 2) return nullptr;
+  for (const auto& [known, group] : groups_)
+    if (known == ranks) return group;
+  groups_.emplace_back(ranks, comm_->group(ranks));
+  return groups_.back().second;
+}
+
+LayerState::LayerState(const Layer& layer, const plan::LayerRun& run, const StageWork& work,
+                       int rank, const StateOptions& options, GroupCache& groups,
+                       LayerState* alias, Tied tied)
+    : layer_(&layer),
+      parameters_(layer.parameters()),
+      alias_(alias),
+      slice_(work.slice),
+      num_slices_(static_cast<int>(work.team.size())),
+      options_(options),
+      tied_(std::move(tied)) {
+  lay_out(alias);
+  if (options.sequence_parallel) team_ = groups.get(work.team);
+  data_ = groups.get(data_ranks(run, slice_));
+
+  const std::vector<Shard> shards =
+      shards_of(run, plan::StateKind::kOptimizer, slice_, length_);
+  const std::vector<std::vector<Shard>> copies = whole_copies(shards, length_);
+  std::size_t place = 0;
+  for (const std::vector<Shard>& copy : copies)
+    for (std::size_t i = 0; i < copy.size(); ++i)
+      if (copy[i].rank == rank) {
+        owned_ = as_range(copy[i].range);
+        place = i;
+        first_copy_ = &copy == &copies.front();
+        std::vector<int> members;
+        for (const Shard& shard : copy) {
+          members.push_back(shard.rank);
+          ranges_.push_back(as_range(shard.range));
+        }
+        shards_ = groups.get(members);
+      }
+  divided_optimizer_ = shards_ != nullptr;
+  if (divided_optimizer_ && copies.size() > 1) {
+    std::vector<int> same;
+    for (const std::vector<Shard>& copy : copies) same.push_back(copy.at(place).rank);
+    copies_ = groups.get(same);
+  }
+  const auto divided = [&](plan::StateKind kind) {
+    for (const Shard& shard : shards_of(run, kind, slice_, length_))
+      if (shard.rank == rank) return as_range(shard.range) != Range{0, length_};
+    return false;
+  };
+  divided_gradients_ = divided_optimizer_ && divided(plan::StateKind::kGradients);
+  divided_weights_ = divided_optimizer_ && divided(plan::StateKind::kWeights);
+  fill(options);
+  make_views();
+}
+
+// Cut parameters first: those that every tensor rank holds are then one range at the end.
+void LayerState::lay_out(LayerState* alias) {
+  offsets_.assign(parameters_.size(), -1);
+  for (const bool cut : {true, false}) {
+    if (!cut) replicated_begin_ = length_;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      if ((parameters_[i].cut.dim >= 0) != cut) continue;
+      if (parameters_[i].tied_to_layer >= 0 && alias) continue;
+      offsets_[i] = length_;
+      length_ += slice_elements(parameters_[i], slice_, num_slices_);
+    }
+  }
+}
+
+void LayerState::fill(const StateOptions& options) {
+  const at::TensorOptions wide = at::TensorOptions(options.device).dtype(options.sum_type);
+  at::Tensor values = at::empty({length_}, wide);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (offsets_[i] < 0) continue;
+    const at::Tensor whole = initial_value(parameters_[i], options.seed);
+    const at::Tensor slice = take_slice(whole, parameters_[i].cut, slice_, num_slices_);
+    values.narrow(0, offsets_[i], slice.numel()).copy_(slice.reshape({-1}));
+  }
+  weights_ = values.to(options.type).clone();
+  if (options.sum_type != options.type) master_ = part(values, owned_).clone();
+  gradients_ = at::zeros({length_}, wide);
+  if (divided_gradients_) own_sum_ = at::zeros({owned_.size()}, wide);
+  if (divided_weights_) own_weights_ = part(weights_, owned_).clone();
+  is_gathered_ = true;  // for now: the first release() frees it
+}
+
+void LayerState::make_views() {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (offsets_[i] < 0) {
+      const auto& tied = alias_->views_;
+      for (std::size_t j = 0; j < alias_->parameters_.size(); ++j)
+        if (alias_->parameters_[j].name == parameters_[i].name) {
+          views_.values.push_back(tied.values[j]);
+          views_.gradients.push_back(tied.gradients[j]);
+        }
+      NEREUS_CHECK(views_.values.size() == i + 1, "a tied weight is in its first layer");
+      continue;
+    }
+    const std::vector<std::int64_t> shape = slice_shape(parameters_[i], slice_, num_slices_);
+    const std::int64_t elements = slice_elements(parameters_[i], slice_, num_slices_);
+    const auto view = [&](const at::Tensor& flat) {
+      return flat.narrow(0, offsets_[i], elements).view(shape).variable_data();
+    };
+    views_.values.push_back(view(weights_).set_requires_grad(true));
+    views_.gradients.push_back(view(gradients_));
+    if (options_.type == options_.sum_type)
+      views_.values.back().mutable_grad() = views_.gradients.back();
+  }
+}
+
+const Weights& LayerState::gathered() {
+  if (alias_) alias_->gathered();
+  gather_start();
+  if (gathering_) {
+    gather_wait += seconds_of(gathering_);
+    gathering_ = nullptr;
+  }
+  return views_;
+}
+
+void LayerState::gather_start() {
+  if (is_gathered_) return;
+  is_gathered_ = true;
+  set_memory(weights_, true);
+  part(weights_, owned_).copy_(own_weights_);
+  gathering_ = shards_->all_gather(weights_, ranges_);
+}
+
+void LayerState::release() {
+  if (options_.keep_gathered) return;
+  end_step();
+  if (alias_) alias_->release();
+}
+
+void LayerState::end_step() {
+  if (!divided_weights_ || !is_gathered_) return;
+  gathered();  // a gather that nobody used must be through
+  set_memory(weights_, false);
+  is_gathered_ = false;
+}
+
+void LayerState::begin_step() {
+  if (divided_gradients_) {
+    own_sum_.zero_();
+    set_memory(gradients_, false);
+  } else {
+    gradients_.zero_();
+  }
+}
+
+void LayerState::begin_backward() {
+  if (alias_) alias_->begin_backward();
+  if (!divided_gradients_) return;
+  add_reduced();
+  if (gradients_.storage().nbytes() > 0) return;
+  set_memory(gradients_, true);
+  gradients_.zero_();
+}
+
+void LayerState::after_backward() {
+  if (options_.type == options_.sum_type) return;
+  for (std::size_t i = 0; i < views_.values.size(); ++i) {
+    at::Tensor& made = views_.values[i].mutable_grad();
+    if (!made.defined()) continue;
+    views_.gradients[i].add_(made);
+    made.reset();
+  }
+}
+
+void LayerState::reduce_micro_batch() {
+  if (!divided_gradients_ || tied_.group) return;
+  if (team_ && length_ > replicated_begin_)
+    reduce_wait +=
+        seconds_of(team_->all_reduce(part(gradients_, {replicated_begin_, length_})));
+  reducing_ = shards_->reduce_scatter(gradients_, ranges_);
+}
+
+// What the last micro-batch's reduction brought.
+void LayerState::add_reduced() {
+  if (!reducing_) return;
+  reduce_wait += seconds_of(reducing_);
+  reducing_ = nullptr;
+  own_sum_.add_(part(gradients_, owned_));
+  set_memory(gradients_, false);
+}
+
+void LayerState::reduce_start() {
+  if (divided_gradients_ && !tied_.group) return;  // every micro-batch did
+  if (team_ && length_ > replicated_begin_)
+    reduce_wait +=
+        seconds_of(team_->all_reduce(part(gradients_, {replicated_begin_, length_})));
+  if (tied_.group)
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      if (parameters_[i].name != tied_.name) continue;
+      const std::int64_t end = offsets_[i] + slice_elements(parameters_[i], slice_, num_slices_);
+      reduce_wait += seconds_of(tied_.group->all_reduce(part(gradients_, {offsets_[i], end})));
+    }
+  if (divided_optimizer_)
+    reducing_ = shards_->reduce_scatter(gradients_, ranges_);
+  else if (data_)
+    reducing_ = data_->all_reduce(gradients_);
+}
+
+void LayerState::reduce_finish() {
+  if (divided_gradients_) {
+    add_reduced();
+  } else if (reducing_) {
+    reduce_wait += seconds_of(reducing_);
+    reducing_ = nullptr;
+  }
+  if (copies_) reduce_wait += seconds_of(copies_->all_reduce(own_gradient()));
+}
+
+at::Tensor LayerState::own_gradient() const {
+  return divided_gradients_ ? own_sum_ : part(gradients_, owned_);
+}
+
+at::Tensor LayerState::own_master() const {
+  if (master_.defined()) return master_;
+  return divided_weights_ ? own_weights_ : part(weights_, owned_);
+}
+
+void LayerState::store_update() {
+  if (!master_.defined()) return;
+  (divided_weights_ ? own_weights_ : part(weights_, owned_)).copy_(master_);
+}
+
+void LayerState::spread_start() {
+  end_step();
+  if (divided_optimizer_ && !divided_weights_) gathering_ = shards_->all_gather(weights_, ranges_);
+}
+
+}  // namespace nereus::worker

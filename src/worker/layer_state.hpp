@@ -1,0 +1,142 @@
+// The state of one layer on one rank: a flat buffer of weights, one of gradients, and the part of
+// the optimizer's state that this rank keeps, all as element ranges of the same flat buffer.
+//
+//   flat buffer of slice t:   [ cut parameters, in order | parameters every tensor rank holds ]
+//                              0                           replicated_begin              length
+//
+// Who keeps what is the placement's (plan::StateShare): whole copies on every data rank, or divided
+// among them, in equal parts or not, empty ones too. A step of a layer:
+//
+//   gathered()          divided weights are put together (ZeRO-3), else there already
+//   .. forward, backward add to gradients() ..
+//   reduce_start()      sums over data ranks begin: all-reduce, or reduce-scatter to who keeps what
+//   reduce_finish()     own_gradient() is the whole batch's
+//   update              worker/optimizer.hpp changes own_master(); store_update() writes it back
+//   spread_start()      weights go to whoever computes with them (ZeRO-1 and 2)
+//
+// A tied weight whose first layer lives on this rank too is an alias of that layer's: it is not in
+// this buffer. Where the two layers are apart, its gradient is summed over both before anything
+// else.
+//
+// Leaves that autograd sees share the buffers' memory but not their version counters
+// (variable_data), so that filling a buffer anew does not make a graph stale.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "plan/placement.hpp"
+#include "worker/layer.hpp"
+#include "worker/rank_plan.hpp"
+
+namespace nereus::worker {
+
+struct StateOptions {
+  at::ScalarType type = at::kFloat;       // of weights in computation
+  at::ScalarType sum_type = at::kFloat;   // of gradients and master weights
+  at::Device device = at::kCPU;
+  std::uint64_t seed = 0;
+  bool sequence_parallel = false;
+  bool keep_gathered = false;  // divided weights stay together until the step ends
+};
+
+// A weight that a layer elsewhere holds too, and the ranks that hold it.
+struct Tied {
+  std::string name{};
+  std::shared_ptr<Group> group{};
+};
+
+// Groups are made on every member in the same order: the executor asks for them stage by stage.
+class GroupCache {
+ public:
+  explicit GroupCache(Comm& comm) : comm_(&comm) {}
+  std::shared_ptr<Group> get(const std::vector<int>& ranks);  // nullptr for one rank alone
+  Comm& comm() { return *comm_; }
+
+ private:
+  Comm* comm_;
+  std::vector<std::pair<std::vector<int>, std::shared_ptr<Group>>> groups_;
+};
+
+class LayerState {
+ public:
+  // `alias`: where this rank also holds the layer that a weight of this one is tied to.
+  LayerState(const Layer& layer, const plan::LayerRun& run, const StageWork& work, int rank,
+             const StateOptions& options, GroupCache& groups, LayerState* alias,
+             Tied tied);
+
+  const Layer& layer() const { return *layer_; }
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  std::int64_t length() const { return length_; }
+  std::int64_t replicated_begin() const { return replicated_begin_; }
+  int slice() const { return slice_; }
+  int num_slices() const { return num_slices_; }
+  std::int64_t offset(std::size_t parameter) const { return offsets_[parameter]; }  // -1: alias
+  Range owned() const { return owned_; }
+  bool first_copy() const { return first_copy_; }  // of owned(): counts in sums over all ranks
+  bool divides_weights() const { return divided_weights_; }
+  bool divides_gradients() const { return divided_gradients_; }
+  // Its reduction waits for another stage, so it comes after all passes.
+  bool is_tied_elsewhere() const { return tied_.group != nullptr; }
+
+  // Weights as autograd sees them, complete.
+  const Weights& gathered();
+  void gather_start();  // ahead of its use
+  void release();       // after a use; does nothing where weights are not divided
+  void end_step();      // releases what was kept until now
+
+  void begin_step();          // gradients are zero
+  void begin_backward();      // of one micro-batch: there is a buffer to add to
+  void after_backward();      // of one micro-batch: gradients autograd made itself are added
+  void reduce_micro_batch();  // divided gradients: sums so far go to who keeps them
+  void reduce_start();        // all micro-batches are through
+  void reduce_finish();
+
+  at::Tensor own_gradient() const;  // [owned)
+  at::Tensor own_master() const;    // [owned), in sum_type
+  void store_update();              // own_master() becomes the weights of [owned)
+  void spread_start();
+
+  double gather_wait = 0;  // seconds
+  double reduce_wait = 0;
+
+ private:
+  void lay_out(LayerState* alias);
+  void fill(const StateOptions& options);
+  void make_views();
+  void add_reduced();
+
+  const Layer* layer_;
+  std::vector<Parameter> parameters_;
+  std::vector<std::int64_t> offsets_;
+  LayerState* alias_ = nullptr;
+  int slice_ = 0;
+  int num_slices_ = 1;
+  std::int64_t length_ = 0;
+  std::int64_t replicated_begin_ = 0;
+  Range owned_{};
+  bool first_copy_ = true;
+  bool divided_optimizer_ = false;
+  bool divided_gradients_ = false;
+  bool divided_weights_ = false;
+  StateOptions options_;
+
+  at::Tensor weights_;       // flat, in type; its memory comes and goes where weights are divided
+  at::Tensor own_weights_;   // [owned) where weights are divided
+  at::Tensor gradients_;     // flat, in sum_type
+  at::Tensor own_sum_;       // [owned) where gradients are divided
+  at::Tensor master_;        // [owned) where sum_type is wider than type
+  Weights views_;
+
+  std::shared_ptr<Group> team_;    // tensor ranks, where replicated gradients must be summed
+  Tied tied_;
+  std::shared_ptr<Group> data_;    // all data ranks
+  std::shared_ptr<Group> shards_;  // those that hold one whole copy together
+  std::shared_ptr<Group> copies_;  // those that keep the same part
+  std::vector<Range> ranges_;      // of shards_' members
+  Handle gathering_;
+  Handle reducing_;
+  bool is_gathered_ = false;
+};
+
+}  // namespace nereus::worker

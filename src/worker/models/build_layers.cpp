@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "worker/models/models.hpp"
+
+namespace nereus::worker {
+
+namespace {
+
+Layers build_family(const model::Model& model) {
+  if (model.cnn) return build_vision(*model.cnn);
+  if (!model.transformer)
+    throw_input_error("train.model",
+                      fmt::format("{}: the worker runs models that are built from a shape, and "
+                                  "this one is a graph of operators",
+                                  model.name),
+                      {}, "families: gpt, llama, bert, resnet, vgg, inception");
+  const model::TransformerShape& shape = *model.transformer;
+  const bool plain = shape.experts == 0 && shape.pattern.empty() && shape.q_lora == 0 &&
+                     shape.kv_lora == 0 && shape.window == 0 && shape.compress_near == 0 &&
+                     shape.streams == 1 && shape.mtp_layers == 0 && shape.patch == 0 &&
+                     !shape.qk_norm;
+  if (plain && shape.causal && shape.position == model::PositionKind::kLearned && shape.bias &&
+      !shape.gated_mlp && shape.norm == model::NormKind::kLayerNorm)
+    return build_gpt(shape);
+  if (plain && shape.causal && shape.position == model::PositionKind::kRotary && !shape.bias &&
+      shape.gated_mlp && shape.norm == model::NormKind::kRmsNorm)
+    return build_llama(shape);
+  if (plain && shape.family == "bert") return build_bert(shape);
+  throw_input_error("train.model",
+                    fmt::format("{} (family {}): the worker has no such block", model.name,
+                                shape.family),
+                    {}, "families: gpt, llama, bert, resnet, vgg, inception");
+}
+
+}  // namespace
+
+Layers build_layers(const model::Model& model) {
+  Layers layers = build_family(model);
+  NEREUS_CHECK(static_cast<int>(layers.size()) == model.num_layers(),
+               "the worker's layers are the model's");
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    Layer& layer = *layers[i];
+    layer.index = static_cast<int>(i);
+    if (model.transformer) {
+      layer.inputs = {static_cast<int>(i) - 1};
+      layer.output_shape = {model.transformer->seq, model.transformer->hidden};
+    }
+  }
+  return layers;
+}
+
+}  // namespace nereus::worker

@@ -1,0 +1,150 @@
+// GPT-2 (Radford 2019) in Hugging Face's names and layouts: weights are [in, out] (Conv1D), queries,
+// keys and values one product, the head tied to the token embedding. GELU by tanh.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "worker/models/models.hpp"
+#include "worker/ops/attention.hpp"
+#include "worker/ops/linear.hpp"
+#include "worker/ops/team.hpp"
+
+namespace nereus::worker {
+
+namespace {
+
+constexpr double kEpsilon = 1e-5;
+constexpr double kDeviation = 0.02;
+
+at::Tensor layer_norm(const at::Tensor& x, const Weights& w, std::size_t weight) {
+  return at::layer_norm(x, {x.size(-1)}, w.values[weight], w.values[weight + 1], kEpsilon);
+}
+
+class Embedding : public Layer {
+ public:
+  explicit Embedding(const model::TransformerShape& shape) : shape_(shape) {}
+
+  std::vector<Parameter> parameters() const override {
+    const Init normal{Init::kNormal, kDeviation};
+    return {{"transformer.wte.weight", {shape_.vocab, shape_.hidden}, {0, 1}, normal},
+            {"transformer.wpe.weight", {shape_.max_positions, shape_.hidden}, {}, normal}};
+  }
+
+  at::Tensor forward(const std::vector<at::Tensor>&, const Weights& w, PassContext& pass) const override {
+    const at::Tensor& ids = pass.batch.inputs;
+    const std::int64_t first =
+        slice_bounds(shape_.vocab, pass.tensor_index(), pass.tensor_size()).first;
+    const at::Tensor tokens = leave_region(embed(ids, w, 0, first, pass), pass);
+    const at::Tensor positions = own_part_of_sequence(
+        w.values[1].narrow(0, 0, ids.size(1)).unsqueeze(0), pass);
+    return drop(tokens + positions, index, 0, pass);
+  }
+
+ private:
+  model::TransformerShape shape_;
+};
+
+class Block : public Layer {
+ public:
+  Block(const model::TransformerShape& shape, int number) : shape_(shape), number_(number) {}
+
+  std::vector<Parameter> parameters() const override {
+    const std::int64_t h = shape_.hidden, f = shape_.ffn;
+    const Init normal{Init::kNormal, kDeviation};
+    // Residual branches start smaller, so that their sum over all blocks does not grow.
+    const Init residual{Init::kNormal, kDeviation / std::sqrt(2.0 * shape_.layers)};
+    const auto named = [&](const char* name) {
+      return fmt::format("transformer.h.{}.{}", number_, name);
+    };
+    return {{named("ln_1.weight"), {h}, {}, {Init::kOne}},
+            {named("ln_1.bias"), {h}},
+            {named("attn.c_attn.weight"), {h, 3 * h}, {1, 3}, normal},
+            {named("attn.c_attn.bias"), {3 * h}, {0, 3}},
+            {named("attn.c_proj.weight"), {h, h}, {0, 1}, residual},
+            {named("attn.c_proj.bias"), {h}},
+            {named("ln_2.weight"), {h}, {}, {Init::kOne}},
+            {named("ln_2.bias"), {h}},
+            {named("mlp.c_fc.weight"), {h, f}, {1, 1}, normal},
+            {named("mlp.c_fc.bias"), {f}, {0, 1}},
+            {named("mlp.c_proj.weight"), {f, h}, {0, 1}, residual},
+            {named("mlp.c_proj.bias"), {h}}};
+  }
+
+  at::Tensor forward(const std::vector<at::Tensor>& in, const Weights& w,
+                     PassContext& pass) const override {
+    const at::Tensor x = in[0] + drop(attention_branch(in[0], w, pass), index, 0, pass);
+    return x + drop(mlp_branch(x, w, pass), index, 1, pass);
+  }
+
+ private:
+  at::Tensor attention_branch(const at::Tensor& x, const Weights& w, PassContext& pass) const {
+    const at::Tensor entered = enter_region(layer_norm(x, w, 0), pass);
+    const std::vector<at::Tensor> parts =
+        linear(entered, w, 2, 3, WeightLayout::kInOut, pass).chunk(3, -1);
+    const std::int64_t heads = shape_.heads / pass.tensor_size();
+    const at::Tensor mixed =
+        attend(split_heads(parts[0], heads), split_heads(parts[1], heads),
+               split_heads(parts[2], heads), shape_.causal, pass);
+    return project(join_heads(mixed), w, 4, pass);
+  }
+
+  at::Tensor mlp_branch(const at::Tensor& x, const Weights& w, PassContext& pass) const {
+    const at::Tensor entered = enter_region(layer_norm(x, w, 6), pass);
+    const at::Tensor inner =
+        at::gelu(linear(entered, w, 8, 9, WeightLayout::kInOut, pass), "tanh");
+    return project(inner, w, 10, pass);
+  }
+
+  // Out of the region: the bias is added once, after the sum.
+  static at::Tensor project(const at::Tensor& x, const Weights& w, int weight, PassContext& pass) {
+    if (pass.tensor_size() == 1)
+      return linear(x, w, weight, weight + 1, WeightLayout::kInOut, pass);
+    return leave_region(linear(x, w, weight, -1, WeightLayout::kInOut, pass), pass) +
+           w.values[static_cast<std::size_t>(weight) + 1];
+  }
+
+  model::TransformerShape shape_;
+  int number_;
+};
+
+class Head : public Layer {
+ public:
+  explicit Head(const model::TransformerShape& shape) : shape_(shape) {}
+
+  std::vector<Parameter> parameters() const override {
+    const std::int64_t h = shape_.hidden;
+    Parameter logits{"lm_head.weight", {shape_.vocab, h}, {0, 1}, {Init::kNormal, kDeviation}};
+    if (shape_.tied_embeddings) {
+      logits.name = "transformer.wte.weight";
+      logits.tied_to_layer = 0;
+    }
+    return {{"transformer.ln_f.weight", {h}, {}, {Init::kOne}},
+            {"transformer.ln_f.bias", {h}},
+            logits};
+  }
+
+  at::Tensor forward(const std::vector<at::Tensor>& in, const Weights& w,
+                     PassContext& pass) const override {
+    const at::Tensor entered = enter_region(layer_norm(in[0], w, 0), pass);
+    const at::Tensor logits = linear(entered, w, 2, -1, WeightLayout::kOutIn, pass);
+    const std::int64_t first =
+        slice_bounds(shape_.vocab, pass.tensor_index(), pass.tensor_size()).first;
+    return cross_entropy(logits.view({-1, logits.size(-1)}), pass.batch.targets.reshape({-1}),
+                         first, pass);
+  }
+
+ private:
+  model::TransformerShape shape_;
+};
+
+}  // namespace
+
+Layers build_gpt(const model::TransformerShape& shape) {
+  Layers layers;
+  layers.push_back(std::make_unique<Embedding>(shape));
+  for (int i = 0; i < shape.layers; ++i) layers.push_back(std::make_unique<Block>(shape, i));
+  layers.push_back(std::make_unique<Head>(shape));
+  return layers;
+}
+
+}  // namespace nereus::worker

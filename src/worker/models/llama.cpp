@@ -1,0 +1,133 @@
+// LLaMA (Touvron 2023, 2302.13971) in Hugging Face's names: RMS norms, rotary positions, gated MLP
+// with SiLU, grouped keys and values, no biases.
+#include <fmt/format.h>
+
+#include "worker/models/models.hpp"
+#include "worker/ops/attention.hpp"
+#include "worker/ops/linear.hpp"
+#include "worker/ops/team.hpp"
+#include "worker/torch_compat.hpp"
+
+namespace nereus::worker {
+
+namespace {
+
+constexpr double kEpsilon = 1e-5;
+constexpr double kDeviation = 0.02;
+constexpr double kTheta = 10000;
+constexpr Init kNormal{Init::kNormal, kDeviation};
+constexpr WeightLayout kLayout = WeightLayout::kOutIn;
+
+class Embedding : public Layer {
+ public:
+  explicit Embedding(const model::TransformerShape& shape) : shape_(shape) {}
+
+  std::vector<Parameter> parameters() const override {
+    return {{"model.embed_tokens.weight", {shape_.vocab, shape_.hidden}, {0, 1}, kNormal}};
+  }
+
+  at::Tensor forward(const std::vector<at::Tensor>&, const Weights& w, PassContext& pass) const override {
+    const std::int64_t first =
+        slice_bounds(shape_.vocab, pass.tensor_index(), pass.tensor_size()).first;
+    const at::Tensor tokens = embed(pass.batch.inputs, w, 0, first, pass);
+    return drop(leave_region(tokens, pass), index, 0, pass);
+  }
+
+ private:
+  model::TransformerShape shape_;
+};
+
+class Block : public Layer {
+ public:
+  Block(const model::TransformerShape& shape, int number) : shape_(shape), number_(number) {}
+
+  std::vector<Parameter> parameters() const override {
+    const std::int64_t h = shape_.hidden, f = shape_.ffn, d = shape_.head_dim;
+    const auto named = [&](const char* name) {
+      return fmt::format("model.layers.{}.{}.weight", number_, name);
+    };
+    return {{named("input_layernorm"), {h}, {}, {Init::kOne}},
+            {named("self_attn.q_proj"), {shape_.heads * d, h}, {0, 1}, kNormal},
+            {named("self_attn.k_proj"), {shape_.kv_heads * d, h}, {0, 1}, kNormal},
+            {named("self_attn.v_proj"), {shape_.kv_heads * d, h}, {0, 1}, kNormal},
+            {named("self_attn.o_proj"), {h, shape_.heads * d}, {1, 1}, kNormal},
+            {named("post_attention_layernorm"), {h}, {}, {Init::kOne}},
+            {named("mlp.gate_proj"), {f, h}, {0, 1}, kNormal},
+            {named("mlp.up_proj"), {f, h}, {0, 1}, kNormal},
+            {named("mlp.down_proj"), {h, f}, {1, 1}, kNormal}};
+  }
+
+  at::Tensor forward(const std::vector<at::Tensor>& in, const Weights& w,
+                     PassContext& pass) const override {
+    const at::Tensor x = in[0] + drop(attention_branch(in[0], w, pass), index, 0, pass);
+    return x + drop(mlp_branch(x, w, pass), index, 1, pass);
+  }
+
+ private:
+  at::Tensor attention_branch(const at::Tensor& x, const Weights& w, PassContext& pass) const {
+    const at::Tensor entered = enter_region(rms_norm(x, w.values[0], kEpsilon), pass);
+    const std::int64_t heads = shape_.heads / pass.tensor_size();
+    const std::int64_t kv_heads = shape_.kv_heads / pass.tensor_size();
+    const auto part = [&](int weight, std::int64_t count) {
+      return split_heads(linear(entered, w, weight, -1, kLayout, pass), count);
+    };
+    const at::Tensor q = rotate(part(1, heads), kTheta);
+    at::Tensor k = rotate(part(2, kv_heads), kTheta), v = part(3, kv_heads);
+    if (heads != kv_heads) {
+      k = k.repeat_interleave(heads / kv_heads, 1);
+      v = v.repeat_interleave(heads / kv_heads, 1);
+    }
+    const at::Tensor mixed = join_heads(attend(q, k, v, shape_.causal, pass));
+    return leave_region(linear(mixed, w, 4, -1, kLayout, pass), pass);
+  }
+
+  at::Tensor mlp_branch(const at::Tensor& x, const Weights& w, PassContext& pass) const {
+    const at::Tensor entered = enter_region(rms_norm(x, w.values[5], kEpsilon), pass);
+    const at::Tensor inner = at::silu(linear(entered, w, 6, -1, kLayout, pass)) *
+                             linear(entered, w, 7, -1, kLayout, pass);
+    return leave_region(linear(inner, w, 8, -1, kLayout, pass), pass);
+  }
+
+  model::TransformerShape shape_;
+  int number_;
+};
+
+class Head : public Layer {
+ public:
+  explicit Head(const model::TransformerShape& shape) : shape_(shape) {}
+
+  std::vector<Parameter> parameters() const override {
+    const std::int64_t h = shape_.hidden;
+    Parameter logits{"lm_head.weight", {shape_.vocab, h}, {0, 1}, kNormal};
+    if (shape_.tied_embeddings) {
+      logits.name = "model.embed_tokens.weight";
+      logits.tied_to_layer = 0;
+    }
+    return {{"model.norm.weight", {h}, {}, {Init::kOne}}, logits};
+  }
+
+  at::Tensor forward(const std::vector<at::Tensor>& in, const Weights& w,
+                     PassContext& pass) const override {
+    const at::Tensor entered = enter_region(rms_norm(in[0], w.values[0], kEpsilon), pass);
+    const at::Tensor logits = linear(entered, w, 1, -1, kLayout, pass);
+    const std::int64_t first =
+        slice_bounds(shape_.vocab, pass.tensor_index(), pass.tensor_size()).first;
+    return cross_entropy(logits.view({-1, logits.size(-1)}), pass.batch.targets.reshape({-1}),
+                         first, pass);
+  }
+
+ private:
+  model::TransformerShape shape_;
+};
+
+}  // namespace
+
+Layers build_llama(const model::TransformerShape& shape) {
+  Layers layers;
+  layers.push_back(std::make_unique<Embedding>(shape));
+  for (int i = 0; i < shape.layers; ++i) layers.push_back(std::make_unique<Block>(shape, i));
+  layers.push_back(std::make_unique<Head>(shape));
+  return layers;
+}
+
+}  // namespace nereus::worker

@@ -1,0 +1,16 @@
+// One file a family: its layers, from the embedding to the loss, as model::Model lists them. Names
+// of parameters are those of its public checkpoints.
+#pragma once
+
+#include "worker/layer.hpp"
+
+namespace nereus::worker {
+
+using Layers = std::vector<std::unique_ptr<Layer>>;
+
+Layers build_gpt(const model::TransformerShape& shape);     // GPT-2, Hugging Face names
+Layers build_llama(const model::TransformerShape& shape);   // LLaMA, Hugging Face names
+Layers build_bert(const model::TransformerShape& shape);    // BERT, Hugging Face names
+Layers build_vision(const model::CnnShape& shape);          // ResNet, VGG, Inception: torchvision's
+
+}  // namespace nereus::worker

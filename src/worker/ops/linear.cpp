@@ -1,0 +1,182 @@
+#include "worker/ops/linear.hpp"
+
+namespace nereus::worker {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+// What a product needs beside its inputs. The pass outlives every backward of its graph: the
+// executor keeps both together.
+struct Call : torch::CustomClassHolder {
+  at::Tensor bias, weight_gradient, bias_gradient;
+  WeightLayout layout = WeightLayout::kInOut;
+  ConvolutionShape shape;
+  PassContext* pass = nullptr;
+
+  void add_bias_gradient(const at::Tensor& sum) {
+    if (bias_gradient.defined()) bias_gradient.add_(sum);
+  }
+};
+using CallPtr = c10::intrusive_ptr<Call>;
+
+void keep(AutogradContext* context, const CallPtr& call) {
+  context->saved_data["call"] = c10::IValue::make_capsule(call);
+}
+CallPtr call_of(AutogradContext* context) {
+  return c10::static_intrusive_pointer_cast<Call>(context->saved_data["call"].toCapsule());
+}
+
+// sum += a b, whatever width the sum is kept in.
+void add_product(at::Tensor sum, const at::Tensor& a, const at::Tensor& b) {
+  if (sum.scalar_type() == a.scalar_type())
+    sum.addmm_(a, b);
+  else
+    sum.add_(at::mm(a, b));
+}
+
+at::Tensor as_rows(const at::Tensor& x) { return x.reshape({-1, x.size(-1)}); }
+
+struct LinearFunction : Function<LinearFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const CallPtr& call) {
+    context->save_for_backward({x, weight});
+    keep(context, call);
+    const at::Tensor rows = as_rows(x);
+    const at::Tensor matrix = call->layout == WeightLayout::kInOut ? weight : weight.t();
+    const at::Tensor y =
+        call->bias.defined() ? at::addmm(call->bias, rows, matrix) : at::mm(rows, matrix);
+    std::vector<std::int64_t> shape = x.sizes().vec();
+    shape.back() = matrix.size(1);
+    return y.view(shape);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const CallPtr call = call_of(context);
+    const at::Tensor x = as_rows(saved[0]), weight = saved[1];
+    const at::Tensor gy = as_rows(gradients[0]);
+    const bool in_out = call->layout == WeightLayout::kInOut;
+    const at::Tensor gx = at::mm(gy, in_out ? weight.t() : weight).view(saved[0].sizes());
+    const auto weight_half = [=] {
+      const at::NoGradGuard no_grad;
+      if (in_out)
+        add_product(call->weight_gradient, x.t(), gy);
+      else
+        add_product(call->weight_gradient, gy.t(), x);
+      if (call->bias_gradient.defined()) call->add_bias_gradient(gy.sum(0));
+    };
+    if (call->pass->defer_weights)
+      call->pass->deferred.push_back(weight_half);
+    else
+      weight_half();
+    return {gx, {}, {}};
+  }
+};
+
+struct EmbedFunction : Function<EmbedFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& ids,
+                            const at::Tensor& table, const at::Tensor& gradient,
+                            std::int64_t first_row) {
+    const std::int64_t num_rows = table.size(0);
+    at::Tensor local = ids - first_row;
+    const at::Tensor outside = (local < 0).logical_or(local >= num_rows);
+    local.masked_fill_(outside, 0);
+    at::Tensor y = at::embedding(table, local);
+    y.masked_fill_(outside.unsqueeze(-1), 0);
+    context->save_for_backward({local, outside});
+    context->saved_data["gradient"] = gradient;
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    at::Tensor gradient = context->saved_data["gradient"].toTensor();
+    const at::Tensor gy = gradients[0].masked_fill(saved[1].unsqueeze(-1), 0);
+    // On a GPU index_add_ sums in whatever order its threads come.
+    if (gy.is_cuda())
+      gradient.add_(at::embedding_dense_backward(gy, saved[0], gradient.size(0), -1, false));
+    else
+      gradient.index_add_(0, saved[0].reshape({-1}), as_rows(gy).to(gradient.scalar_type()));
+    return {{}, {}, {}, {}};
+  }
+};
+
+struct ConvolutionFunction : Function<ConvolutionFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const CallPtr& call) {
+    context->save_for_backward({x, weight});
+    keep(context, call);
+    const ConvolutionShape& c = call->shape;
+    return at::convolution(x, weight, call->bias, {c.stride, c.stride},
+                           {c.pad_height, c.pad_width}, {1, 1}, false, {0, 0}, 1);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const CallPtr call = call_of(context);
+    const at::Tensor x = saved[0], weight = saved[1], gy = gradients[0];
+    const auto half = [=](bool input, bool own) {
+      const ConvolutionShape& c = call->shape;
+      return at::convolution_backward(gy, x, weight, at::OptionalIntArrayRef(),
+                                      {c.stride, c.stride}, {c.pad_height, c.pad_width}, {1, 1},
+                                      false, {0, 0}, 1, {input, own, false});
+    };
+    const auto add = [=](const at::Tensor& gw) {
+      const at::NoGradGuard no_grad;
+      call->weight_gradient.add_(gw);
+      if (call->bias_gradient.defined()) call->add_bias_gradient(gy.sum({0, 2, 3}));
+    };
+    // The samples need no gradient.
+    const bool wants_input = x.requires_grad();
+    at::Tensor gx;
+    if (call->pass->defer_weights) {
+      if (wants_input) gx = std::get<0>(half(true, false));
+      call->pass->deferred.push_back([=] { add(std::get<1>(half(false, true))); });
+    } else {
+      const auto both = half(wants_input, true);
+      gx = std::get<0>(both);
+      add(std::get<1>(both));
+    }
+    return {gx, {}, {}};
+  }
+};
+
+at::Tensor place(const std::vector<at::Tensor>& list, int at) {
+  return at < 0 ? at::Tensor() : list[static_cast<std::size_t>(at)];
+}
+
+CallPtr make_call(const Weights& weights, int weight, int bias, PassContext& pass) {
+  CallPtr call = c10::make_intrusive<Call>();
+  call->bias = place(weights.values, bias);
+  call->weight_gradient = place(weights.gradients, weight);
+  call->bias_gradient = place(weights.gradients, bias);
+  call->pass = &pass;
+  return call;
+}
+
+}  // namespace
+
+at::Tensor linear(const at::Tensor& x, const Weights& weights, int weight, int bias,
+                  WeightLayout layout, PassContext& pass) {
+  const CallPtr call = make_call(weights, weight, bias, pass);
+  call->layout = layout;
+  return LinearFunction::apply(x, place(weights.values, weight), call);
+}
+
+at::Tensor embed(const at::Tensor& ids, const Weights& weights, int table, std::int64_t first_row,
+                 PassContext&) {
+  return EmbedFunction::apply(ids, place(weights.values, table), place(weights.gradients, table),
+                              first_row);
+}
+
+at::Tensor convolution(const at::Tensor& x, const Weights& weights, int weight, int bias,
+                       const ConvolutionShape& shape, PassContext& pass) {
+  const CallPtr call = make_call(weights, weight, bias, pass);
+  call->shape = shape;
+  return ConvolutionFunction::apply(x, place(weights.values, weight), call);
+}
+
+}  // namespace nereus::worker

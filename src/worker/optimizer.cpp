@@ -1,0 +1,166 @@
+#include "worker/optimizer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/error.hpp"
+
+namespace nereus::worker {
+
+namespace {
+
+struct Constants {
+  double rate, beta1, beta2, epsilon, momentum, decay, scale, correct1, correct2;
+};
+
+template <class Number>
+void adamw(Number* w, const Number* g, Number* m, Number* v, std::int64_t count,
+           const Constants& c) {
+  const auto b1 = static_cast<Number>(c.beta1), b2 = static_cast<Number>(c.beta2);
+  const auto keep = static_cast<Number>(1 - c.rate * c.decay);
+  const auto step = static_cast<Number>(c.rate / c.correct1);
+  const auto root = static_cast<Number>(1 / std::sqrt(c.correct2));
+  const auto epsilon = static_cast<Number>(c.epsilon), scale = static_cast<Number>(c.scale);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Number gradient = g[i] * scale;
+    m[i] = b1 * m[i] + (1 - b1) * gradient;
+    v[i] = b2 * v[i] + (1 - b2) * gradient * gradient;
+    w[i] = w[i] * keep - step * m[i] / (std::sqrt(v[i]) * root + epsilon);
+  }
+}
+
+template <class Number>
+void sgd(Number* w, const Number* g, Number* u, std::int64_t count, const Constants& c) {
+  const auto rate = static_cast<Number>(c.rate), decay = static_cast<Number>(c.decay);
+  const auto momentum = static_cast<Number>(c.momentum), scale = static_cast<Number>(c.scale);
+  for (std::int64_t i = 0; i < count; ++i) {
+    u[i] = momentum * u[i] + g[i] * scale;
+    w[i] -= rate * (u[i] + decay * w[i]);
+  }
+}
+
+template <class Number>
+void update_range(Optimizer::Slot& slot, const Range& range, job::OptimizerKind kind,
+                  const Constants& c) {
+  const std::int64_t begin = range.begin - slot.state->owned().begin;
+  const at::Tensor master = slot.state->own_master(), gradient = slot.state->own_gradient();
+  Number* w = master.data_ptr<Number>() + begin;
+  const Number* g = gradient.data_ptr<Number>() + begin;
+  Number* m = slot.first.data_ptr<Number>() + begin;
+  if (kind == job::OptimizerKind::kSgd)
+    sgd(w, g, m, range.size(), c);
+  else
+    adamw(w, g, m, slot.second.data_ptr<Number>() + begin, range.size(), c);
+}
+
+Range meet(const Range& a, const Range& b) {
+  const Range both{std::max(a.begin, b.begin), std::min(a.end, b.end)};
+  return both.size() > 0 ? both : Range{a.begin, a.begin};
+}
+
+void add_range(std::vector<Range>& ranges, const Range& range) {
+  if (range.size() <= 0) return;
+  if (!ranges.empty() && ranges.back().end == range.begin)
+    ranges.back().end = range.end;
+  else
+    ranges.push_back(range);
+}
+
+}  // namespace
+
+double rate_at(const job::Training& t, std::int64_t step) {
+  if (step < t.warmup_steps)
+    return t.rate * static_cast<double>(step + 1) / static_cast<double>(t.warmup_steps);
+  const std::int64_t end = t.decay_steps > 0 ? t.decay_steps : t.steps;
+  const double done =
+      end > t.warmup_steps
+          ? std::min(1.0, static_cast<double>(step - t.warmup_steps) /
+                              static_cast<double>(end - t.warmup_steps))
+          : 1.0;
+  switch (t.rate_schedule) {
+    case job::RateSchedule::kConstant:
+      return t.rate;
+    case job::RateSchedule::kLinear:
+      return t.rate + (t.last_rate - t.rate) * done;
+    case job::RateSchedule::kCosine:
+      return t.last_rate +
+             (t.rate - t.last_rate) * 0.5 * (1 + std::cos(std::numbers::pi * done));
+  }
+  return t.rate;
+}
+
+void Optimizer::add(LayerState& state) {
+  Slot slot;
+  slot.state = &state;
+  const at::Tensor like = state.own_master();
+  slot.first = at::zeros_like(like);
+  if (training_.optimizer == job::OptimizerKind::kAdamW) slot.second = at::zeros_like(like);
+
+  const Range owned = state.owned();
+  // In the order of the buffer, so that neighbours join.
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < state.parameters().size(); ++i)
+    if (state.offset(i) >= 0) order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return state.offset(a) < state.offset(b);
+  });
+  for (const std::size_t i : order) {
+    const Parameter& parameter = state.parameters()[i];
+    const std::int64_t begin = state.offset(i);
+    const Range range{begin,
+                      begin + slice_elements(parameter, state.slice(), state.num_slices())};
+    const bool cut = parameter.cut.dim >= 0;
+    if (parameter.decays()) add_range(slot.decayed, meet(owned, range));
+    if (state.first_copy() && (cut || state.slice() == 0) && parameter.tied_to_layer < 0)
+      add_range(slot.counted, meet(owned, range));
+  }
+  slots_.push_back(std::move(slot));
+}
+
+double Optimizer::square_of_norm() const {
+  double sum = 0;
+  for (const Slot& slot : slots_) {
+    const at::Tensor gradient = slot.state->own_gradient();
+    for (const Range& range : slot.counted)
+      sum += gradient.narrow(0, range.begin - slot.state->owned().begin, range.size())
+                 .to(at::kDouble)
+                 .square()
+                 .sum()
+                 .item<double>();
+  }
+  return sum;
+}
+
+void Optimizer::update(std::int64_t step, double scale) {
+  const auto k = static_cast<double>(step + 1);
+  Constants c{rate_at(training_, step),
+              training_.beta1,
+              training_.beta2,
+              training_.epsilon,
+              training_.momentum,
+              0,
+              scale,
+              1 - std::pow(training_.beta1, k),
+              1 - std::pow(training_.beta2, k)};
+  for (Slot& slot : slots_) {
+    const auto run = [&](const Range& range, double decay) {
+      if (range.size() <= 0) return;
+      c.decay = decay;
+      if (slot.first.scalar_type() == at::kDouble)
+        update_range<double>(slot, range, training_.optimizer, c);
+      else
+        update_range<float>(slot, range, training_.optimizer, c);
+    };
+    std::int64_t at = slot.state->owned().begin;
+    for (const Range& range : slot.decayed) {
+      run({at, range.begin}, 0);
+      run(range, training_.weight_decay);
+      at = range.end;
+    }
+    run({at, slot.state->owned().end}, 0);
+    slot.state->store_update();
+  }
+}
+
+}  // namespace nereus::worker

@@ -1,0 +1,47 @@
+// AdamW (Loshchilov 2019, 1711.05101) and SGD on the elements a rank keeps, in one pass over memory.
+//
+//   AdamW   m = b1 m + (1 - b1) g,  v = b2 v + (1 - b2) g^2
+//           w = w (1 - r d) - r (m / (1 - b1^k)) / (sqrt(v / (1 - b2^k)) + e)      k-th update
+//   SGD     u = mu u + g,  w = w - r (u + d w)
+//
+// r learning rate, d weight decay (of matrices alone). Gradients are scaled on the way so that
+// their norm over all ranks stays within the clip.
+//
+//   Optimizer optimizer(training);
+//   optimizer.add(state);                               // one a layer
+//   const double norm2 = optimizer.square_of_norm();    // of this rank; sum it over all ranks
+//   optimizer.update(step, scale);
+#pragma once
+
+#include <vector>
+
+#include "job/job.hpp"
+#include "worker/layer_state.hpp"
+
+namespace nereus::worker {
+
+double rate_at(const job::Training& training, std::int64_t step);
+
+class Optimizer {
+ public:
+  explicit Optimizer(const job::Training& training) : training_(training) {}
+  void add(LayerState& state);
+  // Each weight once: copies on other data and tensor ranks and tied ones do not count.
+  double square_of_norm() const;
+  void update(std::int64_t step, double scale);
+
+  struct Slot {
+    LayerState* state = nullptr;
+    at::Tensor first;   // m, or the momentum
+    at::Tensor second;  // v
+    std::vector<Range> decayed;  // of the flat buffer, within owned()
+    std::vector<Range> counted;  // for the norm
+  };
+  std::vector<Slot>& slots() { return slots_; }
+
+ private:
+  job::Training training_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace nereus::worker

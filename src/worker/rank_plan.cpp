@@ -1,0 +1,206 @@
+#include "worker/rank_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "schedule/greedy.hpp"
+
+namespace nereus::worker {
+
+namespace {
+
+using plan::LayerRun;
+using plan::Replicas;
+
+int rank_at(const Replicas& r, int team, int slice) {
+  return r.first + team * r.team_stride + slice * r.tensor_stride;
+}
+
+std::int64_t first_sample_of(const Replicas& r, int team, int micro_batch) {
+  return r.first_sample + team * r.team_step() + micro_batch * r.micro_batch_step();
+}
+
+std::int64_t num_samples_of(const Replicas& r, int micro_batch) {
+  return micro_batch == r.num_micro_batches - 1 && r.last_micro_batch > 0 ? r.last_micro_batch
+                                                                          : r.micro_batch;
+}
+
+// Who computes samples [first, first + count) of a run in tensor slice `slice`, in their order.
+std::vector<Route> holders(const LayerRun& run, int slice, std::int64_t first,
+                           std::int64_t count) {
+  std::vector<Route> routes;
+  for (const Replicas& r : run.replicas)
+    for (int team = 0; team < r.count; ++team)
+      for (int m = 0; m < r.num_micro_batches; ++m) {
+        const std::int64_t begin = std::max(first, first_sample_of(r, team, m));
+        const std::int64_t end =
+            std::min(first + count, first_sample_of(r, team, m) + num_samples_of(r, m));
+        if (begin < end) routes.push_back({rank_at(r, team, slice), begin, end - begin});
+      }
+  std::sort(routes.begin(), routes.end(),
+            [](const Route& a, const Route& b) { return a.first_sample < b.first_sample; });
+  return routes;
+}
+
+// This rank's part of a run; false where it has none.
+bool find_work(const plan::Placement& placement, std::size_t stage, int rank, StageWork& work) {
+  const LayerRun& run = placement.runs[stage];
+  int micro_batches_before = 0;  // of streams before this one (DualPipe)
+  for (const Replicas& r : run.replicas) {
+    for (int team = 0; team < r.count; ++team)
+      for (int slice = 0; slice < r.tp; ++slice) {
+        if (rank_at(r, team, slice) != rank) continue;
+        work.stage = static_cast<int>(stage);
+        work.first_layer = run.first_layer;
+        work.num_layers = run.num_layers;
+        work.slice = slice;
+        for (int t = 0; t < r.tp; ++t) work.team.push_back(rank_at(r, team, t));
+        work.first_micro_batch = micro_batches_before;
+        work.recompute = r.recompute;
+        work.recompute_layers = r.recompute_layers;
+        for (int m = 0; m < r.num_micro_batches; ++m) {
+          MicroBatch batch{first_sample_of(r, team, m), num_samples_of(r, m)};
+          if (stage > 0)
+            batch.from = holders(placement.runs[stage - 1], slice, batch.first_sample,
+                                 batch.num_samples);
+          if (stage + 1 < placement.runs.size())
+            batch.to = holders(placement.runs[stage + 1], slice, batch.first_sample,
+                               batch.num_samples);
+          work.micro_batches.push_back(std::move(batch));
+        }
+        return true;
+      }
+    if (placement.schedule == plan::Schedule::kDualPipe) micro_batches_before += r.num_micro_batches;
+  }
+  return false;
+}
+
+// The pipeline rank (place among the ranks that a sample passes) of every stage.
+std::vector<int> lane_of(const plan::Placement& placement, const StageWork& any) {
+  std::vector<int> ranks, places;
+  for (const LayerRun& run : placement.runs) {
+    const int rank = holders(run, any.slice, any.micro_batches[0].first_sample, 1).at(0).rank;
+    const auto at = std::find(ranks.begin(), ranks.end(), rank);
+    places.push_back(static_cast<int>(at - ranks.begin()));
+    if (at == ranks.end()) ranks.push_back(rank);
+  }
+  return places;
+}
+
+std::vector<schedule::PipelineOp> order_of(const plan::Placement& placement,
+                                           const RankPlan& mine) {
+  const StageWork& any = mine.stages.front();
+  const std::vector<int> lane = lane_of(placement, any);
+  const int depth = *std::max_element(lane.begin(), lane.end()) + 1;
+  const int num_stages = static_cast<int>(lane.size());
+  const bool dual = placement.schedule == plan::Schedule::kDualPipe && depth > 1;
+  const int num_micro_batches = static_cast<int>(any.micro_batches.size()) * (dual ? 2 : 1);
+  const schedule::PipelineSize size{depth, num_stages / depth, num_micro_batches};
+  const bool suits = num_stages % depth == 0 && schedule::suits(placement.schedule, size);
+  const schedule::Order order = suits
+                                    ? schedule::make_order(placement.schedule, size)
+                                    : schedule::greedy_order(lane, depth, num_micro_batches);
+  for (const auto& ops : order)
+    for (const schedule::PipelineOp& op : ops)
+      if (op.pass == schedule::Pass::kForward && op.stage == any.stage &&
+          op.micro_batch == any.first_micro_batch)
+        return ops;
+  NEREUS_CHECK(false, "an order has every stage on some rank");
+  return {};
+}
+
+}  // namespace
+
+const StageWork& RankPlan::stage(int number) const {
+  for (const StageWork& work : stages)
+    if (work.stage == number) return work;
+  NEREUS_CHECK(false, "the order names stages of this rank alone");
+  return stages.front();
+}
+
+RankPlan rank_plan(const plan::Placement& placement, int rank) {
+  RankPlan mine;
+  mine.rank = rank;
+  for (std::size_t stage = 0; stage < placement.runs.size(); ++stage) {
+    StageWork work;
+    if (find_work(placement, stage, rank, work)) mine.stages.push_back(std::move(work));
+  }
+  if (!mine.stages.empty()) mine.order = order_of(placement, mine);
+  return mine;
+}
+
+std::vector<int> data_ranks(const LayerRun& run, int slice) {
+  std::vector<int> ranks;
+  for (const Replicas& r : run.replicas)
+    for (int team = 0; team < r.count; ++team) ranks.push_back(rank_at(r, team, slice));
+  return ranks;
+}
+
+std::vector<Shard> shards_of(const LayerRun& run, plan::StateKind kind, int slice,
+                             std::int64_t length) {
+  std::vector<Shard> shards;
+  for (const plan::StateShare& share : run.state) {
+    if (share.kind != kind || share.experts || share.peer_copy) continue;
+    if (slice < share.first_slice || slice >= share.first_slice + share.num_slices) continue;
+    int j = 0;
+    for (const plan::RankRange& ranks : share.ranks)
+      for (int i = 0; i < ranks.count; ++i, ++j)
+        shards.push_back({ranks.first + i * ranks.stride +
+                              (slice - share.first_slice) * share.slice_stride,
+                          elements_of_piece(share, j % share.pieces, length)});
+  }
+  return shards;
+}
+
+std::vector<std::vector<Shard>> whole_copies(const std::vector<Shard>& shards,
+                                             std::int64_t length) {
+  std::vector<std::vector<Shard>> copies(1);
+  std::int64_t held = 0;
+  for (const Shard& shard : shards) {
+    if (held == length && length > 0) {
+      copies.emplace_back();
+      held = 0;
+    }
+    copies.back().push_back(shard);
+    held += shard.range.end - shard.range.begin;
+  }
+  return copies;
+}
+
+std::vector<Error> cannot_run(const plan::Plan& plan) {
+  ErrorList errors;
+  const auto refuse = [&](const char* code, const std::string& what, const char* hint) {
+    errors.add(code, what, {}, hint);
+  };
+  const plan::Placement& p = plan.placement;
+  std::size_t run_number = 0;
+  for (const LayerRun& run : p.runs) {
+    const std::string place = fmt::format("run {} (layers {} to {})", run_number++,
+                                          run.first_layer, run.first_layer + run.num_layers - 1);
+    for (const Replicas& r : run.replicas) {
+      if (r.cp > 1)
+        refuse("train.context", place + " has cp = " + std::to_string(r.cp) +
+                                    ": context parallelism is not run yet", "cp = 1");
+      if (r.tp != p.runs.front().replicas.front().tp)
+        refuse("train.tensor-degrees", place + " has another tensor degree than run 0",
+               "one tp for all runs");
+      if (r.offload_activations > 0)
+        refuse("train.offload", place + " offloads activations, which is not run yet",
+               "offload nothing");
+    }
+    if (run.ep > 1)
+      refuse("train.experts", place + " has ep = " + std::to_string(run.ep) +
+                                  ": expert parallelism is not run yet", "ep = 1");
+    for (const plan::StateShare& share : run.state)
+      if (share.tier != plan::Tier::kDevice) {
+        refuse("train.offload", place + " keeps state beyond the device, which is not run yet",
+               "offload nothing");
+        break;
+      }
+  }
+  return errors.list();
+}
+
+}  // namespace nereus::worker
