@@ -12,4 +12,8 @@ std::vector<std::unique_ptr<Comm>> open_local_gloo(int num_ranks,
                                                    std::chrono::milliseconds timeout);
 #endif
 
+std::unique_ptr<Comm> open_shared(const CommOptions& options);
+std::vector<std::unique_ptr<Comm>> open_local_shared(int num_ranks,
+                                                     std::chrono::milliseconds timeout);
+
 }  // namespace nereus::worker

@@ -267,7 +267,7 @@ Verdict Liveness::find_missing(const Failure& failure) {
   return *verdict_;
 }
 
-void Liveness::leave() {
+void Liveness::leave(bool wait) {
   std::unique_lock lock(mutex_);
   Datagram farewell;
   farewell.kind = Kind::kLeft;
@@ -280,6 +280,7 @@ void Liveness::leave() {
   // Said again and again: datagrams may be lost.
   do {
     send_to_all(farewell);
+    if (!wait) return;
     heard_.wait_for(lock, period_, all_left);
   } while (!all_left() && Clock::now() < deadline);
 }

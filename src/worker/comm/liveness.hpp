@@ -78,8 +78,8 @@ class Liveness {
   // Ends within about `window`; tells the others.
   Verdict find_missing(const Failure& failure);
 
-  // Says good-bye, and waits for that of the others, `window` at most.
-  void leave();
+  // Says good-bye, and waits (or not) for that of the others, `window` at most.
+  void leave(bool wait);
 
  private:
   struct Datagram;

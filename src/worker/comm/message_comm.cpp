@@ -96,7 +96,7 @@ CommCore::CommCore(std::string backend, std::unique_ptr<Wire> messages,
       ends_together(together) {}
 
 CommCore::~CommCore() {
-  if (ends_together && !failed) liveness->leave();
+  if (!failed) liveness->leave(ends_together);
 }
 
 CommError explain(CommCore& core, const std::string& operation, const Liveness::Failure& failure,

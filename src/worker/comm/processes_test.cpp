@@ -118,7 +118,7 @@ class Processes : public testing::TestWithParam<std::string> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Every, Processes, testing::Values("gloo"),
+INSTANTIATE_TEST_SUITE_P(Every, Processes, testing::Values("gloo", "shared"),
                          [](const auto& which) { return which.param; });
 
 // All ranks have met and summed once, so that what follows is no matter of starting.
