@@ -13,17 +13,13 @@
 
 #include <future>
 #include <thread>
-#include <torch/csrc/distributed/c10d/HashStore.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
-#include "base/error.hpp"
 #include "worker/comm/backends.hpp"
 #include "worker/comm/message_comm.hpp"
+#include "worker/comm/rendezvous.hpp"
 
 namespace nereus::worker {
 namespace {
-
-using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
 class GlooStore : public gloo::rendezvous::Store {
  public:
@@ -102,59 +98,6 @@ class GlooWire : public Wire {
   std::shared_ptr<gloo::rendezvous::Context> context_;
 };
 
-const char* const kMissingKey = "nereus/missing";
-
-std::string rank_key(int rank) { return fmt::format("nereus/rank/{}", rank); }
-
-// The rank whose key is not in the store after all; the others learn it from the store too.
-int agree_who_is_missing(c10d::Store& store, const std::vector<std::string>& keys) {
-  if (!store.check({kMissingKey})) {
-    std::size_t missing = 0;
-    while (missing + 1 < keys.size() && store.check({keys[missing]})) ++missing;
-    const auto text = std::to_string(missing);
-    store.set(kMissingKey, {text.begin(), text.end()});
-  }
-  const auto value = store.get(kMissingKey);
-  return std::stoi(std::string(value.begin(), value.end()));
-}
-
-// Returns what every rank says, when all are there. Asks again and again rather than wait in the
-// store: a wait there cannot be left when another rank gives up.
-std::vector<std::string> meet(c10d::Store& store, int rank, int num_ranks, const std::string& says,
-                              std::chrono::milliseconds timeout) {
-  std::vector<std::string> keys;
-  for (int i = 0; i < num_ranks; ++i) keys.push_back(rank_key(i));
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
-  try {
-    store.set(rank_key(rank), {says.begin(), says.end()});
-    while (!store.check(keys)) {
-      if (std::chrono::steady_clock::now() < deadline && !store.check({kMissingKey})) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        continue;
-      }
-      const int missing = agree_who_is_missing(store, keys);
-      // The others have a moment to learn it, before the store goes with its host.
-      if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
-      throw CommError(fmt::format("rank {}: start failed: rank {} did not come within {} ms", rank,
-                                  missing, timeout.count()),
-                      missing);
-    }
-    std::vector<std::string> all;
-    for (const std::string& key : keys) {
-      const auto value = store.get(key);
-      all.emplace_back(value.begin(), value.end());
-    }
-    return all;
-  } catch (const CommError&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw CommError(
-        fmt::format("rank {}: start failed: rank 0, which hosts the store, is gone ({})", rank,
-                    error.what()),
-        0);
-  }
-}
-
 std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_address, int rank,
                               int num_ranks, std::chrono::milliseconds timeout,
                               bool ends_together) {
@@ -169,49 +112,22 @@ std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_
   try {
     context->connectFullMesh(gloo_store, device);
   } catch (const std::exception& error) {
-    const Verdict verdict = liveness->find_missing({});
-    throw CommError(fmt::format("rank {}: connecting all ranks failed: rank {} {} ({})", rank,
-                                verdict.missing_rank, verdict.reason, error.what()),
-                    verdict.missing_rank);
+    throw explain(*liveness, "connecting all ranks", {}, error.what());
   }
   return std::make_unique<MessageComm>(std::make_shared<CommCore>(
       "gloo", std::make_unique<GlooWire>(store, context), std::move(liveness), ends_together));
 }
 
-StorePointer open_store(const CommOptions& options) {
-  c10d::TCPStoreOptions settings;
-  settings.port = static_cast<std::uint16_t>(options.port);
-  settings.isServer = options.rank == 0;
-  settings.numWorkers = static_cast<std::size_t>(options.num_ranks);
-  settings.waitWorkers = false;  // meet() waits, and can name who did not come
-  settings.timeout = options.timeout;
-  try {
-    return c10::make_intrusive<c10d::TCPStore>(options.address, settings);
-  } catch (const std::exception& error) {
-    if (options.rank == 0)
-      throw_environment_error(
-          "comm.port",
-          fmt::format("rank 0 cannot listen on port {}: {}", options.port, error.what()),
-          "choose another port");
-    throw CommError(fmt::format("rank {}: start failed: rank 0 did not answer at {}:{}: {}",
-                                options.rank, options.address, options.port, error.what()),
-                    0);
-  }
-}
-
 }  // namespace
 
 std::unique_ptr<Comm> open_gloo(const CommOptions& options) {
-  if (options.port < 1 || options.port > 65535)
-    throw_input_error("comm.port", fmt::format("port {} of rank 0", options.port), {},
-                      "1024 to 65535");
   return connect(open_store(options), local_address_towards(options.address), options.rank,
                  options.num_ranks, options.timeout, true);
 }
 
 std::vector<std::unique_ptr<Comm>> open_local_gloo(int num_ranks,
                                                    std::chrono::milliseconds timeout) {
-  const StorePointer store = c10::make_intrusive<c10d::HashStore>();
+  const StorePointer store = local_store();
   std::vector<std::unique_ptr<Comm>> comms(static_cast<std::size_t>(num_ranks));
   std::vector<std::future<void>> opened;
   for (int rank = 0; rank < num_ranks; ++rank)

@@ -47,6 +47,7 @@ class Liveness {
            std::chrono::milliseconds timeout);
   ~Liveness();
 
+  int rank() const { return rank_; }
   std::string address() const;  // to be handed to start() of every rank
   void start(const std::vector<std::string>& addresses);
 

@@ -55,11 +55,12 @@ class MessageHandle : public Pending {
       const Liveness::Wait waiting(*core_->liveness, peer_);
       parcel_->wait();
     } catch (const WireError& error) {
+      core_->failed = true;
       failure_ =
-          explain(*core_,
+          explain(*core_->liveness,
                   receives_ ? fmt::format("receive of tag {} from rank {}", slot_, peer_.load())
                             : fmt::format("send of tag {} to rank {}", slot_, peer_.load()),
-                  {peer_, slot_, {}}, error);
+                  {peer_, slot_, {}}, error.what());
       throw *failure_;
     }
     parcel_.reset();
@@ -99,16 +100,14 @@ CommCore::~CommCore() {
   if (!failed) liveness->leave(ends_together);
 }
 
-CommError explain(CommCore& core, const std::string& operation, const Liveness::Failure& failure,
-                  const WireError& error) {
-  core.failed = true;
-  const Verdict verdict = core.liveness->find_missing(failure);
+CommError explain(Liveness& liveness, const std::string& operation,
+                  const Liveness::Failure& failure, const std::string& cause) {
+  const Verdict verdict = liveness.find_missing(failure);
   const std::string who = verdict.missing_rank < 0
                               ? "no rank is known to be missing"
                               : fmt::format("rank {} {}", verdict.missing_rank, verdict.reason);
-  return {
-      fmt::format("rank {}: {} failed: {} ({})", core.wire->rank(), operation, who, error.what()),
-      verdict.missing_rank};
+  return {fmt::format("rank {}: {} failed: {} ({})", liveness.rank(), operation, who, cause),
+          verdict.missing_rank};
 }
 
 Handle MessageComm::send(at::Tensor tensor, int to, std::int64_t tag) {

@@ -49,8 +49,9 @@ class MessageComm : public Comm {
   std::map<std::vector<int>, int> num_groups_;  // of the same ranks: tells their slots apart
 };
 
-// Finds out who is missing: "rank 0: all-reduce number 3 of ranks {0,1} failed: rank 1 ...".
-CommError explain(CommCore& core, const std::string& operation, const Liveness::Failure& failure,
-                  const WireError& error);
+// Finds out who is missing: "rank 0: all-reduce number 3 of ranks {0,1} failed: rank 1 ...
+// (cause)".
+CommError explain(Liveness& liveness, const std::string& operation,
+                  const Liveness::Failure& failure, const std::string& cause);
 
 }  // namespace nereus::worker

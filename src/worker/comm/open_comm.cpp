@@ -11,6 +11,9 @@ namespace {
 #ifdef NEREUS_GLOO
   built += ", gloo";
 #endif
+#ifdef NEREUS_CUDA
+  built += ", nccl";
+#endif
   for (const char* known : {"gloo", "nccl"})
     if (backend == known)
       throw_input_error("comm.not-built",
@@ -34,6 +37,9 @@ std::unique_ptr<Comm> open_comm(const CommOptions& options) {
   errors.throw_if_any();
 #ifdef NEREUS_GLOO
   if (options.backend == "gloo") return open_gloo(options);
+#endif
+#ifdef NEREUS_CUDA
+  if (options.backend == "nccl") return open_nccl(options);
 #endif
   if (options.backend == "shared") return open_shared(options);
   throw_no_backend(options.backend);

@@ -137,7 +137,8 @@ void RingGroup::run(const std::string& what, at::Tensor flat, const DeviceMark& 
                {host.data_ptr(), element_of(host), static_cast<std::size_t>(host.element_size())});
     from_host(host, flat);
   } catch (const WireError& error) {
-    throw explain(*core_, what, {error.peer, slot_, ranks_}, error);
+    core_->failed = true;
+    throw explain(*core_->liveness, what, {error.peer, slot_, ranks_}, error.what());
   }
 }
 
