@@ -12,4 +12,12 @@ std::vector<std::unique_ptr<Comm>> open_local_gloo(int num_ranks,
                                                    std::chrono::milliseconds timeout);
 #endif
 
+#ifdef NEREUS_CUDA
+std::unique_ptr<Comm> open_nccl(const CommOptions& options);  // ranks as processes alone
+#endif
+
+std::unique_ptr<Comm> open_shared(const CommOptions& options);
+std::vector<std::unique_ptr<Comm>> open_local_shared(int num_ranks,
+                                                     std::chrono::milliseconds timeout);
+
 }  // namespace nereus::worker

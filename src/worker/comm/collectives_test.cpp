@@ -94,7 +94,7 @@ class Complaints {
 };
 
 class Backends : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Every, Backends, testing::Values("gloo"),
+INSTANTIATE_TEST_SUITE_P(Every, Backends, testing::Values("gloo", "shared"),
                          [](const auto& which) { return which.param; });
 
 TEST_P(Backends, CollectivesGiveTheObviousResult) {

@@ -14,12 +14,16 @@
 // alive). Members start the same operations of a group in the same order; operations of one group
 // run in that order, those of different groups and messages beside each other. A message meets the
 // receive of the same tag; tags of messages that are on their way between two ranks at a time
-// differ, else they meet in order. Sums are deterministic: the same inputs on the same group give
-// the same bits on every member, every time.
+// differ, else they meet in order. Tags are not negative; a rank sends nothing to itself. A send
+// may wait until its receive is started, and a handle of a message is waited for before it is
+// dropped. Sums are deterministic: the same inputs on the same group give the same bits on every
+// member, every time.
 //
 // Nothing waits without an end. An operation that is not done within the time-out throws a
 // CommError that names the operation, its number in the group, and the rank that is missing: the
-// one that shows no life, or else the one that is furthest behind.
+// one that shows no life, or else the one that is furthest behind. A message counts its time from
+// the call of wait(), a collective anew from each part that arrives. After a CommError the Comm is
+// of no more use.
 #pragma once
 
 #include <chrono>

@@ -11,18 +11,15 @@
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include <future>
 #include <thread>
-#include <torch/csrc/distributed/c10d/HashStore.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
-#include "base/error.hpp"
 #include "worker/comm/backends.hpp"
 #include "worker/comm/message_comm.hpp"
+#include "worker/comm/rendezvous.hpp"
 
 namespace nereus::worker {
 namespace {
-
-using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
 class GlooStore : public gloo::rendezvous::Store {
  public:
@@ -101,28 +98,11 @@ class GlooWire : public Wire {
   std::shared_ptr<gloo::rendezvous::Context> context_;
 };
 
-std::string rank_key(int rank) { return fmt::format("nereus/rank/{}", rank); }
-
-// Returns when all ranks are there.
-void meet(c10d::Store& store, int rank, int num_ranks, std::chrono::milliseconds timeout) {
-  std::vector<std::string> keys;
-  for (int i = 0; i < num_ranks; ++i) keys.push_back(rank_key(i));
-  store.set(rank_key(rank), std::vector<std::uint8_t>{1});
-  try {
-    store.wait(keys, timeout);
-  } catch (const std::exception&) {
-    for (int i = 0; i < num_ranks; ++i)
-      if (!store.check({rank_key(i)}))
-        throw CommError(fmt::format("rank {}: start failed: rank {} did not come within {} ms",
-                                    rank, i, timeout.count()),
-                        i);
-    throw;
-  }
-}
-
 std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_address, int rank,
-                              int num_ranks, std::chrono::milliseconds timeout) {
-  meet(*store, rank, num_ranks, timeout);
+                              int num_ranks, std::chrono::milliseconds timeout,
+                              bool ends_together) {
+  auto liveness = std::make_unique<Liveness>(rank, num_ranks, own_address, timeout);
+  liveness->start(meet(*store, rank, num_ranks, liveness->address(), timeout));
   gloo::transport::tcp::attr place;
   place.hostname = own_address;
   auto device = gloo::transport::tcp::CreateDevice(place);
@@ -132,50 +112,30 @@ std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_
   try {
     context->connectFullMesh(gloo_store, device);
   } catch (const std::exception& error) {
-    throw CommError(fmt::format("rank {}: connecting all ranks failed: {}", rank, error.what()),
-                    -1);
+    throw explain(*liveness, "connecting all ranks", {}, error.what());
   }
-  return std::make_unique<MessageComm>("gloo", std::make_unique<GlooWire>(store, context));
+  return std::make_unique<MessageComm>(std::make_shared<CommCore>(
+      "gloo", std::make_unique<GlooWire>(store, context), std::move(liveness), ends_together));
 }
 
 }  // namespace
 
 std::unique_ptr<Comm> open_gloo(const CommOptions& options) {
-  if (options.port < 1 || options.port > 65535)
-    throw_input_error("comm.port", fmt::format("port {} of rank 0", options.port), {},
-                      "1024 to 65535");
-  c10d::TCPStoreOptions settings;
-  settings.port = static_cast<std::uint16_t>(options.port);
-  settings.isServer = options.rank == 0;
-  settings.numWorkers = static_cast<std::size_t>(options.num_ranks);
-  settings.waitWorkers = false;  // meet() waits, and can name who did not come
-  settings.timeout = options.timeout;
-  StorePointer store;
-  try {
-    store = c10::make_intrusive<c10d::TCPStore>(options.address, settings);
-  } catch (const std::exception& error) {
-    if (options.rank == 0)
-      throw_environment_error(
-          "comm.port",
-          fmt::format("rank 0 cannot listen on port {}: {}", options.port, error.what()),
-          "choose another port");
-    throw CommError(fmt::format("rank {}: start failed: rank 0 did not answer at {}:{}: {}",
-                                options.rank, options.address, options.port, error.what()),
-                    0);
-  }
-  return connect(store, "127.0.0.1", options.rank, options.num_ranks, options.timeout);
+  return connect(open_store(options), local_address_towards(options.address), options.rank,
+                 options.num_ranks, options.timeout, true);
 }
 
 std::vector<std::unique_ptr<Comm>> open_local_gloo(int num_ranks,
                                                    std::chrono::milliseconds timeout) {
-  const StorePointer store = c10::make_intrusive<c10d::HashStore>();
+  const StorePointer store = local_store();
   std::vector<std::unique_ptr<Comm>> comms(static_cast<std::size_t>(num_ranks));
-  std::vector<std::thread> threads;
+  std::vector<std::future<void>> opened;
   for (int rank = 0; rank < num_ranks; ++rank)
-    threads.emplace_back([&, rank] {
-      comms[static_cast<std::size_t>(rank)] = connect(store, "127.0.0.1", rank, num_ranks, timeout);
-    });
-  for (auto& thread : threads) thread.join();
+    opened.push_back(std::async(std::launch::async, [&, rank] {
+      comms[static_cast<std::size_t>(rank)] =
+          connect(store, "127.0.0.1", rank, num_ranks, timeout, false);
+    }));
+  for (auto& one : opened) one.get();
   return comms;
 }
 

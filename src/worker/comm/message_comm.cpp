@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <exception>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -31,30 +31,39 @@ std::uint64_t group_slot(const std::vector<int>& ranks, int number) {
 
 class MessageHandle : public Pending {
  public:
-  MessageHandle(std::shared_ptr<CommCore> core, std::string operation, at::Tensor tensor,
-                at::Tensor host, bool receives)
+  MessageHandle(std::shared_ptr<CommCore> core, at::Tensor tensor, at::Tensor host, int peer,
+                std::int64_t tag, bool receives)
       : core_(std::move(core)),
-        operation_(std::move(operation)),
         tensor_(std::move(tensor)),
         host_(std::move(host)),
-        receives_(receives) {}
-
-  std::unique_ptr<Parcel> parcel;  // set once, right after construction
+        peer_(peer),
+        slot_(static_cast<std::uint64_t>(tag)),
+        receives_(receives) {
+    try {
+      parcel_ = receives ? core_->wire->receive(host_.data_ptr(), host_.nbytes(), peer, slot_)
+                         : core_->wire->send(host_.data_ptr(), host_.nbytes(), peer, slot_);
+    } catch (const WireError& error) {
+      broken_at_start_ = error;
+    }
+  }
 
   void wait() override {
-    if (failure_) std::rethrow_exception(failure_);
-    if (!parcel) return;
+    if (failure_) throw *failure_;
     try {
-      parcel->wait();
+      if (broken_at_start_) throw *broken_at_start_;
+      if (!parcel_) return;
+      const Liveness::Wait waiting(*core_->liveness, peer_);
+      parcel_->wait();
     } catch (const WireError& error) {
-      try {
-        throw_comm_error(*core_, operation_, error);
-      } catch (const CommError&) {
-        failure_ = std::current_exception();
-        throw;
-      }
+      core_->failed = true;
+      failure_ =
+          explain(*core_->liveness,
+                  receives_ ? fmt::format("receive of tag {} from rank {}", slot_, peer_.load())
+                            : fmt::format("send of tag {} to rank {}", slot_, peer_.load()),
+                  {peer_, slot_, {}}, error.what());
+      throw *failure_;
     }
-    parcel.reset();
+    parcel_.reset();
     if (receives_) from_host(host_, tensor_);
     tensor_.reset();
     host_.reset();
@@ -62,47 +71,56 @@ class MessageHandle : public Pending {
 
  private:
   std::shared_ptr<CommCore> core_;
-  std::string operation_;
   at::Tensor tensor_, host_;
-  bool receives_;
-  std::exception_ptr failure_;
+  const std::atomic<int> peer_;
+  const std::uint64_t slot_;
+  const bool receives_;
+  std::unique_ptr<Parcel> parcel_;  // gone before the tensors
+  std::optional<WireError> broken_at_start_;
+  std::optional<CommError> failure_;
 };
+
+void check_message(const Comm& comm, const at::Tensor& tensor, int peer, std::int64_t tag) {
+  NEREUS_CHECK(tensor.is_contiguous(), "messages are contiguous tensors");
+  NEREUS_CHECK(peer != comm.rank() && peer >= 0 && peer < comm.num_ranks(),
+               fmt::format("no other rank {} among {}", peer, comm.num_ranks()));
+  NEREUS_CHECK(tag >= 0, "tags are not negative");
+}
 
 }  // namespace
 
-void throw_comm_error(const CommCore& core, const std::string& operation, const WireError& error) {
-  throw CommError(fmt::format("rank {}: {} failed: rank {} is missing ({})", core.wire->rank(),
-                              operation, error.peer, error.what()),
-                  error.peer);
+CommCore::CommCore(std::string backend, std::unique_ptr<Wire> messages,
+                   std::unique_ptr<Liveness> life, bool together)
+    : name(std::move(backend)),
+      wire(std::move(messages)),
+      liveness(std::move(life)),
+      ends_together(together) {}
+
+CommCore::~CommCore() {
+  if (!failed) liveness->leave(ends_together);
 }
 
-MessageComm::MessageComm(std::string name, std::unique_ptr<Wire> wire)
-    : core_(std::make_shared<CommCore>(CommCore{std::move(name), std::move(wire)})) {}
+CommError explain(Liveness& liveness, const std::string& operation,
+                  const Liveness::Failure& failure, const std::string& cause) {
+  const Verdict verdict = liveness.find_missing(failure);
+  const std::string who = verdict.missing_rank < 0
+                              ? "no rank is known to be missing"
+                              : fmt::format("rank {} {}", verdict.missing_rank, verdict.reason);
+  return {fmt::format("rank {}: {} failed: {} ({})", liveness.rank(), operation, who, cause),
+          verdict.missing_rank};
+}
 
 Handle MessageComm::send(at::Tensor tensor, int to, std::int64_t tag) {
-  NEREUS_CHECK(tensor.is_contiguous(), "messages are contiguous tensors");
-  NEREUS_CHECK(to != rank() && to >= 0 && to < num_ranks(),
-               fmt::format("no rank {} to send to", to));
-  NEREUS_CHECK(tag >= 0, "tags are not negative");
+  check_message(*this, tensor, to, tag);
   at::Tensor host = to_host(tensor, DeviceMark(tensor));
-  auto handle = std::make_shared<MessageHandle>(
-      core_, fmt::format("send of tag {} to rank {}", tag, to), tensor, host, false);
-  handle->parcel =
-      core_->wire->send(host.data_ptr(), host.nbytes(), to, static_cast<std::uint64_t>(tag));
-  return handle;
+  return std::make_shared<MessageHandle>(core_, std::move(tensor), std::move(host), to, tag, false);
 }
 
 Handle MessageComm::receive(at::Tensor tensor, int from, std::int64_t tag) {
-  NEREUS_CHECK(tensor.is_contiguous(), "messages are contiguous tensors");
-  NEREUS_CHECK(from != rank() && from >= 0 && from < num_ranks(),
-               fmt::format("no rank {} to receive from", from));
-  NEREUS_CHECK(tag >= 0, "tags are not negative");
+  check_message(*this, tensor, from, tag);
   at::Tensor host = host_like(tensor);
-  auto handle = std::make_shared<MessageHandle>(
-      core_, fmt::format("receive of tag {} from rank {}", tag, from), tensor, host, true);
-  handle->parcel =
-      core_->wire->receive(host.data_ptr(), host.nbytes(), from, static_cast<std::uint64_t>(tag));
-  return handle;
+  return std::make_shared<MessageHandle>(core_, std::move(tensor), std::move(host), from, tag,
+                                         true);
 }
 
 std::shared_ptr<Group> MessageComm::group(const std::vector<int>& ranks) {

@@ -3,15 +3,18 @@
 //
 // Tensors of a GPU pass through pinned memory of the host.
 //
-//   return std::make_unique<MessageComm>("gloo", std::move(wire));
+//   return std::make_unique<MessageComm>(
+//       std::make_shared<CommCore>("gloo", std::move(wire), std::move(liveness), true));
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "worker/comm/comm.hpp"
+#include "worker/comm/liveness.hpp"
 #include "worker/comm/wire.hpp"
 
 namespace nereus::worker {
@@ -20,11 +23,20 @@ namespace nereus::worker {
 struct CommCore {
   std::string name;
   std::unique_ptr<Wire> wire;
+  std::unique_ptr<Liveness> liveness;
+  // Whether the last good-bye waits for that of the others, so that no connection closes while they
+  // still read from it. Not for ranks that one thread closes one after the other.
+  bool ends_together = true;
+  std::atomic<bool> failed = false;
+
+  CommCore(std::string backend, std::unique_ptr<Wire> messages, std::unique_ptr<Liveness> life,
+           bool together);
+  ~CommCore();
 };
 
 class MessageComm : public Comm {
  public:
-  MessageComm(std::string name, std::unique_ptr<Wire> wire);
+  explicit MessageComm(std::shared_ptr<CommCore> core) : core_(std::move(core)) {}
   int rank() const override { return core_->wire->rank(); }
   int num_ranks() const override { return core_->wire->num_ranks(); }
   Handle send(at::Tensor tensor, int to, std::int64_t tag) override;
@@ -37,8 +49,9 @@ class MessageComm : public Comm {
   std::map<std::vector<int>, int> num_groups_;  // of the same ranks: tells their slots apart
 };
 
-// What a collective or message that failed says.
-[[noreturn]] void throw_comm_error(const CommCore& core, const std::string& operation,
-                                   const WireError& error);
+// Finds out who is missing: "rank 0: all-reduce number 3 of ranks {0,1} failed: rank 1 ...
+// (cause)".
+CommError explain(Liveness& liveness, const std::string& operation,
+                  const Liveness::Failure& failure, const std::string& cause);
 
 }  // namespace nereus::worker

@@ -7,11 +7,14 @@ namespace nereus::worker {
 namespace {
 
 [[noreturn]] void throw_no_backend(const std::string& backend) {
-  std::string built;
+  std::string built = "shared";
 #ifdef NEREUS_GLOO
-  built += "gloo";
+  built += ", gloo";
 #endif
-  for (const char* known : {"gloo", "nccl", "shared"})
+#ifdef NEREUS_CUDA
+  built += ", nccl";
+#endif
+  for (const char* known : {"gloo", "nccl"})
     if (backend == known)
       throw_input_error("comm.not-built",
                         fmt::format("this nereus-worker was built without {}", backend), {}, built);
@@ -35,6 +38,10 @@ std::unique_ptr<Comm> open_comm(const CommOptions& options) {
 #ifdef NEREUS_GLOO
   if (options.backend == "gloo") return open_gloo(options);
 #endif
+#ifdef NEREUS_CUDA
+  if (options.backend == "nccl") return open_nccl(options);
+#endif
+  if (options.backend == "shared") return open_shared(options);
   throw_no_backend(options.backend);
 }
 
@@ -43,6 +50,7 @@ std::vector<std::unique_ptr<Comm>> open_local_comms(const std::string& backend, 
 #ifdef NEREUS_GLOO
   if (backend == "gloo") return open_local_gloo(num_ranks, timeout);
 #endif
+  if (backend == "shared") return open_local_shared(num_ranks, timeout);
   throw_no_backend(backend);
 }
 

@@ -53,8 +53,8 @@ Neighbours neighbours(const Ring& ring) {
 
 using Parcels = std::vector<std::unique_ptr<Parcel>>;
 
-void wait_all(Parcels& parcels) {
-  for (auto& parcel : parcels) parcel->wait();
+void wait_all(const Ring& ring, Parcels& parcels, int peer) {
+  for (auto& parcel : parcels) ring.wait(*parcel, peer);
 }
 
 }  // namespace
@@ -88,13 +88,13 @@ void ring_reduce_scatter(const Ring& ring, const Elements& flat, std::span<const
     sent.push_back(ring.wire.send(chunk.data, chunk.bytes, right, ring.slot));
   for (std::size_t i = 0; i < queue.size(); ++i) {
     const auto& [chunk, sent_on] = queue[i];
-    received[i]->wait();
+    ring.wait(*received[i], left);
     combine(flat.type, chunk.data, slot_of(i), chunk.count);
     received[i].reset();
     start_receive(i + kChunksAhead);
     if (sent_on) sent.push_back(ring.wire.send(chunk.data, chunk.bytes, right, ring.slot));
   }
-  wait_all(sent);
+  wait_all(ring, sent, right);
 }
 
 void ring_all_gather(const Ring& ring, const Elements& flat, std::span<const Range> ranges) {
@@ -112,11 +112,11 @@ void ring_all_gather(const Ring& ring, const Elements& flat, std::span<const Ran
     sent.push_back(ring.wire.send(chunk.data, chunk.bytes, right, ring.slot));
   for (int step = 0; step < n - 1; ++step)
     for (const Chunk& chunk : arriving[static_cast<std::size_t>(step)]) {
-      received.front()->wait();
+      ring.wait(*received.front(), left);
       received.pop_front();
       if (step < n - 2) sent.push_back(ring.wire.send(chunk.data, chunk.bytes, right, ring.slot));
     }
-  wait_all(sent);
+  wait_all(ring, sent, right);
 }
 
 void ring_all_reduce(const Ring& ring, const Elements& flat, std::int64_t count, Combine combine) {

@@ -14,6 +14,7 @@
 //   ring_reduce_scatter(ring, data, Element::kFloat32, 4, ranges);   // returns when done
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct Ring {
   const std::vector<int>& members;
   int index = 0;  // of this rank among them
   std::uint64_t slot = 0;
+  // Waits for a parcel of a peer; a place to note who is waited for.
+  std::function<void(Parcel&, int peer)> wait = [](Parcel& parcel, int) { parcel.wait(); };
   std::size_t chunk_bytes = 512 << 10;
 };
 

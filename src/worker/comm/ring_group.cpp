@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "worker/torch_compat.hpp"
 
 namespace nereus::worker {
 namespace {
@@ -41,10 +40,17 @@ Element element_of(const at::Tensor& tensor) {
 
 class CollectiveHandle : public Pending {
  public:
-  explicit CollectiveHandle(std::shared_future<void> done) : done_(std::move(done)) {}
-  void wait() override { done_.get(); }  // ends: every message of the ring has a time-out
+  CollectiveHandle(std::shared_ptr<CommCore> core, std::shared_ptr<std::atomic<int>> waits_for,
+                   std::future<void> done)
+      : core_(std::move(core)), waits_for_(std::move(waits_for)), done_(done.share()) {}
+  void wait() override {
+    const Liveness::Wait waiting(*core_->liveness, *waits_for_);
+    done_.get();  // ends: every message of the ring has a time-out
+  }
 
  private:
+  std::shared_ptr<CommCore> core_;
+  std::shared_ptr<std::atomic<int>> waits_for_;
   std::shared_future<void> done_;
 };
 
@@ -55,7 +61,10 @@ Combine combine_of(Reduction reduction) {
 }  // namespace
 
 RingGroup::RingGroup(std::shared_ptr<CommCore> core, std::vector<int> ranks, std::uint64_t slot)
-    : core_(std::move(core)), ranks_(std::move(ranks)), slot_(slot) {
+    : core_(std::move(core)),
+      ranks_(std::move(ranks)),
+      slot_(slot),
+      waits_for_(std::make_shared<std::atomic<int>>(-1)) {
   const auto self = std::find(ranks_.begin(), ranks_.end(), core_->wire->rank());
   NEREUS_CHECK(self != ranks_.end(), "a group is made by its members");
   index_ = static_cast<int>(self - ranks_.begin());
@@ -95,35 +104,42 @@ void RingGroup::check_ranges(const at::Tensor& flat, const std::vector<Range>& r
 Handle RingGroup::start(const char* name, at::Tensor flat, Collective collective) {
   NEREUS_CHECK(flat.is_contiguous(), "collectives take contiguous tensors");
   element_of(flat);  // checked here, where a wrong type can be told to the caller
-  const std::uint64_t number = num_started_++;
+  auto what =
+      fmt::format("{} number {} of ranks {{{}}}", name, num_started_++, fmt::join(ranks_, ","));
+  core_->liveness->count_operation(slot_);
   const auto promise = std::make_shared<std::promise<void>>();
-  auto handle = std::make_shared<CollectiveHandle>(promise->get_future().share());
+  auto handle = std::make_shared<CollectiveHandle>(core_, waits_for_, promise->get_future());
   const DeviceMark ready(flat);
-  thread_.start([this, name, number, flat, ready, promise, collective = std::move(collective)] {
-    if (broken_) return promise->set_exception(broken_);
-    try {
-      at::Tensor host = to_host(flat, ready);
-      collective(
-          {*core_->wire, ranks_, index_, slot_},
-          {host.data_ptr(), element_of(host), static_cast<std::size_t>(host.element_size())});
-      from_host(host, flat);
-      promise->set_value();
-    } catch (const WireError& error) {
-      try {
-        throw_comm_error(
-            *core_,
-            fmt::format("{} number {} of ranks {{{}}}", name, number, fmt::join(ranks_, ",")),
-            error);
-      } catch (const CommError&) {
-        broken_ = std::current_exception();
-      }
-      promise->set_exception(broken_);
-    } catch (...) {
-      broken_ = std::current_exception();
-      promise->set_exception(broken_);
-    }
-  });
+  thread_.start(
+      [this, what = std::move(what), flat, ready, promise, collective = std::move(collective)] {
+        try {
+          if (broken_) std::rethrow_exception(broken_);
+          run(what, flat, ready, collective);
+          promise->set_value();
+        } catch (...) {
+          broken_ = std::current_exception();
+          promise->set_exception(broken_);
+        }
+      });
   return handle;
+}
+
+void RingGroup::run(const std::string& what, at::Tensor flat, const DeviceMark& ready,
+                    const Collective& collective) {
+  const auto wait = [&](Parcel& parcel, int peer) {
+    *waits_for_ = peer;
+    const Liveness::Wait waiting(*core_->liveness, peer);
+    parcel.wait();
+  };
+  try {
+    at::Tensor host = to_host(flat, ready);
+    collective({*core_->wire, ranks_, index_, slot_, wait},
+               {host.data_ptr(), element_of(host), static_cast<std::size_t>(host.element_size())});
+    from_host(host, flat);
+  } catch (const WireError& error) {
+    core_->failed = true;
+    throw explain(*core_->liveness, what, {error.peer, slot_, ranks_}, error.what());
+  }
 }
 
 }  // namespace nereus::worker

@@ -10,6 +10,7 @@
 #include "worker/comm/fifo_thread.hpp"
 #include "worker/comm/message_comm.hpp"
 #include "worker/comm/ring.hpp"
+#include "worker/torch_compat.hpp"
 
 namespace nereus::worker {
 
@@ -25,6 +26,8 @@ class RingGroup : public Group {
 
  private:
   using Collective = std::function<void(const Ring&, const Elements&)>;
+  void run(const std::string& what, at::Tensor flat, const DeviceMark& ready,
+           const Collective& collective);
   Handle start(const char* name, at::Tensor flat, Collective collective);
   void check_ranges(const at::Tensor& flat, const std::vector<Range>& ranges) const;
 
@@ -33,6 +36,7 @@ class RingGroup : public Group {
   int index_ = 0;
   std::uint64_t slot_;
   std::uint64_t num_started_ = 0;
+  std::shared_ptr<std::atomic<int>> waits_for_;  // the member that the ring waits for now
   std::exception_ptr broken_;  // the first failure; later operations fail with it. Thread's own
   FifoThread thread_;          // last: it uses the rest
 };

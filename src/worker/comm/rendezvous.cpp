@@ -1,0 +1,95 @@
+#include "worker/comm/rendezvous.hpp"
+
+#include <fmt/format.h>
+
+#include <thread>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "base/error.hpp"
+
+namespace nereus::worker {
+namespace {
+
+const char* const kMissingKey = "nereus/missing";
+
+std::string rank_key(int rank) { return fmt::format("nereus/rank/{}", rank); }
+
+// The rank whose key is not in the store after all; the others learn it from the store too.
+int agree_who_is_missing(c10d::Store& store, const std::vector<std::string>& keys) {
+  if (!store.check({kMissingKey})) {
+    std::size_t missing = 0;
+    while (missing + 1 < keys.size() && store.check({keys[missing]})) ++missing;
+    const auto text = std::to_string(missing);
+    store.set(kMissingKey, {text.begin(), text.end()});
+  }
+  const auto value = store.get(kMissingKey);
+  return std::stoi(std::string(value.begin(), value.end()));
+}
+
+}  // namespace
+
+// Asks again and again rather than wait in the
+// store: a wait there cannot be left when another rank gives up.
+std::vector<std::string> meet(c10d::Store& store, int rank, int num_ranks, const std::string& says,
+                              std::chrono::milliseconds timeout) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < num_ranks; ++i) keys.push_back(rank_key(i));
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  try {
+    store.set(rank_key(rank), {says.begin(), says.end()});
+    while (!store.check(keys)) {
+      if (std::chrono::steady_clock::now() < deadline && !store.check({kMissingKey})) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        continue;
+      }
+      const int missing = agree_who_is_missing(store, keys);
+      // The others have a moment to learn it, before the store goes with its host.
+      if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      throw CommError(fmt::format("rank {}: start failed: rank {} did not come within {} ms", rank,
+                                  missing, timeout.count()),
+                      missing);
+    }
+    std::vector<std::string> all;
+    for (const std::string& key : keys) {
+      const auto value = store.get(key);
+      all.emplace_back(value.begin(), value.end());
+    }
+    return all;
+  } catch (const CommError&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw CommError(
+        fmt::format("rank {}: start failed: rank 0, which hosts the store, is gone ({})", rank,
+                    error.what()),
+        0);
+  }
+}
+
+StorePointer open_store(const CommOptions& options) {
+  if (options.port < 1 || options.port > 65535)
+    throw_input_error("comm.port", fmt::format("port {} of rank 0", options.port), {},
+                      "1024 to 65535");
+  c10d::TCPStoreOptions settings;
+  settings.port = static_cast<std::uint16_t>(options.port);
+  settings.isServer = options.rank == 0;
+  settings.numWorkers = static_cast<std::size_t>(options.num_ranks);
+  settings.waitWorkers = false;  // meet() waits, and can name who did not come
+  settings.timeout = options.timeout;
+  try {
+    return c10::make_intrusive<c10d::TCPStore>(options.address, settings);
+  } catch (const std::exception& error) {
+    if (options.rank == 0)
+      throw_environment_error(
+          "comm.port",
+          fmt::format("rank 0 cannot listen on port {}: {}", options.port, error.what()),
+          "choose another port");
+    throw CommError(fmt::format("rank {}: start failed: rank 0 did not answer at {}:{}: {}",
+                                options.rank, options.address, options.port, error.what()),
+                    0);
+  }
+}
+
+StorePointer local_store() { return c10::make_intrusive<c10d::HashStore>(); }
+
+}  // namespace nereus::worker
