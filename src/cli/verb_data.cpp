@@ -89,13 +89,15 @@ Report show_report(const app::DataShowAnswer& answer) {
             {"tokenizer", nullptr},
             {"end_of_text", nullptr},
             {"intact", nullptr},
-            {"first_tokens", answer.tokens}};
+            {"first_tokens", answer.tokens},
+            {"text", nullptr}};
   if (info.num_documents > 0) json["documents"] = info.num_documents;
   if (info.vocabulary > 0) json["vocabulary"] = info.vocabulary;
   if (answer.largest_token >= 0) json["largest_token"] = answer.largest_token;
   if (info.text_bytes > 0) json["bytes"] = info.text_bytes;
   if (!info.tokenizer.empty()) json["tokenizer"] = info.tokenizer;
   if (info.end_of_text) json["end_of_text"] = *info.end_of_text;
+  if (!answer.text.empty()) json["text"] = answer.text;
   if (answer.has_checksum) json["intact"] = answer.intact;
   return {.tables = {table},
           .json = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"};

@@ -85,7 +85,10 @@ class BpeReader {
                         type == nullptr
                             ? std::string("no tokenizer.json: there is no model.type")
                             : fmt::format("model.type is \"{}\", only BPE is read", *type),
-                        (model == nullptr ? root_ : *model).where());
+                        (model == nullptr  ? root_
+                         : type == nullptr ? *model
+                                           : *model->find("type"))
+                            .where());
     read_kind(*model);
     errors_.throw_if_any();
     read_vocabulary(*model);
