@@ -7,6 +7,9 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "data/image.hpp"
+#include "data/image_folder.hpp"
+#include "data/mapped_file.hpp"
 #include "data/tokenizer.hpp"
 
 namespace nereus::app {
@@ -59,7 +62,27 @@ DataPrepareAnswer data_prepare(const DataPrepareRequest& request, const Progress
   return answer;
 }
 
+namespace {
+
+DataShowAnswer show_images(const std::string& path) {
+  const data::ImageFolder folder = data::ImageFolder::open(path);
+  const std::string first = folder.file(folder.entries.front());
+  const data::MappedFile file = data::MappedFile::open(first);
+  const data::Image image = data::decode_image(file.bytes(), first);
+  DataShowAnswer answer;
+  answer.info.path = path;
+  answer.images = ImagesShown{.num_samples = static_cast<std::int64_t>(folder.entries.size()),
+                              .classes = folder.classes,
+                              .first_width = image.width,
+                              .first_height = image.height};
+  return answer;
+}
+
+}  // namespace
+
 DataShowAnswer data_show(const DataShowRequest& request) {
+  std::error_code code;
+  if (std::filesystem::is_directory(request.path, code)) return show_images(request.path);
   const data::TokenFile file = data::TokenFile::open(request.path);
   DataShowAnswer answer;
   answer.info = file.info();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,16 @@ struct DataShowRequest {
   std::int64_t num_tokens = 64;  // so many
 };
 
+// A folder of pictures.
+struct ImagesShown {
+  std::int64_t num_samples = 0;
+  std::vector<std::string> classes;
+  std::int64_t first_width = 0;  // of the first picture
+  std::int64_t first_height = 0;
+};
+
 struct DataShowAnswer {
+  std::optional<ImagesShown> images = {};  // where it is set, the rest is not
   data::TokenFileInfo info;
   std::int64_t largest_token = -1;  // -1 where there is none
   bool intact = true;               // by its checksum

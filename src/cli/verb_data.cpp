@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "app/data.hpp"
@@ -53,7 +55,27 @@ std::string on_one_line(const std::string& text) {
   return shown;
 }
 
+Report images_report(const std::string& path, const app::ImagesShown& images) {
+  Table table{.columns = {{"file", "folder"},
+                          {"format", "format"},
+                          {"samples", "pictures", Unit::kCount},
+                          {"classes", "classes", Unit::kCount},
+                          {"first_classes", "first classes", Unit::kNone, false, true},
+                          {"first_width", "first picture's width"},
+                          {"first_height", "its height"}},
+              .record = true};
+  constexpr std::size_t kShownClasses = 8;
+  const std::vector<std::string> first(
+      images.classes.begin(), images.classes.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                           images.classes.size(), kShownClasses)));
+  table.rows.push_back({path, "images", images.num_samples, images.classes.size(),
+                        fmt::format("{}", fmt::join(first, " ")), images.first_width,
+                        images.first_height});
+  return {.tables = {table}};
+}
+
 Report show_report(const app::DataShowAnswer& answer) {
+  if (answer.images) return images_report(answer.info.path, *answer.images);
   const data::TokenFileInfo& info = answer.info;
   Table table{.columns = {{"file", "file"},
                           {"format", "format"},
@@ -162,8 +184,10 @@ Verb data_verb(const Session& session) {
   auto request = std::make_shared<DataRequest>();
   auto command = std::make_unique<Command>("data", "text to tokens to train on");
   command->argument("WHAT", request->what, "prepare or show", {"prepare", "show"});
-  command->arguments("FILE", request->files,
-                     "prepare: text files; show: a token file (also nanoGPT's and Megatron-LM's)");
+  command->arguments(
+      "FILE", request->files,
+      "prepare: text files; show: a token file (also nanoGPT's, Megatron-LM's), or a folder "
+      "of pictures by class");
   command->text("--tokenizer", "bytes|FILE", request->tokenizer,
                 "bytes (default), or a Hugging Face tokenizer.json of BPE");
   command->group("Prepare");

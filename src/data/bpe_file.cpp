@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 
 #include "base/error.hpp"
 #include "data/bpe.hpp"
+#include "data/bpe_fields.hpp"
 #include "data/token_layout.hpp"
 #include "data/unicode.hpp"
 #include "spec/value.hpp"
@@ -18,23 +20,7 @@ using spec::Value;
 
 constexpr std::string_view kWordMark = "\xE2\x96\x81";  // U+2581
 constexpr std::size_t kMostErrors = 20;                 // of one kind; files have 10^5 entries
-constexpr std::int64_t kMostTokens = 1 << 24;           // no tokenizer comes near
-
-const std::string* text_in(const Value* value) {
-  return value == nullptr ? nullptr : std::get_if<std::string>(&value->data);
-}
-
-bool is_false(const Value* value) {  // or absent
-  if (value == nullptr || value->is_null()) return true;
-  const bool* flag = std::get_if<bool>(&value->data);
-  return flag != nullptr && !*flag;
-}
-
-bool is_true(const Value* value, bool absent) {
-  if (value == nullptr || value->is_null()) return absent;
-  const bool* flag = std::get_if<bool>(&value->data);
-  return flag != nullptr && *flag;
-}
+constexpr std::int64_t kMostTokens = 1 << 21;           // no tokenizer comes near
 
 // GPT-2's table: printable bytes of Latin-1 stand for themselves, the others for U+0100, U+0101,
 // ... in order (github.com/openai/gpt-2, src/encoder.py, bytes_to_unicode).
@@ -49,19 +35,19 @@ std::array<std::uint32_t, 256> byte_characters() {
   return codes;
 }
 
-// The bytes that a token of such characters stands for; as it is where it holds others.
+// The bytes that a token of such characters stands for; none where it holds others.
 class ByteDecoder {
  public:
   ByteDecoder() : codes_(byte_characters()) {
     for (std::uint32_t byte = 0; byte < 256; ++byte) bytes_[codes_[byte]] = static_cast<char>(byte);
   }
 
-  std::string decode(const std::string& text) const {
+  std::optional<std::string> decode(const std::string& text) const {
     std::string bytes;
     for (std::size_t at = 0; at < text.size();) {
       const Character c = character_at(text, at);
       const auto byte = bytes_.find(c.code);
-      if (byte == bytes_.end()) return text;
+      if (byte == bytes_.end()) return {};
       bytes += byte->second;
       at += c.num_bytes;
     }
@@ -89,7 +75,7 @@ class BpeReader {
                          : type == nullptr ? *model
                                            : *model->find("type"))
                             .where());
-    read_kind(*model);
+    read_bpe_kind(root_, *model, model_, errors_);
     errors_.throw_if_any();
     read_vocabulary(*model);
     errors_.throw_if_any();  // merges name its tokens
@@ -102,104 +88,7 @@ class BpeReader {
 
  private:
   void refuse(const std::string& field, const Value* value, const std::string& why) {
-    const Value& place = value == nullptr ? root_ : *value;
-    errors_.add("data.tokenizer", fmt::format("{} {}", field, why), place.where());
-  }
-
-  // Pre-tokenizer, normalizer and the model's options.
-  void read_kind(const Value& model) {
-    const Value* normalizer = root_.find("normalizer");
-    const bool normalized = normalizer != nullptr && !normalizer->is_null();
-    model_.byte_level = !normalized;
-    if (normalized && !marks_words(*normalizer))
-      refuse("normalizer", normalizer,
-             "changes the text in a way that is not read: none, or Prepend and Replace of U+2581 "
-             "as LLaMA-2 has them");
-    const Value* splitter = root_.find("pre_tokenizer");
-    const bool splits = splitter != nullptr && !splitter->is_null();
-    if (normalized) {
-      model_.split = SplitRule::kWords;
-      if (splits) refuse("pre_tokenizer", splitter, "beside a normalizer is not read");
-    } else if (!splits) {
-      refuse("pre_tokenizer", splitter, "is missing: ByteLevel, or Split and ByteLevel, are read");
-    } else {
-      read_splitter(*splitter);
-    }
-    for (const char* field : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-      const Value* value = model.find(field);
-      const std::string* text = text_in(value);
-      if (value != nullptr && !value->is_null() && (text == nullptr || !text->empty()))
-        refuse(fmt::format("model.{}", field), value, "must be empty or null");
-    }
-    const Value* dropout = model.find("dropout");
-    const double* share = dropout == nullptr ? nullptr : std::get_if<double>(&dropout->data);
-    if (dropout != nullptr && !dropout->is_null() && (share == nullptr || *share != 0))
-      refuse("model.dropout", dropout, "must be null: it makes tokens random");
-    const bool falls_back = is_true(model.find("byte_fallback"), false);
-    if (model_.byte_level == falls_back)
-      refuse("model.byte_fallback", model.find("byte_fallback"),
-             falls_back ? "is for models without ByteLevel" : "must be true without ByteLevel");
-    model_.ignore_merges = is_true(model.find("ignore_merges"), false);
-  }
-
-  // {"type": "Sequence", "normalizers": [Prepend U+2581, Replace " " by U+2581]}
-  static bool marks_words(const Value& normalizer) {
-    const std::string* type = text_in(normalizer.find("type"));
-    const Value* list = normalizer.find("normalizers");
-    const auto* steps = list == nullptr ? nullptr : std::get_if<spec::Array>(&list->data);
-    if (type == nullptr || *type != "Sequence" || steps == nullptr || steps->size() != 2)
-      return false;
-    const auto is = [](const Value& step, std::string_view key, std::string_view wanted) {
-      const std::string* text = text_in(step.find(key));
-      return text != nullptr && *text == wanted;
-    };
-    const Value& prepend = (*steps)[0];
-    const Value& replace = (*steps)[1];
-    const Value* pattern = replace.find("pattern");
-    return is(prepend, "type", "Prepend") && is(prepend, "prepend", kWordMark) &&
-           is(replace, "type", "Replace") && is(replace, "content", kWordMark) &&
-           pattern != nullptr && is(*pattern, "String", " ");
-  }
-
-  void read_splitter(const Value& splitter) {
-    std::vector<const Value*> steps{&splitter};
-    if (const Value* list = splitter.find("pretokenizers")) {
-      steps.clear();
-      if (const auto* array = std::get_if<spec::Array>(&list->data))
-        for (const Value& step : *array) steps.push_back(&step);
-    }
-    const auto type_is = [](const Value* step, std::string_view wanted) {
-      const std::string* type = text_in(step->find("type"));
-      return type != nullptr && *type == wanted;
-    };
-    const bool split_first = steps.size() == 2 && type_is(steps[0], "Split");
-    if ((steps.size() != 1 && !split_first) || !type_is(steps.back(), "ByteLevel"))
-      return refuse("pre_tokenizer", &splitter,
-                    "is not read: ByteLevel, or a Sequence of Split and ByteLevel, are");
-    const Value& byte_level = *steps.back();
-    model_.add_prefix_space = is_true(byte_level.find("add_prefix_space"), true);
-    const bool own_expression = is_true(byte_level.find("use_regex"), true);
-    if (!split_first) {
-      if (!own_expression)
-        refuse("pre_tokenizer.use_regex", &byte_level, "is false and no Split stands before it");
-      return;
-    }
-    if (own_expression)
-      refuse("pre_tokenizer.use_regex", &byte_level, "must be false after a Split");
-    if (model_.add_prefix_space)
-      refuse("pre_tokenizer.add_prefix_space", &byte_level, "must be false after a Split");
-    const Value& split = *steps[0];
-    const Value* pattern = split.find("pattern");
-    const std::string* expression = pattern == nullptr ? nullptr : text_in(pattern->find("Regex"));
-    const auto rule = expression == nullptr ? std::nullopt : split_rule_of(*expression);
-    if (rule)
-      model_.split = *rule;
-    else
-      refuse("pre_tokenizer.pattern", pattern == nullptr ? &split : pattern,
-             "is not read: those of GPT-2, LLaMA-3 (cl100k) and Qwen 2 are");
-    const std::string* behavior = text_in(split.find("behavior"));
-    if (behavior == nullptr || *behavior != "Isolated" || !is_false(split.find("invert")))
-      refuse("pre_tokenizer.behavior", &split, "must be Isolated, and invert false");
+    refuse_field(field, value == nullptr ? root_ : *value, why, errors_);
   }
 
   bool take_token(std::int64_t token, const Value& place, const std::string& field) {
@@ -223,12 +112,26 @@ class BpeReader {
       if (token == nullptr) {
         refuse(fmt::format("model.vocab.{}", member.first), &member.second, "is no whole number");
       } else if (take_token(*token, member.second, fmt::format("model.vocab.{}", member.first))) {
-        const auto id = static_cast<std::uint32_t>(*token);
-        written_.emplace(member.first, id);
-        std::string text = model_.byte_level ? decoder.decode(member.first) : member.first;
-        model_.token_text[id] = model_.byte_level ? text : shown(member.first);
-        model_.vocabulary.emplace(std::move(text), id);
+        take_entry(member.first, static_cast<std::uint32_t>(*token), member.second, decoder);
       }
+    }
+  }
+
+  void take_entry(const std::string& written, std::uint32_t token, const Value& place,
+                  const ByteDecoder& decoder) {
+    std::string& text = model_.token_text[token];
+    if (!text.empty())
+      refuse(fmt::format("model.vocab.{}", written), &place,
+             fmt::format("is {}, and so is another token", token));
+    written_.emplace(written, token);
+    if (!model_.byte_level) {
+      text = shown(written);
+      model_.vocabulary.emplace(written, token);
+    } else if (const auto bytes = decoder.decode(written)) {
+      text = *bytes;
+      model_.vocabulary.emplace(*bytes, token);
+    } else {
+      text = written;  // no bytes make it: it is never a token of a text
     }
   }
 
@@ -349,7 +252,12 @@ class BpeReader {
         refuse(field + ".normalized", entry.find("normalized"),
                "must be false beside a normalizer");
       if (!take_token(*token, entry, field + ".id")) continue;
-      model_.token_text[static_cast<std::size_t>(*token)] = *content;
+      const auto known = written_.find(*content);
+      std::string& text = model_.token_text[static_cast<std::size_t>(*token)];
+      if (!text.empty() && (known == written_.end() || known->second != *token))
+        refuse(field + ".id", &entry, fmt::format("is {}, and so is another token", *token));
+      written_.insert_or_assign(*content, static_cast<std::uint32_t>(*token));
+      text = *content;
       model_.added.push_back({*content, static_cast<std::uint32_t>(*token)});
     }
     std::stable_sort(model_.added.begin(), model_.added.end(),
