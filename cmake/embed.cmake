@@ -1,4 +1,4 @@
-# Puts data/catalog/**, data/stacks/** and data/studies/** into the library nereus_data, so that the program needs no files beside it.
+# Puts data/catalog/**, data/stacks/** and data/studies/** into the library nereus_embedded, so that the program needs no files beside it.
 # The assembler includes the bytes as they are (.incbin); data/embedded.hpp finds them by relative path.
 file(GLOB_RECURSE embedded CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/data
      ${PROJECT_SOURCE_DIR}/data/catalog/* ${PROJECT_SOURCE_DIR}/data/stacks/*
@@ -32,8 +32,8 @@ ${rows}  };
 }  // namespace nereus
 " @ONLY)
 set_source_files_properties(${PROJECT_BINARY_DIR}/embedded_data.S PROPERTIES OBJECT_DEPENDS "${full_paths}")
-add_library(nereus_data STATIC ${PROJECT_BINARY_DIR}/embedded_data.S ${PROJECT_BINARY_DIR}/embedded_data.cpp)
-target_include_directories(nereus_data PUBLIC ${PROJECT_SOURCE_DIR}/src)
+add_library(nereus_embedded STATIC ${PROJECT_BINARY_DIR}/embedded_data.S ${PROJECT_BINARY_DIR}/embedded_data.cpp)
+target_include_directories(nereus_embedded PUBLIC ${PROJECT_SOURCE_DIR}/src)
 
 # The ONNX schema from Debian's libonnx-dev, compiled by its own generated code.
 find_library(ONNX_PROTO onnx_proto)

@@ -1,0 +1,11 @@
+# PNG and JPEG for src/data/: optional. Without them such pictures are refused with a message that says so.
+find_package(PNG QUIET)
+if(PNG_FOUND)
+  target_compile_definitions(nereus_data PUBLIC NEREUS_PNG)
+  target_link_libraries(nereus_data PUBLIC PNG::PNG)
+endif()
+find_package(JPEG QUIET)
+if(JPEG_FOUND)
+  target_compile_definitions(nereus_data PUBLIC NEREUS_JPEG)
+  target_link_libraries(nereus_data PUBLIC JPEG::JPEG)
+endif()

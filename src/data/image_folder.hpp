@@ -1,0 +1,51 @@
+// Pictures sorted into folders by class: FOLDER/CLASS/NAME.{ppm,png,jpg,jpeg}. Classes are numbered
+// in the order of their names (bytes), pictures within a class likewise, so that a folder means the
+// same on every machine.
+//
+//   ImageFolder folder = ImageFolder::open("imagenet/train");          // throws Errors
+//   ImageFolderSamples samples(std::move(folder), 224, 1000, {.seed = 1});
+//   samples.read(g, {.pixels = pixels, .label = &label});
+//
+// Pictures are only listed when a folder is opened; each is decoded (data/image.hpp) when its
+// sample is read. Nothing is flipped, turned or cut at random.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/samples.hpp"
+
+namespace nereus::data {
+
+struct ImageFolder {
+  static ImageFolder open(const std::string& path);
+
+  struct Entry {
+    std::string name;  // within its class
+    std::int64_t label = 0;
+  };
+  std::string path;
+  std::vector<std::string> classes;
+  std::vector<Entry> entries;  // by class, then by name
+
+  std::string file(const Entry& entry) const;
+};
+
+class ImageFolderSamples : public SampleSource {
+ public:
+  // Throws Errors: data.classes (more classes than the model tells apart).
+  ImageFolderSamples(ImageFolder folder, std::int64_t size, std::int64_t model_classes,
+                     SampleOrder order);
+
+  SampleShape shape() const override { return {.num_pixels = 3 * size_ * size_}; }
+  std::uint64_t samples_per_epoch() const override { return folder_.entries.size(); }
+  void read(std::uint64_t g, const SampleView& into) const override;
+
+ private:
+  ImageFolder folder_;
+  std::int64_t size_;
+  SampleOrder order_;
+};
+
+}  // namespace nereus::data

@@ -1,0 +1,40 @@
+// What regular expressions of tokenizers ask of a character: is it a letter (\p{L}), a number
+// (\p{N}), white space (\s), or none of these.
+//
+//   const Character c = character_at(text, i);      // c.code, c.num_bytes, c.kind
+//
+// White space is Unicode's property White_Space. Letters and numbers come from tables that
+// scripts/unicode_tables writes, with the version of Unicode stated there.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace nereus::data {
+
+enum class CharacterKind : std::uint8_t { kOther, kLetter, kNumber, kSpace };
+
+struct Character {
+  std::uint32_t code = 0;
+  std::uint32_t num_bytes = 1;
+  CharacterKind kind = CharacterKind::kOther;
+};
+
+CharacterKind kind_of(std::uint32_t code);
+
+// The character that starts at a byte within the text. A byte that starts none is one of its own,
+// of kind kOther.
+Character character_at(std::string_view text, std::size_t at);
+
+void append_utf8(std::string& text, std::uint32_t code);
+
+struct CodeRange {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+std::span<const CodeRange> letter_ranges();
+std::span<const CodeRange> number_ranges();
+
+}  // namespace nereus::data
