@@ -1,11 +1,11 @@
 // Which part of a tensor somebody holds, and how to turn one division into another.
 //
 // Tensor parallelism cuts `dim`: its length is divided into `groups` equal parts, each part into
-// `of` slices, and slice t takes its share [t P / of, (t + 1) P / of) of every part of length P
-// (rounded down; equal where `of` divides P). So slice 1 of 2 of a fused [h, 3 h] weight of
-// queries, keys and values (dim 1, groups 3) is the second half of the queries, then of the keys,
-// then of the values. The slice is a row-major buffer of its own; ZeRO cuts that buffer into ranges
-// of elements [begin, end), as uneven as it likes.
+// `of` slices, and slice t takes its share [t c, (t + 1) c) of every part of length P, where c is
+// P / of rounded up and the last slices have what is left. So slice 1 of 2 of a fused [h, 3 h]
+// weight of queries, keys and values (dim 1, groups 3) is the second half of the queries, then of
+// the keys, then of the values. The slice is a row-major buffer of its own; ZeRO cuts that buffer
+// into ranges of elements [begin, end), as uneven as it likes.
 //
 //        whole tensor              slice 1 of 2, dim 1            its elements [2, 5)
 //        a b c d

@@ -25,10 +25,11 @@ TEST(Slice, FusedWeightTakesAPartOfEveryGroup) {
   EXPECT_EQ(slice_shape({2, 12}, {1, 2, 1, 3}), (Shape{2, 6}));
 }
 
-TEST(Slice, UnevenLengthsAreRoundedDown) {
-  EXPECT_EQ(slice_shape({7, 3}, {0, 2, 0, 1}), (Shape{3, 3}));
-  EXPECT_EQ(slice_shape({7, 3}, {1, 2, 0, 1}), (Shape{4, 3}));
-  EXPECT_EQ(slice_shape({1}, {0, 2, 0, 1}), (Shape{0}));
+TEST(Slice, TheFirstSlicesOfUnevenLengthsAreTheLongOnes) {
+  EXPECT_EQ(slice_shape({7, 3}, {0, 2, 0, 1}), (Shape{4, 3}));
+  EXPECT_EQ(slice_shape({7, 3}, {1, 2, 0, 1}), (Shape{3, 3}));
+  EXPECT_EQ(slice_shape({5}, {2, 4, 0, 1}), (Shape{1}));
+  EXPECT_EQ(slice_shape({5}, {3, 4, 0, 1}), (Shape{0}));
 }
 
 TEST(Slice, SaysWhatCannotBe) {

@@ -81,9 +81,8 @@ inline std::vector<std::byte> pick_elements(const std::vector<std::byte>& whole,
       const std::int64_t length = shape[static_cast<std::size_t>(spec.dim)];
       const std::int64_t part = length / spec.groups;
       const std::int64_t in_part = element / inner % length % part;
-      // Slice t holds [floor(t P / of), floor((t + 1) P / of)).
-      if (in_part < spec.slice * part / spec.of || in_part >= (spec.slice + 1) * part / spec.of)
-        continue;
+      const std::int64_t most = (part + spec.of - 1) / spec.of;
+      if (in_part < spec.slice * most || in_part >= (spec.slice + 1) * most) continue;
     }
     if (seen >= begin && seen < end)
       for (std::size_t b = 0; b < width; ++b)
