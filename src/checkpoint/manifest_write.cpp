@@ -96,20 +96,22 @@ std::string seal(std::string body) {
 
 std::string manifest_to_json(const Manifest& manifest) {
   const Progress& progress = manifest.progress;
-  return seal(fmt::format(
-      "{{\"schema_version\": {},\n"
-      "\"step\": {},\n"
-      "\"samples\": {},\n"
-      "\"seed\": \"{}\",\n"  // a string: JSON's readers keep 53 or 63 bits
-      "\"random_state\": \"{}\",\n"
-      "\"optimizer\": {},\n"
-      "\"notes\": {},\n"
-      "\"plan\": {},\n"
-      "\"files\": {},\n"
-      "\"tensors\": {},\n",
-      kManifestSchemaVersion, progress.step, progress.samples, progress.seed,
-      hex_bytes(progress.random_state), optimizer_json(progress), notes_json(progress),
-      plan::plan_to_json(manifest.plan), list_of(manifest.files), list_of(manifest.tensors)));
+  std::string plan_text = plan::plan_to_json(manifest.plan);
+  while (plan_text.ends_with('\n')) plan_text.pop_back();
+  return seal(
+      fmt::format("{{\"schema_version\": {},\n"
+                  "\"step\": {},\n"
+                  "\"samples\": {},\n"
+                  "\"seed\": \"{}\",\n"  // a string: JSON's readers keep 53 or 63 bits
+                  "\"random_state\": \"{}\",\n"
+                  "\"optimizer\": {},\n"
+                  "\"notes\": {},\n"
+                  "\"plan\": {},\n"
+                  "\"files\": {},\n"
+                  "\"tensors\": {},\n",
+                  kManifestSchemaVersion, progress.step, progress.samples, progress.seed,
+                  hex_bytes(progress.random_state), optimizer_json(progress), notes_json(progress),
+                  plan_text, list_of(manifest.files), list_of(manifest.tensors)));
 }
 
 std::string report_to_json(const RankReport& report) {
