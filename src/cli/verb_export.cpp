@@ -4,6 +4,7 @@
 
 #include "app/export.hpp"
 #include "app/export_chakra.hpp"
+#include "app/export_checkpoint.hpp"
 #include "base/format.hpp"
 #include "cli/cli.hpp"
 #include "cli/lists.hpp"
@@ -71,29 +72,59 @@ int export_chakra(const app::ChakraRequest& request, bool json) {
   return kDone;
 }
 
+std::string json_of(const app::CheckpointExport& answer) {
+  Json files = Json::object();
+  for (const checkpoint::JoinedFile& file : answer.files) files[file.name] = file.size;
+  return Json{{"engine", "huggingface"},
+              {"directory", answer.directory},
+              {"checkpoint", answer.checkpoint},
+              {"step", answer.step},
+              {"parameters", answer.parameters},
+              {"torch_dtype", answer.torch_dtype},
+              {"files", files}}
+             .dump(2) +
+         "\n";
+}
+
+int export_to_hub(const app::CheckpointExportRequest& request, bool json) {
+  if (request.directory.empty())
+    throw_input_error("cli.missing-option", "-o is needed: weights are no text", {}, "-o DIR");
+  const app::CheckpointExport answer = app::export_checkpoint(request);
+  std::string text;
+  for (const checkpoint::JoinedFile& file : answer.files)
+    text += fmt::format("{}/{}\n", answer.directory, file.name);
+  fmt::print(stderr, "note: step {} of {}, {} parameters in {}\n", answer.step, answer.checkpoint,
+             format_count(answer.parameters), answer.torch_dtype);
+  write_stdout(json ? json_of(answer) : text);
+  return kDone;
+}
+
+// What an engine is given: --to, and the names it may have.
+enum class Target { kNone, kEngine, kChakra, kHuggingFace };
+
 }  // namespace
 
 Verb export_verb(const Session&) {
   struct Request {
     app::ExportRequest export_request;
     app::ChakraRequest chakra;
-    bool engine_given = false;
-    bool to_chakra = false;
+    Target target = Target::kNone;
     bool json = false;
   };
   auto request = std::make_shared<Request>();
   auto command = std::make_unique<Command>(
       "export", "the command line or configuration that runs a plan on another engine");
-  command->argument("PLAN", request->export_request.plan_file, "a plan file");
+  command->argument("PLAN", request->export_request.plan_file,
+                    "a plan file; to huggingface: a checkpoint");
   command->group("Output");
   std::vector<Choice> engines;
   for (const std::string& name : exporting::engine_names())
     engines.push_back({name, [request, name] {
                          request->export_request.engine = *exporting::parse_engine(name);
-                         request->engine_given = true;
-                         request->to_chakra = false;
+                         request->target = Target::kEngine;
                        }});
-  engines.push_back({"chakra", [request] { request->engine_given = request->to_chakra = true; }});
+  engines.push_back({"chakra", [request] { request->target = Target::kChakra; }});
+  engines.push_back({"huggingface", [request] { request->target = Target::kHuggingFace; }});
   command->choice("--to", std::move(engines), "the engine (needed)");
   command->text("-o,--output", "DIR", request->export_request.directory,
                 "write the files into DIR instead of stdout");
@@ -112,23 +143,35 @@ Verb export_verb(const Session&) {
       "Writes what the engine reads, a launch script for torchrun (or accelerate) and a Slurm "
       "script. What the engine cannot express is an error that says so: nothing is left out "
       "silently, and what is written is read back and compared before it is shown. To chakra: an "
-      "execution trace for each rank, which simulators such as ASTRA-sim play.");
+      "execution trace for each rank, which simulators such as ASTRA-sim play. To huggingface: the "
+      "weights of a checkpoint (step-N, or the newest of a folder) and their config.json.");
   command->example("nereus export best.plan --to megatron -o run",
                    "run/launch.sh with the flags of pretrain_gpt.py, run/job.slurm");
   command->example("nereus export best.plan --to chakra -o et --ranks 0-7",
                    "execution traces of the first eight ranks");
+  command->example("nereus export run/checkpoints --to huggingface -o model",
+                   "a folder that transformers loads: config.json, model.safetensors");
   command->example("nereus export best.plan --to torchtitan", "train.toml and its launch script");
   command->run = [request]() -> int {
-    if (!request->engine_given)
-      throw_input_error("cli.missing-option", "--to is needed: the engine to write for", {},
-                        fmt::format("{}, chakra", fmt::join(exporting::engine_names(), ", ")));
-    if (request->to_chakra) {
-      request->chakra.plan_file = request->export_request.plan_file;
-      request->chakra.directory = request->export_request.directory;
+    const std::string& input = request->export_request.plan_file;
+    const std::string& directory = request->export_request.directory;
+    if (request->target == Target::kNone)
+      throw_input_error(
+          "cli.missing-option", "--to is needed: the engine to write for", {},
+          fmt::format("{}, chakra, huggingface", fmt::join(exporting::engine_names(), ", ")));
+    if (request->target != Target::kChakra &&
+        (!request->chakra.ranks.empty() || request->chakra.yes))
+      throw_input_error("export.not-here", "--ranks and --yes are for --to chakra alone");
+    if (request->target == Target::kHuggingFace)
+      return export_to_hub({.checkpoint = input, .directory = directory}, request->json);
+    if (app::is_checkpoint(input))
+      throw_input_error("export.not-here", fmt::format("{} is a checkpoint, not a plan", input), {},
+                        "--to huggingface");
+    if (request->target == Target::kChakra) {
+      request->chakra.plan_file = input;
+      request->chakra.directory = directory;
       return export_chakra(request->chakra, request->json);
     }
-    if (!request->chakra.ranks.empty() || request->chakra.yes)
-      throw_input_error("export.not-here", "--ranks and --yes are for --to chakra alone");
     const app::ExportAnswer answer = app::export_plan(request->export_request);
     if (!answer.warning.empty()) fmt::print(stderr, "note: {}\n", answer.warning);
     write_stdout(request->json ? json_of(answer) : text_of(answer));

@@ -233,14 +233,13 @@ Placement placement_from_value(const Value& value, ErrorList& errors) {
   return read_placement(Reader(value, errors, spec::Units::kRawSi));
 }
 
-Plan parse_plan(std::string_view text, const std::string& file) {
-  const Value root = spec::parse_json(text, file);
-  ErrorList errors;
+Plan plan_from_value(const Value& root, ErrorList& errors) {
+  Plan plan;
+  const std::size_t before = errors.list().size();
   Reader r(root, errors, spec::Units::kRawSi);
   require_version(r);
-  errors.throw_if_any();
+  if (errors.list().size() > before) return plan;
 
-  Plan plan;
   plan.schema_version = kPlanSchemaVersion;
   const auto part = [&](const char* key) -> const Value* {
     const Value* value = r.raw(key);
@@ -257,6 +256,13 @@ Plan parse_plan(std::string_view text, const std::string& file) {
   if (r.has("degrees")) plan.degrees = read_degrees(r.required_table("degrees"));
   plan.placement = read_placement(r.required_table("placement"));
   r.finish();
+  return plan;
+}
+
+Plan parse_plan(std::string_view text, const std::string& file) {
+  const Value root = spec::parse_json(text, file);
+  ErrorList errors;
+  Plan plan = plan_from_value(root, errors);
   errors.throw_if_any();
   return plan;
 }

@@ -1,0 +1,49 @@
+// Whole tensors of a checkpoint as plain safetensors files, in the layout of Hugging Face's hub:
+// model.safetensors, or above a size model-00001-of-0000N.safetensors with an index
+//
+//   {"metadata": {"total_size": BYTES}, "weight_map": {"NAME": "model-00001-of-00003.safetensors"}}
+//
+// in model.safetensors.index.json. Slices are put together chunk by chunk, so that memory stays
+// small whatever the model.
+//
+//   std::vector<JoinedFile> files = join_tensors(saved, model_tensors(saved), {}, "out", {});
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "checkpoint/reader.hpp"
+
+namespace nereus::checkpoint {
+
+struct JoinOptions {
+  std::uint64_t most_bytes = 5'000'000'000;  // of one file, as transformers has it
+  Metadata metadata = {{"format", "pt"}};
+};
+
+struct JoinedFile {
+  std::string name;
+  std::uint64_t size = 0;
+  bool operator==(const JoinedFile&) const = default;
+};
+
+// A tensor of zeros that no rank holds.
+struct ZeroTensor {
+  std::string name;
+  DType dtype = DType::kF32;
+  Shape shape{};
+};
+
+// What the model consists of: its weights (the master's where there are no others) and running
+// statistics, by name.
+std::vector<const LogicalTensor*> model_tensors(const Checkpoint& saved);
+
+// Into an existing folder; each file appears whole. Throws Errors as reading and writing do.
+std::vector<JoinedFile> join_tensors(const Checkpoint& saved,
+                                     const std::vector<const LogicalTensor*>& tensors,
+                                     const std::vector<ZeroTensor>& zeros,
+                                     const std::string& folder, const JoinOptions& options);
+
+}  // namespace nereus::checkpoint

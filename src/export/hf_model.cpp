@@ -1,0 +1,158 @@
+#include "export/hf_model.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "model/load.hpp"
+
+namespace nereus::exporting {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using model::NormKind;
+using model::PositionKind;
+using model::TransformerShape;
+
+[[noreturn]] void cannot_say(const model::Model& model) {
+  throw_input_error("export.cannot-express",
+                    fmt::format("there is no Hugging Face type for the layers of {} (family {})",
+                                model.name, model.family),
+                    {}, "families: gpt, llama, bert, resnet, vgg, inception");
+}
+
+// Token numbers that end a text are the tokenizer's business; GPT-2's own are the defaults of its
+// type and make no sense with another vocabulary.
+void special_tokens(Json& json, const TransformerShape& s) {
+  if (json["model_type"] == "gpt2" && s.vocab == 50257) {
+    json["bos_token_id"] = 50256;
+    json["eos_token_id"] = 50256;
+  } else {
+    json["bos_token_id"] = nullptr;
+    json["eos_token_id"] = nullptr;
+  }
+}
+
+Json gpt2(const TransformerShape& s) {
+  Json json{{"architectures", {"GPT2LMHeadModel"}}, {"model_type", "gpt2"}};
+  json["vocab_size"] = s.vocab;
+  json["n_positions"] = s.max_positions;
+  json["n_embd"] = s.hidden;
+  json["n_layer"] = s.layers;
+  json["n_head"] = s.heads;
+  json["n_inner"] = s.ffn;
+  json["activation_function"] = "gelu_new";
+  json["layer_norm_epsilon"] = 1e-5;
+  for (const char* dropout : {"attn_pdrop", "embd_pdrop", "resid_pdrop"}) json[dropout] = 0.0;
+  return json;
+}
+
+Json llama(const TransformerShape& s) {
+  Json json{{"architectures", {"LlamaForCausalLM"}}, {"model_type", "llama"}};
+  json["vocab_size"] = s.vocab;
+  json["max_position_embeddings"] = s.seq;
+  json["hidden_size"] = s.hidden;
+  json["intermediate_size"] = s.ffn;
+  json["num_hidden_layers"] = s.layers;
+  json["num_attention_heads"] = s.heads;
+  json["num_key_value_heads"] = s.kv_heads;
+  json["head_dim"] = s.head_dim;
+  json["hidden_act"] = "silu";
+  json["rms_norm_eps"] = 1e-5;
+  json["rope_theta"] = 10000.0;
+  json["attention_bias"] = false;
+  json["mlp_bias"] = false;
+  json["attention_dropout"] = 0.0;
+  return json;
+}
+
+Json bert(const TransformerShape& s) {
+  Json json{{"architectures", {"BertForMaskedLM"}}, {"model_type", "bert"}};
+  json["vocab_size"] = s.vocab;
+  json["max_position_embeddings"] = s.max_positions;
+  json["type_vocab_size"] = 2;
+  json["hidden_size"] = s.hidden;
+  json["intermediate_size"] = s.ffn;
+  json["num_hidden_layers"] = s.layers;
+  json["num_attention_heads"] = s.heads;
+  json["hidden_act"] = "gelu";
+  json["layer_norm_eps"] = 1e-12;
+  json["position_embedding_type"] = "absolute";
+  json["pad_token_id"] = 0;
+  for (const char* dropout : {"hidden_dropout_prob", "attention_probs_dropout_prob"})
+    json[dropout] = 0.0;
+  return json;
+}
+
+// The type and what its checkpoints do not hold twice.
+Json transformer_config(const model::Model& model, HfModel& result) {
+  const TransformerShape& s = *model.transformer;
+  // The rest of what these types cannot say shows when the text is read back.
+  if (s.experts > 0 || !s.pattern.empty()) cannot_say(model);
+  if (s.family == "bert") {
+    result.zeros = {{"bert.embeddings.token_type_embeddings.weight", {2, s.hidden}},
+                    {"cls.predictions.bias", {s.vocab}}};
+    if (s.tied_embeddings)
+      result.left_out = {"cls.predictions.decoder.weight", "cls.predictions.decoder.bias"};
+    return bert(s);
+  }
+  if (s.tied_embeddings) result.left_out = {"lm_head.weight"};
+  if (s.causal && s.position == PositionKind::kLearned && s.norm == NormKind::kLayerNorm &&
+      s.bias && !s.gated_mlp)
+    return gpt2(s);
+  if (s.causal && s.position == PositionKind::kRotary && s.norm == NormKind::kRmsNorm && !s.bias &&
+      s.gated_mlp)
+    return llama(s);
+  cannot_say(model);
+}
+
+// Reads the text as anybody would, and compares all that a shape says but its names.
+void check_comes_back(const model::Model& model, const std::string& config) {
+  const model::Model read = model::load_model_text(
+      config, "config.json", {{"seq", std::to_string(model.transformer->seq)}});
+  TransformerShape expected = *model.transformer;
+  if (!read.transformer) cannot_say(model);
+  expected.name = read.transformer->name;
+  expected.family = read.transformer->family;
+  // A rotary model has no table of positions, so its length means nothing.
+  if (expected.position != PositionKind::kLearned)
+    expected.max_positions = read.transformer->max_positions;
+  if (!(expected == *read.transformer)) cannot_say(model);
+}
+
+// The function of torchvision.models that makes it.
+std::string torchvision_name(const model::CnnShape& shape) {
+  if (shape.family == "inception") return fmt::format("inception_v{}", shape.depth);
+  if (shape.family == "vgg")
+    return fmt::format("vgg{}{}", shape.depth, shape.batch_norm ? "_bn" : "");
+  if (shape.width > 1) return fmt::format("wide_resnet{}_{}", shape.depth, shape.width);
+  return fmt::format("resnet{}", shape.depth);
+}
+
+Json torchvision_config(const model::CnnShape& shape) {
+  Json json{{"library", "torchvision"}, {"model", torchvision_name(shape)}};
+  json["num_classes"] = shape.classes;
+  if (shape.family == "inception") json["aux_logits"] = shape.aux_head;
+  json["image_size"] = shape.image;
+  return json;
+}
+
+}  // namespace
+
+HfModel hf_model(const model::Model& model, std::string_view torch_dtype) {
+  HfModel result;
+  if (!model.transformer && !model.cnn) cannot_say(model);
+  Json json = model.cnn ? torchvision_config(*model.cnn) : transformer_config(model, result);
+  if (model.transformer) {
+    special_tokens(json, *model.transformer);
+    json["tie_word_embeddings"] = model.transformer->tied_embeddings;
+  }
+  json["torch_dtype"] = torch_dtype;
+  result.config = json.dump(2) + "\n";
+  if (model.transformer) check_comes_back(model, result.config);
+  return result;
+}
+
+}  // namespace nereus::exporting
