@@ -213,14 +213,17 @@ Placement read_placement(Reader r) {
 }
 
 // A file of another version is not read with this one's rules.
-void require_version(Reader& r) {
+bool has_version(Reader& r, const ErrorList& errors) {
+  const std::size_t before = errors.list().size();
   const int version = r.required_int("schema_version", 1);
-  if (!r.has("schema_version") || version == kPlanSchemaVersion) return;
+  if (errors.list().size() > before) return false;
+  if (version == kPlanSchemaVersion) return true;
   r.fail("schema_version", "plan.schema-version",
          fmt::format("this plan has schema_version {}, and this program reads version {}", version,
                      kPlanSchemaVersion),
          version > kPlanSchemaVersion ? "a newer Nereus wrote it: update this one"
                                       : "make the plan again with this Nereus");
+  return false;
 }
 
 }  // namespace
@@ -233,20 +236,16 @@ Placement placement_from_value(const Value& value, ErrorList& errors) {
   return read_placement(Reader(value, errors, spec::Units::kRawSi));
 }
 
-Plan parse_plan(std::string_view text, const std::string& file) {
-  const Value root = spec::parse_json(text, file);
-  ErrorList errors;
-  Reader r(root, errors, spec::Units::kRawSi);
-  require_version(r);
-  errors.throw_if_any();
-
+Plan plan_from_value(const Value& value, ErrorList& errors) {
+  Reader r(value, errors, spec::Units::kRawSi);
   Plan plan;
   plan.schema_version = kPlanSchemaVersion;
+  if (!has_version(r, errors)) return plan;
   const auto part = [&](const char* key) -> const Value* {
-    const Value* value = r.raw(key);
-    if (value == nullptr)
+    const Value* found = r.raw(key);
+    if (found == nullptr)
       r.fail(key, "spec.missing-key", fmt::format("the key \"{}\" is missing", key));
-    return value;
+    return found;
   };
   if (const Value* model = part("model")) plan.model = model::model_from_value(*model, errors);
   // Against an empty catalogue: a plan carries its machines whole, so that it means the same
@@ -257,6 +256,13 @@ Plan parse_plan(std::string_view text, const std::string& file) {
   if (r.has("degrees")) plan.degrees = read_degrees(r.required_table("degrees"));
   plan.placement = read_placement(r.required_table("placement"));
   r.finish();
+  return plan;
+}
+
+Plan parse_plan(std::string_view text, const std::string& file) {
+  const Value root = spec::parse_json(text, file);
+  ErrorList errors;
+  Plan plan = plan_from_value(root, errors);
   errors.throw_if_any();
   return plan;
 }
