@@ -15,6 +15,7 @@ Verb plan_verb(const Session& session);
 Verb predict_verb(const Session& session);
 Verb simulate_verb(const Session& session);
 Verb explore_verb(const Session& session);
+Verb train_verb(const Session& session);
 Verb explain_verb(const Session& session);
 Verb export_verb(const Session& session);
 Verb import_verb(const Session& session);

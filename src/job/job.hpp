@@ -79,7 +79,8 @@ struct Machine {
 };
 
 struct Output {
-  std::string timeline = {};        // folder for each rank's timeline; empty = none
+  // Folder for each rank's timeline, as rank-R.json (timeline/rank_timeline.hpp); empty = none
+  std::string timeline = {};
   std::int64_t timeline_steps = 3;  // the last so many steps
   std::string gradients = {};       // folder: gradients of the first step, for tests
   bool operator==(const Output&) const = default;
