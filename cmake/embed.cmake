@@ -1,18 +1,18 @@
-# Puts data/catalog/**, data/stacks/** and data/studies/** into the library nereus_embedded, so that the program needs no files beside it.
+# Puts data/catalog/**, data/stacks/**, data/studies/** and data/proven.toml into the library nereus_embedded, so that the program needs no files beside it.
 # The assembler includes the bytes as they are (.incbin); data/embedded.hpp finds them by relative path.
 file(GLOB_RECURSE embedded CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/data
      ${PROJECT_SOURCE_DIR}/data/catalog/* ${PROJECT_SOURCE_DIR}/data/stacks/*
-     ${PROJECT_SOURCE_DIR}/data/studies/*)
+     ${PROJECT_SOURCE_DIR}/data/studies/* ${PROJECT_SOURCE_DIR}/data/proven.toml)
 set(asm "    .section .rodata\n")
 set(extern "")
 set(rows "")
 set(full_paths)
 set(i 0)
 foreach(file ${embedded})
-  string(APPEND asm "    .global nereus_data_${i}_begin, nereus_data_${i}_end\n    .balign 16\n"
-         "nereus_data_${i}_begin:\n    .incbin \"${PROJECT_SOURCE_DIR}/data/${file}\"\nnereus_data_${i}_end:\n    .byte 0\n")
-  string(APPEND extern "extern const char nereus_data_${i}_begin[], nereus_data_${i}_end[];\n")
-  string(APPEND rows "    {\"${file}\", {nereus_data_${i}_begin, static_cast<size_t>(nereus_data_${i}_end - nereus_data_${i}_begin)}},\n")
+  string(APPEND asm "    .global nereus_embedded_${i}_begin, nereus_embedded_${i}_end\n    .balign 16\n"
+         "nereus_embedded_${i}_begin:\n    .incbin \"${PROJECT_SOURCE_DIR}/data/${file}\"\nnereus_embedded_${i}_end:\n    .byte 0\n")
+  string(APPEND extern "extern const char nereus_embedded_${i}_begin[], nereus_embedded_${i}_end[];\n")
+  string(APPEND rows "    {\"${file}\", {nereus_embedded_${i}_begin, static_cast<size_t>(nereus_embedded_${i}_end - nereus_embedded_${i}_begin)}},\n")
   list(APPEND full_paths ${PROJECT_SOURCE_DIR}/data/${file})
   math(EXPR i "${i} + 1")
 endforeach()

@@ -14,10 +14,12 @@
 #include <optional>
 #include <sstream>
 
+#include "app/train_setup.hpp"
 #include "base/build_info.hpp"
 #include "base/embedded.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "spec/reader.hpp"
 
 namespace nereus::app {
 
@@ -138,6 +140,29 @@ class Doctor {
         "the catalogue of models, devices and prices");
   }
 
+  void training(const std::string& worker) {
+    try {
+      const job::WorkerInfo info = ask_worker(worker);
+      const bool same = info.build == build_id();
+      add("training", "nereus-worker", same ? CheckStatus::kWorks : CheckStatus::kAbsent,
+          fmt::format("{}; {}; {} GPUs{}", info.library, info.backends, info.num_gpus,
+                      same ? "" : fmt::format("; of another build ({})", info.build)),
+          "train");
+    } catch (const Errors& errors) {
+      add("training", "nereus-worker", CheckStatus::kAbsent, errors.list().front().message,
+          "train");
+    }
+    std::string text;
+    for (const EmbeddedFile& file : embedded_files())
+      if (file.path == "proven.toml")
+        for (const Proven& proven : parse_proven(file.text))
+          text += fmt::format("{}{} ({}) on {}, {}, commit {}: {}", text.empty() ? "" : "; ",
+                              proven.library, proven.backends, proven.architecture, proven.date,
+                              proven.commit, proven.what);
+    add("training", "last proven with", text.empty() ? CheckStatus::kAbsent : CheckStatus::kWorks,
+        text.empty() ? "nothing yet" : text, "trusting train");
+  }
+
   void machine() {
     utsname name{};
     uname(&name);
@@ -204,10 +229,27 @@ class Doctor {
 
 }  // namespace
 
-DoctorAnswer doctor() {
+std::vector<Proven> parse_proven(std::string_view toml) {
+  const spec::Value root = spec::parse_toml(toml, "proven.toml");
+  ErrorList errors;
+  spec::Reader r(root, errors);
+  std::vector<Proven> list;
+  for (spec::Reader& row : r.optional_tables("proven")) {
+    list.push_back({row.required_string("library"), row.required_string("backends"),
+                    row.required_string("architecture"), row.required_string("date"),
+                    row.required_string("commit"), row.required_string("what")});
+    row.finish();
+  }
+  r.finish();
+  errors.throw_if_any();
+  return list;
+}
+
+DoctorAnswer doctor(const std::string& worker) {
   Doctor doctor;
   doctor.program();
   doctor.data();
+  doctor.training(worker);
   doctor.machine();
   doctor.tools();
   doctor.permissions();

@@ -1,11 +1,12 @@
 // `nereus doctor`: what is installed, what works, and what is missing for which use. Looks, and
 // changes nothing.
 //
-//   DoctorAnswer answer = doctor();
+//   DoctorAnswer answer = doctor("build/release/nereus-worker");
 //   if (!answer.healthy) ...             // something every verb needs is broken
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "timeline/check_trace.hpp"
@@ -19,7 +20,7 @@ enum class CheckStatus {
 };
 
 struct Check {
-  std::string group;  // "program", "machine", "libraries", "data", "tools", "permissions"
+  std::string group;  // "program", "training", "machine", "libraries", "data", "tools", ..
   std::string name;
   CheckStatus status = CheckStatus::kWorks;
   std::string detail;
@@ -31,7 +32,19 @@ struct DoctorAnswer {
   bool healthy = true;  // no check is broken
 };
 
-DoctorAnswer doctor();
+// `worker` is where the program that runs ranks would be.
+DoctorAnswer doctor(const std::string& worker);
+
+// A library and an architecture on which the worker was proven, from data/proven.toml.
+struct Proven {
+  std::string library;
+  std::string backends;
+  std::string architecture;
+  std::string date;
+  std::string commit;
+  std::string what;
+};
+std::vector<Proven> parse_proven(std::string_view toml);  // throws Errors
 
 // Whether Perfetto takes a trace as it is meant. Throws Errors with what is wrong ("trace.fault").
 timeline::TraceCheck check_trace(const std::string& file);

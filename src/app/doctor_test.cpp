@@ -5,12 +5,13 @@
 #include <set>
 
 #include "app/version.hpp"
+#include "base/error.hpp"
 
 namespace nereus::app {
 namespace {
 
 TEST(Doctor, LooksAtEveryGroupAndNamesEachCheckOnce) {
-  const DoctorAnswer answer = doctor();
+  const DoctorAnswer answer = doctor("/nonexistent/nereus-worker");
   EXPECT_TRUE(answer.healthy);
   std::set<std::string> groups, names;
   for (const Check& check : answer.checks) {
@@ -19,8 +20,18 @@ TEST(Doctor, LooksAtEveryGroupAndNamesEachCheckOnce) {
     EXPECT_FALSE(check.detail.empty()) << check.name;
     EXPECT_TRUE(check.status != CheckStatus::kAbsent || !check.needed_for.empty()) << check.name;
   }
-  EXPECT_EQ(groups, (std::set<std::string>{"program", "libraries", "data", "machine", "tools",
-                                           "permissions"}));
+  EXPECT_EQ(groups, (std::set<std::string>{"program", "libraries", "data", "training", "machine",
+                                           "tools", "permissions"}));
+}
+
+TEST(Doctor, ReadsWhereTheWorkerWasProven) {
+  const std::vector<Proven> list = parse_proven(
+      "[[proven]]\nlibrary = \"libtorch 1.13.1\"\nbackends = \"gloo\"\narchitecture = "
+      "\"x86_64\"\ndate = \"2026-11-15\"\ncommit = \"0123456789ab\"\nwhat = \"60 plans\"\n");
+  ASSERT_EQ(list.size(), 1u);
+  EXPECT_EQ(list[0].commit, "0123456789ab");
+  EXPECT_TRUE(parse_proven("# nothing yet\n").empty());
+  EXPECT_THROW(parse_proven("[[proven]]\nlibary = \"x\"\n"), Errors);
 }
 
 TEST(Version, KnowsWhatItWasBuiltFrom) {

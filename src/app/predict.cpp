@@ -111,6 +111,16 @@ plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPla
   return completed;
 }
 
+// What one load throws, beside what the others do.
+template <class Load>
+void collect(ErrorList& errors, const Load& load) {
+  try {
+    load();
+  } catch (const Errors& wrong) {
+    for (const Error& error : wrong.list()) errors.add(error);
+  }
+}
+
 std::vector<std::string> table_assumptions(const model::LayerKind& layer) {
   const model::Operator& table = layer.operators.front();
   std::vector<std::string> list;
@@ -157,16 +167,9 @@ Inputs load_inputs(const ModelRequest& model, std::optional<int> seq, const Clus
                    const CalibrationRequest& calibration) {
   Inputs inputs;
   ErrorList errors;
-  const auto collect = [&](const auto& load) {
-    try {
-      load();
-    } catch (const Errors& wrong) {
-      for (const Error& error : wrong.list()) errors.add(error);
-    }
-  };
-  collect([&] { inputs.model = load_model(model, seq); });
-  collect([&] { inputs.cluster = load_cluster(cluster); });
-  collect([&] {
+  collect(errors, [&] { inputs.model = load_model(model, seq); });
+  collect(errors, [&] { inputs.cluster = load_cluster(cluster); });
+  collect(errors, [&] {
     const bool known = !inputs.cluster.groups.empty();
     const std::string usual =
         known ? cost::default_stack(inputs.model, inputs.cluster.groups.front().node.device)
@@ -176,6 +179,24 @@ Inputs load_inputs(const ModelRequest& model, std::optional<int> seq, const Clus
   errors.throw_if_any();
   return inputs;
 }
+
+namespace {
+
+// The degrees completed and checked.
+ResolvedPlan with_degrees(const PredictRequest& request, Inputs inputs) {
+  ResolvedPlan resolved;
+  resolved.model = std::move(inputs.model);
+  resolved.cluster = std::move(inputs.cluster);
+  resolved.stack = std::move(inputs.stack);
+  const plan::CompletedDegrees completed = complete(request, resolved);
+  resolved.derived = completed.derived;
+  plan::check_degrees(completed.degrees, resolved.model, resolved.cluster).throw_if_any();
+  resolved.degrees = completed.degrees;
+  resolved.stack.options = cost::options_for(resolved.stack.options, completed.degrees.precision);
+  return resolved;
+}
+
+}  // namespace
 
 ResolvedPlan resolve(const PredictRequest& request) {
   ResolvedPlan resolved;
@@ -207,17 +228,19 @@ ResolvedPlan resolve(const PredictRequest& request) {
       resolved.degrees = file.degrees;
     return resolved;
   }
-  Inputs inputs =
-      load_inputs(request.model, request.degrees.seq, request.cluster, request.calibration);
-  resolved.model = std::move(inputs.model);
-  resolved.cluster = std::move(inputs.cluster);
-  resolved.stack = std::move(inputs.stack);
-  const plan::CompletedDegrees completed = complete(request, resolved);
-  resolved.derived = completed.derived;
-  plan::check_degrees(completed.degrees, resolved.model, resolved.cluster).throw_if_any();
-  resolved.degrees = completed.degrees;
-  resolved.stack.options = cost::options_for(resolved.stack.options, completed.degrees.precision);
-  return resolved;
+  return with_degrees(request, load_inputs(request.model, request.degrees.seq, request.cluster,
+                                           request.calibration));
+}
+
+ResolvedPlan resolve_on(const PredictRequest& request, const cluster::Cluster& machine,
+                        const std::string& usual_stack) {
+  Inputs inputs;
+  inputs.cluster = machine;
+  ErrorList errors;
+  collect(errors, [&] { inputs.model = load_model(request.model, request.degrees.seq); });
+  collect(errors, [&] { inputs.stack = load_stack(request.calibration, usual_stack); });
+  errors.throw_if_any();
+  return with_degrees(request, std::move(inputs));
 }
 
 cost::Prediction predict_step(const ResolvedPlan& plan) {

@@ -62,6 +62,10 @@ Inputs load_inputs(const ModelRequest& model, std::optional<int> seq, const Clus
                    const CalibrationRequest& calibration);
 // Throws Errors with all that is wrong with the inputs.
 ResolvedPlan resolve(const PredictRequest& request);
+// The same of model and degrees on a machine that no catalogue knows, with the stack of that name
+// where none is given.
+ResolvedPlan resolve_on(const PredictRequest& request, const cluster::Cluster& machine,
+                        const std::string& usual_stack);
 // What is to be said of a prediction beside its numbers.
 PredictAnswer describe(ResolvedPlan plan, const cost::Prediction& prediction);
 cost::Prediction predict_step(const ResolvedPlan& plan);

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "base/error.hpp"
+#include "cli/say_error.hpp"
 #include "cli/verbs.hpp"
 
 namespace nereus::cli {
@@ -16,9 +17,10 @@ namespace {
 
 std::vector<Verb> all_verbs(const Session& session) {
   std::vector<Verb> verbs;
-  for (const auto make : {plan_verb, predict_verb, simulate_verb, explore_verb, data_verb,
-                          explain_verb, export_verb, import_verb, validate_verb, calibrate_verb,
-                          reproduce_verb, catalog_verb, doctor_verb, version_verb}) {
+  for (const auto make :
+       {plan_verb, predict_verb, simulate_verb, explore_verb, train_verb, data_verb, explain_verb,
+        export_verb, import_verb, validate_verb, calibrate_verb, reproduce_verb, catalog_verb,
+        doctor_verb, version_verb}) {
     verbs.push_back(make(session));
   }
   return verbs;
@@ -32,9 +34,8 @@ std::string overview(const std::vector<Verb>& verbs) {
   return text +
          "\nnereus VERB --help tells more, with examples. Results go to stdout, all else to "
          "stderr.\n"
-         "Exit codes: 0 done; 2 wrong usage or input; 3 nothing feasible; 4 environment; 10 "
-         "stopped early; "
-         "1 a bug.\n";
+         "Exit codes: 0 done; 2 wrong usage or input; 3 nothing feasible; 4 environment; 5 a "
+         "worker failed; 10 stopped early; 75 preempted after a saved checkpoint; 1 a bug.\n";
 }
 
 // "error[code]" in red and "hint:" in cyan, where stderr shows colours.
@@ -51,10 +52,7 @@ std::string colored(std::string text, const Terminal& terminal) {
 int report(const Errors& errors, const Terminal& terminal) {
   int code = kBadInput;
   for (const Error& error : errors.list()) {
-    // Not fmt::print: it throws where stderr is closed, and the exit code is what still gets
-    // through.
-    const std::string text = colored(to_text(error), terminal) + "\n";
-    std::fwrite(text.data(), 1, text.size(), stderr);
+    say_error(error, terminal);
     if (error.kind == ErrorKind::kEnvironment) code = kBadEnvironment;
   }
   return code;
@@ -99,6 +97,12 @@ int dispatch(std::vector<std::string> words, const Session& session) {
 }
 
 }  // namespace
+
+void say_error(const Error& error, const Terminal& terminal) {
+  // Not fmt::print: it throws where stderr is closed, and the exit code is what still gets through.
+  const std::string text = colored(to_text(error), terminal) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
 
 int run(const std::vector<std::string>& words) {
   const Session session{detect_terminal(STDOUT_FILENO), detect_terminal(STDERR_FILENO)};

@@ -1,5 +1,6 @@
 #include "app/doctor.hpp"
 #include "cli/cli.hpp"
+#include "cli/launched_rank.hpp"
 #include "cli/verbs.hpp"
 
 namespace nereus::cli {
@@ -77,7 +78,7 @@ Verb doctor_verb(const Session& session) {
       emit(to_report(*trace, app::check_trace(*trace)), *output, session);
       return kDone;
     }
-    const app::DoctorAnswer answer = app::doctor();
+    const app::DoctorAnswer answer = app::doctor(worker_beside_this());
     emit(to_report(answer), *output, session);
     return answer.healthy ? kDone : kBadEnvironment;
   };

@@ -1,8 +1,10 @@
 // What a worker is told: a plan, what to train it on, and how. Written by launch/ as one JSON file
 // (job_to_json), read by every rank; the worker needs nothing else.
 //
-//   {"schema_version": 1, "build": "<commit>", "plan": {..}, "training": {..}, "data": {..},
-//    "checkpoint": {..}, "output": {..}}
+//   {"schema_version": 1, "build": "0.1.0 <commit>", "training": {..}, "data": {..},
+//    "checkpoint": {..}, "machine": {..}, "output": {..}, "plan": {..}}
+//
+// Keys are the fields below; what is left out is at its default. What is written reads back equal.
 //
 //   save_job(path, job);
 //   Job job = load_job(path);              // throws Errors with all that is wrong
@@ -10,7 +12,7 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "plan/placement.hpp"
 
@@ -63,6 +65,9 @@ struct Checkpoint {
   bool operator==(const Checkpoint&) const = default;
 };
 
+inline constexpr const char* kDevices[] = {"cpu", "cuda"};
+inline constexpr const char* kComms[] = {"gloo", "nccl", "shared"};
+
 struct Machine {
   std::string device = "cpu";  // or "cuda"
   std::string comm = "gloo";   // or "nccl", "shared"
@@ -74,14 +79,15 @@ struct Machine {
 };
 
 struct Output {
-  std::string timeline = {};        // folder for each rank's timeline; empty = none
+  // Folder for each rank's timeline, as rank-R.json (timeline/rank_timeline.hpp); empty = none
+  std::string timeline = {};
   std::int64_t timeline_steps = 3;  // the last so many steps
   std::string gradients = {};       // folder: gradients of the first step, for tests
   bool operator==(const Output&) const = default;
 };
 
 struct Job {
-  std::string build;  // commit of the program that wrote it; a worker of another build refuses
+  std::string build;  // build_id() of the program that wrote it; a worker of another one refuses
   plan::Plan plan;
   Training training{};
   Data data{};
@@ -91,8 +97,15 @@ struct Job {
   bool operator==(const Job&) const = default;
 };
 
+std::string_view to_string(OptimizerKind kind);     // "adamw"
+std::string_view to_string(RateSchedule schedule);  // "cosine"
+std::string_view to_string(NormScope norm);         // "group"
+std::string_view to_string(Data::Kind kind);        // "tokens"
+
 std::string job_to_json(const Job& job);
+// Syntax, keys, types and ranges; throws Errors.
 Job parse_job(std::string_view text, const std::string& file);
+// And its plan checked (plan/check.hpp).
 Job load_job(const std::string& path);
 void save_job(const std::string& path, const Job& job);
 

@@ -3,7 +3,14 @@
 //   {"kind": "step", "rank": 2, "step": 17, "loss": 3.2, "seconds": 0.41, ..}
 //
 // Fields that a kind does not use are left out. A line that is no message is an error of the
-// worker's, never skipped.
+// worker's, never skipped. A loss that is no number any more travels as "nan" or "inf".
+//
+//   write(report_fd, to_line(message) + "\n");
+//   Message message = parse_line(line);
+//
+// A worker ends with the exit code that nereus gives for it: 0 done, 2 the user's to mend, 5
+// failed, 10 ended early because it was asked to (SIGINT), 75 ended after a saved checkpoint
+// (SIGTERM). Before 2 and 5 comes a kError, before the others a kDone.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +51,7 @@ struct Message {
   std::string doing = {};
   // kStep; step counts from 0 and goes on after a resume
   std::int64_t step = -1;
-  double loss = 0;
+  double loss = 0;  // of the whole batch, the same on every rank
   double gradient_norm = 0;
   double rate = 0;
   double seconds = 0;
@@ -62,7 +69,21 @@ struct Message {
   bool operator==(const Message&) const = default;
 };
 
+std::string_view to_string(MessageKind kind);  // "step"
+
 std::string to_line(const Message& message);  // without the newline
 Message parse_line(std::string_view line);    // throws Errors
+
+// What `nereus-worker --version` prints, as one line of JSON.
+struct WorkerInfo {
+  std::string build = {};     // build_id()
+  std::string library = {};   // "libtorch 1.13.1"
+  std::string backends = {};  // of communication, the best first: "nccl shared", "gloo"
+  int num_gpus = 0;           // CUDA devices that libtorch sees
+  bool operator==(const WorkerInfo&) const = default;
+};
+
+std::string to_line(const WorkerInfo& info);
+WorkerInfo parse_worker_info(std::string_view line);  // throws Errors
 
 }  // namespace nereus::job

@@ -39,7 +39,7 @@ inline constexpr int kPlanSchemaVersion = 1;
 std::string plan_to_json(const Plan& plan);
 // Syntax, keys and types only; throws Errors.
 Plan parse_plan(std::string_view text, const std::string& file);
-// The same where a plan stands inside another file; every fault is added to `errors`.
+// The same of a plan inside another file. After an error of the version nothing else is read.
 Plan plan_from_value(const spec::Value& value, ErrorList& errors);
 
 // What is wrong with a plan: its placement (plan/check.hpp), and degrees that say something else

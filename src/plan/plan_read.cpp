@@ -213,14 +213,17 @@ Placement read_placement(Reader r) {
 }
 
 // A file of another version is not read with this one's rules.
-void require_version(Reader& r) {
+bool has_version(Reader& r, const ErrorList& errors) {
+  const std::size_t before = errors.list().size();
   const int version = r.required_int("schema_version", 1);
-  if (!r.has("schema_version") || version == kPlanSchemaVersion) return;
+  if (errors.list().size() > before) return false;
+  if (version == kPlanSchemaVersion) return true;
   r.fail("schema_version", "plan.schema-version",
          fmt::format("this plan has schema_version {}, and this program reads version {}", version,
                      kPlanSchemaVersion),
          version > kPlanSchemaVersion ? "a newer Nereus wrote it: update this one"
                                       : "make the plan again with this Nereus");
+  return false;
 }
 
 }  // namespace
@@ -233,19 +236,16 @@ Placement placement_from_value(const Value& value, ErrorList& errors) {
   return read_placement(Reader(value, errors, spec::Units::kRawSi));
 }
 
-Plan plan_from_value(const Value& root, ErrorList& errors) {
+Plan plan_from_value(const Value& value, ErrorList& errors) {
+  Reader r(value, errors, spec::Units::kRawSi);
   Plan plan;
-  const std::size_t before = errors.list().size();
-  Reader r(root, errors, spec::Units::kRawSi);
-  require_version(r);
-  if (errors.list().size() > before) return plan;
-
   plan.schema_version = kPlanSchemaVersion;
+  if (!has_version(r, errors)) return plan;
   const auto part = [&](const char* key) -> const Value* {
-    const Value* value = r.raw(key);
-    if (value == nullptr)
+    const Value* found = r.raw(key);
+    if (found == nullptr)
       r.fail(key, "spec.missing-key", fmt::format("the key \"{}\" is missing", key));
-    return value;
+    return found;
   };
   if (const Value* model = part("model")) plan.model = model::model_from_value(*model, errors);
   // Against an empty catalogue: a plan carries its machines whole, so that it means the same

@@ -1,0 +1,272 @@
+#include "app/train.hpp"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include "app/this_machine.hpp"
+#include "app/train_setup.hpp"
+#include "app/train_steps.hpp"
+#include "launch/supervise.hpp"
+#include "launch/tensorboard.hpp"
+#include "spec/source.hpp"
+#include "timeline/chrome_trace.hpp"
+#include "timeline/rank_timeline.hpp"
+
+namespace nereus::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+double wall_clock() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// A folder for the job and what the ranks leave, gone with this.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = fs::temp_directory_path() / "nereus-train-XXXXXX";
+    if (mkdtemp(name.data()) == nullptr)
+      throw_environment_error("train.scratch", fmt::format("{} cannot be made", name),
+                              "TMPDIR names a folder that can be written to");
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// Where steps go: the answer, the screen, files.
+class Recorder {
+ public:
+  Recorder(const TrainRequest& request, const TrainWatch& watch, TrainAnswer& answer)
+      : watch_(watch), answer_(answer) {
+    if (!answer.speaks) return;
+    if (!request.metrics_file.empty()) {
+      // A job that goes on goes on in the same file.
+      metrics_.open(request.metrics_file,
+                    request.checkpoint.resume.empty() ? std::ios::trunc : std::ios::app);
+      if (!metrics_)
+        throw_environment_error("train.metrics",
+                                fmt::format("{} cannot be written", request.metrics_file));
+    }
+    if (!request.tensorboard.empty()) events_.emplace(request.tensorboard, wall_clock());
+  }
+
+  void take(TrainStep step, std::optional<double> flops_per_second) {
+    if (flops_per_second && step.seconds > 0)
+      step.mfu = answer_.predicted->model_flops / step.seconds / *flops_per_second;
+    if (metrics_.is_open()) metrics_ << metrics_line(step, answer_.counts_tokens) << std::endl;
+    if (events_) events_->add(wall_clock(), step.step, scalars(step));
+    if (watch_.step && answer_.speaks) watch_.step(step);
+    answer_.steps.push_back(std::move(step));
+  }
+
+  void event(std::string kind, int rank, std::string text) {
+    const std::int64_t last = answer_.steps.empty() ? -1 : answer_.steps.back().step;
+    answer_.events.push_back({std::move(kind), last, rank, std::move(text)});
+  }
+
+ private:
+  launch::Scalars scalars(const TrainStep& step) const {
+    launch::Scalars list{{"loss", step.loss},
+                         {"gradient_norm", step.gradient_norm},
+                         {"learning_rate", step.rate},
+                         {"step_s", step.seconds},
+                         {answer_.counts_tokens ? "tokens_per_s" : "samples_per_s",
+                          static_cast<double>(step.tokens) / step.seconds},
+                         {"memory_bytes", step.memory_bytes},
+                         {"wait/data", step.waits.data},
+                         {"wait/tensor", step.waits.tensor},
+                         {"wait/pipeline", step.waits.pipeline},
+                         {"wait/gather", step.waits.gather},
+                         {"wait/reduce", step.waits.reduce},
+                         {"wait/checkpoint", step.waits.checkpoint}};
+    if (step.mfu) list.emplace_back("mfu", *step.mfu);
+    return list;
+  }
+
+  const TrainWatch& watch_;
+  TrainAnswer& answer_;
+  std::ofstream metrics_;
+  std::optional<launch::EventFile> events_;
+};
+
+std::vector<int> ranks_to_start(const TrainRequest& request, int num_ranks) {
+  if (request.launched) return {request.launched->rank};
+  std::vector<int> ranks(static_cast<std::size_t>(num_ranks));
+  for (int i = 0; i < num_ranks; ++i) ranks[static_cast<std::size_t>(i)] = i;
+  return ranks;
+}
+
+std::vector<launch::RankSpec> specs_of(const TrainRequest& request, const std::vector<int>& ranks,
+                                       int num_ranks, const std::string& job_file) {
+  const auto& launched = request.launched;
+  const std::string address = launched ? launched->master_address : "127.0.0.1";
+  const int port = launched ? launched->master_port : launch::free_port();
+  std::vector<launch::RankSpec> specs;
+  for (const int rank : ranks) {
+    launch::RankSpec spec{rank, {}};
+    spec.child.arguments = {request.worker, "--job", job_file, "--rank", std::to_string(rank)};
+    spec.child.report_option = "--report-fd";
+    spec.child.environment = {
+        {"RANK", std::to_string(rank)},
+        {"WORLD_SIZE", std::to_string(num_ranks)},
+        {"LOCAL_RANK", std::to_string(launched ? launched->local_rank : rank)},
+        {"MASTER_ADDR", address},
+        {"MASTER_PORT", std::to_string(port)}};
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+// Of the whole job; nothing where the devices' rates are only assumed.
+std::optional<double> peak_of(const ResolvedPlan& plan, const plan::Placement& placement) {
+  if (is_nominal(plan.cluster)) return std::nullopt;
+  double sum = 0;
+  for (const cluster::NodeGroup& group : plan.cluster.groups)
+    sum += group.num_devices() * group.node.device.peak_of(placement.precision).value;
+  return sum > 0 ? std::optional(sum) : std::nullopt;
+}
+
+void write_timeline(const TrainRequest& request, const fs::path& folder, Recorder& recorder) {
+  std::vector<timeline::RankTimeline> ranks;
+  std::error_code ignored;
+  std::vector<std::string> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
+    files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const std::string& file : files)
+    ranks.push_back(timeline::parse_rank_timeline(spec::read_text_file(file), file));
+  if (ranks.empty()) {
+    recorder.event("no timeline", -1, "no rank lived to write one");
+    return;
+  }
+  // Each launcher sees its own rank alone.
+  std::string path = request.timeline_file;
+  if (request.launched && request.launched->world_size > 1) {
+    const std::size_t dot = path.find('.', path.rfind('/') + 1);
+    path.insert(std::min(dot, path.size()), fmt::format("-rank{}", request.launched->rank));
+  }
+  timeline::write_chrome_trace(path, timeline::join(ranks));
+}
+
+Error error_of(const launch::Failure& failure) {
+  Error error;
+  error.code = failure.code;
+  error.message =
+      fmt::format("rank {} (on {}): {}", failure.rank, launch::host_name(), failure.message);
+  error.hint = failure.hint;
+  error.kind = failure.input_error ? ErrorKind::kInput : ErrorKind::kEnvironment;
+  return error;
+}
+
+std::optional<cost::Prediction> try_predict(const ResolvedPlan& plan) {
+  try {
+    return predict_step(plan);
+  } catch (const Errors&) {
+    return std::nullopt;  // a schedule without a closed form
+  }
+}
+
+void hear(const job::Message& message, Recorder& recorder, TrainAnswer& answer,
+          const TrainWatch& watch) {
+  using job::MessageKind;
+  if (message.kind == MessageKind::kHello && answer.library.empty())
+    answer.library = message.library;
+  // All ranks write a checkpoint; the one that completes it says so.
+  if (message.kind == MessageKind::kCheckpoint) {
+    recorder.event("checkpoint", message.rank, message.folder);
+    if (watch.say && answer.speaks)
+      watch.say(fmt::format("checkpoint of step {}: {}", message.step, message.folder));
+  }
+}
+
+const char* words_of(launch::Asked asked) {
+  switch (asked) {
+    case launch::Asked::kEnd:
+      return "asked to end: after this step (again: at once)";
+    case launch::Asked::kSave:
+      return "terminated: saving and ending (again: at once)";
+    case launch::Asked::kKill:
+      return "ending at once";
+    case launch::Asked::kNothing:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+TrainAnswer train(const TrainRequest& request, const TrainWatch& watch) {
+  TrainSetup setup = set_up(request);
+  TrainAnswer answer;
+  answer.plan = setup.resolved;
+  answer.num_ranks = setup.num_ranks;
+  answer.library = setup.worker.library;
+  answer.counts_tokens = setup.resolved.model.tokens_per_sample > 0;
+  answer.speaks = !request.launched || request.launched->rank == 0;
+  answer.nominal = is_nominal(setup.resolved.cluster);
+  answer.predicted = try_predict(setup.resolved);
+  std::optional<double> peak = peak_of(setup.resolved, setup.job.plan.placement);
+  if (!answer.predicted) peak.reset();
+
+  const ScratchFolder scratch;
+  const fs::path timelines = scratch.path() / "timeline";
+  if (!request.timeline_file.empty()) {
+    fs::create_directory(timelines);
+    setup.job.output.timeline = timelines;
+  }
+  const std::string job_file = scratch.path() / "job.json";
+  job::save_job(job_file, setup.job);
+
+  Recorder recorder(request, watch, answer);
+  const std::vector<int> ranks = ranks_to_start(request, setup.num_ranks);
+  StepCollector collector(ranks);
+  launch::Watch launch_watch;
+  launch_watch.message = [&](const job::Message& message) {
+    hear(message, recorder, answer, watch);
+    for (TrainStep& step : collector.take(message)) recorder.take(std::move(step), peak);
+  };
+  launch_watch.text = watch.text;
+  launch_watch.asked = [&](launch::Asked asked) {
+    recorder.event(asked == launch::Asked::kSave ? "preempted" : "asked to end", -1,
+                   words_of(asked));
+    if (watch.say) watch.say(words_of(asked));
+  };
+  if (!request.checkpoint.resume.empty()) recorder.event("resumed", -1, request.checkpoint.resume);
+  if (watch.begin)
+    watch.begin({answer.plan.model.name, answer.num_ranks, answer.library, answer.counts_tokens,
+                 answer.speaks});
+  const launch::Limits limits{.timeout_s = request.machine.timeout_s};
+  const launch::Outcome outcome =
+      launch::run_ranks(specs_of(request, ranks, setup.num_ranks, job_file), limits, launch_watch);
+  for (TrainStep& step : collector.rest()) recorder.take(std::move(step), peak);
+
+  answer.exit_code = outcome.exit_code;
+  if (outcome.failure) {
+    answer.failure = error_of(*outcome.failure);
+    recorder.event("failure", outcome.failure->rank, answer.failure->message);
+  }
+  answer.step_s = median_step(answer.steps);
+  answer.waits = mean_waits(answer.steps);
+  if (answer.step_s > 0)
+    answer.rate = static_cast<double>(answer.steps.back().tokens) / answer.step_s;
+  if (!request.timeline_file.empty()) write_timeline(request, timelines, recorder);
+  return answer;
+}
+
+}  // namespace nereus::app

@@ -1,0 +1,292 @@
+#include "app/train_setup.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "app/this_machine.hpp"
+#include "base/build_info.hpp"
+#include "base/format.hpp"
+#include "cost/general.hpp"
+#include "launch/child.hpp"
+#include "model/load.hpp"
+#include "plan/plan_json.hpp"
+#include "spec/source.hpp"
+
+namespace nereus::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kVersionTimeout = 120;  // seconds: libtorch from a cold disk
+
+template <class Call>
+void collect(ErrorList& errors, const Call& call) {
+  try {
+    call();
+  } catch (const Errors& wrong) {
+    for (const Error& error : wrong.list()) errors.add(error);
+  }
+}
+
+// Degrees on this machine: what is not given is 1, and there are as many devices as that makes
+// ranks.
+ResolvedPlan resolve_here(const PredictRequest& plan, const std::string& device) {
+  PredictRequest request = plan;
+  DegreesRequest& d = request.degrees;
+  double ranks = 1;
+  for (std::optional<int>* degree : {&d.tp, &d.pp, &d.dp, &d.cp}) {
+    *degree = std::max(1, degree->value_or(1));
+    ranks *= **degree;
+  }
+  constexpr double kMostRanks = 4096;
+  if (ranks > kMostRanks)
+    throw_input_error("train.too-many-ranks",
+                      fmt::format("tp {} x pp {} x dp {} x cp {} are {:.0f} ranks on one machine",
+                                  *d.tp, *d.pp, *d.dp, *d.cp, ranks),
+                      {}, "--cluster names the machines of a job that spans several");
+  if (!d.precision && device == "cpu") d.precision = cluster::Precision::kFp32;
+  return resolve_on(request, this_machine(static_cast<int>(ranks), device), worker_stack(device));
+}
+
+// A plan file beside --model: the two must mean the same.
+void check_model(const TrainRequest& request, const model::Model& planned) {
+  model::Overrides overrides;
+  for (const Override& o : request.plan.model.overrides) overrides.emplace_back(o.path, o.value);
+  if (request.plan.degrees.seq)
+    overrides.emplace_back("seq", std::to_string(*request.plan.degrees.seq));
+  const model::Model named = model::load_model(request.plan.model.model, overrides);
+  if (named == planned) return;
+  throw_input_error(
+      "train.other-model",
+      fmt::format("the plan is for {} ({} layers, {} parameters), and --model says {} ({} layers, "
+                  "{} parameters)",
+                  planned.name, planned.num_layers(),
+                  format_count(static_cast<std::int64_t>(planned.parameters())), named.name,
+                  named.num_layers(), format_count(static_cast<std::int64_t>(named.parameters()))),
+      {request.plan.plan_file}, "leave --model out, or plan for it");
+}
+
+ResolvedPlan resolve_plan(const TrainRequest& request) {
+  if (request.plan.plan_file.empty() && request.plan.model.model.empty())
+    throw_input_error("train.no-plan", "neither a plan nor a model is named", {},
+                      "nereus train PLAN, or --model NAME with degrees");
+  if (request.plan.plan_file.empty())
+    return request.plan.cluster.cluster.empty() && request.plan.cluster.overrides.empty()
+               ? resolve_here(request.plan, request.machine.device)
+               : resolve(request.plan);
+  PredictRequest file = request.plan;
+  const bool named = !file.model.model.empty();
+  if (named) {
+    file.model = {};
+    file.degrees.seq.reset();
+  }
+  ResolvedPlan resolved = resolve(file);
+  if (named) check_model(request, resolved.model);
+  return resolved;
+}
+
+plan::Plan plan_of(const ResolvedPlan& resolved) {
+  plan::Plan plan;
+  plan.model = resolved.model;
+  plan.cluster = resolved.cluster;
+  plan.stack = resolved.stack.name;
+  plan.degrees = resolved.degrees;
+  plan.placement = resolved.degrees
+                       ? cost::expand_for(*resolved.degrees, resolved.model, resolved.stack)
+                       : resolved.placement;
+  return plan;
+}
+
+job::Data find_data(const std::string& name, job::Data data, ErrorList& errors) {
+  if (name == "synthetic") return data;
+  data.path = name;
+  std::error_code unknown;
+  const fs::file_status status = fs::status(name, unknown);
+  if (name.empty()) {
+    errors.add("train.no-data", "there is no data to train on", {},
+               "--data FILE (nereus data prepare makes one), or --data synthetic");
+  } else if (!fs::exists(status)) {
+    // With the nearest name beside it.
+    collect(errors, [&] { spec::read_text_file(name); });
+  } else if (fs::is_directory(status)) {
+    data.kind = job::Data::Kind::kImages;
+  } else {
+    data.kind = job::Data::Kind::kTokens;
+    if (access(name.c_str(), R_OK) != 0 || !fs::is_regular_file(status))
+      errors.add("train.no-data", "the data file cannot be read", {name});
+    else if (fs::file_size(name, unknown) == 0)
+      errors.add("train.no-data", "the data file is empty", {name});
+  }
+  return data;
+}
+
+void check_data_kind(const job::Data& data, const model::Model& model, ErrorList& errors) {
+  using Kind = job::Data::Kind;
+  const bool tokens = model.tokens_per_sample > 0;
+  if (data.kind == Kind::kTokens && !tokens)
+    errors.add("train.data-kind",
+               fmt::format("{} is trained on images, and this is a file", model.name), {data.path},
+               "--data takes a folder of images for it, or synthetic");
+  if (data.kind == Kind::kImages && tokens)
+    errors.add("train.data-kind",
+               fmt::format("{} is trained on tokens, and this is a folder", model.name),
+               {data.path}, "--data takes a token file for it, or synthetic");
+}
+
+bool holds_checkpoint(const fs::path& folder) {
+  std::error_code unknown;
+  if (fs::exists(folder / "manifest.json", unknown)) return true;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, unknown))
+    if (entry.path().extension() != ".partial" &&
+        fs::exists(entry.path() / "manifest.json", unknown))
+      return true;
+  return false;
+}
+
+void check_checkpoint(const job::Checkpoint& checkpoint, ErrorList& errors) {
+  std::error_code unknown;
+  if (!checkpoint.resume.empty()) {
+    if (!fs::is_directory(checkpoint.resume, unknown))
+      errors.add("train.no-checkpoint", "there is no such folder to resume from",
+                 {checkpoint.resume});
+    else if (!holds_checkpoint(checkpoint.resume))
+      errors.add("train.no-checkpoint", "this folder holds no complete checkpoint",
+                 {checkpoint.resume},
+                 "a checkpoint is a folder with a manifest.json; --resume takes one, or the folder "
+                 "they are in");
+  }
+  if (!checkpoint.folder.empty() && fs::exists(checkpoint.folder, unknown) &&
+      !fs::is_directory(checkpoint.folder, unknown))
+    errors.add("train.checkpoint-folder", "checkpoints go into a folder, and this is a file",
+               {checkpoint.folder});
+  if (checkpoint.folder.empty() && checkpoint.every > 0)
+    errors.add("train.checkpoint-folder", "--checkpoint-every has nowhere to write", {},
+               "--checkpoint DIR");
+}
+
+bool has_word(const std::string& words, const std::string& word) {
+  return (" " + words + " ").find(" " + word + " ") != std::string::npos;
+}
+
+// NCCL refuses two ranks on one GPU.
+std::string default_comm(const std::string& device, const job::WorkerInfo& worker, int num_ranks) {
+  if (device == "cpu") return "gloo";
+  return num_ranks > worker.num_gpus || !has_word(worker.backends, "nccl") ? "shared" : "nccl";
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+void check_worker(const TrainRequest& request, TrainSetup& setup, ErrorList& errors) {
+  job::Machine& machine = setup.job.machine;
+  if (machine.device == "cpu" && machine.comm == "nccl")
+    errors.add("train.no-backend", "nccl talks between GPUs, and this job runs on CPUs", {},
+               "--comm gloo, or --device cuda");
+  const std::size_t before = errors.list().size();
+  collect(errors, [&] { setup.worker = ask_worker(request.worker); });
+  if (errors.list().size() > before) return;
+  const job::WorkerInfo& worker = setup.worker;
+  if (worker.build != build_id())
+    errors.add("train.worker-build",
+               fmt::format("this nereus is build {}, and its worker is build {}", build_id(),
+                           worker.build),
+               {request.worker}, "build both: ./nereus train does");
+  if (machine.device == "cuda" && worker.num_gpus == 0)
+    errors.add("train.no-gpu",
+               fmt::format("--device cuda, but the worker ({}) finds no GPU", worker.library), {},
+               "--device cpu");
+  if (machine.comm.empty()) machine.comm = default_comm(machine.device, worker, setup.num_ranks);
+  if (!has_word(worker.backends, machine.comm))
+    errors.add("train.no-backend",
+               fmt::format("--comm {}, but this worker has: {}", machine.comm, worker.backends), {},
+               "--comm " + worker.backends.substr(0, worker.backends.find(' ')));
+}
+
+void check_world(const TrainRequest& request, int num_ranks, ErrorList& errors) {
+  if (!request.launched || request.launched->world_size == num_ranks) return;
+  errors.add(
+      "train.world-size",
+      fmt::format("the plan is for {} ranks, and {} started {}", num_ranks,
+                  request.launched->launcher, request.launched->world_size),
+      {}, fmt::format("start {} ranks, or plan for {}", num_ranks, request.launched->world_size));
+}
+
+}  // namespace
+
+int ranks_of(const plan::Placement& placement) {
+  int last = 0;
+  for (const plan::LayerRun& run : placement.runs) {
+    for (const plan::Replicas& r : run.replicas)
+      for (const int team : {0, r.count - 1})
+        for (const int c : {0, r.cp - 1})
+          for (const int t : {0, r.tp - 1})
+            last = std::max(
+                last, r.first + team * r.team_stride + c * r.context_stride + t * r.tensor_stride);
+    for (const plan::StateShare& share : run.state)
+      for (const plan::RankRange& range : share.ranks)
+        for (const int slice : {0, share.num_slices - 1})
+          last = std::max(
+              last, range.first + (range.count - 1) * range.stride + slice * share.slice_stride);
+  }
+  return last + 1;
+}
+
+job::WorkerInfo ask_worker(const std::string& path) {
+  std::error_code unknown;
+  if (!fs::exists(path, unknown) || access(path.c_str(), X_OK) != 0)
+    throw_input_error("train.no-worker", "the program that runs the ranks is not built", {path},
+                      "./nereus train builds it (needs libtorch); or cmake -DNEREUS_WORKER=ON");
+  const launch::Captured said =
+      launch::capture({.arguments = {path, "--version"}}, kVersionTimeout);
+  if (said.exit_code == 0) {
+    try {
+      return job::parse_worker_info(said.text);
+    } catch (const Errors&) {
+    }
+  }
+  throw_input_error(
+      "train.worker-broken",
+      fmt::format("nereus-worker --version {}: {}",
+                  said.exit_code == 0 ? "says something else" : "fails", said.text.substr(0, 300)),
+      {path}, "build it again; nereus doctor looks at libtorch");
+}
+
+TrainSetup set_up(const TrainRequest& request) {
+  TrainSetup setup;
+  ErrorList errors;
+  job::Job& job = setup.job;
+  job.machine = request.machine;
+  job.data = find_data(request.data, request.loading, errors);
+  check_checkpoint(request.checkpoint, errors);
+  bool resolved = false;
+  collect(errors, [&] {
+    setup.resolved = resolve_plan(request);
+    job.plan = plan_of(setup.resolved);
+    const std::vector<Error> wrong = plan::check_plan(job.plan);
+    if (!wrong.empty()) throw Errors(wrong);
+    resolved = true;
+  });
+  if (resolved) {
+    setup.num_ranks = ranks_of(job.plan.placement);
+    check_world(request, setup.num_ranks, errors);
+    check_data_kind(job.data, job.plan.model, errors);
+  }
+  check_worker(request, setup, errors);
+  errors.throw_if_any();
+  job.build = build_id();
+  job.training = request.training;
+  job.checkpoint = request.checkpoint;
+  if (job.machine.threads == 0)
+    job.machine.threads = std::max(1, usable_cores() / (request.launched ? 1 : setup.num_ranks));
+  return setup;
+}
+
+}  // namespace nereus::app

@@ -1,0 +1,30 @@
+// What `nereus train` does before anything starts: the plan is resolved, and all that can be known
+// to be wrong is said at once.
+//
+//   TrainSetup setup = set_up(request);      // throws Errors
+//   setup.job;                               // what the workers will read
+#pragma once
+
+#include "app/train.hpp"
+
+namespace nereus::app {
+
+struct TrainSetup {
+  ResolvedPlan resolved;
+  job::Job job;
+  int num_ranks = 1;
+  job::WorkerInfo worker;
+};
+
+// Codes: train.no-plan, train.other-model, train.too-many-ranks, train.world-size, train.no-data,
+// train.data-kind, train.no-checkpoint, train.checkpoint-folder, train.no-worker,
+// train.worker-broken, train.worker-build, train.no-gpu, train.no-backend, and those of plans.
+TrainSetup set_up(const TrainRequest& request);
+
+// The highest rank that a placement names, and one.
+int ranks_of(const plan::Placement& placement);
+
+// What `nereus-worker --version` says. Throws Errors where it is not there or does not say it.
+job::WorkerInfo ask_worker(const std::string& path);
+
+}  // namespace nereus::app

@@ -1,0 +1,213 @@
+#include <fmt/format.h>
+
+#include "app/train.hpp"
+#include "base/error.hpp"
+#include "cli/cli.hpp"
+#include "cli/launched_rank.hpp"
+#include "cli/prediction_report.hpp"
+#include "cli/say_error.hpp"
+#include "cli/train_report.hpp"
+#include "cli/verbs.hpp"
+
+namespace nereus::cli {
+
+namespace {
+
+// Options that the structs hold as plain numbers.
+struct Given {
+  std::optional<int> steps, seed, warmup, decay_steps, norm_group, every, keep, threads, workers,
+      prefetch;
+  std::optional<double> rate, last_rate, beta1, beta2, epsilon, momentum, weight_decay, clip,
+      dropout, timeout;
+  std::optional<bool> shuffle, graphs;
+};
+
+template <class Enum>
+std::vector<Choice> choices_of(Enum& target, std::initializer_list<Enum> values) {
+  std::vector<Choice> choices;
+  for (const Enum value : values)
+    choices.push_back({std::string(job::to_string(value)), [&target, value] { target = value; }});
+  return choices;
+}
+
+std::vector<Choice> words_of(std::string& target, const auto& words) {
+  std::vector<Choice> choices;
+  for (const char* word : words) choices.push_back({word, [&target, word] { target = word; }});
+  return choices;
+}
+
+void add_training_options(Command& command, app::TrainRequest& request, Given& given) {
+  job::Training& t = request.training;
+  command.group("Training");
+  command.text("--data", "FILE|DIR|synthetic", request.data,
+               "a token file (nereus data prepare), a folder of images, or made-up samples");
+  command.whole("--steps", given.steps, 1, "how many (1); after --resume: in all");
+  command.whole("--seed", given.seed, 0, "of weights, order of samples and dropout (0)");
+  command.choice("--optimizer",
+                 choices_of(t.optimizer, {job::OptimizerKind::kAdamW, job::OptimizerKind::kSgd}),
+                 "(adamw)");
+  command.number("--rate", given.rate, "learning rate after the warm-up (3e-4)");
+  command.whole("--warmup", given.warmup, 0, "steps in which the rate rises to it (0)");
+  command.choice(
+      "--rate-schedule",
+      choices_of(t.rate_schedule, {job::RateSchedule::kConstant, job::RateSchedule::kLinear,
+                                   job::RateSchedule::kCosine}),
+      "how it falls afterwards (constant)");
+  command.number("--last-rate", given.last_rate, "where it falls to (0)");
+  command.whole("--decay-steps", given.decay_steps, 1, "at which step it is there (the last)");
+  command.number("--beta1", given.beta1, "of AdamW (0.9)");
+  command.number("--beta2", given.beta2, "of AdamW (0.95)");
+  command.number("--epsilon", given.epsilon, "of AdamW (1e-8)");
+  command.number("--momentum", given.momentum, "of SGD (0)");
+  command.number("--weight-decay", given.weight_decay, "of matrices (0)");
+  command.number("--clip", given.clip, "largest norm of the whole gradient (no limit)");
+  command.number("--dropout", given.dropout, "(0)");
+  command.choice("--norm", choices_of(t.norm, {job::NormScope::kGroup, job::NormScope::kSync}),
+                 "what BatchNorm normalises over: a group of samples of fixed size, or all samples "
+                 "of the data-parallel ranks (group)");
+  command.whole("--norm-group", given.norm_group, 1, "samples of such a group (the micro-batch)");
+  command.toggle("--shuffle", given.shuffle, "samples in a random order (on unless =off)");
+}
+
+void add_run_options(Command& command, app::TrainRequest& request, Given& given) {
+  command.group("Checkpoints");
+  command.text("--checkpoint", "DIR", request.checkpoint.folder, "write checkpoints there");
+  command.whole("--checkpoint-every", given.every, 1, "steps (at the end only)");
+  command.whole("--checkpoint-keep", given.keep, 1, "how many complete ones stay (2)");
+  command.text("--resume", "DIR", request.checkpoint.resume,
+               "go on from a checkpoint, or the newest of a folder of them; the plan may differ");
+  command.group("What is seen");
+  command.text("--metrics", "FILE.jsonl", request.metrics_file, "an object a step");
+  command.text("--tensorboard", "DIR", request.tensorboard, "event files for TensorBoard");
+  command.text("--timeline", "FILE.json[.gz]", request.timeline_file,
+               "what each rank did when, in the last steps: a Chrome trace as simulate writes it");
+  command.flag("--compare", request.compare, "predicted against measured, part by part");
+  command.group("Machine");
+  command.choice("--device", words_of(request.machine.device, job::kDevices), "(cpu)");
+  command.choice("--comm", words_of(request.machine.comm, job::kComms),
+                 "how ranks talk (gloo on CPUs; on GPUs nccl, or shared where ranks share one)");
+  command.whole("--threads", given.threads, 1, "of computation, a rank (cores / ranks)");
+  command.flag("--pin", request.machine.pin, "each rank to cores of its own");
+  command.number("--timeout", given.timeout,
+                 "seconds after which a rank that others wait for has failed (60)");
+  command.toggle("--cuda-graphs", given.graphs, "on GPUs (on unless =off)");
+  command.whole("--loaders", given.workers, 1, "threads that prepare samples, a rank (1)");
+  command.whole("--prefetch", given.prefetch, 0, "micro-batches prepared ahead (2)");
+  command.text("--worker", "FILE", request.worker,
+               "the program that runs a rank (nereus-worker beside this one)");
+}
+
+// A number within [least, most], or an error with the option's name.
+void set(double& target, const std::optional<double>& given, const char* name, double least,
+         double most, ErrorList& errors) {
+  if (!given) return;
+  if (!(*given >= least && *given <= most))
+    errors.add("cli.bad-value",
+               fmt::format("{} {} is outside {} to {}", name, *given, least, most));
+  target = *given;
+}
+
+void take(const Given& given, app::TrainRequest& request, ErrorList& errors) {
+  job::Training& t = request.training;
+  t.steps = given.steps.value_or(1);
+  t.seed = static_cast<std::uint64_t>(given.seed.value_or(0));
+  t.warmup_steps = given.warmup.value_or(0);
+  t.decay_steps = given.decay_steps.value_or(0);
+  t.norm_group = given.norm_group.value_or(0);
+  set(t.rate, given.rate, "--rate", 0, 1e9, errors);
+  set(t.last_rate, given.last_rate, "--last-rate", 0, 1e9, errors);
+  set(t.beta1, given.beta1, "--beta1", 0, 1, errors);
+  set(t.beta2, given.beta2, "--beta2", 0, 1, errors);
+  set(t.epsilon, given.epsilon, "--epsilon", 0, 1e9, errors);
+  set(t.momentum, given.momentum, "--momentum", 0, 1, errors);
+  set(t.weight_decay, given.weight_decay, "--weight-decay", 0, 1e9, errors);
+  set(t.clip, given.clip, "--clip", 0, 1e18, errors);
+  set(t.dropout, given.dropout, "--dropout", 0, 0.999, errors);
+  set(request.machine.timeout_s, given.timeout, "--timeout", 1, 1e6, errors);
+  request.checkpoint.every = given.every.value_or(0);
+  request.checkpoint.keep = given.keep.value_or(request.checkpoint.keep);
+  request.machine.threads = given.threads.value_or(0);
+  request.machine.graphs = given.graphs.value_or(true);
+  request.loading.shuffle = given.shuffle.value_or(true);
+  request.loading.workers = given.workers.value_or(request.loading.workers);
+  request.loading.prefetch = given.prefetch.value_or(request.loading.prefetch);
+  if (given.last_rate && t.rate_schedule == job::RateSchedule::kConstant)
+    errors.add("train.rate", "--last-rate says where the rate falls to, but it stays constant", {},
+               "--rate-schedule cosine or linear");
+}
+
+int run_train(const Session& session, app::TrainRequest request, const OutputOptions& output) {
+  if (request.worker.empty()) request.worker = worker_beside_this();
+  request.launched = launched_rank();
+  const auto write = [](const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+  };
+  bool counts_tokens = true;
+  StepLines lines(write, [] { return StepLines::Clock::now(); });
+  app::TrainWatch watch;
+  watch.begin = [&](const app::TrainBegin& begin) {
+    counts_tokens = begin.counts_tokens;
+    if (begin.speaks)
+      write(fmt::format("training {} on {} {}: {}\n", begin.model, begin.num_ranks,
+                        begin.num_ranks == 1 ? "rank" : "ranks", begin.library));
+  };
+  watch.step = [&](const app::TrainStep& step) { lines.take(step, counts_tokens); };
+  watch.text = [&](int rank, std::string_view line) {
+    write(fmt::format("rank {}: {}\n", rank, line));
+  };
+  watch.say = [&](const std::string& line) { write(line + "\n"); };
+  const app::TrainAnswer answer = app::train(request, watch);
+  lines.finish();
+  if (answer.speaks && !(answer.failure && answer.steps.empty()))
+    emit(train_report(answer, request.compare), output, session);
+  // Last on the screen: what ended the job, in the failing rank's own words.
+  if (answer.failure) say_error(*answer.failure, session.err);
+  return answer.exit_code;
+}
+
+}  // namespace
+
+Verb train_verb(const Session& session) {
+  struct Request {
+    app::TrainRequest train;
+    Given given;
+    OutputOptions output;
+  };
+  auto request = std::make_shared<Request>();
+  request->train.machine.comm.clear();
+  auto command = std::make_unique<Command>("train", "run a plan on real ranks");
+  add_prediction_options(*command, request->train.plan);
+  add_training_options(*command, request->train, request->given);
+  add_run_options(*command, request->train, request->given);
+  add_output_options(*command, request->output);
+  command->about(
+      "Starts one worker process a rank and trains. The plan is a file, or a model with degrees; "
+      "without --cluster it runs on this machine, and degrees that are not given are 1. Every plan "
+      "sees the same samples in the same order and gets the same losses. Across machines, start "
+      "this command once a rank under torchrun --no-python, mpirun or srun; it reads RANK, "
+      "WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT. Ctrl-C ends after the step (exit code "
+      "10); SIGTERM saves a checkpoint first (75); a rank that fails is named (5).");
+  command->example(
+      "nereus train --model gpt2 --set model.layers=4 --seq 128 --pp 2 --dp 2 --data "
+      "synthetic --steps 20",
+      "four ranks of this machine");
+  command->example(
+      "nereus train best.plan --data text.tokens --steps 1000 --checkpoint run/ "
+      "--checkpoint-every 100 --metrics run.jsonl",
+      "a plan file, with checkpoints and metrics");
+  command->example("nereus train best.plan --data text.tokens --steps 2000 --resume run/ --compare",
+                   "go on, and compare with the prediction");
+  command->example(
+      "torchrun --no-python --nnodes 2 --nproc-per-node 8 ... nereus train best.plan "
+      "--data text.tokens",
+      "across machines");
+  command->run = [&session, request] {
+    ErrorList errors;
+    take(request->given, request->train, errors);
+    errors.throw_if_any();
+    return run_train(session, request->train, request->output);
+  };
+  return command;
+}
+
+}  // namespace nereus::cli

@@ -1,0 +1,158 @@
+#include "job/message.hpp"
+
+#include "job/fields.hpp"
+
+namespace nereus::job {
+
+namespace {
+
+constexpr plan::Names<MessageKind, 6> kKinds = {{{MessageKind::kHello, "hello"},
+                                                 {MessageKind::kAlive, "alive"},
+                                                 {MessageKind::kStep, "step"},
+                                                 {MessageKind::kCheckpoint, "checkpoint"},
+                                                 {MessageKind::kError, "error"},
+                                                 {MessageKind::kDone, "done"}}};
+
+template <class V, class T>
+void visit_waits(V& v, T& w) {
+  v.real("data", w.data, 0);
+  v.real("tensor", w.tensor, 0);
+  v.real("pipeline", w.pipeline, 0);
+  v.real("gather", w.gather, 0);
+  v.real("reduce", w.reduce, 0);
+  v.real("checkpoint", w.checkpoint, 0);
+}
+
+// The fields of its kind, but for the waits of a step.
+template <class V, class M>
+void visit(V& v, M& m) {
+  v.name("kind", m.kind, kKinds);
+  v.whole("rank", m.rank);
+  switch (m.kind) {
+    case MessageKind::kHello:
+      v.whole("pid", m.pid);
+      v.text("build", m.build);
+      v.text("library", m.library);
+      break;
+    case MessageKind::kAlive:
+      v.whole("operation", m.operation);
+      v.text("doing", m.doing);
+      break;
+    case MessageKind::kStep:
+      v.whole("step", m.step);
+      v.real("loss", m.loss);
+      v.real("gradient_norm", m.gradient_norm);
+      v.real("rate", m.rate, 0);
+      v.real("seconds", m.seconds, 0);
+      v.whole("tokens", m.tokens);
+      v.real("memory_bytes", m.memory_bytes, 0);
+      break;
+    case MessageKind::kCheckpoint:
+      v.whole("step", m.step);
+      v.text("folder", m.folder);
+      break;
+    case MessageKind::kError:
+      v.text("code", m.code);
+      v.text("message", m.message);
+      v.text("hint", m.hint);
+      v.whole("missing_rank", m.missing_rank, -1);
+      v.truth("input_error", m.input_error);
+      break;
+    case MessageKind::kDone:
+      break;
+  }
+}
+
+template <class V, class T>
+void visit_info(V& v, T& info) {
+  v.text("build", info.build);
+  v.text("library", info.library);
+  v.text("backends", info.backends);
+  v.whole("num_gpus", info.num_gpus);
+}
+
+// How long the UTF-8 sequence at the start of a text is; 0 where it is none.
+std::size_t sequence_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  const std::size_t length = first < 0x80                     ? 1
+                             : first >= 0xC2 && first < 0xE0  ? 2
+                             : (first & 0xF0) == 0xE0         ? 3
+                             : first >= 0xF0 && first <= 0xF4 ? 4
+                                                              : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  if (first == 0xE0 && byte(1) < 0xA0) return 0;   // too long a form
+  if (first == 0xED && byte(1) >= 0xA0) return 0;  // half of a pair
+  if (first == 0xF0 && byte(1) < 0x90) return 0;
+  if (first == 0xF4 && byte(1) >= 0x90) return 0;
+  return length;
+}
+
+// Texts come from the system and from libtorch, which promise no encoding; JSON is UTF-8.
+std::string as_utf8(const std::string& line) {
+  std::string out;
+  for (std::size_t i = 0; i < line.size();) {
+    const std::size_t length = sequence_length(std::string_view(line).substr(i));
+    out += length == 0 ? "?" : line.substr(i, length);
+    i += length == 0 ? 1 : length;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view to_string(MessageKind kind) { return plan::name_of(kKinds, kind); }
+
+std::string to_line(const Message& message) {
+  PutFields put;
+  visit(put, message);
+  spec::Value value = put.take();
+  if (message.kind == MessageKind::kStep) {
+    PutFields waits;
+    visit_waits(waits, message.waits);
+    std::get<spec::Table>(value.data).emplace_back("waits", waits.take());
+  }
+  return as_utf8(spec::to_json(value));
+}
+
+Message parse_line(std::string_view line) {
+  const spec::Value root = spec::parse_json(line, "message of a worker");
+  ErrorList errors;
+  spec::Reader r(root, errors, spec::Units::kRawSi);
+  Message message;
+  if (!r.has("kind")) r.fail("kind", "spec.missing-key", "the key \"kind\" is missing");
+  TakeFields take(r);
+  visit(take, message);
+  if (message.kind == MessageKind::kStep) {
+    spec::Reader part = r.optional_table("waits");
+    TakeFields waits(part);
+    visit_waits(waits, message.waits);
+    waits.finish();
+  }
+  take.finish();
+  errors.throw_if_any();
+  return message;
+}
+
+std::string to_line(const WorkerInfo& info) {
+  PutFields put;
+  visit_info(put, info);
+  return as_utf8(spec::to_json(put.take()));
+}
+
+WorkerInfo parse_worker_info(std::string_view line) {
+  const spec::Value root = spec::parse_json(line, "nereus-worker --version");
+  ErrorList errors;
+  spec::Reader r(root, errors, spec::Units::kRawSi);
+  WorkerInfo info;
+  info.build = r.required_string("build");
+  TakeFields take(r);
+  visit_info(take, info);
+  take.finish();
+  errors.throw_if_any();
+  return info;
+}
+
+}  // namespace nereus::job

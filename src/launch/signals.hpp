@@ -1,0 +1,36 @@
+// Signals as something to wait for: while this lives, SIGINT, SIGTERM and SIGCHLD make fd()
+// readable instead of ending the program. A pipe that the handlers write to, and not signalfd: that
+// needs the signals blocked in every thread, and other libraries have started threads by now.
+//
+//   const SignalPipe signals;
+//   poll(signals.fd());
+//   SignalPipe::Counts counts = signals.take();      // since the last call
+#pragma once
+
+#include <csignal>
+
+namespace nereus::launch {
+
+class SignalPipe {
+ public:
+  struct Counts {
+    int interrupts = 0;    // SIGINT
+    int terminations = 0;  // SIGTERM
+  };
+
+  SignalPipe();
+  ~SignalPipe();
+  SignalPipe(const SignalPipe&) = delete;
+  SignalPipe& operator=(const SignalPipe&) = delete;
+
+  int fd() const { return read_; }
+  Counts take() const;
+
+ private:
+  int read_ = -1;
+  struct sigaction old_interrupt_ {};
+  struct sigaction old_terminate_ {};
+  struct sigaction old_child_ {};
+};
+
+}  // namespace nereus::launch

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# `nereus train` from the outside, on a worker that trains nothing (tests/fake_worker): what is printed, what is left, how
+# it ends when ranks die, hang or are asked to stop, and under launchers. RESULTS takes a line a test.
+set -uo pipefail
+
+root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")
+nereus=${NEREUS:-$root/build/test/nereus}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failed=0
+
+check() { # name, condition as a command
+  local name=$1
+  shift
+  if "$@"; then
+    echo "passed train: $name"
+    [[ ${RESULTS:-} ]] && echo "passed train: $name" >>"$RESULTS"
+  else
+    echo "FAILED train: $name"
+    [[ ${RESULTS:-} ]] && echo "failed train: $name" >>"$RESULTS"
+    failed=1
+  fi
+}
+
+export FAKE_BUILD
+FAKE_BUILD=$("$nereus" version --format json | python3 -c 'import json, sys; v = json.load(sys.stdin); print(v["version"], v["commit"])')
+small=(--model gpt2 --set model.layers=4 --set model.hidden=64 --set model.heads=4 --seq 32 --data synthetic --worker
+  "$root/tests/fake_worker")
+train() { "$nereus" train "${small[@]}" --pp 2 --dp 2 "$@"; }
+no_worker_left() { ! pgrep -f "fake_worker --job .*nereus-train-" >left.txt || { cat left.txt; false; }; }
+
+train --steps 5 --format json --metrics m.jsonl --tensorboard tb --timeline t.json --compare >out.json 2>err.txt
+check "exit 0" test $? -eq 0
+check "the contract's fields" python3 -c '
+import json
+d = json.load(open("out.json"))
+assert d["steps"] == 5 and len(d["losses"]) == 5 and abs(d["final_loss"] - 3.6) < 1e-9
+assert abs(d["step_s"] - 0.04) < 1e-9 and abs(d["tokens_per_s"] - 25000) < 1e-3 and d["events"] == []
+assert d["compare"][-1]["part"] == "step"
+assert [json.loads(l)["step"] for l in open("m.jsonl")] == list(range(5))'
+check "step lines on stderr" grep -q '^step 0  loss 4.0000' err.txt
+check "the trace is good" "$nereus" doctor --trace t.json -o trace.txt
+check "event files" test -s tb/*tfevents*
+
+for fault in "2 3 kill:5:signal 9" "1 3 exit:5:about to end" "3 0 error:5:no memory for layer 3" "0 2 input:2:damaged" \
+  "2 1 behind:5:all-reduce 12" "1 2 stop:5:stopped"; do
+  IFS=: read -r what code words <<<"$fault"
+  rank=${what%% *}
+  began=$SECONDS
+  FAKE_FAULT=$what train --steps 1000 --timeout 5 >out.txt 2>err.txt
+  check "$what: exit $code" test $? -eq "$code"
+  check "$what: its rank and words are last" bash -c "tail -n 2 err.txt | grep -q 'rank $rank (on .*$words'"
+  check "$what: in time" test $((SECONDS - began)) -le 12
+  check "$what: nothing left" no_worker_left
+done
+
+# Ctrl-C, and SIGTERM, to the launcher alone.
+for signal in INT:10 TERM:75; do
+  # A background job of a shell ignores SIGINT; so it is started where it does not.
+  FAKE_SLEEP=0.1 python3 - "$nereus" "${signal%:*}" "${signal#*:}" "${small[@]}" <<'PYTHON'
+import json, os, signal, subprocess, sys, time
+nereus, name, code, *small = sys.argv[1:]
+child = subprocess.Popen([nereus, "train", *small, "--dp", "2", "--steps", "10000", "--format", "json", "--checkpoint", "run"],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+for line in child.stderr:
+    if line.startswith("step "):
+        break
+child.send_signal(getattr(signal, "SIG" + name))
+out, err = child.communicate(timeout=30)
+result = json.loads(out)
+assert child.returncode == int(code), (child.returncode, err)
+assert result["steps"] >= 1 and result["losses"], result
+PYTHON
+  check "SIG${signal%:*}: exit ${signal#*:} with the steps so far" test $? -eq 0
+  check "SIG${signal%:*}: nothing left" no_worker_left
+done
+
+# A launcher that is killed takes its ranks with it.
+FAKE_SLEEP=0.1 "$nereus" train "${small[@]}" --dp 4 --steps 10000 >out.txt 2>err.txt &
+launcher=$!
+for _ in $(seq 100); do grep -q '^step ' err.txt && break; sleep 0.1; done
+kill -KILL "$launcher"
+wait "$launcher" 2>/dev/null
+sleep 1
+check "a killed launcher: nothing left" no_worker_left
+
+# One rank a call, as launchers start it: only rank 0 prints.
+for rank in 1 0; do
+  RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29511 "$nereus" train "${small[@]}" --dp 2 --steps 3 \
+    --format json >"rank$rank.json" 2>"rank$rank.txt"
+  check "rank $rank of two: exit 0" test $? -eq 0
+done
+check "rank 0 prints the result" grep -q '"final_loss"' rank0.json
+check "rank 1 prints none" test ! -s rank1.json
+if command -v mpirun >/dev/null; then
+  mpirun --allow-run-as-root --oversubscribe -n 4 "$nereus" train "${small[@]}" --pp 2 --dp 2 --steps 3 --format json >mpi.json 2>mpi.txt
+  check "mpirun -n 4" test "$(grep -c '"final_loss"' mpi.json)" = 1
+  mpirun --allow-run-as-root --oversubscribe -n 3 "$nereus" train "${small[@]}" --pp 2 --dp 2 --steps 3 >mpi.json 2>mpi.txt
+  check "mpirun -n 3 of 4 ranks: refused" grep -q 'train.world-size' mpi.txt
+fi
+exit "$failed"
