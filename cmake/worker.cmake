@@ -27,7 +27,7 @@ if(TORCH_LIBRARY_torch_cuda)
   target_compile_definitions(nereus_torch INTERFACE NEREUS_CUDA)
 endif()
 
-nereus_folder(worker DEPENDS job schedule timeline nereus_build_info nereus_torch)
+nereus_folder(worker DEPENDS job schedule timeline data checkpoint nereus_build_info nereus_torch)
 # Sums over ranks are loops over plain memory: vectors pay, and torch's headers are not needed.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/worker/comm/combine.cpp PROPERTIES
   COMPILE_OPTIONS -O3 SKIP_PRECOMPILE_HEADERS ON)

@@ -42,9 +42,18 @@ std::vector<Degrees> combinations() {
     (change(d), ...);
     list.push_back(d);
   };
-  for (const auto& [tp, pp, dp] :
-       {std::tuple{1, 1, 1}, {1, 1, 2}, {1, 1, 4}, {1, 2, 1}, {1, 2, 2}, {1, 4, 1}, {2, 1, 1},
-        {2, 1, 2}, {2, 2, 1}, {4, 1, 1}, {1, 1, 3}, {1, 3, 1}}) {
+  for (const auto& [tp, pp, dp] : {std::tuple{1, 1, 1},
+                                   {1, 1, 2},
+                                   {1, 1, 4},
+                                   {1, 2, 1},
+                                   {1, 2, 2},
+                                   {1, 4, 1},
+                                   {2, 1, 1},
+                                   {2, 1, 2},
+                                   {2, 2, 1},
+                                   {4, 1, 1},
+                                   {1, 1, 3},
+                                   {1, 3, 1}}) {
     Degrees d = degrees(tp, pp, dp);
     if (dp == 3) d.global_batch = 15;
     add(d);
@@ -74,8 +83,7 @@ std::vector<Degrees> combinations() {
           if (schedule == Schedule::kVaruna) x.recompute = Recompute::kFull;
         });
     if (pp == 2)
-      for (const Schedule schedule : {Schedule::kInterleaved, Schedule::kLoopedBfs,
-                                      Schedule::kZbV})
+      for (const Schedule schedule : {Schedule::kInterleaved, Schedule::kLoopedBfs, Schedule::kZbV})
         add(d, [&](Degrees& x) {
           x.schedule = schedule;
           x.interleave = 2;

@@ -28,10 +28,30 @@ at::ScalarType type_of(cluster::Precision precision) {
     case cluster::Precision::kBf16:
       return at::kBFloat16;
     default:
-      throw_input_error("train.precision",
-                        "the worker has no " + std::string(to_string(precision)), {},
-                        "fp64, fp32, tf32 or bf16");
+      throw_input_error("train.precision", "the worker has no " + std::string(to_string(precision)),
+                        {}, "fp64, fp32, tf32 or bf16");
   }
+}
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
+      .count();
+}
+
+timeline::SliceKind kind_of(Pass pass) {
+  switch (pass) {
+    case Pass::kForward:
+      return timeline::SliceKind::kForward;
+    case Pass::kBackward:
+      return timeline::SliceKind::kBackward;
+    case Pass::kInput:
+      return timeline::SliceKind::kInput;
+    case Pass::kWeight:
+      return timeline::SliceKind::kWeight;
+    case Pass::kRecompute:
+      return timeline::SliceKind::kRecompute;
+  }
+  return timeline::SliceKind::kOther;
 }
 
 bool is_backward(Pass pass) { return pass == Pass::kBackward || pass == Pass::kInput; }
@@ -111,7 +131,7 @@ Tied Executor::tied_of(const Layer& layer, const StageWork& work) {
   return {};
 }
 
-StepResult Executor::run(std::int64_t step) {
+StepResult Executor::run(std::int64_t step, double signal) {
   StepResult result;
   const Clock::time_point start = Clock::now();
   loss_ = 0;
@@ -128,7 +148,7 @@ StepResult Executor::run(std::int64_t step) {
           passes_left_[state.get()] = static_cast<int>(mine_.stages[i].micro_batches.size());
 
   for (std::size_t i = 0; i < mine_.order.size(); ++i) run_pass(i, step);
-  finish(step, result);
+  finish(step, signal, result);
   result.seconds = since(start);
   return result;
 }
@@ -167,10 +187,13 @@ void Executor::run_pass(std::size_t index, std::int64_t step) {
   const MicroBatch& batch = work.micro_batch(op.micro_batch);
   const std::pair<int, int> key{op.stage, op.micro_batch};
   ask_ahead(index);
+  std::map<int, at::Tensor> received;
+  if (op.pass == Pass::kForward || is_backward(op.pass)) received = take(index);
+  const std::int64_t start = now_ns();
   switch (op.pass) {
     case Pass::kForward: {
       Record& record = records_[key] = begin_record(work, batch, step);
-      record.values = take(index);
+      record.values = std::move(received);
       stage.forward(record);
       if (work.slice == 0) loss_ += record.loss;
       send(record.values, stage.leaving(), batch.to, batch, op.stage, false);
@@ -183,7 +206,7 @@ void Executor::run_pass(std::size_t index, std::int64_t step) {
     case Pass::kBackward:
     case Pass::kInput: {
       Record& record = records_.at(key);
-      record.gradients = take(index);
+      record.gradients = std::move(received);
       if (op.pass == Pass::kInput)
         stage.backward_inputs(record);
       else
@@ -197,6 +220,11 @@ void Executor::run_pass(std::size_t index, std::int64_t step) {
       records_.erase(key);
       break;
   }
+  note(kind_of(op.pass), start, op.stage, op.micro_batch);
+}
+
+void Executor::note(timeline::SliceKind kind, std::int64_t start, int stage, int micro_batch) {
+  if (slices) slices->push_back({kind, start, now_ns(), stage, micro_batch});
 }
 
 void Executor::layer_done(LayerState& state) {
@@ -239,8 +267,8 @@ void Executor::ask(std::size_t index) {
     for (const Route& route : routes)
       if (route.rank != mine_.rank)
         incoming.handles.push_back(comm_->receive(
-            value.narrow(0, route.first_sample - batch.first_sample, route.num_samples),
-            route.rank, tag_of(boundary, backward, route.first_sample, layer)));
+            value.narrow(0, route.first_sample - batch.first_sample, route.num_samples), route.rank,
+            tag_of(boundary, backward, route.first_sample, layer)));
   }
 }
 
@@ -252,8 +280,11 @@ std::map<int, at::Tensor> Executor::take(std::size_t index) {
   Incoming incoming = std::move(incoming_.at(index));
   incoming_.erase(index);
   const Clock::time_point start = Clock::now();
+  const std::int64_t start_ns = now_ns();
   for (const Handle& handle : incoming.handles) handle->wait();
   waits_.pipeline += since(start);
+  if (!incoming.handles.empty())
+    note(timeline::SliceKind::kReceive, start_ns, op.stage, op.micro_batch);
   for (const Route& route : backward ? batch.to : batch.from) {
     if (route.rank != mine_.rank) continue;
     for (const int layer : backward ? stage.leaving() : stage.entering()) {
@@ -288,8 +319,9 @@ void Executor::send(const std::map<int, at::Tensor>& values, const std::vector<i
     }
 }
 
-void Executor::finish(std::int64_t step, StepResult& result) {
+void Executor::finish(std::int64_t step, double signal, StepResult& result) {
   const Clock::time_point start = Clock::now();
+  std::int64_t start_ns = now_ns();
   for (const Handle& handle : sent_) handle->wait();
   sent_.clear();
   waits_.pipeline += since(start);
@@ -299,11 +331,15 @@ void Executor::finish(std::int64_t step, StepResult& result) {
   if (before_update) before_update();
 
   const bool clips = job_.training.clip > 0;
-  at::Tensor sums = at::zeros({2}, at::kDouble);
+  at::Tensor sums = at::zeros({3}, at::kDouble);
   sums[0] = loss_;
+  sums[2] = signal;
   if (clips) sums[1] = optimizer_.square_of_norm();
   if (world_) world_->all_reduce(sums)->wait();
+  note(timeline::SliceKind::kReduce, start_ns);
+  start_ns = now_ns();
   result.loss = sums[0].item<double>();
+  result.signals = sums[2].item<double>();
   result.gradient_norm = std::sqrt(sums[1].item<double>());
   if (!std::isfinite(result.loss))
     throw_input_error("train.not-finite", "the loss is not a number any more", {},
@@ -313,6 +349,7 @@ void Executor::finish(std::int64_t step, StepResult& result) {
                            : 1;
   optimizer_.update(step, scale);
   for (auto& state : states_) state->spread_start();
+  note(timeline::SliceKind::kOptimizer, start_ns);
   for (auto& state : states_) {
     waits_.gather += state->gather_wait;
     waits_.reduce += state->reduce_wait;

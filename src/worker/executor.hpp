@@ -27,23 +27,39 @@
 namespace nereus::worker {
 
 // Samples [first, first + count) of step `step`, for the first stage, the last, or both.
-using ReadBatch =
-    std::function<Batch(std::int64_t step, std::int64_t first, std::int64_t count)>;
+using ReadBatch = std::function<Batch(std::int64_t step, std::int64_t first, std::int64_t count)>;
 
 struct StepResult {
   double loss = 0;
   double gradient_norm = 0;
   double seconds = 0;
   job::Waits waits{};
+  double signals = 0;  // sum over all ranks of what each gave run()
+};
+
+// What the rank did when, in nanoseconds of the steady clock; kept while `slices` is set.
+struct Done {
+  timeline::SliceKind kind = timeline::SliceKind::kOther;
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  int stage = -1;
+  int micro_batch = -1;
 };
 
 class Executor {
  public:
   Executor(const job::Job& job, Comm& comm, ReadBatch read);
-  StepResult run(std::int64_t step);
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+  // `signal` is summed over all ranks: how they agree to end, say.
+  StepResult run(std::int64_t step, double signal = 0);
+  const RankPlan& rank_plan() const { return mine_; }
+  std::vector<Done>* slices = nullptr;
 
   std::vector<std::unique_ptr<LayerState>>& states() { return states_; }
   Optimizer& optimizer() { return optimizer_; }
+  // Master weights are kept apart from those that are computed with.
+  bool wide_masters() const { return options_.sum_type != options_.type; }
   // For tests: what update() was given, before clipping.
   std::function<void()> before_update;
 
@@ -65,7 +81,8 @@ class Executor {
             bool gradients);
   Record begin_record(const StageWork& work, const MicroBatch& batch, std::int64_t step);
   void layer_done(LayerState& state);
-  void finish(std::int64_t step, StepResult& result);
+  void finish(std::int64_t step, double signal, StepResult& result);
+  void note(timeline::SliceKind kind, std::int64_t start, int stage = -1, int micro_batch = -1);
   std::int64_t tag_of(int boundary, bool gradients, std::int64_t first_sample, int layer) const;
   const Stage& stage_of(int number) const;
 
@@ -88,7 +105,7 @@ class Executor {
   std::map<std::size_t, Incoming> incoming_;       // by place in the order
   std::map<std::int64_t, at::Tensor> local_;       // messages to itself, by tag
   std::deque<Handle> sent_;
-  std::map<LayerState*, int> passes_left_;         // backward passes until a layer is done
+  std::map<LayerState*, int> passes_left_;  // backward passes until a layer is done
   std::vector<NormStatistics> statistics_;
   double loss_ = 0;
   job::Waits waits_{};

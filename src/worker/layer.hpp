@@ -28,8 +28,8 @@ namespace nereus::worker {
 
 // What the samples of one micro-batch are.
 struct Batch {
-  at::Tensor inputs;   // tokens [n, s] or images [n, 3, h, w]
-  at::Tensor targets;  // tokens [n, s] or classes [n]
+  at::Tensor inputs;              // tokens [n, s] or images [n, 3, h, w]
+  at::Tensor targets;             // tokens [n, s] or classes [n]
   std::int64_t first_sample = 0;  // of the step
   std::int64_t num_samples = 0;
 };
@@ -54,12 +54,12 @@ struct PassContext {
   std::uint64_t seed = 0;
   std::int64_t step = 0;
   double dropout = 0;
-  double loss_scale = 1;  // 1 / targets of the whole step
-  int norm_group = 0;     // samples; 0 = the micro-batch
+  double loss_scale = 1;    // 1 / targets of the whole step
+  int norm_group = 0;       // samples; 0 = the micro-batch
   Group* tensor = nullptr;  // the team that shares this layer; nullptr = alone
   bool sequence_parallel = false;
   bool recompute_attention = false;  // its scores are computed again in the backward pass
-  bool recomputing = false;  // a second forward: statistics were taken by the first
+  bool recomputing = false;          // a second forward: statistics were taken by the first
   // Weight halves of backward passes: run at once, or kept for the schedule's weight pass.
   bool defer_weights = false;
   std::vector<std::function<void()>> deferred;

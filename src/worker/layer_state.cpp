@@ -33,8 +33,8 @@ std::shared_ptr<Group> GroupCache::get(const std::vector<int>& ranks) {
 }
 
 LayerState::LayerState(const Layer& layer, const plan::LayerRun& run, const StageWork& work,
-                       int rank, const StateOptions& options, GroupCache& groups,
-                       LayerState* alias, Tied tied)
+                       int rank, const StateOptions& options, GroupCache& groups, LayerState* alias,
+                       Tied tied)
     : layer_(&layer),
       parameters_(layer.parameters()),
       alias_(alias),
@@ -46,8 +46,7 @@ LayerState::LayerState(const Layer& layer, const plan::LayerRun& run, const Stag
   if (options.sequence_parallel) team_ = groups.get(work.team);
   data_ = groups.get(data_ranks(run, slice_));
 
-  const std::vector<Shard> shards =
-      shards_of(run, plan::StateKind::kOptimizer, slice_, length_);
+  const std::vector<Shard> shards = shards_of(run, plan::StateKind::kOptimizer, slice_, length_);
   const std::vector<std::vector<Shard>> copies = whole_copies(shards, length_);
   std::size_t place = 0;
   for (const std::vector<Shard>& copy : copies)
@@ -197,8 +196,7 @@ void LayerState::after_backward() {
 void LayerState::reduce_micro_batch() {
   if (!divided_gradients_ || tied_.group) return;
   if (team_ && length_ > replicated_begin_)
-    reduce_wait +=
-        seconds_of(team_->all_reduce(part(gradients_, {replicated_begin_, length_})));
+    reduce_wait += seconds_of(team_->all_reduce(part(gradients_, {replicated_begin_, length_})));
   reducing_ = shards_->reduce_scatter(gradients_, ranges_);
 }
 
@@ -214,8 +212,7 @@ void LayerState::add_reduced() {
 void LayerState::reduce_start() {
   if (divided_gradients_ && !tied_.group) return;  // every micro-batch did
   if (team_ && length_ > replicated_begin_)
-    reduce_wait +=
-        seconds_of(team_->all_reduce(part(gradients_, {replicated_begin_, length_})));
+    reduce_wait += seconds_of(team_->all_reduce(part(gradients_, {replicated_begin_, length_})));
   if (tied_.group)
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       if (parameters_[i].name != tied_.name) continue;

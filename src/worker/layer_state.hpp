@@ -32,8 +32,8 @@
 namespace nereus::worker {
 
 struct StateOptions {
-  at::ScalarType type = at::kFloat;       // of weights in computation
-  at::ScalarType sum_type = at::kFloat;   // of gradients and master weights
+  at::ScalarType type = at::kFloat;      // of weights in computation
+  at::ScalarType sum_type = at::kFloat;  // of gradients and master weights
   at::Device device = at::kCPU;
   std::uint64_t seed = 0;
   bool sequence_parallel = false;
@@ -62,8 +62,7 @@ class LayerState {
  public:
   // `alias`: where this rank also holds the layer that a weight of this one is tied to.
   LayerState(const Layer& layer, const plan::LayerRun& run, const StageWork& work, int rank,
-             const StateOptions& options, GroupCache& groups, LayerState* alias,
-             Tied tied);
+             const StateOptions& options, GroupCache& groups, LayerState* alias, Tied tied);
 
   const Layer& layer() const { return *layer_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
@@ -121,14 +120,14 @@ class LayerState {
   bool divided_weights_ = false;
   StateOptions options_;
 
-  at::Tensor weights_;       // flat, in type; its memory comes and goes where weights are divided
-  at::Tensor own_weights_;   // [owned) where weights are divided
-  at::Tensor gradients_;     // flat, in sum_type
-  at::Tensor own_sum_;       // [owned) where gradients are divided
-  at::Tensor master_;        // [owned) where sum_type is wider than type
+  at::Tensor weights_;      // flat, in type; its memory comes and goes where weights are divided
+  at::Tensor own_weights_;  // [owned) where weights are divided
+  at::Tensor gradients_;    // flat, in sum_type
+  at::Tensor own_sum_;      // [owned) where gradients are divided
+  at::Tensor master_;       // [owned) where sum_type is wider than type
   Weights views_;
 
-  std::shared_ptr<Group> team_;    // tensor ranks, where replicated gradients must be summed
+  std::shared_ptr<Group> team_;  // tensor ranks, where replicated gradients must be summed
   Tied tied_;
   std::shared_ptr<Group> data_;    // all data ranks
   std::shared_ptr<Group> shards_;  // those that hold one whole copy together

@@ -1,1 +1,49 @@
-int main() { return 0; }
+// nereus-worker: one rank of a job. Started by `nereus train`, one process a rank.
+//
+//   nereus-worker --job FILE --rank R [--report-fd N]     MASTER_ADDR, MASTER_PORT, WORLD_SIZE
+//   nereus-worker --version
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "base/build_info.hpp"
+#include "worker/run_job.hpp"
+#include "worker/torch_compat.hpp"
+
+namespace {
+
+std::string environment(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value ? value : otherwise;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace nereus;
+  worker::RankOptions options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string option = argv[i];
+    if (option == "--version") {
+      std::puts(job::to_line(worker::worker_info()).c_str());
+      return 0;
+    }
+    if (i + 1 == argc || (option != "--job" && option != "--rank" && option != "--report-fd")) {
+      std::fprintf(stderr, "nereus-worker: started by nereus train, or with --version\n");
+      return 2;
+    }
+    const char* value = argv[++i];
+    if (option == "--job") options.job_file = value;
+    if (option == "--rank") options.rank = std::atoi(value);
+    if (option == "--report-fd") options.report_fd = std::atoi(value);
+  }
+  options.num_ranks = std::atoi(environment("WORLD_SIZE", "1").c_str());
+  options.local_rank = std::atoi(environment("LOCAL_RANK", "0").c_str());
+  options.address = environment("MASTER_ADDR", "127.0.0.1");
+  options.port = std::atoi(environment("MASTER_PORT", "0").c_str());
+  const int status = worker::run_rank(options);
+  // Static destructors of libraries whose threads still run are not worth waiting for.
+  std::fflush(nullptr);
+  std::_Exit(status);
+}

@@ -73,19 +73,17 @@ double rate_at(const job::Training& t, std::int64_t step) {
   if (step < t.warmup_steps)
     return t.rate * static_cast<double>(step + 1) / static_cast<double>(t.warmup_steps);
   const std::int64_t end = t.decay_steps > 0 ? t.decay_steps : t.steps;
-  const double done =
-      end > t.warmup_steps
-          ? std::min(1.0, static_cast<double>(step - t.warmup_steps) /
-                              static_cast<double>(end - t.warmup_steps))
-          : 1.0;
+  const double done = end > t.warmup_steps
+                          ? std::min(1.0, static_cast<double>(step - t.warmup_steps) /
+                                              static_cast<double>(end - t.warmup_steps))
+                          : 1.0;
   switch (t.rate_schedule) {
     case job::RateSchedule::kConstant:
       return t.rate;
     case job::RateSchedule::kLinear:
       return t.rate + (t.last_rate - t.rate) * done;
     case job::RateSchedule::kCosine:
-      return t.last_rate +
-             (t.rate - t.last_rate) * 0.5 * (1 + std::cos(std::numbers::pi * done));
+      return t.last_rate + (t.rate - t.last_rate) * 0.5 * (1 + std::cos(std::numbers::pi * done));
   }
   return t.rate;
 }
@@ -102,14 +100,12 @@ void Optimizer::add(LayerState& state) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < state.parameters().size(); ++i)
     if (state.offset(i) >= 0) order.push_back(i);
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return state.offset(a) < state.offset(b);
-  });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return state.offset(a) < state.offset(b); });
   for (const std::size_t i : order) {
     const Parameter& parameter = state.parameters()[i];
     const std::int64_t begin = state.offset(i);
-    const Range range{begin,
-                      begin + slice_elements(parameter, state.slice(), state.num_slices())};
+    const Range range{begin, begin + slice_elements(parameter, state.slice(), state.num_slices())};
     const bool cut = parameter.cut.dim >= 0;
     if (parameter.decays()) add_range(slot.decayed, meet(owned, range));
     if (state.first_copy() && (cut || state.slice() == 0) && parameter.tied_to_layer < 0)

@@ -1,4 +1,5 @@
-// AdamW (Loshchilov 2019, 1711.05101) and SGD on the elements a rank keeps, in one pass over memory.
+// AdamW (Loshchilov 2019, 1711.05101) and SGD on the elements a rank keeps, in one pass over
+// memory.
 //
 //   AdamW   m = b1 m + (1 - b1) g,  v = b2 v + (1 - b2) g^2
 //           w = w (1 - r d) - r (m / (1 - b1^k)) / (sqrt(v / (1 - b2^k)) + e)      k-th update
@@ -32,8 +33,8 @@ class Optimizer {
 
   struct Slot {
     LayerState* state = nullptr;
-    at::Tensor first;   // m, or the momentum
-    at::Tensor second;  // v
+    at::Tensor first;            // m, or the momentum
+    at::Tensor second;           // v
     std::vector<Range> decayed;  // of the flat buffer, within owned()
     std::vector<Range> counted;  // for the norm
   };

@@ -4,8 +4,7 @@
 
 namespace nereus::worker {
 
-std::pair<std::int64_t, std::int64_t> slice_bounds(std::int64_t length, int slice,
-                                                   int num_slices) {
+std::pair<std::int64_t, std::int64_t> slice_bounds(std::int64_t length, int slice, int num_slices) {
   const std::int64_t most = (length + num_slices - 1) / num_slices;
   return {std::min(length, slice * most), std::min(length, (slice + 1) * most)};
 }

@@ -28,8 +28,7 @@ std::int64_t num_samples_of(const Replicas& r, int micro_batch) {
 }
 
 // Who computes samples [first, first + count) of a run in tensor slice `slice`, in their order.
-std::vector<Route> holders(const LayerRun& run, int slice, std::int64_t first,
-                           std::int64_t count) {
+std::vector<Route> holders(const LayerRun& run, int slice, std::int64_t first, std::int64_t count) {
   std::vector<Route> routes;
   for (const Replicas& r : run.replicas)
     for (int team = 0; team < r.count; ++team)
@@ -63,16 +62,17 @@ bool find_work(const plan::Placement& placement, std::size_t stage, int rank, St
         for (int m = 0; m < r.num_micro_batches; ++m) {
           MicroBatch batch{first_sample_of(r, team, m), num_samples_of(r, m)};
           if (stage > 0)
-            batch.from = holders(placement.runs[stage - 1], slice, batch.first_sample,
-                                 batch.num_samples);
+            batch.from =
+                holders(placement.runs[stage - 1], slice, batch.first_sample, batch.num_samples);
           if (stage + 1 < placement.runs.size())
-            batch.to = holders(placement.runs[stage + 1], slice, batch.first_sample,
-                               batch.num_samples);
+            batch.to =
+                holders(placement.runs[stage + 1], slice, batch.first_sample, batch.num_samples);
           work.micro_batches.push_back(std::move(batch));
         }
         return true;
       }
-    if (placement.schedule == plan::Schedule::kDualPipe) micro_batches_before += r.num_micro_batches;
+    if (placement.schedule == plan::Schedule::kDualPipe)
+      micro_batches_before += r.num_micro_batches;
   }
   return false;
 }
@@ -89,8 +89,7 @@ std::vector<int> lane_of(const plan::Placement& placement, const StageWork& any)
   return places;
 }
 
-std::vector<schedule::PipelineOp> order_of(const plan::Placement& placement,
-                                           const RankPlan& mine) {
+std::vector<schedule::PipelineOp> order_of(const plan::Placement& placement, const RankPlan& mine) {
   const StageWork& any = mine.stages.front();
   const std::vector<int> lane = lane_of(placement, any);
   const int depth = *std::max_element(lane.begin(), lane.end()) + 1;
@@ -99,9 +98,8 @@ std::vector<schedule::PipelineOp> order_of(const plan::Placement& placement,
   const int num_micro_batches = static_cast<int>(any.micro_batches.size()) * (dual ? 2 : 1);
   const schedule::PipelineSize size{depth, num_stages / depth, num_micro_batches};
   const bool suits = num_stages % depth == 0 && schedule::suits(placement.schedule, size);
-  const schedule::Order order = suits
-                                    ? schedule::make_order(placement.schedule, size)
-                                    : schedule::greedy_order(lane, depth, num_micro_batches);
+  const schedule::Order order = suits ? schedule::make_order(placement.schedule, size)
+                                      : schedule::greedy_order(lane, depth, num_micro_batches);
   for (const auto& ops : order)
     for (const schedule::PipelineOp& op : ops)
       if (op.pass == schedule::Pass::kForward && op.stage == any.stage &&
@@ -147,9 +145,9 @@ std::vector<Shard> shards_of(const LayerRun& run, plan::StateKind kind, int slic
     int j = 0;
     for (const plan::RankRange& ranks : share.ranks)
       for (int i = 0; i < ranks.count; ++i, ++j)
-        shards.push_back({ranks.first + i * ranks.stride +
-                              (slice - share.first_slice) * share.slice_stride,
-                          elements_of_piece(share, j % share.pieces, length)});
+        shards.push_back(
+            {ranks.first + i * ranks.stride + (slice - share.first_slice) * share.slice_stride,
+             elements_of_piece(share, j % share.pieces, length)});
   }
   return shards;
 }
@@ -177,12 +175,13 @@ std::vector<Error> cannot_run(const plan::Plan& plan) {
   const plan::Placement& p = plan.placement;
   std::size_t run_number = 0;
   for (const LayerRun& run : p.runs) {
-    const std::string place = fmt::format("run {} (layers {} to {})", run_number++,
-                                          run.first_layer, run.first_layer + run.num_layers - 1);
+    const std::string place = fmt::format("run {} (layers {} to {})", run_number++, run.first_layer,
+                                          run.first_layer + run.num_layers - 1);
     for (const Replicas& r : run.replicas) {
       if (r.cp > 1)
-        refuse("train.context", place + " has cp = " + std::to_string(r.cp) +
-                                    ": context parallelism is not run yet", "cp = 1");
+        refuse("train.context",
+               place + " has cp = " + std::to_string(r.cp) + ": context parallelism is not run yet",
+               "cp = 1");
       if (r.tp != p.runs.front().replicas.front().tp)
         refuse("train.tensor-degrees", place + " has another tensor degree than run 0",
                "one tp for all runs");
@@ -191,8 +190,9 @@ std::vector<Error> cannot_run(const plan::Plan& plan) {
                "offload nothing");
     }
     if (run.ep > 1)
-      refuse("train.experts", place + " has ep = " + std::to_string(run.ep) +
-                                  ": expert parallelism is not run yet", "ep = 1");
+      refuse("train.experts",
+             place + " has ep = " + std::to_string(run.ep) + ": expert parallelism is not run yet",
+             "ep = 1");
     for (const plan::StateShare& share : run.state)
       if (share.tier != plan::Tier::kDevice) {
         refuse("train.offload", place + " keeps state beyond the device, which is not run yet",

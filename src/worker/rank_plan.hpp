@@ -38,8 +38,8 @@ struct StageWork {
   int stage = 0;  // index of the run
   int first_layer = 0;
   int num_layers = 0;
-  std::vector<int> team{};  // ranks of all tensor slices
-  int slice = 0;            // of this rank
+  std::vector<int> team{};    // ranks of all tensor slices
+  int slice = 0;              // of this rank
   int first_micro_batch = 0;  // number of micro_batches[0] in the order
   std::vector<MicroBatch> micro_batches{};
   plan::Recompute recompute = plan::Recompute::kNone;

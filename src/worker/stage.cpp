@@ -49,10 +49,8 @@ void Stage::forward(Record& record) const {
     const Layer& layer = *(*layers_)[static_cast<std::size_t>(work_->first_layer + place)];
     LayerRecord& kept = record.layers[static_cast<std::size_t>(place)];
     for (const int from : layer.inputs)
-      if (from >= 0)
-        kept.inputs.push_back(record.values.at(from).detach().set_requires_grad(true));
-    if (place + 1 < work_->num_layers)
-      states_[static_cast<std::size_t>(place) + 1]->gather_start();
+      if (from >= 0) kept.inputs.push_back(record.values.at(from).detach().set_requires_grad(true));
+    if (place + 1 < work_->num_layers) states_[static_cast<std::size_t>(place) + 1]->gather_start();
     at::Tensor output;
     if (keeps(place)) {
       const at::AutoGradMode with_graph(true);
@@ -65,8 +63,7 @@ void Stage::forward(Record& record) const {
     states_[static_cast<std::size_t>(place)]->release();
   }
   const int end = work_->first_layer + work_->num_layers;
-  if (end == model_->num_layers())
-    record.loss = record.values.at(end - 1).item<double>();
+  if (end == model_->num_layers()) record.loss = record.values.at(end - 1).item<double>();
   // What no later stage reads is in the graphs already.
   for (auto at = record.values.begin(); at != record.values.end();)
     at = std::binary_search(leaving_.begin(), leaving_.end(), at->first) ? std::next(at)

@@ -3,8 +3,8 @@
 // Layers run one by one, each with a graph of its own: its inputs are leaves, its backward pass is
 // one call. So a layer's gradients are final as soon as it is through (they can travel while
 // earlier layers work), its weights may come and go around it, and whole layers can be computed
-// again instead of kept. Values that cross a boundary are named by the layer that made them; a value
-// that a later stage reads passes through those between.
+// again instead of kept. Values that cross a boundary are named by the layer that made them; a
+// value that a later stage reads passes through those between.
 //
 //   Record record = stage.begin(micro_batch, pass);
 //   record.values[layer] = received;           // for each of stage.entering()

@@ -52,8 +52,8 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
 #if NEREUS_TORCH_2
   return at::scaled_dot_product_attention(q, k, v, {}, 0.0, causal);
 #else
-  at::Tensor scores = at::matmul(q * (1 / std::sqrt(static_cast<double>(q.size(-1)))),
-                                 k.transpose(-2, -1));
+  at::Tensor scores =
+      at::matmul(q * (1 / std::sqrt(static_cast<double>(q.size(-1)))), k.transpose(-2, -1));
   if (causal) {
     const at::Tensor above =
         at::ones({q.size(-2), k.size(-2)}, q.options().dtype(at::kBool)).triu_(1);

@@ -27,10 +27,10 @@ Layers build_family(const model::Model& model) {
       shape.gated_mlp && shape.norm == model::NormKind::kRmsNorm)
     return build_llama(shape);
   if (plain && shape.family == "bert") return build_bert(shape);
-  throw_input_error("train.model",
-                    fmt::format("{} (family {}): the worker has no such block", model.name,
-                                shape.family),
-                    {}, "families: gpt, llama, bert, resnet, vgg, inception");
+  throw_input_error(
+      "train.model",
+      fmt::format("{} (family {}): the worker has no such block", model.name, shape.family), {},
+      "families: gpt, llama, bert, resnet, vgg, inception");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// GPT-2 (Radford 2019) in Hugging Face's names and layouts: weights are [in, out] (Conv1D), queries,
-// keys and values one product, the head tied to the token embedding. GELU by tanh.
+// GPT-2 (Radford 2019) in Hugging Face's names and layouts: weights are [in, out] (Conv1D),
+// queries, keys and values one product, the head tied to the token embedding. GELU by tanh.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -30,13 +30,14 @@ class Embedding : public Layer {
             {"transformer.wpe.weight", {shape_.max_positions, shape_.hidden}, {}, normal}};
   }
 
-  at::Tensor forward(const std::vector<at::Tensor>&, const Weights& w, PassContext& pass) const override {
+  at::Tensor forward(const std::vector<at::Tensor>&, const Weights& w,
+                     PassContext& pass) const override {
     const at::Tensor& ids = pass.batch.inputs;
     const std::int64_t first =
         slice_bounds(shape_.vocab, pass.tensor_index(), pass.tensor_size()).first;
     const at::Tensor tokens = leave_region(embed(ids, w, 0, first, pass), pass);
-    const at::Tensor positions = own_part_of_sequence(
-        w.values[1].narrow(0, 0, ids.size(1)).unsqueeze(0), pass);
+    const at::Tensor positions =
+        own_part_of_sequence(w.values[1].narrow(0, 0, ids.size(1)).unsqueeze(0), pass);
     return drop(tokens + positions, index, 0, pass);
   }
 
@@ -82,16 +83,14 @@ class Block : public Layer {
     const std::vector<at::Tensor> parts =
         linear(entered, w, 2, 3, WeightLayout::kInOut, pass).chunk(3, -1);
     const std::int64_t heads = shape_.heads / pass.tensor_size();
-    const at::Tensor mixed =
-        attend(split_heads(parts[0], heads), split_heads(parts[1], heads),
-               split_heads(parts[2], heads), shape_.causal, pass);
+    const at::Tensor mixed = attend(split_heads(parts[0], heads), split_heads(parts[1], heads),
+                                    split_heads(parts[2], heads), shape_.causal, pass);
     return project(join_heads(mixed), w, 4, pass);
   }
 
   at::Tensor mlp_branch(const at::Tensor& x, const Weights& w, PassContext& pass) const {
     const at::Tensor entered = enter_region(layer_norm(x, w, 6), pass);
-    const at::Tensor inner =
-        at::gelu(linear(entered, w, 8, 9, WeightLayout::kInOut, pass), "tanh");
+    const at::Tensor inner = at::gelu(linear(entered, w, 8, 9, WeightLayout::kInOut, pass), "tanh");
     return project(inner, w, 10, pass);
   }
 
@@ -118,9 +117,8 @@ class Head : public Layer {
       logits.name = "transformer.wte.weight";
       logits.tied_to_layer = 0;
     }
-    return {{"transformer.ln_f.weight", {h}, {}, {Init::kOne}},
-            {"transformer.ln_f.bias", {h}},
-            logits};
+    return {
+        {"transformer.ln_f.weight", {h}, {}, {Init::kOne}}, {"transformer.ln_f.bias", {h}}, logits};
   }
 
   at::Tensor forward(const std::vector<at::Tensor>& in, const Weights& w,

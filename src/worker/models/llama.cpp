@@ -26,7 +26,8 @@ class Embedding : public Layer {
     return {{"model.embed_tokens.weight", {shape_.vocab, shape_.hidden}, {0, 1}, kNormal}};
   }
 
-  at::Tensor forward(const std::vector<at::Tensor>&, const Weights& w, PassContext& pass) const override {
+  at::Tensor forward(const std::vector<at::Tensor>&, const Weights& w,
+                     PassContext& pass) const override {
     const std::int64_t first =
         slice_bounds(shape_.vocab, pass.tensor_index(), pass.tensor_size()).first;
     const at::Tensor tokens = embed(pass.batch.inputs, w, 0, first, pass);

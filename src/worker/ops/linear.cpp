@@ -110,8 +110,8 @@ struct ConvolutionFunction : Function<ConvolutionFunction> {
     context->save_for_backward({x, weight});
     keep(context, call);
     const ConvolutionShape& c = call->shape;
-    return at::convolution(x, weight, call->bias, {c.stride, c.stride},
-                           {c.pad_height, c.pad_width}, {1, 1}, false, {0, 0}, 1);
+    return at::convolution(x, weight, call->bias, {c.stride, c.stride}, {c.pad_height, c.pad_width},
+                           {1, 1}, false, {0, 0}, 1);
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {

@@ -24,8 +24,7 @@ void timed(const Team& team, const Operation& operation) {
   const auto start = std::chrono::steady_clock::now();
   operation()->wait();
   if (team.wait)
-    *team.wait +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    *team.wait += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 at::Tensor summed(const at::Tensor& x, const Team& team) {
@@ -113,8 +112,7 @@ struct CrossEntropyFunction : Function<CrossEntropyFunction> {
     const bool narrow = logits.scalar_type() != at::kDouble;
     at::Tensor wide = narrow ? logits.to(at::kFloat) : logits;
     at::Tensor largest = wide.amax(-1);
-    if (team.group)
-      timed(team, [&] { return team.group->all_reduce(largest, Reduction::kMax); });
+    if (team.group) timed(team, [&] { return team.group->all_reduce(largest, Reduction::kMax); });
     at::Tensor share = (wide - largest.unsqueeze(-1)).exp_();
     at::Tensor total = share.sum(-1);
     const at::Tensor local = targets - first_class;
@@ -144,7 +142,9 @@ struct CrossEntropyFunction : Function<CrossEntropyFunction> {
   }
 };
 
-std::int64_t group_number(const PassContext& pass) { return reinterpret_cast<std::int64_t>(pass.tensor); }
+std::int64_t group_number(const PassContext& pass) {
+  return reinterpret_cast<std::int64_t>(pass.tensor);
+}
 std::int64_t wait_number(const PassContext& pass) {
   return reinterpret_cast<std::int64_t>(pass.tensor_wait);
 }
@@ -176,12 +176,11 @@ at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& targets,
 
 at::Tensor drop(const at::Tensor& x, int layer, int site, const PassContext& pass) {
   if (pass.dropout <= 0) return x;
-  const std::int64_t whole_length =
-      x.size(1) * (pass.sequence_parallel ? pass.tensor_size() : 1);
+  const std::int64_t whole_length = x.size(1) * (pass.sequence_parallel ? pass.tensor_size() : 1);
   std::vector<at::Tensor> masks;
   for (std::int64_t i = 0; i < pass.batch.num_samples; ++i) {
-    const std::string place = fmt::format("{}.{}.{}.{}", pass.step, pass.batch.first_sample + i,
-                                          layer, site);
+    const std::string place =
+        fmt::format("{}.{}.{}.{}", pass.step, pass.batch.first_sample + i, layer, site);
     at::Generator generator = at::detail::createCPUGenerator(hash_of(place, pass.seed));
     masks.push_back(at::empty({whole_length, x.size(2)}, at::kFloat)
                         .bernoulli_(1 - pass.dropout, generator)

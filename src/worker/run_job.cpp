@@ -1,0 +1,228 @@
+#include "worker/run_job.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <chrono>
+
+#include "base/build_info.hpp"
+#include "base/error.hpp"
+#include "base/write_file.hpp"
+#include "job/reporter.hpp"
+#include "timeline/rank_timeline.hpp"
+#include "worker/samples.hpp"
+#include "worker/saving.hpp"
+#include "worker/torch_compat.hpp"
+
+namespace nereus::worker {
+
+namespace {
+
+constexpr double kEnd = 1, kSave = 1e6;  // signals of ranks, summed
+
+double signal_of(job::Asked asked) {
+  return asked == job::Asked::kSave ? kSave : asked == job::Asked::kEnd ? kEnd : 0;
+}
+
+double peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024;
+}
+
+void pin_to_core(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(core), &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
+timeline::RankTimeline timeline_of(const std::vector<Done>& slices, int rank, int num_ranks,
+                                   std::int64_t origin_ns, std::int64_t wall_ns,
+                                   const std::vector<std::int64_t>& step_starts) {
+  timeline::RankTimeline mine;
+  mine.origin_ns = wall_ns;
+  timeline::Timeline& t = mine.timeline;
+  t.num_ranks = num_ranks;
+  t.lanes = {{rank, fmt::format("rank {}", rank), "compute", timeline::Stream::kCompute}};
+  for (const Done& done : slices)
+    t.slices.push_back({0, (done.start - origin_ns) * 1000, (done.end - origin_ns) * 1000,
+                        done.kind, done.stage, done.micro_batch});
+  for (std::size_t i = 0; i + 1 < step_starts.size(); ++i) {
+    timeline::Mark mark =
+        timeline::step_mark(static_cast<int>(i), (step_starts[i] - origin_ns) * 1000,
+                            (step_starts[i + 1] - origin_ns) * 1000);
+    mark.process = rank;
+    t.marks.push_back(std::move(mark));
+  }
+  return mine;
+}
+
+std::int64_t steady_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::int64_t wall_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+int train(const RankOptions& options, const job::Job& job, job::Reporter& reporter) {
+  if (job.machine.pin) pin_to_core(options.local_rank);
+  at::set_num_threads(job.machine.threads);
+  CommOptions comm_options;
+  comm_options.backend = job.machine.comm;
+  comm_options.rank = options.rank;
+  comm_options.num_ranks = options.num_ranks;
+  comm_options.address = options.address;
+  comm_options.port = options.port;
+  comm_options.job = fmt::format("{}-{}", options.address, options.port);
+  comm_options.timeout =
+      std::chrono::milliseconds(static_cast<std::int64_t>(job.machine.timeout_s * 1000));
+  const std::unique_ptr<Comm> comm = open_comm(comm_options);
+
+  // The reader needs the first step, and that the checkpoint: so it comes in later.
+  ReadBatch read;
+  Executor executor(job, *comm, [&](auto... which) { return read(which...); });
+  const std::int64_t first = resume(job, executor);
+  if (first >= job.training.steps)
+    throw_input_error("train.done",
+                      fmt::format("the checkpoint has {} steps already, and --steps is {}", first,
+                                  job.training.steps),
+                      {job.checkpoint.resume}, "--steps counts from the very first");
+  read = make_reader(job, options.rank, first);
+  Saver saver(job, options.rank, options.num_ranks);
+
+  const double per_sample =
+      job.plan.model.tokens_per_sample > 0 ? job.plan.model.tokens_per_sample : 1;
+  const auto tokens =
+      static_cast<std::int64_t>(per_sample * static_cast<double>(job.plan.placement.global_batch));
+  const job::AskedGuard guard;
+  std::vector<Done> slices;
+  std::vector<std::int64_t> step_starts;
+  std::int64_t origin = 0, origin_wall = 0;
+  int status = 0;
+  std::string told;
+  for (std::int64_t step = first; step < job.training.steps; ++step) {
+    reporter.doing(step, fmt::format("step {}", step));
+    const bool traced =
+        !job.output.timeline.empty() && step >= job.training.steps - job.output.timeline_steps;
+    if (traced && origin == 0) {
+      origin = steady_ns();
+      origin_wall = wall_ns();
+      executor.slices = &slices;
+    }
+    if (traced) step_starts.push_back(steady_ns());
+    const auto start = std::chrono::steady_clock::now();
+    StepResult result = executor.run(step, signal_of(job::asked()));
+    const bool ends = result.signals > 0;
+    const bool saves_now =
+        saver.saves() && (step + 1 == job.training.steps || ends ||
+                          (job.checkpoint.every > 0 && (step + 1) % job.checkpoint.every == 0));
+    if (saves_now) {
+      const auto save_start = std::chrono::steady_clock::now();
+      saver.save(step + 1, executor);
+      result.waits.checkpoint =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - save_start).count();
+    }
+    job::Message message;
+    message.kind = job::MessageKind::kStep;
+    message.step = step;
+    message.loss = result.loss;
+    message.gradient_norm = result.gradient_norm;
+    message.rate = rate_at(job.training, step);
+    message.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    message.tokens = tokens;
+    message.memory_bytes = peak_memory();
+    message.waits = result.waits;
+    reporter.send(message);
+    if (ends || step + 1 == job.training.steps) saver.finish();
+    if (const std::string complete = saver.last_complete(); complete != told) {
+      told = complete;
+      job::Message saved;
+      saved.kind = job::MessageKind::kCheckpoint;
+      saved.step = step;
+      saved.folder = complete;
+      reporter.send(saved);
+    }
+    if (ends) {
+      status = result.signals >= kSave && saver.saves() ? 75 : 10;
+      break;
+    }
+  }
+  if (!job.output.timeline.empty() && origin > 0) {
+    step_starts.push_back(steady_ns());
+    write_file(fmt::format("{}/rank-{:05}.json", job.output.timeline, options.rank),
+               timeline::rank_timeline_to_json(timeline_of(slices, options.rank, options.num_ranks,
+                                                           origin, origin_wall, step_starts)));
+  }
+  job::Message done;
+  done.kind = job::MessageKind::kDone;
+  reporter.send(done);
+  return status;
+}
+
+}  // namespace
+
+job::WorkerInfo worker_info() {
+  job::WorkerInfo info;
+  info.build = build_id();
+  info.library = "libtorch " + torch_version();
+#ifdef NEREUS_CUDA
+  info.backends = "nccl shared";
+  info.num_gpus = static_cast<int>(torch::cuda::device_count());
+#elif defined(NEREUS_GLOO)
+  info.backends = "gloo shared";
+#else
+  info.backends = "shared";
+#endif
+  return info;
+}
+
+int run_rank(const RankOptions& options) {
+  job::Reporter reporter(options.report_fd, options.rank);
+  job::Message failure;
+  failure.kind = job::MessageKind::kError;
+  try {
+    const job::Job job = job::load_job(options.job_file);
+    if (job.build != build_id())
+      throw_input_error(
+          "train.worker-build",
+          fmt::format("the job is of build {}, this worker of build {}", job.build, build_id()));
+    if (const std::vector<Error> refused = cannot_run(job.plan); !refused.empty())
+      throw Errors(refused);
+    job::Message hello;
+    hello.kind = job::MessageKind::kHello;
+    hello.pid = getpid();
+    hello.build = build_id();
+    hello.library = worker_info().library;
+    reporter.send(hello);
+    return train(options, job, reporter);
+  } catch (const CommError& error) {
+    failure.code = "train.rank-missing";
+    failure.message = error.what();
+    failure.missing_rank = error.missing_rank;
+  } catch (const Errors& errors) {
+    const Error& first = errors.list().front();
+    failure.code = first.code;
+    failure.message = first.message;
+    failure.hint = first.hint;
+    failure.input_error = first.kind == ErrorKind::kInput;
+  } catch (const c10::Error& error) {
+    failure.code = "train.libtorch";
+    failure.message = error.what_without_backtrace();
+  } catch (const std::exception& error) {
+    failure.code = "train.worker-failed";
+    failure.message = error.what();
+  }
+  reporter.send(failure);
+  std::fprintf(stderr, "%s: %s\n", failure.code.c_str(), failure.message.c_str());
+  return failure.input_error ? 2 : 5;
+}
+
+}  // namespace nereus::worker

@@ -1,0 +1,25 @@
+// One rank from its job file to its last step: what nereus-worker does.
+#pragma once
+
+#include <string>
+
+#include "job/message.hpp"
+
+namespace nereus::worker {
+
+struct RankOptions {
+  std::string job_file;
+  int rank = 0;
+  int num_ranks = 1;
+  int local_rank = 0;
+  int report_fd = -1;
+  std::string address = "127.0.0.1";
+  int port = 0;
+};
+
+// The exit code: 0, 2 (input), 5 (this rank failed), 10 (asked to end), 75 (saved and ended).
+int run_rank(const RankOptions& options);
+
+job::WorkerInfo worker_info();
+
+}  // namespace nereus::worker

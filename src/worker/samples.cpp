@@ -1,0 +1,93 @@
+#include "worker/samples.hpp"
+
+#include "base/error.hpp"
+#include "data/image_folder.hpp"
+#include "data/loader.hpp"
+#include "data/synthetic.hpp"
+
+namespace nereus::worker {
+
+namespace {
+
+std::shared_ptr<const data::SampleSource> open_source(const job::Job& job) {
+  const model::Model& model = job.plan.model;
+  const data::SampleOrder order{job.training.seed, job.data.shuffle};
+  if (model.cnn) {
+    const model::CnnShape& shape = *model.cnn;
+    if (job.data.kind == job::Data::Kind::kSynthetic)
+      return std::make_shared<data::SyntheticImages>(shape.classes, shape.image, order.seed);
+    return std::make_shared<data::ImageFolderSamples>(data::ImageFolder::open(job.data.path),
+                                                      shape.image, shape.classes, order);
+  }
+  const model::TransformerShape& shape = *model.transformer;
+  if (job.data.kind == job::Data::Kind::kSynthetic)
+    return std::make_shared<data::SyntheticTokens>(shape.vocab, shape.seq, order.seed);
+  return std::make_shared<data::TokenFileSamples>(data::TokenFile::open(job.data.path), shape.seq,
+                                                  shape.vocab, order);
+}
+
+// The micro-batches that a rank reads in one step, in turn: its forward passes of the first and the
+// last layer.
+std::vector<MicroBatch> reads_of(const RankPlan& mine, int num_layers) {
+  std::vector<MicroBatch> reads;
+  for (const schedule::PipelineOp& op : mine.order) {
+    if (op.pass != schedule::Pass::kForward) continue;
+    const StageWork& work = mine.stage(op.stage);
+    if (work.first_layer == 0 || work.first_layer + work.num_layers == num_layers)
+      reads.push_back(work.micro_batch(op.micro_batch));
+  }
+  return reads;
+}
+
+struct Reader {
+  std::vector<MicroBatch> reads;
+  std::unique_ptr<data::Loader> loader;
+  bool images = false;
+  std::int64_t length = 0;  // seq, or the height of an image
+};
+
+}  // namespace
+
+ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step) {
+  const auto reader = std::make_shared<Reader>();
+  reader->reads = reads_of(rank_plan(job.plan.placement, rank), job.plan.model.num_layers());
+  reader->images = job.plan.model.cnn.has_value();
+  reader->length = reader->images ? job.plan.model.cnn->image : job.plan.model.transformer->seq;
+  const std::int64_t global_batch = job.plan.placement.global_batch;
+  const auto reads = static_cast<std::int64_t>(reader->reads.size());
+  const std::int64_t num_reads = reads * (job.training.steps - first_step);
+  const auto list = [reader = reader.get(), first_step, global_batch, reads,
+                     num_reads](std::int64_t k) {
+    std::vector<std::uint64_t> samples;
+    if (k >= num_reads) return samples;  // the end
+    const MicroBatch& batch = reader->reads[static_cast<std::size_t>(k % reads)];
+    const std::int64_t step = first_step + k / reads;
+    for (std::int64_t i = 0; i < batch.num_samples; ++i)
+      samples.push_back(static_cast<std::uint64_t>(step * global_batch + batch.first_sample + i));
+    return samples;
+  };
+  if (reads > 0)
+    reader->loader = std::make_unique<data::Loader>(
+        open_source(job), list,
+        data::LoaderOptions{.workers = job.data.workers, .prefetch = job.data.prefetch});
+
+  return [reader, global_batch](std::int64_t step, std::int64_t first, std::int64_t count) {
+    const std::optional<data::Batch> read = reader->loader->next();
+    NEREUS_CHECK(
+        read && static_cast<std::int64_t>(read->samples.size()) == count &&
+            read->samples.front() == static_cast<std::uint64_t>(step * global_batch + first),
+        "samples are read in the order of the passes");
+    Batch batch;
+    if (reader->images) {
+      batch.inputs = at::tensor(read->pixels).view({count, 3, reader->length, reader->length});
+      batch.targets = at::tensor(read->labels);
+    } else {
+      const at::Tensor tokens = at::tensor(read->tokens).view({count, reader->length + 1});
+      batch.inputs = tokens.narrow(1, 0, reader->length).contiguous();
+      batch.targets = tokens.narrow(1, 1, reader->length).contiguous();
+    }
+    return batch;
+  };
+}
+
+}  // namespace nereus::worker

@@ -1,0 +1,177 @@
+#include "worker/saving.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/write_file.hpp"
+#include "checkpoint/flat.hpp"
+#include "checkpoint/reader.hpp"
+#include "spec/source.hpp"
+
+namespace nereus::worker {
+
+namespace {
+
+namespace fs = std::filesystem;
+using checkpoint::TensorKind;
+
+checkpoint::DType dtype_of(const at::Tensor& tensor) {
+  switch (tensor.scalar_type()) {
+    case at::kDouble:
+      return checkpoint::DType::kF64;
+    case at::kBFloat16:
+      return checkpoint::DType::kBf16;
+    default:
+      return checkpoint::DType::kF32;
+  }
+}
+
+checkpoint::FlatLayer flat_layer(const LayerState& state) {
+  checkpoint::FlatLayer flat;
+  flat.layer = state.layer().index;
+  flat.begin = state.owned().begin;
+  flat.end = state.owned().end;
+  for (std::size_t i = 0; i < state.parameters().size(); ++i) {
+    const Parameter& p = state.parameters()[i];
+    flat.tensors.push_back({p.name,
+                            p.shape,
+                            {state.slice(), state.num_slices(), p.cut.dim, p.cut.groups},
+                            state.offset(i)});
+  }
+  return flat;
+}
+
+// The same layer without weights that another layer owns: they are saved there.
+checkpoint::FlatLayer saved_layer(const LayerState& state) {
+  checkpoint::FlatLayer flat = flat_layer(state);
+  for (std::size_t i = 0; i < flat.tensors.size(); ++i)
+    if (state.parameters()[i].tied_to_layer >= 0) flat.tensors[i].offset = -1;
+  return flat;
+}
+
+std::span<std::byte> bytes_of(const at::Tensor& tensor) {
+  return {static_cast<std::byte*>(tensor.data_ptr()),
+          static_cast<std::size_t>(tensor.numel()) * tensor.element_size()};
+}
+
+TensorKind first_kind(const job::Training& training) {
+  return training.optimizer == job::OptimizerKind::kSgd ? TensorKind::kMomentum
+                                                        : TensorKind::kAdamM;
+}
+
+// Reports travel as files beside the checkpoint, whose folder all ranks share anyway.
+checkpoint::Gather by_files(const job::Job& job, int rank, int num_ranks) {
+  const std::string folder = job.checkpoint.folder;
+  const double timeout_s = job.machine.timeout_s;
+  return [=](std::int64_t step, const std::string& mine) {
+    const std::string place = fmt::format("{}/reports-{}.partial", folder, step);
+    fs::create_directories(place);
+    const auto file = [&](int r) { return fmt::format("{}/{}.json", place, r); };
+    std::vector<std::string> reports;
+    if (rank != 0) {
+      write_file(file(rank), mine);
+      return reports;
+    }
+    reports.push_back(mine);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
+    for (int r = 1; r < num_ranks; ++r) {
+      while (!fs::exists(file(r))) {
+        if (std::chrono::steady_clock::now() > end)
+          throw_environment_error(
+              "checkpoint.no-report",
+              fmt::format("rank {} has not written its part of step {}", r, step));
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+      reports.push_back(spec::read_text_file(file(r)));
+    }
+    fs::remove_all(place);
+    return reports;
+  };
+}
+
+}  // namespace
+
+Saver::Saver(const job::Job& job, int rank, int num_ranks) : job_(&job) {
+  if (job.checkpoint.folder.empty()) return;
+  checkpoint::WriterOptions options;
+  options.folder = job.checkpoint.folder;
+  options.rank = rank;
+  options.num_ranks = num_ranks;
+  options.keep = job.checkpoint.keep;
+  if (num_ranks > 1) options.gather = by_files(job, rank, num_ranks);
+  writer_ = std::make_unique<checkpoint::Writer>(options);
+}
+
+void Saver::save(std::int64_t steps_done, Executor& executor) {
+  std::vector<checkpoint::Part> parts;
+  for (Optimizer::Slot& slot : executor.optimizer().slots()) {
+    const LayerState& state = *slot.state;
+    if (!state.first_copy()) continue;
+    const checkpoint::FlatLayer flat = saved_layer(state);
+    const auto add = [&](TensorKind kind, const at::Tensor& values) {
+      // A copy: training goes on while it is written.
+      const auto copy = std::make_shared<at::Tensor>(values.to(at::kCPU).clone());
+      add_parts(flat, kind, dtype_of(*copy), bytes_of(*copy), copy, parts);
+    };
+    const bool master = executor.wide_masters();
+    add(master ? TensorKind::kMasterWeight : TensorKind::kWeight, state.own_master());
+    add(first_kind(job_->training), slot.first);
+    if (slot.second.defined()) add(TensorKind::kAdamV, slot.second);
+  }
+  const job::Training& t = job_->training;
+  checkpoint::Progress progress;
+  progress.step = steps_done;
+  progress.samples = steps_done * job_->plan.placement.global_batch;
+  progress.seed = t.seed;
+  progress.optimizer = t.optimizer == job::OptimizerKind::kSgd ? "sgd" : "adamw";
+  progress.optimizer_values = {{"rate", t.rate},         {"beta1", t.beta1},
+                               {"beta2", t.beta2},       {"epsilon", t.epsilon},
+                               {"momentum", t.momentum}, {"weight_decay", t.weight_decay}};
+  writer_->save(std::move(progress), job_->plan, std::move(parts));
+}
+
+void Saver::finish() {
+  if (writer_) writer_->wait();
+}
+
+std::int64_t resume(const job::Job& job, Executor& executor) {
+  if (job.checkpoint.resume.empty()) return 0;
+  const std::optional<std::string> folder = checkpoint::find_latest(job.checkpoint.resume);
+  if (!folder)
+    throw_input_error("train.no-checkpoint", "there is no complete checkpoint",
+                      {job.checkpoint.resume}, "a folder step-N, or one that holds such");
+  const checkpoint::Checkpoint saved(*folder);
+  const checkpoint::Progress& progress = saved.manifest().progress;
+  const bool sgd = job.training.optimizer == job::OptimizerKind::kSgd;
+  if (progress.optimizer != (sgd ? "sgd" : "adamw"))
+    throw_input_error("train.optimizer",
+                      fmt::format("the checkpoint was trained with {}", progress.optimizer),
+                      {*folder}, "--optimizer " + progress.optimizer);
+  if (!(saved.manifest().plan.model == job.plan.model))
+    throw_input_error("train.other-model",
+                      fmt::format("the checkpoint is of {}, the plan of {}",
+                                  saved.manifest().plan.model.name, job.plan.model.name),
+                      {*folder}, "the model that the checkpoint was made with");
+  for (Optimizer::Slot& slot : executor.optimizer().slots()) {
+    LayerState& state = *slot.state;
+    const checkpoint::FlatLayer flat = flat_layer(state);
+    const auto read = [&](TensorKind kind, at::Tensor values) {
+      const at::Tensor host = values.to(at::kCPU).contiguous();
+      read_flat(saved, flat, kind, dtype_of(host), bytes_of(host));
+      values.copy_(host);
+    };
+    read(executor.wide_masters() ? TensorKind::kMasterWeight : TensorKind::kWeight,
+         state.own_master());
+    read(first_kind(job.training), slot.first);
+    if (slot.second.defined()) read(TensorKind::kAdamV, slot.second);
+    state.store_update();
+    state.spread_start();
+  }
+  return progress.step;
+}
+
+}  // namespace nereus::worker
