@@ -62,7 +62,7 @@ Executor::Executor(const job::Job& job, Comm& comm, ReadBatch read)
     : job_(job),
       comm_(&comm),
       read_(std::move(read)),
-      mine_(rank_plan(job_.plan.placement, comm.rank())),
+      mine_(worker::rank_plan(job_.plan.placement, comm.rank())),
       layers_(build_layers(job_.plan.model)),
       groups_(comm),
       optimizer_(job_.training) {
