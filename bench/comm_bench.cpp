@@ -3,7 +3,7 @@
 // own collective. GB/s are bytes of the tensor over the time of one operation (for an all-reduce of
 // two ranks also what each sends).
 //
-//   taskset is not needed: the program pins its ranks.  comm_bench [MiB ...]
+//   comm_bench [MiB ...]
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/wait.h>

@@ -1,9 +1,11 @@
 // Ranks as processes: what happens when one dies, is stopped, never comes, or is late. The others
 // name it, within the time-out.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -230,6 +232,45 @@ TEST_P(Processes, ARankThatLeftIsNamed) {
   });
   expect_named(outcomes[0], 1);
   EXPECT_EQ(outcomes[1].message, "done");
+}
+
+TEST(SharedName, WhatAKilledStartLeftIsReplacedAndNothingStays) {
+  CommOptions options;
+  options.backend = "shared";
+  options.num_ranks = 2;
+  options.job = fmt::format("leftover.{}", ::getpid());
+  options.timeout = 10s;
+  const std::string name = fmt::format("/nereus-{}-leftover-{}", ::getuid(), ::getpid());
+  const auto exists = [&] {
+    const int file = ::shm_open(name.c_str(), O_RDONLY, 0);
+    if (file >= 0) ::close(file);
+    return file >= 0;
+  };
+  const auto start = [&](int rank) {
+    const pid_t child = ::fork();
+    if (child != 0) return child;
+    options.rank = rank;
+    try {
+      warmed_up(*open_comm(options));
+      ::_exit(0);
+    } catch (const std::exception&) {
+      ::_exit(1);
+    }
+  };
+  int status = 0;
+  const pid_t killed = start(0);  // it waits for rank 1
+  while (!exists()) std::this_thread::sleep_for(1ms);
+  ::kill(killed, SIGKILL);
+  ::waitpid(killed, &status, 0);
+  ASSERT_TRUE(exists());
+  const pid_t second = start(1);  // it finds the leftover first
+  std::this_thread::sleep_for(50ms);
+  const pid_t first = start(0);
+  ::waitpid(first, &status, 0);
+  EXPECT_EQ(status, 0);
+  ::waitpid(second, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_FALSE(exists());
 }
 
 TEST(OpenComm, RefusesWhatCannotBe) {

@@ -7,8 +7,8 @@
 namespace nereus::worker {
 namespace {
 
-// How far receives run ahead of the sums: enough to keep the wire busy while one chunk is added.
-constexpr std::size_t kChunksAhead = 4;
+// How far receives run ahead of the sums: one arrives while the other is added.
+constexpr std::size_t kChunksAhead = 2;
 
 // One chunk of the block that arrives or leaves at a step of the ring.
 struct Chunk {
@@ -59,6 +59,14 @@ void wait_all(const Ring& ring, Parcels& parcels, int peer) {
 
 }  // namespace
 
+char* Landing::at_least(std::size_t bytes) {
+  if (bytes_ < bytes) {
+    memory_ = std::make_unique_for_overwrite<char[]>(bytes);
+    bytes_ = bytes;
+  }
+  return memory_.get();
+}
+
 void ring_reduce_scatter(const Ring& ring, const Elements& flat, std::span<const Range> ranges,
                          Combine combine) {
   const int n = static_cast<int>(ring.members.size());
@@ -74,10 +82,9 @@ void ring_reduce_scatter(const Ring& ring, const Elements& flat, std::span<const
       largest = std::max(largest, chunk.bytes);
     }
 
-  // Destroyed in reverse: parcels let go of the memory before it goes.
-  const auto landing = std::make_unique_for_overwrite<char[]>(largest * kChunksAhead);
+  char* landing = ring.landing.at_least(largest * kChunksAhead);
   Parcels sent, received(queue.size());
-  const auto slot_of = [&](std::size_t i) { return landing.get() + (i % kChunksAhead) * largest; };
+  const auto slot_of = [&](std::size_t i) { return landing + (i % kChunksAhead) * largest; };
   const auto start_receive = [&](std::size_t i) {
     if (i < queue.size())
       received[i] = ring.wire.receive(slot_of(i), queue[i].first.bytes, left, ring.slot);

@@ -10,11 +10,12 @@
 // Blocks travel in chunks: a chunk is added and sent on while the next ones arrive. All messages of
 // a ring use one slot, in an order that both ends know, so ranges may be uneven and empty.
 //
-//   Ring ring{wire, members, index, slot};
+//   Ring ring{wire, members, index, slot, landing};
 //   ring_reduce_scatter(ring, data, Element::kFloat32, 4, ranges);   // returns when done
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -26,14 +27,26 @@ namespace nereus::worker {
 
 using Combine = void (*)(Element, void* into, const void* from, std::size_t count);
 
+// Where chunks land before they are added. Kept from one collective to the next: the first touch of
+// fresh memory costs as much as the copy.
+class Landing {
+ public:
+  char* at_least(std::size_t bytes);
+
+ private:
+  std::unique_ptr<char[]> memory_;
+  std::size_t bytes_ = 0;
+};
+
 struct Ring {
   Wire& wire;
   const std::vector<int>& members;
-  int index = 0;  // of this rank among them
-  std::uint64_t slot = 0;
+  int index;  // of this rank among them
+  std::uint64_t slot;
+  Landing& landing;
   // Waits for a parcel of a peer; a place to note who is waited for.
   std::function<void(Parcel&, int peer)> wait = [](Parcel& parcel, int) { parcel.wait(); };
-  std::size_t chunk_bytes = 512 << 10;
+  std::size_t chunk_bytes = 2 << 20;
 };
 
 // What `data` points at: elements of one type.

@@ -133,7 +133,7 @@ void RingGroup::run(const std::string& what, at::Tensor flat, const DeviceMark& 
   };
   try {
     at::Tensor host = to_host(flat, ready);
-    collective({*core_->wire, ranks_, index_, slot_, wait},
+    collective({*core_->wire, ranks_, index_, slot_, landing_, wait},
                {host.data_ptr(), element_of(host), static_cast<std::size_t>(host.element_size())});
     from_host(host, flat);
   } catch (const WireError& error) {

@@ -37,6 +37,7 @@ class RingGroup : public Group {
   std::uint64_t slot_;
   std::uint64_t num_started_ = 0;
   std::shared_ptr<std::atomic<int>> waits_for_;  // the member that the ring waits for now
+  Landing landing_;                              // of the thread
   std::exception_ptr broken_;  // the first failure; later operations fail with it. Thread's own
   FifoThread thread_;          // last: it uses the rest
 };

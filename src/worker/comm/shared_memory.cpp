@@ -114,6 +114,15 @@ struct Descriptor {
   }
 };
 
+// A name that goes with the attempt to meet, however it ends.
+struct Name {
+  const std::string text;
+  const bool owned;
+  ~Name() {
+    if (owned) ::shm_unlink(text.c_str());
+  }
+};
+
 Mapping make(const std::string& name, int num_ranks) {
   ::shm_unlink(name.c_str());  // of a start that was killed
   const Descriptor file{::shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600)};
@@ -183,7 +192,8 @@ SharedMemory::~SharedMemory() { ::munmap(memory_, total_bytes(num_ranks_, ring_b
 
 std::shared_ptr<SharedMemory> SharedMemory::meet(const CommOptions& options,
                                                  const std::string& says) {
-  const std::string name = name_of(options);
+  const Name named{name_of(options), options.rank == 0};
+  const std::string& name = named.text;
   const auto deadline = Clock::now() + options.timeout;
   constexpr std::chrono::milliseconds kPause{5};
   while (true) {
@@ -206,7 +216,6 @@ std::shared_ptr<SharedMemory> SharedMemory::meet(const CommOptions& options,
       std::this_thread::sleep_for(kPause);
       replaced = options.rank != 0 && was_replaced(name, mapping.node);
     }
-    if (options.rank == 0) ::shm_unlink(name.c_str());
     if (absent < 0) return memory;
     if (!replaced) throw_missing(options, absent);
   }
