@@ -255,7 +255,8 @@ job::WorkerInfo ask_worker(const std::string& path) {
   throw_input_error(
       "train.worker-broken",
       fmt::format("nereus-worker --version {}: {}",
-                  said.exit_code == 0 ? "says something else" : "fails", said.text.substr(0, 300)),
+                  said.exit_code == 0 ? "says something else" : "fails",
+                  said.text.substr(0, std::min<std::size_t>(said.text.find('\n'), 200))),
       {path}, "build it again; nereus doctor looks at libtorch");
 }
 
