@@ -33,11 +33,12 @@ void check_data(const job::Data& data, const model::Model* model, bool thoroughl
       errors.add("train.data-kind",
                  fmt::format("{} is trained on images, and this is no folder", model->name),
                  {data.path}, "--data takes a folder of images for it, or synthetic");
-    collect(errors, [&] {
-      const data::TokenFile file = data::TokenFile::open(data.path);
-      if (tokens && thoroughly && model->transformer)
-        data::check_tokens(file, model->transformer->vocab, model->transformer->seq);
-    });
+    else
+      collect(errors, [&] {
+        const data::TokenFile file = data::TokenFile::open(data.path);
+        if (tokens && thoroughly && model->transformer)
+          data::check_tokens(file, model->transformer->vocab, model->transformer->seq);
+      });
   }
   if (data.kind == Kind::kImages) {
     if (tokens)
