@@ -8,13 +8,13 @@
 #include <filesystem>
 
 #include "app/this_machine.hpp"
+#include "app/train_checks.hpp"
 #include "base/build_info.hpp"
 #include "base/format.hpp"
 #include "cost/general.hpp"
 #include "launch/child.hpp"
 #include "model/load.hpp"
 #include "plan/plan_json.hpp"
-#include "spec/source.hpp"
 
 namespace nereus::app {
 
@@ -23,15 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kVersionTimeout = 120;  // seconds: libtorch from a cold disk
-
-template <class Call>
-void collect(ErrorList& errors, const Call& call) {
-  try {
-    call();
-  } catch (const Errors& wrong) {
-    for (const Error& error : wrong.list()) errors.add(error);
-  }
-}
 
 // Degrees on this machine: what is not given is 1, and there are as many devices as that makes
 // ranks.
@@ -100,73 +91,6 @@ plan::Plan plan_of(const ResolvedPlan& resolved) {
                        ? cost::expand_for(*resolved.degrees, resolved.model, resolved.stack)
                        : resolved.placement;
   return plan;
-}
-
-job::Data find_data(const std::string& name, job::Data data, ErrorList& errors) {
-  if (name == "synthetic") return data;
-  data.path = name;
-  std::error_code unknown;
-  const fs::file_status status = fs::status(name, unknown);
-  if (name.empty()) {
-    errors.add("train.no-data", "there is no data to train on", {},
-               "--data FILE (nereus data prepare makes one), or --data synthetic");
-  } else if (!fs::exists(status)) {
-    // With the nearest name beside it.
-    collect(errors, [&] { spec::read_text_file(name); });
-  } else if (fs::is_directory(status)) {
-    data.kind = job::Data::Kind::kImages;
-  } else {
-    data.kind = job::Data::Kind::kTokens;
-    if (access(name.c_str(), R_OK) != 0 || !fs::is_regular_file(status))
-      errors.add("train.no-data", "the data file cannot be read", {name});
-    else if (fs::file_size(name, unknown) == 0)
-      errors.add("train.no-data", "the data file is empty", {name});
-  }
-  return data;
-}
-
-void check_data_kind(const job::Data& data, const model::Model& model, ErrorList& errors) {
-  using Kind = job::Data::Kind;
-  const bool tokens = model.tokens_per_sample > 0;
-  if (data.kind == Kind::kTokens && !tokens)
-    errors.add("train.data-kind",
-               fmt::format("{} is trained on images, and this is a file", model.name), {data.path},
-               "--data takes a folder of images for it, or synthetic");
-  if (data.kind == Kind::kImages && tokens)
-    errors.add("train.data-kind",
-               fmt::format("{} is trained on tokens, and this is a folder", model.name),
-               {data.path}, "--data takes a token file for it, or synthetic");
-}
-
-bool holds_checkpoint(const fs::path& folder) {
-  std::error_code unknown;
-  if (fs::exists(folder / "manifest.json", unknown)) return true;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, unknown))
-    if (entry.path().extension() != ".partial" &&
-        fs::exists(entry.path() / "manifest.json", unknown))
-      return true;
-  return false;
-}
-
-void check_checkpoint(const job::Checkpoint& checkpoint, ErrorList& errors) {
-  std::error_code unknown;
-  if (!checkpoint.resume.empty()) {
-    if (!fs::is_directory(checkpoint.resume, unknown))
-      errors.add("train.no-checkpoint", "there is no such folder to resume from",
-                 {checkpoint.resume});
-    else if (!holds_checkpoint(checkpoint.resume))
-      errors.add("train.no-checkpoint", "this folder holds no complete checkpoint",
-                 {checkpoint.resume},
-                 "a checkpoint is a folder with a manifest.json; --resume takes one, or the folder "
-                 "they are in");
-  }
-  if (!checkpoint.folder.empty() && fs::exists(checkpoint.folder, unknown) &&
-      !fs::is_directory(checkpoint.folder, unknown))
-    errors.add("train.checkpoint-folder", "checkpoints go into a folder, and this is a file",
-               {checkpoint.folder});
-  if (checkpoint.folder.empty() && checkpoint.every > 0)
-    errors.add("train.checkpoint-folder", "--checkpoint-every has nowhere to write", {},
-               "--checkpoint DIR");
 }
 
 bool has_word(const std::string& words, const std::string& word) {
@@ -255,7 +179,8 @@ job::WorkerInfo ask_worker(const std::string& path) {
   throw_input_error(
       "train.worker-broken",
       fmt::format("nereus-worker --version {}: {}",
-                  said.exit_code == 0 ? "says something else" : "fails", said.text.substr(0, 300)),
+                  said.exit_code == 0 ? "says something else" : "fails",
+                  said.text.substr(0, std::min<std::size_t>(said.text.find('\n'), 200))),
       {path}, "build it again; nereus doctor looks at libtorch");
 }
 
@@ -265,7 +190,7 @@ TrainSetup set_up(const TrainRequest& request) {
   job::Job& job = setup.job;
   job.machine = request.machine;
   job.data = find_data(request.data, request.loading, errors);
-  check_checkpoint(request.checkpoint, errors);
+  check_checkpoint_folder(request.checkpoint, errors);
   bool resolved = false;
   collect(errors, [&] {
     setup.resolved = resolve_plan(request);
@@ -277,8 +202,12 @@ TrainSetup set_up(const TrainRequest& request) {
   if (resolved) {
     setup.num_ranks = ranks_of(job.plan.placement);
     check_world(request, setup.num_ranks, errors);
-    check_data_kind(job.data, job.plan.model, errors);
   }
+  // One rank of a host reads files through.
+  const bool thoroughly = !request.launched || request.launched->local_rank == 0;
+  const model::Model* model = resolved ? &job.plan.model : nullptr;
+  check_data(job.data, model, thoroughly, errors);
+  check_resume(request, model, thoroughly, errors);
   check_worker(request, setup, errors);
   errors.throw_if_any();
   job.build = build_id();

@@ -17,8 +17,9 @@ struct TrainSetup {
 };
 
 // Codes: train.no-plan, train.other-model, train.too-many-ranks, train.world-size, train.no-data,
-// train.data-kind, train.no-checkpoint, train.checkpoint-folder, train.no-worker,
-// train.worker-broken, train.worker-build, train.no-gpu, train.no-backend, and those of plans.
+// train.data-kind, train.no-checkpoint, train.other-optimizer, train.nothing-to-do,
+// train.checkpoint-folder, train.no-worker, train.worker-broken, train.worker-build, train.no-gpu,
+// train.no-backend, and those of plans, token files and checkpoints.
 TrainSetup set_up(const TrainRequest& request);
 
 // The highest rank that a placement names, and one.

@@ -16,6 +16,7 @@
 #include "app/train_steps.hpp"
 #include "base/build_info.hpp"
 #include "base/testing.hpp"
+#include "checkpoint/writer.hpp"
 #include "plan/plan_json.hpp"
 #include "timeline/check_trace.hpp"
 
@@ -184,7 +185,7 @@ TEST_F(Train, OneRankOfALaunchedJobRunsAlone) {
 
 TEST_F(Train, AllThatIsWrongIsSaidBeforeAnythingStarts) {
   TrainRequest r = request(2);
-  r.data = path("nothing.tokens");
+  r.data = path("nothing.bin");
   r.checkpoint.resume = path("nowhere");
   r.launched = LaunchedRank{0, 3, 0, "127.0.0.1", 29500, "mpirun"};
   setenv("FAKE_BUILD", "0.1.0 another", 1);
@@ -232,12 +233,22 @@ TEST_F(Train, DataMustSuitTheModel) {
   TrainRequest r = request(2);
   r.data = folder_;
   EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("train.data-kind"));
-  std::ofstream(path("text.tokens")) << "tokens";
-  r.data = path("text.tokens");
+  // nanoGPT's form: 16-bit tokens as they are.
+  const auto write = [&](std::size_t count, std::uint16_t token) {
+    std::ofstream file(path("text.bin"), std::ios::binary);
+    for (std::size_t i = 0; i < count; ++i)
+      file.write(reinterpret_cast<const char*>(&token), sizeof token);
+  };
+  r.data = path("text.bin");
+  write(100, 7);
   EXPECT_EQ(set_up(r).job.data.kind, job::Data::Kind::kTokens);
-  std::ofstream(path("empty.tokens"));
-  r.data = path("empty.tokens");
-  EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("train.no-data"));
+  write(100, 60000);  // the model knows 50,257
+  EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("data.vocabulary"));
+  write(20, 7);  // a sample has 33
+  EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("data.too-short"));
+  r.plan.model = {"resnet50", {}};
+  r.plan.degrees = {};
+  EXPECT_THAT(codes_of([&] { train(r, {}); }), Contains("train.data-kind"));
 }
 
 TEST_F(Train, CheckpointFolders) {
@@ -251,6 +262,42 @@ TEST_F(Train, CheckpointFolders) {
   r = request(2);
   r.checkpoint.every = 5;
   EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("train.checkpoint-folder"));
+}
+
+TEST_F(Train, CheckpointsAreReadThroughBeforeAnythingStarts) {
+  TrainRequest r = request(20);
+  const std::vector<std::byte> bytes(64, std::byte{7});
+  {
+    checkpoint::Writer writer({.folder = path("run")});
+    checkpoint::Part part;
+    part.tensor = "w";
+    part.shape = {16};
+    part.end = 16;
+    part.bytes = bytes;
+    checkpoint::Progress progress;
+    progress.step = 10;
+    progress.optimizer = "adamw";
+    writer.save(progress, set_up(r).job.plan, {part});
+    writer.wait();
+  }
+  r.checkpoint.resume = path("run");
+  EXPECT_EQ(train(r, {}).exit_code, 0);
+  r.training.steps = 10;
+  EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("train.nothing-to-do"));
+  r.training.steps = 20;
+  r.training.optimizer = job::OptimizerKind::kSgd;
+  EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("train.other-optimizer"));
+  r.training.optimizer = job::OptimizerKind::kAdamW;
+  r.plan.model.overrides[0].value = "2";
+  EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("train.other-model"));
+  r.plan.model.overrides[0].value = "4";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path("run"))) {
+    if (entry.path().extension() != ".safetensors") continue;
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-1, std::ios::end);
+    file.put('x');
+  }
+  EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("checkpoint.checksum"));
 }
 
 TEST(TrainSteps, TheFirstStepIsNotMeasuredWhereThereAreMore) {

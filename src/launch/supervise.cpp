@@ -105,6 +105,7 @@ class Supervisor {
     RankState& state = states_[i];
     drain(rank.child.text_fd, rank.text);
     take_lines(rank.text, [&](std::string_view line) { print(state, line); });
+    if (rank.text.size() > kLongest) print(state, std::exchange(rank.text, {}));
     const bool open = drain(rank.child.report_fd, rank.report);
     take_lines(rank.report, [&](std::string_view line) { hear(state, line); });
     if (rank.report.size() > kLongest) hear(state, rank.report.substr(0, 80));
