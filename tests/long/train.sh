@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# `nereus train` from the outside, on a worker that trains nothing (tests/fake_worker): what is printed, what is left, how
-# it ends when ranks die, hang or are asked to stop, and under launchers. RESULTS takes a line a test.
+# `nereus train` from the outside: what is printed, what is left, how it ends when ranks die, hang or are asked to stop, and
+# under launchers. First on a worker that trains nothing (tests/fake_worker), then on the real one where it is built.
+# RESULTS takes a line a test.
 set -uo pipefail
 
 root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")
@@ -99,4 +100,46 @@ if command -v mpirun >/dev/null; then
   mpirun --allow-run-as-root --oversubscribe -n 3 "$nereus" train "${small[@]}" --pp 2 --dp 2 --steps 3 >mpi.json 2>mpi.txt
   check "mpirun -n 3 of 4 ranks: refused" grep -q 'train.world-size' mpi.txt
 fi
+
+# The real worker, where it is built beside the program.
+[[ -x $(dirname "$nereus")/nereus-worker ]] || exit "$failed"
+tiny=(--model gpt2 --set model.layers=4 --set model.hidden=32 --set model.heads=4 --set model.vocab=128 --seq 16 --data
+  synthetic --global-batch 8 --precision fp64 --threads 1)
+real() { "$nereus" train "${tiny[@]}" "$@"; }
+no_real_left() { ! pgrep -f "nereus-worker --job .*nereus-train-" >left.txt || { cat left.txt; false; }; }
+
+real --steps 4 --format json >one.json 2>one.txt
+check "real: one rank" test $? -eq 0
+real --steps 4 --pp 2 --dp 2 --zero 1 --format json --timeline t.json --compare --metrics m.jsonl >four.json 2>four.txt
+check "real: pp 2 x dp 2" test $? -eq 0
+check "real: the same losses" python3 -c '
+import json
+a, b = (json.load(open(f))["losses"] for f in ("one.json", "four.json"))
+assert len(a) == len(b) == 4 and all(abs(x - y) <= 1e-9 * abs(x) for x, y in zip(a, b)), (a, b)'
+check "real: the trace is good" "$nereus" doctor --trace t.json -o trace.txt
+
+real --steps 2 --dp 2 --checkpoint run --format json >first.json 2>first.txt
+real --steps 4 --pp 2 --resume run --format json >second.json 2>second.txt
+check "real: resumed on another plan" python3 -c '
+import json
+a = json.load(open("one.json"))["losses"]
+b = [x for f in ("first.json", "second.json") for x in json.load(open(f))["losses"]]
+assert len(b) == 4 and all(abs(x - y) <= 1e-9 * abs(x) for x, y in zip(a, b)), (a, b)'
+byte=$(find run -name '*.safetensors' | head -n 1)
+printf x | dd of="$byte" bs=1 seek=$(($(stat -c %s "$byte") - 1)) conv=notrunc 2>/dev/null
+real --steps 4 --resume run >out.txt 2>err.txt
+check "real: a damaged checkpoint: exit 2" test $? -eq 2
+
+for signal in KILL STOP; do
+  real --pp 2 --dp 2 --steps 1000000 --timeout 8 >out.txt 2>err.txt &
+  launcher=$!
+  for _ in $(seq 600); do grep -q '^step ' err.txt && break; sleep 0.1; done
+  began=$SECONDS
+  kill -"$signal" "$(pgrep -P "$launcher" -f -- '--rank 2')"
+  wait "$launcher"
+  check "real: SIG$signal to rank 2: exit 5" test $? -eq 5
+  check "real: SIG$signal to rank 2: named last" bash -c "tail -n 2 err.txt | grep -q 'rank 2 (on '"
+  check "real: SIG$signal to rank 2: in time" test $((SECONDS - began)) -le 14
+  check "real: SIG$signal to rank 2: nothing left" no_real_left
+done
 exit "$failed"
