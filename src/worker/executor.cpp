@@ -170,10 +170,8 @@ Record Executor::begin_record(const StageWork& work, const MicroBatch& batch, st
   pass.step = step;
   pass.dropout = job_.training.dropout;
   pass.loss_scale = loss_scale_;
-  pass.norm_group = job_.training.norm_group;
   pass.sequence_parallel = job_.plan.placement.sequence_parallel && work.team.size() > 1;
   pass.recompute_attention = work.recompute == plan::Recompute::kSelective;
-  pass.statistics = &statistics_;
   pass.tensor_wait = &waits_.tensor;
   for (std::size_t i = 0; i < mine_.stages.size(); ++i)
     if (mine_.stages[i].stage == work.stage) pass.tensor = teams_[i].get();

@@ -106,7 +106,6 @@ class Executor {
   std::map<std::int64_t, at::Tensor> local_;       // messages to itself, by tag
   std::deque<Handle> sent_;
   std::map<LayerState*, int> passes_left_;  // backward passes until a layer is done
-  std::vector<NormStatistics> statistics_;
   double loss_ = 0;
   job::Waits waits_{};
 };

@@ -6,11 +6,11 @@
 // autograd's, run layer by layer, so that gradients of a layer are final as soon as it is through:
 // they can be reduced while the layers before it still work.
 //
-//   std::vector<std::unique_ptr<Layer>> layers = build_layers(plan.model, settings);
-//   Values out = layers[i]->forward(inputs, weights, pass);
+//   std::vector<std::unique_ptr<Layer>> layers = build_layers(plan.model);
+//   at::Tensor out = layers[i]->forward(inputs, weights, pass);
 //
 // What a gradient of a weight is added to is the pass's business: matrices add their products to
-// the flat buffer themselves (LinearWeights in ops/linear.hpp), at once or when the schedule asks
+// the flat buffer themselves (ops/linear.hpp), at once or when the schedule asks
 // for the weight half of the backward pass.
 #pragma once
 
@@ -40,14 +40,6 @@ struct Weights {
   std::vector<at::Tensor> gradients;  // views of the flat gradient buffer
 };
 
-// Statistics that BatchNorm saw, one a group of samples, to be applied in the order of samples.
-struct NormStatistics {
-  int layer = 0;
-  std::int64_t first_sample = 0;
-  at::Tensor mean;
-  at::Tensor variance;  // unbiased
-};
-
 // One pass of one micro-batch through a stage. Lives from its forward to the end of its backward.
 struct PassContext {
   Batch batch;
@@ -55,15 +47,12 @@ struct PassContext {
   std::int64_t step = 0;
   double dropout = 0;
   double loss_scale = 1;    // 1 / targets of the whole step
-  int norm_group = 0;       // samples; 0 = the micro-batch
   Group* tensor = nullptr;  // the team that shares this layer; nullptr = alone
   bool sequence_parallel = false;
   bool recompute_attention = false;  // its scores are computed again in the backward pass
-  bool recomputing = false;          // a second forward: statistics were taken by the first
   // Weight halves of backward passes: run at once, or kept for the schedule's weight pass.
   bool defer_weights = false;
   std::vector<std::function<void()>> deferred;
-  std::vector<NormStatistics>* statistics = nullptr;
   double* tensor_wait = nullptr;  // seconds in tensor collectives are added here
 
   int tensor_size() const { return tensor ? tensor->size() : 1; }
@@ -74,19 +63,12 @@ class Layer {
  public:
   virtual ~Layer() = default;
   virtual std::vector<Parameter> parameters() const { return {}; }
-  // Buffers that are not trained: running statistics, one tensor each of its shape.
-  virtual std::vector<Parameter> buffers() const { return {}; }
   virtual at::Tensor forward(const std::vector<at::Tensor>& inputs, const Weights& weights,
                              PassContext& pass) const = 0;
   // Of one sample: what the next stage receives. Sequence parallelism divides its first dim.
   std::vector<std::int64_t> output_shape;
   std::vector<int> inputs;  // layers it reads; -1 = the samples
   int index = 0;            // in model::Model::layers
-};
-
-struct LayerSettings {
-  at::ScalarType type = at::kFloat;  // of weights and activations
-  int tp = 1;
 };
 
 // Throws Errors where the worker has no such layer (experts, state-space, tables ...).

@@ -142,7 +142,7 @@ int train(const RankOptions& options, const job::Job& job, job::Reporter& report
     message.waits = result.waits;
     reporter.send(message);
     if (ends || step + 1 == job.training.steps) saver.finish();
-    if (const std::string complete = saver.last_complete(); complete != told) {
+    if (const std::string complete = saver.last_complete(); !complete.empty() && complete != told) {
       told = complete;
       job::Message saved;
       saved.kind = job::MessageKind::kCheckpoint;

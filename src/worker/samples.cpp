@@ -1,7 +1,6 @@
 #include "worker/samples.hpp"
 
 #include "base/error.hpp"
-#include "data/image_folder.hpp"
 #include "data/loader.hpp"
 #include "data/synthetic.hpp"
 
@@ -12,13 +11,6 @@ namespace {
 std::shared_ptr<const data::SampleSource> open_source(const job::Job& job) {
   const model::Model& model = job.plan.model;
   const data::SampleOrder order{job.training.seed, job.data.shuffle};
-  if (model.cnn) {
-    const model::CnnShape& shape = *model.cnn;
-    if (job.data.kind == job::Data::Kind::kSynthetic)
-      return std::make_shared<data::SyntheticImages>(shape.classes, shape.image, order.seed);
-    return std::make_shared<data::ImageFolderSamples>(data::ImageFolder::open(job.data.path),
-                                                      shape.image, shape.classes, order);
-  }
   const model::TransformerShape& shape = *model.transformer;
   if (job.data.kind == job::Data::Kind::kSynthetic)
     return std::make_shared<data::SyntheticTokens>(shape.vocab, shape.seq, order.seed);
@@ -42,8 +34,7 @@ std::vector<MicroBatch> reads_of(const RankPlan& mine, int num_layers) {
 struct Reader {
   std::vector<MicroBatch> reads;
   std::unique_ptr<data::Loader> loader;
-  bool images = false;
-  std::int64_t length = 0;  // seq, or the height of an image
+  std::int64_t seq = 0;
 };
 
 }  // namespace
@@ -51,8 +42,7 @@ struct Reader {
 ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step) {
   const auto reader = std::make_shared<Reader>();
   reader->reads = reads_of(rank_plan(job.plan.placement, rank), job.plan.model.num_layers());
-  reader->images = job.plan.model.cnn.has_value();
-  reader->length = reader->images ? job.plan.model.cnn->image : job.plan.model.transformer->seq;
+  reader->seq = job.plan.model.transformer->seq;
   const std::int64_t global_batch = job.plan.placement.global_batch;
   const auto reads = static_cast<std::int64_t>(reader->reads.size());
   const std::int64_t num_reads = reads * (job.training.steps - first_step);
@@ -77,15 +67,10 @@ ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step) {
         read && static_cast<std::int64_t>(read->samples.size()) == count &&
             read->samples.front() == static_cast<std::uint64_t>(step * global_batch + first),
         "samples are read in the order of the passes");
+    const at::Tensor tokens = at::tensor(read->tokens).view({count, reader->seq + 1});
     Batch batch;
-    if (reader->images) {
-      batch.inputs = at::tensor(read->pixels).view({count, 3, reader->length, reader->length});
-      batch.targets = at::tensor(read->labels);
-    } else {
-      const at::Tensor tokens = at::tensor(read->tokens).view({count, reader->length + 1});
-      batch.inputs = tokens.narrow(1, 0, reader->length).contiguous();
-      batch.targets = tokens.narrow(1, 1, reader->length).contiguous();
-    }
+    batch.inputs = tokens.narrow(1, 0, reader->seq).contiguous();
+    batch.targets = tokens.narrow(1, 1, reader->seq).contiguous();
     return batch;
   };
 }

@@ -72,14 +72,12 @@ void Stage::forward(Record& record) const {
 
 void Stage::recompute(Record& record) const {
   const at::AutoGradMode with_graph(true);
-  record.pass->recomputing = true;
   for (int place = 0; place < work_->num_layers; ++place) {
     LayerRecord& kept = record.layers[static_cast<std::size_t>(place)];
     if (kept.output.defined()) continue;
     kept.output = run_layer(record, place, kept.inputs);
     states_[static_cast<std::size_t>(place)]->release();
   }
-  record.pass->recomputing = false;
 }
 
 void Stage::backward_layer(Record& record, int place) const {
@@ -89,9 +87,7 @@ void Stage::backward_layer(Record& record, int place) const {
   state.begin_backward();
   if (!kept.output.defined()) {
     const at::AutoGradMode with_graph(true);
-    record.pass->recomputing = true;
     kept.output = run_layer(record, place, kept.inputs);
-    record.pass->recomputing = false;
   } else {
     state.gathered();
   }

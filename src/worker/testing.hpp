@@ -90,7 +90,7 @@ inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read
       for (int team = 0; team < r.count; ++team)
         num_ranks =
             std::max(num_ranks, r.first + team * r.team_stride + (r.tp - 1) * r.tensor_stride + 1);
-  auto comms = open_local_comms(backend, num_ranks, std::chrono::milliseconds(5000));
+  auto comms = open_local_comms(backend, num_ranks, std::chrono::seconds(60));
   Outcome outcome;
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(num_ranks));
   std::vector<std::thread> threads;

@@ -8,13 +8,11 @@ namespace nereus::worker {
 namespace {
 
 Layers build_family(const model::Model& model) {
-  if (model.cnn) return build_vision(*model.cnn);
   if (!model.transformer)
     throw_input_error("train.model",
-                      fmt::format("{}: the worker runs models that are built from a shape, and "
-                                  "this one is a graph of operators",
-                                  model.name),
-                      {}, "families: gpt, llama, bert, resnet, vgg, inception");
+                      fmt::format("{} (family {}): the worker runs transformers alone so far",
+                                  model.name, model.family),
+                      {}, "families: gpt, llama");
   const model::TransformerShape& shape = *model.transformer;
   const bool plain = shape.experts == 0 && shape.pattern.empty() && shape.q_lora == 0 &&
                      shape.kv_lora == 0 && shape.window == 0 && shape.compress_near == 0 &&
@@ -26,11 +24,10 @@ Layers build_family(const model::Model& model) {
   if (plain && shape.causal && shape.position == model::PositionKind::kRotary && !shape.bias &&
       shape.gated_mlp && shape.norm == model::NormKind::kRmsNorm)
     return build_llama(shape);
-  if (plain && shape.family == "bert") return build_bert(shape);
   throw_input_error(
       "train.model",
       fmt::format("{} (family {}): the worker has no such block", model.name, shape.family), {},
-      "families: gpt, llama, bert, resnet, vgg, inception");
+      "families: gpt, llama");
 }
 
 }  // namespace

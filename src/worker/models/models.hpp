@@ -10,7 +10,5 @@ using Layers = std::vector<std::unique_ptr<Layer>>;
 
 Layers build_gpt(const model::TransformerShape& shape);    // GPT-2, Hugging Face names
 Layers build_llama(const model::TransformerShape& shape);  // LLaMA, Hugging Face names
-Layers build_bert(const model::TransformerShape& shape);   // BERT, Hugging Face names
-Layers build_vision(const model::CnnShape& shape);         // ResNet, VGG, Inception: torchvision's
 
 }  // namespace nereus::worker

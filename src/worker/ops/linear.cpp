@@ -13,12 +13,7 @@ using torch::autograd::variable_list;
 struct Call : torch::CustomClassHolder {
   at::Tensor bias, weight_gradient, bias_gradient;
   WeightLayout layout = WeightLayout::kInOut;
-  ConvolutionShape shape;
   PassContext* pass = nullptr;
-
-  void add_bias_gradient(const at::Tensor& sum) {
-    if (bias_gradient.defined()) bias_gradient.add_(sum);
-  }
 };
 using CallPtr = c10::intrusive_ptr<Call>;
 
@@ -66,7 +61,7 @@ struct LinearFunction : Function<LinearFunction> {
         add_product(call->weight_gradient, x.t(), gy);
       else
         add_product(call->weight_gradient, gy.t(), x);
-      if (call->bias_gradient.defined()) call->add_bias_gradient(gy.sum(0));
+      if (call->bias_gradient.defined()) call->bias_gradient.add_(gy.sum(0));
     };
     if (call->pass->defer_weights)
       call->pass->deferred.push_back(weight_half);
@@ -104,46 +99,6 @@ struct EmbedFunction : Function<EmbedFunction> {
   }
 };
 
-struct ConvolutionFunction : Function<ConvolutionFunction> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const CallPtr& call) {
-    context->save_for_backward({x, weight});
-    keep(context, call);
-    const ConvolutionShape& c = call->shape;
-    return at::convolution(x, weight, call->bias, {c.stride, c.stride}, {c.pad_height, c.pad_width},
-                           {1, 1}, false, {0, 0}, 1);
-  }
-
-  static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const variable_list saved = context->get_saved_variables();
-    const CallPtr call = call_of(context);
-    const at::Tensor x = saved[0], weight = saved[1], gy = gradients[0];
-    const auto half = [=](bool input, bool own) {
-      const ConvolutionShape& c = call->shape;
-      return at::convolution_backward(gy, x, weight, at::OptionalIntArrayRef(),
-                                      {c.stride, c.stride}, {c.pad_height, c.pad_width}, {1, 1},
-                                      false, {0, 0}, 1, {input, own, false});
-    };
-    const auto add = [=](const at::Tensor& gw) {
-      const at::NoGradGuard no_grad;
-      call->weight_gradient.add_(gw);
-      if (call->bias_gradient.defined()) call->add_bias_gradient(gy.sum({0, 2, 3}));
-    };
-    // The samples need no gradient.
-    const bool wants_input = x.requires_grad();
-    at::Tensor gx;
-    if (call->pass->defer_weights) {
-      if (wants_input) gx = std::get<0>(half(true, false));
-      call->pass->deferred.push_back([=] { add(std::get<1>(half(false, true))); });
-    } else {
-      const auto both = half(wants_input, true);
-      gx = std::get<0>(both);
-      add(std::get<1>(both));
-    }
-    return {gx, {}, {}};
-  }
-};
-
 at::Tensor place(const std::vector<at::Tensor>& list, int at) {
   return at < 0 ? at::Tensor() : list[static_cast<std::size_t>(at)];
 }
@@ -170,13 +125,6 @@ at::Tensor embed(const at::Tensor& ids, const Weights& weights, int table, std::
                  PassContext&) {
   return EmbedFunction::apply(ids, place(weights.values, table), place(weights.gradients, table),
                               first_row);
-}
-
-at::Tensor convolution(const at::Tensor& x, const Weights& weights, int weight, int bias,
-                       const ConvolutionShape& shape, PassContext& pass) {
-  const CallPtr call = make_call(weights, weight, bias, pass);
-  call->shape = shape;
-  return ConvolutionFunction::apply(x, place(weights.values, weight), call);
 }
 
 }  // namespace nereus::worker

@@ -23,12 +23,4 @@ at::Tensor linear(const at::Tensor& x, const Weights& weights, int weight, int b
 at::Tensor embed(const at::Tensor& ids, const Weights& weights, int table, std::int64_t first_row,
                  PassContext& pass);
 
-struct ConvolutionShape {
-  std::int64_t stride = 1;
-  std::int64_t pad_height = 0;
-  std::int64_t pad_width = 0;
-};
-at::Tensor convolution(const at::Tensor& x, const Weights& weights, int weight, int bias,
-                       const ConvolutionShape& shape, PassContext& pass);
-
 }  // namespace nereus::worker
