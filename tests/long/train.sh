@@ -131,7 +131,7 @@ real --steps 4 --resume run >out.txt 2>err.txt
 check "real: a damaged checkpoint: exit 2" test $? -eq 2
 
 for signal in KILL STOP; do
-  real --pp 2 --dp 2 --steps 1000000 --timeout 8 >out.txt 2>err.txt &
+  "$nereus" train "${tiny[@]}" --pp 2 --dp 2 --steps 1000000 --timeout 8 >out.txt 2>err.txt &
   launcher=$!
   for _ in $(seq 600); do grep -q '^step ' err.txt && break; sleep 0.1; done
   began=$SECONDS
