@@ -37,8 +37,10 @@ TEST(Varuna, GivesTheLengthsOfTheReleasedLists) {
     const PipelineSize size{number("stages"), 1, number("microbatches")};
     const std::string& schedule = csv.cell(row, csv.find("schedule"));
     Order order = schedule::varuna_order(size);
-    if (schedule == "gpipe-recompute") order = schedule::with_recompute(schedule::gpipe_order(size), size, true);
-    if (schedule == "1f1b-recompute") order = schedule::with_recompute(schedule::one_f_one_b_order(size), size, false);
+    if (schedule == "gpipe-recompute")
+      order = schedule::with_recompute(schedule::gpipe_order(size), size, true);
+    if (schedule == "1f1b-recompute")
+      order = schedule::with_recompute(schedule::one_f_one_b_order(size), size, false);
     if (schedule == "1f1b") order = schedule::one_f_one_b_order(size);
     PipelinePlayer player(
         order, size,
@@ -132,8 +134,9 @@ void check_rule() {
     RC_ASSERT(own.waited == played.ranks[r].waited);
     RC_ASSERT(own.peak == played.ranks[r].peak);
     std::vector<PipelineOp> left = schedule::varuna_order(run.size)[r];
-    const int most = pull == PullAhead::kAll ? run.size.micro_batches
-                                             : compile(schedule::varuna_order(run.size), run.size).peaks[r];
+    const int most = pull == PullAhead::kAll
+                         ? run.size.micro_batches
+                         : compile(schedule::varuna_order(run.size), run.size).peaks[r];
     RC_ASSERT(own.peak <= most);
     int held = 0;
     for (std::size_t i = 0; i < step.order[r].size(); ++i) {
