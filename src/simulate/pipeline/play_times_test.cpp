@@ -180,7 +180,8 @@ TEST(PlayTimes, MessagesOfOneSenderQueue) {
   // A wire four times slower than the passes: the last of m messages arrives F + 4 m F after the
   // start, and its receiver waits for it.
   const PipelineSize size{2, 1, 8};
-  const PlayedPipeline played = play(schedule::gpipe_order(size), size, equal_times(size, {10, 5, 5, 40, 0}));
+  const PlayedPipeline played =
+      play(schedule::gpipe_order(size), size, equal_times(size, {10, 5, 5, 40, 0}));
   EXPECT_EQ(played.ranks[1].ops[7].start, 10 + 8 * 40);
   EXPECT_EQ(played.ranks[1].waited[static_cast<std::size_t>(WaitCause::kInput)], 10 + 40 + 7 * 30);
   EXPECT_EQ(played.events, 2 * 32 + 16);
@@ -192,7 +193,8 @@ TEST(PlayTimes, MessagesOfOneSenderQueue) {
 TEST(PlayTimes, FirstAndLastMessagesMayTakeLonger) {
   const PipelineSize size{3, 1, 6};
   StageTimes each{10, 10, 10, 0, 0};
-  const Picoseconds before = play(schedule::one_f_one_b_order(size), size, equal_times(size, each)).end;
+  const Picoseconds before =
+      play(schedule::one_f_one_b_order(size), size, equal_times(size, each)).end;
   each.send_alone = 4;
   each.send_back_alone = 5;
   EXPECT_EQ(play(schedule::one_f_one_b_order(size), size, equal_times(size, each)).end,
