@@ -25,6 +25,16 @@ if(GLOO_INCLUDE AND GLOO_LIBRARY AND NOT NEREUS_TORCH)
 endif()
 if(TORCH_LIBRARY_torch_cuda)
   target_compile_definitions(nereus_torch INTERFACE NEREUS_CUDA)
+  # c10d's NCCL group takes the headers of NCCL and of CUDA's runtime: a wheel's own, or a toolkit's.
+  find_path(NCCL_INCLUDE nccl.h HINTS ${NEREUS_TORCH}/../nvidia/nccl/include)
+  find_path(CUDA_INCLUDE cuda_runtime_api.h HINTS /usr/local/cuda/include ${NEREUS_TORCH}/../nvidia/cu13/include
+            ${NEREUS_TORCH}/../nvidia/cuda_runtime/include)
+  if(NCCL_INCLUDE AND CUDA_INCLUDE)
+    target_compile_definitions(nereus_torch INTERFACE USE_C10D_NCCL NEREUS_NCCL)
+    target_include_directories(nereus_torch SYSTEM INTERFACE ${NCCL_INCLUDE} ${CUDA_INCLUDE})
+  else()
+    message(STATUS "No headers of NCCL and CUDA: ranks on GPUs talk through the host alone")
+  endif()
 endif()
 
 nereus_folder(worker DEPENDS job schedule timeline data checkpoint nereus_build_info nereus_torch)

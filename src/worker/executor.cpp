@@ -134,7 +134,7 @@ Tied Executor::tied_of(const Layer& layer, const StageWork& work) {
 StepResult Executor::run(std::int64_t step, double signal) {
   StepResult result;
   const Clock::time_point start = Clock::now();
-  loss_ = 0;
+  loss_ = at::zeros({}, at::TensorOptions(options_.device).dtype(at::kDouble));
   waits_ = {};
   for (auto& state : states_) {
     state->begin_step();
@@ -162,6 +162,8 @@ Record Executor::begin_record(const StageWork& work, const MicroBatch& batch, st
   if (first || last) {
     const Clock::time_point start = Clock::now();
     pass.batch = read_(step, batch.first_sample, batch.num_samples);
+    pass.batch.inputs = pass.batch.inputs.to(options_.device);
+    pass.batch.targets = pass.batch.targets.to(options_.device);
     waits_.data += since(start);
   }
   pass.batch.first_sample = batch.first_sample;
@@ -193,7 +195,7 @@ void Executor::run_pass(std::size_t index, std::int64_t step) {
       Record& record = records_[key] = begin_record(work, batch, step);
       record.values = std::move(received);
       stage.forward(record);
-      if (work.slice == 0) loss_ += record.loss;
+      if (work.slice == 0 && record.loss.defined()) loss_.add_(record.loss);
       send(record.values, stage.leaving(), batch.to, batch, op.stage, false);
       record.values.clear();
       break;
@@ -329,11 +331,12 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
   if (before_update) before_update();
 
   const bool clips = job_.training.clip > 0;
-  at::Tensor sums = at::zeros({3}, at::kDouble);
+  at::Tensor sums = at::zeros({3}, loss_.options());
   sums[0] = loss_;
   sums[2] = signal;
   if (clips) sums[1] = optimizer_.square_of_norm();
   if (world_) world_->all_reduce(sums)->wait();
+  sums = sums.to(at::kCPU);
   note(timeline::SliceKind::kReduce, start_ns);
   start_ns = now_ns();
   result.loss = sums[0].item<double>();

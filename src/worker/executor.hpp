@@ -106,7 +106,7 @@ class Executor {
   std::map<std::int64_t, at::Tensor> local_;       // messages to itself, by tag
   std::deque<Handle> sent_;
   std::map<LayerState*, int> passes_left_;  // backward passes until a layer is done
-  double loss_ = 0;
+  at::Tensor loss_;                         // on the device: asking for its value would wait for it
   job::Waits waits_{};
 };
 

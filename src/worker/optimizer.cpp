@@ -5,18 +5,15 @@
 #include <numbers>
 
 #include "base/error.hpp"
+#include "worker/torch_compat.hpp"
 
 namespace nereus::worker {
 
 namespace {
 
-struct Constants {
-  double rate, beta1, beta2, epsilon, momentum, decay, scale, correct1, correct2;
-};
-
 template <class Number>
 void adamw(Number* w, const Number* g, Number* m, Number* v, std::int64_t count,
-           const Constants& c) {
+           const UpdateConstants& c) {
   const auto b1 = static_cast<Number>(c.beta1), b2 = static_cast<Number>(c.beta2);
   const auto keep = static_cast<Number>(1 - c.rate * c.decay);
   const auto step = static_cast<Number>(c.rate / c.correct1);
@@ -31,7 +28,7 @@ void adamw(Number* w, const Number* g, Number* m, Number* v, std::int64_t count,
 }
 
 template <class Number>
-void sgd(Number* w, const Number* g, Number* u, std::int64_t count, const Constants& c) {
+void sgd(Number* w, const Number* g, Number* u, std::int64_t count, const UpdateConstants& c) {
   const auto rate = static_cast<Number>(c.rate), decay = static_cast<Number>(c.decay);
   const auto momentum = static_cast<Number>(c.momentum), scale = static_cast<Number>(c.scale);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -42,7 +39,7 @@ void sgd(Number* w, const Number* g, Number* u, std::int64_t count, const Consta
 
 template <class Number>
 void update_range(Optimizer::Slot& slot, const Range& range, job::OptimizerKind kind,
-                  const Constants& c) {
+                  const UpdateConstants& c) {
   const std::int64_t begin = range.begin - slot.state->owned().begin;
   const at::Tensor master = slot.state->own_master(), gradient = slot.state->own_gradient();
   Number* w = master.data_ptr<Number>() + begin;
@@ -130,15 +127,20 @@ double Optimizer::square_of_norm() const {
 
 void Optimizer::update(std::int64_t step, double scale) {
   const auto k = static_cast<double>(step + 1);
-  Constants c{rate_at(training_, step),
-              training_.beta1,
-              training_.beta2,
-              training_.epsilon,
-              training_.momentum,
-              0,
-              scale,
-              1 - std::pow(training_.beta1, k),
-              1 - std::pow(training_.beta2, k)};
+  UpdateConstants c{rate_at(training_, step),
+                    training_.beta1,
+                    training_.beta2,
+                    training_.epsilon,
+                    training_.momentum,
+                    0,
+                    scale,
+                    1 - std::pow(training_.beta1, k),
+                    1 - std::pow(training_.beta2, k)};
+  if (!slots_.empty() && slots_[0].first.is_cuda()) {
+    update_on_device(c, k);
+    for (Slot& slot : slots_) slot.state->store_update();
+    return;
+  }
   for (Slot& slot : slots_) {
     const auto run = [&](const Range& range, double decay) {
       if (range.size() <= 0) return;
@@ -156,6 +158,42 @@ void Optimizer::update(std::int64_t step, double scale) {
     }
     run({at, slot.state->owned().end}, 0);
     slot.state->store_update();
+  }
+}
+
+// The same with whole tensors: one launch for all that decays, one for the rest.
+void Optimizer::update_on_device(const UpdateConstants& c, double k) {
+  for (const bool decays : {true, false}) {
+    std::vector<at::Tensor> weights, gradients, first, second;
+    const auto add = [&](Slot& slot, const Range& range) {
+      if (range.size() <= 0) return;
+      const std::int64_t begin = range.begin - slot.state->owned().begin;
+      weights.push_back(slot.state->own_master().narrow(0, begin, range.size()));
+      gradients.push_back(slot.state->own_gradient().narrow(0, begin, range.size()));
+      first.push_back(slot.first.narrow(0, begin, range.size()));
+      if (slot.second.defined()) second.push_back(slot.second.narrow(0, begin, range.size()));
+    };
+    for (Slot& slot : slots_) {
+      std::int64_t at = slot.state->owned().begin;
+      for (const Range& range : slot.decayed) {
+        add(slot, decays ? range : Range{at, range.begin});
+        at = range.end;
+      }
+      if (!decays) add(slot, {at, slot.state->owned().end});
+    }
+    if (weights.empty()) continue;
+    const double decay = decays ? training_.weight_decay : 0;
+    if (c.scale != 1) at::_foreach_mul_(gradients, c.scale);
+    if (training_.optimizer == job::OptimizerKind::kSgd) {
+      at::_foreach_mul_(first, c.momentum);
+      at::_foreach_add_(first, gradients);
+      if (decay > 0) at::_foreach_mul_(weights, 1 - c.rate * decay);
+      at::_foreach_add_(weights, first, -c.rate);
+    } else {
+      NEREUS_CHECK(fused_adamw(weights, gradients, first, second, k, c.rate, c.beta1, c.beta2,
+                               decay, c.epsilon),
+                   "a libtorch with CUDA has the fused kernel");
+    }
   }
 }
 

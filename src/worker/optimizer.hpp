@@ -23,6 +23,10 @@ namespace nereus::worker {
 
 double rate_at(const job::Training& training, std::int64_t step);
 
+struct UpdateConstants {
+  double rate, beta1, beta2, epsilon, momentum, decay, scale, correct1, correct2;
+};
+
 class Optimizer {
  public:
   explicit Optimizer(const job::Training& training) : training_(training) {}
@@ -41,6 +45,8 @@ class Optimizer {
   std::vector<Slot>& slots() { return slots_; }
 
  private:
+  void update_on_device(const UpdateConstants& c, double k);
+
   job::Training training_;
   std::vector<Slot> slots_;
 };

@@ -173,9 +173,9 @@ job::WorkerInfo worker_info() {
   job::WorkerInfo info;
   info.build = build_id();
   info.library = "libtorch " + torch_version();
-#ifdef NEREUS_CUDA
-  info.backends = "nccl shared";
   info.num_gpus = static_cast<int>(torch::cuda::device_count());
+#ifdef NEREUS_NCCL
+  info.backends = "nccl shared";
 #elif defined(NEREUS_GLOO)
   info.backends = "gloo shared";
 #else

@@ -63,7 +63,7 @@ void Stage::forward(Record& record) const {
     states_[static_cast<std::size_t>(place)]->release();
   }
   const int end = work_->first_layer + work_->num_layers;
-  if (end == model_->num_layers()) record.loss = record.values.at(end - 1).item<double>();
+  if (end == model_->num_layers()) record.loss = record.values.at(end - 1);
   // What no later stage reads is in the graphs already.
   for (auto at = record.values.begin(); at != record.values.end();)
     at = std::binary_search(leaving_.begin(), leaving_.end(), at->first) ? std::next(at)

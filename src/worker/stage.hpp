@@ -31,7 +31,7 @@ struct Record {
   std::map<int, at::Tensor> values;
   std::map<int, at::Tensor> gradients;
   std::vector<LayerRecord> layers;
-  double loss = 0;  // of the last stage
+  at::Tensor loss;  // of the last stage
 };
 
 class Stage {

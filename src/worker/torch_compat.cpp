@@ -1,6 +1,5 @@
 #include "worker/torch_compat.hpp"
 
-#include <ATen/native/Resize.h>
 #include <torch/version.h>
 
 #include <cmath>
@@ -77,7 +76,29 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilo
 void set_memory(const at::Tensor& tensor, bool held) {
   const std::size_t bytes =
       held ? static_cast<std::size_t>(tensor.numel()) * tensor.element_size() : 0;
-  at::native::resize_bytes_cpu(tensor.storage().unsafeGetStorageImpl(), bytes);
+  c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
+  if (storage->nbytes() == bytes) return;
+  storage->set_data_ptr_noswap(bytes > 0 ? storage->allocator()->allocate(bytes)
+                                         : at::DataPtr(nullptr, tensor.device()));
+  storage->set_nbytes(bytes);
+}
+
+bool fused_adamw(const std::vector<at::Tensor>& weights, const std::vector<at::Tensor>& gradients,
+                 const std::vector<at::Tensor>& first, const std::vector<at::Tensor>& second,
+                 double step, double rate, double beta1, double beta2, double decay,
+                 double epsilon) {
+#if NEREUS_TORCH_2
+  if (weights.empty() || !weights[0].is_cuda()) return false;
+  const std::vector<at::Tensor> steps(weights.size(),
+                                      at::full({}, step, weights[0].options().dtype(at::kFloat)));
+  at::_fused_adamw_(weights, gradients, first, second, {}, steps, rate, beta1, beta2, decay,
+                    epsilon, /*amsgrad=*/false, /*maximize=*/false);
+  return true;
+#else
+  (void)weights, (void)gradients, (void)first, (void)second, (void)step, (void)rate;
+  (void)beta1, (void)beta2, (void)decay, (void)epsilon;
+  return false;
+#endif
 }
 
 std::string torch_version() { return TORCH_VERSION; }

@@ -42,6 +42,13 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilo
 // Gives a tensor's memory back, or takes it anew, without touching the tensors that view it.
 void set_memory(const at::Tensor& tensor, bool held);
 
+// One AdamW update of lists of flat tensors by libtorch's fused kernel; false where there is none
+// (CPUs, 1.13): nothing was done.
+bool fused_adamw(const std::vector<at::Tensor>& weights, const std::vector<at::Tensor>& gradients,
+                 const std::vector<at::Tensor>& first, const std::vector<at::Tensor>& second,
+                 double step, double rate, double beta1, double beta2, double decay,
+                 double epsilon);
+
 std::string torch_version();  // "1.13.1"
 
 }  // namespace nereus::worker

@@ -12,7 +12,7 @@ std::vector<std::unique_ptr<Comm>> open_local_gloo(int num_ranks,
                                                    std::chrono::milliseconds timeout);
 #endif
 
-#ifdef NEREUS_CUDA
+#ifdef NEREUS_NCCL
 std::unique_ptr<Comm> open_nccl(const CommOptions& options);  // ranks as processes alone
 #endif
 

@@ -4,7 +4,7 @@
 // NCCL knows no tags: messages of one direction between two ranks meet in the order they were
 // started, so both ends start them in the same order. The two directions have groups of their own,
 // else two ranks that both send first would wait for each other.
-#ifdef NEREUS_CUDA
+#ifdef NEREUS_NCCL
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

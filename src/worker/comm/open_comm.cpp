@@ -11,7 +11,7 @@ namespace {
 #ifdef NEREUS_GLOO
   built += ", gloo";
 #endif
-#ifdef NEREUS_CUDA
+#ifdef NEREUS_NCCL
   built += ", nccl";
 #endif
   for (const char* known : {"gloo", "nccl"})
@@ -38,7 +38,7 @@ std::unique_ptr<Comm> open_comm(const CommOptions& options) {
 #ifdef NEREUS_GLOO
   if (options.backend == "gloo") return open_gloo(options);
 #endif
-#ifdef NEREUS_CUDA
+#ifdef NEREUS_NCCL
   if (options.backend == "nccl") return open_nccl(options);
 #endif
   if (options.backend == "shared") return open_shared(options);

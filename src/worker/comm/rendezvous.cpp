@@ -21,7 +21,7 @@ int agree_who_is_missing(c10d::Store& store, const std::vector<std::string>& key
     std::size_t missing = 0;
     while (missing + 1 < keys.size() && store.check({keys[missing]})) ++missing;
     const auto text = std::to_string(missing);
-    store.set(kMissingKey, {text.begin(), text.end()});
+    store.set(kMissingKey, std::vector<std::uint8_t>(text.begin(), text.end()));
   }
   const auto value = store.get(kMissingKey);
   return std::stoi(std::string(value.begin(), value.end()));
@@ -37,7 +37,7 @@ std::vector<std::string> meet(c10d::Store& store, int rank, int num_ranks, const
   for (int i = 0; i < num_ranks; ++i) keys.push_back(rank_key(i));
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   try {
-    store.set(rank_key(rank), {says.begin(), says.end()});
+    store.set(rank_key(rank), std::vector<std::uint8_t>(says.begin(), says.end()));
     while (!store.check(keys)) {
       if (std::chrono::steady_clock::now() < deadline && !store.check({kMissingKey})) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));

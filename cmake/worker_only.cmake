@@ -1,0 +1,29 @@
+# nereus-worker alone, with few libraries, for a machine where nothing can be installed: beside a PyTorch wheel it takes the
+# headers of fmt, spdlog and nlohmann/json, and zlib.
+#   cmake -S . -B build/worker -DNEREUS_WORKER_ONLY=ON -DNEREUS_TORCH=$(python3 -c 'import torch; print(torch.__path__[0])')
+# A worker is handed JSON: TOML, YAML and ONNX are left out.
+find_package(Threads REQUIRED)
+find_package(ZLIB REQUIRED)
+find_path(FMT_INCLUDE fmt/format.h REQUIRED)
+find_path(JSON_INCLUDE nlohmann/json.hpp REQUIRED)
+
+include(cmake/embed.cmake)
+include(cmake/build_info.cmake)
+
+set(core_sources)
+foreach(folder IN ITEMS base spec model cluster plan schedule job timeline data checkpoint)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp)
+  list(APPEND core_sources ${sources})
+endforeach()
+list(FILTER core_sources EXCLUDE REGEX "_test\\.cpp$")
+list(FILTER core_sources EXCLUDE REGEX "/base/parallel\\.cpp$|/spec/(toml|yaml)\\.cpp$|/model/(load|import_onnx)\\.cpp$")
+add_library(nereus_core STATIC ${core_sources})
+target_include_directories(nereus_core PUBLIC ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(nereus_core SYSTEM PUBLIC ${FMT_INCLUDE} ${JSON_INCLUDE})
+target_compile_definitions(nereus_core PUBLIC FMT_HEADER_ONLY NEREUS_JSON_ONLY)
+target_link_libraries(nereus_core PUBLIC nereus_embedded Threads::Threads ZLIB::ZLIB)
+foreach(folder IN ITEMS job schedule timeline data checkpoint)
+  add_library(nereus_${folder} INTERFACE)
+  target_link_libraries(nereus_${folder} INTERFACE nereus_core)
+endforeach()
+include(cmake/worker.cmake)
