@@ -120,12 +120,10 @@ struct CrossEntropyFunction : Function<CrossEntropyFunction> {
     const at::Tensor place = local.masked_fill(outside, 0).unsqueeze(-1);
     at::Tensor target = wide.gather(-1, place).squeeze(-1) - largest;
     target.masked_fill_(outside, 0);
-    if (team.group) {
-      at::Tensor both = at::cat({total, target});
-      timed(team, [&] { return team.group->all_reduce(both); });
-      total = both.narrow(0, 0, total.numel());
-      target = both.narrow(0, total.numel(), target.numel());
-    }
+    at::Tensor both = at::cat({total, target});
+    timed(team, [&] { return team.group->all_reduce(both); });
+    total = both.narrow(0, 0, total.numel());
+    target = both.narrow(0, total.numel(), target.numel());
     share.div_(total.unsqueeze(-1));
     context->save_for_backward({share, place, outside});
     context->saved_data["scale"] = scale;
@@ -139,6 +137,31 @@ struct CrossEntropyFunction : Function<CrossEntropyFunction> {
     share.scatter_add_(-1, saved[1], ones);
     share.mul_(gradients[0] * context->saved_data["scale"].toDouble());
     return {share.to(context->saved_data["type"].toScalarType()), {}, {}, {}, {}, {}};
+  }
+};
+
+// The same on one rank: libtorch's fused log softmax, and a gradient that is written once, in the
+// logits' own width.
+struct WholeCrossEntropyFunction : Function<WholeCrossEntropyFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& logits,
+                            const at::Tensor& targets, double scale) {
+    const bool narrow = logits.scalar_type() == at::kBFloat16;
+    const at::Tensor logs = at::log_softmax(narrow ? logits.to(at::kFloat) : logits, -1);
+    const at::Tensor place = targets.unsqueeze(-1);
+    context->save_for_backward({logs, place});
+    context->saved_data["scale"] = scale;
+    context->saved_data["type"] = logits.scalar_type();
+    return logs.gather(-1, place).sum().mul_(-scale);
+  }
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const at::ScalarType type = context->saved_data["type"].toScalarType();
+    at::Tensor gradient = at::empty(saved[0].sizes(), saved[0].options().dtype(type));
+    at::exp_out(gradient, saved[0]);
+    const at::Tensor scale = (gradients[0] * context->saved_data["scale"].toDouble()).to(type);
+    gradient.mul_(scale);
+    gradient.scatter_add_(-1, saved[1], scale.neg().expand_as(saved[1]));
+    return {gradient, {}, {}};
   }
 };
 
@@ -169,9 +192,10 @@ at::Tensor own_part_of_sequence(const at::Tensor& x, const PassContext& pass) {
 
 at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& targets,
                          std::int64_t first_class, PassContext& pass) {
+  if (pass.tensor_size() == 1)
+    return WholeCrossEntropyFunction::apply(logits, targets, pass.loss_scale);
   return CrossEntropyFunction::apply(logits, targets, first_class, pass.loss_scale,
-                                     pass.tensor_size() > 1 ? group_number(pass) : 0,
-                                     wait_number(pass));
+                                     group_number(pass), wait_number(pass));
 }
 
 at::Tensor drop(const at::Tensor& x, int layer, int site, const PassContext& pass) {
