@@ -36,6 +36,12 @@ Degrees degrees(int tp, int pp, int dp) {
   return d;
 }
 
+std::vector<Degrees> every(std::size_t n, const std::vector<Degrees>& list) {
+  std::vector<Degrees> some;
+  for (std::size_t i = 0; i < list.size(); i += n) some.push_back(list[i]);
+  return some;
+}
+
 // Every split of up to four ranks with its variants; plans that the rules refuse are left out.
 std::vector<Degrees> combinations() {
   std::vector<Degrees> list;
@@ -91,10 +97,7 @@ std::vector<Degrees> combinations() {
         });
   }
   // All of them take minutes; ./test --all asks for them.
-  if (std::getenv("NEREUS_ALL_PLANS")) return list;
-  std::vector<Degrees> some;
-  for (std::size_t i = 0; i < list.size(); i += 5) some.push_back(list[i]);
-  return some;
+  return std::getenv("NEREUS_ALL_PLANS") ? list : every(5, list);
 }
 
 class Equality : public ::testing::TestWithParam<Degrees> {};
@@ -102,24 +105,30 @@ class Equality : public ::testing::TestWithParam<Degrees> {};
 constexpr int kSteps = 20;
 
 // What one rank computes, once for all plans that are compared with it.
-const testing::Outcome& one_rank(const model::Model& model, const Degrees& d) {
-  static std::map<std::tuple<std::string, int, cluster::Precision>, testing::Outcome> known;
+const testing::Outcome& one_rank(const model::Model& model, const Degrees& d,
+                                 job::OptimizerKind optimizer) {
+  static std::map<std::tuple<std::string, int, cluster::Precision, job::OptimizerKind>,
+                  testing::Outcome>
+      known;
   const auto [at, is_new] =
-      known.try_emplace({model.name, d.global_batch, d.precision}, testing::Outcome{});
+      known.try_emplace({model.name, d.global_batch, d.precision, optimizer}, testing::Outcome{});
   if (is_new) {
     Degrees alone = degrees(1, 1, 1);
     alone.global_batch = d.global_batch;
     alone.precision = d.precision;
-    at->second =
-        testing::run_job(testing::make_job(model, alone), kSteps, testing::reader_of(model));
+    job::Job job = testing::make_job(model, alone);
+    job.training.optimizer = optimizer;
+    at->second = testing::run_job(job, kSteps, testing::reader_of(model));
   }
   return at->second;
 }
 
-void expect_losses_of_one_rank(const model::Model& model, const Degrees& d, double tolerance) {
-  const testing::Outcome& expected = one_rank(model, d);
-  const testing::Outcome got =
-      testing::run_job(testing::make_job(model, d), kSteps, testing::reader_of(model), "shared");
+void expect_losses_of_one_rank(const model::Model& model, const Degrees& d, double tolerance,
+                               job::OptimizerKind optimizer = job::OptimizerKind::kAdamW) {
+  const testing::Outcome& expected = one_rank(model, d, optimizer);
+  job::Job job = testing::make_job(model, d);
+  job.training.optimizer = optimizer;
+  const testing::Outcome got = testing::run_job(job, kSteps, testing::reader_of(model), "shared");
   ASSERT_EQ(got.losses.size(), expected.losses.size());
   EXPECT_LT(expected.losses.back(), expected.losses.front());
   for (std::size_t i = 0; i < got.losses.size(); ++i)
@@ -135,6 +144,28 @@ TEST_P(Equality, LlamaInDoublePrecision) {
   expect_losses_of_one_rank(testing::small_llama(), d, 1e-9);
 }
 
+class NarrowEquality : public ::testing::TestWithParam<Degrees> {
+ protected:
+  static Degrees in(cluster::Precision precision) {
+    Degrees d = GetParam();
+    d.precision = precision;
+    return d;
+  }
+};
+
+TEST_P(NarrowEquality, GptInSinglePrecisionWithAdamW) {
+  expect_losses_of_one_rank(testing::small_gpt(), in(cluster::Precision::kFp32), 1e-4);
+}
+TEST_P(NarrowEquality, GptInSinglePrecisionWithSgd) {
+  expect_losses_of_one_rank(testing::small_gpt(), in(cluster::Precision::kFp32), 1e-5,
+                            job::OptimizerKind::kSgd);
+}
+TEST_P(NarrowEquality, GptInBf16) {
+  expect_losses_of_one_rank(testing::small_gpt(), in(cluster::Precision::kBf16), 2e-2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Plans, NarrowEquality, ::testing::ValuesIn(every(4, combinations())),
+                         [](const auto& param_info) { return name_of(param_info.param); });
 INSTANTIATE_TEST_SUITE_P(Plans, Equality, ::testing::ValuesIn(combinations()),
                          [](const auto& param_info) { return name_of(param_info.param); });
 
