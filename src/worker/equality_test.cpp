@@ -144,6 +144,53 @@ TEST_P(Equality, LlamaInDoublePrecision) {
   expect_losses_of_one_rank(testing::small_llama(), d, 1e-9);
 }
 
+// Who computes how much and who keeps how much are decided apart (Cephalo): rank 0 computes six of
+// eight samples and keeps 3/16 of the divided state, rank 1 the rest.
+TEST(UnevenEquality, SamplesAndStateMayBeDividedUnevenly) {
+  const model::Model model = testing::small_gpt();
+  for (const int zero : {0, 1, 2, 3}) {
+    Degrees d = degrees(1, 1, 2);
+    d.zero = zero;
+    job::Job job = testing::make_job(model, d);
+    job.plan.degrees.reset();
+    for (plan::LayerRun& run : job.plan.placement.runs) {
+      plan::Replicas first = run.replicas.front();
+      first.count = 1;
+      first.micro_batch = 3;
+      first.num_micro_batches = 2;
+      first.first_sample = first.team_sample_stride = first.micro_batch_stride = 0;
+      plan::Replicas second = first;
+      second.first = 1;
+      second.first_sample = 6;
+      second.micro_batch = 2;
+      second.num_micro_batches = 1;
+      run.replicas = {first, second};
+      std::vector<plan::StateShare> state;
+      for (plan::StateShare share : run.state) {
+        if (share.pieces == 1) {
+          state.push_back(share);
+          continue;
+        }
+        const std::int64_t cut = plan::kStateUnits / 16 * 3;
+        share.pieces = 1;
+        share.ranks = {{0, 1, 1}};
+        share.end = cut;
+        state.push_back(share);
+        share.ranks = {{1, 1, 1}};
+        share.begin = cut;
+        share.end = plan::kStateUnits;
+        state.push_back(share);
+      }
+      run.state = state;
+    }
+    const testing::Outcome& expected =
+        one_rank(model, degrees(1, 1, 1), job::OptimizerKind::kAdamW);
+    const testing::Outcome got = testing::run_job(job, kSteps, testing::reader_of(model), "shared");
+    for (std::size_t i = 0; i < got.losses.size(); ++i)
+      ASSERT_NEAR(got.losses[i] / expected.losses[i], 1, 1e-9) << "zero " << zero << " step " << i;
+  }
+}
+
 class NarrowEquality : public ::testing::TestWithParam<Degrees> {
  protected:
   static Degrees in(cluster::Precision precision) {

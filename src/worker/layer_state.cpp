@@ -75,6 +75,12 @@ LayerState::LayerState(const Layer& layer, const plan::LayerRun& run, const Stag
   };
   divided_gradients_ = divided_optimizer_ && divided(plan::StateKind::kGradients);
   divided_weights_ = divided_optimizer_ && divided(plan::StateKind::kWeights);
+  // Collectives for every micro-batch need as many of them on every rank.
+  bool same_counts = true;
+  for (const plan::Replicas& r : run.replicas)
+    same_counts &= r.num_micro_batches == run.replicas.front().num_micro_batches;
+  if (!same_counts) options_.keep_gathered = true;
+  reduces_each_ = divided_gradients_ && !tied_.group && same_counts;
   fill(options);
   make_views();
 }
@@ -194,7 +200,7 @@ void LayerState::after_backward() {
 }
 
 void LayerState::reduce_micro_batch() {
-  if (!divided_gradients_ || tied_.group) return;
+  if (!reduces_each_) return;
   if (team_ && length_ > replicated_begin_)
     reduce_wait += seconds_of(team_->all_reduce(part(gradients_, {replicated_begin_, length_})));
   reducing_ = shards_->reduce_scatter(gradients_, ranges_);
@@ -210,7 +216,7 @@ void LayerState::add_reduced() {
 }
 
 void LayerState::reduce_start() {
-  if (divided_gradients_ && !tied_.group) return;  // every micro-batch did
+  if (reduces_each_) return;  // every micro-batch did
   if (team_ && length_ > replicated_begin_)
     reduce_wait += seconds_of(team_->all_reduce(part(gradients_, {replicated_begin_, length_})));
   if (tied_.group)

@@ -118,6 +118,7 @@ class LayerState {
   bool divided_optimizer_ = false;
   bool divided_gradients_ = false;
   bool divided_weights_ = false;
+  bool reduces_each_ = false;  // micro-batch; else once a step
   StateOptions options_;
 
   at::Tensor weights_;      // flat, in type; its memory comes and goes where weights are divided
