@@ -67,8 +67,8 @@ namespace {
 DataShowAnswer show_images(const std::string& path) {
   const data::ImageFolder folder = data::ImageFolder::open(path);
   const std::string first = folder.file(folder.entries.front());
-  const data::MappedFile file = data::MappedFile::open(first);
-  const data::Image image = data::decode_image(file.bytes(), first);
+  const MappedFile file = data::map_file(first);
+  const data::Image image = data::decode_image(file.text(), first);
   DataShowAnswer answer;
   answer.info.path = path;
   answer.images = ImagesShown{.num_samples = static_cast<std::int64_t>(folder.entries.size()),

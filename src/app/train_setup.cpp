@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "app/plan.hpp"
 #include "app/this_machine.hpp"
 #include "app/train_checks.hpp"
 #include "base/build_info.hpp"
 #include "base/format.hpp"
-#include "cost/general.hpp"
 #include "launch/child.hpp"
 #include "model/load.hpp"
 #include "plan/plan_json.hpp"
@@ -79,18 +79,6 @@ ResolvedPlan resolve_plan(const TrainRequest& request) {
   ResolvedPlan resolved = resolve(file);
   if (named) check_model(request, resolved.model);
   return resolved;
-}
-
-plan::Plan plan_of(const ResolvedPlan& resolved) {
-  plan::Plan plan;
-  plan.model = resolved.model;
-  plan.cluster = resolved.cluster;
-  plan.stack = resolved.stack.name;
-  plan.degrees = resolved.degrees;
-  plan.placement = resolved.degrees
-                       ? cost::expand_for(*resolved.degrees, resolved.model, resolved.stack)
-                       : resolved.placement;
-  return plan;
 }
 
 bool has_word(const std::string& words, const std::string& word) {
@@ -194,7 +182,7 @@ TrainSetup set_up(const TrainRequest& request) {
   bool resolved = false;
   collect(errors, [&] {
     setup.resolved = resolve_plan(request);
-    job.plan = plan_of(setup.resolved);
+    job.plan = to_plan(setup.resolved);
     const std::vector<Error> wrong = plan::check_plan(job.plan);
     if (!wrong.empty()) throw Errors(wrong);
     resolved = true;

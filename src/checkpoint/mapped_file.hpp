@@ -1,29 +1,13 @@
-// A file as read-only memory. Pages come from the disk as they are touched, so what is not read
-// costs nothing.
-//
-//   const MappedFile file("layer-0000.rank-0000.safetensors");   // throws Errors
-//   file.bytes().subspan(8, 4);
+// Files of a checkpoint as memory, with this folder's words for what is wrong.
 #pragma once
 
-#include <cstddef>
-#include <span>
 #include <string>
+
+#include "base/mapped_file.hpp"
 
 namespace nereus::checkpoint {
 
-class MappedFile {
- public:
-  explicit MappedFile(const std::string& path);
-  ~MappedFile();
-  MappedFile(MappedFile&& other) noexcept;
-  MappedFile& operator=(MappedFile&& other) noexcept;
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-
-  std::span<const std::byte> bytes() const { return bytes_; }
-
- private:
-  std::span<const std::byte> bytes_;
-};
+// Throws Errors: "checkpoint.missing-file" is the user's to mend, "checkpoint.read" the machine's.
+MappedFile map_file(const std::string& path);
 
 }  // namespace nereus::checkpoint

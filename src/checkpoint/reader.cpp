@@ -152,7 +152,7 @@ void Checkpoint::read_range(std::string_view name, TensorKind kind, const SliceS
 void Checkpoint::verify() const {
   ErrorList errors;
   for (const StoredFile& file : manifest_.files) {
-    const MappedFile mapped(path_of(file.name));
+    const MappedFile mapped = map_file(path_of(file.name));
     if (xxh64(mapped.bytes()) != file.checksum)
       errors.add(
           "checkpoint.checksum",

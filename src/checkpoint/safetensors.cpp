@@ -188,7 +188,7 @@ SafetensorsHeader parse_safetensors(std::span<const std::byte> file, const std::
 }
 
 SafetensorsFile::SafetensorsFile(const std::string& path)
-    : file_(path), header_(parse_safetensors(file_.bytes(), path)) {
+    : file_(map_file(path)), header_(parse_safetensors(file_.bytes(), path)) {
   for (std::size_t i = 0; i < header_.tensors.size(); ++i) index_[header_.tensors[i].name] = i;
 }
 

@@ -92,8 +92,8 @@ void ImageFolderSamples::read(std::uint64_t g, const SampleView& into) const {
   const std::uint64_t item = item_of_sample(g, folder_.entries.size(), order_);
   const ImageFolder::Entry& entry = folder_.entries[static_cast<std::size_t>(item)];
   const std::string path = folder_.file(entry);
-  const MappedFile file = MappedFile::open(path);
-  to_pixels(decode_image(file.bytes(), path), size_, into.pixels);
+  const MappedFile file = map_file(path);
+  to_pixels(decode_image(file.text(), path), size_, into.pixels);
   if (into.label != nullptr) *into.label = entry.label;
 }
 

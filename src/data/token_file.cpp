@@ -53,14 +53,14 @@ void widen(const char* from, std::span<std::int64_t> to) {
 TokenFile TokenFile::open(const std::string& path) {
   TokenFile file;
   if (const std::string prefix = megatron_prefix(path); !prefix.empty()) {
-    const MappedFile index = MappedFile::open(prefix + ".idx");
-    file.file_ = MappedFile::open(prefix + ".bin");
+    const MappedFile index = map_file(prefix + ".idx");
+    file.file_ = map_file(prefix + ".bin");
     file.layout_ =
-        megatron_layout(index.bytes(), file.file_.bytes().size(), prefix + ".bin", prefix + ".idx");
+        megatron_layout(index.text(), file.file_.text().size(), prefix + ".bin", prefix + ".idx");
     return file;
   }
-  file.file_ = MappedFile::open(path);
-  const std::string_view bytes = file.file_.bytes();
+  file.file_ = map_file(path);
+  const std::string_view bytes = file.file_.text();
   if (bytes.starts_with(kNereusMagic)) {
     file.layout_ = nereus_layout(bytes, path);
     return file;
@@ -72,7 +72,7 @@ TokenFile TokenFile::open(const std::string& path) {
   file.layout_ = nanogpt_layout(bytes, path);
   const std::string meta = (std::filesystem::path(path).parent_path() / "meta.pkl").string();
   if (exists(meta))
-    file.layout_.info.vocabulary = vocabulary_in_pickle(MappedFile::open(meta).bytes()).value_or(0);
+    file.layout_.info.vocabulary = vocabulary_in_pickle(map_file(meta).text()).value_or(0);
   return file;
 }
 
@@ -91,7 +91,7 @@ void TokenFile::read(std::int64_t first, std::span<std::int64_t> tokens) const {
     const std::int64_t end = next == layout_.extents.end() ? info().num_tokens : next->first;
     const auto here = static_cast<std::size_t>(
         std::min<std::int64_t>(end - first, static_cast<std::int64_t>(tokens.size())));
-    const char* from = file_.bytes().data() + extent->byte +
+    const char* from = file_.text().data() + extent->byte +
                        static_cast<std::uint64_t>(first - extent->first) * width;
     switch (width) {
       case 1:
@@ -130,14 +130,14 @@ std::int64_t TokenFile::document_start(std::int64_t document) const {
   NEREUS_CHECK(
       info().format == TokenFormat::kNereus && document >= 0 && document < info().num_documents,
       "no such document");
-  return static_cast<std::int64_t>(load_number(file_.bytes().data() + layout_.document_starts_byte +
-                                                   8 * static_cast<std::uint64_t>(document),
-                                               8));
+  return static_cast<std::int64_t>(load_number(
+      file_.text().data() + layout_.document_starts_byte + 8 * static_cast<std::uint64_t>(document),
+      8));
 }
 
 bool TokenFile::intact() const {
   if (info().format != TokenFormat::kNereus) return true;
-  return checksum(0, file_.bytes().substr(kTokenHeaderBytes)) == layout_.content_checksum;
+  return checksum(0, file_.text().substr(kTokenHeaderBytes)) == layout_.content_checksum;
 }
 
 void check_tokens(const TokenFile& file, std::int64_t model_vocabulary, std::int64_t seq) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "export/flags.hpp"
+#include "export/hf_keys.hpp"
 #include "export/launch.hpp"
 #include "export/shell.hpp"
 #include "model/load.hpp"
@@ -48,16 +49,6 @@ const Type* type_of(const model::Model& model) {
   return nullptr;
 }
 
-void common_keys(Json& json, const TransformerShape& s) {
-  json["vocab_size"] = s.vocab;
-  json["hidden_size"] = s.hidden;
-  json["num_hidden_layers"] = s.layers;
-  json["num_attention_heads"] = s.heads;
-  json["num_key_value_heads"] = s.kv_heads;
-  json["max_position_embeddings"] = s.seq;
-  json["tie_word_embeddings"] = s.tied_embeddings;
-}
-
 void expert_keys(Json& json, const TransformerShape& s, std::string_view type) {
   json["num_experts_per_tok"] = s.top_k;
   if (type == "deepseek_v3") {
@@ -80,16 +71,6 @@ void expert_keys(Json& json, const TransformerShape& s, std::string_view type) {
     json["num_local_experts"] = s.experts;
     json["intermediate_size"] = s.expert_ffn;
   }
-}
-
-void gpt2_keys(Json& json, const TransformerShape& s) {
-  json["vocab_size"] = s.vocab;
-  json["n_embd"] = s.hidden;
-  json["n_layer"] = s.layers;
-  json["n_head"] = s.heads;
-  json["n_inner"] = s.ffn;
-  json["n_positions"] = s.max_positions;
-  json["tie_word_embeddings"] = s.tied_embeddings;
 }
 
 }  // namespace
@@ -129,9 +110,9 @@ std::string hf_config(const model::Model& model, Engine engine, ErrorList& error
                        type->model_type));
   Json json{{"architectures", {type->architecture}}, {"model_type", type->model_type}};
   if (type->model_type == "gpt2") {
-    gpt2_keys(json, s);
+    add_gpt2_keys(json, s);
   } else {
-    common_keys(json, s);
+    add_common_keys(json, s);
     // Its table starts at position 2.
     if (type->model_type == "opt") json["max_position_embeddings"] = s.max_positions - 2;
     if (s.ffn > 0) json[type->model_type == "opt" ? "ffn_dim" : "intermediate_size"] = s.ffn;

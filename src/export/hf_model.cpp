@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "export/hf_keys.hpp"
 #include "model/load.hpp"
 
 namespace nereus::exporting {
@@ -37,12 +38,7 @@ void special_tokens(Json& json, const TransformerShape& s) {
 
 Json gpt2(const TransformerShape& s) {
   Json json{{"architectures", {"GPT2LMHeadModel"}}, {"model_type", "gpt2"}};
-  json["vocab_size"] = s.vocab;
-  json["n_positions"] = s.max_positions;
-  json["n_embd"] = s.hidden;
-  json["n_layer"] = s.layers;
-  json["n_head"] = s.heads;
-  json["n_inner"] = s.ffn;
+  add_gpt2_keys(json, s);
   json["activation_function"] = "gelu_new";
   json["layer_norm_epsilon"] = 1e-5;
   for (const char* dropout : {"attn_pdrop", "embd_pdrop", "resid_pdrop"}) json[dropout] = 0.0;
@@ -51,13 +47,8 @@ Json gpt2(const TransformerShape& s) {
 
 Json llama(const TransformerShape& s) {
   Json json{{"architectures", {"LlamaForCausalLM"}}, {"model_type", "llama"}};
-  json["vocab_size"] = s.vocab;
-  json["max_position_embeddings"] = s.seq;
-  json["hidden_size"] = s.hidden;
+  add_common_keys(json, s);
   json["intermediate_size"] = s.ffn;
-  json["num_hidden_layers"] = s.layers;
-  json["num_attention_heads"] = s.heads;
-  json["num_key_value_heads"] = s.kv_heads;
   json["head_dim"] = s.head_dim;
   json["hidden_act"] = "silu";
   json["rms_norm_eps"] = 1e-5;
@@ -70,13 +61,10 @@ Json llama(const TransformerShape& s) {
 
 Json bert(const TransformerShape& s) {
   Json json{{"architectures", {"BertForMaskedLM"}}, {"model_type", "bert"}};
-  json["vocab_size"] = s.vocab;
+  add_common_keys(json, s);
   json["max_position_embeddings"] = s.max_positions;
-  json["type_vocab_size"] = 2;
-  json["hidden_size"] = s.hidden;
   json["intermediate_size"] = s.ffn;
-  json["num_hidden_layers"] = s.layers;
-  json["num_attention_heads"] = s.heads;
+  json["type_vocab_size"] = 2;
   json["hidden_act"] = "gelu";
   json["layer_norm_eps"] = 1e-12;
   json["position_embedding_type"] = "absolute";
@@ -145,10 +133,7 @@ HfModel hf_model(const model::Model& model, std::string_view torch_dtype) {
   HfModel result;
   if (!model.transformer && !model.cnn) cannot_say(model);
   Json json = model.cnn ? torchvision_config(*model.cnn) : transformer_config(model, result);
-  if (model.transformer) {
-    special_tokens(json, *model.transformer);
-    json["tie_word_embeddings"] = model.transformer->tied_embeddings;
-  }
+  if (model.transformer) special_tokens(json, *model.transformer);
   json["torch_dtype"] = torch_dtype;
   result.config = json.dump(2) + "\n";
   if (model.transformer) check_comes_back(model, result.config);

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "worker/models/models.hpp"
+#include "worker/models/vocabulary.hpp"
 #include "worker/ops/attention.hpp"
 #include "worker/ops/linear.hpp"
 #include "worker/ops/team.hpp"
@@ -32,12 +32,9 @@ class Embedding : public Layer {
 
   at::Tensor forward(const std::vector<at::Tensor>&, const Weights& w,
                      PassContext& pass) const override {
-    const at::Tensor& ids = pass.batch.inputs;
-    const std::int64_t first =
-        slice_bounds(shape_.vocab, pass.tensor_index(), pass.tensor_size()).first;
-    const at::Tensor tokens = leave_region(embed(ids, w, 0, first, pass), pass);
-    const at::Tensor positions =
-        own_part_of_sequence(w.values[1].narrow(0, 0, ids.size(1)).unsqueeze(0), pass);
+    const at::Tensor tokens = embed_tokens(w, 0, shape_.vocab, pass);
+    const at::Tensor positions = own_part_of_sequence(
+        w.values[1].narrow(0, 0, pass.batch.inputs.size(1)).unsqueeze(0), pass);
     return drop(tokens + positions, index, 0, pass);
   }
 
@@ -112,23 +109,14 @@ class Head : public Layer {
 
   std::vector<Parameter> parameters() const override {
     const std::int64_t h = shape_.hidden;
-    Parameter logits{"lm_head.weight", {shape_.vocab, h}, {0, 1}, {Init::kNormal, kDeviation}};
-    if (shape_.tied_embeddings) {
-      logits.name = "transformer.wte.weight";
-      logits.tied_to_layer = 0;
-    }
-    return {
-        {"transformer.ln_f.weight", {h}, {}, {Init::kOne}}, {"transformer.ln_f.bias", {h}}, logits};
+    return {{"transformer.ln_f.weight", {h}, {}, {Init::kOne}},
+            {"transformer.ln_f.bias", {h}},
+            head_table(shape_, "transformer.wte.weight", {Init::kNormal, kDeviation})};
   }
 
   at::Tensor forward(const std::vector<at::Tensor>& in, const Weights& w,
                      PassContext& pass) const override {
-    const at::Tensor entered = enter_region(layer_norm(in[0], w, 0), pass);
-    const at::Tensor logits = linear(entered, w, 2, -1, WeightLayout::kOutIn, pass);
-    const std::int64_t first =
-        slice_bounds(shape_.vocab, pass.tensor_index(), pass.tensor_size()).first;
-    return cross_entropy(logits.view({-1, logits.size(-1)}), pass.batch.targets.reshape({-1}),
-                         first, pass);
+    return token_loss(layer_norm(in[0], w, 0), w, 2, shape_.vocab, pass);
   }
 
  private:
@@ -138,11 +126,7 @@ class Head : public Layer {
 }  // namespace
 
 Layers build_gpt(const model::TransformerShape& shape) {
-  Layers layers;
-  layers.push_back(std::make_unique<Embedding>(shape));
-  for (int i = 0; i < shape.layers; ++i) layers.push_back(std::make_unique<Block>(shape, i));
-  layers.push_back(std::make_unique<Head>(shape));
-  return layers;
+  return stack_layers<Embedding, Block, Head>(shape);
 }
 
 }  // namespace nereus::worker

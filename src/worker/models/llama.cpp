@@ -2,7 +2,7 @@
 // with SiLU, grouped keys and values, no biases.
 #include <fmt/format.h>
 
-#include "worker/models/models.hpp"
+#include "worker/models/vocabulary.hpp"
 #include "worker/ops/attention.hpp"
 #include "worker/ops/linear.hpp"
 #include "worker/ops/team.hpp"
@@ -28,10 +28,7 @@ class Embedding : public Layer {
 
   at::Tensor forward(const std::vector<at::Tensor>&, const Weights& w,
                      PassContext& pass) const override {
-    const std::int64_t first =
-        slice_bounds(shape_.vocab, pass.tensor_index(), pass.tensor_size()).first;
-    const at::Tensor tokens = embed(pass.batch.inputs, w, 0, first, pass);
-    return drop(leave_region(tokens, pass), index, 0, pass);
+    return drop(embed_tokens(w, 0, shape_.vocab, pass), index, 0, pass);
   }
 
  private:
@@ -99,22 +96,13 @@ class Head : public Layer {
 
   std::vector<Parameter> parameters() const override {
     const std::int64_t h = shape_.hidden;
-    Parameter logits{"lm_head.weight", {shape_.vocab, h}, {0, 1}, kNormal};
-    if (shape_.tied_embeddings) {
-      logits.name = "model.embed_tokens.weight";
-      logits.tied_to_layer = 0;
-    }
-    return {{"model.norm.weight", {h}, {}, {Init::kOne}}, logits};
+    return {{"model.norm.weight", {h}, {}, {Init::kOne}},
+            head_table(shape_, "model.embed_tokens.weight", kNormal)};
   }
 
   at::Tensor forward(const std::vector<at::Tensor>& in, const Weights& w,
                      PassContext& pass) const override {
-    const at::Tensor entered = enter_region(rms_norm(in[0], w.values[0], kEpsilon), pass);
-    const at::Tensor logits = linear(entered, w, 1, -1, kLayout, pass);
-    const std::int64_t first =
-        slice_bounds(shape_.vocab, pass.tensor_index(), pass.tensor_size()).first;
-    return cross_entropy(logits.view({-1, logits.size(-1)}), pass.batch.targets.reshape({-1}),
-                         first, pass);
+    return token_loss(rms_norm(in[0], w.values[0], kEpsilon), w, 1, shape_.vocab, pass);
   }
 
  private:
@@ -124,11 +112,7 @@ class Head : public Layer {
 }  // namespace
 
 Layers build_llama(const model::TransformerShape& shape) {
-  Layers layers;
-  layers.push_back(std::make_unique<Embedding>(shape));
-  for (int i = 0; i < shape.layers; ++i) layers.push_back(std::make_unique<Block>(shape, i));
-  layers.push_back(std::make_unique<Head>(shape));
-  return layers;
+  return stack_layers<Embedding, Block, Head>(shape);
 }
 
 }  // namespace nereus::worker

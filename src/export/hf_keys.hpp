@@ -1,0 +1,14 @@
+// The keys by which Hugging Face's config.json says a shape: GPT-2's own, and those of almost all
+// other types.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "model/transformer.hpp"
+
+namespace nereus::exporting {
+
+void add_gpt2_keys(nlohmann::ordered_json& json, const model::TransformerShape& shape);
+void add_common_keys(nlohmann::ordered_json& json, const model::TransformerShape& shape);
+
+}  // namespace nereus::exporting
