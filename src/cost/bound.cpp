@@ -2,13 +2,16 @@
 //
 //   whatever the schedule   step >= m max(device, host) / p       a rank has at least the mean work
 //   with the schedule       step >= its stages without recompute, sharding, copies from the host or
-//                           reduction, in the pipeline's closed form, and its transfers
+//                           reduction, in the pipeline's closed form, and its transfers; or what
+//                           of them the play of its passes is not below, if that is less
+//                           (cost/played.hpp)
 //
 // Both follow from what cost/stage.hpp and cost/pipeline.hpp say of themselves: everything left out
 // adds time to a stage, and a stage that takes longer never makes a step shorter.
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "cost/plan_play.hpp"
 #include "cost/plan_shape.hpp"
 #include "cost/predict.hpp"
 
@@ -76,10 +79,17 @@ Predictor::Bound Predictor::bound_of_schedule(const Degrees& given) {
       pipeline_time({tables.paces.data(), stages.classes.size()}, shape.pipeline);
   const auto slowest = static_cast<std::size_t>(pipeline.slowest);
   const Parameters& p = tables.machine().parameters;
-  Bound bound{tables.paces[slowest].all + p.host_step + m * p.host_micro_batch, 0};
-  if (d.pp > 1)
-    bound.step += pipeline.bubble + pipeline.sends + crossing_seconds(load) +
-                  stall_seconds(load, shape.pipeline, p);
+  double whole = tables.paces[slowest].all;
+  if (d.pp > 1) {
+    whole += pipeline.bubble + pipeline.sends + crossing_seconds(load);
+    if (!stages.chunks.empty() &&
+        can_play(d.schedule, {d.pp, d.interleave, tables.num_micro_batches(d)}))
+      whole = std::min(whole, (1 + kNear) * least_play(tables, kinds, stages, shape, d));
+    whole += stall_seconds(load, shape.pipeline, p);
+  }
+  // The prediction adds up the same in another order.
+  constexpr double kRounding = 1e-12;
+  Bound bound{(whole + p.host_step + m * p.host_micro_batch) * (1 - kRounding), 0};
   for (std::size_t i = 0; i < stages.classes.size(); ++i)
     bound.busy +=
         stages.classes[i].multiplicity * m * tables.times[i].compute / shape.pipeline.depth;

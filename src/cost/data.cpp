@@ -60,13 +60,19 @@ double reduction_overlap(Sharing sharing, const Parameters& p) {
                                         : p.zero_overlap;
 }
 
-double exposed_reduce(double reduce, Sharing sharing, double quickest_stage, double interleave,
-                      double later, bool overlaps, const Parameters& p) {
+ReductionWindow one_stage_window(double stage, double forward) {
+  // With one micro-batch and o = 1 work more in the backward pass would cost nothing but rounding.
+  constexpr double kLess = 1 - 1e-10;
+  return {kLess * std::max(0.0, stage - forward), 0};
+}
+
+double exposed_reduce(double reduce, Sharing sharing, const ReductionWindow& window,
+                      double interleave, bool overlaps, const Parameters& p) {
   if (!overlaps) return reduce;
-  const double backward = reduction_overlap(sharing, p) * (2.0 / 3);
-  const double own = quickest_stage / interleave;
-  return std::max(
-      {0.05 * reduce, reduce - backward * (own + later), reduce / interleave - backward * own});
+  const double overlap = reduction_overlap(sharing, p);
+  const double own = window.last / interleave;
+  return std::max({kLastBucket * reduce, reduce - overlap * (own + window.later),
+                   reduce / interleave - overlap * own});
 }
 
 double optimizer_seconds(double parameters, const StackOptions& options, const Machine& machine) {

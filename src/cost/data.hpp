@@ -11,12 +11,13 @@
 // Uneven pieces cost what all_gather_uneven_seconds says.
 //
 // Overlap. The last backward pass hides a part of `reduce`:
-//   exposed = max(5 %, reduce - o (2/3) (T / v + L), reduce / v - o (2/3) T / v)
-//             T = one micro-batch on the quickest stage,
-//             L = work after the last chunk is done, of the stage that decides
+//   exposed = max(5 %, reduce - o (B / v + L), reduce / v - o B / v)
+//             B = 2/3 T, T = one micro-batch on the quickest stage, and
+//             L = 2/3 of the work after the last chunk is done, of the stage that decides;
+//             where one stage is all, B = T less its forward pass
 // where the first chunk, which is done last, has nothing but its own pass to hide behind,
 // or all of it where the plan overlaps nothing.
-// Monotone: with T shorter by x, exposed grows by at most (2/3) x / v, but the step lost at least
+// Monotone: with T shorter by x, exposed grows by at most o x / v, but the step lost at least
 // x / v with that stage (cost/pipeline.hpp), whichever stage it is. L shrinks by at most
 // p (v - 1) / v / (m - 1 / v) <= 1 of what the deciding stage, and with it the step, gains.
 //
@@ -53,9 +54,17 @@ double shard_seconds(const Division& division, double parameters, double layers,
 enum class Sharing { kCopies, kOptimizer, kWeights };  // what is divided at most
 // Share of the compute beside a reduction that it can use.
 double reduction_overlap(Sharing sharing, const Parameters& parameters);
-// `later` is what a rank still computes after its last chunk is done (cost/pipeline.hpp).
-double exposed_reduce(double reduce, Sharing sharing, double quickest_stage, double interleave,
-                      double later, bool overlaps, const Parameters& parameters);
+// Seconds of backward passes that it can hide behind.
+struct ReductionWindow {
+  double last = 0;   // B
+  double later = 0;  // L
+};
+inline constexpr double kBackward = 2.0 / 3;  // of a micro-batch's time
+inline constexpr double kLastBucket = 0.05;   // of a reduction, that follows the last pass
+// Where one stage is all.
+ReductionWindow one_stage_window(double stage, double forward);
+double exposed_reduce(double reduce, Sharing sharing, const ReductionWindow& window,
+                      double interleave, bool overlaps, const Parameters& parameters);
 
 // Of the parameters whose optimizer state the rank keeps.
 double optimizer_seconds(double parameters, const StackOptions& options, const Machine& machine);

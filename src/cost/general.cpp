@@ -39,17 +39,15 @@ Prediction GeneralPredictor::predict(const plan::Placement& placement) {
 
   Work work(context);
   std::vector<std::vector<LaneTime>> stages;
-  double reduce = 0;
-  for (std::size_t i = 0; i < layout.stages.size(); ++i) {
+  for (std::size_t i = 0; i < layout.stages.size(); ++i)
     stages.push_back(work.stage(static_cast<int>(i)));
-    reduce = std::max(reduce, stage_reduce_seconds(context, layout.stages[i]));
-  }
+  const Reductions reductions = reductions_of(context);
 
   Transfers transfers(context);
   Prediction out;
   for (std::size_t lane = 0; lane < stages.front().size(); ++lane) {
     const Prediction own =
-        lane_step(context, stages, lane, transfers, reduce, memory_share).prediction;
+        lane_step(context, work, stages, lane, transfers, reductions, memory_share).prediction;
     if (lane == 0 || own.step > out.step) out = own;
   }
   out.memory = memory;

@@ -140,18 +140,18 @@ TEST(Irregular, UnevenStagesAreACaseOfTheFormula) {
   const model::Model model = small_model(6);  // embedding, six blocks, head
   Placement placement;
   placement.global_batch = 8;
-  const int layers[] = {5, 3};
+  const int layers[] = {3, 5};
   for (int stage = 0; stage < 2; ++stage) {
     LayerRun run;
     run.stage = stage;
-    run.first_layer = stage * 5;
+    run.first_layer = stage * 3;
     run.num_layers = layers[stage];
     run.replicas = {team_on(stage, 1, 8, 0)};
     add_copies(run, {stage});
     placement.runs.push_back(run);
   }
   const Prediction p = checked(placement, model, machines(2));
-  // Eight micro-batches of the slower stage, one of the other.
+  // Eight micro-batches of the slower stage, the last, and one of the other.
   const double all =
       checked(on_ranks(model, {team_on(0, 1, 8, 0)}), model, machines(1)).part(Part::kCompute) / 8;
   const double slower = p.part(Part::kCompute) / 8;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "cost/plan_play.hpp"
 #include "cost/stage_sums.hpp"
 
 namespace nereus::cost {
@@ -28,10 +29,10 @@ void take_memory(Memory& worst, const RankMemory& rank, int stage, const Tables&
 struct StepSums {
   double quickest = std::numeric_limits<double>::infinity();  // seconds that hide the reduction
   double reduce = 0;                                          // seconds
+  double first_reduce = 0;                                    // of the first stage
   double optimized = 0;                                       // parameters that a rank updates
   double copied = 0;  // seconds in which state passes from and to its tier during the update
   double most_parameters = -1;
-  double later = 0;  // seconds of work after the last chunk
 };
 
 void take_step(StepSums& step, const StageSums& sums, double window, const PlanShape& shape,
@@ -69,13 +70,9 @@ void add_stage(Prediction& out, const StageTime& slowest, const PlanShape& shape
             p.memory_pressure * (std::min(memory_share, 1.1) - 0.9) * m * slowest.total);
 }
 
-void add_step(Prediction& out, const StepSums& step, const PlanShape& shape, const Degrees& d,
-              const Tables& tables) {
+void add_step(Prediction& out, const StepSums& step, const Degrees& d, const Tables& tables) {
   const Machine& machine = tables.machine();
   const StackOptions& options = tables.options();
-  out.add(Part::kDataComm,
-          exposed_reduce(step.reduce, shape.reduced_as(), step.quickest, shape.pipeline.interleave,
-                         step.later, d.data_overlap, machine.parameters));
   const bool ends_apart = d.pp > 1 && stage_order(d.schedule) == StageOrder::kLooped;
   if (ends_apart && tables.tied_parameters() > 0) {
     const Group pair{2, d.num_ranks() <= machine.fabric.domain ? 2 : 1};
@@ -95,6 +92,43 @@ void add_step(Prediction& out, const StepSums& step, const PlanShape& shape, con
   out.add(Part::kOffload, std::max(0.0, step.copied - update));
 }
 
+// A regular plan with what its tables hold.
+struct PlanOf {
+  const KindRow* kinds;
+  const KindRow* plain;
+  const StageTable& stages;
+  const PlanShape& shape;
+  const Degrees& degrees;
+};
+
+// The closed form of a pipeline as near its play as it has to be. What that is not below is known
+// before, and before that what takes less to find out: where `counts(seconds)` is false the answer
+// is left at that, not exact.
+template <class Counts>
+double near_its_play(double formula, const PlanOf& plan, const StepReduction& reduction,
+                     Tables& tables, const Counts& counts, bool& exact) {
+  const Degrees& d = plan.degrees;
+  const bool copies = copies_state(d);
+  exact = false;
+  double least = formula;
+  if (!copies) {
+    double busiest = 0;
+    for (std::size_t i = 0; i < plan.stages.classes.size(); ++i)
+      busiest = std::max(busiest, tables.paces[i].all);
+    least = std::min(formula, busiest * (1 + kNear));
+  }
+  if (!counts(least)) return least;
+  PlanPasses& passes = plan_passes(tables, plan.kinds, plan.plain, plan.stages, plan.shape, d);
+  exact = is_near(formula, passes, reduction, copies);
+  if (exact) return formula;
+  least = near_floor(formula, passes, reduction, copies);
+  if (!counts(least)) return least;
+  exact = true;
+  for (std::size_t i = 0; i < plan.stages.classes.size(); ++i)
+    tables.reduces[i] = stage_reduce_seconds(tables.layers[i], plan.shape, tables.options());
+  return near_play(formula, play(passes, plan.plain, d, reduction.overlap, tables), copies);
+}
+
 }  // namespace
 
 Predictor::Predictor(const model::Model& model, const cluster::Cluster& cluster, const Stack& stack,
@@ -103,7 +137,9 @@ Predictor::Predictor(const model::Model& model, const cluster::Cluster& cluster,
 Predictor::~Predictor() = default;
 Predictor::Predictor(Predictor&&) noexcept = default;
 
-Prediction Predictor::predict(const Degrees& d) {
+Prediction Predictor::predict(const Degrees& d) { return sketch(d, {}).prediction; }
+
+Predictor::Sketch Predictor::sketch(const Degrees& d, const Counts& counts) {
   Tables& tables = *tables_;
   const StageTable& stages = tables.stages(stage_key(d));
   const KindRow* kinds = tables.kinds(d, d.recompute);
@@ -111,7 +147,8 @@ Prediction Predictor::predict(const Degrees& d) {
   const KindRow* plain = some ? tables.kinds(d, plan::Recompute::kNone) : kinds;
   const PlanShape shape = plan_shape(tables, d);
 
-  Prediction out;
+  Sketch answer;
+  Prediction out;  // without the pipeline's waits
   out.memory.capacity = tables.machine().capacity();
   out.memory.beyond_tier = d.offload.tier;
   out.memory.beyond_capacity = tables.machine().tier(d.offload.tier).capacity;
@@ -125,11 +162,13 @@ Prediction Predictor::predict(const Degrees& d) {
     take_memory(out.memory, sums.rank, stage.first, tables);
     const StageTime time = time_of(stage, sums, plain, shape, d, mode, tables);
     tables.times[i] = time;
+    tables.layers[i] = sums.work.sum;
     tables.paces[i] = {time.total, shape.num_micro_batches * time.total, stage.multiplicity,
                        time.passes, time.backward};
     out.busy += (time.compute + time.recompute) * shape.num_micro_batches * stage.multiplicity /
                 shape.pipeline.depth;
     take_step(step, sums, reduction_window(tables.paces[i], shape.pipeline), shape, d, tables);
+    if (i == 0) step.first_reduce = step.reduce;
   }
   out.fits =
       out.memory.total <= out.memory.capacity && out.memory.beyond <= out.memory.beyond_capacity;
@@ -144,20 +183,39 @@ Prediction Predictor::predict(const Degrees& d) {
   const PipelineTime pipeline =
       pipeline_time({tables.paces.data(), stages.classes.size()}, shape.pipeline);
   add_stage(out, tables.times[static_cast<std::size_t>(pipeline.slowest)], shape, tables);
-  if (d.pp > 1) {
-    out.add(Part::kBubble, pipeline.bubble);
-    out.add(Part::kPipelineComm,
-            pipeline.sends + crossing_seconds(load) +
-                stall_seconds(load, shape.pipeline, tables.machine().parameters));
-  }
-  step.later = later_chunks(shape.pipeline, pipeline.own, shape.num_micro_batches);
-  add_step(out, step, shape, d, tables);
-
-  for (const double part : out.parts) out.step += part;
+  const Parameters& p = tables.machine().parameters;
+  const double all = tables.paces[static_cast<std::size_t>(pipeline.slowest)].all;
+  const double later = later_chunks(shape.pipeline, pipeline.own, shape.num_micro_batches);
+  ReductionWindow window{kBackward * step.quickest, kBackward * later};
+  if (d.pp == 1)
+    window = one_stage_window(step.quickest, forward_alone(tables.layers[0], tables.machine()));
+  const double exposed = exposed_reduce(step.reduce, shape.reduced_as(), window,
+                                        shape.pipeline.interleave, d.data_overlap, p);
   out.model_flops = tables.flops_per_sample() * d.global_batch;
   const double peak = tables.machine().device.peak_of(d.precision).value;
-  out.mfu = peak > 0 ? out.model_flops / (out.step * peak * d.num_ranks()) : 0;
-  return out;
+  if (d.pp > 1) out.add(Part::kPipelineComm, stall_seconds(load, shape.pipeline, p));
+  add_step(out, step, d, tables);
+
+  double sent = 0;
+  const auto with_pipeline = [&](double whole) {
+    Prediction with = out;
+    add_waits(with, whole - all, exposed, sent);
+    for (const double part : with.parts) with.step += part;
+    with.mfu = peak > 0 ? with.model_flops / (with.step * peak * d.num_ranks()) : 0;
+    return with;
+  };
+  answer.pipeline = all + exposed;
+  if (d.pp > 1) {
+    sent = pipeline.sends + crossing_seconds(load);
+    const double beside =
+        d.data_overlap && !mode.splits_backward ? reduction_overlap(shape.reduced_as(), p) : 0;
+    answer.pipeline = near_its_play(
+        answer.pipeline + pipeline.bubble + sent, {kinds, plain, stages, shape, d},
+        {step.first_reduce, step.reduce, beside}, tables,
+        [&](double whole) { return !counts || counts(with_pipeline(whole)); }, answer.exact);
+  }
+  answer.prediction = with_pipeline(answer.pipeline);
+  return answer;
 }
 
 }  // namespace nereus::cost

@@ -19,6 +19,7 @@
 //   Prediction p = predictor.predict(degrees);   // allocates only while its tables fill
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "cluster/cluster.hpp"
@@ -43,6 +44,17 @@ class Predictor {
   Predictor(Predictor&&) noexcept;
 
   Prediction predict(const plan::Degrees& degrees);
+
+  // The same only as far as it counts. Where the order of passes decides (cost/played.hpp), a step
+  // that the prediction's is not below is known sooner: `counts` is asked whether one with that
+  // step, and all else as predicted, would still count. It is left there, not exact, if not.
+  struct Sketch {
+    Prediction prediction;
+    bool exact = true;
+    double pipeline = 0;  // seconds of the step for stages, messages and reduction
+  };
+  using Counts = std::function<bool(const Prediction&)>;
+  Sketch sketch(const plan::Degrees& degrees, const Counts& counts);
 
   // What the step is made of, for the simulator.
   StepWork work(const plan::Degrees& degrees);

@@ -7,8 +7,6 @@ namespace nereus::cost {
 
 using plan::Recompute;
 
-namespace {
-
 double smooth_max(double a, double b, const Machine& machine) {
   const double high = std::max(a, b);
   const double low = std::min(a, b);
@@ -16,6 +14,8 @@ double smooth_max(double a, double b, const Machine& machine) {
   const double sharpness = machine.parameters.host_sharpness;
   return high * std::pow(1 + std::pow(low / high, sharpness), 1 / sharpness);
 }
+
+namespace {
 
 // What runs show up to four domains (tp 32 over nodes of 8): a collective of d domains waits d
 // latencies for each of its ranks. Nobody measured wider ones; beyond, the whole wait grows as the
@@ -80,9 +80,17 @@ LayerTime layer_time(const KindCost& kind, bool block, Recompute recompute,
   const double launches =
       (rules.host_layer * cost.mixers / 2 + rules.host_expert * cost.local_experts) *
       (1 - cost.fused_experts);
-  time.host = (block ? launches * (again ? 4.0 / 3 : 1) : 0.3 * rules.host_layer) +
-              cost.softmax_fallback * rules.host_fallback + collectives * rules.collective_host;
+  if (again) time.host_again = launches / 3 + kind.collectives_forward * rules.collective_host;
+  const double kernels = block ? launches : 0.3 * rules.host_layer;
+  time.host_weight = kernels / 3;
+  time.host = (again ? 4.0 / 3 : 1) * kernels + cost.softmax_fallback * rules.host_fallback +
+              collectives * rules.collective_host;
   return time;
+}
+
+double forward_alone(const LayerTime& layers, const Machine& machine) {
+  const double host = layers.host - layers.host_again - layers.host_weight;
+  return smooth_max(layers.forward, 0.5 * host, machine);
 }
 
 StageTime stage_time(const StageWork& work, double shard_seconds, double copy_seconds,
@@ -97,22 +105,29 @@ StageTime stage_time(const StageWork& work, double shard_seconds, double copy_se
   time.expert = sum.expert;
   const double overlap = mode.data_overlap ? p.shard_overlap : 0;
   // Fills in what a stage that keeps its device busy for that long takes in all.
-  const auto total_of = [&](double device, double& shard, double& offload) {
+  const auto total_of = [&](double device, double host, double& shard, double& offload) {
     const double hidden = overlap * std::min(shard_seconds, device);
     shard = shard_seconds - hidden + p.compute_slowdown * hidden;
     offload = std::max(0.0, copy_seconds - (device + shard));
-    return smooth_max(device + shard + offload, sum.host, machine);
+    return smooth_max(device + shard + offload, host, machine);
   };
   const double device = sum.device();
-  time.total = total_of(device, time.shard, time.offload);
-  time.launch = time.total - (device + time.shard + time.offload);
+  time.total = total_of(device, sum.host, time.shard, time.offload);
   if (mode.splits_backward) {
     double shard = 0;
     double offload = 0;
     const double passes = device - sum.weight_gradient;
-    time.passes = total_of(passes, shard, offload);
-    time.backward = total_of(passes - sum.forward, shard, offload);
+    const double input = passes - sum.forward;
+    const double host = sum.host - sum.host_weight;
+    const double input_host = 0.5 * (host + sum.host_again);
+    const double input_alone = smooth_max(input, input_host, machine);
+    const double alone = smooth_max(sum.forward, host - input_host, machine) + input_alone;
+    const double weight = smooth_max(sum.weight_gradient, sum.host_weight, machine);
+    time.backward = std::max(input_alone, total_of(input, input_host, shard, offload));
+    time.passes = std::max(alone, total_of(passes, host, shard, offload));
+    time.total = std::max(time.total, alone + weight);
   }
+  time.launch = time.total - (device + time.shard + time.offload);
   return time;
 }
 

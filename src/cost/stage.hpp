@@ -9,6 +9,9 @@
 //   stage  = smooth maximum of (device + shard + copy) and the host's launches:
 //            (a^q + b^q)^(1/q), q = host_sharpness: the host runs ahead of the device by a bounded
 //            queue, so near equality both wait
+// Of the launches forward, input and weight gradients have a third each, and the first two those of
+// collectives. Where weight gradients run apart each of the three waits for its own, and the stage
+// takes their sum.
 //
 // Monotone: with x seconds less on the device, shard grows by at most o (1 - s) x <= x, copy by at
 // most what is left, and the smooth maximum grows with both its arguments. So nothing that makes a
@@ -49,6 +52,8 @@ struct LayerTime {
   double context = 0;
   double expert = 0;
   double host = 0;
+  double host_again = 0;   // of it to launch what is recomputed
+  double host_weight = 0;  // and weight gradients
   double parameters = 0;
   double expert_parameters = 0;
   double blocks = 0;
@@ -72,6 +77,8 @@ struct StageWork {
     sum.context += count * layer.context;
     sum.expert += count * layer.expert;
     sum.host += count * layer.host;
+    sum.host_again += count * layer.host_again;
+    sum.host_weight += count * layer.host_weight;
     sum.parameters += count * layer.parameters;
     sum.expert_parameters += count * layer.expert_parameters;
     sum.blocks += count * layer.blocks;
@@ -92,16 +99,21 @@ struct StageTime {
   double offload = 0;
   double launch = 0;  // what the host needs beyond the device
   double total = 0;
-  // What the total would be without weight gradients, and of the rest without the forward pass; 0
-  // where nobody asked.
+  // What is left without weight gradients, and of that without the forward pass; 0 where the
+  // backward pass is whole.
   double passes = 0;
   double backward = 0;
 };
 
 struct StageMode {
   bool data_overlap = true;      // of `shard_seconds`
-  bool splits_backward = false;  // say what the total would be without some passes
+  bool splits_backward = false;  // weight gradients run apart; say what the others take
 };
+
+// (a^q + b^q)^(1/q), q = host_sharpness.
+double smooth_max(double a, double b, const Machine& machine);
+// Seconds of a forward pass that waits for nothing but its own launches.
+double forward_alone(const LayerTime& layers, const Machine& machine);
 
 StageTime stage_time(const StageWork& work, double shard_seconds, double copy_seconds,
                      StageMode mode, const Machine& machine);

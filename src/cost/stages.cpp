@@ -168,14 +168,71 @@ int rank_of_stage(const StageKey& key, int stage) {
   return stage % key.pp;
 }
 
+void ChunkWork::add(const model::LayerKind& layer, bool recomputed) {
+  const double flops = 1 + layer.forward_flops();  // every layer has something to launch
+  forward += flops;
+  if (recomputed && layer.role == model::LayerRole::kBlock) again += flops;
+}
+
+namespace {
+
+void add_chunks(StageTable& table, const model::Model& model, const std::vector<int>& starts) {
+  const StageKey& key = table.key;
+  const bool buildable = key.order == StageOrder::kV      ? key.interleave == 2
+                         : key.order == StageOrder::kDual ? key.interleave == 1 && key.pp % 2 == 0
+                                                          : true;
+  if (!buildable) return;
+  table.work.resize(table.classes.size());
+  const auto sender = [&](std::size_t v) {  // kind of the layer before the boundary
+    return v > 0 && v + 1 < starts.size() && starts[v] > 0
+               ? model.layers[static_cast<std::size_t>(starts[v] - 1)]
+               : -1;
+  };
+  for (std::size_t v = 0; v + 1 < starts.size(); ++v) {
+    ChunkClass chunk;
+    std::vector<KindCount> counts = no_layers(model);
+    count_layers(model, starts[v], starts[v + 1], key.recompute_blocks, counts);
+    chunk.layers = only_present(counts);
+    int blocks = 0;
+    for (int i = starts[v]; i < starts[v + 1]; ++i) {
+      const bool block = model.layer(i).role == model::LayerRole::kBlock;
+      const int some = key.recompute_blocks;
+      chunk.work.add(model.layer(i), some == 0 || (block && blocks++ < some));
+    }
+    chunk.rank_class =
+        table.class_of_rank[static_cast<std::size_t>(rank_of_stage(key, static_cast<int>(v)))];
+    // Ranks of a class have the same layers; its first stands for all.
+    const int rank = rank_of_stage(key, static_cast<int>(v));
+    if (table.classes[static_cast<std::size_t>(chunk.rank_class)].first == rank) {
+      ChunkWork& all = table.work[static_cast<std::size_t>(chunk.rank_class)];
+      all.forward += chunk.work.forward;
+      all.again += chunk.work.again;
+    }
+    chunk.sender = sender(v + 1);
+    chunk.before = sender(v);
+    const auto same =
+        std::find_if(table.chunks.begin(), table.chunks.end(), [&](const ChunkClass& other) {
+          return other.layers == chunk.layers && other.rank_class == chunk.rank_class &&
+                 other.sender == chunk.sender && other.before == chunk.before;
+        });
+    table.chunk_of_stage.push_back(static_cast<int>(same - table.chunks.begin()));
+    if (same == table.chunks.end())
+      table.chunks.push_back(chunk);
+    else
+      ++same->multiplicity;
+  }
+}
+
+}  // namespace
+
 StageTable make_stage_table(const model::Model& model, const StageKey& key, StageRule rule) {
   const int num_stages = key.pp * key.interleave;
   const std::vector<int> starts = stage_starts(model, num_stages, rule);
-  StageTable table{key, {}, {}, {}};
+  StageTable table{key, {}, {}, {}, {}, {}, {}};
   const int num_ranks = key.order == StageOrder::kDual ? key.pp / 2 : key.pp;
   for (int rank = 0; rank < num_ranks; ++rank) {
     StageClass stage;
-    stage.first = rank;
+    stage.first = stage.last = rank;
     std::vector<KindCount> counts = no_layers(model);
     for (const int own : stages_on(key, rank)) {
       const auto v = static_cast<std::size_t>(own);
@@ -200,6 +257,7 @@ StageTable make_stage_table(const model::Model& model, const StageKey& key, Stag
       continue;
     }
     ++same->multiplicity;
+    same->last = rank;
     same->sends.forward = std::max(same->sends.forward, stage.sends.forward);
     same->sends.back = std::max(same->sends.back, stage.sends.back);
     same->sends.both = std::max(same->sends.both, stage.sends.both);
@@ -211,6 +269,7 @@ StageTable make_stage_table(const model::Model& model, const StageKey& key, Stag
       ++boundaries[static_cast<std::size_t>(model.layers[last])].count;
     }
   table.boundaries = only_present(boundaries);
+  add_chunks(table, model, starts);
   return table;
 }
 

@@ -48,9 +48,28 @@ struct StageClass {
   std::vector<KindCount> layers;
   int multiplicity = 1;
   int first = 0;  // the earliest of them, which holds the most activations under 1F1B
+  int last = 0;
   bool holds_first_layer = false;
   bool holds_last_layer = false;
   SendCount sends;
+};
+
+// FLOPs of one sample, forward, and what of them blocks have that a plan recomputes in full. They
+// divide the launches of a rank among its passes (cost/played.hpp).
+struct ChunkWork {
+  double forward = 0;
+  double again = 0;
+  void add(const model::LayerKind& layer, bool recomputed);
+};
+
+// Virtual stages with the same layers, on ranks of one class.
+struct ChunkClass {
+  std::vector<KindCount> layers;
+  int rank_class = 0;
+  int sender = -1;  // kind of the last layer, whose output goes to the next stage; or -1
+  int before = -1;  // the same of the stage before
+  int multiplicity = 1;
+  ChunkWork work;
 };
 
 struct StageTable {
@@ -58,6 +77,9 @@ struct StageTable {
   std::vector<StageClass> classes;
   std::vector<int> class_of_rank;     // by pipeline rank; by pair of them in DualPipe
   std::vector<KindCount> boundaries;  // layers whose output goes to the next virtual stage
+  std::vector<ChunkClass> chunks;
+  std::vector<ChunkWork> work;      // by class of ranks, of all its virtual stages
+  std::vector<int> chunk_of_stage;  // by virtual stage; empty where no rank order fits
 };
 
 // The pipeline rank that runs a virtual stage; in DualPipe the pair of ranks.

@@ -3,26 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "cost/played.hpp"
 #include "cost/predict.hpp"
 #include "cost/stage_sums.hpp"
 
 namespace nereus::cost {
 
 using plan::Degrees;
-
-PassSeconds pass_seconds(const LayerTime& own, const LayerTime& rank, const StageTime& time,
-                         bool split) {
-  if (rank.device() <= 0) return {};
-  // Of the time without weight gradients and of the rest, as far as they are told apart.
-  const double work = rank.device() - rank.weight_gradient;
-  const double pace = split ? time.passes / std::max(work, 1e-300) : time.total / rank.device();
-  const double weight =
-      split ? (rank.weight_gradient > 0 ? (time.total - time.passes) / rank.weight_gradient : 0)
-            : pace;
-  const double input = own.device() - own.forward - own.recompute - own.weight_gradient;
-  return {pace * own.forward, pace * own.recompute, pace * std::max(0.0, input),
-          weight * own.weight_gradient};
-}
 
 namespace {
 
@@ -32,18 +19,34 @@ struct ClassWork {
   LayerTime sum;      // of its layers, which its virtual stages divide the time by
   double reduce = 0;  // seconds, once a step
   double again = 0;   // seconds of recompute as a pass of its own
-  double window = 0;  // seconds that can hide it
   double held = 0;    // bytes
   double activation = 0;
 };
 
+// Where there is a recompute of its own, or an order that nobody can build: all in proportion to
+// what the device takes.
+PassSeconds varuna_passes(const LayerTime& own, const ClassWork& rank, bool split) {
+  const double device = rank.sum.device();
+  if (device <= 0) return {};
+  // Of the time without weight gradients and of the rest, as far as they are told apart.
+  const double total = rank.time.total - rank.again;
+  const double weights = rank.sum.weight_gradient;
+  const double pace =
+      split ? rank.time.passes / std::max(device - weights, 1e-300) : total / device;
+  const double weight = split ? (weights > 0 ? (total - rank.time.passes) / weights : 0) : pace;
+  const double input = own.device() - own.forward - own.recompute - own.weight_gradient;
+  return {pace * own.forward, pace * own.recompute + rank.again * own.device() / device,
+          pace * std::max(0.0, input), weight * own.weight_gradient};
+}
+
 ClassWork class_work(const StageClass& stage, const PlanShape& shape, const Degrees& d,
-                     const KindRow* kinds, const KindRow* plain, const Tables& tables) {
+                     StageMode mode, const KindRow* kinds, const KindRow* plain,
+                     const Tables& tables) {
   StageSums sums =
       sums_of(stage, kinds, plain, shape, tables.tied_parameters() / d.tp, !d.offload.none());
   keep(sums, stage, shape, d, tables);
   ClassWork out;
-  out.time = time_of(stage, sums, plain, shape, d, {d.data_overlap, true}, tables);
+  out.time = time_of(stage, sums, plain, shape, d, mode, tables);
   out.sum = sums.work.sum;
   if (shape.pipeline.schedule == plan::Schedule::kVaruna) {
     // It recomputes in a pass of its own: what is left is as without recompute.
@@ -53,7 +56,6 @@ ClassWork class_work(const StageClass& stage, const PlanShape& shape, const Degr
     out.again = out.time.total - out.time.passes;
   }
   out.reduce = stage_reduce_seconds(sums.work.sum, shape, tables.options());
-  out.window = reduction_window({out.time.total, 0, 1, 0, 0}, shape.pipeline);
   const Parameters& p = tables.machine().parameters;
   const double flight = in_flight(shape.pipeline, stage.first, shape.num_micro_batches);
   const double on_device = sums.rank.at_peak - sums.rank.offloaded;
@@ -80,7 +82,8 @@ LayerTime own_of(const Tables& tables, const StageTable& stages, const KindRow* 
 
 StepWork Predictor::work(const Degrees& d) {
   StepWork out;
-  out.prediction = predict(d);
+  const Sketch whole = sketch(d, {});
+  out.prediction = whole.prediction;
   Tables& tables = *tables_;
   const Machine& machine = tables.machine();
   const Parameters& p = machine.parameters;
@@ -89,27 +92,16 @@ StepWork Predictor::work(const Degrees& d) {
   const KindRow* plain = tables.kinds(d, plan::Recompute::kNone);
   const PlanShape shape = plan_shape(tables, d);
   std::vector<ClassWork> classes;
-  std::vector<StagePace> paces;
-  double quickest = std::numeric_limits<double>::infinity();
-  double reduce = 0;
-  TransferLoad load;
-  if (d.pp > 1) load = plan_load(tables, kinds, stages, shape, d, 0);
-  for (const StageClass& stage : stages.classes) {
-    classes.push_back(class_work(stage, shape, d, kinds, plain, tables));
-    const ClassWork& own = classes.back();
-    paces.push_back({own.time.total, shape.num_micro_batches * own.time.total, stage.multiplicity,
-                     own.time.passes, own.time.backward});
-    if (d.pp > 1) add_sends(paces.back(), stage.sends, load, shape.pipeline, p);
-    quickest = std::min(quickest, own.window);
-    reduce = std::max(reduce, own.reduce);
-  }
+  const StageMode mode{d.data_overlap, d.pp > 1 && splits_backward(shape.pipeline.schedule)};
+  for (const StageClass& stage : stages.classes)
+    classes.push_back(class_work(stage, shape, d, mode, kinds, plain, tables));
   out.schedule = shape.pipeline.schedule;
   out.depth = d.pp;
   out.reduce_overlap = d.data_overlap ? reduction_overlap(shape.reduced_as(), p) : 0;
   const int domain = machine.fabric.domain;
   const Group data = group_of(d.dp * d.cp, d.tp, domain);
   out.wires = {d.tp * d.cp > domain, d.num_ranks() > domain, data.per_node < data.size};
-  out.reduces_last = d.pp > 1 && splits_backward(out.schedule);
+  out.reduces_last = mode.splits_backward;
   const auto class_of = [&](int rank) -> const ClassWork& {
     return classes[static_cast<std::size_t>(stages.class_of_rank[static_cast<std::size_t>(rank)])];
   };
@@ -133,6 +125,17 @@ StepWork Predictor::work(const Degrees& d) {
   const int num_stages = d.pp * d.interleave;
   const std::vector<int> starts = stage_starts(tables.model(), num_stages, tables.options().stages);
   std::vector<double> parameters(static_cast<std::size_t>(d.pp));  // by pipeline rank
+  std::vector<PassSeconds> alone;                                  // by virtual stage
+  std::vector<PassSeconds> rank_alone(static_cast<std::size_t>(d.pp));
+  for (std::size_t v = 0; v < stages.chunk_of_stage.size(); ++v) {
+    const ChunkClass& chunk = stages.chunks[static_cast<std::size_t>(stages.chunk_of_stage[v])];
+    const auto own = static_cast<std::size_t>(chunk.rank_class);
+    alone.push_back(passes_alone(own_of(tables, stages, kinds, plain, starts[v], starts[v + 1]),
+                                 chunk.work, stages.work[own], classes[own].sum, out.reduces_last,
+                                 machine));
+    add(rank_alone[static_cast<std::size_t>(rank_of_stage(stages.key, static_cast<int>(v)))],
+        alone.back());
+  }
   for (int v = 0; v < num_stages; ++v) {
     const int first = starts[static_cast<std::size_t>(v)];
     const int end = starts[static_cast<std::size_t>(v) + 1];
@@ -141,11 +144,11 @@ StepWork Predictor::work(const Degrees& d) {
     const LayerTime layers = own_of(tables, stages, varuna ? plain : kinds, plain, first, end);
     const double own_parameters = layers.parameters + layers.expert_parameters;
     out.rank_of_stage.push_back(dual ? v : rank);
-    StageTime without = own.time;
-    without.total -= own.again;
-    PassSeconds passes = pass_seconds(layers, own.sum, without, out.reduces_last);
-    if (own.sum.device() > 0) passes.recompute += own.again * layers.device() / own.sum.device();
-    lane.passes.push_back(passes);
+    lane.passes.push_back(varuna || alone.empty()
+                              ? varuna_passes(layers, own, out.reduces_last)
+                              : pass_seconds(layers, alone[static_cast<std::size_t>(v)],
+                                             rank_alone[static_cast<std::size_t>(rank)],
+                                             own.time.total, out.reduces_last));
     const StageTime& time = own.time;
     lane.communication.push_back(
         time.total > 0 ? (time.tensor + time.context + time.expert + time.shard) / time.total : 0);
@@ -163,14 +166,7 @@ StepWork Predictor::work(const Degrees& d) {
   }
   out.lanes.push_back(std::move(lane));
 
-  const PipelineTime pipeline = pipeline_time(paces, shape.pipeline);
-  const double later = later_chunks(shape.pipeline, pipeline.own, shape.num_micro_batches);
-  const double exposed = exposed_reduce(reduce, shape.reduced_as(), quickest,
-                                        shape.pipeline.interleave, later, d.data_overlap, p);
-  const double sent = d.pp > 1 ? pipeline.sends + crossing_seconds(load) : 0;
-  out.closing = out.prediction.step -
-                shape.num_micro_batches * paces[static_cast<std::size_t>(pipeline.slowest)].one -
-                out.prediction.part(Part::kBubble) - sent - exposed;
+  out.closing = out.prediction.step - whole.pipeline;
   return out;
 }
 

@@ -7,8 +7,8 @@
 // anew (another set of ranks from layer to layer), one lane stands for all of them, each pass as
 // long as its slowest team's; `joint` says so.
 //
-// A rank's time for a micro-batch, host and sharding included, is divided among its virtual stages
-// in the measure of their work, and among passes as cost/stage.hpp does.
+// A rank's time for a micro-batch, host and sharding included, is divided among the passes of its
+// virtual stages in the measure of what each takes alone (cost/played.hpp).
 //
 //   StepWork work = predictor.work(degrees);
 //   work.lanes[0].passes[2].forward;            // seconds on virtual stage 2
@@ -32,10 +32,6 @@ struct PassSeconds {
   double backward() const { return recompute + input + weight; }
   double total() const { return forward + backward(); }
 };
-
-// The part that some layers have of their rank's time; `split` where weight gradients run apart.
-PassSeconds pass_seconds(const LayerTime& own, const LayerTime& rank, const StageTime& time,
-                         bool split);
 
 struct LaneWork {
   bool joint = false;

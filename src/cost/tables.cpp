@@ -72,7 +72,16 @@ const StageTable& Tables::stages(const StageKey& key) {
   if (slot->classes.size() > paces.size()) {
     paces.resize(slot->classes.size());
     times.resize(slot->classes.size());
+    layers.resize(slot->classes.size());
+    reduces.resize(slot->classes.size());
   }
+  if (slot->chunks.size() > chunk_seconds.size()) {
+    chunk_seconds.resize(slot->chunks.size());
+    chunk_passes.resize(slot->chunks.size());
+    chunk_parameters.resize(slot->chunks.size());
+  }
+  if (slot->chunk_of_stage.size() > stage_seconds.size())
+    stage_seconds.resize(slot->chunk_of_stage.size());
   return *slot;
 }
 

@@ -16,10 +16,13 @@
 #include "cost/machine.hpp"
 #include "cost/memory.hpp"
 #include "cost/pipeline.hpp"
+#include "cost/plan_passes.hpp"
 #include "cost/row_table.hpp"
 #include "cost/stack.hpp"
 #include "cost/stage.hpp"
 #include "cost/stages.hpp"
+#include "cost/step_work.hpp"
+#include "schedule/clock.hpp"
 
 namespace nereus::cost {
 
@@ -83,6 +86,15 @@ class Tables {
   // Room for one prediction's stages; big enough for any stage table made so far.
   std::vector<StagePace> paces;
   std::vector<StageTime> times;
+  std::vector<LayerTime> layers;         // summed up
+  std::vector<double> reduces;           // seconds of their reductions
+  std::vector<double> chunk_parameters;  // by class of virtual stages
+  std::vector<PassSeconds> chunk_passes;
+  std::vector<schedule::StageSeconds> chunk_seconds;  // of it only the messages
+  std::vector<schedule::StageSeconds> stage_seconds;  // by virtual stage
+  PlanPassesKey filled;                               // whose they are
+  PlanPassesMemo passes;
+  schedule::Clock clock;
 
  private:
   SplitKey split_of(const plan::Degrees& d) const;

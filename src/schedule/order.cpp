@@ -15,6 +15,17 @@ bool suits(Schedule schedule, const PipelineSize& size) {
          (schedule != Schedule::kDualPipe || size.depth % 2 == 0);
 }
 
+bool suits(Schedule schedule, const PipelineSize& size, const std::vector<int>& rank_of_stage) {
+  if (static_cast<int>(rank_of_stage.size()) != size.num_stages()) return false;
+  for (int v = 0; v < size.num_stages(); ++v) {
+    const int way = v % (2 * size.depth);
+    const int rank =
+        schedule == Schedule::kZbV && way >= size.depth ? 2 * size.depth - 1 - way : v % size.depth;
+    if (rank_of_stage[static_cast<std::size_t>(v)] != rank) return false;
+  }
+  return suits(schedule, size);
+}
+
 Order make_order(Schedule schedule, const PipelineSize& size) {
   switch (schedule) {
     case Schedule::kGpipe:

@@ -49,6 +49,9 @@ struct PipelineSize {
 
 // Whether the schedule has an order of that size: what plan/rules.hpp allows it.
 bool suits(plan::Schedule schedule, const PipelineSize& size);
+// And whether that is for virtual stages on these ranks.
+bool suits(plan::Schedule schedule, const PipelineSize& size,
+           const std::vector<int>& rank_of_stage);
 
 // Of one replica; the size must suit.
 Order make_order(plan::Schedule schedule, const PipelineSize& size);

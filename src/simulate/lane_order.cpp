@@ -11,18 +11,6 @@ using plan::Schedule;
 
 namespace {
 
-// Whether the schedule's own order is for these stages and this many micro-batches.
-bool suits(Schedule schedule, const PipelineSize& size, const std::vector<int>& rank_of_stage) {
-  if (static_cast<int>(rank_of_stage.size()) != size.num_stages()) return false;
-  for (int v = 0; v < size.num_stages(); ++v) {
-    const int way = v % (2 * size.depth);
-    const int rank =
-        schedule == Schedule::kZbV && way >= size.depth ? 2 * size.depth - 1 - way : v % size.depth;
-    if (rank_of_stage[static_cast<std::size_t>(v)] != rank) return false;
-  }
-  return schedule::suits(schedule, size);
-}
-
 bool recomputes_apart(const Order& order) {
   for (const auto& rank : order)
     for (const PipelineOp& op : rank)
@@ -79,7 +67,7 @@ SimulatedLaneOrder lane_order(const cost::StepWork& work, const cost::LaneWork& 
   out.size = {work.depth, (stages + work.depth - 1) / work.depth, lane.num_micro_batches};
   if (given) {
     out.order = *given;
-  } else if (suits(work.schedule, out.size, work.rank_of_stage)) {
+  } else if (schedule::suits(work.schedule, out.size, work.rank_of_stage)) {
     out.order = make_order(work.schedule, out.size);
   } else {
     out.greedy = true;

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/data.hpp"
 #include "simulate/network/play.hpp"
 
 namespace nereus::simulate {
 
 namespace {
-
-constexpr double kLastBucket = 0.05;
 
 // When `wire` picoseconds of a reduction that starts at `start` are done, beside the rank's passes.
 Picoseconds done_beside(const std::vector<PlayedOp>& ops, Picoseconds start, double wire,
@@ -56,8 +55,8 @@ std::vector<Reduced> reduce(const std::vector<PipelineOp>& order, const PlayedRa
     free = stage.end;
     wire += static_cast<double>(stage.wire);
   }
-  stages.back().end =
-      std::max(stages.back().end, played.end() + static_cast<Picoseconds>(kLastBucket * wire));
+  stages.back().end = std::max(stages.back().end,
+                               played.end() + static_cast<Picoseconds>(cost::kLastBucket * wire));
   return stages;
 }
 

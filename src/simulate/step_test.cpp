@@ -4,7 +4,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
-#include <map>
 
 #include "base/random.hpp"
 #include "cluster/load.hpp"
@@ -67,15 +66,13 @@ RC_GTEST_PROP(Step, EqualsThePredictionOnEqualStages, ()) {
             1e-9 * work.prediction.step + slack(work, step));
 }
 
-// With overlap and unequal stages, over 2,000 plans: within 1 % in the mean. With one virtual stage
-// a rank and one backward pass 99 of 100 are within 5 %; where virtual stages of one rank differ,
-// or the backward pass is split, the formulas are estimates: 19 in 20 are. bench/run closed_form
-// has the figures over many more, with the worst.
+// With overlap and unequal stages, over 2,000 plans: within 1 % in the mean and 5 % at worst.
+// bench/run closed_form has the figures over many more, schedule by schedule.
 TEST(Step, IsNearThePredictionOverPlansOfAllKinds) {
   Random random(7);
   int cases = 0;
   double sum = 0;
-  std::map<bool, std::vector<double>> errors;  // by whether the formula is an estimate
+  double worst = 0;
   while (cases < 2000) {
     const std::optional<testing::RealPlan> some = testing::real_plan(random);
     if (!some) continue;
@@ -83,18 +80,12 @@ TEST(Step, IsNearThePredictionOverPlansOfAllKinds) {
     if (d.pp > 1 && d.schedule == Schedule::kVaruna) continue;  // pipeline/varuna_cost_test.cpp
     const cost::StepWork work = some->work();
     const double error = std::abs(simulate_step(work, {}).step / work.prediction.step - 1);
-    const bool estimate = d.pp > 1 && (d.interleave > 1 || cost::splits_backward(d.schedule));
     sum += error;
+    worst = std::max(worst, error);
     ++cases;
-    errors[estimate].push_back(error);
   }
   EXPECT_LE(sum / cases, 0.01);
-  for (auto& [estimate, list] : errors) {
-    std::sort(list.begin(), list.end());
-    EXPECT_LE(
-        list[static_cast<std::size_t>((estimate ? 0.95 : 0.99) * static_cast<double>(list.size()))],
-        0.05);
-  }
+  EXPECT_LE(worst, 0.05);
 }
 
 RC_GTEST_PROP(Step, IsNoShorterThanItsBusiestRank, ()) {

@@ -1,6 +1,6 @@
 // Everything that is known of a placement before its layers are costed.
 //
-//   Context context{placement, model, options, wires, costs, read_layout(placement, wires),
+//   Context context{placement, model, options, wires, costs, clock, read_layout(placement, wires),
 //                   read_state(placement, wires)};
 #pragma once
 
@@ -9,6 +9,7 @@
 #include "cost/general/costs.hpp"
 #include "cost/general/layout.hpp"
 #include "cost/general/state.hpp"
+#include "schedule/clock.hpp"
 
 namespace nereus::cost::general {
 
@@ -18,6 +19,7 @@ struct Context {
   const StackOptions& options;
   Wires& wires;
   LayerCosts& costs;
+  schedule::Clock& clock;
   Layout layout;
   std::vector<RunState> states;
   Sharing sharing = Sharing::kCopies;

@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "cost/data.hpp"
+#include "cost/general/lane_passes.hpp"
+#include "cost/played.hpp"
 
 namespace nereus::cost::general {
 
@@ -36,8 +38,9 @@ Parameters lane_parameters(const Context& context, std::size_t lane) {
   return worst;
 }
 
-LaneStep lane_step(const Context& context, const std::vector<std::vector<LaneTime>>& stages,
-                   std::size_t lane, Transfers& transfers, double reduce, double memory_share) {
+LaneStep lane_step(Context& context, Work& work, const std::vector<std::vector<LaneTime>>& stages,
+                   std::size_t lane, Transfers& transfers, const Reductions& reductions,
+                   double memory_share) {
   const PipelineShape& shape = context.layout.pipeline;
   std::vector<StagePace> paces;
   double quickest = std::numeric_limits<double>::infinity();
@@ -69,15 +72,23 @@ LaneStep lane_step(const Context& context, const std::vector<std::vector<LaneTim
   out.add(Part::kOffload, slowest.all.offload);
   out.add(Part::kLaunch, slowest.all.launch);
   out.add(Part::kPipelineComm, slowest.moved);
+  const double all = paces[static_cast<std::size_t>(pipeline.slowest)].all;
+  const double later = later_chunks(shape, pipeline.own, m);
+  ReductionWindow window{kBackward * quickest, kBackward * later};
+  if (shape.depth == 1)
+    window = one_stage_window(quickest, lane_alone(context, work, lane).ranks.front().forward);
+  const double exposed = exposed_reduce(reductions.longest(), context.reduced_as(), window,
+                                        shape.interleave, context.placement.data_overlap, p);
+  double whole = all + exposed;
+  double sent = 0;
   if (shape.depth > 1) {
-    const double stalls = stall_seconds(load, shape, p);
-    out.add(Part::kBubble, pipeline.bubble);
-    out.add(Part::kPipelineComm, pipeline.sends + crossing_seconds(load) + stalls);
-    answer.closing = stalls;
+    sent = pipeline.sends + crossing_seconds(load);
+    whole =
+        near_play(whole + pipeline.bubble + sent, context, work, lane, transfers, reductions, p);
+    answer.closing = stall_seconds(load, shape, p);
+    out.add(Part::kPipelineComm, answer.closing);
   }
-  out.add(Part::kDataComm,
-          exposed_reduce(reduce, context.reduced_as(), quickest, shape.interleave,
-                         later_chunks(shape, pipeline.own, m), context.placement.data_overlap, p));
+  add_waits(out, whole - all, exposed, sent);
   out.add(Part::kFixed, p.host_step + m * p.host_micro_batch);
   if (p.memory_pressure > 0 && memory_share > 0.9)
     out.add(Part::kFixed,

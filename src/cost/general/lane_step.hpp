@@ -1,11 +1,12 @@
 // The part of a step that one lane decides: its stages in closed form, its transfers, what its last
 // backward pass does not hide of the reduction, its host.
 //
-//   LaneStep own = lane_step(context, stages, lane, transfers, reduce, memory_share);
+//   LaneStep own = lane_step(context, work, stages, lane, transfers, reductions, share);
 #pragma once
 
 #include <vector>
 
+#include "cost/general/reduce.hpp"
 #include "cost/general/transfers.hpp"
 #include "cost/general/work.hpp"
 #include "cost/prediction.hpp"
@@ -22,9 +23,9 @@ struct LaneStep {
 // step.
 Parameters lane_parameters(const Context& context, std::size_t lane);
 
-// `stages` are the lanes' times on each physical stage, `reduce` the seconds of the longest
-// reduction.
-LaneStep lane_step(const Context& context, const std::vector<std::vector<LaneTime>>& stages,
-                   std::size_t lane, Transfers& transfers, double reduce, double memory_share);
+// `stages` are the lanes' times on each physical stage.
+LaneStep lane_step(Context& context, Work& work, const std::vector<std::vector<LaneTime>>& stages,
+                   std::size_t lane, Transfers& transfers, const Reductions& reductions,
+                   double memory_share);
 
 }  // namespace nereus::cost::general

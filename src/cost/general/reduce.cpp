@@ -8,6 +8,8 @@ namespace nereus::cost::general {
 
 using plan::LayerRun;
 
+namespace {
+
 double stage_reduce_seconds(Context& context, const PhysicalStage& stage) {
   struct Bucket {
     const StateGroup* group;
@@ -41,6 +43,42 @@ double stage_reduce_seconds(Context& context, const PhysicalStage& stage) {
     for (const Bucket& bucket : list)
       seconds += reduce_seconds(bucket.group->division, bucket.parameters, context.options);
   return seconds;
+}
+
+void add_shares(Context& context, const PhysicalStage& stage, std::vector<double>& share) {
+  double sum = 0;
+  for (const int index : stage.runs) {
+    const LayerRun& run = context.run(index);
+    for (int i = 0; i < run.num_layers; ++i) {
+      const int kind = context.model.layers[static_cast<std::size_t>(run.first_layer + i)];
+      const double count =
+          context.costs.dense_parameters(context.placement, kind, run.replicas.front().tp) +
+          context.costs.expert_parameters(kind, run.ep * run.expert_tp);
+      share[static_cast<std::size_t>(run.stage)] += count;
+      sum += count;
+    }
+  }
+  if (sum <= 0) return;
+  int last = -1;  // a virtual stage may have several runs
+  for (const int index : stage.runs) {
+    const int own = context.run(index).stage;
+    if (own != last) share[static_cast<std::size_t>(own)] /= sum;
+    last = own;
+  }
+}
+
+}  // namespace
+
+double Reductions::longest() const { return *std::max_element(seconds.begin(), seconds.end()); }
+
+Reductions reductions_of(Context& context) {
+  Reductions out;
+  out.share.resize(static_cast<std::size_t>(context.placement.runs.back().stage) + 1);
+  for (const PhysicalStage& stage : context.layout.stages) {
+    out.seconds.push_back(stage_reduce_seconds(context, stage));
+    add_shares(context, stage, out.share);
+  }
+  return out;
 }
 
 double tied_seconds(Context& context) {

@@ -4,14 +4,20 @@
 // after the other. What is gathered and scattered in every micro-batch is not reduced again. Both
 // ends of a tied weight that lie on different stages sum their gradients in pairs.
 //
-//   double reduce = stage_reduce_seconds(context, context.layout.stages[0]);
+//   const Reductions reductions = reductions_of(context);
+//   reductions.seconds[0] * reductions.share[0];             // of the first virtual stage
 #pragma once
 
 #include "cost/general/context.hpp"
 
 namespace nereus::cost::general {
 
-double stage_reduce_seconds(Context& context, const PhysicalStage& stage);
+struct Reductions {
+  std::vector<double> seconds;  // by physical stage
+  std::vector<double> share;    // by virtual stage: its part of that, by parameters
+  double longest() const;
+};
+Reductions reductions_of(Context& context);
 double tied_seconds(Context& context);
 
 }  // namespace nereus::cost::general

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cost/data.hpp"
+#include "cost/general/lane_passes.hpp"
 #include "cost/general/lane_step.hpp"
 #include "cost/general/ranks.hpp"
 #include "cost/general/reduce.hpp"
@@ -24,7 +25,8 @@ class Writer {
         work_(context),
         transfers_(context),
         loads_(rank_loads(context)),
-        joint_(!context.layout.lanes_run_through || context.gathers_each()) {}
+        joint_(lanes_are_joint(context)),
+        reductions_(reductions_of(context)) {}
 
   StepWork write(const Prediction& prediction) {
     out_.prediction = prediction;
@@ -32,13 +34,12 @@ class Writer {
     out_.schedule = layout.pipeline.schedule;
     out_.depth = layout.pipeline.depth;
     out_.reduces_last = out_.depth > 1 && splits_backward(out_.schedule);
-    const auto num_stages = static_cast<std::size_t>(context_.placement.runs.back().stage) + 1;
-    out_.rank_of_stage.resize(num_stages);
-    out_.reduce.resize(num_stages);
-    for (std::size_t i = 0; i < layout.stages.size(); ++i) {
-      times_.push_back(work_.stage(static_cast<int>(i), true));
-      add_reduction(static_cast<int>(i));
-    }
+    out_.rank_of_stage = ranks_of_stages(context_);
+    for (std::size_t v = 0; v < out_.rank_of_stage.size(); ++v)
+      out_.reduce.push_back(reductions_.share[v] *
+                            reductions_.seconds[static_cast<std::size_t>(out_.rank_of_stage[v])]);
+    for (std::size_t i = 0; i < layout.stages.size(); ++i)
+      times_.push_back(work_.stage(static_cast<int>(i)));
     out_.reduce_overlap = 1;
     for (std::size_t lane = 0; lane < times_.front().size(); ++lane) add_lane(lane);
     if (!context_.placement.data_overlap) out_.reduce_overlap = 0;
@@ -49,42 +50,6 @@ class Writer {
   }
 
  private:
-  // The layers of each virtual stage of a rank.
-  std::vector<LayerTime> layers_of(std::size_t stage, std::size_t lane) {
-    std::vector<StageWork> sums(out_.rank_of_stage.size());
-    for (const Segment& segment : context_.layout.stages[stage].segments) {
-      const Lane& stands = segment.lanes[std::min(lane, segment.lanes.size() - 1)];
-      for (const int run : segment.runs)
-        sums[static_cast<std::size_t>(context_.run(run).stage)].add(work_.layers_of(run, stands),
-                                                                    1);
-    }
-    std::vector<LayerTime> layers;
-    for (const StageWork& sum : sums) layers.push_back(sum.sum);
-    return layers;
-  }
-
-  void add_reduction(int stage) {
-    const PhysicalStage& own = context_.layout.stages[static_cast<std::size_t>(stage)];
-    const double seconds = stage_reduce_seconds(context_, own);
-    reduce_ = std::max(reduce_, seconds);
-    std::vector<double> parameters(out_.reduce.size());
-    double sum = 0;
-    for (const int index : own.runs) {
-      const LayerRun& run = context_.run(index);
-      out_.rank_of_stage[static_cast<std::size_t>(run.stage)] = stage;
-      for (int i = 0; i < run.num_layers; ++i) {
-        const int kind = context_.model.layers[static_cast<std::size_t>(run.first_layer + i)];
-        const double count =
-            context_.costs.dense_parameters(context_.placement, kind, run.replicas.front().tp) +
-            context_.costs.expert_parameters(kind, run.ep * run.expert_tp);
-        parameters[static_cast<std::size_t>(run.stage)] += count;
-        sum += count;
-      }
-    }
-    for (std::size_t v = 0; v < parameters.size(); ++v)
-      if (parameters[v] > 0) out_.reduce[v] = seconds * parameters[v] / sum;
-  }
-
   // Every team of the lane by its ranks; of all lanes where one stands for them.
   void add_ranks(LaneWork& lane, std::size_t index) {
     for (std::size_t stage = 0; stage < context_.layout.stages.size(); ++stage) {
@@ -121,68 +86,21 @@ class Writer {
     LaneWork lane;
     lane.joint = joint_;
     add_ranks(lane, index);
-    double m = 1;
-    for (const std::vector<LaneTime>& stage : times_)
-      m = std::max(m, stage[index].num_micro_batches);
-    lane.num_micro_batches = static_cast<int>(m);
-    lane.passes.resize(out_.rank_of_stage.size());
-    lane.send.resize(out_.rank_of_stage.size());
-    lane.communication.resize(out_.rank_of_stage.size());
-    bool smaller = false;
-    for (std::size_t i = 0; i < times_.size(); ++i) smaller |= ends_smaller(times_[i][index], m);
-    if (smaller) lane.last.resize(out_.rank_of_stage.size());
-    for (std::size_t i = 0; i < times_.size(); ++i) add_passes(lane, i, index);
-    const auto num_runs = static_cast<int>(context_.placement.runs.size());
-    for (int run = 0; run + 1 < num_runs; ++run)
-      if (context_.run(run).stage != context_.run(run + 1).stage)
-        lane.send[static_cast<std::size_t>(context_.run(run).stage)] =
-            transfers_.seconds_of(run, index);
+    LanePasses passes = lane_passes(context_, work_, times_, index, transfers_);
+    lane.num_micro_batches = passes.num_micro_batches;
+    lane.passes = std::move(passes.each);
+    lane.last = std::move(passes.last);
+    lane.send = std::move(passes.send);
+    lane.communication = std::move(passes.communication);
     const Parameters p = lane_parameters(context_, index);
     lane.send_overlap = p.pipeline_overlap;
     out_.reduce_overlap =
         std::min(out_.reduce_overlap, reduction_overlap(context_.reduced_as(), p));
     const Memory& memory = out_.prediction.memory;
-    lane.closing =
-        lane_step(context_, times_, index, transfers_, reduce_, memory.total / memory.capacity)
-            .closing;
+    lane.closing = lane_step(context_, work_, times_, index, transfers_, reductions_,
+                             memory.total / memory.capacity)
+                       .closing;
     out_.lanes.push_back(std::move(lane));
-  }
-
-  // Whether the last micro-batch is shorter than the others, and the only one.
-  bool ends_smaller(const LaneTime& time, double m) const {
-    if (joint_ || time.num_micro_batches < m) return false;
-    const double last = time.total() - (m - 1) * time.one;
-    return last > 0 && last < time.one * (1 - 1e-9);
-  }
-
-  void add_passes(LaneWork& lane, std::size_t stage, std::size_t index) {
-    const LaneTime& time = times_[stage][index];
-    if (time.one <= 0) return;
-    const double m = lane.num_micro_batches;
-    const bool smaller = ends_smaller(time, m);
-    // Where micro-batches differ in other ways, all count as their mean.
-    const double each = (smaller ? time.one : time.total() / m) / time.one;
-    const double last = (smaller ? time.total() - (m - 1) * time.one : time.total() / m) / time.one;
-    const double communication =
-        (time.all.tensor + time.all.context + time.all.expert + time.all.shard + time.moved) /
-        time.total();
-    const std::vector<LayerTime> layers = layers_of(stage, index);
-    StageWork rank;
-    for (const LayerTime& own : layers) rank.add(own, 1);
-    StageTime one;
-    one.total = time.one;
-    one.passes = time.passes;
-    for (std::size_t v = 0; v < layers.size(); ++v) {
-      if (out_.rank_of_stage[v] != static_cast<int>(stage)) continue;
-      const PassSeconds own = pass_seconds(layers[v], rank.sum, one, out_.reduces_last);
-      const auto scaled = [&](double size) {
-        return PassSeconds{size * own.forward, size * own.recompute, size * own.input,
-                           size * own.weight};
-      };
-      lane.passes[v] = scaled(each);
-      if (!lane.last.empty()) lane.last[v] = scaled(last);
-      lane.communication[v] = communication;
-    }
   }
 
   void add_memory() {
@@ -234,7 +152,7 @@ class Writer {
   std::vector<RankLoad> loads_;
   bool joint_;
   std::vector<std::vector<LaneTime>> times_;
-  double reduce_ = 0;
+  Reductions reductions_;
   StepWork out_;
 };
 

@@ -14,6 +14,7 @@ struct GeneralPredictor::Tables {
   StackOptions options;
   Wires wires;
   general::LayerCosts costs;
+  schedule::Clock clock;
 
   general::Context context_of(const plan::Placement& placement) {
     general::Context context{placement,
@@ -21,6 +22,7 @@ struct GeneralPredictor::Tables {
                              options,
                              wires,
                              costs,
+                             clock,
                              general::read_layout(placement, wires),
                              general::read_state(placement, wires)};
     context.sharing = general::sharing_of(context.states);

@@ -47,8 +47,7 @@ const LaneTime& slowest(const std::vector<LaneTime>& lanes) {
 
 }  // namespace
 
-std::vector<LaneTime> Work::stage(int index, bool split) {
-  split_ = split;
+std::vector<LaneTime> Work::stage(int index) {
   const PhysicalStage& stage = context_.layout.stages[static_cast<std::size_t>(index)];
   std::vector<LaneTime> lanes;
   for (std::size_t i = 0; i < stage.segments.size(); ++i) {
@@ -202,13 +201,16 @@ StageTime Work::slowest_of(const Segment& segment, const std::vector<LayerClass>
     if (layer_by_layer) work.add(most, layers.count);
   }
   if (layer_by_layer) {
-    work.sum.host = 0;
+    const LayerTime* busiest = nullptr;  // host
     for (const Member& member : members)
-      work.sum.host = std::max(work.sum.host, member.work.sum.host);
+      if (busiest == nullptr || member.work.sum.host > busiest->host) busiest = &member.work.sum;
+    work.sum.host = busiest->host;
+    work.sum.host_again = busiest->host_again;
+    work.sum.host_weight = busiest->host_weight;
   }
-  const StageMode mode{context_.placement.data_overlap,
-                       split_ || (context_.layout.pipeline.depth > 1 &&
-                                  splits_backward(context_.placement.schedule))};
+  const StageMode mode{
+      context_.placement.data_overlap,
+      context_.layout.pipeline.depth > 1 && splits_backward(context_.placement.schedule)};
   StageTime slowest_time;
   int last_machine = -1;
   for (const Member& member : members) {

@@ -36,9 +36,8 @@ class Work {
  public:
   explicit Work(Context& context) : context_(context), moves_(context) {}
 
-  // One entry per lane where lanes run through the plan on their own, else one. `split` says also
-  // what a lane takes without some passes, whatever the schedule.
-  std::vector<LaneTime> stage(int index, bool split = false);
+  // One entry per lane where lanes run through the plan on their own, else one.
+  std::vector<LaneTime> stage(int index);
   // A run's layers for the lane's first micro-batch, on its first machine.
   LayerTime layers_of(int run, const Lane& lane);
 
@@ -69,7 +68,6 @@ class Work {
 
   Context& context_;
   Moves moves_;
-  bool split_ = false;
 };
 
 }  // namespace nereus::cost::general

@@ -47,6 +47,8 @@ class Evaluation {
         for (const ScheduleSetting& schedule : schedules_) run_schedule(schedule);
       }
     result_.kept = kept_.take_sorted();
+    // Only its memory was needed so far.
+    if (result_.nearest) result_.nearest->prediction = predictor_.predict(result_.nearest->degrees);
     return std::move(result_);
   }
 
@@ -135,30 +137,49 @@ class Evaluation {
   };
 
   Trial try_one() {
-    const cost::Prediction prediction = predictor_.predict(best_);
+    // Its passes are looked at, and played, only where it may be among the best.
+    const cost::Predictor::Sketch sketch = predictor_.sketch(
+        best_,
+        [this](const cost::Prediction& p) { return fits(p) ? is_wanted(p) : is_quicker(p); });
+    const cost::Prediction& prediction = sketch.prediction;
     ++result_.evaluated;
     const cost::Memory& memory = prediction.memory;
-    const double room = memory.capacity * (1 - judge_.options->headroom);
-    const bool fits_device = memory.total <= room;
-    const bool fits_tier = memory.beyond <= memory.beyond_capacity;
-    if (!fits_device) ++result_.too_much_memory;
-    if (fits_device && !fits_tier) ++result_.too_much_beyond;
-    if (fits_device && fits_tier) {
-      const Values values = values_of(prediction.step, prediction.busy, judge_);
-      const bool wanted = !judge_.known->beyond(values, judge_.cluster, best_) &&
-                          !kept_.beyond(values, judge_.cluster, best_);
+    if (!fits_device(prediction)) ++result_.too_much_memory;
+    if (fits_device(prediction) && !fits_tier(prediction)) ++result_.too_much_beyond;
+    if (fits(prediction)) {
+      const bool wanted = sketch.exact && is_wanted(prediction);
       // One that is not accepted stands for no other.
       if (wanted && judge_.options->accept && !judge_.options->accept(best_)) {
         ++result_.not_accepted;
         return Trial::kNotClean;
       }
-      if (wanted) kept_.offer({judge_.cluster, best_, prediction, values});
+      if (wanted)
+        kept_.offer({judge_.cluster, best_, prediction,
+                     values_of(prediction.step, prediction.busy, judge_)});
       return predictor_.memory_slows(prediction) ? Trial::kNotClean : Trial::kClean;
     }
-    if (result_.beyond == 0 || prediction.step < result_.beyond) result_.beyond = prediction.step;
-    if (fits_tier && (!result_.nearest || memory.total < result_.nearest->prediction.memory.total))
+    if (sketch.exact && is_quicker(prediction)) result_.beyond = prediction.step;
+    if (!fits_tier(prediction)) return Trial::kTierFull;
+    if (!result_.nearest || memory.total < result_.nearest->prediction.memory.total)
       result_.nearest = {judge_.cluster, best_, prediction, {}};
-    return fits_tier ? Trial::kDeviceFull : Trial::kTierFull;
+    return Trial::kDeviceFull;
+  }
+
+  bool fits_device(const cost::Prediction& p) const {
+    return p.memory.total <= p.memory.capacity * (1 - judge_.options->headroom);
+  }
+  static bool fits_tier(const cost::Prediction& p) {
+    return p.memory.beyond <= p.memory.beyond_capacity;
+  }
+  bool fits(const cost::Prediction& p) const { return fits_device(p) && fits_tier(p); }
+  // Of those that do not fit.
+  bool is_quicker(const cost::Prediction& p) const {
+    return result_.beyond == 0 || p.step < result_.beyond;
+  }
+  bool is_wanted(const cost::Prediction& p) const {
+    const Values values = values_of(p.step, p.busy, judge_);
+    return !judge_.known->beyond(values, judge_.cluster, best_) &&
+           !kept_.beyond(values, judge_.cluster, best_);
   }
 
   struct Covered {

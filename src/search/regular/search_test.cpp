@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -200,8 +201,9 @@ RC_GTEST_PROP(Search, FindsWhatBruteForceFinds, ()) {
     RC_ASSERT(result.space == count);
     RC_ASSERT(result.evaluated + result.pruned == result.space);
     RC_ASSERT(result.plans.size() == expected.size());
+    // Where the play of their passes decides (cost/played.hpp), plans tie but for rounding.
     for (std::size_t i = 0; i < expected.size(); ++i)
-      RC_ASSERT(result.plans[i].prediction.step == expected[i]);
+      RC_ASSERT(std::abs(result.plans[i].prediction.step - expected[i]) <= 1e-13 * expected[i]);
     RC_ASSERT(result.nearest.has_value() == (expected.empty() && count > 0));
   }
 }

@@ -1,0 +1,118 @@
+// What is kept of a regular plan's passes (cost/played.hpp). Settings that leave a plan's layers,
+// stages and micro-batches alone (how state is divided, which reductions overlap) have the same.
+//
+//   PlanPasses& passes = memo.at(key);
+//   if (passes.key != key) passes.start(key);            // another plan's until then
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "cost/data.hpp"
+#include "cost/row_table.hpp"
+#include "plan/degrees.hpp"
+#include "schedule/clock.hpp"
+
+namespace nereus::cost {
+
+struct KindRow;
+struct StageTable;
+
+// A step's gradient reduction as far as its length is asked for here.
+struct StepReduction {
+  double first = 0;    // seconds, of the first pipeline rank or less
+  double longest = 0;  // of any
+  double overlap = 0;  // share of the compute beside it that it uses; 0: it comes after all passes
+};
+
+struct PlanPassesKey {
+  const KindRow* kinds = nullptr;
+  const StageTable* stages = nullptr;
+  plan::Schedule schedule = plan::Schedule::k1f1b;
+  int micro_batches = 0;
+  bool same_domain = false;  // all of the plan's ranks
+  bool operator==(const PlanPassesKey&) const = default;
+  std::uint64_t hash() const {
+    return mix(
+        mix(reinterpret_cast<std::uintptr_t>(kinds), reinterpret_cast<std::uintptr_t>(stages)),
+        static_cast<std::uint64_t>(micro_batches) << 8 | static_cast<std::uint64_t>(schedule) << 1 |
+            (same_domain ? 1U : 0U));
+  }
+};
+
+struct PlanPasses {
+  PlanPassesKey key;
+  bool known = false;  // else the closed form has to do
+  bool split = false;  // weight gradients run apart
+  bool played = false;
+  schedule::PipelineSize size;
+  double longest_send = 0;
+  double overlap = 0;      // of messages
+  double least = 0;        // seconds that a play is not below ...
+  double least_first = 0;  // ... and the first rank, its last messages apart
+  double most = 0;
+  double last_pass = 0;    // seconds of the step's last pass, backward on the first stage
+  double first_share = 1;  // of the first rank's gradients, those of its first stage
+  double least_share = 1;  // of any rank's, those of any of its stages
+  double least_after = 0;  // seconds of a rank's passes from its last chunk's last one on
+  double first_after = 0;  // the same of the first rank, exactly
+  schedule::PipelineClose close;
+  std::vector<double> share;  // by virtual stage, of its rank's gradients
+
+  void start(const PlanPassesKey& of) {
+    known = played = false;
+    key = of;
+  }
+
+  // Between these lies the play with its reduction.
+  double low(const StepReduction& reduction) const {
+    if (split) return std::max(least, least_first + reduction.first);
+    if (reduction.overlap <= 0) return least + reduction.first;
+    const double after = std::max(kLastBucket * reduction.first,
+                                  first_share * reduction.first - reduction.overlap * last_pass);
+    return std::max(least + after, least_first + reduction.first - reduction.overlap * first_after);
+  }
+  double high(const StepReduction& reduction) const {
+    if (split) return std::numeric_limits<double>::infinity();
+    const double all = reduction.longest;
+    if (reduction.overlap <= 0) return most + all;
+    const double before = (size.chunks - 1) * least_share * all;  // of all chunks but the last
+    return most + std::max({kLastBucket * all, all - before - reduction.overlap * last_pass,
+                            all - reduction.overlap * least_after});
+  }
+};
+
+// The last plans' passes, each in the place that its key says.
+class PlanPassesMemo {
+ public:
+  // Those of that key, or the ones that they replace.
+  PlanPasses& at(const PlanPassesKey& key) {
+    if (entries_.empty()) entries_.resize(kFewest);
+    PlanPasses* entry = &entries_[place(key)];
+    if (entry->key == key) return *entry;
+    if (++num_misses_ > entries_.size() && entries_.size() < kMost) {
+      grow();
+      entry = &entries_[place(key)];
+    }
+    return *entry;
+  }
+
+ private:
+  static constexpr std::size_t kFewest = 4;
+  static constexpr std::size_t kMost = 1024;
+
+  std::size_t place(const PlanPassesKey& key) const { return key.hash() % entries_.size(); }
+  void grow() {
+    std::vector<PlanPasses> few(4 * entries_.size());
+    few.swap(entries_);
+    for (PlanPasses& passes : few)
+      if (passes.key.stages != nullptr) entries_[place(passes.key)] = std::move(passes);
+  }
+
+  std::vector<PlanPasses> entries_;
+  std::size_t num_misses_ = 0;
+};
+
+}  // namespace nereus::cost

@@ -1,0 +1,298 @@
+#include "cost/plan_play.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace nereus::cost {
+
+using plan::Degrees;
+using plan::Schedule;
+using schedule::StageSeconds;
+
+bool copies_state(const Degrees& d) { return d.offload.weights > 0 || d.offload.activations > 0; }
+
+namespace {
+
+LayerTime layers_of(const ChunkClass& chunk, const KindRow* kinds, const KindRow* plain) {
+  StageWork own;
+  for (const KindCount& layers : chunk.layers) {
+    if (layers.again > 0) own.add(kinds[layers.kind].time, layers.again);
+    if (layers.again < layers.count) own.add(plain[layers.kind].time, layers.count - layers.again);
+  }
+  return own.sum;
+}
+
+// Of the messages between stages.
+struct Messages {
+  double longest = 0;
+  double shortest = std::numeric_limits<double>::infinity();
+};
+
+// Fills in what the virtual stages of the plan take.
+Messages fill_chunks(const PlanPassesKey& key, const KindRow* plain, const Degrees& d,
+                     Tables& tables) {
+  const StageTable& stages = *key.stages;
+  const bool split = splits_backward(key.schedule);
+  int kind = -1;
+  double seconds = 0;
+  const auto send = [&](int sender) {
+    if (sender >= 0 && sender != kind) {
+      kind = sender;
+      seconds = boundary_seconds(tables, key.kinds, d, sender);
+    }
+    return sender >= 0 ? seconds : 0;
+  };
+  Messages out;
+  for (std::size_t c = 0; c < stages.chunks.size(); ++c) {
+    const ChunkClass& chunk = stages.chunks[c];
+    const auto rank = static_cast<std::size_t>(chunk.rank_class);
+    const LayerTime own = layers_of(chunk, key.kinds, plain);
+    tables.chunk_parameters[c] = own.parameters + own.expert_parameters;
+    tables.chunk_passes[c] = passes_alone(own, chunk.work, stages.work[rank], tables.layers[rank],
+                                          split, tables.machine());
+    tables.chunk_seconds[c].send = send(chunk.sender);
+    tables.chunk_seconds[c].send_back = send(chunk.before);
+    out.longest = std::max(out.longest, tables.chunk_seconds[c].send);
+    if (chunk.sender >= 0) out.shortest = std::min(out.shortest, tables.chunk_seconds[c].send);
+    if (chunk.layers.empty()) out.shortest = 0;  // whose messages are empty as well
+  }
+  out.shortest = std::min(out.shortest, out.longest);
+  tables.filled = key;
+  return out;
+}
+
+// The shares that virtual stages have of their ranks' gradients.
+void fill_shares(PlanPasses& passes, const Tables& tables) {
+  const StageTable& stages = *passes.key.stages;
+  const auto of = [&](std::size_t stage) {
+    return tables.chunk_parameters[static_cast<std::size_t>(stages.chunk_of_stage[stage])];
+  };
+  const auto depth = static_cast<std::size_t>(passes.size.depth);
+  passes.share.assign(stages.chunk_of_stage.size(), 0);
+  for (std::size_t rank = 0; rank < depth; ++rank) {
+    double all = 0;
+    for (std::size_t s = rank; s < passes.share.size(); s += depth) all += of(s);
+    for (std::size_t s = rank; s < passes.share.size() && all > 0; s += depth)
+      passes.share[s] = of(s) / all;
+  }
+}
+
+// Forward and backward passes of a class of virtual stages with their messages, of which those of
+// the ends are as long as the longest.
+struct BothWays {
+  double forward = 0;
+  double back = 0;
+};
+BothWays with_messages(const ChunkClass& chunk, const PassSeconds& own, const StageSeconds& sends,
+                       double longest, double shown) {
+  return {own.forward + shown * (chunk.sender >= 0 ? sends.send : longest),
+          own.input + shown * (chunk.before >= 0 ? sends.send_back : longest)};
+}
+
+// What a play with passes of one way alone is not above, whatever t: as equal stages of t, and all
+// that is more.
+template <class Takes>
+double most_one_way(const schedule::PipelineSize& size, const std::vector<ChunkClass>& chunks,
+                    const Takes& takes) {
+  const double m = size.micro_batches;
+  double most = std::numeric_limits<double>::infinity();
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    const double t = takes(c);
+    double more = 0;
+    for (std::size_t k = 0; k < chunks.size(); ++k)
+      more += chunks[k].multiplicity * std::max(0.0, takes(k) - t);
+    most = std::min(most, (size.depth - 1 + m * size.chunks) * t + m * more);
+  }
+  return most;
+}
+template <class Takes>
+double most_both_ways(const schedule::PipelineSize& size, const std::vector<ChunkClass>& chunks,
+                      const Takes& takes) {
+  return most_one_way(size, chunks, [&](std::size_t c) { return takes(c).forward; }) +
+         most_one_way(size, chunks, [&](std::size_t c) { return takes(c).back; });
+}
+
+double most_play(const PlanPasses& passes, const Messages& messages, const Tables& tables) {
+  const StageTable& stages = *passes.key.stages;
+  const double shown = 1 - passes.overlap;
+  const auto of = [&](std::size_t c) {
+    return with_messages(stages.chunks[c], tables.chunk_passes[c], tables.chunk_seconds[c],
+                         messages.longest, shown);
+  };
+  const double most = most_both_ways(passes.size, stages.chunks, of);
+  // First and last messages take longer; nobody waits for the very last.
+  const double longer = 2 * (passes.size.depth - 1) * passes.overlap - shown;
+  return most + longer * messages.longest;
+}
+
+// Seconds of a class of ranks for one micro-batch.
+double without_copies(std::size_t index, const Degrees& d, const Tables& tables) {
+  const LayerTime& layers = tables.layers[index];
+  return copies_state(d) ? smooth_max(layers.device(), layers.host, tables.machine())
+                         : tables.times[index].total;
+}
+
+// How many passes of a rank follow its last chunk's last one: of every chunk before that a round's
+// micro-batches, or all.
+double later_passes(const PlanPasses& passes) {
+  const bool looped = passes.key.schedule == Schedule::kLoopedBfs;
+  return (passes.size.chunks - 1.0) * (looped ? passes.size.micro_batches : passes.size.depth);
+}
+
+// What hides a reduction at least.
+void fill_window(PlanPasses& out, Tables& tables) {
+  const StageTable& stages = *out.key.stages;
+  double shortest = std::numeric_limits<double>::infinity();
+  std::vector<double>& all = tables.reduces;  // by class of ranks; nobody needs them yet
+  std::fill(all.begin(), all.end(), 0);
+  for (std::size_t c = 0; c < stages.chunks.size(); ++c) {
+    const ChunkClass& chunk = stages.chunks[c];
+    const auto rank = static_cast<std::size_t>(chunk.rank_class);
+    all[rank] +=
+        tables.chunk_parameters[c] * chunk.multiplicity / stages.classes[rank].multiplicity;
+    shortest = std::min(shortest, tables.chunk_passes[c].input);
+  }
+  const auto share = [&](std::size_t c) {
+    const double of_rank = all[static_cast<std::size_t>(stages.chunks[c].rank_class)];
+    return of_rank > 0 ? tables.chunk_parameters[c] / of_rank : 0;
+  };
+  const auto first = static_cast<std::size_t>(stages.chunk_of_stage.front());
+  out.last_pass = tables.chunk_passes[first].input;
+  out.first_share = share(first);
+  out.least_share = 1;
+  for (std::size_t c = 0; c < stages.chunks.size(); ++c)
+    out.least_share = std::min(out.least_share, share(c));
+  out.least_after = (1 + later_passes(out)) * shortest;
+  const auto step = static_cast<std::size_t>(out.size.depth);
+  const auto input = [&](std::size_t stage) {
+    return tables.chunk_passes[static_cast<std::size_t>(stages.chunk_of_stage[stage])].input;
+  };
+  const std::size_t last = step * static_cast<std::size_t>(out.size.chunks - 1);
+  out.first_after = 0;
+  for (std::size_t stage = 0; stage < last; stage += step) out.first_after += input(stage);
+  if (last > 0) out.first_after *= later_passes(out) / (out.size.chunks - 1);
+  out.first_after += input(last);
+}
+
+// Bounds of the play where backward passes are whole.
+void fill_bounds(PlanPasses& out, const Messages& messages, const Degrees& d, Tables& tables) {
+  const StageTable& stages = *out.key.stages;
+  const double m = out.size.micro_batches;
+  const double message = (1 - out.overlap) * messages.shortest;
+  BothWays shortest{std::numeric_limits<double>::infinity(),
+                    std::numeric_limits<double>::infinity()};
+  for (std::size_t c = 0; c < stages.chunks.size(); ++c) {
+    shortest.forward = std::min(shortest.forward, tables.chunk_passes[c].forward + message);
+    shortest.back = std::min(shortest.back, tables.chunk_passes[c].input + message);
+  }
+  const double held = (2 * out.size.chunks * m - 1) * message;
+  out.least = 0;
+  for (std::size_t i = 0; i < stages.classes.size(); ++i) {
+    const double own = without_copies(i, d, tables);
+    if (i == 0) out.least_first = m * own + held - later_passes(out) * message;
+    out.least = std::max(
+        out.least, m * own + held + stages.classes[i].last * (shortest.forward + shortest.back));
+  }
+  out.most = most_play(out, messages, tables);
+  fill_window(out, tables);
+}
+
+}  // namespace
+
+PlanPasses& plan_passes(Tables& tables, const KindRow* kinds, const KindRow* plain,
+                        const StageTable& stages, const PlanShape& shape, const Degrees& d) {
+  const int num_micro_batches = tables.num_micro_batches(d);
+  const PlanPassesKey key{kinds, &stages, d.schedule, num_micro_batches,
+                          d.num_ranks() <= tables.machine().fabric.domain};
+  PlanPasses& out = tables.passes.at(key);
+  if (out.key == key) return out;
+  out.start(key);
+  out.size = {d.pp, d.interleave, num_micro_batches};
+  out.overlap = tables.machine().parameters.pipeline_overlap;
+  if (stages.chunks.empty() || !can_play(d.schedule, out.size)) return out;
+  out.known = true;
+  out.split = splits_backward(d.schedule);
+  const Messages messages = fill_chunks(key, plain, d, tables);
+  out.longest_send = messages.longest;
+  const double m = shape.num_micro_batches;
+  if (!out.split) {
+    fill_bounds(out, messages, d, tables);
+    return out;
+  }
+  out.least = 0;
+  for (std::size_t i = 0; i < stages.classes.size(); ++i) {
+    const double own = m * without_copies(i, d, tables);
+    if (i == 0) out.least_first = own;
+    out.least = std::max(out.least, own);
+  }
+  return out;
+}
+
+bool is_near(double formula, const PlanPasses& passes, const StepReduction& reduction,
+             bool copies) {
+  return !passes.known || ((copies || formula <= passes.low(reduction) * (1 + kNear)) &&
+                           formula >= passes.high(reduction) / (1 + kNear));
+}
+
+double near_floor(double formula, const PlanPasses& passes, const StepReduction& reduction,
+                  bool copies) {
+  constexpr double kRounding = 1e-12;
+  if (copies || !passes.known) return formula;
+  return std::min(formula, passes.low(reduction) * (1 + kNear) * (1 - kRounding));
+}
+
+double play(PlanPasses& passes, const KindRow* plain, const Degrees& d, double overlap,
+            Tables& tables) {
+  const StageTable& stages = *passes.key.stages;
+  if (!passes.played) {
+    const auto num_stages = stages.chunk_of_stage.size();
+    if (tables.filled != passes.key) fill_chunks(passes.key, plain, d, tables);
+    for (std::size_t s = 0; s < num_stages; ++s) {
+      const auto chunk = static_cast<std::size_t>(stages.chunk_of_stage[s]);
+      const StageSeconds& own = tables.chunk_seconds[chunk];
+      tables.stage_seconds[s] =
+          stage_seconds(tables.chunk_passes[chunk], own.send, own.send_back, passes.overlap,
+                        static_cast<int>(s), passes.size.depth);
+    }
+    const double ends = end_seconds(passes.key.schedule, passes.longest_send, passes.overlap);
+    tables.clock.play(passes.key.schedule, passes.size,
+                      {{tables.stage_seconds.data(), num_stages}, ends}, passes.split,
+                      passes.close);
+    fill_shares(passes, tables);
+    passes.played = true;
+  }
+  const bool dual = stages.key.order == StageOrder::kDual;
+  const auto of_rank = [&](int rank) {
+    const int own = dual ? std::min(rank, passes.size.depth - 1 - rank) : rank;
+    return tables
+        .reduces[static_cast<std::size_t>(stages.class_of_rank[static_cast<std::size_t>(own)])];
+  };
+  return reduced_end(passes.close, passes.size, of_rank, passes.share, passes.split ? 0 : overlap);
+}
+
+double least_play(const Tables& tables, const KindRow* kinds, const StageTable& stages,
+                  const PlanShape& shape, const Degrees& d) {
+  const bool split = splits_backward(d.schedule);
+  double shortest = std::numeric_limits<double>::infinity();  // of a virtual stage, both ways
+  double send = shortest;
+  if (!split) {
+    for (const ChunkClass& chunk : stages.chunks)
+      shortest = std::min(shortest, layers_of(chunk, kinds, kinds).device());
+    for (const KindCount& boundary : stages.boundaries)
+      send = std::min(send, boundary_seconds(tables, kinds, d, boundary.kind));
+    const bool empty = std::any_of(stages.chunks.begin(), stages.chunks.end(),
+                                   [](const ChunkClass& chunk) { return chunk.layers.empty(); });
+    send = empty ? 0 : send * (1 - tables.machine().parameters.pipeline_overlap);
+  }
+  const double m = shape.num_micro_batches;
+  double least = 0;
+  for (std::size_t i = 0; i < stages.classes.size(); ++i) {
+    double own = m * tables.times[i].total;
+    if (!split)
+      own += (2 * d.interleave * m - 1) * send + stages.classes[i].last * (shortest + 2 * send);
+    least = std::max(least, own);
+  }
+  return least;
+}
+
+}  // namespace nereus::cost

@@ -1,0 +1,50 @@
+// When the passes of a regular plan are played (cost/played.hpp), and when that is not needed.
+//
+// A play (schedule/clock.hpp) takes microseconds, and is mostly not needed, since it lies between
+//   least = max over ranks r  m T_r + r (F + B)           its own work, after the first micro-batch
+//                                                         has come and before the last has gone
+//   most  = (p - 1 + m v) (F + B) + m sum_s (F_s - F)+ + (B_s - B)+
+//                                                         as equal stages, and all that is more
+// with F and B the shortest passes of any virtual stage, in the second any; messages counted with
+// their passes. (No path has more than p - 1 + m v passes of a kind: equal stages have them.) The
+// step's last pass is the first stage's backward one, B_0, so beside these S lies between
+//   max(5 % R_0, R_00 - o B_0)  and  max(5 % R, R - R' - o B_0, R - o L)
+//       R_00 of the first stage, R the most of any rank, R' the least of all but a rank's last
+//       chunk, L the least that a rank runs from its last chunk's last backward pass on
+// and is not below m T_0 + R_0 - o L_0 of the first rank.
+// Where the closed form is near both ends it is near the play. Schedules that split the backward
+// pass have no such bound from above.
+//
+//   PlanPasses& passes = plan_passes(tables, kinds, plain, stages, shape, degrees);
+//   if (!is_near(formula, passes, reduction, copies))
+//     formula = near_play(formula, play(passes, plain, degrees, overlap, tables), copies);
+#pragma once
+
+#include "cost/plan_shape.hpp"
+#include "cost/played.hpp"
+#include "cost/tables.hpp"
+
+namespace nereus::cost {
+
+// Whether the plan copies state or activations to and from a memory tier in every micro-batch.
+bool copies_state(const plan::Degrees& degrees);
+
+// Asks for `layers` and `times` of all classes in `tables`. Valid until the next call.
+PlanPasses& plan_passes(Tables& tables, const KindRow* kinds, const KindRow* plain,
+                        const StageTable& stages, const PlanShape& shape,
+                        const plan::Degrees& degrees);
+// Whether the closed form needs no play.
+bool is_near(double formula, const PlanPasses& passes, const StepReduction& reduction, bool copies);
+// What the pipeline is not below, whatever the play.
+double near_floor(double formula, const PlanPasses& passes, const StepReduction& reduction,
+                  bool copies);
+// S of a plan whose passes are known. Asks for `reduces` of all classes in `tables`.
+double play(PlanPasses& passes, const KindRow* plain, const plan::Degrees& degrees, double overlap,
+            Tables& tables);
+
+// What the play of a plan is not below, whatever it recomputes: `times` in `tables` are those of
+// its stages without.
+double least_play(const Tables& tables, const KindRow* kinds, const StageTable& stages,
+                  const PlanShape& shape, const plan::Degrees& degrees);
+
+}  // namespace nereus::cost

@@ -1,0 +1,61 @@
+// The pipeline beside the play of its passes: what is known of it before the play is true.
+#include "cost/played.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "cost/predict.hpp"
+#include "cost/testing.hpp"
+
+namespace nereus::cost {
+namespace {
+
+using testing::any_case;
+using testing::Case;
+
+// Whatever a search is told before the play, the play is not below; and what it is told last is
+// the prediction.
+RC_GTEST_PROP(Played, NoSketchIsAboveThePrediction, ()) {
+  const Case c = any_case();
+  const double step = Predictor(c.model, c.cluster, c.stack, 1).predict(c.degrees).step;
+  for (int stop = 0; stop < 3; ++stop) {
+    int asked = 0;
+    const Predictor::Sketch sketch =
+        Predictor(c.model, c.cluster, c.stack, 1).sketch(c.degrees, [&](const Prediction& p) {
+          RC_ASSERT(p.step <= step * (1 + 1e-12));
+          return asked++ < stop;
+        });
+    RC_ASSERT(sketch.prediction.step <= step * (1 + 1e-12));
+    if (sketch.exact) RC_ASSERT(sketch.prediction.step == step);
+  }
+}
+
+// A predictor that has seen other plans says the same: what it keeps only saves plays.
+RC_GTEST_PROP(Played, ThePredictionDoesNotDependOnWhatCameBefore, ()) {
+  const Case c = any_case();
+  Predictor used(c.model, c.cluster, c.stack, 1);
+  std::vector<plan::Degrees> plans;
+  for (int i = 0; i < 12; ++i) {
+    plan::Degrees d = c.degrees;
+    d.micro_batch = 1 << *rc::gen::inRange(0, 3);
+    d.recompute = static_cast<plan::Recompute>(*rc::gen::inRange(0, 3));
+    d.sequence_parallel = d.tp > 1 && *rc::gen::arbitrary<bool>();
+    d.data_overlap = *rc::gen::arbitrary<bool>();
+    d.zero = *rc::gen::inRange(0, 3);
+    plans.push_back(d);
+    const double step = used.predict(d).step;
+    RC_ASSERT(step == Predictor(c.model, c.cluster, c.stack, 1).predict(d).step);
+  }
+  for (const plan::Degrees& d : plans)
+    RC_ASSERT(used.predict(d).step == Predictor(c.model, c.cluster, c.stack, 1).predict(d).step);
+}
+
+TEST(Played, TheClosedFormIsTakenAsFarAsItIsNear) {
+  EXPECT_EQ(near_play(10, 10.1, false), 10);
+  EXPECT_EQ(near_play(10, 5, false), 5 * (1 + kNear));
+  EXPECT_EQ(near_play(10, 20, false), 20 / (1 + kNear));
+  EXPECT_EQ(near_play(10, 5, true), 10);  // copies take what the play does not show
+}
+
+}  // namespace
+}  // namespace nereus::cost

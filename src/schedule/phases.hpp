@@ -1,0 +1,21 @@
+// Schedules that run all forward passes before the backward ones (GPipe, looped BFS) in closed
+// form, stages of any length.
+//
+// With S virtual stages of which rank s mod p runs s, the last forward pass of stage s ends at
+//   E(s) = max over s0 of  E(s0 - p) + sum_{s0..s} F_j + (m - 1) max_{s0..s} F_j     s0 = 0 or >= p
+// (the longest path: along one micro-batch from s0, all micro-batches on the slowest stage, on with
+// the last one), F_j with the message after it; backward passes likewise from the other end.
+//
+//   play_phases({8, 2, 64}, {stages, 0.0}, room, close);
+#pragma once
+
+#include "schedule/clock.hpp"
+
+namespace nereus::schedule {
+
+bool in_phases(plan::Schedule schedule);
+
+void play_phases(const PipelineSize& size, const PipelineSeconds& times, std::vector<double>& room,
+                 PipelineClose& close);
+
+}  // namespace nereus::schedule
