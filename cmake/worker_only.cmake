@@ -27,3 +27,10 @@ foreach(folder IN ITEMS job schedule timeline data checkpoint)
   target_link_libraries(nereus_${folder} INTERFACE nereus_core)
 endforeach()
 include(cmake/worker.cmake)
+
+# The comparison of plans with one rank, on the GPU: NEREUS_TEST_DEVICE=cuda build/worker/equality_test
+find_package(GTest)
+if(GTest_FOUND)
+  add_executable(equality_test EXCLUDE_FROM_ALL src/worker/equality_test.cpp)
+  target_link_libraries(equality_test PRIVATE nereus_worker GTest::gtest_main)
+endif()

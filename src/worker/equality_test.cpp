@@ -183,8 +183,7 @@ TEST(UnevenEquality, SamplesAndStateMayBeDividedUnevenly) {
       }
       run.state = state;
     }
-    const testing::Outcome& expected =
-        one_rank(model, degrees(1, 1, 1), job::OptimizerKind::kAdamW);
+    const testing::Outcome expected = one_rank(model, degrees(1, 1, 1), job::OptimizerKind::kAdamW);
     const testing::Outcome got = testing::run_job(job, kSteps, testing::reader_of(model), "shared");
     for (std::size_t i = 0; i < got.losses.size(); ++i)
       ASSERT_NEAR(got.losses[i] / expected.losses[i], 1, 1e-9) << "zero " << zero << " step " << i;

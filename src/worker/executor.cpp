@@ -13,6 +13,7 @@ using schedule::Pass;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kAhead = 2;  // passes whose inputs are asked for before their turn
+constexpr std::int64_t kStepsBeforeGraph = 2;  // libraries choose their kernels in the first
 
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -54,6 +55,11 @@ timeline::SliceKind kind_of(Pass pass) {
   return timeline::SliceKind::kOther;
 }
 
+// The first stage reads inputs, the last one targets.
+bool reads_samples(const StageWork& work, const model::Model& model) {
+  return work.first_layer == 0 || work.first_layer + work.num_layers == model.num_layers();
+}
+
 bool is_backward(Pass pass) { return pass == Pass::kBackward || pass == Pass::kInput; }
 
 }  // namespace
@@ -81,6 +87,7 @@ void Executor::build() {
   options_.sequence_parallel = placement.sequence_parallel;
   options_.keep_gathered = placement.gather == plan::Gather::kPerStep;
   const double targets = job_.plan.model.transformer ? job_.plan.model.transformer->seq : 1;
+  loss_ = at::zeros({}, at::TensorOptions(options_.device).dtype(at::kDouble));
   loss_scale_ = 1 / (targets * static_cast<double>(placement.global_batch));
 
   std::vector<int> everyone(static_cast<std::size_t>(comm_->num_ranks()));
@@ -137,11 +144,22 @@ Tied Executor::tied_of(const Layer& layer, const StageWork& work) {
 StepResult Executor::run(std::int64_t step, double signal) {
   StepResult result;
   const Clock::time_point start = Clock::now();
-  loss_ = at::zeros({}, at::TensorOptions(options_.device).dtype(at::kDouble));
   waits_ = {};
+  for (auto& state : states_) state->gather_wait = state->reduce_wait = 0;
+  if (graph_helps())
+    run_graph(step);
+  else
+    run_passes(step);
+  ++steps_run_;
+  finish(step, signal, result);
+  result.seconds = since(start);
+  return result;
+}
+
+void Executor::run_passes(std::int64_t step) {
+  loss_.zero_();
   for (auto& state : states_) {
     state->begin_step();
-    state->gather_wait = state->reduce_wait = 0;
     passes_left_[state.get()] = 0;
   }
   for (std::size_t i = 0; i < stages_.size(); ++i)
@@ -151,24 +169,53 @@ StepResult Executor::run(std::int64_t step, double signal) {
           passes_left_[state.get()] = static_cast<int>(mine_.stages[i].micro_batches.size());
 
   for (std::size_t i = 0; i < mine_.order.size(); ++i) run_pass(i, step);
-  finish(step, signal, result);
-  result.seconds = since(start);
-  return result;
+}
+
+// A rank alone: no message waits inside. Masks of dropout are made on the host.
+bool Executor::graph_helps() const {
+  return StepGraph::is_built() && options_.device.is_cuda() && job_.machine.graphs && !slices &&
+         comm_->num_ranks() == 1 && job_.training.dropout == 0 && steps_run_ >= kStepsBeforeGraph;
+}
+
+void Executor::run_graph(std::int64_t step) {
+  for (const schedule::PipelineOp& op : mine_.order) {
+    const StageWork& work = mine_.stage(op.stage);
+    const MicroBatch& batch = work.micro_batch(op.micro_batch);
+    if (op.pass != Pass::kForward || !reads_samples(work, job_.plan.model)) continue;
+    const Batch read = read_batch(batch, step);
+    Batch& kept = graph_batches_[batch.first_sample];
+    if (kept.inputs.defined()) {
+      kept.inputs.copy_(read.inputs);
+      kept.targets.copy_(read.targets);
+    } else {
+      kept = read;
+    }
+  }
+  if (!graph_.is_captured()) {
+    reads_kept_ = true;
+    graph_.capture([&] { run_passes(step); });
+    reads_kept_ = false;
+  }
+  graph_.replay();
+}
+
+Batch Executor::read_batch(const MicroBatch& batch, std::int64_t step) {
+  const Clock::time_point start = Clock::now();
+  Batch read = read_(step, batch.first_sample, batch.num_samples);
+  read.inputs = read.inputs.to(options_.device);
+  read.targets = read.targets.to(options_.device);
+  waits_.data += since(start);
+  return read;
 }
 
 Record Executor::begin_record(const StageWork& work, const MicroBatch& batch, std::int64_t step) {
   Record record;
   record.pass = std::make_unique<PassContext>();
   PassContext& pass = *record.pass;
-  const bool first = work.first_layer == 0;
-  const bool last = work.first_layer + work.num_layers == job_.plan.model.num_layers();
-  if (first || last) {
-    const Clock::time_point start = Clock::now();
-    pass.batch = read_(step, batch.first_sample, batch.num_samples);
-    pass.batch.inputs = pass.batch.inputs.to(options_.device);
-    pass.batch.targets = pass.batch.targets.to(options_.device);
-    waits_.data += since(start);
-  }
+  if (reads_kept_)
+    pass.batch = graph_batches_.at(batch.first_sample);
+  else if (reads_samples(work, job_.plan.model))
+    pass.batch = read_batch(batch, step);
   pass.batch.first_sample = batch.first_sample;
   pass.batch.num_samples = batch.num_samples;
   pass.seed = job_.training.seed;

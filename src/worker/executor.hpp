@@ -21,6 +21,7 @@
 #include "job/message.hpp"
 #include "timeline/timeline.hpp"
 #include "worker/comm/comm.hpp"
+#include "worker/gpu.hpp"
 #include "worker/optimizer.hpp"
 #include "worker/stage.hpp"
 
@@ -72,6 +73,10 @@ class Executor {
   void build();
   void build_stage(const StageWork& work);
   Tied tied_of(const Layer& layer, const StageWork& work);
+  void run_passes(std::int64_t step);
+  bool graph_helps() const;
+  void run_graph(std::int64_t step);
+  Batch read_batch(const MicroBatch& batch, std::int64_t step);
   void run_pass(std::size_t index, std::int64_t step);
   void ask_ahead(std::size_t index);
   void ask(std::size_t index);
@@ -99,6 +104,12 @@ class Executor {
   Optimizer optimizer_;
   StateOptions options_;
   double loss_scale_ = 1;
+
+  // All passes of a step as one graph, and the samples that it reads.
+  StepGraph graph_;
+  std::map<std::int64_t, Batch> graph_batches_;  // by first sample
+  bool reads_kept_ = false;
+  std::int64_t steps_run_ = 0;
 
   // Of the running step.
   std::map<std::pair<int, int>, Record> records_;  // by stage and micro-batch

@@ -112,6 +112,16 @@ void Optimizer::add(LayerState& state) {
 }
 
 double Optimizer::square_of_norm() const {
+  if (!slots_.empty() && slots_[0].first.is_cuda()) {
+    // One question to the device instead of one a layer.
+    std::vector<at::Tensor> parts;
+    for (const Slot& slot : slots_)
+      for (const Range& range : slot.counted)
+        parts.push_back(slot.state->own_gradient().narrow(
+            0, range.begin - slot.state->owned().begin, range.size()));
+    if (parts.empty()) return 0;
+    return at::stack(at::_foreach_norm(parts, 2)).to(at::kDouble).square().sum().item<double>();
+  }
   double sum = 0;
   for (const Slot& slot : slots_) {
     const at::Tensor gradient = slot.state->own_gradient();

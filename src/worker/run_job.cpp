@@ -11,6 +11,7 @@
 #include "base/write_file.hpp"
 #include "job/reporter.hpp"
 #include "timeline/rank_timeline.hpp"
+#include "worker/gpu.hpp"
 #include "worker/samples.hpp"
 #include "worker/saving.hpp"
 #include "worker/torch_compat.hpp"
@@ -73,6 +74,8 @@ std::int64_t wall_ns() {
 
 int train(const RankOptions& options, const job::Job& job, job::Reporter& reporter) {
   if (job.machine.pin) pin_to_core(options.local_rank);
+  if (job.machine.device == "cuda" && job.machine.comm == "nccl") choose_gpu(options.local_rank);
+  use_own_stream(at::Device(job.machine.device));
   at::set_num_threads(job.machine.threads);
   CommOptions comm_options;
   comm_options.backend = job.machine.comm;
@@ -138,7 +141,7 @@ int train(const RankOptions& options, const job::Job& job, job::Reporter& report
     message.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     message.tokens = tokens;
-    message.memory_bytes = peak_memory();
+    message.memory_bytes = job.machine.device == "cuda" ? peak_gpu_memory() : peak_memory();
     message.waits = result.waits;
     reporter.send(message);
     if (ends || step + 1 == job.training.steps) saver.finish();

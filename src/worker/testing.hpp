@@ -1,6 +1,10 @@
 // Small models and jobs for tests, and whole jobs run with ranks as threads.
 #pragma once
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <exception>
 #include <thread>
 
@@ -83,15 +87,69 @@ inline ReadBatch reader_of(const model::Model& model) {
   };
 }
 
-// All ranks of the job as threads of this process.
-inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read,
-                       const std::string& backend = "gloo") {
+// The next number of a pipe; false at its end.
+inline bool read_all(int descriptor, double* value) {
+  return ::read(descriptor, value, sizeof *value) == static_cast<ssize_t>(sizeof *value);
+}
+
+inline int ranks_of(const job::Job& job) {
   int num_ranks = 0;
   for (const plan::LayerRun& run : job.plan.placement.runs)
     for (const plan::Replicas& r : run.replicas)
       for (int team = 0; team < r.count; ++team)
         num_ranks =
             std::max(num_ranks, r.first + team * r.team_stride + (r.tp - 1) * r.tensor_stride + 1);
+  return num_ranks;
+}
+
+// Ranks as processes that share one GPU. Threads would not do: libtorch runs the backward passes of
+// one process on one thread a GPU, and a rank that waits there for another would wait for ever.
+inline Outcome run_on_gpu(job::Job job, int num_steps, const ReadBatch& read) {
+  static int number = 0;
+  job.machine.device = "cuda";
+  const int num_ranks = ranks_of(job);
+  const std::string name = "equality-" + std::to_string(getpid()) + "-" + std::to_string(++number);
+  int ends[2];
+  NEREUS_CHECK(pipe(ends) == 0, "a pipe");
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < num_ranks; ++rank) {
+    children.push_back(fork());
+    if (children.back() != 0) continue;
+    try {
+      CommOptions options;
+      options.backend = "shared";
+      options.rank = rank;
+      options.num_ranks = num_ranks;
+      options.job = name;
+      use_own_stream(at::Device(at::kCUDA));
+      const auto comm = open_comm(options);
+      Executor executor(job, *comm, read);
+      std::vector<double> losses;
+      for (int step = 0; step < num_steps; ++step) losses.push_back(executor.run(step).loss);
+      const auto bytes = static_cast<ssize_t>(losses.size() * sizeof(double));
+      if (rank == 0) NEREUS_CHECK(write(ends[1], losses.data(), losses.size() * 8) == bytes, "");
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
+      _exit(1);
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  Outcome outcome;
+  double loss = 0;
+  while (read_all(ends[0], &loss)) outcome.losses.push_back(loss);
+  close(ends[0]);
+  for (const pid_t child : children) waitpid(child, nullptr, 0);
+  return outcome;
+}
+
+// All ranks of the job: as threads of this process, or on the GPU where NEREUS_TEST_DEVICE is cuda.
+inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read,
+                       const std::string& backend = "gloo") {
+  if (const char* device = std::getenv("NEREUS_TEST_DEVICE");
+      device && device == std::string("cuda"))
+    return run_on_gpu(job, num_steps, read);
+  const int num_ranks = ranks_of(job);
   auto comms = open_local_comms(backend, num_ranks, std::chrono::seconds(60));
   Outcome outcome;
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(num_ranks));

@@ -6,6 +6,8 @@
 #include <limits>
 
 #define NEREUS_TORCH_2 (TORCH_VERSION_MAJOR >= 2)
+// Products of narrow matrices with wide results, on GPUs.
+#define NEREUS_WIDE_PRODUCTS (TORCH_VERSION_MAJOR * 100 + TORCH_VERSION_MINOR >= 208)
 
 namespace nereus::worker {
 
@@ -71,6 +73,29 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilo
   const at::Tensor scale = at::rsqrt(wide.square().mean({-1}, true) + epsilon);
   return (wide * scale).to(x.scalar_type()) * weight;
 #endif
+}
+
+void add_product(at::Tensor sum, const at::Tensor& a, const at::Tensor& b) {
+  if (sum.scalar_type() == a.scalar_type()) {
+    sum.addmm_(a, b);
+    return;
+  }
+#if NEREUS_WIDE_PRODUCTS
+  if (sum.is_cuda() && sum.scalar_type() == at::kFloat) {
+    at::addmm_out(sum, sum, a, b, at::kFloat);
+    return;
+  }
+#endif
+  sum.add_(at::mm(a, b));
+}
+
+at::Tensor wide_log_softmax(const at::Tensor& x) {
+  const bool narrow = x.scalar_type() == at::kBFloat16 || x.scalar_type() == at::kHalf;
+#if NEREUS_TORCH_2
+  if (x.scalar_type() == at::kHalf && x.is_cuda())
+    return at::_log_softmax(x, -1, /*half_to_float=*/true);
+#endif
+  return at::log_softmax(narrow ? x.to(at::kFloat) : x, -1);
 }
 
 void set_memory(const at::Tensor& tensor, bool held) {

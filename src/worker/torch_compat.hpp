@@ -39,6 +39,13 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
 // x / sqrt(mean(x^2) + epsilon) * weight over the last dim.
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon);
 
+// sum += a b for matrices, whatever width the sum is kept in; newer libtorch lets the product's own
+// kernel widen it.
+void add_product(at::Tensor sum, const at::Tensor& a, const at::Tensor& b);
+
+// log softmax over the last dim, in fp32 for narrower types.
+at::Tensor wide_log_softmax(const at::Tensor& x);
+
 // Gives a tensor's memory back, or takes it anew, without touching the tensors that view it.
 void set_memory(const at::Tensor& tensor, bool held);
 

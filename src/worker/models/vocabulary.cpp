@@ -21,10 +21,9 @@ at::Tensor embed_tokens(const Weights& weights, int table, std::int64_t vocabula
 
 at::Tensor token_loss(const at::Tensor& x, const Weights& weights, int table,
                       std::int64_t vocabulary, PassContext& pass) {
-  const at::Tensor logits =
-      linear(enter_region(x, pass), weights, table, -1, WeightLayout::kOutIn, pass);
-  return cross_entropy(logits.view({-1, logits.size(-1)}), pass.batch.targets.reshape({-1}),
-                       first_row(vocabulary, pass), pass);
+  const auto [begin, end] = slice_bounds(vocabulary, pass.tensor_index(), pass.tensor_size());
+  return cross_entropy(logits(enter_region(x, pass), weights, table, pass),
+                       pass.batch.targets.reshape({-1}), {begin, end}, pass);
 }
 
 Parameter head_table(const model::TransformerShape& shape, const char* embedding,

@@ -1,5 +1,9 @@
 #include "worker/ops/linear.hpp"
 
+#include <limits>
+
+#include "worker/torch_compat.hpp"
+
 namespace nereus::worker {
 
 namespace {
@@ -24,15 +28,14 @@ CallPtr call_of(AutogradContext* context) {
   return c10::static_intrusive_pointer_cast<Call>(context->saved_data["call"].toCapsule());
 }
 
-// sum += a b, whatever width the sum is kept in.
-void add_product(at::Tensor sum, const at::Tensor& a, const at::Tensor& b) {
-  if (sum.scalar_type() == a.scalar_type())
-    sum.addmm_(a, b);
-  else
-    sum.add_(at::mm(a, b));
-}
-
 at::Tensor as_rows(const at::Tensor& x) { return x.reshape({-1, x.size(-1)}); }
+
+void now_or_later(PassContext& pass, const std::function<void()>& weight_half) {
+  if (pass.defer_weights)
+    pass.deferred.push_back(weight_half);
+  else
+    weight_half();
+}
 
 struct LinearFunction : Function<LinearFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
@@ -63,10 +66,41 @@ struct LinearFunction : Function<LinearFunction> {
         add_product(call->weight_gradient, gy.t(), x);
       if (call->bias_gradient.defined()) call->bias_gradient.add_(gy.sum(0));
     };
-    if (call->pass->defer_weights)
-      call->pass->deferred.push_back(weight_half);
-    else
-      weight_half();
+    now_or_later(*call->pass, weight_half);
+    return {gx, {}, {}};
+  }
+};
+
+// Tensor cores want rows that start at multiples of 16 bytes, and whole tiles.
+constexpr std::int64_t kTile = 64;
+
+at::Tensor up_to_tiles(const at::Tensor& table) {
+  const std::int64_t surplus = (kTile - table.size(0) % kTile) % kTile;
+  return at::constant_pad_nd(table, {0, 0, 0, surplus});
+}
+
+struct TiledLogitsFunction : Function<TiledLogitsFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& table,
+                            const CallPtr& call) {
+    context->save_for_backward({x, table});
+    keep(context, call);
+    at::Tensor y = at::mm(as_rows(x), up_to_tiles(table).t());
+    y.narrow(1, table.size(0), y.size(1) - table.size(0))
+        .fill_(-std::numeric_limits<double>::infinity());
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const CallPtr call = call_of(context);
+    const at::Tensor x = as_rows(saved[0]), gy = gradients[0];
+    const at::Tensor gx = at::mm(gy, up_to_tiles(saved[1])).view(saved[0].sizes());
+    now_or_later(*call->pass, [=] {
+      const at::NoGradGuard no_grad;
+      at::Tensor sum = at::zeros({gy.size(1), x.size(1)}, call->weight_gradient.options());
+      add_product(sum, gy.t(), x);
+      call->weight_gradient.add_(sum.narrow(0, 0, call->weight_gradient.size(0)));
+    });
     return {gx, {}, {}};
   }
 };
@@ -119,6 +153,13 @@ at::Tensor linear(const at::Tensor& x, const Weights& weights, int weight, int b
   const CallPtr call = make_call(weights, weight, bias, pass);
   call->layout = layout;
   return LinearFunction::apply(x, place(weights.values, weight), call);
+}
+
+at::Tensor logits(const at::Tensor& x, const Weights& weights, int table, PassContext& pass) {
+  if (!x.is_cuda() || place(weights.values, table).size(0) % kTile == 0)
+    return as_rows(linear(x, weights, table, -1, WeightLayout::kOutIn, pass));
+  return TiledLogitsFunction::apply(x, place(weights.values, table),
+                                    make_call(weights, table, -1, pass));
 }
 
 at::Tensor embed(const at::Tensor& ids, const Weights& weights, int table, std::int64_t first_row,

@@ -1,5 +1,7 @@
 #include "worker/ops/team.hpp"
 
+#include "worker/torch_compat.hpp"
+
 #include <fmt/format.h>
 
 #include <chrono>
@@ -106,8 +108,9 @@ struct LeaveFunction : Function<LeaveFunction> {
 // -log softmax(logits)[target], with the vocabulary divided: three small sums over the team.
 struct CrossEntropyFunction : Function<CrossEntropyFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& logits,
-                            const at::Tensor& targets, std::int64_t first_class, double scale,
-                            std::int64_t group, std::int64_t wait) {
+                            const at::Tensor& targets, std::int64_t first_class,
+                            std::int64_t num_classes, double scale, std::int64_t group,
+                            std::int64_t wait) {
     const Team team{reinterpret_cast<Group*>(group), reinterpret_cast<double*>(wait)};
     const bool narrow = logits.scalar_type() != at::kDouble;
     at::Tensor wide = narrow ? logits.to(at::kFloat) : logits;
@@ -116,7 +119,7 @@ struct CrossEntropyFunction : Function<CrossEntropyFunction> {
     at::Tensor share = (wide - largest.unsqueeze(-1)).exp_();
     at::Tensor total = share.sum(-1);
     const at::Tensor local = targets - first_class;
-    const at::Tensor outside = (local < 0).logical_or(local >= logits.size(-1));
+    const at::Tensor outside = (local < 0).logical_or(local >= num_classes);
     const at::Tensor place = local.masked_fill(outside, 0).unsqueeze(-1);
     at::Tensor target = wide.gather(-1, place).squeeze(-1) - largest;
     target.masked_fill_(outside, 0);
@@ -136,7 +139,7 @@ struct CrossEntropyFunction : Function<CrossEntropyFunction> {
     const at::Tensor ones = saved[2].logical_not().to(share.scalar_type()).neg_().unsqueeze(-1);
     share.scatter_add_(-1, saved[1], ones);
     share.mul_(gradients[0] * context->saved_data["scale"].toDouble());
-    return {share.to(context->saved_data["type"].toScalarType()), {}, {}, {}, {}, {}};
+    return {share.to(context->saved_data["type"].toScalarType()), {}, {}, {}, {}, {}, {}};
   }
 };
 
@@ -145,8 +148,7 @@ struct CrossEntropyFunction : Function<CrossEntropyFunction> {
 struct WholeCrossEntropyFunction : Function<WholeCrossEntropyFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& logits,
                             const at::Tensor& targets, double scale) {
-    const bool narrow = logits.scalar_type() == at::kBFloat16;
-    const at::Tensor logs = at::log_softmax(narrow ? logits.to(at::kFloat) : logits, -1);
+    const at::Tensor logs = wide_log_softmax(logits);
     const at::Tensor place = targets.unsqueeze(-1);
     context->save_for_backward({logs, place});
     context->saved_data["scale"] = scale;
@@ -190,12 +192,12 @@ at::Tensor own_part_of_sequence(const at::Tensor& x, const PassContext& pass) {
   return x.narrow(1, own * pass.tensor_index(), own);
 }
 
-at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& targets,
-                         std::int64_t first_class, PassContext& pass) {
+at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& targets, const Range& classes,
+                         PassContext& pass) {
   if (pass.tensor_size() == 1)
     return WholeCrossEntropyFunction::apply(logits, targets, pass.loss_scale);
-  return CrossEntropyFunction::apply(logits, targets, first_class, pass.loss_scale,
-                                     group_number(pass), wait_number(pass));
+  return CrossEntropyFunction::apply(logits, targets, classes.begin, classes.size(),
+                                     pass.loss_scale, group_number(pass), wait_number(pass));
 }
 
 at::Tensor drop(const at::Tensor& x, int layer, int site, const PassContext& pass) {

@@ -21,10 +21,10 @@ at::Tensor leave_region(const at::Tensor& x, PassContext& pass);
 // The rows of a sequence that this rank holds outside regions.
 at::Tensor own_part_of_sequence(const at::Tensor& x, const PassContext& pass);
 
-// Sum of the cross entropies of all targets, times pass.loss_scale. logits [rows, vocabulary slice
-// of this rank], first_class the first of its slice; targets [rows].
-at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& targets,
-                         std::int64_t first_class, PassContext& pass);
+// Sum of the cross entropies of all targets, times pass.loss_scale. logits [rows, classes of this
+// rank's slice and perhaps columns of minus infinity behind them]; targets [rows].
+at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& targets, const Range& classes,
+                         PassContext& pass);
 
 // Zeroes a share pass.dropout of x [n, s, h] and scales the rest; site tells the calls of one layer
 // apart. The mask depends on (seed, step, sample, layer, site) alone.

@@ -1,0 +1,85 @@
+#include "worker/gpu.hpp"
+
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+
+#ifdef NEREUS_GPU_HEADERS
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAStream.h>
+#endif
+
+namespace nereus::worker {
+
+void choose_gpu(int local_rank) {
+  std::vector<std::string> visible;
+  if (const char* list = std::getenv("CUDA_VISIBLE_DEVICES"); list && *list) {
+    std::istringstream names(list);
+    for (std::string name; std::getline(names, name, ',');) visible.push_back(name);
+    if (static_cast<std::size_t>(local_rank) >= visible.size())
+      throw_input_error("train.gpus",
+                        "CUDA_VISIBLE_DEVICES is " + std::string(list) + ", and this is rank " +
+                            std::to_string(local_rank) + " of its host",
+                        {}, "--comm shared lets several ranks share a GPU");
+  }
+  const std::string mine =
+      visible.empty() ? std::to_string(local_rank) : visible[static_cast<std::size_t>(local_rank)];
+  setenv("CUDA_VISIBLE_DEVICES", mine.c_str(), 1);
+}
+
+#ifdef NEREUS_GPU_HEADERS
+
+void use_own_stream(const at::Device& device) {
+  if (device.is_cuda()) c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool());
+}
+
+double peak_gpu_memory() {
+  if (!torch::cuda::is_available()) return 0;
+  const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(c10::cuda::current_device());
+  return static_cast<double>(stats.allocated_bytes[0].peak);
+}
+
+struct StepGraph::Held {
+  at::cuda::CUDAGraph graph;
+  bool captured = false;
+};
+
+StepGraph::StepGraph() : held_(std::make_unique<Held>()) {}
+StepGraph::~StepGraph() = default;
+bool StepGraph::is_built() { return true; }
+bool StepGraph::is_captured() const { return held_->captured; }
+
+void StepGraph::capture(const std::function<void()>& work) {
+  // A graph has a pool of its own, which cannot take what earlier steps have left.
+  torch::cuda::synchronize();
+  c10::cuda::CUDACachingAllocator::emptyCache();
+  // Of this thread alone: the loader's threads may go on.
+  held_->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+  work();
+  held_->graph.capture_end();
+  held_->captured = true;
+}
+
+void StepGraph::replay() { held_->graph.replay(); }
+
+#else
+
+void use_own_stream(const at::Device&) {}
+double peak_gpu_memory() { return 0; }
+struct StepGraph::Held {};
+StepGraph::StepGraph() = default;
+StepGraph::~StepGraph() = default;
+bool StepGraph::is_built() { return false; }
+bool StepGraph::is_captured() const { return false; }
+void StepGraph::capture(const std::function<void()>&) {
+  NEREUS_CHECK(false, "is_built() is asked first");
+}
+void StepGraph::replay() {}
+
+#endif
+
+}  // namespace nereus::worker

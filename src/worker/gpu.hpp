@@ -1,0 +1,41 @@
+// What only a CUDA build has: a stream of the rank's own, the GPU's peak memory, and a step's
+// passes as one CUDA graph. Without CUDA all of them do nothing.
+//
+// A graph holds the launches of a whole step, so that a replay costs the host one call instead of
+// thousands. It sees the addresses of its first run: samples must come into the same tensors every
+// step, and nothing may ask for a value while it is taken. It may be taken on any stream but the
+// default one, which is why a rank computes on its own from the start.
+//
+//   use_own_stream(device);
+//   StepGraph graph;
+//   graph.capture([&] { passes(); });           // takes the launches; runs nothing
+//   graph.replay();
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "worker/torch.hpp"
+
+namespace nereus::worker {
+
+// With one rank a GPU: this rank's, of those that CUDA_VISIBLE_DEVICES shows. Before anything else.
+void choose_gpu(int local_rank);
+void use_own_stream(const at::Device& device);
+double peak_gpu_memory();  // bytes; 0 on CPUs
+
+class StepGraph {
+ public:
+  StepGraph();
+  ~StepGraph();
+  static bool is_built();
+  bool is_captured() const;
+  void capture(const std::function<void()>& work);
+  void replay();
+
+ private:
+  struct Held;
+  std::unique_ptr<Held> held_;
+};
+
+}  // namespace nereus::worker
