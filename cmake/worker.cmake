@@ -42,9 +42,9 @@ if(TORCH_LIBRARY_torch_cuda)
 endif()
 
 nereus_folder(worker DEPENDS job schedule timeline data checkpoint nereus_build_info nereus_torch)
-# Sums over ranks are loops over plain memory: vectors pay, and torch's headers are not needed.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/worker/comm/combine.cpp PROPERTIES
-  COMPILE_OPTIONS -O3 SKIP_PRECOMPILE_HEADERS ON)
+# Loops over plain memory: vectors pay, and torch's headers are not needed.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/worker/comm/combine.cpp ${PROJECT_SOURCE_DIR}/src/worker/ops/gelu_loops.cpp
+  PROPERTIES COMPILE_OPTIONS "-O3;-fno-math-errno;-fno-trapping-math" SKIP_PRECOMPILE_HEADERS ON)
 # torch's headers take 15 to 25 s a file; once is enough.
 target_precompile_headers(nereus_worker PRIVATE ${PROJECT_SOURCE_DIR}/src/worker/torch.hpp)
 if(TARGET worker_test)

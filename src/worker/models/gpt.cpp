@@ -6,6 +6,7 @@
 
 #include "worker/models/vocabulary.hpp"
 #include "worker/ops/attention.hpp"
+#include "worker/ops/gelu.hpp"
 #include "worker/ops/linear.hpp"
 #include "worker/ops/team.hpp"
 
@@ -87,7 +88,7 @@ class Block : public Layer {
 
   at::Tensor mlp_branch(const at::Tensor& x, const Weights& w, PassContext& pass) const {
     const at::Tensor entered = enter_region(layer_norm(x, w, 6), pass);
-    const at::Tensor inner = at::gelu(linear(entered, w, 8, 9, WeightLayout::kInOut, pass), "tanh");
+    const at::Tensor inner = gelu_tanh(linear(entered, w, 8, 9, WeightLayout::kInOut, pass));
     return project(inner, w, 10, pass);
   }
 

@@ -1,0 +1,11 @@
+// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, differentiable: own loops for fp32 on CPUs
+// (worker/ops/gelu_loops.hpp), libtorch's kernel for everything else.
+#pragma once
+
+#include "worker/torch.hpp"
+
+namespace nereus::worker {
+
+at::Tensor gelu_tanh(const at::Tensor& x);
+
+}  // namespace nereus::worker
