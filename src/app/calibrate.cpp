@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "calibrate/evaluate.hpp"
+#include "cluster/this_machine.hpp"
 #include "cost/stack_file.hpp"
 #include "spec/csv.hpp"
 
@@ -25,6 +26,17 @@ constexpr std::pair<const char*, double> kOwnNumbers[] = {
     {"gemm_efficiency", 0.15},   {"host_layer", 0.5},           {"elementwise_passes", 0.3},
     {"network_efficiency", 0.3}, {"attention_efficiency", 0.3}, {"activation_copies", 0.5},
     {"memory_fixed", 0.5}};
+// And of one on CPUs, where nothing is known but nominal rates.
+constexpr std::pair<const char*, double> kOwnNumbersOfCpus[] = {{"gemm_efficiency_32bit", 0.5},
+                                                                {"elementwise_passes", 0.5},
+                                                                {"score_passes", 0.5},
+                                                                {"loss_passes", 0.5},
+                                                                {"kernel_gap", 1.0},
+                                                                {"gemm_depth", 1.0},
+                                                                {"link_efficiency", 0.7},
+                                                                {"link_latency", 1.0},
+                                                                {"optimizer_passes", 0.5},
+                                                                {"host_step", 1.0}};
 
 std::set<std::string> unknown_stacks(const std::vector<spec::Csv>& tables,
                                      const StackLibrary& library) {
@@ -70,7 +82,11 @@ void add_stack(StackLibrary& library, const std::string& name, const std::string
   entry.expected = {};
   library.stacks[name] = entry;
   const cost::Parameters inherited = library.resolve(name).parameters_for(device);
-  for (const auto& [parameter, spread] : kOwnNumbers) {
+  const std::span<const std::pair<const char*, double>> own =
+      cluster::own_device_kind(device.name) == "cpu"
+          ? std::span<const std::pair<const char*, double>>(kOwnNumbersOfCpus)
+          : kOwnNumbers;
+  for (const auto& [parameter, spread] : own) {
     const cost::ParameterInfo* info = cost::find_parameter(parameter);
     const double prior = std::clamp(inherited.*info->member, std::max(info->low, 1e-9), info->high);
     library.free.push_back({{Scope::Kind::kStack, name}, parameter, prior, spread});

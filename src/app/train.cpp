@@ -8,9 +8,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "app/this_machine.hpp"
+#include "app/run_record.hpp"
 #include "app/train_setup.hpp"
 #include "app/train_steps.hpp"
+#include "cluster/this_machine.hpp"
 #include "launch/supervise.hpp"
 #include "launch/tensorboard.hpp"
 #include "spec/source.hpp"
@@ -135,7 +136,7 @@ std::vector<launch::RankSpec> specs_of(const TrainRequest& request, const std::v
 
 // Of the whole job; nothing where the devices' rates are only assumed.
 std::optional<double> peak_of(const ResolvedPlan& plan, const plan::Placement& placement) {
-  if (is_nominal(plan.cluster)) return std::nullopt;
+  if (cluster::is_nominal(plan.cluster)) return std::nullopt;
   double sum = 0;
   for (const cluster::NodeGroup& group : plan.cluster.groups)
     sum += group.num_devices() * group.node.device.peak_of(placement.precision).value;
@@ -219,7 +220,7 @@ TrainAnswer train(const TrainRequest& request, const TrainWatch& watch) {
   answer.library = setup.worker.library;
   answer.counts_tokens = setup.resolved.model.tokens_per_sample > 0;
   answer.speaks = !request.launched || request.launched->rank == 0;
-  answer.nominal = is_nominal(setup.resolved.cluster);
+  answer.nominal = cluster::is_nominal(setup.resolved.cluster);
   answer.predicted = try_predict(setup.resolved);
   std::optional<double> peak = peak_of(setup.resolved, setup.job.plan.placement);
   if (!answer.predicted) peak.reset();
@@ -266,6 +267,8 @@ TrainAnswer train(const TrainRequest& request, const TrainWatch& watch) {
   if (answer.step_s > 0)
     answer.rate = static_cast<double>(answer.steps.back().tokens) / answer.step_s;
   if (!request.timeline_file.empty()) write_timeline(request, timelines, recorder);
+  if (!request.record_file.empty() && answer.speaks && !answer.failure)
+    append_run(request.record_file, answer);
   return answer;
 }
 

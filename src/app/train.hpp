@@ -44,6 +44,7 @@ struct TrainRequest {
   std::string metrics_file{};  // JSONL, an object a step; empty: none. So the others
   std::string tensorboard{};   // folder
   std::string timeline_file{};
+  std::string record_file{};
   bool compare = false;
   std::string worker{};  // path of nereus-worker
   std::optional<LaunchedRank> launched{};

@@ -8,10 +8,11 @@
 #include <filesystem>
 
 #include "app/plan.hpp"
-#include "app/this_machine.hpp"
+#include "app/run_record.hpp"
 #include "app/train_checks.hpp"
 #include "base/build_info.hpp"
 #include "base/format.hpp"
+#include "cluster/this_machine.hpp"
 #include "launch/child.hpp"
 #include "model/load.hpp"
 #include "plan/plan_json.hpp"
@@ -23,6 +24,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kVersionTimeout = 120;  // seconds: libtorch from a cold disk
+
+// The stack that stands for our own worker where none is given.
+std::string worker_stack(const std::string& device) {
+  return device == "cpu" ? "nereus" : "generic";
+}
 
 // Degrees on this machine: what is not given is 1, and there are as many devices as that makes
 // ranks.
@@ -41,7 +47,8 @@ ResolvedPlan resolve_here(const PredictRequest& plan, const std::string& device)
                                   *d.tp, *d.pp, *d.dp, *d.cp, ranks),
                       {}, "--cluster names the machines of a job that spans several");
   if (!d.precision && device == "cpu") d.precision = cluster::Precision::kFp32;
-  return resolve_on(request, this_machine(static_cast<int>(ranks), device), worker_stack(device));
+  return resolve_on(request, cluster::this_machine(static_cast<int>(ranks), device),
+                    worker_stack(device));
 }
 
 // A plan file beside --model: the two must mean the same.
@@ -85,9 +92,11 @@ bool has_word(const std::string& words, const std::string& word) {
   return (" " + words + " ").find(" " + word + " ") != std::string::npos;
 }
 
-// NCCL refuses two ranks on one GPU.
-std::string default_comm(const std::string& device, const job::WorkerInfo& worker, int num_ranks) {
-  if (device == "cpu") return "gloo";
+// Ranks that a launcher starts may be on any host; those that this program starts share its memory,
+// which is quicker than a socket. NCCL refuses two ranks on one GPU.
+std::string default_comm(const std::string& device, const job::WorkerInfo& worker, int num_ranks,
+                         bool launched) {
+  if (device == "cpu") return launched && has_word(worker.backends, "gloo") ? "gloo" : "shared";
   return num_ranks > worker.num_gpus || !has_word(worker.backends, "nccl") ? "shared" : "nccl";
 }
 
@@ -115,7 +124,9 @@ void check_worker(const TrainRequest& request, TrainSetup& setup, ErrorList& err
     errors.add("train.no-gpu",
                fmt::format("--device cuda, but the worker ({}) finds no GPU", worker.library), {},
                "--device cpu");
-  if (machine.comm.empty()) machine.comm = default_comm(machine.device, worker, setup.num_ranks);
+  if (machine.comm.empty())
+    machine.comm =
+        default_comm(machine.device, worker, setup.num_ranks, request.launched.has_value());
   if (!has_word(worker.backends, machine.comm))
     errors.add("train.no-backend",
                fmt::format("--comm {}, but this worker has: {}", machine.comm, worker.backends), {},
@@ -197,6 +208,8 @@ TrainSetup set_up(const TrainRequest& request) {
   check_data(job.data, model, thoroughly, errors);
   check_resume(request, model, thoroughly, errors);
   check_worker(request, setup, errors);
+  if (resolved && !request.record_file.empty())
+    collect(errors, [&] { check_record(request.record_file, setup.resolved); });
   errors.throw_if_any();
   job.build = build_id();
   job.training = request.training;

@@ -11,12 +11,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "app/this_machine.hpp"
 #include "app/train_setup.hpp"
 #include "app/train_steps.hpp"
 #include "base/build_info.hpp"
 #include "base/testing.hpp"
 #include "checkpoint/writer.hpp"
+#include "cluster/this_machine.hpp"
 #include "plan/plan_json.hpp"
 #include "timeline/check_trace.hpp"
 
@@ -207,7 +207,7 @@ TEST_F(Train, DevicesAndBackendsThatAreNotThere) {
   r.machine.device = "cuda";
   EXPECT_THAT(codes_of([&] { train(r, {}); }), Contains("train.no-gpu"));
   r = request(2);
-  r.machine.comm = "shared";
+  r.machine.comm = "nccl";
   EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("train.no-backend"));
   r = request(2);
   r.worker = "/bin/true";
@@ -345,9 +345,9 @@ TEST(TrainSetup, RanksOfAPlacement) {
 }
 
 TEST(ThisMachine, IsAClusterOfItsRanks) {
-  const cluster::Cluster c = this_machine(4, "cpu");
+  const cluster::Cluster c = cluster::this_machine(4, "cpu");
   EXPECT_EQ(c.num_devices(), 4);
-  EXPECT_TRUE(is_nominal(c));
+  EXPECT_TRUE(cluster::is_nominal(c));
   EXPECT_TRUE(c.groups[0].node.device.has(cluster::Precision::kFp64));
   EXPECT_LT(c.groups[0].node.device.memory.value * 4,
             1.01 * static_cast<double>(sysconf(_SC_PHYS_PAGES)) *

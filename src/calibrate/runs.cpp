@@ -13,6 +13,7 @@
 #include "calibrate/known_models.hpp"
 #include "calibrate/sites.hpp"
 #include "cluster/catalogue.hpp"
+#include "cluster/this_machine.hpp"
 
 namespace nereus::calibrate {
 
@@ -210,7 +211,13 @@ class Builder {
       if (row.blank(column)) return skip(why, fmt::format("{} not stated", column));
     if (!row.blank("task") && row.text("task") != "pretrain") return skip(why, "not pre-training");
     const auto& catalogue = cluster::builtin_catalogue();
-    const cluster::Device* device = catalogue.find_device(row.text("gpu"));
+    const int gpus = row.count("gpus", 1);
+    // Rows of `nereus train --record` on a machine that nobody named.
+    std::optional<cluster::Cluster> own;
+    if (const std::string_view kind = cluster::own_device_kind(row.text("gpu")); !kind.empty())
+      own = cluster::this_machine(gpus, kind);
+    const cluster::Device* device =
+        own ? &own->groups.front().node.device : catalogue.find_device(row.text("gpu"));
     if (device == nullptr) return skip(why, fmt::format("unknown device {}", row.text("gpu")));
     const auto precision = catalogue.find_precision(row.text("precision"));
     if (!precision) return skip(why, fmt::format("unknown precision {}", row.text("precision")));
@@ -228,9 +235,10 @@ class Builder {
                                                          : plan::Attention::kFlash;
     run.degrees = degrees_of(row, stack.defaults);
     run.degrees.precision = *precision;
-    const int gpus = row.count("gpus", 1);
     const cluster::Node* node = nullptr;
-    if (!row.blank("node")) {
+    if (own) {
+      node = &own->groups.front().node;
+    } else if (!row.blank("node")) {
       node = catalogue.find_node(row.text("node"));
       if (node == nullptr) return skip(why, fmt::format("unknown node {}", row.text("node")));
     } else {
@@ -239,8 +247,10 @@ class Builder {
         return skip(
             why, fmt::format("no reference node of {}: name one in a column node", device->name));
     }
-    run.cluster = cluster_of(*node, *device, gpus,
-                             run.site.empty() ? nullptr : &library_.sites.find(run.site)->second);
+    run.cluster =
+        own ? *own
+            : cluster_of(*node, *device, gpus,
+                         run.site.empty() ? nullptr : &library_.sites.find(run.site)->second);
     try {
       run.model = model_of(row, stack.defaults);
     } catch (const Errors&) {

@@ -2,8 +2,10 @@
 
 #include "app/train.hpp"
 #include "base/error.hpp"
+#include "base/write_file.hpp"
 #include "cli/cli.hpp"
 #include "cli/launched_rank.hpp"
+#include "cli/loss_picture.hpp"
 #include "cli/prediction_report.hpp"
 #include "cli/say_error.hpp"
 #include "cli/train_report.hpp"
@@ -20,6 +22,7 @@ struct Given {
   std::optional<double> rate, last_rate, beta1, beta2, epsilon, momentum, weight_decay, clip,
       dropout, timeout;
   std::optional<bool> shuffle, graphs;
+  std::string svg_file;
 };
 
 template <class Enum>
@@ -81,11 +84,15 @@ void add_run_options(Command& command, app::TrainRequest& request, Given& given)
   command.text("--tensorboard", "DIR", request.tensorboard, "event files for TensorBoard");
   command.text("--timeline", "FILE.json[.gz]", request.timeline_file,
                "what each rank did when, in the last steps: a Chrome trace as simulate writes it");
+  command.text("--record", "RUNS.csv", request.record_file,
+               "add the measured step to a table that nereus calibrate and validate read");
+  command.text("--svg", "FILE", given.svg_file, "the losses as a picture");
   command.flag("--compare", request.compare, "predicted against measured, part by part");
   command.group("Machine");
   command.choice("--device", words_of(request.machine.device, job::kDevices), "(cpu)");
   command.choice("--comm", words_of(request.machine.comm, job::kComms),
-                 "how ranks talk (gloo on CPUs; on GPUs nccl, or shared where ranks share one)");
+                 "how ranks talk (on CPUs shared memory, or gloo under a launcher; on GPUs nccl, "
+                 "or shared memory where ranks share one)");
   command.whole("--threads", given.threads, 1, "of computation, a rank (cores / ranks)");
   command.flag("--pin", request.machine.pin, "each rank to cores of its own");
   command.number("--timeout", given.timeout,
@@ -136,7 +143,8 @@ void take(const Given& given, app::TrainRequest& request, ErrorList& errors) {
                "--rate-schedule cosine or linear");
 }
 
-int run_train(const Session& session, app::TrainRequest request, const OutputOptions& output) {
+int run_train(const Session& session, app::TrainRequest request, const std::string& svg_file,
+              const OutputOptions& output) {
   if (request.worker.empty()) request.worker = worker_beside_this();
   request.launched = launched_rank();
   const auto write = [](const std::string& text) {
@@ -160,6 +168,8 @@ int run_train(const Session& session, app::TrainRequest request, const OutputOpt
   lines.finish();
   if (answer.speaks && !(answer.failure && answer.steps.empty()))
     emit(train_report(answer, request.compare), output, session);
+  if (answer.speaks && !answer.steps.empty() && !svg_file.empty())
+    write_file(svg_file, loss_picture(answer.steps, answer.plan.model.name));
   // Last on the screen: what ended the job, in the failing rank's own words.
   if (answer.failure) say_error(*answer.failure, session.err);
   return answer.exit_code;
@@ -205,7 +215,7 @@ Verb train_verb(const Session& session) {
     ErrorList errors;
     take(request->given, request->train, errors);
     errors.throw_if_any();
-    return run_train(session, request->train, request->output);
+    return run_train(session, request->train, request->given.svg_file, request->output);
   };
   return command;
 }

@@ -72,7 +72,7 @@ namespace nereus::cost {
   X(host_sharpness, 4, 1.5, 32, "", "exponent of the smooth maximum of host and device time")      \
   X(link_efficiency, 0.75, 0.2, 1.0, "",                                                           \
     "share of the link rate inside a node that collectives reach")                                 \
-  X(link_latency, 8e-6, 5e-7, 1e-4, "s", "time of one step of a collective inside a node")         \
+  X(link_latency, 8e-6, 5e-7, 1e-3, "s", "time of one step of a collective inside a node")         \
   X(network_efficiency, 0.70, 0.05, 1.0, "",                                                       \
     "share of the node's network rate that collectives reach")                                     \
   X(network_latency, 2e-5, 1e-6, 1e-3, "s", "time of one step of a collective between nodes")      \

@@ -9,6 +9,7 @@ nereus=${NEREUS:-$root/build/test/nereus}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
+export TMPDIR=$scratch  # job files lie there: other trainings of the machine are not ours
 failed=0
 
 check() { # name, condition as a command
@@ -29,7 +30,7 @@ FAKE_BUILD=$("$nereus" version --format json | python3 -c 'import json, sys; v =
 small=(--model gpt2 --set model.layers=4 --set model.hidden=64 --set model.heads=4 --seq 32 --data synthetic --worker
   "$root/tests/fake_worker")
 train() { "$nereus" train "${small[@]}" --pp 2 --dp 2 "$@"; }
-no_worker_left() { ! pgrep -f "fake_worker --job .*nereus-train-" >left.txt || { cat left.txt; false; }; }
+no_worker_left() { ! pgrep -f "fake_worker --job $scratch/.*nereus-train-" >left.txt || { cat left.txt; false; }; }
 
 train --steps 5 --format json --metrics m.jsonl --tensorboard tb --timeline t.json --compare >out.json 2>err.txt
 check "exit 0" test $? -eq 0
@@ -43,6 +44,19 @@ assert [json.loads(l)["step"] for l in open("m.jsonl")] == list(range(5))'
 check "step lines on stderr" grep -q '^step 0  loss 4.0000' err.txt
 check "the trace is good" "$nereus" doctor --trace t.json -o trace.txt
 check "event files" test -s tb/*tfevents*
+
+# Measured steps become rows that calibrate and validate read.
+"$nereus" train "${small[@]}" --dp 2 --steps 5 --record runs.csv --svg loss.svg >out.txt 2>err.txt
+"$nereus" train "${small[@]}" --pp 2 --steps 5 --record runs.csv >out.txt 2>err.txt
+check "two rows of runs" test "$(wc -l <runs.csv)" -eq 3
+check "validate reads them" bash -c "'$nereus' validate runs.csv --format json | python3 -c 'import json, sys; assert json.load(sys.stdin)[\"used\"] == 2'"
+check "calibrate fits them" bash -c "'$nereus' calibrate runs.csv --as here -o here.toml >/dev/null && grep -q gemm_efficiency_32bit here.toml"
+check "a picture of the losses" grep -q "mean of\|loss" loss.svg
+"$nereus" train "${small[@]}" --pp 2 --schedule gpipe --steps 5 --record runs.csv >out.txt 2>err.txt
+check "no column for GPipe: exit 2" test $? -eq 2
+echo "a,b" >other.csv
+"$nereus" train "${small[@]}" --steps 5 --record other.csv >out.txt 2>err.txt
+check "a table of other columns: exit 2" test $? -eq 2
 
 for fault in "2 3 kill:5:signal 9" "1 3 exit:5:about to end" "3 0 error:5:no memory for layer 3" "0 2 input:2:damaged" \
   "2 1 behind:5:all-reduce 12" "1 2 stop:5:stopped"; do
@@ -106,7 +120,7 @@ fi
 tiny=(--model gpt2 --set model.layers=4 --set model.hidden=32 --set model.heads=4 --set model.vocab=128 --seq 16 --data
   synthetic --global-batch 8 --precision fp64 --threads 1)
 real() { "$nereus" train "${tiny[@]}" "$@"; }
-no_real_left() { ! pgrep -f "nereus-worker --job .*nereus-train-" >left.txt || { cat left.txt; false; }; }
+no_real_left() { ! pgrep -f "nereus-worker --job $scratch/.*nereus-train-" >left.txt || { cat left.txt; false; }; }
 
 real --steps 4 --format json >one.json 2>one.txt
 check "real: one rank" test $? -eq 0

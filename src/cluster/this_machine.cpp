@@ -1,12 +1,14 @@
-#include "app/this_machine.hpp"
+#include "cluster/this_machine.hpp"
 
 #include <unistd.h>
 
-namespace nereus::app {
+namespace nereus::cluster {
 
 namespace {
 
 constexpr const char* kName = "this-machine";
+constexpr const char* kCpu = "CPU";
+constexpr const char* kGpu = "GPU";
 
 // Of one core: two FMA units of eight fp32 lanes at 2.5 GHz; half of it in fp64. Without matrix
 // units for them, half-width numbers are computed as fp32.
@@ -26,26 +28,25 @@ double memory_of_machine() {
   return pages > 0 && size > 0 ? pages * size : kGiB;
 }
 
-void set_peak(cluster::Device& device, cluster::Precision precision, double rate) {
+void set_peak(Device& device, Precision precision, double rate) {
   device.peak[static_cast<std::size_t>(precision)] = FlopsPerSecond{rate};
 }
 
 }  // namespace
 
-cluster::Cluster this_machine(int ranks, const std::string& device_kind) {
-  using cluster::Precision;
-  cluster::Cluster cluster;
+Cluster this_machine(int ranks, std::string_view device_kind) {
+  Cluster cluster;
   cluster.name = kName;
-  cluster::NodeGroup group;
+  NodeGroup group;
   group.count = 1;
-  cluster::Node& node = group.node;
+  Node& node = group.node;
   node.name = kName;
   node.num_devices = ranks;
   node.nvlink_domain = ranks;
   node.source = "nominal rates; memory as the system states it";
-  cluster::Device& device = node.device;
+  Device& device = node.device;
   const bool gpu = device_kind == "cuda";
-  device.name = device.short_name = gpu ? "GPU" : "CPU";
+  device.name = device.short_name = gpu ? kGpu : kCpu;
   const double rate = gpu ? kGpuRate : kCoreRate;
   set_peak(device, Precision::kFp64, rate / 2);
   for (const Precision p : {Precision::kFp32, Precision::kBf16, Precision::kFp16})
@@ -60,10 +61,10 @@ cluster::Cluster this_machine(int ranks, const std::string& device_kind) {
   return cluster;
 }
 
-std::string worker_stack(const std::string& device) {
-  return device == "cpu" ? "nereus" : "generic";
+std::string_view own_device_kind(std::string_view device_name) {
+  return device_name == kCpu ? "cpu" : device_name == kGpu ? "cuda" : "";
 }
 
-bool is_nominal(const cluster::Cluster& cluster) { return cluster.name == kName; }
+bool is_nominal(const Cluster& cluster) { return cluster.name == kName; }
 
-}  // namespace nereus::app
+}  // namespace nereus::cluster

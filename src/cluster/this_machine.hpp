@@ -4,20 +4,19 @@
 // the 2020s and the loopback network: fit for a plan to be checked and its parts compared, not for
 // its time to be believed (`nominal` says so). Memory is what the machine has, divided evenly.
 //
-//   cluster::Cluster c = this_machine(4, "cpu");
+//   Cluster c = this_machine(4, "cpu");
 //   is_nominal(c);                                 // also of a plan that was made on it
 #pragma once
 
-#include <string>
+#include <string_view>
 
 #include "cluster/cluster.hpp"
 
-namespace nereus::app {
+namespace nereus::cluster {
 
-cluster::Cluster this_machine(int ranks, const std::string& device);
-bool is_nominal(const cluster::Cluster& cluster);
+Cluster this_machine(int ranks, std::string_view device);
+bool is_nominal(const Cluster& cluster);
+// "cpu" of "CPU", the name that its devices have; empty where it is none of them.
+std::string_view own_device_kind(std::string_view device_name);
 
-// The stack that stands for our own worker where none is given.
-std::string worker_stack(const std::string& device);
-
-}  // namespace nereus::app
+}  // namespace nereus::cluster
