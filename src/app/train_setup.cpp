@@ -12,6 +12,7 @@
 #include "app/train_checks.hpp"
 #include "base/build_info.hpp"
 #include "base/format.hpp"
+#include "job/norm_check.hpp"
 #include "launch/child.hpp"
 #include "model/load.hpp"
 #include "plan/plan_json.hpp"
@@ -190,6 +191,7 @@ TrainSetup set_up(const TrainRequest& request) {
   if (resolved) {
     setup.num_ranks = ranks_of(job.plan.placement);
     check_world(request, setup.num_ranks, errors);
+    for (const Error& error : job::check_norm(job.plan, request.training)) errors.add(error);
   }
   // One rank of a host reads files through.
   const bool thoroughly = !request.launched || request.launched->local_rank == 0;
