@@ -264,6 +264,31 @@ TEST(Cnn, ConvolutionsGradientsAreAutograds) {
   }
 }
 
+// A dense layer of VGG: nothing else has a ReLU behind one.
+TEST(Cnn, DenseLayersGradientsAreAutograds) {
+  const model::Model model = model::build_cnn({.name = "vgg", .family = "vgg", .depth = 11});
+  const auto layers = build_layers(model);
+  const Layer& dense = *layers.at(layers.size() - 2);
+  const std::vector<Parameter> parameters = dense.parameters();
+  ASSERT_EQ(parameters[0].name, "classifier.3.weight");
+  const at::Tensor x = at::randn({3, 4096}).set_requires_grad(true);
+  const at::Tensor w = initial_value(parameters[0], 1).set_requires_grad(true);
+  const at::Tensor b = at::randn({4096}).set_requires_grad(true);
+  const at::Tensor gy = at::randn({3, 4096});
+  const at::Tensor y = at::relu(at::linear(x, w, b));
+  y.backward(gy);
+  const at::Tensor own = x.detach().clone().set_requires_grad(true);
+  Weights weights{{w.detach().clone().set_requires_grad(true), b.detach()},
+                  {at::zeros_like(w), at::zeros_like(b)}};
+  PassContext pass;
+  const at::Tensor got = dense.forward({own}, weights, pass);
+  got.backward(gy);
+  EXPECT_TRUE(at::allclose(got, y, 1e-4, 1e-5));
+  EXPECT_TRUE(at::allclose(own.grad(), x.grad(), 1e-4, 1e-5));
+  EXPECT_TRUE(at::allclose(weights.gradients[0], w.grad(), 1e-4, 1e-5));
+  EXPECT_TRUE(at::allclose(weights.gradients[1], b.grad(), 1e-4, 1e-5));
+}
+
 TEST(Cnn, Bf16LearnsWithStatisticsInSinglePrecision) {
   const model::Model model = testing::small_resnet();
   Degrees d = degrees(1, 2, 8, 2);

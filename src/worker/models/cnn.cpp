@@ -142,7 +142,7 @@ class Dense : public Layer {
     at::Tensor x = in[0].flatten(1);
     if (layer_.kind == Kind::kClassifier && layer_.dropout) x = dropped(x, pass);
     x = linear(x, w, 0, 1, WeightLayout::kOutIn, pass);
-    if (layer_.relu) x = at::relu_(x);
+    if (layer_.relu) x = at::relu(x);  // linear's output is a view, which may not change in place
     if (layer_.kind == Kind::kDense && layer_.dropout) x = dropped(x, pass);
     return loss_ ? class_loss(x, pass) : x;
   }
