@@ -125,8 +125,10 @@ void divide_unevenly(plan::Placement& placement, int first, int second, int num_
 void expect_sync_is_one_rank(const job::Job& together) {
   const model::Model& model = together.plan.model;
   std::vector<std::int64_t> order;  // samples as the groups have them
-  const RankPlan ranks[] = {rank_plan(together.plan.placement, 0),
-                            rank_plan(together.plan.placement, 1)};
+  std::vector<RankPlan> ranks;
+  for (const int rank : data_ranks(together.plan.placement.runs[0], 0))
+    ranks.push_back(rank_plan(together.plan.placement, rank));
+  ASSERT_EQ(ranks.size(), 2U);
   const std::size_t num_groups = ranks[0].stages[0].micro_batches.size();
   for (std::size_t m = 0; m < num_groups; ++m)
     for (const RankPlan& rank : ranks)
@@ -158,9 +160,15 @@ TEST(Cnn, SyncNormOverRanksIsOneRankWithAllTheirSamples) {
   job.training.norm_group = 0;
   job.training.norm = job::NormScope::kSync;
   expect_sync_is_one_rank(job);
-  job.plan.degrees->recompute = plan::Recompute::kFull;
-  job.plan.placement = plan::expand(*job.plan.degrees, job.plan.model);
-  expect_sync_is_one_rank(job);
+  Degrees again = *job.plan.degrees;
+  again.recompute = plan::Recompute::kFull;
+  Degrees split = degrees(2, 2, 8, 1);
+  split.schedule = plan::Schedule::kZbH1;
+  for (const Degrees& d : {again, split}) {
+    job.plan.degrees = d;
+    job.plan.placement = plan::expand(d, job.plan.model);
+    expect_sync_is_one_rank(job);
+  }
 }
 
 TEST(Cnn, SyncNormWeighsRanksByTheirSamples) {
@@ -172,7 +180,7 @@ TEST(Cnn, SyncNormWeighsRanksByTheirSamples) {
   expect_sync_is_one_rank(job);
 }
 
-// Without a group size each micro-batch is a group, in the order of its samples: uneven ranks too.
+// Without a group size each micro-batch is a group, in the order of its samples.
 TEST(Cnn, MicroBatchesAreGroupsInTheOrderOfTheirSamples) {
   const model::Model model = testing::small_resnet();
   job::Job job = testing::make_job(model, degrees(1, 2, 8, 2));
