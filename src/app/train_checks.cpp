@@ -46,7 +46,11 @@ void check_data(const job::Data& data, const model::Model* model, bool thoroughl
                  fmt::format("{} is trained on tokens, and this is a folder", model->name),
                  {data.path}, "--data takes a token file for it, or synthetic");
     else
-      collect(errors, [&] { data::ImageFolder::open(data.path); });
+      collect(errors, [&] {
+        data::ImageFolder folder = data::ImageFolder::open(data.path);
+        if (model != nullptr && model->cnn)  // as many classes as the model tells apart
+          data::ImageFolderSamples(std::move(folder), model->cnn->image, model->cnn->classes, {});
+      });
   }
 }
 

@@ -13,6 +13,7 @@
 #include "base/build_info.hpp"
 #include "base/format.hpp"
 #include "cluster/this_machine.hpp"
+#include "job/norm_check.hpp"
 #include "launch/child.hpp"
 #include "model/load.hpp"
 #include "plan/plan_json.hpp"
@@ -201,6 +202,7 @@ TrainSetup set_up(const TrainRequest& request) {
   if (resolved) {
     setup.num_ranks = ranks_of(job.plan.placement);
     check_world(request, setup.num_ranks, errors);
+    for (const Error& error : job::check_norm(job.plan, request.training)) errors.add(error);
   }
   // One rank of a host reads files through.
   const bool thoroughly = !request.launched || request.launched->local_rank == 0;

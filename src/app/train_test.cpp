@@ -208,7 +208,7 @@ TEST_F(Train, DevicesAndBackendsThatAreNotThere) {
   EXPECT_THAT(codes_of([&] { train(r, {}); }), Contains("train.no-gpu"));
   r = request(2);
   r.machine.comm = "nccl";
-  EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("train.no-backend"));
+  EXPECT_THAT(codes_of([&] { train(r, {}); }), Each("train.no-backend"));
   r = request(2);
   r.worker = "/bin/true";
   EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("train.worker-broken"));

@@ -119,7 +119,23 @@ std::string torchvision_name(const model::CnnShape& shape) {
   return fmt::format("resnet{}", shape.depth);
 }
 
+// Depths, widths and channels that none of its functions makes.
+bool is_torchvisions(const model::CnnShape& shape) {
+  if (shape.family != "resnet") return true;
+  const bool wide = shape.width == 2 && (shape.depth == 50 || shape.depth == 101);
+  return shape.channels == model::kResnetChannels && shape.depth >= 18 &&
+         (shape.width == 1 || wide);
+}
+
 Json torchvision_config(const model::CnnShape& shape) {
+  if (!is_torchvisions(shape))
+    throw_input_error(
+        "export.cannot-express",
+        fmt::format("torchvision has no resnet of depth {}, width {} and {} channels", shape.depth,
+                    shape.width, shape.channels),
+        {},
+        fmt::format("depth 18, 34, 50, 101 or 152 (50 and 101 also with width 2), {} channels",
+                    model::kResnetChannels));
   Json json{{"library", "torchvision"}, {"model", torchvision_name(shape)}};
   json["num_classes"] = shape.classes;
   if (shape.family == "inception") json["aux_logits"] = shape.aux_head;

@@ -53,6 +53,13 @@ TEST(HfModel, ConvolutionalNetworksAreTorchvisions) {
   EXPECT_EQ(config_of("resnet18")["library"], "torchvision");
 }
 
+TEST(HfModel, ResnetsThatTorchvisionHasNotAreRefused) {
+  for (const model::Overrides& overrides :
+       {model::Overrides{{"channels", "16"}}, {{"depth", "10"}}, {{"depth", "50"}, {"width", "3"}}})
+    EXPECT_THAT(codes_of([&] { config_of("resnet18", overrides); }),
+                ElementsAre("export.cannot-express"));
+}
+
 // Every model of the catalogue: a config that reads back the same (hf_model checks), or an error.
 TEST(HfModel, EveryModelIsSaidOrRefused) {
   int said = 0, refused = 0;

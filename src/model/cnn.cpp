@@ -68,6 +68,13 @@ CnnShape resolve(CnnShape shape) {
             "width = {} must lie in 1 .. {}, and only resnet from depth 50 on can be widened",
             shape.width, kWidest));
   }
+  constexpr int kMostChannels = 4096;
+  if (shape.channels < 1 || shape.channels > kMostChannels ||
+      (shape.channels != kResnetChannels && shape.family != "resnet"))
+    errors.add("model.channels",
+               fmt::format("channels = {} must lie in 1 .. {}, and only resnet's can be chosen",
+                           shape.channels, kMostChannels),
+               {}, fmt::format("{}", kResnetChannels));
   if (!shape.batch_norm && shape.family != "vgg")
     errors.add("model.batch-norm", fmt::format("{} cannot be without batch norm", shape.family), {},
                "batch_norm = true, or family = \"vgg\"");
@@ -78,13 +85,44 @@ CnnShape resolve(CnnShape shape) {
   return shape;
 }
 
-Model build_cnn(const CnnShape& given) {
-  const CnnShape shape = resolve(given);
-  CnnBuilder net(shape);
+void build_family(CnnBuilder& net, const CnnShape& shape) {
   if (shape.family == "resnet") build_resnet(net, shape);
   if (shape.family == "vgg") build_vgg(net, shape);
   if (shape.family == "inception") build_inception(net, shape);
+}
+
+Model build_cnn(const CnnShape& given) {
+  const CnnShape shape = resolve(given);
+  CnnBuilder net(shape);
+  build_family(net, shape);
   return net.finish();
+}
+
+std::vector<CnnLayer> cnn_recipe(const CnnShape& given) {
+  const CnnShape shape = resolve(given);
+  CnnBuilder net(shape);
+  build_family(net, shape);
+  return net.recipe();
+}
+
+std::vector<CnnTensor> parameters_of(const CnnLayer& layer) {
+  std::vector<CnnTensor> tensors;
+  if (layer.name.empty()) return tensors;
+  const std::int64_t out = layer.num_outputs;
+  std::vector<std::int64_t> shape = {out, static_cast<std::int64_t>(layer.in.elements())};
+  if (layer.kind == CnnLayer::Kind::kConv)
+    shape = {out, layer.in.channels, layer.window.height, layer.window.width};
+  tensors.push_back({layer.name + ".weight", shape});
+  if (layer.bias) tensors.push_back({layer.name + ".bias", {out}});
+  if (!layer.norm.empty()) {
+    tensors.push_back({layer.norm + ".weight", {out}});
+    tensors.push_back({layer.norm + ".bias", {out}});
+  }
+  return tensors;
+}
+
+NormConstants norm_constants(const CnnShape& shape) {
+  return {.epsilon = shape.family == "inception" ? 1e-3 : 1e-5};
 }
 
 }  // namespace nereus::model

@@ -30,10 +30,14 @@ Operator dropout_op(double features) {
 
 }  // namespace
 
-Feature CnnBuilder::add(LayerKind kind, const std::vector<Feature>& inputs, const Image& out) {
+Feature CnnBuilder::add(LayerKind kind, CnnLayer what, const std::vector<Feature>& inputs,
+                        const Image& out) {
   kind.output_elements = out.elements();
+  what.in = inputs.front().image;
+  what.out = out;
   std::vector<GraphInput> from;
   for (const Feature& input : inputs) {
+    what.inputs.push_back(input.layer);
     if (input.layer >= 0) {
       from.push_back({input.layer, input.image.elements()});
     } else {
@@ -41,48 +45,59 @@ Feature CnnBuilder::add(LayerKind kind, const std::vector<Feature>& inputs, cons
       kind.operators.front().saved_elements += input.image.elements();  // nobody produced it
     }
   }
+  recipe_.push_back(std::move(what));
   return {graph_.add(std::move(kind), from), out};
 }
 
-Feature CnnBuilder::conv(const Feature& x, int channels, const Window& window,
-                         ConvOptions options) {
+Feature CnnBuilder::conv(const Feature& x, const ConvNames& names, int channels,
+                         const Window& window, ConvOptions options) {
   const Image out = slide(x.image, window, channels);
   NEREUS_CHECK(out.height > 0 && out.width > 0, "resolve() refuses images that are too small");
   LayerKind kind;
   kind.name =
       fmt::format("conv{}x{}{} {} -> {}{}{}", window.height, window.width,
                   window.stride > 1 ? fmt::format("/{}", window.stride) : "", size_text(x.image),
-                  size_text(out), options.norm ? " norm" : "", options.relu ? " relu" : "");
+                  size_text(out), !names.norm.empty() ? " norm" : "", options.relu ? " relu" : "");
   kind.operators.push_back(convolution("conv", x.image, out, window, 1, options.bias));
-  if (options.norm) kind.operators.push_back(batch_norm(out));
+  if (!names.norm.empty()) kind.operators.push_back(batch_norm(out));
   if (options.relu) kind.operators.push_back(relu_op(out.positions(), out.channels));
-  return add(std::move(kind), {x}, out);
+  CnnLayer what{.kind = CnnLayer::Kind::kConv, .window = window};
+  what.num_outputs = channels;
+  what.bias = options.bias;
+  what.relu = options.relu;
+  what.name = names.conv;
+  what.norm = names.norm;
+  return add(std::move(kind), std::move(what), {x}, out);
 }
 
-Feature CnnBuilder::pool_layer(const char* name, const Feature& x, const Image& out,
-                               const Window& window, bool keep_index) {
+Feature CnnBuilder::pool_layer(const char* name, CnnLayer::Kind what, const Feature& x,
+                               const Image& out, const Window& window) {
   NEREUS_CHECK(out.height > 0 && out.width > 0, "resolve() refuses images that are too small");
   LayerKind kind;
   kind.role = LayerRole::kOther;
   kind.name = fmt::format("{}{}x{} {} -> {}", name, window.height, window.width, size_text(x.image),
                           size_text(out));
   kind.operators.push_back(pool(name, x.image, out, window));
-  if (keep_index) kind.operators.back().saved_bytes = 8 * out.elements();
-  return add(std::move(kind), {x}, out);
+  const bool keeps_index = what == CnnLayer::Kind::kMaxPool;
+  if (keeps_index) kind.operators.back().saved_bytes = 8 * out.elements();
+  return add(std::move(kind), {.kind = what, .window = window}, {x}, out);
 }
 
 Feature CnnBuilder::max_pool(const Feature& x, const Window& window) {
-  return pool_layer("max_pool", x, slide(x.image, window, x.image.channels), window, true);
+  return pool_layer("max_pool", CnnLayer::Kind::kMaxPool, x,
+                    slide(x.image, window, x.image.channels), window);
 }
 
 Feature CnnBuilder::average_pool(const Feature& x, const Window& window) {
-  return pool_layer("average_pool", x, slide(x.image, window, x.image.channels), window, false);
+  return pool_layer("average_pool", CnnLayer::Kind::kAveragePool, x,
+                    slide(x.image, window, x.image.channels), window);
 }
 
 Feature CnnBuilder::adaptive_pool(const Feature& x, int size) {
   const auto window = [&](int in) { return std::max(1, (in + size - 1) / size); };
-  return pool_layer("adaptive_pool", x, {x.image.channels, size, size},
-                    {window(x.image.height), window(x.image.width), 1, 0, 0}, false);
+  return pool_layer("adaptive_pool", CnnLayer::Kind::kAdaptivePool, x,
+                    {x.image.channels, size, size},
+                    {window(x.image.height), window(x.image.width), 1, 0, 0});
 }
 
 Feature CnnBuilder::add_relu(const Feature& x, const Feature& shortcut) {
@@ -91,7 +106,7 @@ Feature CnnBuilder::add_relu(const Feature& x, const Feature& shortcut) {
   kind.name = fmt::format("add {} relu", size_text(x.image));
   kind.operators.push_back(elementwise("add", x.image.positions(), x.image.channels, 2));
   kind.operators.push_back(relu_op(x.image.positions(), x.image.channels));
-  return add(std::move(kind), {x, shortcut}, x.image);
+  return add(std::move(kind), {.kind = CnnLayer::Kind::kAddRelu}, {x, shortcut}, x.image);
 }
 
 Feature CnnBuilder::concat(const std::vector<Feature>& parts) {
@@ -107,10 +122,11 @@ Feature CnnBuilder::concat(const std::vector<Feature>& parts) {
   op.flops = 0;
   op.saved_elements = out.elements();
   kind.operators.push_back(op);
-  return add(std::move(kind), parts, out);
+  return add(std::move(kind), {.kind = CnnLayer::Kind::kConcat}, parts, out);
 }
 
-Feature CnnBuilder::dense(const Feature& x, int features, bool relu, bool dropout) {
+Feature CnnBuilder::dense(const Feature& x, const std::string& name, int features, bool relu,
+                          bool dropout) {
   const Image out{features, 1, 1};
   LayerKind kind;
   kind.name = fmt::format("dense {} -> {}{}{}", x.image.elements(), features, relu ? " relu" : "",
@@ -118,14 +134,20 @@ Feature CnnBuilder::dense(const Feature& x, int features, bool relu, bool dropou
   kind.operators.push_back(linear("dense", 1, features, x.image.elements(), true));
   if (relu) kind.operators.push_back(relu_op(1, features));
   if (dropout) kind.operators.push_back(dropout_op(features));
-  return add(std::move(kind), {x}, out);
+  CnnLayer what{.kind = CnnLayer::Kind::kDense};
+  what.num_outputs = features;
+  what.bias = true;
+  what.relu = relu;
+  what.dropout = dropout;
+  what.name = name;
+  return add(std::move(kind), std::move(what), {x}, out);
 }
 
-void CnnBuilder::head(const std::vector<Feature>& inputs, bool dropout) {
+void CnnBuilder::head(const std::vector<ClassifierInput>& inputs, bool dropout) {
   const int classes = shape_.classes;
   std::vector<Feature> logits;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Feature& x = inputs[i];
+    const Feature& x = inputs[i].feature;
     const bool drop = dropout && i == 0;
     LayerKind kind;
     kind.role = LayerRole::kHead;
@@ -135,14 +157,20 @@ void CnnBuilder::head(const std::vector<Feature>& inputs, bool dropout) {
     kind.operators.push_back(linear("dense", 1, classes, x.image.elements(), true));
     const bool last = inputs.size() == 1;
     if (last) kind.operators.push_back(cross_entropy(1, classes));
-    logits.push_back(add(std::move(kind), {x}, last ? Image{} : Image{classes, 1, 1}));
+    CnnLayer what{.kind = CnnLayer::Kind::kClassifier};
+    what.num_outputs = classes;
+    what.bias = true;
+    what.dropout = drop;
+    what.name = inputs[i].name;
+    logits.push_back(
+        add(std::move(kind), std::move(what), {x}, last ? Image{} : Image{classes, 1, 1}));
   }
   if (inputs.size() == 1) return;
   LayerKind kind;
   kind.role = LayerRole::kHead;
   kind.name = fmt::format("loss over {} heads", inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) kind.operators.push_back(cross_entropy(1, classes));
-  add(std::move(kind), logits, Image{});
+  add(std::move(kind), {.kind = CnnLayer::Kind::kLoss}, logits, Image{});
 }
 
 Model CnnBuilder::finish() {

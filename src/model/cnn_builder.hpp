@@ -2,14 +2,17 @@
 // its output.
 //
 //   CnnBuilder net(shape);
-//   Feature x = net.conv(net.sample(), 64, {.height = 7, .width = 7, .stride = 2, .pad_height = 3,
-//   .pad_width = 3}); x = net.max_pool(x, {.height = 3, .width = 3, .stride = 2});
+//   Feature x = net.conv(net.sample(), {"conv1", "bn1"}, 64, square(7, 2, 3));
+//   x = net.max_pool(x, square(3, 2, 1));
+//
+// Each call also notes what the layer is (model/cnn_recipe.hpp), so that who predicts a network and
+// who runs it read the same tables.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "model/cnn.hpp"
+#include "model/cnn_recipe.hpp"
 #include "model/graph.hpp"
 #include "model/vision_ops.hpp"
 
@@ -21,10 +24,20 @@ struct Feature {
   Image image;
 };
 
+// Modules of torchvision; no name of a norm: there is none.
+struct ConvNames {
+  std::string conv{};
+  std::string norm{};
+};
+
 struct ConvOptions {
   bool bias = false;
-  bool norm = true;
   bool relu = true;
+};
+
+struct ClassifierInput {
+  Feature feature;
+  std::string name{};
 };
 
 inline Window square(int size, int stride = 1, int pad = 0) {
@@ -36,30 +49,34 @@ class CnnBuilder {
   explicit CnnBuilder(const CnnShape& shape) : shape_(shape) {}
 
   Feature sample() const { return {-1, {3, shape_.image, shape_.image}}; }
-  Feature conv(const Feature& x, int channels, const Window& window, ConvOptions options = {});
+  Feature conv(const Feature& x, const ConvNames& names, int channels, const Window& window,
+               ConvOptions options = {});
   Feature max_pool(const Feature& x, const Window& window);
   Feature average_pool(const Feature& x, const Window& window);
   Feature adaptive_pool(const Feature& x, int size);  // to size x size whatever comes in
   Feature add_relu(const Feature& x, const Feature& shortcut);
   Feature concat(const std::vector<Feature>& parts);
   // Reads all of x, flattened. `dropout` follows the activation where there is one.
-  Feature dense(const Feature& x, int features, bool relu, bool dropout);
+  Feature dense(const Feature& x, const std::string& name, int features, bool relu, bool dropout);
   // One classifier per input, the main one first (dropout before it), and the loss: in the
   // classifier's own layer where there is one, in a layer where all meet otherwise.
-  void head(const std::vector<Feature>& inputs, bool dropout);
+  void head(const std::vector<ClassifierInput>& inputs, bool dropout);
 
   Model finish();
+  const std::vector<CnnLayer>& recipe() const { return recipe_; }
 
  private:
-  Feature add(LayerKind kind, const std::vector<Feature>& inputs, const Image& out);
-  Feature pool_layer(const char* name, const Feature& x, const Image& out, const Window& window,
-                     bool keep_index);
+  Feature add(LayerKind kind, CnnLayer what, const std::vector<Feature>& inputs, const Image& out);
+  Feature pool_layer(const char* name, CnnLayer::Kind what, const Feature& x, const Image& out,
+                     const Window& window);
 
   CnnShape shape_;
   GraphBuilder graph_;
+  std::vector<CnnLayer> recipe_;
 };
 
-// One per family.
+// The family of a resolved shape; then one per family.
+void build_family(CnnBuilder& net, const CnnShape& shape);
 void build_resnet(CnnBuilder& net, const CnnShape& shape);
 void build_vgg(CnnBuilder& net, const CnnShape& shape);
 void build_inception(CnnBuilder& net, const CnnShape& shape);

@@ -1,5 +1,7 @@
 // ResNet as torchvision lays it out: the stride sits in the 3x3 convolution of a bottleneck, the
 // shortcut is a 1x1 convolution where the size changes.
+#include <fmt/format.h>
+
 #include <array>
 
 #include "model/cnn_builder.hpp"
@@ -30,42 +32,55 @@ Blocks blocks_of(int depth) {
   }
 }
 
-constexpr ConvOptions kNoRelu{.bias = false, .norm = true, .relu = false};
+constexpr ConvOptions kNoRelu{.bias = false, .relu = false};
 
-Feature shortcut(CnnBuilder& net, const Feature& x, int channels, int stride) {
-  if (stride == 1 && x.image.channels == channels) return x;
-  return net.conv(x, channels, square(1, stride), kNoRelu);
+// One block: `at` is "layer1.0.", and conv1 goes with bn1.
+struct Block {
+  std::string at;
+  int channels = 0;
+  int stride = 1;
+
+  ConvNames names(int number) const {
+    return {fmt::format("{}conv{}", at, number), fmt::format("{}bn{}", at, number)};
+  }
+};
+
+Feature shortcut(CnnBuilder& net, const Feature& x, const Block& block, int channels) {
+  if (block.stride == 1 && x.image.channels == channels) return x;
+  return net.conv(x, {block.at + "downsample.0", block.at + "downsample.1"}, channels,
+                  square(1, block.stride), kNoRelu);
 }
 
-Feature basic_block(CnnBuilder& net, const Feature& x, int channels, int stride) {
-  Feature y = net.conv(x, channels, square(3, stride, 1));
-  y = net.conv(y, channels, square(3, 1, 1), kNoRelu);
-  return net.add_relu(y, shortcut(net, x, channels, stride));
+Feature basic_block(CnnBuilder& net, const Feature& x, const Block& block) {
+  Feature y = net.conv(x, block.names(1), block.channels, square(3, block.stride, 1));
+  y = net.conv(y, block.names(2), block.channels, square(3, 1, 1), kNoRelu);
+  return net.add_relu(y, shortcut(net, x, block, block.channels));
 }
 
-Feature bottleneck(CnnBuilder& net, const Feature& x, int channels, int stride, int width) {
-  Feature y = net.conv(x, channels * width, square(1));
-  y = net.conv(y, channels * width, square(3, stride, 1));
-  y = net.conv(y, channels * 4, square(1), kNoRelu);
-  return net.add_relu(y, shortcut(net, x, channels * 4, stride));
+Feature bottleneck(CnnBuilder& net, const Feature& x, const Block& block, int width) {
+  const int out = block.channels * 4;
+  Feature y = net.conv(x, block.names(1), block.channels * width, square(1));
+  y = net.conv(y, block.names(2), block.channels * width, square(3, block.stride, 1));
+  y = net.conv(y, block.names(3), out, square(1), kNoRelu);
+  return net.add_relu(y, shortcut(net, x, block, out));
 }
 
 }  // namespace
 
 void build_resnet(CnnBuilder& net, const CnnShape& shape) {
-  Feature x = net.conv(net.sample(), 64, square(7, 2, 3));
+  int channels = shape.channels;
+  Feature x = net.conv(net.sample(), {"conv1", "bn1"}, channels, square(7, 2, 3));
   x = net.max_pool(x, square(3, 2, 1));
-  int channels = 64;
   const Blocks blocks = blocks_of(shape.depth);
   for (size_t stage = 0; stage < blocks.size(); ++stage) {
     for (int i = 0; i < blocks[stage]; ++i) {
-      const int stride = stage > 0 && i == 0 ? 2 : 1;
-      x = shape.depth < 50 ? basic_block(net, x, channels, stride)
-                           : bottleneck(net, x, channels, stride, shape.width);
+      const Block block{fmt::format("layer{}.{}.", stage + 1, i), channels,
+                        stage > 0 && i == 0 ? 2 : 1};
+      x = shape.depth < 50 ? basic_block(net, x, block) : bottleneck(net, x, block, shape.width);
     }
     channels *= 2;
   }
-  net.head({net.adaptive_pool(x, 1)}, false);
+  net.head({{net.adaptive_pool(x, 1), "fc"}}, false);
 }
 
 }  // namespace nereus::model

@@ -109,6 +109,7 @@ template <class Shape, class Visit>
 void visit_cnn(Shape& s, Visit&& visit) {
   visit("depth", s.depth, 10'000);
   visit("width", s.width, 10'000);
+  visit("channels", s.channels, 10'000);
   visit("image", s.image, kLargestImage);
   visit("classes", s.classes, kLargestVocab);
   visit("batch_norm", s.batch_norm);

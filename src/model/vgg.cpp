@@ -1,5 +1,7 @@
 // VGG as torchvision lays it out: five stages of 3x3 convolutions, each ended by a pool, then three
 // dense layers over a 7x7 map.
+#include <fmt/format.h>
+
 #include <array>
 
 #include "model/cnn_builder.hpp"
@@ -27,17 +29,22 @@ void build_vgg(CnnBuilder& net, const CnnShape& shape) {
   constexpr std::array<int, 5> kChannels = {64, 128, 256, 512, 512};
   const std::array<int, 5> convs = convs_of(shape.depth);
   Feature x = net.sample();
+  // torchvision numbers convolutions, norms, activations and pools alike.
+  int place = 0;
   for (size_t stage = 0; stage < convs.size(); ++stage) {
     for (int i = 0; i < convs[stage]; ++i) {
-      x = net.conv(x, kChannels[stage], square(3, 1, 1),
-                   {.bias = true, .norm = shape.batch_norm, .relu = true});
+      ConvNames names{fmt::format("features.{}", place)};
+      if (shape.batch_norm) names.norm = fmt::format("features.{}", place + 1);
+      x = net.conv(x, names, kChannels[stage], square(3, 1, 1), {.bias = true, .relu = true});
+      place += shape.batch_norm ? 3 : 2;
     }
     x = net.max_pool(x, square(2, 2));
+    ++place;
   }
   x = net.adaptive_pool(x, 7);
-  x = net.dense(x, 4096, true, true);
-  x = net.dense(x, 4096, true, true);
-  net.head({x}, false);
+  x = net.dense(x, "classifier.0", 4096, true, true);
+  x = net.dense(x, "classifier.3", 4096, true, true);
+  net.head({{x, "classifier.6"}}, false);
 }
 
 }  // namespace nereus::model

@@ -71,6 +71,7 @@ Executor::Executor(const job::Job& job, Comm& comm, ReadBatch read)
       mine_(worker::rank_plan(job_.plan.placement, comm.rank())),
       layers_(build_layers(job_.plan.model)),
       groups_(comm),
+      norm_groups_(comm),
       optimizer_(job_.training) {
   build();
 }
@@ -102,6 +103,9 @@ void Executor::build() {
 void Executor::build_stage(const StageWork& work) {
   const plan::LayerRun& run = job_.plan.placement.runs[static_cast<std::size_t>(work.stage)];
   teams_.push_back(groups_.get(work.team));
+  data_.push_back(groups_.get(data_ranks(run, work.slice)));
+  const bool sync = job_.plan.model.cnn && job_.training.norm == job::NormScope::kSync;
+  norm_together_.push_back(sync ? norm_groups_.get(data_ranks(run, work.slice)) : nullptr);
   std::vector<LayerState*> states;
   for (int i = 0; i < work.num_layers; ++i) {
     const Layer& layer = *layers_[static_cast<std::size_t>(work.first_layer + i)];
@@ -173,9 +177,10 @@ void Executor::run_passes(std::int64_t step) {
   for (std::size_t i = 0; i < mine_.order.size(); ++i) run_pass(i, step);
 }
 
-// A rank alone: no message waits inside. Masks of dropout are made on the host.
+// A rank alone: no message waits inside. Masks of dropout are made on the host. Statistics of
+// BatchNorm, and modules of the user's own, have not been tried in a graph.
 bool Executor::graph_helps() const {
-  return StepGraph::is_built() && options_.device.is_cuda() && job_.machine.graphs && !slices &&
+  return job_.plan.model.transformer && StepGraph::is_built() && options_.device.is_cuda() && job_.machine.graphs && !slices &&
          comm_->num_ranks() == 1 && job_.training.dropout == 0 && steps_run_ >= kStepsBeforeGraph;
 }
 
@@ -204,13 +209,16 @@ void Executor::run_graph(std::int64_t step) {
 Batch Executor::read_batch(const MicroBatch& batch, std::int64_t step) {
   const Clock::time_point start = Clock::now();
   Batch read = read_(step, batch.first_sample, batch.num_samples);
-  read.inputs = read.inputs.to(options_.device);
+  // Tokens, or pictures in the width of computation.
+  const bool is_picture = read.inputs.is_floating_point();
+  read.inputs = read.inputs.to(options_.device, is_picture ? options_.type : at::kLong);
   read.targets = read.targets.to(options_.device);
   waits_.data += since(start);
   return read;
 }
 
-Record Executor::begin_record(const StageWork& work, const MicroBatch& batch, std::int64_t step) {
+Record Executor::begin_record(const StageWork& work, int number, std::int64_t step) {
+  const MicroBatch& batch = work.micro_batch(number);
   Record record;
   record.pass = std::make_unique<PassContext>();
   PassContext& pass = *record.pass;
@@ -228,7 +236,11 @@ Record Executor::begin_record(const StageWork& work, const MicroBatch& batch, st
   pass.recompute_attention = work.recompute == plan::Recompute::kSelective;
   pass.tensor_wait = &waits_.tensor;
   for (std::size_t i = 0; i < mine_.stages.size(); ++i)
-    if (mine_.stages[i].stage == work.stage) pass.tensor = teams_[i].get();
+    if (mine_.stages[i].stage == work.stage) {
+      pass.tensor = teams_[i].get();
+      pass.norm =
+          norm_groups(job_.training, job_.plan.placement, work, number, norm_together_[i].get());
+    }
   return record;
 }
 
@@ -244,7 +256,7 @@ void Executor::run_pass(std::size_t index, std::int64_t step) {
   const std::int64_t start = now_ns();
   switch (op.pass) {
     case Pass::kForward: {
-      Record& record = records_[key] = begin_record(work, batch, step);
+      Record& record = records_[key] = begin_record(work, op.micro_batch, step);
       record.values = std::move(received);
       stage.forward(record);
       if (work.slice == 0 && record.loss.defined()) loss_.add_(record.loss);
@@ -371,6 +383,17 @@ void Executor::send(const std::map<int, at::Tensor>& values, const std::vector<i
     }
 }
 
+std::vector<StatisticsSum> Executor::sum_statistics() {
+  std::vector<StatisticsSum> sums;
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    std::vector<NormStatistics*> layers;
+    for (const LayerState* state : stages_[i]->states())
+      if (state->statistics()) layers.push_back(state->statistics());
+    sums.emplace_back(std::move(layers), data_[i].get());
+  }
+  return sums;
+}
+
 void Executor::finish(std::int64_t step, double signal, StepResult& result) {
   const Clock::time_point start = Clock::now();
   std::int64_t start_ns = now_ns();
@@ -379,7 +402,10 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
   waits_.pipeline += since(start);
   for (auto& state : states_)
     if (state->is_tied_elsewhere()) state->reduce_start();
+  std::vector<StatisticsSum> statistics = sum_statistics();
   for (auto& state : states_) state->reduce_finish();
+  for (std::size_t i = 0; i < stages_.size(); ++i)
+    statistics[i].finish(num_norm_groups(job_.training, job_.plan.placement, stages_[i]->work()));
   if (before_update) before_update();
 
   const bool clips = job_.training.clip > 0;

@@ -22,6 +22,7 @@
 #include "timeline/timeline.hpp"
 #include "worker/comm/comm.hpp"
 #include "worker/gpu.hpp"
+#include "worker/norm_groups.hpp"
 #include "worker/optimizer.hpp"
 #include "worker/stage.hpp"
 
@@ -84,8 +85,9 @@ class Executor {
   void send(const std::map<int, at::Tensor>& values, const std::vector<int>& which,
             const std::vector<Route>& routes, const MicroBatch& batch, int boundary,
             bool gradients);
-  Record begin_record(const StageWork& work, const MicroBatch& batch, std::int64_t step);
+  Record begin_record(const StageWork& work, int micro_batch, std::int64_t step);
   void layer_done(LayerState& state);
+  std::vector<StatisticsSum> sum_statistics();
   void finish(std::int64_t step, double signal, StepResult& result);
   void note(timeline::SliceKind kind, std::int64_t start, int stage = -1, int micro_batch = -1);
   std::int64_t tag_of(int boundary, bool gradients, std::int64_t first_sample, int layer) const;
@@ -97,8 +99,11 @@ class Executor {
   RankPlan mine_;
   std::vector<std::unique_ptr<Layer>> layers_;
   GroupCache groups_;
+  GroupCache norm_groups_;  // of their own: they do not wait for gradients on their way
   std::shared_ptr<Group> world_;
-  std::vector<std::shared_ptr<Group>> teams_;  // by stage of this rank
+  std::vector<std::shared_ptr<Group>> teams_;  // by stage of this rank; so the next two
+  std::vector<std::shared_ptr<Group>> data_;
+  std::vector<std::shared_ptr<Group>> norm_together_;  // nullptr where BatchNorm is not synchronous
   std::vector<std::unique_ptr<LayerState>> states_;
   std::vector<std::unique_ptr<Stage>> stages_;
   Optimizer optimizer_;

@@ -16,6 +16,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,10 +35,34 @@ struct Batch {
   std::int64_t num_samples = 0;
 };
 
+// The BatchNorm of a layer: the module's name, for its buffers.
+struct NormOf {
+  std::string name;  // "bn1": bn1.running_mean, bn1.running_var, bn1.num_batches_tracked
+  std::int64_t channels = 0;
+  double momentum = 0.1;
+};
+
+// What BatchNorm keeps beside weights; the same on every rank that computes the layer.
+struct NormStatistics {
+  NormOf of;
+  at::Tensor running;  // [2, c]: means, variances
+  at::Tensor step;     // [2, c]: this rank's terms of the running step (ops/batch_norm.hpp)
+  std::int64_t num_batches = 0;
+};
+
 // A layer's weights on this rank, and where their gradients go; both in the order of parameters().
 struct Weights {
   std::vector<at::Tensor> values;     // leaves that autograd knows
   std::vector<at::Tensor> gradients;  // views of the flat gradient buffer
+  NormStatistics* statistics = nullptr;
+};
+
+// How BatchNorm divides the samples of a step, as one micro-batch sees it.
+struct NormGroups {
+  std::int64_t samples = 0;  // of a group; 0 = the micro-batch
+  std::int64_t first = 0;    // the micro-batch's first group among those of the step
+  std::int64_t total = 1;    // groups of the step
+  Group* sync = nullptr;     // ranks whose samples are one group; nullptr = this one alone
 };
 
 // One pass of one micro-batch through a stage. Lives from its forward to the end of its backward.
@@ -49,11 +74,13 @@ struct PassContext {
   double loss_scale = 1;    // 1 / targets of the whole step
   Group* tensor = nullptr;  // the team that shares this layer; nullptr = alone
   bool sequence_parallel = false;
+  NormGroups norm{};
+  bool recomputing = false;          // this forward is done again: it has been counted
   bool recompute_attention = false;  // its scores are computed again in the backward pass
   // Weight halves of backward passes: run at once, or kept for the schedule's weight pass.
   bool defer_weights = false;
   std::vector<std::function<void()>> deferred;
-  double* tensor_wait = nullptr;  // seconds in tensor collectives are added here
+  double* tensor_wait = nullptr;  // seconds in collectives inside layers are added here
 
   int tensor_size() const { return tensor ? tensor->size() : 1; }
   int tensor_index() const { return tensor ? tensor->index() : 0; }
@@ -63,6 +90,7 @@ class Layer {
  public:
   virtual ~Layer() = default;
   virtual std::vector<Parameter> parameters() const { return {}; }
+  virtual std::optional<NormOf> norm() const { return std::nullopt; }
   virtual at::Tensor forward(const std::vector<at::Tensor>& inputs, const Weights& weights,
                              PassContext& pass) const = 0;
   // Of one sample: what the next stage receives. Sequence parallelism divides its first dim.

@@ -46,6 +46,10 @@ LayerState::LayerState(const Layer& layer, const plan::LayerRun& run, const Stag
   if (options.sequence_parallel) team_ = groups.get(work.team);
   data_ = groups.get(data_ranks(run, slice_));
 
+  if (length_ == 0) {  // pools and sums
+    fill(options);
+    return;
+  }
   const std::vector<Shard> shards = shards_of(run, plan::StateKind::kOptimizer, slice_, length_);
   const std::vector<std::vector<Shard>> copies = whole_copies(shards, length_);
   std::size_t place = 0;
@@ -117,6 +121,14 @@ void LayerState::fill(const StateOptions& options) {
 }
 
 void LayerState::make_views() {
+  if (const std::optional<NormOf> norm = layer_->norm()) {
+    statistics_ = std::make_unique<NormStatistics>();
+    statistics_->of = *norm;
+    statistics_->running = at::zeros({2, norm->channels}, gradients_.options());
+    statistics_->running[1].fill_(1);
+    statistics_->step = at::zeros_like(statistics_->running);
+    views_.statistics = statistics_.get();
+  }
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (offsets_[i] < 0) {
       const auto& tied = alias_->views_;
@@ -172,6 +184,7 @@ void LayerState::end_step() {
 }
 
 void LayerState::begin_step() {
+  if (statistics_) statistics_->step.zero_();
   if (divided_gradients_) {
     own_sum_.zero_();
     set_memory(gradients_, false);
@@ -216,7 +229,7 @@ void LayerState::add_reduced() {
 }
 
 void LayerState::reduce_start() {
-  if (reduces_each_) return;  // every micro-batch did
+  if (reduces_each_ || length_ == 0) return;  // every micro-batch did; nothing to do
   if (team_ && length_ > replicated_begin_)
     reduce_wait += seconds_of(team_->all_reduce(part(gradients_, {replicated_begin_, length_})));
   if (tied_.group)

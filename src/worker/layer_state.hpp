@@ -96,6 +96,10 @@ class LayerState {
   void store_update();              // own_master() becomes the weights of [owned)
   void spread_start();
 
+  // Of the layer's BatchNorm; nullptr where it has none.
+  NormStatistics* statistics() const { return statistics_.get(); }
+  bool keeps_statistics() const { return !data_ || data_->index() == 0; }  // saves them for all
+
   double gather_wait = 0;  // seconds
   double reduce_wait = 0;
 
@@ -127,6 +131,7 @@ class LayerState {
   at::Tensor own_sum_;      // [owned) where gradients are divided
   at::Tensor master_;       // [owned) where sum_type is wider than type
   Weights views_;
+  std::unique_ptr<NormStatistics> statistics_;
 
   std::shared_ptr<Group> team_;  // tensor ranks, where replicated gradients must be summed
   Tied tied_;

@@ -43,6 +43,16 @@ std::vector<Route> holders(const LayerRun& run, int slice, std::int64_t first, s
   return routes;
 }
 
+// First samples of all micro-batches of a run, in order.
+std::vector<std::int64_t> first_samples(const LayerRun& run) {
+  std::vector<std::int64_t> firsts;
+  for (const Replicas& r : run.replicas)
+    for (int team = 0; team < r.count; ++team)
+      for (int m = 0; m < r.num_micro_batches; ++m) firsts.push_back(first_sample_of(r, team, m));
+  std::sort(firsts.begin(), firsts.end());
+  return firsts;
+}
+
 // This rank's part of a run; false where it has none.
 bool find_work(const plan::Placement& placement, std::size_t stage, int rank, StageWork& work) {
   const LayerRun& run = placement.runs[stage];
@@ -59,6 +69,8 @@ bool find_work(const plan::Placement& placement, std::size_t stage, int rank, St
         work.first_micro_batch = micro_batches_before;
         work.recompute = r.recompute;
         work.recompute_layers = r.recompute_layers;
+        const std::vector<std::int64_t> firsts = first_samples(run);
+        work.num_in_run = static_cast<int>(firsts.size());
         for (int m = 0; m < r.num_micro_batches; ++m) {
           MicroBatch batch{first_sample_of(r, team, m), num_samples_of(r, m)};
           if (stage > 0)
@@ -67,6 +79,8 @@ bool find_work(const plan::Placement& placement, std::size_t stage, int rank, St
           if (stage + 1 < placement.runs.size())
             batch.to =
                 holders(placement.runs[stage + 1], slice, batch.first_sample, batch.num_samples);
+          batch.place = static_cast<int>(
+              std::lower_bound(firsts.begin(), firsts.end(), batch.first_sample) - firsts.begin());
           work.micro_batches.push_back(std::move(batch));
         }
         return true;
@@ -173,6 +187,14 @@ std::vector<Error> cannot_run(const plan::Plan& plan) {
     errors.add(code, what, {}, hint);
   };
   const plan::Placement& p = plan.placement;
+  if (plan.model.cnn)
+    for (const LayerRun& run : p.runs)
+      for (const Replicas& r : run.replicas)
+        if (r.tp > 1 && errors.empty())
+          refuse("train.tensor",
+                 fmt::format("{} has tp = {}: convolutions are not divided between ranks",
+                             plan.model.name, r.tp),
+                 "tp = 1; dp, pp and ZeRO divide it");
   std::size_t run_number = 0;
   for (const LayerRun& run : p.runs) {
     const std::string place = fmt::format("run {} (layers {} to {})", run_number++, run.first_layer,

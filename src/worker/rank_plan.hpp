@@ -31,6 +31,7 @@ struct MicroBatch {
   std::int64_t num_samples = 0;
   std::vector<Route> from{};  // the stage before; empty on the first
   std::vector<Route> to{};    // the stage after; empty on the last
+  int place = 0;              // among all ranks' micro-batches of the run, by samples
   bool operator==(const MicroBatch&) const = default;
 };
 
@@ -42,6 +43,7 @@ struct StageWork {
   int slice = 0;              // of this rank
   int first_micro_batch = 0;  // number of micro_batches[0] in the order
   std::vector<MicroBatch> micro_batches{};
+  int num_in_run = 0;  // micro-batches of all ranks
   plan::Recompute recompute = plan::Recompute::kNone;
   int recompute_layers = -1;
 

@@ -9,6 +9,7 @@
 #include "base/build_info.hpp"
 #include "base/error.hpp"
 #include "base/write_file.hpp"
+#include "job/norm_check.hpp"
 #include "job/reporter.hpp"
 #include "timeline/rank_timeline.hpp"
 #include "worker/gpu.hpp"
@@ -197,8 +198,10 @@ int run_rank(const RankOptions& options) {
       throw_input_error(
           "train.worker-build",
           fmt::format("the job is of build {}, this worker of build {}", job.build, build_id()));
-    if (const std::vector<Error> refused = cannot_run(job.plan); !refused.empty())
-      throw Errors(refused);
+    std::vector<Error> refused = cannot_run(job.plan);
+    for (Error& error : job::check_norm(job.plan, job.training))
+      refused.push_back(std::move(error));
+    if (!refused.empty()) throw Errors(refused);
     job::Message hello;
     hello.kind = job::MessageKind::kHello;
     hello.pid = getpid();

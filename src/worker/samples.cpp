@@ -1,6 +1,7 @@
 #include "worker/samples.hpp"
 
 #include "base/error.hpp"
+#include "data/image_folder.hpp"
 #include "data/loader.hpp"
 #include "data/synthetic.hpp"
 
@@ -11,6 +12,13 @@ namespace {
 std::shared_ptr<const data::SampleSource> open_source(const job::Job& job) {
   const model::Model& model = job.plan.model;
   const data::SampleOrder order{job.training.seed, job.data.shuffle};
+  if (model.cnn) {
+    const std::int64_t classes = model.cnn->classes, size = model.cnn->image;
+    if (job.data.kind == job::Data::Kind::kSynthetic)
+      return std::make_shared<data::SyntheticImages>(classes, size, order.seed);
+    return std::make_shared<data::ImageFolderSamples>(data::ImageFolder::open(job.data.path), size,
+                                                      classes, order);
+  }
   const model::TransformerShape& shape = *model.transformer;
   if (job.data.kind == job::Data::Kind::kSynthetic)
     return std::make_shared<data::SyntheticTokens>(shape.vocab, shape.seq, order.seed);
@@ -35,14 +43,31 @@ struct Reader {
   std::vector<MicroBatch> reads;
   std::unique_ptr<data::Loader> loader;
   std::int64_t seq = 0;
+  std::int64_t image = 0;  // height and width; 0: tokens
 };
+
+Batch to_batch(data::Batch& read, const Reader& reader) {
+  const auto count = static_cast<std::int64_t>(read.samples.size());
+  Batch batch;
+  if (reader.image > 0) {
+    batch.inputs = at::tensor(read.pixels).view({count, 3, reader.image, reader.image});
+    batch.targets = at::tensor(read.labels);
+    return batch;
+  }
+  const at::Tensor tokens = at::tensor(read.tokens).view({count, reader.seq + 1});
+  batch.inputs = tokens.narrow(1, 0, reader.seq).contiguous();
+  batch.targets = tokens.narrow(1, 1, reader.seq).contiguous();
+  return batch;
+}
 
 }  // namespace
 
 ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step) {
   const auto reader = std::make_shared<Reader>();
   reader->reads = reads_of(rank_plan(job.plan.placement, rank), job.plan.model.num_layers());
-  reader->seq = job.plan.model.transformer->seq;
+  const model::Model& model = job.plan.model;
+  if (model.cnn) reader->image = model.cnn->image;
+  if (model.transformer) reader->seq = model.transformer->seq;
   const std::int64_t global_batch = job.plan.placement.global_batch;
   const auto reads = static_cast<std::int64_t>(reader->reads.size());
   const std::int64_t num_reads = reads * (job.training.steps - first_step);
@@ -62,16 +87,12 @@ ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step) {
         data::LoaderOptions{.workers = job.data.workers, .prefetch = job.data.prefetch});
 
   return [reader, global_batch](std::int64_t step, std::int64_t first, std::int64_t count) {
-    const std::optional<data::Batch> read = reader->loader->next();
+    std::optional<data::Batch> read = reader->loader->next();
     NEREUS_CHECK(
         read && static_cast<std::int64_t>(read->samples.size()) == count &&
             read->samples.front() == static_cast<std::uint64_t>(step * global_batch + first),
         "samples are read in the order of the passes");
-    const at::Tensor tokens = at::tensor(read->tokens).view({count, reader->seq + 1});
-    Batch batch;
-    batch.inputs = tokens.narrow(1, 0, reader->seq).contiguous();
-    batch.targets = tokens.narrow(1, 1, reader->seq).contiguous();
-    return batch;
+    return to_batch(*read, *reader);
   };
 }
 

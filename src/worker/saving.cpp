@@ -25,6 +25,8 @@ checkpoint::DType dtype_of(const at::Tensor& tensor) {
       return checkpoint::DType::kF64;
     case at::kBFloat16:
       return checkpoint::DType::kBf16;
+    case at::kLong:
+      return checkpoint::DType::kI64;
     default:
       return checkpoint::DType::kF32;
   }
@@ -53,6 +55,19 @@ checkpoint::FlatLayer saved_layer(const LayerState& state) {
   return flat;
 }
 
+// Running statistics of a layer's norm as tensors on the CPU: means, variances, how many groups.
+struct SavedStatistic {
+  std::string name;
+  at::Tensor value;
+};
+
+std::vector<SavedStatistic> statistics_of(const NormStatistics& norm) {
+  const at::Tensor running = norm.running.to(at::kCPU).clone();
+  return {{norm.of.name + ".running_mean", running[0]},
+          {norm.of.name + ".running_var", running[1]},
+          {norm.of.name + ".num_batches_tracked", at::scalar_tensor(norm.num_batches, at::kLong)}};
+}
+
 std::span<std::byte> bytes_of(const at::Tensor& tensor) {
   return {static_cast<std::byte*>(tensor.data_ptr()),
           static_cast<std::size_t>(tensor.numel()) * tensor.element_size()};
@@ -61,6 +76,36 @@ std::span<std::byte> bytes_of(const at::Tensor& tensor) {
 TensorKind first_kind(const job::Training& training) {
   return training.optimizer == job::OptimizerKind::kSgd ? TensorKind::kMomentum
                                                         : TensorKind::kAdamM;
+}
+
+void add_statistics(const LayerState& state, std::vector<checkpoint::Part>& parts) {
+  for (const SavedStatistic& statistic : statistics_of(*state.statistics())) {
+    const auto value = std::make_shared<at::Tensor>(statistic.value);
+    checkpoint::Part part;
+    part.tensor = statistic.name;
+    part.kind = TensorKind::kRunningStatistic;
+    part.dtype = dtype_of(*value);
+    part.shape = value->sizes().vec();
+    part.end = value->numel();
+    part.layer = state.layer().index;
+    part.bytes = bytes_of(*value);
+    part.owner = value;
+    parts.push_back(std::move(part));
+  }
+}
+
+void read_statistics(const checkpoint::Checkpoint& saved, NormStatistics& norm) {
+  std::vector<SavedStatistic> statistics = statistics_of(norm);
+  for (const SavedStatistic& statistic : statistics) {
+    const at::Tensor& value = statistic.value;
+    checkpoint::FlatLayer flat;
+    flat.tensors.push_back({statistic.name, value.sizes().vec(), {}, 0});
+    flat.end = value.numel();
+    read_flat(saved, flat, TensorKind::kRunningStatistic, dtype_of(value), bytes_of(value));
+  }
+  norm.running[0].copy_(statistics[0].value);
+  norm.running[1].copy_(statistics[1].value);
+  norm.num_batches = statistics[2].value.item<std::int64_t>();
 }
 
 // Reports travel as files beside the checkpoint, whose folder all ranks share anyway.
@@ -110,6 +155,7 @@ void Saver::save(std::int64_t steps_done, Executor& executor) {
   std::vector<checkpoint::Part> parts;
   for (Optimizer::Slot& slot : executor.optimizer().slots()) {
     const LayerState& state = *slot.state;
+    if (state.statistics() && state.keeps_statistics()) add_statistics(state, parts);
     if (!state.first_copy()) continue;
     const checkpoint::FlatLayer flat = saved_layer(state);
     const auto add = [&](TensorKind kind, const at::Tensor& values) {
@@ -168,6 +214,7 @@ std::int64_t resume(const job::Job& job, Executor& executor) {
          state.own_master());
     read(first_kind(job.training), slot.first);
     if (slot.second.defined()) read(TensorKind::kAdamV, slot.second);
+    if (state.statistics()) read_statistics(saved, *state.statistics());
     state.store_update();
     state.spread_start();
   }

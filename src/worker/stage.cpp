@@ -37,7 +37,9 @@ bool Stage::keeps(int place) const {
   return role == model::LayerRole::kEmbedding || role == model::LayerRole::kHead;
 }
 
-at::Tensor Stage::run_layer(Record& record, int place, std::vector<at::Tensor>& inputs) const {
+at::Tensor Stage::run_layer(Record& record, int place, std::vector<at::Tensor>& inputs,
+                            bool again) const {
+  record.pass->recomputing = again;
   const Layer& layer = *(*layers_)[static_cast<std::size_t>(work_->first_layer + place)];
   LayerState& state = *states_[static_cast<std::size_t>(place)];
   return layer.forward(inputs, state.gathered(), *record.pass);
@@ -54,10 +56,10 @@ void Stage::forward(Record& record) const {
     at::Tensor output;
     if (keeps(place)) {
       const at::AutoGradMode with_graph(true);
-      output = kept.output = run_layer(record, place, kept.inputs);
+      output = kept.output = run_layer(record, place, kept.inputs, false);
     } else {
       const at::NoGradGuard no_graph;
-      output = run_layer(record, place, kept.inputs);
+      output = run_layer(record, place, kept.inputs, false);
     }
     record.values[layer.index] = output.detach();
     states_[static_cast<std::size_t>(place)]->release();
@@ -75,7 +77,7 @@ void Stage::recompute(Record& record) const {
   for (int place = 0; place < work_->num_layers; ++place) {
     LayerRecord& kept = record.layers[static_cast<std::size_t>(place)];
     if (kept.output.defined()) continue;
-    kept.output = run_layer(record, place, kept.inputs);
+    kept.output = run_layer(record, place, kept.inputs, true);
     states_[static_cast<std::size_t>(place)]->release();
   }
 }
@@ -87,7 +89,7 @@ void Stage::backward_layer(Record& record, int place) const {
   state.begin_backward();
   if (!kept.output.defined()) {
     const at::AutoGradMode with_graph(true);
-    kept.output = run_layer(record, place, kept.inputs);
+    kept.output = run_layer(record, place, kept.inputs, true);
   } else {
     state.gathered();
   }

@@ -40,6 +40,7 @@ class Stage {
         const std::vector<std::unique_ptr<Layer>>& layers, std::vector<LayerState*> states);
 
   const StageWork& work() const { return *work_; }
+  const std::vector<LayerState*>& states() const { return states_; }
   const std::vector<int>& entering() const { return entering_; }
   const std::vector<int>& leaving() const { return leaving_; }
   std::vector<std::int64_t> value_shape(int layer, std::int64_t num_samples,
@@ -57,7 +58,8 @@ class Stage {
 
  private:
   bool keeps(int place) const;  // the layer's graph, from forward to backward
-  at::Tensor run_layer(Record& record, int place, std::vector<at::Tensor>& inputs) const;
+  at::Tensor run_layer(Record& record, int place, std::vector<at::Tensor>& inputs,
+                       bool again) const;
   void backward_layer(Record& record, int place) const;
 
   const StageWork* work_;

@@ -6,12 +6,15 @@
 
 #include <cstdlib>
 #include <exception>
+#include <mutex>
 #include <thread>
 
 #include "base/random.hpp"
 #include "plan/expand.hpp"
 #include "plan/rules.hpp"
+#include "plan/test_plans.hpp"
 #include "worker/executor.hpp"
+#include "worker/saving.hpp"
 
 namespace nereus::worker::testing {
 
@@ -47,15 +50,28 @@ inline model::Model small_llama() {
   return model::build_transformer(shape);
 }
 
+// Residual blocks and shortcuts, 21 thousand parameters. The last norms see images of 2 x 2, so
+// that a group of one sample has a variance.
+inline model::Model small_resnet() {
+  return model::build_cnn({.name = "small-resnet",
+                           .family = "resnet",
+                           .depth = 10,
+                           .channels = 4,
+                           .image = 64,
+                           .classes = 10});
+}
+
 inline job::Job make_job(const model::Model& model, const plan::Degrees& degrees) {
   job::Job job;
   job.plan.model = model;
   job.plan.degrees = degrees;
+  job.plan.cluster = plan::testing::make_cluster(degrees.num_ranks());
   job.plan.placement = plan::expand(degrees, model);
   // Steep, so that differences would show; in bf16 they do show at that rate: what rounding leaves
   // of a gradient is up to 0.4 %, and steps of 1e-2 let it grow to 2.5 % of the loss in 20 steps.
   job.training.rate = degrees.precision == cluster::Precision::kBf16 ? 1e-3 : 1e-2;
   job.training.weight_decay = 0.1;
+  if (model.cnn) job.training.norm_group = 1;  // the same under every plan
   return job;
 }
 
@@ -75,13 +91,63 @@ inline Batch read_tokens(const model::TransformerShape& shape, std::int64_t step
   return {tokens.narrow(1, 0, shape.seq).contiguous(), tokens.narrow(1, 1, shape.seq).contiguous()};
 }
 
+// Pictures whose class shows, from (step, sample) alone.
+inline Batch read_images(const model::CnnShape& shape, std::int64_t step, std::int64_t first,
+                         std::int64_t count) {
+  Batch batch{at::empty({count, 3, shape.image, shape.image}, at::kFloat),
+              at::empty({count}, at::kLong)};
+  for (std::int64_t i = 0; i < count; ++i) {
+    Random random = Random(23).stream(static_cast<std::uint64_t>(step * 1000 + first + i));
+    const auto label =
+        static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(shape.classes)));
+    batch.targets[i] = label;
+    auto* pixel = batch.inputs[i].data_ptr<float>();
+    for (int c = 0; c < 3 * shape.image * shape.image; ++c)
+      pixel[c] = static_cast<float>((c / 97 + label * 7) % 11) / 11 +
+                 static_cast<float>(random.below(1000)) / 1000 - 1;
+  }
+  return batch;
+}
+
 struct Outcome {
   std::vector<double> losses;
   std::vector<double> norms;
-  std::map<std::string, at::Tensor> gradients;  // of the first step, whole, by name
+  std::map<std::string, at::Tensor> gradients;   // of the first step, whole, by name; for tp = 1
+  std::map<std::string, at::Tensor> statistics;  // after the last step: [2, c] by norm
+  std::map<std::string, std::int64_t> num_batches;
 };
 
+// What this rank keeps of the gradients, into the whole. Ranks that keep the same write the same.
+inline void add_gradients(Executor& executor, Outcome& outcome) {
+  for (const auto& state : executor.states())
+    for (std::size_t i = 0; i < state->parameters().size(); ++i) {
+      const Parameter& parameter = state->parameters()[i];
+      if (state->offset(i) < 0) continue;
+      const std::int64_t size = slice_elements(parameter, 0, 1);
+      at::Tensor& whole = outcome.gradients[parameter.name];
+      const at::Tensor own = state->own_gradient();
+      if (!whole.defined()) whole = at::zeros({size}, own.options());
+      const std::int64_t begin = std::max(state->owned().begin, state->offset(i));
+      const std::int64_t end = std::min(state->owned().end, state->offset(i) + size);
+      if (begin < end)
+        whole.narrow(0, begin - state->offset(i), end - begin)
+            .copy_(own.narrow(0, begin - state->owned().begin, end - begin));
+    }
+}
+
+inline void add_statistics(Executor& executor, Outcome& outcome) {
+  for (const auto& state : executor.states()) {
+    if (!state->statistics() || !state->keeps_statistics()) continue;
+    outcome.statistics[state->statistics()->of.name] = state->statistics()->running.clone();
+    outcome.num_batches[state->statistics()->of.name] = state->statistics()->num_batches;
+  }
+}
+
 inline ReadBatch reader_of(const model::Model& model) {
+  if (model.cnn)
+    return [shape = *model.cnn](std::int64_t step, std::int64_t first, std::int64_t count) {
+      return read_images(shape, step, first, count);
+    };
   return [shape = *model.transformer](std::int64_t step, std::int64_t first, std::int64_t count) {
     return read_tokens(shape, step, first, count);
   };
@@ -144,6 +210,8 @@ inline Outcome run_on_gpu(job::Job job, int num_steps, const ReadBatch& read) {
 }
 
 // All ranks of the job: as threads of this process, or on the GPU where NEREUS_TEST_DEVICE is cuda.
+// Resumes and saves (after the last step) where the job says so; losses are then those of the steps
+// that were left.
 inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read,
                        const std::string& backend = "gloo") {
   if (const char* device = std::getenv("NEREUS_TEST_DEVICE");
@@ -154,17 +222,30 @@ inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read
   Outcome outcome;
   std::vector<std::exception_ptr> failures(static_cast<std::size_t>(num_ranks));
   std::vector<std::thread> threads;
+  std::mutex mutex;
   for (int rank = 0; rank < num_ranks; ++rank)
     threads.emplace_back([&, rank] {
       try {
         at::set_num_threads(1);
         Executor executor(job, *comms[static_cast<std::size_t>(rank)], read);
-        for (int step = 0; step < num_steps; ++step) {
+        const std::int64_t first = resume(job, executor);
+        Saver saver(job, rank, num_ranks);  // clears what is left of others: before the first step
+        if (job.plan.model.cnn)
+          executor.before_update = [&] {
+            const std::lock_guard lock(mutex);
+            add_gradients(executor, outcome);
+          };
+        for (std::int64_t step = first; step < num_steps; ++step) {
           const StepResult result = executor.run(step);
+          executor.before_update = nullptr;
           if (rank != 0) continue;
           outcome.losses.push_back(result.loss);
           outcome.norms.push_back(result.gradient_norm);
         }
+        if (saver.saves()) saver.save(num_steps, executor);
+        saver.finish();
+        const std::lock_guard lock(mutex);
+        add_statistics(executor, outcome);
       } catch (...) {
         failures[static_cast<std::size_t>(rank)] = std::current_exception();
       }

@@ -8,11 +8,13 @@ namespace nereus::worker {
 namespace {
 
 Layers build_family(const model::Model& model) {
+  if (model.cnn) return build_cnn_layers(*model.cnn);
   if (!model.transformer)
     throw_input_error("train.model",
-                      fmt::format("{} (family {}): the worker runs transformers alone so far",
+                      fmt::format("{} (family {}): the worker runs transformers and convolutional "
+                                  "networks alone so far",
                                   model.name, model.family),
-                      {}, "families: gpt, llama");
+                      {}, "families: gpt, llama, resnet, vgg, inception");
   const model::TransformerShape& shape = *model.transformer;
   const bool plain = shape.experts == 0 && shape.pattern.empty() && shape.q_lora == 0 &&
                      shape.kv_lora == 0 && shape.window == 0 && shape.compress_near == 0 &&
@@ -27,7 +29,7 @@ Layers build_family(const model::Model& model) {
   throw_input_error(
       "train.model",
       fmt::format("{} (family {}): the worker has no such block", model.name, shape.family), {},
-      "families: gpt, llama");
+      "families: gpt, llama, resnet, vgg, inception");
 }
 
 }  // namespace

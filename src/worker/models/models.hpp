@@ -10,5 +10,7 @@ using Layers = std::vector<std::unique_ptr<Layer>>;
 
 Layers build_gpt(const model::TransformerShape& shape);    // GPT-2, Hugging Face names
 Layers build_llama(const model::TransformerShape& shape);  // LLaMA, Hugging Face names
+// ResNet, VGG, Inception-v3, torchvision's names; inputs and shapes are filled in.
+Layers build_cnn_layers(const model::CnnShape& shape);
 
 }  // namespace nereus::worker

@@ -1,0 +1,65 @@
+// What a program needs to compute a convolutional network: one entry for each layer of
+// build_cnn()'s graph, in the same order, made by the same builder. Names are those of
+// torchvision's modules, so that `name + ".weight"` is a key of its state dict.
+//
+//   const std::vector<CnnLayer> recipe = cnn_recipe(*model.cnn);
+//   recipe[0].name;                             // "conv1", its norm is recipe[0].norm: "bn1"
+//   recipe[i].inputs;                           // layers it reads; -1: the sample
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/cnn.hpp"
+#include "model/vision_ops.hpp"
+
+namespace nereus::model {
+
+struct CnnLayer {
+  enum class Kind {
+    kConv,  // then its norm and its ReLU, where it has them
+    kMaxPool,
+    kAveragePool,   // the border counts as zeros
+    kAdaptivePool,  // to out.height x out.width
+    kAddRelu,       // of two inputs
+    kConcat,        // of channels
+    kDense,         // of all elements of its input; then ReLU and dropout, where it has them
+    kClassifier,    // dropout, then a dense layer; and the loss where it is the last layer
+    kLoss,          // over several classifiers, the main one first
+  };
+  Kind kind = Kind::kConv;
+  std::vector<int> inputs{};
+  Image in{};  // of the first input
+  Image out{};
+  Window window{};
+  int num_outputs = 0;  // channels, features or classes that its weights make
+  bool bias = false;
+  bool relu = false;
+  bool dropout = false;
+  std::string name{};  // of what has weights
+  std::string norm{};  // of its BatchNorm; empty: none
+};
+
+struct CnnTensor {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  bool operator==(const CnnTensor&) const = default;
+};
+// Weights of the convolution or dense layer, then those of its norm.
+std::vector<CnnTensor> parameters_of(const CnnLayer& layer);
+
+// Constants of BatchNorm that no checkpoint holds.
+struct NormConstants {
+  double epsilon = 1e-5;
+  double momentum = 0.1;  // share of a new group in the running statistics
+};
+NormConstants norm_constants(const CnnShape& shape);
+
+// A classifier beside the main one counts so much in the loss (Szegedy 2014, 1409.4842 has 0.3;
+// torchvision's training reference 0.4).
+inline constexpr double kAuxiliaryLoss = 0.4;
+
+std::vector<CnnLayer> cnn_recipe(const CnnShape& shape);
+
+}  // namespace nereus::model
