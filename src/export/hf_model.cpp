@@ -80,8 +80,6 @@ Json transformer_config(const model::Model& model, HfModel& result) {
   // The rest of what these types cannot say shows when the text is read back.
   if (s.experts > 0 || !s.pattern.empty()) cannot_say(model);
   if (s.family == "bert") {
-    result.zeros = {{"bert.embeddings.token_type_embeddings.weight", {2, s.hidden}},
-                    {"cls.predictions.bias", {s.vocab}}};
     if (s.tied_embeddings)
       result.left_out = {"cls.predictions.decoder.weight", "cls.predictions.decoder.bias"};
     return bert(s);

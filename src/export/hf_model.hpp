@@ -15,7 +15,6 @@
 // out.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,16 +23,9 @@
 
 namespace nereus::exporting {
 
-struct HfTensor {
-  std::string name;
-  std::vector<std::int64_t> shape;
-};
-
 struct HfModel {
   std::string config;
   std::vector<std::string> left_out;
-  // What the type has and a model without it does not miss: zeros say the same.
-  std::vector<HfTensor> zeros;
 };
 
 HfModel hf_model(const model::Model& model, std::string_view torch_dtype);

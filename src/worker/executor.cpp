@@ -54,6 +54,12 @@ timeline::SliceKind kind_of(Pass pass) {
   return timeline::SliceKind::kOther;
 }
 
+double targets_of_sample(const model::Model& model) {
+  if (!model.transformer) return 1;
+  const int seq = model.transformer->seq;
+  return model.family == "bert" ? model::masked_positions(seq) : seq;
+}
+
 bool is_backward(Pass pass) { return pass == Pass::kBackward || pass == Pass::kInput; }
 
 }  // namespace
@@ -80,8 +86,8 @@ void Executor::build() {
   options_.seed = job_.training.seed;
   options_.sequence_parallel = placement.sequence_parallel;
   options_.keep_gathered = placement.gather == plan::Gather::kPerStep;
-  const double targets = job_.plan.model.transformer ? job_.plan.model.transformer->seq : 1;
-  loss_scale_ = 1 / (targets * static_cast<double>(placement.global_batch));
+  loss_scale_ =
+      1 / (targets_of_sample(job_.plan.model) * static_cast<double>(placement.global_batch));
 
   std::vector<int> everyone(static_cast<std::size_t>(comm_->num_ranks()));
   for (std::size_t i = 0; i < everyone.size(); ++i) everyone[i] = static_cast<int>(i);
@@ -167,6 +173,8 @@ Record Executor::begin_record(const StageWork& work, const MicroBatch& batch, st
     pass.batch = read_(step, batch.first_sample, batch.num_samples);
     pass.batch.inputs = pass.batch.inputs.to(options_.device);
     pass.batch.targets = pass.batch.targets.to(options_.device);
+    if (pass.batch.positions.defined())
+      pass.batch.positions = pass.batch.positions.to(options_.device);
     waits_.data += since(start);
   }
   pass.batch.first_sample = batch.first_sample;

@@ -30,6 +30,7 @@ namespace nereus::worker {
 struct Batch {
   at::Tensor inputs;              // tokens [n, s] or images [n, 3, h, w]
   at::Tensor targets;             // tokens [n, s] or classes [n]
+  at::Tensor positions{};         // [n, m] of targets [n, m]; undefined: all positions
   std::int64_t first_sample = 0;  // of the step
   std::int64_t num_samples = 0;
 };

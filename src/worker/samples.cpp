@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "data/loader.hpp"
 #include "data/synthetic.hpp"
+#include "worker/masking.hpp"
 
 namespace nereus::worker {
 
@@ -35,6 +36,8 @@ struct Reader {
   std::vector<MicroBatch> reads;
   std::unique_ptr<data::Loader> loader;
   std::int64_t seq = 0;
+  std::optional<model::TransformerShape> masked{};  // of a model that tells hidden words
+  std::uint64_t seed = 0;
 };
 
 }  // namespace
@@ -43,6 +46,8 @@ ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step) {
   const auto reader = std::make_shared<Reader>();
   reader->reads = reads_of(rank_plan(job.plan.placement, rank), job.plan.model.num_layers());
   reader->seq = job.plan.model.transformer->seq;
+  if (job.plan.model.family == "bert") reader->masked = job.plan.model.transformer;
+  reader->seed = job.training.seed;
   const std::int64_t global_batch = job.plan.placement.global_batch;
   const auto reads = static_cast<std::int64_t>(reader->reads.size());
   const std::int64_t num_reads = reads * (job.training.steps - first_step);
@@ -68,6 +73,9 @@ ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step) {
             read->samples.front() == static_cast<std::uint64_t>(step * global_batch + first),
         "samples are read in the order of the passes");
     const at::Tensor tokens = at::tensor(read->tokens).view({count, reader->seq + 1});
+    if (reader->masked)
+      return hide_words(tokens.narrow(1, 0, reader->seq), *reader->masked, reader->seed, step,
+                        first);
     Batch batch;
     batch.inputs = tokens.narrow(1, 0, reader->seq).contiguous();
     batch.targets = tokens.narrow(1, 1, reader->seq).contiguous();

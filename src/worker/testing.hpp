@@ -8,6 +8,7 @@
 #include "plan/expand.hpp"
 #include "plan/rules.hpp"
 #include "worker/executor.hpp"
+#include "worker/masking.hpp"
 
 namespace nereus::worker::testing {
 
@@ -40,6 +41,21 @@ inline model::Model small_llama() {
   shape.bias = false;
   shape.norm = model::NormKind::kRmsNorm;
   shape.position = model::PositionKind::kRotary;
+  return model::build_transformer(shape);
+}
+
+inline model::Model small_bert() {
+  model::TransformerShape shape;
+  shape.name = "small-bert";
+  shape.family = "bert";
+  shape.layers = 4;
+  shape.hidden = 32;
+  shape.heads = 4;
+  shape.ffn = 64;
+  shape.vocab = 61;
+  shape.seq = 16;
+  shape.tied_embeddings = true;
+  shape.causal = false;
   return model::build_transformer(shape);
 }
 
@@ -79,7 +95,8 @@ struct Outcome {
 
 inline ReadBatch reader_of(const model::Model& model) {
   return [shape = *model.transformer](std::int64_t step, std::int64_t first, std::int64_t count) {
-    return read_tokens(shape, step, first, count);
+    Batch batch = read_tokens(shape, step, first, count);
+    return shape.family == "bert" ? hide_words(batch.inputs, shape, 0, step, first) : batch;
   };
 }
 

@@ -8,6 +8,7 @@ namespace nereus::worker {
 
 using Layers = std::vector<std::unique_ptr<Layer>>;
 
+Layers build_bert(const model::TransformerShape& shape);   // BertForMaskedLM, Hugging Face names
 Layers build_gpt(const model::TransformerShape& shape);    // GPT-2, Hugging Face names
 Layers build_llama(const model::TransformerShape& shape);  // LLaMA, Hugging Face names
 

@@ -20,9 +20,11 @@ at::Tensor embed_tokens(const Weights& weights, int table, std::int64_t vocabula
 }
 
 at::Tensor token_loss(const at::Tensor& x, const Weights& weights, int table,
-                      std::int64_t vocabulary, PassContext& pass) {
-  const at::Tensor logits =
-      linear(enter_region(x, pass), weights, table, -1, WeightLayout::kOutIn, pass);
+                      std::int64_t vocabulary, PassContext& pass, int bias) {
+  at::Tensor entered = enter_region(x, pass);
+  if (const at::Tensor& at = pass.batch.positions; at.defined())
+    entered = entered.gather(1, at.unsqueeze(-1).expand({at.size(0), at.size(1), entered.size(2)}));
+  const at::Tensor logits = linear(entered, weights, table, bias, WeightLayout::kOutIn, pass);
   return cross_entropy(logits.view({-1, logits.size(-1)}), pass.batch.targets.reshape({-1}),
                        first_row(vocabulary, pass), pass);
 }
