@@ -129,8 +129,12 @@ Json torchvision_config(const model::CnnShape& shape) {
 
 HfModel hf_model(const model::Model& model, std::string_view torch_dtype) {
   HfModel result;
-  if (!model.transformer && !model.cnn) cannot_say(model);
-  Json json = model.cnn ? torchvision_config(*model.cnn) : transformer_config(model, result);
+  if (!model.transformer && !model.cnn && !model.script) cannot_say(model);
+  Json json =
+      model.script
+          ? Json{{"library", "nereus_export"}, {"model", model.name}, {"id", model.script->id}}
+      : model.cnn ? torchvision_config(*model.cnn)
+                  : transformer_config(model, result);
   if (model.transformer) special_tokens(json, *model.transformer);
   json["torch_dtype"] = torch_dtype;
   result.config = json.dump(2) + "\n";

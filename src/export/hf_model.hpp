@@ -5,7 +5,8 @@
 // Which type: by the blocks, not by the family's name, as the worker builds them. A mistral or a
 // qwen2 without experts, windows and biases is trained as LLaMA and written as one. Convolutional
 // networks are torchvision's: transformers has other names for them, so the folder says which
-// torchvision function makes the model and its tensors are the state dict.
+// torchvision function makes the model and its tensors are the state dict. So it is for a user's
+// own models: LAYER.PARAMETER is what an nn.ModuleDict of its layers calls them.
 //
 //   HfModel hf = hf_model(model, "float32");     // throws Errors: export.cannot-express
 //   hf.config;                                   // text of config.json
