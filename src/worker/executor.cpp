@@ -171,8 +171,9 @@ Record Executor::begin_record(const StageWork& work, const MicroBatch& batch, st
   if (first || last) {
     const Clock::time_point start = Clock::now();
     pass.batch = read_(step, batch.first_sample, batch.num_samples);
-    pass.batch.inputs = pass.batch.inputs.to(options_.device);
-    pass.batch.targets = pass.batch.targets.to(options_.device);
+    for (at::Tensor* value : {&pass.batch.inputs, &pass.batch.targets})
+      *value = value->is_floating_point() ? value->to(options_.device, options_.type)
+                                          : value->to(options_.device);
     if (pass.batch.positions.defined())
       pass.batch.positions = pass.batch.positions.to(options_.device);
     waits_.data += since(start);

@@ -64,6 +64,10 @@ class Layer {
  public:
   virtual ~Layer() = default;
   virtual std::vector<Parameter> parameters() const { return {}; }
+  // Of parameters()[parameter], whole; by default from the seed and its name (parameter.hpp).
+  virtual at::Tensor starting_value(std::size_t parameter, std::uint64_t seed) const {
+    return initial_value(parameters()[parameter], seed);
+  }
   virtual at::Tensor forward(const std::vector<at::Tensor>& inputs, const Weights& weights,
                              PassContext& pass) const = 0;
   // Of one sample: what the next stage receives. Sequence parallelism divides its first dim.

@@ -3,20 +3,31 @@
 #include "base/error.hpp"
 #include "data/loader.hpp"
 #include "data/synthetic.hpp"
+#include "model/script.hpp"
 #include "worker/masking.hpp"
+#include "worker/tensor_samples.hpp"
 
 namespace nereus::worker {
 
 namespace {
 
+// Vocabulary and sequence of a model that reads tokens.
+std::pair<std::int64_t, std::int64_t> token_kind(const model::Model& model) {
+  if (model.transformer) return {model.transformer->vocab, model.transformer->seq};
+  const model::ScriptModel script = model::open_script(*model.script);
+  if (!script.reads_tokens() || script.input.vocabulary < 1)
+    throw_input_error("train.data-kind", model.name + " is trained on tensors of its own", {},
+                      "--data FILE.safetensors, written by nereus_export.tensors");
+  return {script.input.vocabulary, script.input.shape.front()};
+}
+
 std::shared_ptr<const data::SampleSource> open_source(const job::Job& job) {
-  const model::Model& model = job.plan.model;
   const data::SampleOrder order{job.training.seed, job.data.shuffle};
-  const model::TransformerShape& shape = *model.transformer;
+  const auto [vocabulary, seq] = token_kind(job.plan.model);
   if (job.data.kind == job::Data::Kind::kSynthetic)
-    return std::make_shared<data::SyntheticTokens>(shape.vocab, shape.seq, order.seed);
-  return std::make_shared<data::TokenFileSamples>(data::TokenFile::open(job.data.path), shape.seq,
-                                                  shape.vocab, order);
+    return std::make_shared<data::SyntheticTokens>(vocabulary, seq, order.seed);
+  return std::make_shared<data::TokenFileSamples>(data::TokenFile::open(job.data.path), seq,
+                                                  vocabulary, order);
 }
 
 // The micro-batches that a rank reads in one step, in turn: its forward passes of the first and the
@@ -43,9 +54,10 @@ struct Reader {
 }  // namespace
 
 ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step) {
+  if (job.data.kind == job::Data::Kind::kTensors) return tensor_reader(job);
   const auto reader = std::make_shared<Reader>();
   reader->reads = reads_of(rank_plan(job.plan.placement, rank), job.plan.model.num_layers());
-  reader->seq = job.plan.model.transformer->seq;
+  reader->seq = token_kind(job.plan.model).second;
   if (job.plan.model.family == "bert") reader->masked = job.plan.model.transformer;
   reader->seed = job.training.seed;
   const std::int64_t global_batch = job.plan.placement.global_batch;

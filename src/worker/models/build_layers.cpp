@@ -8,6 +8,7 @@ namespace nereus::worker {
 namespace {
 
 Layers build_family(const model::Model& model) {
+  if (model.script) return build_script_layers(*model.script);
   if (!model.transformer)
     throw_input_error("train.model",
                       fmt::format("{} (family {}): the worker runs transformers alone so far",

@@ -11,5 +11,7 @@ using Layers = std::vector<std::unique_ptr<Layer>>;
 Layers build_bert(const model::TransformerShape& shape);   // BertForMaskedLM, Hugging Face names
 Layers build_gpt(const model::TransformerShape& shape);    // GPT-2, Hugging Face names
 Layers build_llama(const model::TransformerShape& shape);  // LLaMA, Hugging Face names
+// A user's own modules; throws Errors where the folder is not what was planned.
+Layers build_script_layers(const model::ScriptFolder& folder);
 
 }  // namespace nereus::worker
