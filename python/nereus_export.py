@@ -199,12 +199,12 @@ def export(folder, layers, example_input, example_target, loss="cross_entropy", 
     about = [{"shape": list(t.shape[1:]), "integer": not t.is_floating_point()} for t in (example_input, example_target)]
     tables = [m.num_embeddings for m in layers[0][1].modules() if isinstance(m, nn.Embedding)]
     written = {"nereus_export": 1, "name": name or os.path.basename(os.path.abspath(folder)), "torch": torch.__version__,
-               "input": {**about[0], "vocabulary": tables[0] if tables else 0},
-               "target": about[1], "loss_sha256": digest, "layers": described}
-    written["id"] = hashlib.sha256(json.dumps(written, sort_keys=True).encode()).hexdigest()
+               "input": {**about[0], "vocabulary": tables[0] if tables else 0}, "target": about[1], "loss_sha256": digest}
+    lines = [json.dumps(layer) for layer in described]
+    written["id"] = hashlib.sha256("\n".join([json.dumps(written), *lines]).encode()).hexdigest()
     with open(os.path.join(folder, "model.json"), "w") as file:
-        json.dump(written, file, indent=1)
-    return written
+        file.write(json.dumps(written)[:-1] + ', "layers": [\n ' + ",\n ".join(lines) + "]}\n")
+    return {**written, "layers": described}
 
 
 def tensors(path, inputs, targets):
