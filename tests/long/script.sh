@@ -34,6 +34,9 @@ check() { # name, condition as a command
 check "exported, and trained in Python" test $? -eq 0
 check "what TorchScript cannot read is traced" grep -q '^join: traced' export.txt
 
+"$python" "$root/tests/script/exporter.py" .
+check "what the exporter counts and refuses" test $? -eq 0
+
 sgd=(--optimizer sgd --rate 0.05 --steps 20 --global-batch 8 --shuffle=off --threads 1 --format json)
 plans=("" "--pp 2" "--dp 2" "--dp 2 --zero 3" "--pp 2 --dp 2" "--pp 2 --schedule zb-h1" "--dp 2 --zero 2 --recompute full")
 for model in chain graph words lines; do
