@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/error.hpp"
+#include "base/testing.hpp"
 #include "model/load.hpp"
 #include "model/model_io.hpp"
 #include "spec/source.hpp"
@@ -38,14 +38,7 @@ ScriptModel read(const std::string& text) {
 }
 
 std::vector<std::string> codes_of(const std::string& text) {
-  try {
-    read(text);
-  } catch (const Errors& errors) {
-    std::vector<std::string> codes;
-    for (const Error& error : errors.list()) codes.push_back(error.code);
-    return codes;
-  }
-  return {};
+  return ::nereus::testing::codes_of([&] { read(text); });
 }
 
 std::string with(const std::string& from, const std::string& to) {
