@@ -78,6 +78,7 @@ refused() { # code, arguments of train
 refused 'train.data-kind' --model chain --data synthetic
 refused 'train.data-shape' --model chain --data lines.safetensors
 refused 'model.fixed' --model chain --data chain.safetensors --seq 4
+refused 'train.dropout' --model chain --data chain.safetensors --dropout 0.1
 refused 'plan.tensor' --model chain --data chain.safetensors --tp 2
 "$nereus" plan --model chain --cluster 1xdgx-a100-80 --global-batch 64 -o chain.plan >out.txt 2>&1
 sed -i 's/"id": "./"id": "x/' chain/model.json
