@@ -75,16 +75,11 @@ CheckpointExport export_checkpoint(const CheckpointExportRequest& request) {
                       fmt::format("{} holds {} of the {:.0f} parameters of {}", *found,
                                   answer.parameters, model.parameters(), model.name),
                       {}, "a checkpoint of the whole model");
-  std::vector<checkpoint::ZeroTensor> zeros;
-  for (const exporting::HfTensor& zero : hf.zeros)
-    if (std::none_of(tensors.begin(), tensors.end(),
-                     [&](const LogicalTensor* tensor) { return tensor->name == zero.name; }))
-      zeros.push_back({zero.name, dtype, zero.shape});
 
   write_folder(request.directory, [&](const fs::path& folder) {
     write_file((folder / "config.json").string(), hf.config);
-    answer.files = join_tensors(saved, tensors, zeros, folder.string(),
-                                {.most_bytes = request.most_file_bytes});
+    answer.files =
+        join_tensors(saved, tensors, folder.string(), {.most_bytes = request.most_file_bytes});
   });
   answer.files.insert(answer.files.begin(), {"config.json", hf.config.size()});
   return answer;

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "app/train_script.hpp"
 #include "base/format.hpp"
 #include "checkpoint/reader.hpp"
 #include "data/image_folder.hpp"
@@ -20,13 +21,27 @@ job::Data find_data(const std::string& name, job::Data data, ErrorList& errors) 
   if (name.empty() || name == "synthetic") return data;
   std::error_code unknown;
   data.path = name;
-  data.kind = fs::is_directory(name, unknown) ? job::Data::Kind::kImages : job::Data::Kind::kTokens;
+  data.kind = fs::is_directory(name, unknown)                ? job::Data::Kind::kImages
+              : fs::path(name).extension() == ".safetensors" ? job::Data::Kind::kTensors
+                                                             : job::Data::Kind::kTokens;
   return data;
 }
 
 void check_data(const job::Data& data, const model::Model* model, bool thoroughly,
                 ErrorList& errors) {
   using Kind = job::Data::Kind;
+  if (model != nullptr && model->script) {
+    collect(errors, [&] { check_script_data(data, *model, thoroughly); });
+    return;
+  }
+  if (data.kind == Kind::kTensors) {
+    if (model != nullptr)
+      errors.add(
+          "train.data-kind",
+          fmt::format("{} is no model of your own: only those are trained on tensors", model->name),
+          {data.path}, "--data takes tokens or images for it, or synthetic");
+    return;
+  }
   const bool tokens = model != nullptr && model->tokens_per_sample > 0;
   if (data.kind == Kind::kTokens) {
     if (model != nullptr && !tokens)

@@ -208,6 +208,10 @@ TrainSetup set_up(const TrainRequest& request) {
   const bool thoroughly = !request.launched || request.launched->local_rank == 0;
   const model::Model* model = resolved ? &job.plan.model : nullptr;
   check_data(job.data, model, thoroughly, errors);
+  if (model != nullptr && model->script && request.training.dropout > 0)
+    errors.add("train.dropout",
+               "modules of your own are run as they are: nothing is dropped in them", {},
+               "leave --dropout out");
   check_resume(request, model, thoroughly, errors);
   check_worker(request, setup, errors);
   if (resolved && !request.record_file.empty())

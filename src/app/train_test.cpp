@@ -25,6 +25,7 @@ namespace {
 
 using ::nereus::testing::codes_of;
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;

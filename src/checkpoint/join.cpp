@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{64} << 20;
 
-// One tensor of the result; `from` is nullptr for zeros.
+// One tensor of the result.
 struct Item {
   StoredTensor stored;
   const LogicalTensor* from = nullptr;
@@ -31,9 +31,8 @@ void write_item(const Checkpoint& saved, const Item& item, std::vector<std::byte
   const auto step = static_cast<std::int64_t>(kChunkBytes / width);
   for (std::int64_t begin = 0; begin < total; begin += step) {
     const std::int64_t end = std::min(total, begin + step);
-    buffer.assign(static_cast<std::size_t>(end - begin) * width, std::byte{0});
-    if (item.from != nullptr)
-      saved.read_range(item.from->name, item.from->kind, {}, begin, end, buffer);
+    buffer.resize(static_cast<std::size_t>(end - begin) * width);
+    saved.read_range(item.from->name, item.from->kind, {}, begin, end, buffer);
     writer.write(buffer);
   }
 }
@@ -107,12 +106,10 @@ std::vector<const LogicalTensor*> model_tensors(const Checkpoint& saved) {
 
 std::vector<JoinedFile> join_tensors(const Checkpoint& saved,
                                      const std::vector<const LogicalTensor*>& tensors,
-                                     const std::vector<ZeroTensor>& zeros,
                                      const std::string& folder, const JoinOptions& options) {
   std::vector<Item> items;
   for (const LogicalTensor* tensor : tensors)
     items.push_back({{tensor->name, tensor->dtype, tensor->shape}, tensor});
-  for (const ZeroTensor& zero : zeros) items.push_back({{zero.name, zero.dtype, zero.shape}});
   const std::vector<std::vector<Item>> files = divide(std::move(items), options.most_bytes);
   std::vector<JoinedFile> written;
   for (std::size_t i = 0; i < files.size(); ++i) {

@@ -6,7 +6,7 @@
 // in model.safetensors.index.json. Slices are put together chunk by chunk, so that memory stays
 // small whatever the model.
 //
-//   std::vector<JoinedFile> files = join_tensors(saved, model_tensors(saved), {}, "out", {});
+//   std::vector<JoinedFile> files = join_tensors(saved, model_tensors(saved), "out", {});
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,6 @@ struct JoinedFile {
   bool operator==(const JoinedFile&) const = default;
 };
 
-// A tensor of zeros that no rank holds.
-struct ZeroTensor {
-  std::string name;
-  DType dtype = DType::kF32;
-  Shape shape{};
-};
-
 // What the model consists of: its weights (the master's where there are no others) and running
 // statistics, by name.
 std::vector<const LogicalTensor*> model_tensors(const Checkpoint& saved);
@@ -43,7 +36,6 @@ std::vector<const LogicalTensor*> model_tensors(const Checkpoint& saved);
 // Into an existing folder; each file appears whole. Throws Errors as reading and writing do.
 std::vector<JoinedFile> join_tensors(const Checkpoint& saved,
                                      const std::vector<const LogicalTensor*>& tensors,
-                                     const std::vector<ZeroTensor>& zeros,
                                      const std::string& folder, const JoinOptions& options);
 
 }  // namespace nereus::checkpoint

@@ -80,8 +80,6 @@ Json transformer_config(const model::Model& model, HfModel& result) {
   // The rest of what these types cannot say shows when the text is read back.
   if (s.experts > 0 || !s.pattern.empty()) cannot_say(model);
   if (s.family == "bert") {
-    result.zeros = {{"bert.embeddings.token_type_embeddings.weight", {2, s.hidden}},
-                    {"cls.predictions.bias", {s.vocab}}};
     if (s.tied_embeddings)
       result.left_out = {"cls.predictions.decoder.weight", "cls.predictions.decoder.bias"};
     return bert(s);
@@ -147,8 +145,12 @@ Json torchvision_config(const model::CnnShape& shape) {
 
 HfModel hf_model(const model::Model& model, std::string_view torch_dtype) {
   HfModel result;
-  if (!model.transformer && !model.cnn) cannot_say(model);
-  Json json = model.cnn ? torchvision_config(*model.cnn) : transformer_config(model, result);
+  if (!model.transformer && !model.cnn && !model.script) cannot_say(model);
+  Json json =
+      model.script
+          ? Json{{"library", "nereus_export"}, {"model", model.name}, {"id", model.script->id}}
+      : model.cnn ? torchvision_config(*model.cnn)
+                  : transformer_config(model, result);
   if (model.transformer) special_tokens(json, *model.transformer);
   json["torch_dtype"] = torch_dtype;
   result.config = json.dump(2) + "\n";

@@ -5,7 +5,8 @@
 // Which type: by the blocks, not by the family's name, as the worker builds them. A mistral or a
 // qwen2 without experts, windows and biases is trained as LLaMA and written as one. Convolutional
 // networks are torchvision's: transformers has other names for them, so the folder says which
-// torchvision function makes the model and its tensors are the state dict.
+// torchvision function makes the model and its tensors are the state dict. So it is for a user's
+// own models: LAYER.PARAMETER is what an nn.ModuleDict of its layers calls them.
 //
 //   HfModel hf = hf_model(model, "float32");     // throws Errors: export.cannot-express
 //   hf.config;                                   // text of config.json
@@ -15,7 +16,6 @@
 // out.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,16 +24,9 @@
 
 namespace nereus::exporting {
 
-struct HfTensor {
-  std::string name;
-  std::vector<std::int64_t> shape;
-};
-
 struct HfModel {
   std::string config;
   std::vector<std::string> left_out;
-  // What the type has and a model without it does not miss: zeros say the same.
-  std::vector<HfTensor> zeros;
 };
 
 HfModel hf_model(const model::Model& model, std::string_view torch_dtype);

@@ -60,6 +60,16 @@ TEST(HfModel, ResnetsThatTorchvisionHasNotAreRefused) {
                 ElementsAre("export.cannot-express"));
 }
 
+TEST(HfModel, OnesOwnModelsAreNamedByTheirId) {
+  model::Model model;
+  model.name = "mine";
+  model.family = "script";
+  model.script = {"/somewhere/mine", "0123"};
+  const Json config = Json::parse(hf_model(model, "float32").config);
+  EXPECT_EQ(config["library"], "nereus_export");
+  EXPECT_EQ(config["id"], "0123");
+}
+
 // Every model of the catalogue: a config that reads back the same (hf_model checks), or an error.
 TEST(HfModel, EveryModelIsSaidOrRefused) {
   int said = 0, refused = 0;

@@ -18,9 +18,10 @@ constexpr plan::Names<RateSchedule, 3> kSchedules = {{{RateSchedule::kConstant, 
                                                       {RateSchedule::kCosine, "cosine"}}};
 constexpr plan::Names<NormScope, 2> kNorms = {
     {{NormScope::kGroup, "group"}, {NormScope::kSync, "sync"}}};
-constexpr plan::Names<Data::Kind, 3> kDataKinds = {{{Data::Kind::kSynthetic, "synthetic"},
+constexpr plan::Names<Data::Kind, 4> kDataKinds = {{{Data::Kind::kSynthetic, "synthetic"},
                                                     {Data::Kind::kTokens, "tokens"},
-                                                    {Data::Kind::kImages, "images"}}};
+                                                    {Data::Kind::kImages, "images"},
+                                                    {Data::Kind::kTensors, "tensors"}}};
 
 template <class V, class T>
 void visit_training(V& v, T& t) {

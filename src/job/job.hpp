@@ -48,9 +48,9 @@ struct Training {
 };
 
 struct Data {
-  enum class Kind { kSynthetic, kTokens, kImages };
+  enum class Kind { kSynthetic, kTokens, kImages, kTensors };
   Kind kind = Kind::kSynthetic;
-  std::string path = {};  // token file, or folder of images
+  std::string path = {};  // token file, folder of images, or safetensors of inputs and targets
   bool shuffle = true;
   int workers = 1;   // threads that prepare samples
   int prefetch = 2;  // micro-batches ahead

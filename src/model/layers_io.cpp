@@ -261,6 +261,9 @@ spec::Value layers_to_value(const Model& model) {
   if (model.transformer) table.emplace_back("transformer", write_shape(*model.transformer));
   if (model.cnn) table.emplace_back("cnn", write_shape(*model.cnn));
   if (model.dlrm) table.emplace_back("dlrm", write_shape(*model.dlrm));
+  if (model.script)
+    table.emplace_back("script", to_value(spec::Table{{"folder", to_value(model.script->path)},
+                                                      {"id", to_value(model.script->id)}}));
   return to_value(std::move(table));
 }
 
@@ -292,6 +295,10 @@ Model layers_from_value(const spec::Value& value, ErrorList& errors) {
   shape("transformer", model.transformer);
   shape("cnn", model.cnn);
   shape("dlrm", model.dlrm);
+  if (spec::Reader script = reader.optional_table("script"); script.present()) {
+    model.script = {script.required_string("folder"), script.required_string("id")};
+    script.finish();
+  }
   reader.finish();
   return model;
 }

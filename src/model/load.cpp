@@ -11,6 +11,7 @@
 #include "model/import_hf.hpp"
 #include "model/import_onnx.hpp"
 #include "model/model_io.hpp"
+#include "model/script.hpp"
 #include "model/value_tools.hpp"
 #include "spec/reader.hpp"
 
@@ -187,6 +188,14 @@ Model load_model_text(std::string_view text, const std::string& file, const Over
   if (extension_of(file) == ".onnx") return build_onnx(text, file, overrides);
   const spec::Value root = parse(text, file);
   const std::filesystem::path path(file);
+  if (root.find("nereus_export") != nullptr) {
+    if (!overrides.empty())
+      throw_input_error("model.fixed",
+                        fmt::format("{} = {}: an exported model is as it is",
+                                    overrides.front().first, overrides.front().second),
+                        {file}, "change it in Python and export it again");
+    return build_script(script_from_value(root, path.parent_path().string()));
+  }
   if (root.find("model_type") != nullptr) {
     // A config.json is best known by its folder.
     const std::string name = text_of(root, "_name_or_path");
@@ -202,7 +211,8 @@ Model load_model_text(std::string_view text, const std::string& file, const Over
 Model load_model(std::string_view name_or_path, const Overrides& overrides) {
   if (const spec::Value* table = find_in_catalogue(name_or_path))
     return build(*table, overrides, "");
-  const std::string path(name_or_path);
+  std::string path(name_or_path);
+  if (is_script_folder(path)) path = (std::filesystem::path(path) / "model.json").string();
   std::error_code ignored;
   const bool looks_like_file = path.find('/') != std::string::npos ||
                                std::filesystem::exists(path, ignored) ||

@@ -1,5 +1,5 @@
 // Models by name or file: the catalogue (data/catalog/models), Nereus TOML/YAML/JSON, ONNX, Hugging
-// Face config.json.
+// Face config.json, folders of python/nereus_export.py.
 //
 // Overrides (--set model.layers=4, --seq) are applied to the tree before it is read, whatever the
 // source; a Hugging Face config is first turned into a Nereus table, so the keys are ours

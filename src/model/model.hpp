@@ -17,6 +17,7 @@
 #include "model/cnn.hpp"
 #include "model/dlrm.hpp"
 #include "model/operator.hpp"
+#include "model/script_folder.hpp"
 #include "model/transformer.hpp"
 
 namespace nereus::model {
@@ -77,10 +78,11 @@ struct Model {
   std::vector<Edge> edges;  // empty: a chain
   std::vector<TiedWeights> tied;
   double tokens_per_sample = 0;  // 0 where tokens make no sense (images): rates are then per sample
-  // The shape it was built from; none of them for a graph from a file (ONNX).
+  // What it was built from; none of them for a graph from a file (ONNX).
   std::optional<TransformerShape> transformer;
   std::optional<CnnShape> cnn;
   std::optional<DlrmShape> dlrm;
+  std::optional<ScriptFolder> script;
 
   int num_layers() const { return static_cast<int>(layers.size()); }
   const LayerKind& layer(int index) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.hpp"
 #include "model/model.hpp"
@@ -134,8 +135,10 @@ LayerKind embedding(const TransformerShape& shape, const Dims& x) {
     Operator op = elementwise("position_embedding", Split::kReplicated, x.s, x.h, 2, 1);
     op.rows_divide = true;
     op.parameters = static_cast<double>(shape.max_positions) * x.h;
+    if (shape.family == "bert") op.parameters += 2 * x.h;  // two token types, added alike
     layer.operators.push_back(op);
   }
+  if (shape.family == "bert") layer.operators.push_back(norm("embedding_norm", x.s, x.h, shape));
   return layer;
 }
 
@@ -144,14 +147,20 @@ LayerKind head(const TransformerShape& shape, const Dims& x) {
   layer.name = "head";
   layer.role = LayerRole::kHead;
   layer.input_elements = x.s * x.h * shape.streams;
-  const double rows = shape.patch > 0 ? 1 : x.s;  // a classifier reads one token
-  layer.operators.push_back(norm("final_norm", x.s, x.h, shape));
-  if (shape.family == "bert") {
-    layer.operators.push_back(gemm("transform", Split::kReplicated, x.s, x.h, x.h, true));
+  const bool masked = shape.family == "bert";
+  // A classifier reads one token; a masked language model has targets where words were hidden.
+  const double rows = shape.patch > 0 ? 1 : masked ? masked_positions(shape.seq) : x.s;
+  if (masked) {
+    // Its blocks end in a norm, so there is no final one.
+    layer.operators.push_back(
+        on_own_rows(gemm("transform", Split::kReplicated, x.s, x.h, x.h, true)));
     layer.operators.back().full_width = true;
     layer.operators.push_back(norm("transform_norm", x.s, x.h, shape));
+  } else {
+    layer.operators.push_back(norm("final_norm", x.s, x.h, shape));
   }
-  layer.operators.push_back(gemm("logits", Split::kVocabulary, rows, x.v, x.h, shape.patch > 0));
+  layer.operators.push_back(
+      gemm("logits", Split::kVocabulary, rows, x.v, x.h, shape.patch > 0 || masked));
   layer.operators.back().full_width = true;
   Operator loss;
   loss.name = "loss";
@@ -165,7 +174,8 @@ LayerKind head(const TransformerShape& shape, const Dims& x) {
   loss.saved_bytes = 4 * rows * x.v;  // fp32 logits or their softmax
   loss.kernels = 8;
   layer.operators.push_back(loss);
-  if (shape.patch == 0) layer.tensor_regions.push_back({rows * x.h});
+  // Hidden words are picked out after the sequence was put together.
+  if (shape.patch == 0) layer.tensor_regions.push_back({x.s * x.h});
   for (int i = 0; i < shape.mtp_layers; ++i) {
     // Every further token has logits and a loss of its own, by the same weights.
     Operator logits = gemm("mtp_logits", Split::kVocabulary, rows, x.v, x.h, false);
@@ -207,6 +217,8 @@ bool has_dense_mlp(const TransformerShape& shape) {
   if (!shape.pattern.empty()) return shape.pattern.find('-') != std::string::npos;
   return shape.experts == 0 || shape.dense_layers > 0 || shape.expert_interval > 1;
 }
+
+int masked_positions(int seq) { return std::max(1, static_cast<int>(std::lround(0.15 * seq))); }
 
 bool has_scans(const TransformerShape& shape) {
   return shape.pattern.find('M') != std::string::npos;

@@ -90,6 +90,10 @@ bool has_dense_mlp(const TransformerShape& shape);
 // Whether any layer is a state-space one.
 bool has_scans(const TransformerShape& shape);
 
+// Positions of a sequence whose words a masked language model must tell: 15 % (Devlin 2019,
+// 1810.04805), at least one.
+int masked_positions(int seq);
+
 // Fills derived fields (kv_heads, head_dim, max_positions) and throws Errors for shapes that cannot
 // be.
 TransformerShape resolve(TransformerShape shape);

@@ -165,6 +165,12 @@ TEST_P(Equality, ResnetInDoublePrecision) {
   }
 }
 
+class SomeEquality : public ::testing::TestWithParam<Degrees> {};
+
+TEST_P(SomeEquality, BertInDoublePrecision) {
+  expect_losses_of_one_rank(testing::small_bert(), GetParam(), 1e-9);
+}
+
 // Who computes how much and who keeps how much are decided apart (Cephalo): rank 0 computes six of
 // eight samples and keeps 3/16 of the divided state, rank 1 the rest.
 TEST(UnevenEquality, SamplesAndStateMayBeDividedUnevenly) {
@@ -232,6 +238,8 @@ TEST_P(NarrowEquality, GptInBf16) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Plans, NarrowEquality, ::testing::ValuesIn(every(4, combinations())),
+                         [](const auto& param_info) { return name_of(param_info.param); });
+INSTANTIATE_TEST_SUITE_P(Plans, SomeEquality, ::testing::ValuesIn(every(4, combinations())),
                          [](const auto& param_info) { return name_of(param_info.param); });
 INSTANTIATE_TEST_SUITE_P(Plans, Equality, ::testing::ValuesIn(combinations()),
                          [](const auto& param_info) { return name_of(param_info.param); });

@@ -60,6 +60,12 @@ bool reads_samples(const StageWork& work, const model::Model& model) {
   return work.first_layer == 0 || work.first_layer + work.num_layers == model.num_layers();
 }
 
+double targets_of_sample(const model::Model& model) {
+  if (!model.transformer) return 1;
+  const int seq = model.transformer->seq;
+  return model.family == "bert" ? model::masked_positions(seq) : seq;
+}
+
 bool is_backward(Pass pass) { return pass == Pass::kBackward || pass == Pass::kInput; }
 
 }  // namespace
@@ -89,9 +95,9 @@ void Executor::build() {
   options_.seed = job_.training.seed;
   options_.sequence_parallel = placement.sequence_parallel;
   options_.keep_gathered = placement.gather == plan::Gather::kPerStep;
-  const double targets = job_.plan.model.transformer ? job_.plan.model.transformer->seq : 1;
   loss_ = at::zeros({}, at::TensorOptions(options_.device).dtype(at::kDouble));
-  loss_scale_ = 1 / (targets * static_cast<double>(placement.global_batch));
+  loss_scale_ =
+      1 / (targets_of_sample(job_.plan.model) * static_cast<double>(placement.global_batch));
 
   std::vector<int> everyone(static_cast<std::size_t>(comm_->num_ranks()));
   for (std::size_t i = 0; i < everyone.size(); ++i) everyone[i] = static_cast<int>(i);
@@ -180,8 +186,9 @@ void Executor::run_passes(std::int64_t step) {
 // A rank alone: no message waits inside. Masks of dropout are made on the host. Statistics of
 // BatchNorm, and modules of the user's own, have not been tried in a graph.
 bool Executor::graph_helps() const {
-  return job_.plan.model.transformer && StepGraph::is_built() && options_.device.is_cuda() && job_.machine.graphs && !slices &&
-         comm_->num_ranks() == 1 && job_.training.dropout == 0 && steps_run_ >= kStepsBeforeGraph;
+  return job_.plan.model.transformer && StepGraph::is_built() && options_.device.is_cuda() &&
+         job_.machine.graphs && !slices && comm_->num_ranks() == 1 && job_.training.dropout == 0 &&
+         steps_run_ >= kStepsBeforeGraph;
 }
 
 void Executor::run_graph(std::int64_t step) {
@@ -194,6 +201,7 @@ void Executor::run_graph(std::int64_t step) {
     if (kept.inputs.defined()) {
       kept.inputs.copy_(read.inputs);
       kept.targets.copy_(read.targets);
+      if (kept.positions.defined()) kept.positions.copy_(read.positions);
     } else {
       kept = read;
     }
@@ -209,10 +217,11 @@ void Executor::run_graph(std::int64_t step) {
 Batch Executor::read_batch(const MicroBatch& batch, std::int64_t step) {
   const Clock::time_point start = Clock::now();
   Batch read = read_(step, batch.first_sample, batch.num_samples);
-  // Tokens, or pictures in the width of computation.
-  const bool is_picture = read.inputs.is_floating_point();
-  read.inputs = read.inputs.to(options_.device, is_picture ? options_.type : at::kLong);
-  read.targets = read.targets.to(options_.device);
+  // Tokens and classes as they are, pictures in the width of computation.
+  for (at::Tensor* value : {&read.inputs, &read.targets, &read.positions})
+    if (value->defined())
+      *value = value->is_floating_point() ? value->to(options_.device, options_.type)
+                                          : value->to(options_.device);
   waits_.data += since(start);
   return read;
 }

@@ -31,6 +31,7 @@ namespace nereus::worker {
 struct Batch {
   at::Tensor inputs;              // tokens [n, s] or images [n, 3, h, w]
   at::Tensor targets;             // tokens [n, s] or classes [n]
+  at::Tensor positions{};         // [n, m] of targets [n, m]; undefined: all positions
   std::int64_t first_sample = 0;  // of the step
   std::int64_t num_samples = 0;
 };
@@ -91,6 +92,10 @@ class Layer {
   virtual ~Layer() = default;
   virtual std::vector<Parameter> parameters() const { return {}; }
   virtual std::optional<NormOf> norm() const { return std::nullopt; }
+  // Of parameters()[parameter], whole; by default from the seed and its name (parameter.hpp).
+  virtual at::Tensor starting_value(std::size_t parameter, std::uint64_t seed) const {
+    return initial_value(parameters()[parameter], seed);
+  }
   virtual at::Tensor forward(const std::vector<at::Tensor>& inputs, const Weights& weights,
                              PassContext& pass) const = 0;
   // Of one sample: what the next stage receives. Sequence parallelism divides its first dim.

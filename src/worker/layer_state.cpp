@@ -108,7 +108,7 @@ void LayerState::fill(const StateOptions& options) {
   at::Tensor values = at::empty({length_}, wide);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (offsets_[i] < 0) continue;
-    const at::Tensor whole = initial_value(parameters_[i], options.seed);
+    const at::Tensor whole = layer_->starting_value(i, options.seed);
     const at::Tensor slice = take_slice(whole, parameters_[i].cut, slice_, num_slices_);
     values.narrow(0, offsets_[i], slice.numel()).copy_(slice.reshape({-1}));
   }

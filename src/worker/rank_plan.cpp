@@ -207,6 +207,10 @@ std::vector<Error> cannot_run(const plan::Plan& plan) {
       if (r.tp != p.runs.front().replicas.front().tp)
         refuse("train.tensor-degrees", place + " has another tensor degree than run 0",
                "one tp for all runs");
+      if (plan.model.script && r.tp > 1)
+        refuse("train.script-tensor",
+               fmt::format("{} has tp = {}: a module of your own is not cut", place, r.tp),
+               "tp = 1");
       if (r.offload_activations > 0)
         refuse("train.offload", place + " offloads activations, which is not run yet",
                "offload nothing");

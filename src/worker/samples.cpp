@@ -4,14 +4,27 @@
 #include "data/image_folder.hpp"
 #include "data/loader.hpp"
 #include "data/synthetic.hpp"
+#include "model/script.hpp"
+#include "worker/masking.hpp"
+#include "worker/tensor_samples.hpp"
 
 namespace nereus::worker {
 
 namespace {
 
+// Vocabulary and sequence of a model that reads tokens.
+std::pair<std::int64_t, std::int64_t> token_kind(const model::Model& model) {
+  if (model.transformer) return {model.transformer->vocab, model.transformer->seq};
+  const model::ScriptModel script = model::open_script(*model.script);
+  if (!script.reads_tokens() || script.input.vocabulary < 1)
+    throw_input_error("train.data-kind", model.name + " is trained on tensors of its own", {},
+                      "--data FILE.safetensors, written by nereus_export.tensors");
+  return {script.input.vocabulary, script.input.shape.front()};
+}
+
 std::shared_ptr<const data::SampleSource> open_source(const job::Job& job) {
-  const model::Model& model = job.plan.model;
   const data::SampleOrder order{job.training.seed, job.data.shuffle};
+  const model::Model& model = job.plan.model;
   if (model.cnn) {
     const std::int64_t classes = model.cnn->classes, size = model.cnn->image;
     if (job.data.kind == job::Data::Kind::kSynthetic)
@@ -19,11 +32,11 @@ std::shared_ptr<const data::SampleSource> open_source(const job::Job& job) {
     return std::make_shared<data::ImageFolderSamples>(data::ImageFolder::open(job.data.path), size,
                                                       classes, order);
   }
-  const model::TransformerShape& shape = *model.transformer;
+  const auto [vocabulary, seq] = token_kind(model);
   if (job.data.kind == job::Data::Kind::kSynthetic)
-    return std::make_shared<data::SyntheticTokens>(shape.vocab, shape.seq, order.seed);
-  return std::make_shared<data::TokenFileSamples>(data::TokenFile::open(job.data.path), shape.seq,
-                                                  shape.vocab, order);
+    return std::make_shared<data::SyntheticTokens>(vocabulary, seq, order.seed);
+  return std::make_shared<data::TokenFileSamples>(data::TokenFile::open(job.data.path), seq,
+                                                  vocabulary, order);
 }
 
 // The micro-batches that a rank reads in one step, in turn: its forward passes of the first and the
@@ -43,10 +56,12 @@ struct Reader {
   std::vector<MicroBatch> reads;
   std::unique_ptr<data::Loader> loader;
   std::int64_t seq = 0;
-  std::int64_t image = 0;  // height and width; 0: tokens
+  std::int64_t image = 0;                           // height and width; 0: tokens
+  std::optional<model::TransformerShape> masked{};  // of a model that tells hidden words
+  std::uint64_t seed = 0;
 };
 
-Batch to_batch(data::Batch& read, const Reader& reader) {
+Batch to_batch(data::Batch& read, const Reader& reader, std::int64_t step, std::int64_t first) {
   const auto count = static_cast<std::int64_t>(read.samples.size());
   Batch batch;
   if (reader.image > 0) {
@@ -55,6 +70,8 @@ Batch to_batch(data::Batch& read, const Reader& reader) {
     return batch;
   }
   const at::Tensor tokens = at::tensor(read.tokens).view({count, reader.seq + 1});
+  if (reader.masked)
+    return hide_words(tokens.narrow(1, 0, reader.seq), *reader.masked, reader.seed, step, first);
   batch.inputs = tokens.narrow(1, 0, reader.seq).contiguous();
   batch.targets = tokens.narrow(1, 1, reader.seq).contiguous();
   return batch;
@@ -63,11 +80,16 @@ Batch to_batch(data::Batch& read, const Reader& reader) {
 }  // namespace
 
 ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step) {
+  if (job.data.kind == job::Data::Kind::kTensors) return tensor_reader(job);
   const auto reader = std::make_shared<Reader>();
   reader->reads = reads_of(rank_plan(job.plan.placement, rank), job.plan.model.num_layers());
   const model::Model& model = job.plan.model;
-  if (model.cnn) reader->image = model.cnn->image;
-  if (model.transformer) reader->seq = model.transformer->seq;
+  if (model.cnn)
+    reader->image = model.cnn->image;
+  else
+    reader->seq = token_kind(model).second;
+  if (model.family == "bert") reader->masked = model.transformer;
+  reader->seed = job.training.seed;
   const std::int64_t global_batch = job.plan.placement.global_batch;
   const auto reads = static_cast<std::int64_t>(reader->reads.size());
   const std::int64_t num_reads = reads * (job.training.steps - first_step);
@@ -92,7 +114,7 @@ ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step) {
         read && static_cast<std::int64_t>(read->samples.size()) == count &&
             read->samples.front() == static_cast<std::uint64_t>(step * global_batch + first),
         "samples are read in the order of the passes");
-    return to_batch(*read, *reader);
+    return to_batch(*read, *reader, step, first);
   };
 }
 

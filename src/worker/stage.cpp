@@ -102,11 +102,13 @@ void Stage::backward_layer(Record& record, int place) const {
     gradient = std::move(at->second);
     record.gradients.erase(at);
   }
-  torch::autograd::backward({kept.output}, {gradient});
+  // A user's module may change the sample before anything learns.
+  if (kept.output.requires_grad()) torch::autograd::backward({kept.output}, {gradient});
   std::size_t next = 0;
   for (const int from : layer.inputs) {
     if (from < 0) continue;
-    const at::Tensor made = kept.inputs[next++].grad();
+    const at::Tensor& input = kept.inputs[next++];
+    const at::Tensor made = input.grad().defined() ? input.grad() : at::zeros_like(input);
     at::Tensor& sum = record.gradients[from];
     sum = sum.defined() ? sum + made : made;
   }

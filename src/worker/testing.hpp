@@ -14,6 +14,7 @@
 #include "plan/rules.hpp"
 #include "plan/test_plans.hpp"
 #include "worker/executor.hpp"
+#include "worker/masking.hpp"
 #include "worker/saving.hpp"
 
 namespace nereus::worker::testing {
@@ -59,6 +60,21 @@ inline model::Model small_resnet() {
                            .channels = 4,
                            .image = 64,
                            .classes = 10});
+}
+
+inline model::Model small_bert() {
+  model::TransformerShape shape;
+  shape.name = "small-bert";
+  shape.family = "bert";
+  shape.layers = 4;
+  shape.hidden = 32;
+  shape.heads = 4;
+  shape.ffn = 64;
+  shape.vocab = 61;
+  shape.seq = 16;
+  shape.tied_embeddings = true;
+  shape.causal = false;
+  return model::build_transformer(shape);
 }
 
 inline job::Job make_job(const model::Model& model, const plan::Degrees& degrees) {
@@ -149,7 +165,8 @@ inline ReadBatch reader_of(const model::Model& model) {
       return read_images(shape, step, first, count);
     };
   return [shape = *model.transformer](std::int64_t step, std::int64_t first, std::int64_t count) {
-    return read_tokens(shape, step, first, count);
+    Batch batch = read_tokens(shape, step, first, count);
+    return shape.family == "bert" ? hide_words(batch.inputs, shape, 0, step, first) : batch;
   };
 }
 

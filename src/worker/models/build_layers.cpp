@@ -9,27 +9,33 @@ namespace {
 
 Layers build_family(const model::Model& model) {
   if (model.cnn) return build_cnn_layers(*model.cnn);
+  if (model.script) return build_script_layers(*model.script);
   if (!model.transformer)
     throw_input_error("train.model",
                       fmt::format("{} (family {}): the worker runs transformers and convolutional "
                                   "networks alone so far",
                                   model.name, model.family),
-                      {}, "families: gpt, llama, resnet, vgg, inception");
+                      {}, "families: gpt, llama, bert, resnet, vgg, inception");
   const model::TransformerShape& shape = *model.transformer;
   const bool plain = shape.experts == 0 && shape.pattern.empty() && shape.q_lora == 0 &&
                      shape.kv_lora == 0 && shape.window == 0 && shape.compress_near == 0 &&
                      shape.streams == 1 && shape.mtp_layers == 0 && shape.patch == 0 &&
                      !shape.qk_norm;
-  if (plain && shape.causal && shape.position == model::PositionKind::kLearned && shape.bias &&
-      !shape.gated_mlp && shape.norm == model::NormKind::kLayerNorm)
+  if (plain && shape.family != "bert" && shape.causal &&
+      shape.position == model::PositionKind::kLearned && shape.bias && !shape.gated_mlp &&
+      shape.norm == model::NormKind::kLayerNorm)
     return build_gpt(shape);
   if (plain && shape.causal && shape.position == model::PositionKind::kRotary && !shape.bias &&
       shape.gated_mlp && shape.norm == model::NormKind::kRmsNorm)
     return build_llama(shape);
+  if (plain && shape.family == "bert" && !shape.causal && shape.kv_heads == shape.heads &&
+      shape.position == model::PositionKind::kLearned && shape.bias && !shape.gated_mlp &&
+      shape.norm == model::NormKind::kLayerNorm)
+    return build_bert(shape);
   throw_input_error(
       "train.model",
       fmt::format("{} (family {}): the worker has no such block", model.name, shape.family), {},
-      "families: gpt, llama, resnet, vgg, inception");
+      "families: gpt, llama, bert, resnet, vgg, inception");
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ class Concat : public Layer {
 };
 
 at::Tensor class_loss(const at::Tensor& logits, PassContext& pass) {
-  return cross_entropy(logits, pass.batch.targets, 0, pass);
+  return cross_entropy(logits, pass.batch.targets, {0, logits.size(-1)}, pass);
 }
 
 // Dense layers and classifiers; `loss` where it is the last layer.

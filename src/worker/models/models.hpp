@@ -8,9 +8,12 @@ namespace nereus::worker {
 
 using Layers = std::vector<std::unique_ptr<Layer>>;
 
+Layers build_bert(const model::TransformerShape& shape);   // BertForMaskedLM, Hugging Face names
 Layers build_gpt(const model::TransformerShape& shape);    // GPT-2, Hugging Face names
 Layers build_llama(const model::TransformerShape& shape);  // LLaMA, Hugging Face names
 // ResNet, VGG, Inception-v3, torchvision's names; inputs and shapes are filled in.
 Layers build_cnn_layers(const model::CnnShape& shape);
+// A user's own modules; throws Errors where the folder is not what was planned.
+Layers build_script_layers(const model::ScriptFolder& folder);
 
 }  // namespace nereus::worker

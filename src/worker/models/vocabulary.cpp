@@ -20,9 +20,12 @@ at::Tensor embed_tokens(const Weights& weights, int table, std::int64_t vocabula
 }
 
 at::Tensor token_loss(const at::Tensor& x, const Weights& weights, int table,
-                      std::int64_t vocabulary, PassContext& pass) {
+                      std::int64_t vocabulary, PassContext& pass, int bias) {
+  at::Tensor entered = enter_region(x, pass);
+  if (const at::Tensor& at = pass.batch.positions; at.defined())
+    entered = entered.gather(1, at.unsqueeze(-1).expand({at.size(0), at.size(1), entered.size(2)}));
   const auto [begin, end] = slice_bounds(vocabulary, pass.tensor_index(), pass.tensor_size());
-  return cross_entropy(logits(enter_region(x, pass), weights, table, pass),
+  return cross_entropy(logits(entered, weights, table, bias, pass),
                        pass.batch.targets.reshape({-1}), {begin, end}, pass);
 }
 

@@ -13,9 +13,10 @@ namespace nereus::worker {
 at::Tensor embed_tokens(const Weights& weights, int table, std::int64_t vocabulary,
                         PassContext& pass);
 
-// The loss of pass.batch.targets, times pass.loss_scale. x is what the last norm gives.
+// The loss of pass.batch.targets, times pass.loss_scale. x is what the last norm gives; where the
+// batch names positions, theirs alone are looked at. bias -1: none.
 at::Tensor token_loss(const at::Tensor& x, const Weights& weights, int table,
-                      std::int64_t vocabulary, PassContext& pass);
+                      std::int64_t vocabulary, PassContext& pass, int bias = -1);
 
 // The head's table: `embedding` again where they are tied, else lm_head.weight.
 Parameter head_table(const model::TransformerShape& shape, const char* embedding, const Init& init);

@@ -155,9 +155,10 @@ at::Tensor linear(const at::Tensor& x, const Weights& weights, int weight, int b
   return LinearFunction::apply(x, place(weights.values, weight), call);
 }
 
-at::Tensor logits(const at::Tensor& x, const Weights& weights, int table, PassContext& pass) {
-  if (!x.is_cuda() || place(weights.values, table).size(0) % kTile == 0)
-    return as_rows(linear(x, weights, table, -1, WeightLayout::kOutIn, pass));
+at::Tensor logits(const at::Tensor& x, const Weights& weights, int table, int bias,
+                  PassContext& pass) {
+  if (!x.is_cuda() || bias >= 0 || place(weights.values, table).size(0) % kTile == 0)
+    return as_rows(linear(x, weights, table, bias, WeightLayout::kOutIn, pass));
   return TiledLogitsFunction::apply(x, place(weights.values, table),
                                     make_call(weights, table, -1, pass));
 }

@@ -19,10 +19,11 @@ enum class WeightLayout { kInOut, kOutIn };  // GPT-2's Conv1D; torch's Linear
 at::Tensor linear(const at::Tensor& x, const Weights& weights, int weight, int bias,
                   WeightLayout layout, PassContext& pass);
 
-// x W^T as [rows, vocabulary], W a table of the vocabulary. On a GPU it has columns up to a
-// multiple of 64, those beyond the table's rows minus infinity, so that softmax gives them nothing:
-// with GPT-2's 50,257 rows products of it took 1.6 times as long.
-at::Tensor logits(const at::Tensor& x, const Weights& weights, int table, PassContext& pass);
+// x W^T + b as [rows, vocabulary], W a table of the vocabulary. On a GPU, without b, it has columns
+// up to a multiple of 64, those beyond the table's rows minus infinity, so that softmax gives them
+// nothing: with GPT-2's 50,257 rows products of it took 1.6 times as long.
+at::Tensor logits(const at::Tensor& x, const Weights& weights, int table, int bias,
+                  PassContext& pass);
 
 // Rows of the table; ids outside [first_row, first_row + rows) give zeros (vocabulary slices).
 at::Tensor embed(const at::Tensor& ids, const Weights& weights, int table, std::int64_t first_row,
