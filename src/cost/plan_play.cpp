@@ -62,19 +62,38 @@ Messages fill_chunks(const PlanPassesKey& key, const KindRow* plain, const Degre
 }
 
 // The shares that virtual stages have of their ranks' gradients.
-void fill_shares(PlanPasses& passes, const Tables& tables) {
+void fill_shares(const PlanPasses& passes, const Tables& tables, std::span<double> share) {
   const StageTable& stages = *passes.key.stages;
   const auto of = [&](std::size_t stage) {
     return tables.chunk_parameters[static_cast<std::size_t>(stages.chunk_of_stage[stage])];
   };
   const auto depth = static_cast<std::size_t>(passes.size.depth);
-  passes.share.assign(stages.chunk_of_stage.size(), 0);
+  std::fill(share.begin(), share.end(), 0);
   for (std::size_t rank = 0; rank < depth; ++rank) {
     double all = 0;
-    for (std::size_t s = rank; s < passes.share.size(); s += depth) all += of(s);
-    for (std::size_t s = rank; s < passes.share.size() && all > 0; s += depth)
-      passes.share[s] = of(s) / all;
+    for (std::size_t s = rank; s < share.size(); s += depth) all += of(s);
+    for (std::size_t s = rank; s < share.size() && all > 0; s += depth) share[s] = of(s) / all;
   }
+}
+
+// The rows of a play's room.
+enum Row { kEnd, kLastBack, kBusyAfter, kShare };
+
+void keep_play(PlanPasses& passes, Tables& tables) {
+  const schedule::PipelineClose& close = tables.close;
+  const auto row = [&](Row which) { return tables.passes.row(passes, which).begin(); };
+  std::copy(close.end.begin(), close.end.end(), row(kEnd));
+  std::copy(close.last_back.begin(), close.last_back.end(), row(kLastBack));
+  std::copy(close.busy_after.begin(), close.busy_after.end(), row(kBusyAfter));
+  const std::size_t num_stages = passes.key.stages->chunk_of_stage.size();
+  fill_shares(passes, tables, tables.passes.row(passes, kShare).first(num_stages));
+  passes.played = true;
+}
+
+PlayedEnds ends_of(const PlanPasses& passes, Tables& tables) {
+  const std::size_t num_stages = passes.key.stages->chunk_of_stage.size();
+  const auto row = [&](Row which) { return tables.passes.row(passes, which).first(num_stages); };
+  return {row(kEnd), row(kLastBack), row(kBusyAfter), row(kShare)};
 }
 
 // Forward and backward passes of a class of virtual stages with their messages, of which those of
@@ -257,9 +276,8 @@ double play(PlanPasses& passes, const KindRow* plain, const Degrees& d, double o
     const double ends = end_seconds(passes.key.schedule, passes.longest_send, passes.overlap);
     tables.clock.play(passes.key.schedule, passes.size,
                       {{tables.stage_seconds.data(), num_stages}, ends}, passes.split,
-                      passes.close);
-    fill_shares(passes, tables);
-    passes.played = true;
+                      tables.close);
+    keep_play(passes, tables);
   }
   const bool dual = stages.key.order == StageOrder::kDual;
   const auto of_rank = [&](int rank) {
@@ -267,7 +285,7 @@ double play(PlanPasses& passes, const KindRow* plain, const Degrees& d, double o
     return tables
         .reduces[static_cast<std::size_t>(stages.class_of_rank[static_cast<std::size_t>(own)])];
   };
-  return reduced_end(passes.close, passes.size, of_rank, passes.share, passes.split ? 0 : overlap);
+  return reduced_end(ends_of(passes, tables), passes.size, of_rank, passes.split ? 0 : overlap);
 }
 
 double least_play(const Tables& tables, const KindRow* kinds, const StageTable& stages,

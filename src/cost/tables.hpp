@@ -95,6 +95,7 @@ class Tables {
   PlanPassesKey filled;                               // whose they are
   PlanPassesMemo passes;
   schedule::Clock clock;
+  schedule::PipelineClose close;  // of its last play
 
  private:
   SplitKey split_of(const plan::Degrees& d) const;
