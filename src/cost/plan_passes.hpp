@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -74,9 +73,8 @@ struct PlanPasses {
     return std::max(least + after, least_first + reduction.first - reduction.overlap * first_after);
   }
   double high(const StepReduction& reduction) const {
-    if (split) return std::numeric_limits<double>::infinity();
     const double all = reduction.longest;
-    if (reduction.overlap <= 0) return most + all;
+    if (split || reduction.overlap <= 0) return most + all;
     const double before = (size.chunks - 1) * least_share * all;  // of all chunks but the last
     return most + std::max({kLastBucket * all, all - before - reduction.overlap * last_pass,
                             all - reduction.overlap * least_after});

@@ -75,8 +75,8 @@ const StageTable& Tables::stages(const StageKey& key) {
     layers.resize(slot->classes.size());
     reduces.resize(slot->classes.size());
   }
-  if (slot->chunks.size() > chunk_seconds.size()) {
-    chunk_seconds.resize(slot->chunks.size());
+  if (slot->chunks.size() > chunk_sends.size()) {
+    chunk_sends.resize(slot->chunks.size());
     chunk_passes.resize(slot->chunks.size());
     chunk_parameters.resize(slot->chunks.size());
   }

@@ -58,6 +58,12 @@ struct KindRow {
   double message = 0;  // bytes handed to the next layer by this rank
 };
 
+// Seconds of a virtual stage's messages.
+struct ChunkSends {
+  double forward = 0;
+  double back = 0;
+};
+
 class Tables {
  public:
   Tables(const model::Model& model, const cluster::Cluster& cluster, const Stack& stack,
@@ -90,9 +96,10 @@ class Tables {
   std::vector<double> reduces;           // seconds of their reductions
   std::vector<double> chunk_parameters;  // by class of virtual stages
   std::vector<PassSeconds> chunk_passes;
-  std::vector<schedule::StageSeconds> chunk_seconds;  // of it only the messages
+  std::vector<ChunkSends> chunk_sends;
   std::vector<schedule::StageSeconds> stage_seconds;  // by virtual stage
   PlanPassesKey filled;                               // whose they are
+  std::vector<double> bounds_room;                    // of schedule::bound_play
   PlanPassesMemo passes;
   schedule::Clock clock;
   schedule::PipelineClose close;  // of its last play
