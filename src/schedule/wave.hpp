@@ -37,21 +37,24 @@ class Wave {
     int low = 0;
     int high = 0;  // the last one
   };
+  // The next rank to come to a chunk.
   struct Turn {
     int rank = 0;
     int chunk = 0;
-    int round = 0;
+    void step_down(const PipelineSize& size);
   };
 
   void start(const PipelineSize& size, const PipelineSeconds& times);
   void play_single(PipelineClose& close);
   void play_chunks(PipelineClose& close);
   void run_level(Span forward, Span back);
+  void enter_forward(Turn& turn);
+  void enter_back(Turn& turn);
   bool has_come_to_rest(double& round) const;
   void snapshot();
   void move_on(double seconds);
-  double forward_of(int stage, bool alone) const;
-  double back_of(int stage, bool alone) const;
+  double forward_alone(int stage) const;
+  double back_alone(int stage) const;
   void finish(int rank, int stage, PipelineClose& close) const;
 
   PipelineSize size_;
@@ -63,7 +66,9 @@ class Wave {
   double* b_ = nullptr;
   double* forward_ = nullptr;  // seconds of its next passes, with their messages
   double* back_ = nullptr;
-  double* before_ = nullptr;  // f and b a round earlier
+  double* before_ = nullptr;      // f and b a round earlier
+  double* forward_of_ = nullptr;  // by stage: as most of its passes take
+  double* back_of_ = nullptr;
 };
 
 }  // namespace nereus::schedule
