@@ -154,6 +154,7 @@ const KindRow* Tables::kinds(const Degrees& d, plan::Recompute recompute) {
   const StageRules rules =
       stage_rules(machine_, options_, machine_.wire(d.tp, 1), d.tensor_overlap, key.pipelined);
   KindRow* row = kinds_.insert(key);
+  stage_times.make_room(kinds_.num_rows());
   passes.make_room(kinds_.num_rows(), stage_seconds.size());
   for (std::size_t i = 0; i < model_.kinds.size(); ++i) {
     const bool block = model_.kinds[i].role == model::LayerRole::kBlock;

@@ -135,6 +135,13 @@ void Wave::run_level(Span forward, Span back) {
   for (int r = back.high + 1; r < p; ++r) b_[r] = f_[r];
 }
 
+// The same where all ranks have both.
+void Wave::run_full_level() {
+  const int p = size_.depth;
+  for (int r = p - 1; r >= 0; --r) f_[r] = std::max(b_[r], f_[r - 1]) + forward_[r];
+  for (int r = 0; r < p; ++r) b_[r] = std::max(f_[r], b_[r + 1]) + back_[r];
+}
+
 // A rank comes to its next chunk, and with it hears from its neighbours.
 void Wave::enter_forward(Turn& turn) {
   const int p = size_.depth;
@@ -183,7 +190,10 @@ void Wave::play_chunks(PipelineClose& close) {
   for (; level < last_round; ++level) {
     enter_forward(forward);
     enter_back(back);
-    run_level({std::max(0, level - last_full), p - 1}, {std::max(0, -level), p - 1});
+    if (level >= 0 && level <= last_full)
+      run_full_level();
+    else
+      run_level({std::max(0, level - last_full), p - 1}, {std::max(0, -level), p - 1});
     if (level != next_look || level + round > last_full) continue;
     next_look += round;
     double seconds = 0;

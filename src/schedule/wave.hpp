@@ -48,6 +48,7 @@ class Wave {
   void play_single(PipelineClose& close);
   void play_chunks(PipelineClose& close);
   void run_level(Span forward, Span back);
+  void run_full_level();
   void enter_forward(Turn& turn);
   void enter_back(Turn& turn);
   bool has_come_to_rest(double& round) const;
