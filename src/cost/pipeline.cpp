@@ -130,7 +130,8 @@ PipelineTime pipeline_time(std::span<const StagePace> stages, const PipelineShap
 }
 
 double reduction_window(const StagePace& stage, const PipelineShape& shape) {
-  return splits_backward(shape.schedule) ? 0 : stage.one;
+  if (splits_backward(shape.schedule)) return 0;
+  return shape.schedule == Schedule::kVaruna ? stage.backward : stage.one;
 }
 
 double transfer_seconds(const Fabric& fabric, bool same_domain, double message, const Wire& copies,
@@ -145,7 +146,7 @@ void add_sends(StagePace& stage, const SendCount& count, const TransferLoad& loa
                const PipelineShape& shape, const Parameters& p) {
   const double later = load.num_micro_batches - 1;
   if (shape.schedule == Schedule::kVaruna) {
-    stage.sends = later * std::max(0.0, load.once - stage.passes);
+    stage.sends = later * std::max(0.0, load.once - stage.one);
     return;
   }
   // ZB-V and DualPipe have both ends on the same ranks.

@@ -40,7 +40,7 @@
 // (2 v m - 1) c, which is added to A_i. So are the first and the last rank, which exchange with one
 // neighbour alone: measured runs with two and four stages say so (docs/method-pipeline.md). In ZB-V
 // and DualPipe each rank sends what its stages have to; DualPipe sends both ways at once, so half
-// counts. Varuna sends beside its passes: only a message that takes longer than a pass holds it up.
+// counts. Varuna sends beside its passes: only messages that take longer than a stage hold it up.
 // A stack whose sends stall on very large jobs adds that stall to each send and receive.
 //
 // Activations in flight on stage i of p: GPipe and looped BFS m; 1F1B min(m, p - i); interleaved
@@ -81,7 +81,8 @@ struct StagePace {
   double all = 0;  // seconds of all its micro-batches
   int count = 1;
   // Seconds of one micro-batch without its weight gradients, and of backward alone; only asked for
-  // where the schedule splits the backward pass. Under Varuna `passes` is without recompute.
+  // where the schedule splits the backward pass. Under Varuna without recompute, and of that
+  // without what copies to and from a memory tier add.
   double passes = 0;
   double backward = 0;
   // Seconds of the step in which its messages hold it up, all but the first micro-batch's: of
@@ -108,7 +109,9 @@ struct PipelineTime {
 PipelineTime pipeline_time(std::span<const StagePace> stages, const PipelineShape& shape);
 
 // Seconds of a stage's one micro-batch behind which the gradient reduction can hide. None under a
-// zero-bubble schedule: it computes weight gradients last of all.
+// zero-bubble schedule: it computes weight gradients last of all. Under Varuna neither recompute,
+// which comes before the last backward pass, nor copies: these may be hidden behind recompute, and
+// must not make a step shorter then.
 double reduction_window(const StagePace& stage, const PipelineShape& shape);
 
 // Seconds of work that a rank still has, at the end of a step, after its last chunk is done with

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
+#include <span>
 #include <vector>
 
 #include "cost/data.hpp"
@@ -58,8 +58,6 @@ struct PlanPasses {
   double least_share = 1;  // of any rank's, those of any of its stages
   double least_after = 0;  // seconds of a rank's passes from its last chunk's last one on
   double first_after = 0;  // the same of the first rank, exactly
-  schedule::PipelineClose close;
-  std::vector<double> share;  // by virtual stage, of its rank's gradients
 
   void start(const PlanPassesKey& of) {
     known = played = false;
@@ -75,28 +73,44 @@ struct PlanPasses {
     return std::max(least + after, least_first + reduction.first - reduction.overlap * first_after);
   }
   double high(const StepReduction& reduction) const {
-    if (split) return std::numeric_limits<double>::infinity();
     const double all = reduction.longest;
-    if (reduction.overlap <= 0) return most + all;
+    if (split || reduction.overlap <= 0) return most + all;
     const double before = (size.chunks - 1) * least_share * all;  // of all chunks but the last
     return most + std::max({kLastBucket * all, all - before - reduction.overlap * last_pass,
                             all - reduction.overlap * least_after});
   }
 };
 
-// The last plans' passes, each in the place that its key says.
+// The last plans' passes, each in the place that its key says, and beside each room for its play.
+// Both are made with the tables (cost/tables.hpp), so that whoever finds those finds these.
 class PlanPassesMemo {
  public:
+  PlanPassesMemo() : entries_(kFewest) {}
+
   // Those of that key, or the ones that they replace.
-  PlanPasses& at(const PlanPassesKey& key) {
-    if (entries_.empty()) entries_.resize(kFewest);
-    PlanPasses* entry = &entries_[place(key)];
-    if (entry->key == key) return *entry;
-    if (++num_misses_ > entries_.size() && entries_.size() < kMost) {
-      grow();
-      entry = &entries_[place(key)];
+  PlanPasses& at(const PlanPassesKey& key) { return entries_[place(key)]; }
+
+  // kRows numbers by virtual stage, row after row.
+  static constexpr std::size_t kRows = 4;
+  std::span<double> row(const PlanPasses& passes, std::size_t row) {
+    const auto entry = static_cast<std::size_t>(&passes - entries_.data());
+    return {rooms_.data() + (entry * kRows + row) * num_stages_, num_stages_};
+  }
+
+  // As many places as tables have rows, of so many stages.
+  void make_room(std::size_t num_rows, std::size_t num_stages) {
+    std::size_t wanted = entries_.size();
+    while (wanted < std::min(num_rows, kMost)) wanted *= 4;
+    num_stages = std::max(num_stages, num_stages_);
+    if (wanted == entries_.size() && num_stages == num_stages_) return;
+    std::vector<PlanPasses> few(wanted);
+    few.swap(entries_);
+    num_stages_ = num_stages;
+    rooms_.resize(wanted * kRows * num_stages);
+    for (PlanPasses& passes : few) {
+      passes.played = false;  // its room is another's now
+      if (passes.key.stages != nullptr) entries_[place(passes.key)] = passes;
     }
-    return *entry;
   }
 
  private:
@@ -104,15 +118,10 @@ class PlanPassesMemo {
   static constexpr std::size_t kMost = 1024;
 
   std::size_t place(const PlanPassesKey& key) const { return key.hash() % entries_.size(); }
-  void grow() {
-    std::vector<PlanPasses> few(4 * entries_.size());
-    few.swap(entries_);
-    for (PlanPasses& passes : few)
-      if (passes.key.stages != nullptr) entries_[place(passes.key)] = std::move(passes);
-  }
 
   std::vector<PlanPasses> entries_;
-  std::size_t num_misses_ = 0;
+  std::vector<double> rooms_;
+  std::size_t num_stages_ = 0;  // for which there is room
 };
 
 }  // namespace nereus::cost

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "schedule/bounds.hpp"
+
 namespace nereus::cost {
 
 using plan::Degrees;
 using plan::Schedule;
-using schedule::StageSeconds;
 
 bool copies_state(const Degrees& d) { return d.offload.weights > 0 || d.offload.activations > 0; }
 
@@ -22,15 +23,9 @@ LayerTime layers_of(const ChunkClass& chunk, const KindRow* kinds, const KindRow
   return own.sum;
 }
 
-// Of the messages between stages.
-struct Messages {
-  double longest = 0;
-  double shortest = std::numeric_limits<double>::infinity();
-};
-
 // Fills in what the virtual stages of the plan take.
-Messages fill_chunks(const PlanPassesKey& key, const KindRow* plain, const Degrees& d,
-                     Tables& tables) {
+void fill_stages(PlanPasses& passes, const KindRow* plain, const Degrees& d, Tables& tables) {
+  const PlanPassesKey& key = passes.key;
   const StageTable& stages = *key.stages;
   const bool split = splits_backward(key.schedule);
   int kind = -1;
@@ -42,7 +37,7 @@ Messages fill_chunks(const PlanPassesKey& key, const KindRow* plain, const Degre
     }
     return sender >= 0 ? seconds : 0;
   };
-  Messages out;
+  passes.longest_send = 0;
   for (std::size_t c = 0; c < stages.chunks.size(); ++c) {
     const ChunkClass& chunk = stages.chunks[c];
     const auto rank = static_cast<std::size_t>(chunk.rank_class);
@@ -50,79 +45,56 @@ Messages fill_chunks(const PlanPassesKey& key, const KindRow* plain, const Degre
     tables.chunk_parameters[c] = own.parameters + own.expert_parameters;
     tables.chunk_passes[c] = passes_alone(own, chunk.work, stages.work[rank], tables.layers[rank],
                                           split, tables.machine());
-    tables.chunk_seconds[c].send = send(chunk.sender);
-    tables.chunk_seconds[c].send_back = send(chunk.before);
-    out.longest = std::max(out.longest, tables.chunk_seconds[c].send);
-    if (chunk.sender >= 0) out.shortest = std::min(out.shortest, tables.chunk_seconds[c].send);
-    if (chunk.layers.empty()) out.shortest = 0;  // whose messages are empty as well
+    tables.chunk_sends[c] = {send(chunk.sender), send(chunk.before)};
+    passes.longest_send = std::max(passes.longest_send, tables.chunk_sends[c].forward);
   }
-  out.shortest = std::min(out.shortest, out.longest);
+  for (std::size_t s = 0; s < stages.chunk_of_stage.size(); ++s) {
+    const auto chunk = static_cast<std::size_t>(stages.chunk_of_stage[s]);
+    const ChunkSends& own = tables.chunk_sends[chunk];
+    tables.stage_seconds[s] = stage_seconds(tables.chunk_passes[chunk], own.forward, own.back,
+                                            passes.overlap, static_cast<int>(s), passes.size.depth);
+  }
   tables.filled = key;
-  return out;
+}
+
+schedule::PipelineSeconds seconds_of(const PlanPasses& passes, const Tables& tables) {
+  return {{tables.stage_seconds.data(), passes.key.stages->chunk_of_stage.size()},
+          end_seconds(passes.key.schedule, passes.longest_send, passes.overlap)};
 }
 
 // The shares that virtual stages have of their ranks' gradients.
-void fill_shares(PlanPasses& passes, const Tables& tables) {
+void fill_shares(const PlanPasses& passes, const Tables& tables, std::span<double> share) {
   const StageTable& stages = *passes.key.stages;
   const auto of = [&](std::size_t stage) {
     return tables.chunk_parameters[static_cast<std::size_t>(stages.chunk_of_stage[stage])];
   };
   const auto depth = static_cast<std::size_t>(passes.size.depth);
-  passes.share.assign(stages.chunk_of_stage.size(), 0);
+  std::fill(share.begin(), share.end(), 0);
   for (std::size_t rank = 0; rank < depth; ++rank) {
     double all = 0;
-    for (std::size_t s = rank; s < passes.share.size(); s += depth) all += of(s);
-    for (std::size_t s = rank; s < passes.share.size() && all > 0; s += depth)
-      passes.share[s] = of(s) / all;
+    for (std::size_t s = rank; s < share.size(); s += depth) all += of(s);
+    for (std::size_t s = rank; s < share.size() && all > 0; s += depth) share[s] = of(s) / all;
   }
 }
 
-// Forward and backward passes of a class of virtual stages with their messages, of which those of
-// the ends are as long as the longest.
-struct BothWays {
-  double forward = 0;
-  double back = 0;
-};
-BothWays with_messages(const ChunkClass& chunk, const PassSeconds& own, const StageSeconds& sends,
-                       double longest, double shown) {
-  return {own.forward + shown * (chunk.sender >= 0 ? sends.send : longest),
-          own.input + shown * (chunk.before >= 0 ? sends.send_back : longest)};
+// The rows of a play's room.
+enum Row { kEnd, kLastBack, kBusyAfter, kShare };
+
+void keep_play(PlanPasses& passes, Tables& tables) {
+  const schedule::PipelineClose& close = tables.close;
+  const auto row = [&](Row which) { return tables.passes.row(passes, which).begin(); };
+  std::copy(close.end.begin(), close.end.end(), row(kEnd));
+  std::copy(close.last_back.begin(), close.last_back.end(), row(kLastBack));
+  std::copy(close.busy_after.begin(), close.busy_after.end(), row(kBusyAfter));
+  const std::size_t num_stages = passes.key.stages->chunk_of_stage.size();
+  fill_shares(passes, tables, tables.passes.row(passes, kShare).first(num_stages));
+  passes.played = true;
 }
 
-// What a play with passes of one way alone is not above, whatever t: as equal stages of t, and all
-// that is more.
-template <class Takes>
-double most_one_way(const schedule::PipelineSize& size, const std::vector<ChunkClass>& chunks,
-                    const Takes& takes) {
-  const double m = size.micro_batches;
-  double most = std::numeric_limits<double>::infinity();
-  for (std::size_t c = 0; c < chunks.size(); ++c) {
-    const double t = takes(c);
-    double more = 0;
-    for (std::size_t k = 0; k < chunks.size(); ++k)
-      more += chunks[k].multiplicity * std::max(0.0, takes(k) - t);
-    most = std::min(most, (size.depth - 1 + m * size.chunks) * t + m * more);
-  }
-  return most;
-}
-template <class Takes>
-double most_both_ways(const schedule::PipelineSize& size, const std::vector<ChunkClass>& chunks,
-                      const Takes& takes) {
-  return most_one_way(size, chunks, [&](std::size_t c) { return takes(c).forward; }) +
-         most_one_way(size, chunks, [&](std::size_t c) { return takes(c).back; });
-}
-
-double most_play(const PlanPasses& passes, const Messages& messages, const Tables& tables) {
-  const StageTable& stages = *passes.key.stages;
-  const double shown = 1 - passes.overlap;
-  const auto of = [&](std::size_t c) {
-    return with_messages(stages.chunks[c], tables.chunk_passes[c], tables.chunk_seconds[c],
-                         messages.longest, shown);
-  };
-  const double most = most_both_ways(passes.size, stages.chunks, of);
-  // First and last messages take longer; nobody waits for the very last.
-  const double longer = 2 * (passes.size.depth - 1) * passes.overlap - shown;
-  return most + longer * messages.longest;
+PlayedEnds ends_of(const PlanPasses& passes, Tables& tables) {
+  const std::size_t num_stages = passes.key.stages->chunk_of_stage.size();
+  const auto row = [&](Row which) { return tables.passes.row(passes, which).first(num_stages); };
+  return {row(kEnd), row(kLastBack), row(kBusyAfter), row(kShare)};
 }
 
 // Seconds of a class of ranks for one micro-batch.
@@ -174,27 +146,35 @@ void fill_window(PlanPasses& out, Tables& tables) {
   out.first_after += input(last);
 }
 
-// Bounds of the play where backward passes are whole.
-void fill_bounds(PlanPasses& out, const Messages& messages, const Degrees& d, Tables& tables) {
-  const StageTable& stages = *out.key.stages;
-  const double m = out.size.micro_batches;
-  const double message = (1 - out.overlap) * messages.shortest;
-  BothWays shortest{std::numeric_limits<double>::infinity(),
-                    std::numeric_limits<double>::infinity()};
-  for (std::size_t c = 0; c < stages.chunks.size(); ++c) {
-    shortest.forward = std::min(shortest.forward, tables.chunk_passes[c].forward + message);
-    shortest.back = std::min(shortest.back, tables.chunk_passes[c].input + message);
+// Bounds of the play.
+void fill_bounds(PlanPasses& out, const PlanShape& shape, const Degrees& d, Tables& tables) {
+  if (!out.split) {
+    const schedule::PlayBounds bounds = schedule::bound_play(
+        out.key.schedule, out.size, seconds_of(out, tables), tables.bounds_room);
+    out.least = bounds.least;
+    out.least_first = bounds.least_first;
+    out.most = bounds.most;
+    fill_window(out, tables);
+    return;
   }
-  const double held = (2 * out.size.chunks * m - 1) * message;
   out.least = 0;
-  for (std::size_t i = 0; i < stages.classes.size(); ++i) {
-    const double own = without_copies(i, d, tables);
-    if (i == 0) out.least_first = m * own + held - later_passes(out) * message;
-    out.least = std::max(
-        out.least, m * own + held + stages.classes[i].last * (shortest.forward + shortest.back));
+  out.most = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < out.key.stages->classes.size(); ++i) {
+    const double own = shape.num_micro_batches * without_copies(i, d, tables);
+    if (i == 0) out.least_first = own;
+    out.least = std::max(out.least, own);
   }
-  out.most = most_play(out, messages, tables);
-  fill_window(out, tables);
+}
+
+// What is known once it was played.
+void close_bounds(PlanPasses& passes, const schedule::PipelineClose& close) {
+  passes.least = passes.most = close.longest();
+  if (passes.split) {
+    passes.least_first = close.end.front();
+    return;
+  }
+  const auto last = static_cast<std::size_t>(passes.size.depth * (passes.size.chunks - 1));
+  passes.least_first = close.last_back[last] + close.busy_after[last];
 }
 
 }  // namespace
@@ -212,19 +192,8 @@ PlanPasses& plan_passes(Tables& tables, const KindRow* kinds, const KindRow* pla
   if (stages.chunks.empty() || !can_play(d.schedule, out.size)) return out;
   out.known = true;
   out.split = splits_backward(d.schedule);
-  const Messages messages = fill_chunks(key, plain, d, tables);
-  out.longest_send = messages.longest;
-  const double m = shape.num_micro_batches;
-  if (!out.split) {
-    fill_bounds(out, messages, d, tables);
-    return out;
-  }
-  out.least = 0;
-  for (std::size_t i = 0; i < stages.classes.size(); ++i) {
-    const double own = m * without_copies(i, d, tables);
-    if (i == 0) out.least_first = own;
-    out.least = std::max(out.least, own);
-  }
+  fill_stages(out, plain, d, tables);
+  fill_bounds(out, shape, d, tables);
   return out;
 }
 
@@ -245,21 +214,11 @@ double play(PlanPasses& passes, const KindRow* plain, const Degrees& d, double o
             Tables& tables) {
   const StageTable& stages = *passes.key.stages;
   if (!passes.played) {
-    const auto num_stages = stages.chunk_of_stage.size();
-    if (tables.filled != passes.key) fill_chunks(passes.key, plain, d, tables);
-    for (std::size_t s = 0; s < num_stages; ++s) {
-      const auto chunk = static_cast<std::size_t>(stages.chunk_of_stage[s]);
-      const StageSeconds& own = tables.chunk_seconds[chunk];
-      tables.stage_seconds[s] =
-          stage_seconds(tables.chunk_passes[chunk], own.send, own.send_back, passes.overlap,
-                        static_cast<int>(s), passes.size.depth);
-    }
-    const double ends = end_seconds(passes.key.schedule, passes.longest_send, passes.overlap);
-    tables.clock.play(passes.key.schedule, passes.size,
-                      {{tables.stage_seconds.data(), num_stages}, ends}, passes.split,
-                      passes.close);
-    fill_shares(passes, tables);
-    passes.played = true;
+    if (tables.filled != passes.key) fill_stages(passes, plain, d, tables);
+    tables.clock.play(passes.key.schedule, passes.size, seconds_of(passes, tables), passes.split,
+                      tables.close);
+    close_bounds(passes, tables.close);
+    keep_play(passes, tables);
   }
   const bool dual = stages.key.order == StageOrder::kDual;
   const auto of_rank = [&](int rank) {
@@ -267,7 +226,7 @@ double play(PlanPasses& passes, const KindRow* plain, const Degrees& d, double o
     return tables
         .reduces[static_cast<std::size_t>(stages.class_of_rank[static_cast<std::size_t>(own)])];
   };
-  return reduced_end(passes.close, passes.size, of_rank, passes.share, passes.split ? 0 : overlap);
+  return reduced_end(ends_of(passes, tables), passes.size, of_rank, passes.split ? 0 : overlap);
 }
 
 double least_play(const Tables& tables, const KindRow* kinds, const StageTable& stages,

@@ -1,19 +1,15 @@
 // When the passes of a regular plan are played (cost/played.hpp), and when that is not needed.
 //
-// A play (schedule/clock.hpp) takes microseconds, and is mostly not needed, since it lies between
-//   least = max over ranks r  m T_r + r (F + B)           its own work, after the first micro-batch
-//                                                         has come and before the last has gone
-//   most  = (p - 1 + m v) (F + B) + m sum_s (F_s - F)+ + (B_s - B)+
-//                                                         as equal stages, and all that is more
-// with F and B the shortest passes of any virtual stage, in the second any; messages counted with
-// their passes. (No path has more than p - 1 + m v passes of a kind: equal stages have them.) The
-// step's last pass is the first stage's backward one, B_0, so beside these S lies between
+// A play (schedule/clock.hpp) takes microseconds, and is mostly not needed: where backward passes
+// are whole, bounds of the play are known (schedule/bounds.hpp). The step's last pass is the first
+// stage's backward one, B_0, so beside these S lies between
 //   max(5 % R_0, R_00 - o B_0)  and  max(5 % R, R - R' - o B_0, R - o L)
 //       R_00 of the first stage, R the most of any rank, R' the least of all but a rank's last
 //       chunk, L the least that a rank runs from its last chunk's last backward pass on
 // and is not below m T_0 + R_0 - o L_0 of the first rank.
 // Where the closed form is near both ends it is near the play. Schedules that split the backward
-// pass have no such bound from above.
+// pass have no such bound from above. Once it was played both bounds are the play: settings that
+// share it and differ in R mostly need no more.
 //
 //   PlanPasses& passes = plan_passes(tables, kinds, plain, stages, shape, degrees);
 //   if (!is_near(formula, passes, reduction, copies))

@@ -24,10 +24,12 @@
 // Closed form, passes, plays and bounds grow with every a_j, b and R, so the pipeline does.
 //
 //   clock.play(schedule, size, {stages, ends}, split, close);
-//   near_play(formula, reduced_end(close, size, of_rank, share, overlap), copies);
+//   near_play(formula, reduced_end({close.end, close.last_back, close.busy_after, share}, size,
+//                                  of_rank, overlap), copies);
 #pragma once
 
 #include <algorithm>
+#include <span>
 
 #include "cost/data.hpp"
 #include "cost/prediction.hpp"
@@ -45,25 +47,32 @@ inline double near_play(double formula, double play, bool copies) {
   return std::max(high, play / (1 + kNear));
 }
 
+// A play as S asks for it.
+struct PlayedEnds {
+  std::span<const double> end;                    // by rank: E
+  std::span<const double> last_back, busy_after;  // by virtual stage: s and b; empty where o = 0
+  std::span<const double> share;                  // by virtual stage, of its rank's gradients
+};
+
 // S, as above; R_r = `of_rank(r)`, of which `share[c]` is stage c's; o = `overlap`.
 template <class OfRank>
-double reduced_end(const schedule::PipelineClose& close, const schedule::PipelineSize& size,
-                   const OfRank& of_rank, const std::vector<double>& share, double overlap) {
+double reduced_end(const PlayedEnds& play, const schedule::PipelineSize& size,
+                   const OfRank& of_rank, double overlap) {
   double latest = 0;
   for (int rank = 0; rank < size.depth; ++rank) {
     const auto r = static_cast<std::size_t>(rank);
     const double all = of_rank(rank);
     if (overlap <= 0) {
-      latest = std::max(latest, close.end[r] + all);
+      latest = std::max(latest, play.end[r] + all);
       continue;
     }
-    latest = std::max(latest, close.end[r] + kLastBucket * all);
+    latest = std::max(latest, play.end[r] + kLastBucket * all);
     double reduce = 0;
-    for (std::size_t stage = r; stage < share.size();
+    for (std::size_t stage = r; stage < play.share.size();
          stage += static_cast<std::size_t>(size.depth)) {
-      reduce += all * share[stage];
-      latest = std::max(latest,
-                        close.last_back[stage] + (1 - overlap) * close.busy_after[stage] + reduce);
+      reduce += all * play.share[stage];
+      latest =
+          std::max(latest, play.last_back[stage] + (1 - overlap) * play.busy_after[stage] + reduce);
     }
   }
   return latest;

@@ -25,6 +25,22 @@ void take_memory(Memory& worst, const RankMemory& rank, int stage, const Tables&
   worst.worst_stage = stage;
 }
 
+// A stage's time, once more where nothing but its layers decides it.
+StageTime known_time_of(const StageClass& stage, const StageSums& sums, const KindRow* kinds,
+                        const KindRow* plain, const PlanShape& shape, const Degrees& d,
+                        StageMode mode, Tables& tables) {
+  const bool varuna = shape.pipeline.schedule == plan::Schedule::kVaruna;
+  StageTimeMemo::Entry* entry = nullptr;
+  if (!shape.gathers_each() && d.offload.none() && !varuna)
+    entry = tables.stage_times.at(kinds, &stage);
+  if (entry == nullptr) return time_of(stage, sums, plain, shape, d, mode, tables);
+  if (entry->kinds != kinds || entry->stage != &stage ||
+      entry->splits_backward != mode.splits_backward)
+    *entry = {kinds, &stage, mode.splits_backward,
+              time_of(stage, sums, plain, shape, d, mode, tables)};
+  return entry->time;
+}
+
 // What happens once a step, on the stage where it takes longest.
 struct StepSums {
   double quickest = std::numeric_limits<double>::infinity();  // seconds that hide the reduction
@@ -160,7 +176,7 @@ Predictor::Sketch Predictor::sketch(const Degrees& d, const Counts& counts) {
         sums_of(stage, kinds, plain, shape, tables.tied_parameters() / d.tp, !d.offload.none());
     keep(sums, stage, shape, d, tables);
     take_memory(out.memory, sums.rank, stage.first, tables);
-    const StageTime time = time_of(stage, sums, plain, shape, d, mode, tables);
+    const StageTime time = known_time_of(stage, sums, kinds, plain, shape, d, mode, tables);
     tables.times[i] = time;
     tables.layers[i] = sums.work.sum;
     tables.paces[i] = {time.total, shape.num_micro_batches * time.total, stage.multiplicity,

@@ -12,7 +12,9 @@ double smooth_max(double a, double b, const Machine& machine) {
   const double low = std::min(a, b);
   if (low <= machine.host_ratio * high) return high;
   const double sharpness = machine.parameters.host_sharpness;
-  return high * std::pow(1 + std::pow(low / high, sharpness), 1 / sharpness);
+  // As pow, to its last digit or two, and in two thirds of the time.
+  const double both = 1 + std::exp2(sharpness * std::log2(low / high));
+  return high * std::exp2(std::log2(both) / sharpness);
 }
 
 namespace {

@@ -157,6 +157,8 @@ StageTime time_of(const StageClass& stage, const StageSums& sums, const KindRow*
   StageWork once;
   for (const KindCount& layers : stage.layers) once.add(plain[layers.kind].time, layers.count);
   time.passes = stage_time(once, shards, copies, mode, tables.machine()).total;
+  time.backward =
+      copies > 0 ? stage_time(once, shards, 0, mode, tables.machine()).total : time.passes;
   return time;
 }
 

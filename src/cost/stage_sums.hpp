@@ -41,7 +41,8 @@ double copy_seconds(const StageSums& sums, const PlanShape& shape, const plan::D
 double update_copy_seconds(const StageSums& sums, double updates, const plan::Degrees& degrees,
                            const Tables& tables);
 double sharding_seconds(const StageWork& work, const PlanShape& shape, const StackOptions& options);
-// One stage's time for one micro-batch; under Varuna also without its recompute, as `passes`.
+// One stage's time for one micro-batch; under Varuna also without its recompute, as `passes`, and
+// without its copies, as `backward`.
 StageTime time_of(const StageClass& stage, const StageSums& sums, const KindRow* plain,
                   const PlanShape& shape, const plan::Degrees& degrees, StageMode mode,
                   const Tables& tables);

@@ -75,13 +75,14 @@ const StageTable& Tables::stages(const StageKey& key) {
     layers.resize(slot->classes.size());
     reduces.resize(slot->classes.size());
   }
-  if (slot->chunks.size() > chunk_seconds.size()) {
-    chunk_seconds.resize(slot->chunks.size());
+  if (slot->chunks.size() > chunk_sends.size()) {
+    chunk_sends.resize(slot->chunks.size());
     chunk_passes.resize(slot->chunks.size());
     chunk_parameters.resize(slot->chunks.size());
   }
   if (slot->chunk_of_stage.size() > stage_seconds.size())
     stage_seconds.resize(slot->chunk_of_stage.size());
+  passes.make_room(kinds_.num_rows(), stage_seconds.size());
   return *slot;
 }
 
@@ -153,6 +154,8 @@ const KindRow* Tables::kinds(const Degrees& d, plan::Recompute recompute) {
   const StageRules rules =
       stage_rules(machine_, options_, machine_.wire(d.tp, 1), d.tensor_overlap, key.pipelined);
   KindRow* row = kinds_.insert(key);
+  stage_times.make_room(kinds_.num_rows());
+  passes.make_room(kinds_.num_rows(), stage_seconds.size());
   for (std::size_t i = 0; i < model_.kinds.size(); ++i) {
     const bool block = model_.kinds[i].role == model::LayerRole::kBlock;
     row[i].time = layer_time(split[i], block, recompute, rules);

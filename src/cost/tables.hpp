@@ -58,6 +58,37 @@ struct KindRow {
   double message = 0;  // bytes handed to the next layer by this rank
 };
 
+// Seconds of a virtual stage's messages.
+struct ChunkSends {
+  double forward = 0;
+  double back = 0;
+};
+
+// The last stages' times, each in the place that its layers say: plans that differ in what happens
+// once a step share them. There is none as long as few kinds of layers are.
+class StageTimeMemo {
+ public:
+  // Where the stage's is, or is to be: then `stage` is another. Null where there is none.
+  struct Entry {
+    const KindRow* kinds = nullptr;
+    const StageClass* stage = nullptr;
+    bool splits_backward = false;
+    StageTime time;
+  };
+  Entry* at(const KindRow* kinds, const StageClass* stage) {
+    if (entries_.empty()) return nullptr;
+    const std::uint64_t hash =
+        mix(reinterpret_cast<std::uintptr_t>(kinds), reinterpret_cast<std::uintptr_t>(stage));
+    return &entries_[hash % entries_.size()];
+  }
+  void make_room(std::size_t num_rows) {
+    if (num_rows >= 8 && entries_.empty()) entries_.resize(512);
+  }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
 class Tables {
  public:
   Tables(const model::Model& model, const cluster::Cluster& cluster, const Stack& stack,
@@ -90,11 +121,14 @@ class Tables {
   std::vector<double> reduces;           // seconds of their reductions
   std::vector<double> chunk_parameters;  // by class of virtual stages
   std::vector<PassSeconds> chunk_passes;
-  std::vector<schedule::StageSeconds> chunk_seconds;  // of it only the messages
+  std::vector<ChunkSends> chunk_sends;
   std::vector<schedule::StageSeconds> stage_seconds;  // by virtual stage
   PlanPassesKey filled;                               // whose they are
+  std::vector<double> bounds_room;                    // of schedule::bound_play
   PlanPassesMemo passes;
+  StageTimeMemo stage_times;
   schedule::Clock clock;
+  schedule::PipelineClose close;  // of its last play
 
  private:
   SplitKey split_of(const plan::Degrees& d) const;

@@ -4,6 +4,7 @@
 
 #include "schedule/clock_program.hpp"
 #include "schedule/phases.hpp"
+#include "schedule/wave.hpp"
 
 namespace nereus::schedule {
 
@@ -13,7 +14,7 @@ bool has_clock(Schedule schedule) { return schedule != Schedule::kVaruna; }
 
 double PipelineClose::longest() const { return *std::max_element(end.begin(), end.end()); }
 
-Clock::Clock() = default;
+Clock::Clock() : wave_(std::make_unique<Wave>()) {}
 Clock::~Clock() = default;
 Clock::Clock(Clock&&) noexcept = default;
 
@@ -29,11 +30,10 @@ ClockProgram& Clock::program(Schedule schedule, const PipelineSize& size, bool e
 void Clock::play(Schedule schedule, const PipelineSize& size, const PipelineSeconds& times,
                  bool staggered, PipelineClose& close) {
   if (in_phases(schedule)) return play_phases(size, times, room_, close);
+  if (in_waves(schedule, size) && !staggered) return wave_->play(size, times, close);
   const int round = round_of(schedule, size);
   PipelineSize some = size;
-  // Virtual stages come to rest within six rounds, nearly always.
-  const bool virtual_stages = schedule == Schedule::kInterleaved && size.chunks > 1;
-  for (int rounds = virtual_stages ? 6 : 4 * size.depth / round;; rounds *= 2) {
+  for (int rounds = 4 * size.depth / round;; rounds *= 2) {
     // As many as are left over at the end.
     some.micro_batches = rounds * round + size.micro_batches % round;
     const bool extends = some.micro_batches < size.micro_batches;

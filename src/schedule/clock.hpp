@@ -7,10 +7,12 @@
 // So once a whole round is the one before it and a constant c later on every rank, all that follow
 // are, and m micro-batches take
 //   t(m) = t(m') + (m - m') / P c                P micro-batches a round
-// The clock plays m' = 4 p of them, and where that has not come to rest twice as many, and so on,
-// up to m. It needs no knowledge of the schedule: P and the round are read off the orders of m' and
-// m' + P micro-batches, which must be alike but for one round more (schedule/clock_program.hpp).
-// GPipe and looped BFS have no such round, but a closed form (schedule/phases.hpp).
+// 1F1B and interleaved 1F1B are played in waves over the ranks, until they have come to rest
+// (schedule/wave.hpp). Of others the clock plays m' = 4 p micro-batches, and where that has not
+// come to rest twice as many, and so on, up to m. It needs no knowledge of the schedule: P and the
+// round are read off the orders of m' and m' + P micro-batches, which must be alike but for one
+// round more (schedule/clock_program.hpp). GPipe and looped BFS have no such round, but a closed
+// form (schedule/phases.hpp).
 //
 // Longer passes or messages never end earlier: all are maxima of sums of them. Nor do they make a
 // rank quicker from its own first pass on: whatever it waits for has come through every stage
@@ -62,6 +64,7 @@ struct PipelineClose {
 bool has_clock(plan::Schedule schedule);
 
 class ClockProgram;
+class Wave;
 
 // One thread at a time. Allocates only for sizes that it has not seen.
 class Clock {
@@ -86,6 +89,7 @@ class Clock {
 
   std::vector<Known> known_;
   std::vector<double> room_;  // for the closed form
+  std::unique_ptr<Wave> wave_;
 };
 
 }  // namespace nereus::schedule

@@ -180,8 +180,8 @@ double near_play(double formula, Context& context, Work& work, std::size_t lane,
   const double beside =
       context.placement.data_overlap && !split ? reduction_overlap(context.reduced_as(), p) : 0;
   const auto of_rank = [&](int rank) { return reductions.seconds[static_cast<std::size_t>(rank)]; };
-  return cost::near_play(formula, reduced_end(close, size, of_rank, reductions.share, beside),
-                         copies);
+  const PlayedEnds play{close.end, close.last_back, close.busy_after, reductions.share};
+  return cost::near_play(formula, reduced_end(play, size, of_rank, beside), copies);
 }
 
 }  // namespace nereus::cost::general

@@ -8,6 +8,8 @@
 
 #include "cost/pipeline.hpp"
 #include "cost/testing.hpp"
+#include "schedule/bounds.hpp"
+#include "schedule/clock_program.hpp"
 #include "simulate/network/play.hpp"
 #include "simulate/pipeline/play.hpp"
 
@@ -108,10 +110,11 @@ schedule::PipelineClose played(const Drawn& drawn) {
   return out;
 }
 
-void expect_same(const std::vector<double>& told, const std::vector<double>& expected) {
+void expect_same(const std::vector<double>& told, const std::vector<double>& expected,
+                 double tolerance = 1e-9) {
   RC_ASSERT(told.size() == expected.size());
   for (std::size_t i = 0; i < told.size(); ++i)
-    RC_ASSERT(std::abs(told[i] - expected[i]) <= 1e-9 * expected[i]);
+    RC_ASSERT(std::abs(told[i] - expected[i]) <= tolerance * expected[i]);
 }
 
 RC_GTEST_PROP(Clock, SaysWhatThePlayerPlays, ()) {
@@ -128,6 +131,74 @@ RC_GTEST_PROP(Clock, SaysWhatThePlayerPlays, ()) {
     expect_same(close.last_back, expected.last_back);
     expect_same(close.busy_after, expected.busy_after);
   }
+}
+
+// Waves, closed forms and rounds that are not played, against a walk over every pass.
+RC_GTEST_PROP(Clock, SaysWhatAWalkOverAllPassesDoes, ()) {
+  schedule::Clock clock;
+  schedule::PipelineClose close, expected;
+  for (int i = 0; i < 20; ++i) {
+    const Drawn drawn = any_drawn();
+    const schedule::PipelineSeconds times{drawn.stages, drawn.ends};
+    schedule::ClockProgram walk(drawn.schedule, drawn.size, false);
+    RC_ASSERT(walk.play(times, drawn.size.micro_batches, drawn.staggered(), expected));
+    clock.play(drawn.schedule, drawn.size, times, drawn.staggered(), close);
+    RC_LOG() << to_string(drawn.schedule) << " " << drawn.size.depth << " x " << drawn.size.chunks
+             << ", " << drawn.size.micro_batches << "\n";
+    expect_same(close.end, expected.end, 1e-12);
+    expect_same(close.last_back, expected.last_back, 1e-12);
+    expect_same(close.busy_after, expected.busy_after, 1e-12);
+  }
+}
+
+// Fewer micro-batches than ranks, which 1F1B and GPipe can have.
+RC_GTEST_PROP(Clock, KnowsFewMicroBatches, ()) {
+  Drawn drawn = any_drawn();
+  drawn.schedule = *rc::gen::element(Schedule::kGpipe, Schedule::k1f1b);
+  drawn.size.chunks = 1;
+  drawn.size.micro_batches = *rc::gen::inRange(1, drawn.size.depth + 1);
+  drawn.stages.resize(static_cast<std::size_t>(drawn.size.depth));
+  const schedule::PipelineSeconds times{drawn.stages, drawn.ends};
+  schedule::PipelineClose close, expected;
+  schedule::ClockProgram walk(drawn.schedule, drawn.size, false);
+  RC_ASSERT(walk.play(times, drawn.size.micro_batches, false, expected));
+  schedule::Clock().play(drawn.schedule, drawn.size, times, false, close);
+  expect_same(close.end, expected.end, 1e-12);
+  expect_same(close.last_back, expected.last_back, 1e-12);
+  std::vector<double> room;
+  const auto bounds = schedule::bound_play(drawn.schedule, drawn.size, times, room);
+  RC_ASSERT(bounds.least <= close.longest() * (1 + 1e-12));
+  RC_ASSERT(bounds.most >= close.longest() * (1 - 1e-12));
+}
+
+RC_GTEST_PROP(Clock, LiesWithinItsBounds, ()) {
+  const Drawn drawn = any_drawn();
+  RC_PRE(!drawn.staggered());
+  const schedule::PipelineSeconds times{drawn.stages, drawn.ends};
+  schedule::PipelineClose close;
+  schedule::Clock().play(drawn.schedule, drawn.size, times, false, close);
+  std::vector<double> room;
+  const auto bounds = schedule::bound_play(drawn.schedule, drawn.size, times, room);
+  RC_LOG() << to_string(drawn.schedule) << " " << drawn.size.depth << " x " << drawn.size.chunks
+           << ", " << drawn.size.micro_batches << ": " << bounds.least << " <= " << close.longest()
+           << " <= " << bounds.most << "\n";
+  RC_ASSERT(bounds.least <= close.longest() * (1 + 1e-12));
+  RC_ASSERT(bounds.most >= close.longest() * (1 - 1e-12));
+  const auto last = drawn.stages.size() - static_cast<std::size_t>(drawn.size.depth);
+  RC_ASSERT(bounds.least_first <= (close.last_back[last] + close.busy_after[last]) * (1 + 1e-12));
+}
+
+// The bounds say all there is to say of equal stages.
+RC_GTEST_PROP(Clock, MeetsBothBoundsWhereStagesAreEqual, ()) {
+  Drawn drawn = any_drawn();
+  RC_PRE(!drawn.staggered());
+  for (schedule::StageSeconds& own : drawn.stages) own = {1, 1.5, 0.5};
+  const schedule::PipelineSeconds times{drawn.stages, 0};
+  std::vector<double> room;
+  const auto bounds = schedule::bound_play(drawn.schedule, drawn.size, times, room);
+  const double passes = drawn.size.micro_batches * drawn.size.chunks + drawn.size.depth - 1.0;
+  RC_ASSERT(std::abs(bounds.least - 3 * passes) <= 1e-12 * bounds.least);
+  RC_ASSERT(std::abs(bounds.most - 3 * passes) <= 1e-12 * bounds.most);
 }
 
 RC_GTEST_PROP(Clock, LongerPassesAndMessagesNeverEndEarlier, ()) {
