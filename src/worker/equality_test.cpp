@@ -1,6 +1,7 @@
 // Training under any plan gives the losses of one rank.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 
 #include "worker/testing.hpp"
@@ -131,7 +132,11 @@ testing::Outcome expect_losses_of_one_rank(
   job.training.optimizer = optimizer;
   const testing::Outcome got = testing::run_job(job, kSteps, testing::reader_of(model), "shared");
   EXPECT_EQ(got.losses.size(), expected.losses.size());
-  EXPECT_LT(expected.losses.back(), expected.losses.front());
+  // Pictures of another step are others, and 20 steps of SGD teach little of them.
+  if (model.cnn)
+    EXPECT_GT(std::abs(expected.losses.back() - expected.losses.front()), 1e-3);
+  else
+    EXPECT_LT(expected.losses.back(), expected.losses.front());
   for (std::size_t i = 0; i < std::min(got.losses.size(), expected.losses.size()); ++i)
     EXPECT_NEAR(got.losses[i] / expected.losses[i], 1, tolerance) << "step " << i;
   return got;
@@ -226,12 +231,57 @@ class NarrowEquality : public ::testing::TestWithParam<Degrees> {
   }
 };
 
+// Of the first step: the whole gradient, as one vector.
+void expect_gradient_of_one_rank(const model::Model& model, const Degrees& d) {
+  const testing::Outcome& expected = one_rank(model, d, job::OptimizerKind::kSgd);
+  job::Job job = testing::make_job(model, d);
+  job.training.optimizer = job::OptimizerKind::kSgd;
+  const testing::Outcome got = testing::run_job(job, 1, testing::reader_of(model), "shared");
+  ASSERT_EQ(got.gradients.size(), expected.gradients.size());
+  double difference = 0, norm = 0;
+  for (const auto& [name, gradient] : expected.gradients) {
+    const at::Tensor wide = gradient.to(at::kDouble);
+    difference += (got.gradients.at(name).to(at::kDouble) - wide).square().sum().item<double>();
+    norm += wide.square().sum().item<double>();
+  }
+  EXPECT_GT(norm, 0);
+  EXPECT_LE(std::sqrt(difference), 1e-6 * std::sqrt(norm));
+}
+
+TEST_P(NarrowEquality, FirstGradientsInSinglePrecision) {
+  const Degrees d = in(cluster::Precision::kFp32);
+  expect_gradient_of_one_rank(testing::small_gpt(), d);
+  if (d.tp <= 2) expect_gradient_of_one_rank(testing::small_llama(), d);
+  if (d.tp == 1) expect_gradient_of_one_rank(testing::small_resnet(), d);
+}
 TEST_P(NarrowEquality, GptInSinglePrecisionWithAdamW) {
   expect_losses_of_one_rank(testing::small_gpt(), in(cluster::Precision::kFp32), 1e-4);
 }
 TEST_P(NarrowEquality, GptInSinglePrecisionWithSgd) {
   expect_losses_of_one_rank(testing::small_gpt(), in(cluster::Precision::kFp32), 1e-5,
                             job::OptimizerKind::kSgd);
+}
+TEST_P(NarrowEquality, LlamaInSinglePrecision) {
+  const Degrees d = in(cluster::Precision::kFp32);
+  if (d.tp > 2) GTEST_SKIP() << "two key-value heads";
+  expect_losses_of_one_rank(testing::small_llama(), d, 1e-4);
+  expect_losses_of_one_rank(testing::small_llama(), d, 1e-5, job::OptimizerKind::kSgd);
+}
+TEST_P(NarrowEquality, ResnetInSinglePrecisionWithSgd) {
+  const Degrees d = in(cluster::Precision::kFp32);
+  if (d.tp > 1) GTEST_SKIP() << "convolutions are not divided";
+  // AdamW divides gradients that are nothing but rounding by their own size: 2e-3 at step 20.
+  expect_losses_of_one_rank(testing::small_resnet(), d, 1e-5, job::OptimizerKind::kSgd);
+}
+TEST_P(NarrowEquality, LlamaInBf16) {
+  const Degrees d = in(cluster::Precision::kBf16);
+  if (d.tp > 2) GTEST_SKIP() << "two key-value heads";
+  expect_losses_of_one_rank(testing::small_llama(), d, 2e-2);
+}
+TEST_P(NarrowEquality, ResnetInBf16) {
+  const Degrees d = in(cluster::Precision::kBf16);
+  if (d.tp > 1) GTEST_SKIP() << "convolutions are not divided";
+  expect_losses_of_one_rank(testing::small_resnet(), d, 2e-2);
 }
 TEST_P(NarrowEquality, GptInBf16) {
   expect_losses_of_one_rank(testing::small_gpt(), in(cluster::Precision::kBf16), 2e-2);
