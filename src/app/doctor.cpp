@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <sstream>
 
@@ -81,19 +82,21 @@ bool can_unshare(int flags) {
   return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-// TORCH_VERSION of the first libtorch under CMAKE_PREFIX_PATH or the usual places.
+// The version of the first libtorch under CMAKE_PREFIX_PATH or the usual places.
 std::optional<std::string> find_libtorch() {
   std::vector<std::string> prefixes = split(std::getenv("CMAKE_PREFIX_PATH"), ':');
   prefixes.insert(prefixes.end(), {"/usr", "/usr/local", "/opt/libtorch"});
   for (const std::string& prefix : prefixes) {
-    for (const char* folder :
+    for (const char* place :
          {"/include/torch/csrc/api/include/torch/version.h", "/include/torch/version.h"}) {
-      std::ifstream file(prefix + folder);
-      for (std::string line; std::getline(file, line);) {
-        const size_t quote = line.find('"');
-        if (!line.starts_with("#define TORCH_VERSION ") || quote == std::string::npos) continue;
-        return fmt::format("{} in {}", line.substr(quote + 1, line.rfind('"') - quote - 1), prefix);
-      }
+      std::ifstream file(prefix + place);
+      std::map<std::string, std::string> parts;
+      for (std::string define, name, value, line; std::getline(file, line);)
+        if (std::istringstream words(line); words >> define >> name >> value && define == "#define")
+          parts[name] = value;
+      if (parts.contains("TORCH_VERSION_MAJOR"))
+        return fmt::format("{}.{}.{} in {}", parts["TORCH_VERSION_MAJOR"],
+                           parts["TORCH_VERSION_MINOR"], parts["TORCH_VERSION_PATCH"], prefix);
     }
   }
   return std::nullopt;
