@@ -4,54 +4,24 @@
 
 Prints one line: tokens/s and ms of the median of 20 steps after 8, and the GPU's peak memory.
 """
+import os
 import statistics
 import sys
 import time
 
 import torch
-from torch import nn
-from torch.nn import functional as F
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from gpt import Gpt
 
 LAYERS, HIDDEN, HEADS, BATCH = (int(word) for word in sys.argv[1:5])
 MODE = sys.argv[5]
 VOCABULARY = int(sys.argv[6]) if len(sys.argv) > 6 else 50257
 LENGTH = 1024
 
-
-class Block(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(HIDDEN), nn.LayerNorm(HIDDEN)
-        self.qkv, self.projection = nn.Linear(HIDDEN, 3 * HIDDEN), nn.Linear(HIDDEN, HIDDEN)
-        self.wide, self.narrow = nn.Linear(HIDDEN, 4 * HIDDEN), nn.Linear(4 * HIDDEN, HIDDEN)
-
-    def forward(self, x):
-        n, s, _ = x.shape
-        q, k, v = (part.view(n, s, HEADS, HIDDEN // HEADS).transpose(1, 2)
-                   for part in self.qkv(self.norm1(x)).split(HIDDEN, 2))
-        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.projection(mixed.transpose(1, 2).reshape(n, s, HIDDEN))
-        return x + self.narrow(F.gelu(self.wide(self.norm2(x)), approximate="tanh"))
-
-
-class Gpt(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.tokens, self.positions = nn.Embedding(VOCABULARY, HIDDEN), nn.Embedding(LENGTH, HIDDEN)
-        self.blocks = nn.ModuleList(Block() for _ in range(LAYERS))
-        self.norm = nn.LayerNorm(HIDDEN)
-
-    def forward(self, ids, targets):
-        x = self.tokens(ids) + self.positions(torch.arange(LENGTH, device=ids.device))
-        for block in self.blocks:
-            x = block(x)
-        logits = F.linear(self.norm(x), self.tokens.weight)
-        return F.cross_entropy(logits.view(-1, VOCABULARY).float(), targets.reshape(-1))
-
-
 torch.manual_seed(0)
 torch.set_float32_matmul_precision("high")
-model = Gpt().cuda()
+model = Gpt(LAYERS, HIDDEN, HEADS, VOCABULARY, LENGTH).cuda()
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, fused=True)
 run = torch.compile(model) if MODE == "compile" else model
 

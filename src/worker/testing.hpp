@@ -19,10 +19,10 @@
 
 namespace nereus::worker::testing {
 
-inline model::Model small_gpt() {
+inline model::TransformerShape small_shape(const std::string& family) {
   model::TransformerShape shape;
-  shape.name = "small-gpt";
-  shape.family = "gpt";
+  shape.name = "small-" + family;
+  shape.family = family;
   shape.layers = 4;
   shape.hidden = 32;
   shape.heads = 4;
@@ -30,20 +30,17 @@ inline model::Model small_gpt() {
   shape.vocab = 61;  // does not divide
   shape.seq = 16;
   shape.tied_embeddings = true;
-  return model::build_transformer(shape);
+  return shape;
 }
 
+inline model::Model small_gpt() { return model::build_transformer(small_shape("gpt")); }
+
 inline model::Model small_llama() {
-  model::TransformerShape shape;
-  shape.name = "small-llama";
-  shape.family = "llama";
-  shape.layers = 4;
-  shape.hidden = 32;
-  shape.heads = 4;
+  model::TransformerShape shape = small_shape("llama");
   shape.kv_heads = 2;
   shape.ffn = 48;
   shape.vocab = 64;
-  shape.seq = 16;
+  shape.tied_embeddings = false;
   shape.gated_mlp = true;
   shape.bias = false;
   shape.norm = model::NormKind::kRmsNorm;
@@ -63,16 +60,7 @@ inline model::Model small_resnet() {
 }
 
 inline model::Model small_bert() {
-  model::TransformerShape shape;
-  shape.name = "small-bert";
-  shape.family = "bert";
-  shape.layers = 4;
-  shape.hidden = 32;
-  shape.heads = 4;
-  shape.ffn = 64;
-  shape.vocab = 61;
-  shape.seq = 16;
-  shape.tied_embeddings = true;
+  model::TransformerShape shape = small_shape("bert");
   shape.causal = false;
   return model::build_transformer(shape);
 }

@@ -6,9 +6,9 @@
 // for them alone.
 #include <fmt/format.h>
 
+#include "worker/models/block_parts.hpp"
 #include "worker/models/vocabulary.hpp"
 #include "worker/ops/attention.hpp"
-#include "worker/ops/linear.hpp"
 #include "worker/ops/team.hpp"
 
 namespace nereus::worker {
@@ -20,10 +20,6 @@ constexpr Init kNormal{Init::kNormal, 0.02};
 constexpr Init kOne{Init::kOne};
 constexpr WeightLayout kLayout = WeightLayout::kOutIn;
 constexpr const char* kWords = "bert.embeddings.word_embeddings.weight";
-
-at::Tensor layer_norm(const at::Tensor& x, const Weights& w, std::size_t weight) {
-  return at::layer_norm(x, {x.size(-1)}, w.values[weight], w.values[weight + 1], kEpsilon);
-}
 
 class Embedding : public Layer {
  public:
@@ -41,9 +37,8 @@ class Embedding : public Layer {
   at::Tensor forward(const std::vector<at::Tensor>&, const Weights& w,
                      PassContext& pass) const override {
     const at::Tensor words = embed_tokens(w, 0, shape_.vocab, pass);
-    const at::Tensor positions = own_part_of_sequence(
-        w.values[1].narrow(0, 0, pass.batch.inputs.size(1)).unsqueeze(0), pass);
-    return drop(layer_norm(words + positions + w.values[2][0], w, 3), index, 0, pass);
+    const at::Tensor positions = learned_positions(w, 1, pass);
+    return drop(layer_norm(words + positions + w.values[2][0], w, 3, kEpsilon), index, 0, pass);
   }
 
  private:
@@ -80,8 +75,8 @@ class Block : public Layer {
   at::Tensor forward(const std::vector<at::Tensor>& in, const Weights& w,
                      PassContext& pass) const override {
     const at::Tensor mixed = drop(attention_branch(in[0], w, pass), index, 0, pass);
-    const at::Tensor x = layer_norm(in[0] + mixed, w, 8);
-    return layer_norm(x + drop(mlp_branch(x, w, pass), index, 1, pass), w, 14);
+    const at::Tensor x = layer_norm(in[0] + mixed, w, 8, kEpsilon);
+    return layer_norm(x + drop(mlp_branch(x, w, pass), index, 1, pass), w, 14, kEpsilon);
   }
 
  private:
@@ -91,19 +86,13 @@ class Block : public Layer {
     const auto part = [&](int weight) {
       return split_heads(linear(entered, w, weight, weight + 1, kLayout, pass), heads);
     };
-    return project(join_heads(attend(part(0), part(2), part(4), shape_.causal, pass)), w, 6, pass);
+    return project_out(join_heads(attend(part(0), part(2), part(4), shape_.causal, pass)), w, 6,
+                       kLayout, pass);
   }
 
   static at::Tensor mlp_branch(const at::Tensor& x, const Weights& w, PassContext& pass) {
     const at::Tensor inner = at::gelu(linear(enter_region(x, pass), w, 10, 11, kLayout, pass));
-    return project(inner, w, 12, pass);
-  }
-
-  // Out of the region: the bias is added once, after the sum.
-  static at::Tensor project(const at::Tensor& x, const Weights& w, int weight, PassContext& pass) {
-    if (pass.tensor_size() == 1) return linear(x, w, weight, weight + 1, kLayout, pass);
-    return leave_region(linear(x, w, weight, -1, kLayout, pass), pass) +
-           w.values[static_cast<std::size_t>(weight) + 1];
+    return project_out(inner, w, 12, kLayout, pass);
   }
 
   model::TransformerShape shape_;
@@ -129,7 +118,7 @@ class Head : public Layer {
   at::Tensor forward(const std::vector<at::Tensor>& in, const Weights& w,
                      PassContext& pass) const override {
     const at::Tensor inner = at::gelu(linear(in[0], w, 0, 1, kLayout, pass));
-    return token_loss(layer_norm(inner, w, 2), w, 4, shape_.vocab, pass, 5);
+    return token_loss(layer_norm(inner, w, 2, kEpsilon), w, 4, shape_.vocab, pass, 5);
   }
 
  private:

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
+#include "worker/models/block_parts.hpp"
 #include "worker/models/vocabulary.hpp"
 #include "worker/ops/attention.hpp"
 #include "worker/ops/gelu.hpp"
-#include "worker/ops/linear.hpp"
 #include "worker/ops/team.hpp"
 
 namespace nereus::worker {
@@ -16,10 +16,6 @@ namespace {
 
 constexpr double kEpsilon = 1e-5;
 constexpr double kDeviation = 0.02;
-
-at::Tensor layer_norm(const at::Tensor& x, const Weights& w, std::size_t weight) {
-  return at::layer_norm(x, {x.size(-1)}, w.values[weight], w.values[weight + 1], kEpsilon);
-}
 
 class Embedding : public Layer {
  public:
@@ -34,8 +30,7 @@ class Embedding : public Layer {
   at::Tensor forward(const std::vector<at::Tensor>&, const Weights& w,
                      PassContext& pass) const override {
     const at::Tensor tokens = embed_tokens(w, 0, shape_.vocab, pass);
-    const at::Tensor positions = own_part_of_sequence(
-        w.values[1].narrow(0, 0, pass.batch.inputs.size(1)).unsqueeze(0), pass);
+    const at::Tensor positions = learned_positions(w, 1, pass);
     return drop(tokens + positions, index, 0, pass);
   }
 
@@ -77,27 +72,19 @@ class Block : public Layer {
 
  private:
   at::Tensor attention_branch(const at::Tensor& x, const Weights& w, PassContext& pass) const {
-    const at::Tensor entered = enter_region(layer_norm(x, w, 0), pass);
+    const at::Tensor entered = enter_region(layer_norm(x, w, 0, kEpsilon), pass);
     const std::vector<at::Tensor> parts =
         linear(entered, w, 2, 3, WeightLayout::kInOut, pass).chunk(3, -1);
     const std::int64_t heads = shape_.heads / pass.tensor_size();
     const at::Tensor mixed = attend(split_heads(parts[0], heads), split_heads(parts[1], heads),
                                     split_heads(parts[2], heads), shape_.causal, pass);
-    return project(join_heads(mixed), w, 4, pass);
+    return project_out(join_heads(mixed), w, 4, WeightLayout::kInOut, pass);
   }
 
   at::Tensor mlp_branch(const at::Tensor& x, const Weights& w, PassContext& pass) const {
-    const at::Tensor entered = enter_region(layer_norm(x, w, 6), pass);
+    const at::Tensor entered = enter_region(layer_norm(x, w, 6, kEpsilon), pass);
     const at::Tensor inner = gelu_tanh(linear(entered, w, 8, 9, WeightLayout::kInOut, pass));
-    return project(inner, w, 10, pass);
-  }
-
-  // Out of the region: the bias is added once, after the sum.
-  static at::Tensor project(const at::Tensor& x, const Weights& w, int weight, PassContext& pass) {
-    if (pass.tensor_size() == 1)
-      return linear(x, w, weight, weight + 1, WeightLayout::kInOut, pass);
-    return leave_region(linear(x, w, weight, -1, WeightLayout::kInOut, pass), pass) +
-           w.values[static_cast<std::size_t>(weight) + 1];
+    return project_out(inner, w, 10, WeightLayout::kInOut, pass);
   }
 
   model::TransformerShape shape_;
@@ -117,7 +104,7 @@ class Head : public Layer {
 
   at::Tensor forward(const std::vector<at::Tensor>& in, const Weights& w,
                      PassContext& pass) const override {
-    return token_loss(layer_norm(in[0], w, 0), w, 2, shape_.vocab, pass);
+    return token_loss(layer_norm(in[0], w, 0, kEpsilon), w, 2, shape_.vocab, pass);
   }
 
  private:
