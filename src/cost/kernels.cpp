@@ -154,6 +154,7 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
       blocks ? (precision == Precision::kNvfp4 ? 5 : 3) * p.block_cast_passes : 3 * p.cast_passes;
   gap = p.kernel_gap;
   tail = p.gemm_tail;
+  edge = p.gemm_edge;
   units = device.num_units > 0 ? device.num_units : 100;
   depth = p.gemm_depth;
   misaligned_gemm = p.misaligned_gemm;
@@ -168,7 +169,9 @@ double gemm_seconds(const KernelModel& model, double m, double n, double k, doub
   double best = 1e300;
   for (const Tile& tile : kTiles) {
     // Tensor cores work on whole tiles, and all multiprocessors wait for the last wave of them.
-    const double tiles = std::ceil(m / tile.m) * std::ceil(n / tile.n) * batch;
+    const double whole = std::ceil(m / tile.m) * std::ceil(n / tile.n);
+    const double filled = m * n / (tile.m * tile.n);
+    const double tiles = (model.edge * whole + (1 - model.edge) * filled) * batch;
     const double waves = tiles / model.units;
     const double paid = waves + model.tail * (std::ceil(waves) - waves);
     best = std::min(best, paid * model.units * 2 * tile.m * tile.n * k / tile.rate);
