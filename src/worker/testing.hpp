@@ -12,7 +12,7 @@
 #include "base/random.hpp"
 #include "plan/expand.hpp"
 #include "plan/rules.hpp"
-#include "plan/test_plans.hpp"
+#include "plan/test_models.hpp"
 #include "worker/executor.hpp"
 #include "worker/masking.hpp"
 #include "worker/saving.hpp"

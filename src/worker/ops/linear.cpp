@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "worker/ops/gpu_kernels.hpp"
 #include "worker/torch_compat.hpp"
 
 namespace nereus::worker {
@@ -64,7 +65,8 @@ struct LinearFunction : Function<LinearFunction> {
         add_product(call->weight_gradient, x.t(), gy);
       else
         add_product(call->weight_gradient, gy.t(), x);
-      if (call->bias_gradient.defined()) call->bias_gradient.add_(gy.sum(0));
+      if (call->bias_gradient.defined() && !gpu_add_column_sums(call->bias_gradient, gy))
+        call->bias_gradient.add_(gy.sum(0));
     };
     now_or_later(*call->pass, weight_half);
     return {gx, {}, {}};

@@ -1,5 +1,6 @@
 #include "worker/ops/team.hpp"
 
+#include "worker/ops/gpu_kernels.hpp"
 #include "worker/torch_compat.hpp"
 
 #include <fmt/format.h>
@@ -143,11 +144,17 @@ struct CrossEntropyFunction : Function<CrossEntropyFunction> {
   }
 };
 
-// The same on one rank: libtorch's fused log softmax, and a gradient that is written once, in the
-// logits' own width.
+// The same on one rank: a kernel of our own on GPUs, else libtorch's fused log softmax, and a
+// gradient that is written once, in the logits' own width.
 struct WholeCrossEntropyFunction : Function<WholeCrossEntropyFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& logits,
                             const at::Tensor& targets, double scale) {
+    at::Tensor losses, log_sums;
+    if (gpu_cross_entropy(logits, targets, losses, log_sums)) {
+      context->save_for_backward({logits, targets, log_sums});
+      context->saved_data["scale"] = scale;
+      return losses.sum().mul_(scale);
+    }
     const at::Tensor logs = wide_log_softmax(logits);
     const at::Tensor place = targets.unsqueeze(-1);
     context->save_for_backward({logs, place});
@@ -157,6 +164,12 @@ struct WholeCrossEntropyFunction : Function<WholeCrossEntropyFunction> {
   }
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const variable_list saved = context->get_saved_variables();
+    if (saved.size() == 3) {
+      const at::Tensor by = (gradients[0] * context->saved_data["scale"].toDouble()).to(at::kFloat);
+      at::Tensor gradient;
+      TORCH_CHECK(gpu_cross_entropy_gradient(saved[0], saved[1], saved[2], by, gradient));
+      return {gradient, {}, {}};
+    }
     const at::ScalarType type = context->saved_data["type"].toScalarType();
     at::Tensor gradient = at::empty(saved[0].sizes(), saved[0].options().dtype(type));
     at::exp_out(gradient, saved[0]);

@@ -1,0 +1,352 @@
+#include "worker/ops/gpu_kernels.hpp"
+
+#if defined(NEREUS_GPU_HEADERS) && __has_include(<nvrtc.h>)
+#define NEREUS_NVRTC
+#endif
+
+#ifdef NEREUS_NVRTC
+
+#include <ATen/cuda/CUDAContext.h>
+#include <cuda.h>
+#include <dlfcn.h>
+#include <nvrtc.h>
+
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace nereus::worker {
+
+namespace {
+
+// bf16 is the upper half of a float: no header of CUDA's is needed where the kernels run.
+constexpr const char* kSource = R"cuda(
+typedef unsigned short bf16;
+__device__ float minus_infinity() { return __int_as_float(0xff800000); }
+__device__ float wide(bf16 x) { return __uint_as_float(((unsigned)x) << 16); }
+__device__ float wide(float x) { return x; }
+__device__ void store(float* to, float x) { *to = x; }
+__device__ void store(bf16* to, float x) {
+  unsigned bits = __float_as_uint(x);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) { *to = 0x7fff; return; }
+  *to = (bf16)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);  // to the nearest, ties to even
+}
+template <class T> struct alignas(16) Pack { T of[16 / sizeof(T)]; };
+
+// Sums of exp(x - top), so far: what lies under a new top shrinks.
+struct Sum {
+  float top, sum;
+  __device__ void add(float other_top, float other_sum) {
+    if (other_top == minus_infinity()) return;
+    const float most = fmaxf(top, other_top);
+    sum = (top == minus_infinity() ? 0.0f : sum * expf(top - most)) + other_sum * expf(other_top - most);
+    top = most;
+  }
+};
+
+template <class T>
+__device__ void loss_of_row(const T* x, const long long* targets, float* losses, float* log_sums,
+                            int columns, int whole_packs) {
+  constexpr int n = 16 / sizeof(T);
+  const T* row = x + (long long)blockIdx.x * columns;
+  const int packs = whole_packs ? columns / n : 0;
+  Sum mine = {minus_infinity(), 0.0f};
+  for (int i = threadIdx.x; i < packs; i += blockDim.x) {
+    const Pack<T> pack = ((const Pack<T>*)row)[i];
+    float top = mine.top;
+    for (int j = 0; j < n; ++j) top = fmaxf(top, wide(pack.of[j]));
+    if (top == minus_infinity()) continue;
+    float sum = mine.top == minus_infinity() ? 0.0f : mine.sum * expf(mine.top - top);
+    for (int j = 0; j < n; ++j) sum += expf(wide(pack.of[j]) - top);
+    mine.top = top;
+    mine.sum = sum;
+  }
+  for (int i = packs * n + threadIdx.x; i < columns; i += blockDim.x) mine.add(wide(row[i]), 1.0f);
+
+  for (int lane = 16; lane > 0; lane /= 2)
+    mine.add(__shfl_down_sync(0xffffffffu, mine.top, lane), __shfl_down_sync(0xffffffffu, mine.sum, lane));
+  __shared__ float tops[32], sums[32];
+  const int warp = threadIdx.x / 32;
+  if (threadIdx.x % 32 == 0) { tops[warp] = mine.top; sums[warp] = mine.sum; }
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  for (int i = 1; i < blockDim.x / 32; ++i) mine.add(tops[i], sums[i]);
+  const float log_sum = mine.top + logf(mine.sum);
+  log_sums[blockIdx.x] = log_sum;
+  losses[blockIdx.x] = log_sum - wide(row[targets[blockIdx.x]]);
+}
+
+template <class T>
+__device__ void gradient_of_row(const T* x, const long long* targets, const float* log_sums,
+                                const float* scale, T* gradient, int columns, int whole_packs) {
+  constexpr int n = 16 / sizeof(T);
+  const long long first = (long long)blockIdx.x * columns;
+  const int target = (int)targets[blockIdx.x];
+  const float log_sum = log_sums[blockIdx.x], by = scale[0];
+  const int packs = whole_packs ? columns / n : 0;
+  for (int i = threadIdx.x; i < packs; i += blockDim.x) {
+    const Pack<T> pack = ((const Pack<T>*)(x + first))[i];
+    Pack<T> out;
+    for (int j = 0; j < n; ++j)
+      store(&out.of[j], (expf(wide(pack.of[j]) - log_sum) - (i * n + j == target ? 1.0f : 0.0f)) * by);
+    ((Pack<T>*)(gradient + first))[i] = out;
+  }
+  for (int i = packs * n + threadIdx.x; i < columns; i += blockDim.x)
+    store(&gradient[first + i], (expf(wide(x[first + i]) - log_sum) - (i == target ? 1.0f : 0.0f)) * by);
+}
+
+extern "C" __global__ void loss_bf16(const bf16* x, const long long* t, float* l, float* s, int c, int w) {
+  loss_of_row(x, t, l, s, c, w);
+}
+extern "C" __global__ void loss_fp32(const float* x, const long long* t, float* l, float* s, int c, int w) {
+  loss_of_row(x, t, l, s, c, w);
+}
+extern "C" __global__ void gradient_bf16(const bf16* x, const long long* t, const float* s, const float* by,
+                                         bf16* g, int c, int w) {
+  gradient_of_row(x, t, s, by, g, c, w);
+}
+extern "C" __global__ void gradient_fp32(const float* x, const long long* t, const float* s, const float* by,
+                                         float* g, int c, int w) {
+  gradient_of_row(x, t, s, by, g, c, w);
+}
+
+// A block: 64 columns, two a thread of a warp; eight warps take turns at the rows of a chunk.
+__device__ void write_sums(float a, float b, float* to, int columns, int column) {
+  __shared__ float kept[8][64];
+  __syncthreads();
+  kept[threadIdx.y][2 * threadIdx.x] = a;
+  kept[threadIdx.y][2 * threadIdx.x + 1] = b;
+  __syncthreads();
+  if (threadIdx.y > 0) return;
+  for (int i = 1; i < 8; ++i) { a += kept[i][2 * threadIdx.x]; b += kept[i][2 * threadIdx.x + 1]; }
+  if (column >= columns) return;
+  to[(long long)blockIdx.y * columns + column] = a;
+  to[(long long)blockIdx.y * columns + column + 1] = b;
+}
+
+extern "C" __global__ void column_sums(const bf16* x, float* sums, int rows, int columns, int chunk) {
+  const int column = blockIdx.x * 64 + 2 * threadIdx.x;
+  const int end = min(rows, (int)(blockIdx.y + 1) * chunk);
+  float a = 0, b = 0;
+  if (column < columns)
+    for (int r = blockIdx.y * chunk + threadIdx.y; r < end; r += 8) {
+      const unsigned two = *(const unsigned*)(x + (long long)r * columns + column);
+      a += wide((bf16)two);
+      b += wide((bf16)(two >> 16));
+    }
+  write_sums(a, b, sums, columns, column);
+}
+
+extern "C" __global__ void norm_sums(const bf16* gy, const bf16* x, const float* mean, const float* rstd,
+                                     float* scale, float* shift, int rows, int columns, int chunk) {
+  const int column = blockIdx.x * 64 + 2 * threadIdx.x;
+  const int end = min(rows, (int)(blockIdx.y + 1) * chunk);
+  float a = 0, b = 0, c = 0, d = 0;
+  if (column < columns)
+    for (int r = blockIdx.y * chunk + threadIdx.y; r < end; r += 8) {
+      const long long at = (long long)r * columns + column;
+      const unsigned g = *(const unsigned*)(gy + at), v = *(const unsigned*)(x + at);
+      const float m = mean[r], s = rstd[r];
+      const float g0 = wide((bf16)g), g1 = wide((bf16)(g >> 16));
+      a += g0 * (wide((bf16)v) - m) * s;
+      b += g1 * (wide((bf16)(v >> 16)) - m) * s;
+      c += g0;
+      d += g1;
+    }
+  write_sums(a, b, scale, columns, column);
+  write_sums(c, d, shift, columns, column);
+}
+)cuda";
+
+constexpr unsigned kRowThreads = 512;
+constexpr std::int64_t kChunk = 256;  // rows of one block of column sums
+
+// NVRTC and the driver as libtorch has them: the library that brings them both is its own, so that
+// nothing more need be found or linked.
+struct Rtc {
+  void* library = dlopen("libcaffe2_nvrtc.so", RTLD_NOW);
+  template <class F>
+  F* find(const char* name, F*) const {
+    return library ? reinterpret_cast<F*>(dlsym(library, name)) : nullptr;
+  }
+#define NEREUS_RTC(name) decltype(&::name) name = find(#name, &::name)
+  NEREUS_RTC(nvrtcCreateProgram);
+  NEREUS_RTC(nvrtcCompileProgram);
+  NEREUS_RTC(nvrtcDestroyProgram);
+  NEREUS_RTC(nvrtcGetPTXSize);
+  NEREUS_RTC(nvrtcGetPTX);
+  NEREUS_RTC(nvrtcGetProgramLogSize);
+  NEREUS_RTC(nvrtcGetProgramLog);
+  NEREUS_RTC(cuModuleLoadData);
+  NEREUS_RTC(cuModuleGetFunction);
+  NEREUS_RTC(cuLaunchKernel);
+#undef NEREUS_RTC
+  bool complete() const {
+    return nvrtcCreateProgram && nvrtcCompileProgram && nvrtcDestroyProgram && nvrtcGetPTXSize &&
+           nvrtcGetPTX && nvrtcGetProgramLogSize && nvrtcGetProgramLog && cuModuleLoadData &&
+           cuModuleGetFunction && cuLaunchKernel;
+  }
+};
+
+const Rtc& rtc_library() {
+  static const Rtc rtc;
+  return rtc;
+}
+
+// The kernels by name, compiled for the GPU in use; empty where that failed.
+std::map<std::string, CUfunction> compile() {
+  std::map<std::string, CUfunction> kernels;
+  const Rtc& rtc = rtc_library();
+  if (!rtc.complete()) {
+    TORCH_WARN(
+        "no NVRTC in libcaffe2_nvrtc.so: libtorch's GPU kernels are used instead of own ones");
+    return kernels;
+  }
+  const cudaDeviceProp* gpu = at::cuda::getCurrentDeviceProperties();
+  const std::string target =
+      "--gpu-architecture=compute_" + std::to_string(gpu->major) + std::to_string(gpu->minor);
+  nvrtcProgram program = nullptr;
+  if (rtc.nvrtcCreateProgram(&program, kSource, "nereus.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS)
+    return kernels;
+  const char* options[] = {target.c_str(), "--std=c++17"};
+  const bool compiled = rtc.nvrtcCompileProgram(program, 2, options) == NVRTC_SUCCESS;
+  std::string text;
+  std::size_t size = 0;
+  if (compiled) {
+    rtc.nvrtcGetPTXSize(program, &size);
+    text.resize(size);
+    rtc.nvrtcGetPTX(program, text.data());
+  } else {
+    rtc.nvrtcGetProgramLogSize(program, &size);
+    text.resize(size);
+    rtc.nvrtcGetProgramLog(program, text.data());
+    TORCH_WARN("own GPU kernels do not compile, libtorch's are used: ", text);
+  }
+  rtc.nvrtcDestroyProgram(&program);
+  CUmodule module = nullptr;
+  if (!compiled || rtc.cuModuleLoadData(&module, text.c_str()) != CUDA_SUCCESS) return kernels;
+  for (const char* name :
+       {"loss_bf16", "loss_fp32", "gradient_bf16", "gradient_fp32", "column_sums", "norm_sums"}) {
+    CUfunction function = nullptr;
+    if (rtc.cuModuleGetFunction(&function, module, name) == CUDA_SUCCESS) kernels[name] = function;
+  }
+  return kernels;
+}
+
+CUfunction kernel(const std::string& name) {
+  static std::once_flag once;
+  static std::map<std::string, CUfunction> kernels;
+  std::call_once(once, [] { kernels = compile(); });
+  const auto found = kernels.find(name);
+  return found == kernels.end() ? nullptr : found->second;
+}
+
+template <class... Arguments>
+void launch(CUfunction function, dim3 blocks, dim3 threads, Arguments... arguments) {
+  void* list[] = {static_cast<void*>(&arguments)...};
+  const CUresult result =
+      rtc_library().cuLaunchKernel(function, blocks.x, blocks.y, 1, threads.x, threads.y, 1, 0,
+                                   at::cuda::getCurrentCUDAStream(), list, nullptr);
+  TORCH_CHECK(result == CUDA_SUCCESS, "a GPU kernel of our own did not start: error ", int(result));
+}
+
+const char* width_of(const at::Tensor& x) {
+  if (!x.is_cuda() || x.dim() != 2 || !x.is_contiguous() || x.size(0) == 0) return nullptr;
+  return x.scalar_type() == at::kBFloat16 ? "bf16"
+         : x.scalar_type() == at::kFloat  ? "fp32"
+                                          : nullptr;
+}
+
+int whole_packs(const at::Tensor& x) { return x.size(1) * x.element_size() % 16 == 0 ? 1 : 0; }
+
+bool sums_apply(const at::Tensor& sum, const at::Tensor& rows) {
+  return rows.is_cuda() && rows.dim() == 2 && rows.is_contiguous() && rows.size(0) > 0 &&
+         rows.scalar_type() == at::kBFloat16 && rows.size(1) % 2 == 0 &&
+         sum.scalar_type() == at::kFloat;
+}
+
+dim3 blocks_of_sums(const at::Tensor& rows) {
+  return dim3(static_cast<unsigned>((rows.size(1) + 63) / 64),
+              static_cast<unsigned>((rows.size(0) + kChunk - 1) / kChunk));
+}
+
+}  // namespace
+
+bool gpu_cross_entropy(const at::Tensor& logits, const at::Tensor& targets, at::Tensor& losses,
+                       at::Tensor& log_sums) {
+  const bool listed = targets.scalar_type() == at::kLong && targets.is_contiguous();
+  const char* width = listed ? width_of(logits) : nullptr;
+  const CUfunction function = width ? kernel(std::string("loss_") + width) : nullptr;
+  if (!function) return false;
+  losses = at::empty({logits.size(0)}, logits.options().dtype(at::kFloat));
+  log_sums = at::empty_like(losses);
+  launch(function, dim3(static_cast<unsigned>(logits.size(0))), dim3(kRowThreads),
+         logits.data_ptr(), targets.data_ptr(), losses.data_ptr(), log_sums.data_ptr(),
+         static_cast<int>(logits.size(1)), whole_packs(logits));
+  return true;
+}
+
+bool gpu_cross_entropy_gradient(const at::Tensor& logits, const at::Tensor& targets,
+                                const at::Tensor& log_sums, const at::Tensor& scale,
+                                at::Tensor& gradient) {
+  const char* width = width_of(logits);
+  const CUfunction function = width ? kernel(std::string("gradient_") + width) : nullptr;
+  if (!function) return false;
+  gradient = at::empty_like(logits);
+  launch(function, dim3(static_cast<unsigned>(logits.size(0))), dim3(kRowThreads),
+         logits.data_ptr(), targets.data_ptr(), log_sums.data_ptr(), scale.data_ptr(),
+         gradient.data_ptr(), static_cast<int>(logits.size(1)), whole_packs(logits));
+  return true;
+}
+
+bool gpu_add_column_sums(at::Tensor sum, const at::Tensor& rows) {
+  const CUfunction function = sums_apply(sum, rows) ? kernel("column_sums") : nullptr;
+  if (!function) return false;
+  const dim3 blocks = blocks_of_sums(rows);
+  const at::Tensor parts = at::empty({blocks.y, rows.size(1)}, sum.options());
+  launch(function, blocks, dim3(32, 8), rows.data_ptr(), parts.data_ptr(),
+         static_cast<int>(rows.size(0)), static_cast<int>(rows.size(1)), static_cast<int>(kChunk));
+  sum.add_(parts.sum(0));
+  return true;
+}
+
+bool gpu_add_norm_sums(at::Tensor scale, at::Tensor shift, const at::Tensor& gy,
+                       const at::Tensor& x, const at::Tensor& mean, const at::Tensor& rstd) {
+  const bool applies = sums_apply(scale, gy) && sums_apply(shift, x) &&
+                       mean.scalar_type() == at::kFloat && rstd.scalar_type() == at::kFloat &&
+                       mean.is_contiguous() && rstd.is_contiguous();
+  const CUfunction function = applies ? kernel("norm_sums") : nullptr;
+  if (!function) return false;
+  const dim3 blocks = blocks_of_sums(x);
+  const at::Tensor parts = at::empty({2, blocks.y, x.size(1)}, scale.options());
+  launch(function, blocks, dim3(32, 8), gy.data_ptr(), x.data_ptr(), mean.data_ptr(),
+         rstd.data_ptr(), parts[0].data_ptr(), parts[1].data_ptr(), static_cast<int>(x.size(0)),
+         static_cast<int>(x.size(1)), static_cast<int>(kChunk));
+  const at::Tensor sums = parts.sum(1);
+  scale.add_(sums[0]);
+  shift.add_(sums[1]);
+  return true;
+}
+
+}  // namespace nereus::worker
+
+#else
+
+namespace nereus::worker {
+
+bool gpu_cross_entropy(const at::Tensor&, const at::Tensor&, at::Tensor&, at::Tensor&) {
+  return false;
+}
+bool gpu_cross_entropy_gradient(const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                                const at::Tensor&, at::Tensor&) {
+  return false;
+}
+bool gpu_add_column_sums(at::Tensor, const at::Tensor&) { return false; }
+bool gpu_add_norm_sums(at::Tensor, at::Tensor, const at::Tensor&, const at::Tensor&,
+                       const at::Tensor&, const at::Tensor&) {
+  return false;
+}
+
+}  // namespace nereus::worker
+
+#endif

@@ -1,0 +1,32 @@
+// A GPU's kernels of our own, where libtorch's pass over memory too often. Written in CUDA C++ and
+// compiled when first used (NVRTC, which every CUDA wheel brings), so that the worker builds
+// without a CUDA compiler.
+//
+//   cross entropy   libtorch: five passes over rows x classes in fp32. Here: one that reads, and
+//                   one that reads and writes, in the logits' own width; sums in fp32.
+//   column sums     gradients of biases, and of a LayerNorm's scale and shift: blocks of rows, then
+//                   their sums; the same order every time.
+//
+// Each says false where it does not apply (a CPU, fp64, no NVRTC): nothing was done then.
+#pragma once
+
+#include "worker/torch.hpp"
+
+namespace nereus::worker {
+
+// losses[r] = log_sums[r] - logits[r, targets[r]], log_sums[r] = log sum of exp(logits[r, :]).
+bool gpu_cross_entropy(const at::Tensor& logits, const at::Tensor& targets, at::Tensor& losses,
+                       at::Tensor& log_sums);
+// gradient[r, c] = (exp(logits[r, c] - log_sums[r]) - [c is the target]) scale, scale a tensor of
+// one fp32 element on the GPU.
+bool gpu_cross_entropy_gradient(const at::Tensor& logits, const at::Tensor& targets,
+                                const at::Tensor& log_sums, const at::Tensor& scale,
+                                at::Tensor& gradient);
+
+// sum[c] += sum over r of rows[r, c]; rows bf16, sum fp32.
+bool gpu_add_column_sums(at::Tensor sum, const at::Tensor& rows);
+// scale[c] += sum of gy (x - mean[r]) rstd[r], shift[c] += sum of gy; gy and x [r, c] bf16.
+bool gpu_add_norm_sums(at::Tensor scale, at::Tensor shift, const at::Tensor& gy,
+                       const at::Tensor& x, const at::Tensor& mean, const at::Tensor& rstd);
+
+}  // namespace nereus::worker
