@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "worker/torch_compat.hpp"
 
 namespace nereus::worker {
 
@@ -92,6 +93,7 @@ void Executor::build() {
   // OpenBLAS), and no bf16 products, which it says only when it is asked for one.
   if (options_.device.is_cpu()) at::globalContext().setUserEnabledMkldnn(false);
 #endif
+  allow_tf32(placement.precision == cluster::Precision::kTf32);
   options_.seed = job_.training.seed;
   options_.sequence_parallel = placement.sequence_parallel;
   options_.keep_gathered = placement.gather == plan::Gather::kPerStep;

@@ -89,6 +89,11 @@ void add_product(at::Tensor sum, const at::Tensor& a, const at::Tensor& b) {
   sum.add_(at::mm(a, b));
 }
 
+void allow_tf32(bool allowed) {
+  at::globalContext().setAllowTF32CuBLAS(allowed);
+  at::globalContext().setAllowTF32CuDNN(allowed);
+}
+
 at::Tensor wide_log_softmax(const at::Tensor& x) {
   const bool narrow = x.scalar_type() == at::kBFloat16 || x.scalar_type() == at::kHalf;
 #if NEREUS_TORCH_2

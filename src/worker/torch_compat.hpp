@@ -43,6 +43,10 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilo
 // kernel widen it.
 void add_product(at::Tensor sum, const at::Tensor& a, const at::Tensor& b);
 
+// Whether fp32 products and convolutions may be rounded to tf32 on their way (libtorch lets
+// convolutions by default).
+void allow_tf32(bool allowed);
+
 // log softmax over the last dim, in fp32 for narrower types.
 at::Tensor wide_log_softmax(const at::Tensor& x);
 
