@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/reproduce_cephalo.hpp"
 #include "app/reproduce_comet.hpp"
 #include "base/error.hpp"
 #include "base/nearest.hpp"
@@ -20,10 +21,11 @@ std::string_view to_string(ClaimKind kind) {
   return "";
 }
 
-std::vector<std::string> reproducible_systems() { return {"comet"}; }
+std::vector<std::string> reproducible_systems() { return {"comet", "cephalo"}; }
 
 ReproduceAnswer reproduce(const ReproduceRequest& request, const ProgressSink& progress) {
   if (request.system == "comet") return reproduce_comet(request, progress);
+  if (request.system == "cephalo") return reproduce_cephalo(request);
   throw_input_error("reproduce.unknown",
                     fmt::format("nothing of '{}' is reproduced", request.system), {},
                     fmt::format("one of {}", fmt::join(reproducible_systems(), ", ")));

@@ -5,6 +5,7 @@
 //
 // COMET: the studies comet-* of data/studies are run as `nereus explore` runs them; a claim is a
 // ratio of their answers. Overrides change the studies, and the claims with them.
+// Cephalo: the cases of data/cephalo/cases.csv are solved under its own objective.
 #pragma once
 
 #include <functional>
@@ -19,7 +20,8 @@ namespace nereus::app {
 
 struct ReproduceRequest {
   std::string system;
-  // "expansion.workload.global_batch" of one study, "all.workload.global_batch" of all.
+  // "expansion.workload.global_batch" of one study, "all.workload.global_batch" of all; of a case
+  // its columns and the constants of Cephalo's planner.
   std::vector<std::pair<std::string, std::string>> overrides;
   int threads = 0;
   std::function<bool()> stop;

@@ -64,7 +64,8 @@ Report claims_report(const app::ReproduceAnswer& answer) {
 Verb reproduce_verb(const Session& session) {
   auto request = std::make_shared<Request>();
   auto command = std::make_unique<Command>("reproduce", "claims of published systems beside ours");
-  command->argument("SYSTEM", request->reproduce.system, "comet", app::reproducible_systems());
+  command->argument("SYSTEM", request->reproduce.system, "comet or cephalo",
+                    app::reproducible_systems());
   command->texts("--set", "STUDY.PATH=VALUE", request->sets,
                  "change an input: all.workload.global_batch=512, expansion.cluster.base=...");
   command->whole("--threads", request->threads, 1, "threads (all cores); the answer is the same");
@@ -72,10 +73,16 @@ Verb reproduce_verb(const Session& session) {
   command->about(
       "Runs the case studies anew and sets what was published beside what comes out, with the call "
       "that gives each number. comet: Transformer-1T on 1,024 devices over MP x DP, expanded "
-      "memory, compute and bandwidth, DLRM, named clusters; then the same with every strategy.");
+      "memory, compute and bandwidth, DLRM, named clusters; then the same with every strategy. "
+      "cephalo: its planner's own problem on its own profiles, solved exactly: the shipped "
+      "example, "
+      "20 cases without communication and 33 with.");
   command->example("nereus reproduce comet", "all of it, in about half a minute");
   command->example("nereus reproduce comet --set all.workload.global_batch=4096 --format json",
                    "with a larger batch");
+  command->example(
+      "nereus reproduce cephalo --set all.case=gpt-2_7b-fp16-4gpus --set all.limit=0.9",
+      "one case, with more of the memory");
   command->run = [&session, request] {
     app::ReproduceRequest wanted = request->reproduce;
     ErrorList errors;
