@@ -9,6 +9,7 @@
 #include "app/changes.hpp"
 #include "app/export.hpp"
 #include "app/plan_lift.hpp"
+#include "app/plan_mixed.hpp"
 #include "base/error.hpp"
 #include "base/format.hpp"
 #include "cost/general.hpp"
@@ -36,9 +37,6 @@ std::vector<cluster::Cluster> sizes_of(const cluster::Cluster& cluster,
 
 void check_request(const PlanRequest& request, const Inputs& inputs) {
   ErrorList errors;
-  if (!inputs.cluster.uniform())
-    errors.add("plan.mixed-cluster", "this version plans clusters of one kind of node", {},
-               "one COUNTxNODE; predict takes mixed clusters");
   const search::Rates rates = search::rates_of(inputs.cluster);
   for (const search::Objective objective : request.options.objectives)
     if (!search::is_known(objective, rates))
@@ -69,6 +67,12 @@ PlanAnswer plan(const PlanRequest& request, const ProgressSink& progress) {
   const Inputs& inputs = answer.inputs;
   if (request.engine && request.calibration.stack.empty())
     answer.inputs.stack = cost::load_stack(engine_stack(*request.engine, inputs.cluster));
+  if (!inputs.cluster.uniform()) {
+    plan_mixed(request, answer, progress);
+    answer.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return answer;
+  }
   check_request(request, inputs);
 
   search::Choices& choices = answer.choices;

@@ -1,4 +1,5 @@
-// `nereus plan`: the best ways to train a model on a uniform cluster, from the description alone.
+// `nereus plan`: the best ways to train a model on a cluster, from the description alone. Uniform
+// clusters are searched by degrees, mixed ones by placements (app/plan_mixed.hpp).
 //
 //   PlanAnswer a = plan({.model = {"llama3-70b"}, .cluster = {"16xdgx-h100"}});
 //   a.plans.front().prediction.step;        // best first; empty where nothing fits
@@ -39,6 +40,18 @@ struct Lift {
   plan::Degrees degrees;
 };
 
+// Of a cluster of several kinds of node.
+struct MixedSummary {
+  std::vector<std::string> families;  // of PlanAnswer::plans
+  struct Baseline {
+    std::string name;
+    double step = 0;
+  };
+  std::vector<Baseline> baselines;  // simple rules that fit, under the same predictor
+  double bound = 0;                 // seconds that no plan of these devices can beat
+  std::int64_t left_out = 0;        // manners neither predicted nor cut by a bound
+};
+
 struct PlanAnswer {
   std::vector<PredictAnswer> plans;  // best first
   Inputs inputs;                     // the cluster as given
@@ -46,6 +59,7 @@ struct PlanAnswer {
   search::Choices choices;  // with what was derived
   std::vector<std::string> derived;
   double seconds = 0;
+  std::optional<MixedSummary> mixed;
   // Where nothing fits.
   std::string binding;  // the constraint, with its numbers
   std::vector<Lift> lifts;

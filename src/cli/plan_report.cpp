@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.hpp"
+#include "cli/placement_text.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/prediction_report.hpp"
+#include "plan/plan_json.hpp"
 #include "plan/rules.hpp"
 
 namespace nereus::cli {
@@ -52,15 +54,17 @@ Table plans_table(const app::PlanAnswer& answer, const app::PlanRequest& request
     const cost::Prediction& p = own.prediction;
     std::vector<Cell> row = {static_cast<int>(i + 1)};
     if (sizes) row.emplace_back(own.plan.cluster.num_nodes());
-    row.insert(row.end(), {layout_text(*own.plan.degrees), p.step, std::round(tokens_per_s(own)),
-                           p.mfu, p.memory.total / p.memory.capacity});
+    row.insert(row.end(),
+               {answer.mixed ? answer.mixed->families[i] : layout_text(*own.plan.degrees), p.step,
+                std::round(tokens_per_s(own)), p.mfu, p.memory.total / p.memory.capacity});
     if (priced) row.push_back(usd_per_billion(own));
     if (energy)
       row.emplace_back(fmt::format(
           "{:.3g}",
           answer.search.plans[i].values[static_cast<std::size_t>(search::Objective::kEnergy)] /
               3.6e6));
-    row.emplace_back(manner_text(*own.plan.degrees));
+    row.emplace_back(answer.mixed ? manner_text(own.plan.placement)
+                                  : manner_text(*own.plan.degrees));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -72,7 +76,15 @@ std::string searched_text(const app::PlanAnswer& answer) {
       fmt::format("{} candidates in {:.2g} s: {} predicted, {} cut because they cannot be better",
                   format_count(found.space), answer.seconds, format_count(found.evaluated),
                   format_count(found.pruned));
-  if (found.too_much_memory + found.too_much_beyond > 0)
+  if (answer.mixed)
+    text = fmt::format(
+        "{} manners in {:.2g} s, {} placements predicted, {} manners cut because "
+        "they cannot be better",
+        format_count(found.space), answer.seconds, format_count(found.evaluated),
+        format_count(found.pruned));
+  if (answer.mixed && answer.mixed->left_out > 0)
+    text += fmt::format(", {} pipelines not looked at", format_count(answer.mixed->left_out));
+  if (!answer.mixed && found.too_much_memory + found.too_much_beyond > 0)
     text += fmt::format("; {} of the predicted ones need too much memory",
                         format_count(found.too_much_memory + found.too_much_beyond));
   return text;
@@ -131,6 +143,13 @@ std::string plan_json(const app::PlanAnswer& answer, const app::PlanRequest& req
   json["plans"] = Json::array();
   for (std::size_t i = 0; i < answer.plans.size(); ++i) {
     Json plan = Json::parse(prediction_json(answer.plans[i]));
+    if (answer.mixed) {
+      plan["family"] = answer.mixed->families[i];
+      plan["placement"] =
+          Json::parse(plan::plan_to_json(app::to_plan(answer.plans[i].plan)))["placement"];
+      json["plans"].push_back(std::move(plan));
+      continue;
+    }
     if (const double joules =
             answer.search.plans[i].values[static_cast<std::size_t>(search::Objective::kEnergy)];
         joules > 0)
@@ -138,6 +157,13 @@ std::string plan_json(const app::PlanAnswer& answer, const app::PlanRequest& req
     json["plans"].push_back(std::move(plan));
   }
   json.update(search_json(answer));
+  if (answer.mixed) {
+    json["bound_s"] = answer.mixed->bound;
+    json["left_out"] = answer.mixed->left_out;
+    json["baselines"] = Json::array();
+    for (const auto& own : answer.mixed->baselines)
+      json["baselines"].push_back({{"name", own.name}, {"step_s", own.step}});
+  }
   if (answer.plans.empty()) {
     json["binding"] = answer.binding;
     json["lifts"] = Json::array();
@@ -171,6 +197,11 @@ Table lifts_table(const app::PlanAnswer& answer) {
 
 void add_notes(Table& table, const app::PlanAnswer& answer, const app::PlanRequest& request) {
   table.notes.push_back(searched_text(answer));
+  if (answer.mixed)
+    table.notes.push_back(fmt::format(
+        "no plan of these devices can take less than {}: the best is {:.0f} % above that",
+        human(answer.mixed->bound, Unit::kSeconds),
+        100 * (answer.plans.front().prediction.step / answer.mixed->bound - 1)));
   if (request.options.objectives.size() > 1)
     table.notes.emplace_back(
         "the Pareto front: each is beaten by no other in all objectives at once");
@@ -225,6 +256,10 @@ Report plan_report(const app::PlanAnswer& answer, const app::PlanRequest& reques
   table.title = subject_text(answer, request);
   add_notes(table, answer, request);
   report.tables.push_back(std::move(table));
+  if (answer.mixed) {
+    const app::ResolvedPlan& best = answer.plans.front().plan;
+    report.tables.push_back(placement_table(best.placement, best.cluster));
+  }
   if (request.options.objectives.size() == 1)
     report.tables.push_back(prediction_breakdown(answer.plans.front()));
   return report;

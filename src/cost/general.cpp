@@ -81,6 +81,41 @@ Prediction GeneralPredictor::predict(const plan::Placement& placement) {
   return out;
 }
 
+std::vector<GeneralPredictor::RankBytes> GeneralPredictor::memory_by_rank(
+    const plan::Placement& placement) {
+  Context context = tables_->context_of(placement);
+  const std::vector<RankLoad> loads = rank_loads(context);
+  std::vector<RankBytes> out(loads.size());
+  for (std::size_t rank = 0; rank < loads.size(); ++rank) {
+    const Machine& machine = tables_->wires.machine_at(static_cast<int>(rank));
+    out[rank].capacity = machine.capacity();
+    if (context.layout.used[rank])
+      out[rank].total =
+          total_of(memory_parts(loads[rank].memory, tables_->options, machine.parameters));
+  }
+  return out;
+}
+
+std::vector<double> GeneralPredictor::layer_seconds(const plan::Placement& placement) {
+  Context context = tables_->context_of(placement);
+  std::vector<double> seconds;
+  for (const plan::LayerRun& run : placement.runs) {
+    const plan::Replicas& r = run.replicas.front();
+    const int machine = tables_->wires.kind_of(r.first);
+    const TeamCosts costs = tables_->costs.of(placement, run, r, 0, machine, r.micro_batch);
+    const StageRules rules = stage_rules(
+        tables_->wires.machine(machine), tables_->options, tables_->wires[costs.tensor_wire],
+        placement.tensor_overlap, context.pipelined_across_nodes());
+    for (int i = 0; i < run.num_layers; ++i) {
+      const int kind = tables_->model.layers[static_cast<std::size_t>(run.first_layer + i)];
+      const bool block =
+          tables_->model.kinds[static_cast<std::size_t>(kind)].role == model::LayerRole::kBlock;
+      seconds.push_back(layer_time(costs.of(kind), block, recompute_at(r, i), rules).device());
+    }
+  }
+  return seconds;
+}
+
 Prediction predict(const plan::Placement& placement, const model::Model& model,
                    const cluster::Cluster& cluster, const Stack& stack) {
   return GeneralPredictor(model, cluster, stack).predict(placement);

@@ -37,6 +37,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "cluster/cluster.hpp"
 #include "cost/prediction.hpp"
@@ -59,6 +60,16 @@ class GeneralPredictor {
   Prediction predict(const plan::Placement& placement);
   // What the step is made of, for the simulator.
   StepWork work(const plan::Placement& placement);
+
+  // For searches that set shares by what is left: bytes on every rank's device, and its capacity.
+  struct RankBytes {
+    double total = 0;
+    double capacity = 0;
+  };
+  std::vector<RankBytes> memory_by_rank(const plan::Placement& placement);
+  // For searches that divide layers: device seconds of every layer for one micro-batch of the first
+  // team of its run, forward and backward.
+  std::vector<double> layer_seconds(const plan::Placement& placement);
 
  private:
   struct Tables;

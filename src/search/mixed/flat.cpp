@@ -1,0 +1,550 @@
+#include "search/mixed/flat.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <tuple>
+
+namespace nereus::mixed {
+
+namespace {
+
+using plan::StateKind;
+
+constexpr double kNone = std::numeric_limits<double>::infinity();
+constexpr std::size_t kFewTeams = 16;  // whose samples are tried one by one
+constexpr int kMostLast = 16;          // samples of a smaller last micro-batch that are tried
+constexpr int kMostMicroBatch = 64;    // samples; larger ones gain nothing measurable
+
+bool divides(const FlatManner& manner, StateKind kind) {
+  switch (kind) {
+    case StateKind::kOptimizer:
+      return manner.zero >= 1;
+    case StateKind::kGradients:
+      return manner.zero >= 2;
+    case StateKind::kWeights:
+      return manner.zero >= 3;
+  }
+  return false;
+}
+
+Manner manner_of(const FlatManner& flat, int group) { return {group, flat.tp, flat.recompute}; }
+
+int teams_of(const FlatManner& manner, std::size_t group) { return manner.uses[group]; }
+
+std::int64_t units_of(double share) {
+  return std::llround(share * static_cast<double>(plan::kStateUnits));
+}
+
+plan::Replicas replicas_of(const FlatManner& manner, const TeamShare& share, int first, int count,
+                           std::int64_t first_sample) {
+  plan::Replicas r;
+  r.count = count;
+  r.first = first;
+  r.tp = r.team_stride = manner.tp;
+  r.micro_batch = share.micro_batch;
+  r.num_micro_batches = (share.samples + share.micro_batch - 1) / share.micro_batch;
+  r.last_micro_batch = share.samples % share.micro_batch;
+  r.first_sample = first_sample;
+  r.recompute = manner.recompute;
+  r.offload_activations = manner.offload;
+  return r;
+}
+
+// Memory of a team by what it does, from the predictor: without divided state, and what all of that
+// would add. The state lies on another team meanwhile.
+class TeamMemory {
+ public:
+  TeamMemory(Machines& machines, const FlatManner& manner) : machines_(machines), manner_(manner) {}
+
+  // Where all micro-batches pass a layer before the next, what each of them keeps adds up.
+  double without_state(int group, int m, int n) {
+    const double first = bytes(group, m, 1, 0);
+    return manner_.zero < 3 ? first : first + (n - 1) * (bytes(group, m, 2, 0) - first);
+  }
+  double state(int group) {
+    if (manner_.zero == 0) return 0;
+    const auto [at, is_new] = state_.try_emplace(group);
+    if (is_new) at->second = 2 * (bytes(group, 1, 1, 0.5) - bytes(group, 1, 1, 0));
+    return at->second;
+  }
+  double capacity(int group) {
+    without_state(group, 1, 1);
+    return capacity_.at(group);
+  }
+
+ private:
+  double bytes(int group, int m, int n, double share) {
+    const auto [at, is_new] = known_.try_emplace({group, m, n, share});
+    if (!is_new) return at->second;
+    std::vector<TeamShare> teams;
+    int own = -1, other = -1, own_rank = 0;
+    for (std::size_t g = 0; g < machines_.groups().size(); ++g)
+      for (int t = 0; t < teams_of(manner_, g); ++t) {
+        const auto index = static_cast<int>(teams.size());
+        if (own < 0 && static_cast<int>(g) == group) {
+          own = index;
+          own_rank = machines_.groups()[g].first + t * manner_.tp;
+        } else if (other < 0) {
+          other = index;
+        }
+        teams.push_back({static_cast<int>(g), 0, 1, 0});
+      }
+    teams[static_cast<std::size_t>(own)].samples = m * n;
+    teams[static_cast<std::size_t>(own)].micro_batch = m;
+    teams[static_cast<std::size_t>(own)].state = other < 0 ? 1 : share;
+    if (other >= 0) teams[static_cast<std::size_t>(other)].state = 1 - share;
+    const auto ranks =
+        machines_.predictor().memory_by_rank(flat_placement(machines_, manner_, teams));
+    ++machines_.evaluated;
+    at->second = ranks[static_cast<std::size_t>(own_rank)].total;
+    capacity_[group] = ranks[static_cast<std::size_t>(own_rank)].capacity;
+    return at->second;
+  }
+
+  Machines& machines_;
+  const FlatManner& manner_;
+  std::map<std::tuple<int, int, int, double>, double> known_;
+  std::map<int, double> state_;
+  std::map<int, double> capacity_;
+};
+
+// A way of a team to compute some samples.
+struct Way {
+  int samples = 0;
+  int micro_batch = 1;
+  double bytes = 0;
+};
+
+class FlatSearch {
+ public:
+  FlatSearch(Machines& machines, const FlatManner& manner, double room)
+      : machines_(machines), manner_(manner), memory_(machines, manner), room_(room) {
+    batch_ = static_cast<int>(machines.like().global_batch);
+    for (std::size_t g = 0; g < machines.groups().size(); ++g)
+      for (int t = 0; t < teams_of(manner, g); ++t) group_of_.push_back(static_cast<int>(g));
+  }
+
+  std::optional<plan::Placement> best() {
+    double high = 0;
+    for (const int group : computing()) high = std::max(high, batch_ * one(group, 1));
+    if (computing().empty() || !fits(high)) return std::nullopt;
+    double low = 0;
+    // To the predictor's own precision: nothing between two neighbouring times is worth a plan.
+    for (int i = 0; i < 40 && high - low > 1e-6 * high; ++i) {
+      const double middle = (low + high) / 2;
+      (fits(middle) ? high : low) = middle;
+    }
+    std::vector<TeamShare> teams = shares(high);
+    trim(teams);
+    // Teams that are done before the last one may still be quicker with larger micro-batches.
+    std::vector<TeamShare> quicker = teams;
+    for (TeamShare& team : quicker) quickest(team, kMostMicroBatch);
+    for (std::vector<TeamShare>* list : {&quicker, &teams})
+      if (spread_state(*list)) {
+        if (manner_.zero == 3 && list->size() <= kFewTeams) polish(*list);
+        return flat_placement(machines_, manner_, *list);
+      }
+    return std::nullopt;
+  }
+
+ private:
+  double one(int group, int m) { return machines_.seconds(manner_of(manner_, group), m); }
+
+  std::vector<int> computing() const {
+    std::vector<int> groups;
+    for (std::size_t g = 0; g < manner_.uses.size(); ++g)
+      if (teams_of(manner_, g) > 0) groups.push_back(static_cast<int>(g));
+    return groups;
+  }
+
+  double limit(int group) { return room_ * memory_.capacity(group); }
+
+  // The most samples of micro-batches of m, and of a smaller last one, within T that fit a device.
+  Way most(int group, int m, double seconds) {
+    const double allowed = seconds * (1 + 1e-12);
+    const int by_time =
+        static_cast<int>(std::min(allowed / one(group, m), static_cast<double>(batch_ / m)));
+    // Memory grows with the number where all micro-batches pass a layer before the next.
+    int low = 0, high = by_time;
+    while (low < high) {
+      const int middle = (low + high + 1) / 2;
+      if (memory_.without_state(group, m, middle) <= limit(group))
+        low = middle;
+      else
+        high = middle - 1;
+    }
+    Way way{low * m, m, low > 0 ? memory_.without_state(group, m, low) : 0};
+    if (low == 0) return way;
+    const double more = memory_.without_state(group, m, low + 1);
+    if (more > limit(group)) return way;
+    for (int rest = std::min({m - 1, kMostLast, batch_ - way.samples}); rest > 0; --rest)
+      if (low * one(group, m) + one(group, rest) <= allowed) {
+        way.samples += rest;
+        way.bytes = more;
+        break;
+      }
+    return way;
+  }
+
+  // Ways within T, more samples only for more memory; the first is to store alone.
+  std::vector<Way> ways(int group, double seconds) {
+    std::vector<Way> list = {{0, 1, 0}};
+    for (int m = 1; m <= std::min(batch_, kMostMicroBatch); m = m < 16 ? m + 1 : 2 * m) {
+      if (memory_.without_state(group, m, 1) > limit(group)) break;
+      if (const Way way = most(group, m, seconds); way.samples > 0) list.push_back(way);
+    }
+    std::sort(list.begin(), list.end(), [](const Way& a, const Way& b) {
+      return std::pair(a.bytes, -a.samples) < std::pair(b.bytes, -b.samples);
+    });
+    std::vector<Way> kept;
+    for (const Way& way : list)
+      if (kept.empty() || way.samples > kept.back().samples) kept.push_back(way);
+    return kept;
+  }
+
+  // Bytes of divided state that all teams have room for beside these ways; -1 where one has none.
+  double state_left(const std::vector<const Way*>& chosen) {
+    double left = 0;
+    for (std::size_t i = 0; i < chosen.size(); ++i) left += free_of(group_of_[i], *chosen[i]);
+    return left;
+  }
+  double free_of(int group, const Way& way) {
+    const double most_state = memory_.state(group);
+    // One that computes nothing keeps only its share.
+    return std::clamp(limit(group) - way.bytes, 0.0, most_state);
+  }
+  double state_bytes() {
+    double most_state = 0;
+    for (const int group : computing()) most_state = std::max(most_state, memory_.state(group));
+    return most_state;
+  }
+
+  std::map<int, std::vector<Way>> ways_at(double seconds) {
+    std::map<int, std::vector<Way>> all;
+    for (const int group : group_of_)
+      if (!all.contains(group)) all[group] = ways(group, seconds);
+    return all;
+  }
+
+  // Who takes which way so that B samples are reached with the most room for state; empty where
+  // that is too little.
+  std::vector<const Way*> choose(const std::map<int, std::vector<Way>>& all) {
+    std::vector<const Way*> fastest;
+    std::int64_t samples = 0;
+    for (const int group : group_of_) {
+      fastest.push_back(&all.at(group).back());
+      samples += fastest.back()->samples;
+    }
+    if (samples < batch_) return {};
+    if (manner_.zero == 0 || state_left(fastest) >= state_bytes()) return fastest;
+    // least[i][j]: of the room that the first i teams would have doing nothing, what they take for
+    // j samples (or for all of them and more).
+    const std::size_t count = group_of_.size(), batch = static_cast<std::size_t>(batch_);
+    std::vector<std::vector<double>> least(count + 1, std::vector<double>(batch + 1, kNone));
+    std::vector<std::vector<std::uint8_t>> taken(count, std::vector<std::uint8_t>(batch + 1));
+    least[0][0] = 0;
+    double room = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::vector<Way>& own = all.at(group_of_[i]);
+      room += free_of(group_of_[i], own.front());
+      for (std::size_t w = 0; w < own.size(); ++w) {
+        const double bytes = free_of(group_of_[i], own.front()) - free_of(group_of_[i], own[w]);
+        for (std::size_t j = 0; j <= batch; ++j) {
+          if (least[i][j] == kNone) continue;
+          const std::size_t to = std::min(batch, j + static_cast<std::size_t>(own[w].samples));
+          if (least[i][j] + bytes < least[i + 1][to]) {
+            least[i + 1][to] = least[i][j] + bytes;
+            taken[i][to] = static_cast<std::uint8_t>(w);
+          }
+        }
+      }
+    }
+    if (least[count][batch] == kNone || room - least[count][batch] < state_bytes()) return {};
+    return trace(all, least, taken);
+  }
+
+  std::vector<const Way*> trace(const std::map<int, std::vector<Way>>& all,
+                                const std::vector<std::vector<double>>& least,
+                                const std::vector<std::vector<std::uint8_t>>& taken) {
+    std::vector<const Way*> chosen(group_of_.size());
+    std::size_t at = static_cast<std::size_t>(batch_);
+    for (std::size_t i = group_of_.size(); i > 0; --i) {
+      const std::vector<Way>& own = all.at(group_of_[i - 1]);
+      chosen[i - 1] = &own[taken[i - 1][at]];
+      const double bytes =
+          free_of(group_of_[i - 1], own.front()) - free_of(group_of_[i - 1], *chosen[i - 1]);
+      const auto samples = static_cast<std::size_t>(chosen[i - 1]->samples);
+      // The state it came from: one sum of samples, or at the end any that reaches it.
+      std::size_t from = at - std::min(at, samples);
+      if (at == static_cast<std::size_t>(batch_))
+        for (std::size_t j = from; j <= at; ++j)
+          if (least[i - 1][j] + bytes == least[i][at]) {
+            from = j;
+            break;
+          }
+      at = from;
+    }
+    return chosen;
+  }
+
+  bool fits(double seconds) {
+    const auto all = ways_at(seconds);
+    return !choose(all).empty();
+  }
+
+  std::vector<TeamShare> shares(double seconds) {
+    const auto all = ways_at(seconds);
+    const std::vector<const Way*> chosen = choose(all);
+    std::vector<TeamShare> teams;
+    for (std::size_t i = 0; i < chosen.size(); ++i)
+      teams.push_back({group_of_[i], chosen[i]->samples, chosen[i]->micro_batch, 0});
+    return teams;
+  }
+
+  double time_of(const TeamShare& team) {
+    const int whole = team.samples / team.micro_batch, rest = team.samples % team.micro_batch;
+    return (whole > 0 ? whole * one(team.group, team.micro_batch) : 0) +
+           (rest > 0 ? one(team.group, rest) : 0);
+  }
+
+  // More samples than there are were found: the latest teams give some up, one at a time.
+  void trim(std::vector<TeamShare>& teams) {
+    std::int64_t over = -batch_;
+    for (const TeamShare& team : teams) over += team.samples;
+    std::vector<double> times;
+    for (const TeamShare& team : teams) times.push_back(time_of(team));
+    for (; over > 0; --over) {
+      const auto last =
+          static_cast<std::size_t>(std::max_element(times.begin(), times.end()) - times.begin());
+      TeamShare& team = teams[last];
+      --team.samples;
+      quickest(team, team.micro_batch);
+      times[last] = time_of(team);
+    }
+  }
+
+  // Of the micro-batches that are no larger the quickest that fits beside an even share of state;
+  // its own where none does.
+  void quickest(TeamShare& team, int largest) {
+    if (team.samples == 0) {
+      team.micro_batch = 1;
+      return;
+    }
+    team.micro_batch = std::min(team.micro_batch, team.samples);
+    TeamShare best = team;
+    for (int m = 1; m <= std::min(largest, team.samples); ++m) {
+      TeamShare other = team;
+      other.micro_batch = m;
+      const int n = (team.samples + m - 1) / m;
+      if (m > team.micro_batch &&
+          memory_.without_state(team.group, m, n) +
+                  memory_.state(team.group) / static_cast<double>(group_of_.size()) >
+              limit(team.group))
+        break;
+      if (time_of(other) < time_of(best)) best = other;
+    }
+    team = best;
+  }
+
+  // Where teams wait for each other at every layer a step is the sum of the slowest layers, which
+  // the slowest team's sum is near to but not: single samples and other micro-batches are tried
+  // until none is quicker.
+  void polish(std::vector<TeamShare>& teams) {
+    const auto step = [&](const std::vector<TeamShare>& list) {
+      ++machines_.evaluated;
+      const plan::Placement placement = flat_placement(machines_, manner_, list);
+      const cost::Prediction p = machines_.predictor().predict(placement);
+      return p.fits && p.memory.total <= room_ * p.memory.capacity ? p.step : kNone;
+    };
+    double best = step(teams);
+    const auto better = [&](std::vector<TeamShare> changed) {
+      for (TeamShare& team : changed) team.state = 0;
+      if (!spread_state(changed)) return false;
+      const double seconds = step(changed);
+      if (!(seconds < best)) return false;
+      best = seconds;
+      teams = std::move(changed);
+      return true;
+    };
+    for (bool again = true; again;) {
+      again = false;
+      for (std::size_t i = 0; i < teams.size(); ++i) {
+        for (int m = 1; m <= std::min(teams[i].samples, kMostLast); ++m) {
+          std::vector<TeamShare> other = teams;
+          other[i].micro_batch = m;
+          again |= m != teams[i].micro_batch && better(std::move(other));
+        }
+        for (std::size_t to = 0; to < teams.size(); ++to) {
+          if (to == i || teams[i].samples == 0) continue;
+          std::vector<TeamShare> other = teams;
+          --other[i].samples;
+          ++other[to].samples;
+          quickest(other[i], kMostMicroBatch);
+          quickest(other[to], kMostMicroBatch);
+          again |= better(std::move(other));
+        }
+      }
+    }
+  }
+
+  bool spread_state(std::vector<TeamShare>& teams) {
+    if (manner_.zero == 0) return true;
+    std::vector<std::size_t> open;
+    std::vector<double> room;
+    for (std::size_t i = 0; i < teams.size(); ++i) {
+      const int n = (teams[i].samples + teams[i].micro_batch - 1) / teams[i].micro_batch;
+      const double bytes =
+          n > 0 ? memory_.without_state(teams[i].group, teams[i].micro_batch, n) : 0;
+      room.push_back((limit(teams[i].group) - bytes) / memory_.state(teams[i].group));
+      open.push_back(i);
+    }
+    double left = 1;
+    while (!open.empty() && left > 1e-12) {
+      const double each = left / static_cast<double>(open.size());
+      std::vector<std::size_t> still;
+      for (const std::size_t i : open) {
+        const double more = room[i] - teams[i].state;
+        if (more < each) {
+          teams[i].state += std::max(0.0, more);
+          left -= std::max(0.0, more);
+        } else {
+          still.push_back(i);
+        }
+      }
+      if (still.size() == open.size()) {
+        for (const std::size_t i : open) teams[i].state += each;
+        left = 0;
+      }
+      open = still;
+    }
+    return left <= 1e-9;
+  }
+
+  Machines& machines_;
+  const FlatManner& manner_;
+  TeamMemory memory_;
+  double room_;
+  int batch_ = 0;
+  std::vector<int> group_of_;  // by team
+};
+
+}  // namespace
+
+plan::Placement flat_placement(const Machines& machines, const FlatManner& manner,
+                               const std::vector<TeamShare>& teams) {
+  plan::Placement p = machines.like();
+  p.sequence_parallel = manner.tp > 1;
+  p.gather = manner.zero >= 3 ? plan::Gather::kPerPass : plan::Gather::kPerStep;
+  p.runs.assign(1, {});
+  plan::LayerRun& run = p.runs.front();
+  run.num_layers = machines.model().num_layers();
+  // Neighbours that do the same are written once.
+  std::int64_t sample = 0, unit = 0;
+  double given = 0;
+  std::vector<plan::StateShare> divided;
+  plan::RankSet computing;
+  std::size_t next = 0;
+  std::vector<int> team_in_group(machines.groups().size());
+  for (std::size_t i = 0; i < teams.size(); i = next) {
+    next = i + 1;
+    while (next < teams.size() && teams[next] == teams[i]) ++next;
+    const auto count = static_cast<int>(next - i);
+    const TeamShare& share = teams[i];
+    int& before = team_in_group[static_cast<std::size_t>(share.group)];
+    const int first =
+        machines.groups()[static_cast<std::size_t>(share.group)].first + before * manner.tp;
+    before += count;
+    if (share.samples > 0) {
+      run.replicas.push_back(replicas_of(manner, share, first, count, sample));
+      sample += static_cast<std::int64_t>(count) * share.samples;
+      computing.push_back({first, count, manner.tp});
+    }
+    given += count * share.state;
+    const std::int64_t end = given >= 1 - 1e-9 ? plan::kStateUnits : units_of(given);
+    if (share.state > 0 && end > unit) {
+      plan::StateShare part;
+      part.ranks = {{first, count, manner.tp}};
+      part.pieces = count;
+      part.begin = unit;
+      part.end = end;
+      divided.push_back(part);
+      unit = end;
+    }
+  }
+  p.global_batch = sample;
+  // Equal shares everywhere are one, divided by all.
+  const bool even = divided.size() > 1 &&
+                    std::all_of(teams.begin(), teams.end(),
+                                [&](const auto& t) { return t.state == teams.front().state; });
+  if (even) {
+    plan::StateShare all = divided.front();
+    all.end = plan::kStateUnits;
+    all.pieces = static_cast<int>(teams.size());
+    for (std::size_t i = 1; i < divided.size(); ++i) all.ranks.push_back(divided[i].ranks.front());
+    divided = {all};
+  }
+  for (const StateKind kind : {StateKind::kWeights, StateKind::kGradients, StateKind::kOptimizer}) {
+    plan::StateShare copies;
+    copies.ranks = computing;
+    for (plan::StateShare share :
+         divides(manner, kind) ? divided : std::vector<plan::StateShare>{copies}) {
+      share.kind = kind;
+      share.cut = share.num_slices = manner.tp;
+      run.state.push_back(share);
+    }
+  }
+  return p;
+}
+
+double flat_bound(Machines& machines, const FlatManner& manner) {
+  double rate = 0;
+  for (std::size_t g = 0; g < manner.uses.size(); ++g) {
+    if (manner.uses[g] == 0) continue;
+    double best = 0;
+    for (int m = 1; m <= machines.like().global_batch && m <= kMostMicroBatch;
+         m = m < 16 ? m + 1 : 2 * m)
+      best = std::max(best, m / machines.seconds(manner_of(manner, static_cast<int>(g)), m));
+    rate += best * teams_of(manner, g);
+  }
+  return rate > 0 ? static_cast<double>(machines.like().global_batch) / rate : kNone;
+}
+
+std::optional<plan::Placement> best_flat(Machines& machines, const FlatManner& manner,
+                                         double room) {
+  return FlatSearch(machines, manner, room).best();
+}
+
+std::optional<plan::Placement> simple_flat(Machines& machines, const FlatManner& manner,
+                                           bool by_speed, int micro_batch) {
+  std::vector<TeamShare> teams;
+  std::vector<double> speed;
+  double all = 0;
+  for (std::size_t g = 0; g < machines.groups().size(); ++g)
+    for (int t = 0; t < teams_of(manner, g); ++t) {
+      teams.push_back({static_cast<int>(g), 0, 1, 0});
+      speed.push_back(by_speed ? 1 / machines.seconds(manner_of(manner, static_cast<int>(g)), 1)
+                               : 1);
+      all += speed.back();
+    }
+  const auto batch = static_cast<double>(machines.like().global_batch);
+  std::int64_t left = machines.like().global_batch;
+  if (teams.empty() || left < static_cast<std::int64_t>(teams.size())) return std::nullopt;
+  for (std::size_t i = 0; i < teams.size(); ++i) {
+    teams[i].samples = std::max(1, static_cast<int>(batch * speed[i] / all));
+    teams[i].state = 1 / static_cast<double>(teams.size());
+    left -= teams[i].samples;
+  }
+  for (std::size_t i = 0; left != 0; i = (i + 1) % teams.size()) {
+    if (left > 0 || teams[i].samples > 1) {
+      teams[i].samples += left > 0 ? 1 : -1;
+      left -= left > 0 ? 1 : -1;
+    }
+  }
+  for (TeamShare& team : teams) team.micro_batch = std::min(micro_batch, team.samples);
+  return flat_placement(machines, manner, teams);
+}
+
+}  // namespace nereus::mixed

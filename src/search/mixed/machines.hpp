@@ -1,0 +1,68 @@
+// What a mixed search asks of the predictor, group by group of equal nodes, each answer once.
+//
+//   Machines machines(model, cluster, stack, like);           // `like`: batch, precision
+//   machines.seconds({group, tp, recompute}, 4);              // of one micro-batch of four samples
+//   machines.fastest_rate();                                  // samples/s of all devices at most
+//
+// A lane's time is that of a team alone: (step with two micro-batches) - (step with one), so that
+// it is the predictor's own to the last digit wherever lanes do not wait for each other.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "cost/general.hpp"
+
+namespace nereus::mixed {
+
+// Devices of a group: ranks first .. first + count - 1, `per_node` of them in a node.
+struct Group {
+  int first = 0;
+  int count = 0;
+  int per_node = 1;
+};
+std::vector<Group> groups_of(const cluster::Cluster& cluster);
+
+// How a team of a group computes.
+struct Manner {
+  int group = 0;
+  int tp = 1;
+  plan::Recompute recompute = plan::Recompute::kNone;
+  auto operator<=>(const Manner&) const = default;
+};
+
+// A run of all layers on one team of a group, with copies of all state there.
+plan::Placement alone(const plan::Placement& like, const model::Model& model, const Group& group,
+                      const Manner& manner, int samples, int num_micro_batches);
+
+class Machines {
+ public:
+  // All must outlive this.
+  Machines(const model::Model& model, const cluster::Cluster& cluster, const cost::Stack& stack,
+           const plan::Placement& like);
+
+  const std::vector<Group>& groups() const { return groups_; }
+  const model::Model& model() const { return model_; }
+  const plan::Placement& like() const { return like_; }
+  cost::GeneralPredictor& predictor() { return predictor_; }
+
+  double seconds(const Manner& manner, int samples);
+  // Of every layer for one micro-batch.
+  const std::vector<double>& layers(const Manner& manner, int samples);
+  // Samples per second that no plan of these devices exceeds: each at the best of its micro-batch
+  // sizes and tensor degrees, nothing recomputed, nothing sent between teams, none waiting.
+  double fastest_rate(const std::vector<int>& tensor_degrees);
+
+  std::int64_t evaluated = 0;  // placements predicted
+
+ private:
+  const model::Model& model_;
+  plan::Placement like_;
+  std::vector<Group> groups_;
+  cost::GeneralPredictor predictor_;
+  std::map<std::pair<Manner, int>, double> seconds_;
+  std::map<std::pair<Manner, int>, std::vector<double>> layers_;
+};
+
+}  // namespace nereus::mixed
