@@ -46,6 +46,7 @@ struct PlanPasses {
   PlanPassesKey key;
   bool known = false;  // else the closed form has to do
   bool split = false;  // weight gradients run apart
+  bool alike = false;  // all virtual stages, where their closed form is exact (cost/played.hpp)
   bool played = false;
   schedule::PipelineSize size;
   double longest_send = 0;
@@ -60,7 +61,7 @@ struct PlanPasses {
   double first_after = 0;  // the same of the first rank, exactly
 
   void start(const PlanPassesKey& of) {
-    known = played = false;
+    known = alike = played = false;
     key = of;
   }
 

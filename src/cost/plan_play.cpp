@@ -57,6 +57,19 @@ void fill_stages(PlanPasses& passes, const KindRow* plain, const Degrees& d, Tab
   tables.filled = key;
 }
 
+// Whether its virtual stages are alike, of which fill_stages() knows.
+bool are_alike(const PlanPasses& passes, const Tables& tables) {
+  if (passes.split) return false;
+  const std::vector<ChunkClass>& chunks = passes.key.stages->chunks;
+  for (std::size_t c = 1; c < chunks.size(); ++c)
+    if (!take_the_same(tables.chunk_passes[c], tables.chunk_passes[0]) ||
+        !take_the_same(tables.chunk_parameters[c], tables.chunk_parameters[0]) ||
+        (chunks[c].sender >= 0 &&
+         !take_the_same(tables.chunk_sends[c].forward, passes.longest_send)))
+      return false;
+  return take_the_same(tables.chunk_sends[0].forward, passes.longest_send);
+}
+
 schedule::PipelineSeconds seconds_of(const PlanPasses& passes, const Tables& tables) {
   return {{tables.stage_seconds.data(), passes.key.stages->chunk_of_stage.size()},
           end_seconds(passes.key.schedule, passes.longest_send, passes.overlap)};
@@ -193,14 +206,16 @@ PlanPasses& plan_passes(Tables& tables, const KindRow* kinds, const KindRow* pla
   out.known = true;
   out.split = splits_backward(d.schedule);
   fill_stages(out, plain, d, tables);
+  out.alike = are_alike(out, tables);
   fill_bounds(out, shape, d, tables);
   return out;
 }
 
-bool is_near(double formula, const PlanPasses& passes, const StepReduction& reduction,
+bool is_near(const ClosedForm& formula, const PlanPasses& passes, const StepReduction& reduction,
              bool copies) {
-  return !passes.known || ((copies || formula <= passes.low(reduction) * (1 + kNear)) &&
-                           formula >= passes.high(reduction) / (1 + kNear));
+  if (!passes.known || (passes.alike && formula.seconds >= formula.after)) return true;
+  return (copies || formula.seconds <= passes.low(reduction) * (1 + kNear)) &&
+         formula.seconds >= passes.high(reduction) / (1 + kNear);
 }
 
 double near_floor(double formula, const PlanPasses& passes, const StepReduction& reduction,

@@ -13,7 +13,7 @@
 //
 //   PlanPasses& passes = plan_passes(tables, kinds, plain, stages, shape, degrees);
 //   if (!is_near(formula, passes, reduction, copies))
-//     formula = near_play(formula, play(passes, plain, degrees, overlap, tables), copies);
+//     near_play(formula, play(passes, plain, degrees, overlap, tables), copies, passes.alike);
 #pragma once
 
 #include "cost/plan_shape.hpp"
@@ -30,7 +30,8 @@ PlanPasses& plan_passes(Tables& tables, const KindRow* kinds, const KindRow* pla
                         const StageTable& stages, const PlanShape& shape,
                         const plan::Degrees& degrees);
 // Whether the closed form needs no play.
-bool is_near(double formula, const PlanPasses& passes, const StepReduction& reduction, bool copies);
+bool is_near(const ClosedForm& formula, const PlanPasses& passes, const StepReduction& reduction,
+             bool copies);
 // What the pipeline is not below, whatever the play.
 double near_floor(double formula, const PlanPasses& passes, const StepReduction& reduction,
                   bool copies);

@@ -1,5 +1,7 @@
 #include "cost/played.hpp"
 
+#include <cmath>
+
 namespace nereus::cost {
 
 using plan::Schedule;
@@ -32,6 +34,16 @@ void add(PassSeconds& sum, const PassSeconds& passes) {
   sum.recompute += passes.recompute;
   sum.input += passes.input;
   sum.weight += passes.weight;
+}
+
+bool take_the_same(double a, double b) {
+  constexpr double kRounding = 1e-12;
+  return std::abs(a - b) <= kRounding * std::max(a, b);
+}
+
+bool take_the_same(const PassSeconds& a, const PassSeconds& b) {
+  return take_the_same(a.forward, b.forward) && take_the_same(a.recompute, b.recompute) &&
+         take_the_same(a.input, b.input) && take_the_same(a.weight, b.weight);
 }
 
 PassSeconds pass_seconds(const LayerTime& layers, const PassSeconds& alone, const PassSeconds& rank,

@@ -18,14 +18,18 @@
 // simulator plays them scaled down to T; that would let one pass grow where another gets quicker,
 // so here they are as they are: more bandwidth is never slower.
 //
+// Where all stages are alike (passes, messages, gradients) and backward passes whole, the closed
+// form with the reduction after all passes is exact, and the most that the pipeline takes: the play
+// of passes as they are may be beyond it, as they sum to more than T.
+//
 // Copies to and from a memory tier hold up a rank in passes that nobody can name: such a plan is
 // not below the play without them, less kNear, and has no other limit.
 //
 // Closed form, passes, plays and bounds grow with every a_j, b and R, so the pipeline does.
 //
 //   clock.play(schedule, size, {stages, ends}, split, close);
-//   near_play(formula, reduced_end({close.end, close.last_back, close.busy_after, share}, size,
-//                                  of_rank, overlap), copies);
+//   near_play({formula, after}, reduced_end({close.end, close.last_back, close.busy_after, share},
+//                                           size, of_rank, overlap), copies, alike);
 #pragma once
 
 #include <algorithm>
@@ -42,9 +46,15 @@ namespace nereus::cost {
 // How far the closed form may be from the play.
 inline constexpr double kNear = 0.02;
 
-inline double near_play(double formula, double play, bool copies) {
-  const double high = copies ? formula : std::min(formula, play * (1 + kNear));
-  return std::max(high, play / (1 + kNear));
+struct ClosedForm {
+  double seconds = 0;
+  double after = 0;  // the same with all of the reduction after the passes
+};
+
+inline double near_play(const ClosedForm& formula, double play, bool copies, bool alike) {
+  const double high = copies ? formula.seconds : std::min(formula.seconds, play * (1 + kNear));
+  const double near = std::max(high, play / (1 + kNear));
+  return alike ? std::min(near, formula.after) : near;
 }
 
 // A play as S asks for it.
@@ -87,6 +97,10 @@ void add(PassSeconds& sum, const PassSeconds& passes);
 // gradients told apart.
 PassSeconds pass_seconds(const LayerTime& layers, const PassSeconds& alone, const PassSeconds& rank,
                          double total, bool split);
+
+// Whether they take the same but for rounding.
+bool take_the_same(double a, double b);
+bool take_the_same(const PassSeconds& a, const PassSeconds& b);
 
 // Whether the order of that many passes is known and short enough to play.
 bool can_play(plan::Schedule schedule, const schedule::PipelineSize& size);

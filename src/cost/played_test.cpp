@@ -50,11 +50,27 @@ RC_GTEST_PROP(Played, ThePredictionDoesNotDependOnWhatCameBefore, ()) {
     RC_ASSERT(used.predict(d).step == Predictor(c.model, c.cluster, c.stack, 1).predict(d).step);
 }
 
+// Gradients that are reduced beside the passes never make a step longer.
+RC_GTEST_PROP(Played, OverlapIsNeverSlower, ()) {
+  for (int i = 0; i < 10; ++i) {
+    Case c = any_case();
+    if (*rc::gen::arbitrary<bool>())  // all layers alike
+      c.model.layers.assign(c.model.layers.size(), c.model.layers[c.model.layers.size() / 2]);
+    c.degrees.data_overlap = false;
+    const double after = Predictor(c.model, c.cluster, c.stack, 1).predict(c.degrees).step;
+    c.degrees.data_overlap = true;
+    const double beside = Predictor(c.model, c.cluster, c.stack, 1).predict(c.degrees).step;
+    RC_ASSERT(beside <= after * (1 + 1e-12));
+  }
+}
+
 TEST(Played, TheClosedFormIsTakenAsFarAsItIsNear) {
-  EXPECT_EQ(near_play(10, 10.1, false), 10);
-  EXPECT_EQ(near_play(10, 5, false), 5 * (1 + kNear));
-  EXPECT_EQ(near_play(10, 20, false), 20 / (1 + kNear));
-  EXPECT_EQ(near_play(10, 5, true), 10);  // copies take what the play does not show
+  const ClosedForm formula{10, 12};
+  EXPECT_EQ(near_play(formula, 10.1, false, false), 10);
+  EXPECT_EQ(near_play(formula, 5, false, false), 5 * (1 + kNear));
+  EXPECT_EQ(near_play(formula, 20, false, false), 20 / (1 + kNear));
+  EXPECT_EQ(near_play(formula, 20, false, true), 12);  // no more than nothing overlapped
+  EXPECT_EQ(near_play(formula, 5, true, false), 10);   // copies take what the play does not show
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ double slack(const cost::StepWork& work, const SimulatedStep& step) {
   return 5e-12 * stages * (step.lanes.front().size.micro_batches + stages);
 }
 
-// Only blocks, as many on each stage; nothing overlaps.
+// Only blocks, as many on each stage; of messages any part overlaps, of reductions nothing.
 void make_equal(Case& c) {
   model::Model& model = c.model;
   std::vector<int> blocks;
@@ -46,24 +46,25 @@ void make_equal(Case& c) {
       blocks.front());
   model.tied.clear();
   c.stack.options.stages = cost::StageRule::kEven;
-  c.stack.settings["pipeline_overlap"] = 0;
+  c.stack.settings["pipeline_overlap"] = cost::testing::pick({0.0, 0.0, 0.5, 1.0});
   c.degrees.data_overlap = false;
 }
 
-// Equal stages and no overlap: the played step is the predicted one. Schedules that split the
-// backward pass have a formula for F = B = W alone (pipeline/play_test.cpp), Varuna's is an
-// estimate (pipeline/varuna_cost_test.cpp). Where a rank has several virtual stages the messages do
-// not fall in with its formula, so there are none.
+// Equal stages and no overlap of reductions: the played step is the predicted one. Schedules that
+// split the backward pass have a formula for F = B = W alone (pipeline/play_test.cpp), Varuna's is
+// an estimate (pipeline/varuna_cost_test.cpp).
 RC_GTEST_PROP(Step, EqualsThePredictionOnEqualStages, ()) {
-  Case c = cost::testing::any_case();
-  make_equal(c);
-  RC_PRE(c.degrees.pp == 1 ||
-         (!cost::splits_backward(c.degrees.schedule) && c.degrees.schedule != Schedule::kVaruna));
-  RC_PRE(plan::violated_rules(c.degrees, plan::degree_limits(c.model, c.cluster)) == 0);
-  const cost::StepWork work = work_of(c);
-  const SimulatedStep step = simulate_step(work, {});
-  RC_ASSERT(std::abs(step.step - work.prediction.step) <=
-            1e-9 * work.prediction.step + slack(work, step));
+  for (int played = 0; played < 10;) {  // a thousand plans in all
+    Case c = cost::testing::any_case();
+    make_equal(c);
+    if (c.degrees.pp > 1 && cost::splits_backward(c.degrees.schedule)) continue;
+    if (plan::violated_rules(c.degrees, plan::degree_limits(c.model, c.cluster)) != 0) continue;
+    const cost::StepWork work = work_of(c);
+    const SimulatedStep step = simulate_step(work, {});
+    RC_ASSERT(std::abs(step.step - work.prediction.step) <=
+              1e-9 * work.prediction.step + slack(work, step));
+    ++played;
+  }
 }
 
 // With overlap and unequal stages, over 2,000 plans: within 1 % in the mean and 5 % at worst.
