@@ -51,6 +51,7 @@ struct PlanPasses {
   schedule::PipelineSize size;
   double longest_send = 0;
   double overlap = 0;      // of messages
+  double near = 0;         // how far the closed form may be from the play
   double least = 0;        // seconds that a play is not below ...
   double least_first = 0;  // ... and the first rank, its last messages apart
   double most = 0;

@@ -25,11 +25,15 @@
 // Copies to and from a memory tier hold up a rank in passes that nobody can name: such a plan is
 // not below the play without them, less kNear, and has no other limit.
 //
-// Closed form, passes, plays and bounds grow with every a_j, b and R, so the pipeline does.
+// Closed form, passes, plays and bounds grow with every a_j, b and R, so the pipeline does. All but
+// Varuna's: its ranks choose as they go (schedule/varuna_clock.hpp), and whoever waits less may
+// choose worse. Its closed form is an estimate, so the play itself is what counts, of passes as the
+// simulator has them: forward and backward divide what a rank takes without recompute as they do
+// the device, and recompute is the rest.
 //
 //   clock.play(schedule, size, {stages, ends}, split, close);
 //   near_play({formula, after}, reduced_end({close.end, close.last_back, close.busy_after, share},
-//                                           size, of_rank, overlap), copies, alike);
+//                                           size, of_rank, overlap), kNear, copies, alike);
 #pragma once
 
 #include <algorithm>
@@ -45,16 +49,21 @@ namespace nereus::cost {
 
 // How far the closed form may be from the play.
 inline constexpr double kNear = 0.02;
+inline double near_of(plan::Schedule schedule) {
+  return schedule == plan::Schedule::kVaruna ? 0 : kNear;
+}
 
 struct ClosedForm {
   double seconds = 0;
   double after = 0;  // the same with all of the reduction after the passes
 };
 
-inline double near_play(const ClosedForm& formula, double play, bool copies, bool alike) {
-  const double high = copies ? formula.seconds : std::min(formula.seconds, play * (1 + kNear));
-  const double near = std::max(high, play / (1 + kNear));
-  return alike ? std::min(near, formula.after) : near;
+// `near` is near_of() its schedule.
+inline double near_play(const ClosedForm& formula, double play, double near, bool copies,
+                        bool alike) {
+  const double high = copies ? formula.seconds : std::min(formula.seconds, play * (1 + near));
+  const double out = std::max(high, play / (1 + near));
+  return alike ? std::min(out, formula.after) : out;
 }
 
 // A play as S asks for it.
@@ -92,6 +101,8 @@ double reduced_end(const PlayedEnds& play, const schedule::PipelineSize& size,
 // `split`: weight gradients run apart, else they count as input, as recompute does.
 PassSeconds passes_alone(const LayerTime& layers, const ChunkWork& work, const ChunkWork& rank,
                          const LayerTime& all, bool split, const Machine& machine);
+// Those of a rank under Varuna, from all its layers with and without recompute.
+PassSeconds varuna_passes(const LayerTime& all, const LayerTime& once, const Machine& machine);
 void add(PassSeconds& sum, const PassSeconds& passes);
 // The same where all of its rank, `rank`, take `total` together, with recompute and weight
 // gradients told apart.
@@ -109,6 +120,7 @@ bool can_play(plan::Schedule schedule, const schedule::PipelineSize& size);
 // messages each way; first stages of ranks have nothing to hide their first and last ones behind.
 schedule::StageSeconds stage_seconds(const PassSeconds& passes, double send, double send_back,
                                      double overlap, int stage, int depth);
+schedule::StageSeconds varuna_seconds(const PassSeconds& passes, double send, double send_back);
 // What holds up the ends of the pipeline.
 double end_seconds(plan::Schedule schedule, double longest_send, double overlap);
 

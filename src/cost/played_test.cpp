@@ -66,11 +66,13 @@ RC_GTEST_PROP(Played, OverlapIsNeverSlower, ()) {
 
 TEST(Played, TheClosedFormIsTakenAsFarAsItIsNear) {
   const ClosedForm formula{10, 12};
-  EXPECT_EQ(near_play(formula, 10.1, false, false), 10);
-  EXPECT_EQ(near_play(formula, 5, false, false), 5 * (1 + kNear));
-  EXPECT_EQ(near_play(formula, 20, false, false), 20 / (1 + kNear));
-  EXPECT_EQ(near_play(formula, 20, false, true), 12);  // no more than nothing overlapped
-  EXPECT_EQ(near_play(formula, 5, true, false), 10);   // copies take what the play does not show
+  EXPECT_EQ(near_play(formula, 10.1, kNear, false, false), 10);
+  EXPECT_EQ(near_play(formula, 5, kNear, false, false), 5 * (1 + kNear));
+  EXPECT_EQ(near_play(formula, 20, kNear, false, false), 20 / (1 + kNear));
+  EXPECT_EQ(near_play(formula, 20, kNear, false, true), 12);  // no more than nothing overlapped
+  EXPECT_EQ(near_play(formula, 11, 0, false, false), 11);
+  EXPECT_EQ(near_play(formula, 5, kNear, true, false),
+            10);  // copies take what the play does not show
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ double near_its_play(const ClosedForm& formula, const PlanOf& plan, const StepRe
     double busiest = 0;
     for (std::size_t i = 0; i < plan.stages.classes.size(); ++i)
       busiest = std::max(busiest, tables.paces[i].all);
-    least = std::min(least, busiest * (1 + kNear));
+    least = std::min(least, busiest * (1 + near_of(d.schedule)) * (1 - kPlayRounding));
   }
   if (!counts(least)) return least;
   PlanPasses& passes = plan_passes(tables, plan.kinds, plan.plain, plan.stages, plan.shape, d);
@@ -142,8 +142,8 @@ double near_its_play(const ClosedForm& formula, const PlanOf& plan, const StepRe
   exact = true;
   for (std::size_t i = 0; i < plan.stages.classes.size(); ++i)
     tables.reduces[i] = stage_reduce_seconds(tables.layers[i], plan.shape, tables.options());
-  return near_play(formula, play(passes, plan.plain, d, reduction.overlap, tables), copies,
-                   passes.alike);
+  return near_play(formula, play(passes, plan.plain, d, reduction.overlap, tables), passes.near,
+                   copies, passes.alike);
 }
 
 }  // namespace

@@ -192,7 +192,7 @@ double near_play(const ClosedForm& formula, Context& context, Work& work, std::s
       context.placement.data_overlap && !split ? reduction_overlap(context.reduced_as(), p) : 0;
   const auto of_rank = [&](int rank) { return reductions.seconds[static_cast<std::size_t>(rank)]; };
   const PlayedEnds play{close.end, close.last_back, close.busy_after, reductions.share};
-  return cost::near_play(formula, reduced_end(play, size, of_rank, beside), copies, alike);
+  return cost::near_play(formula, reduced_end(play, size, of_rank, beside), kNear, copies, alike);
 }
 
 }  // namespace nereus::cost::general
