@@ -13,10 +13,23 @@ namespace {
 using testing::any_case;
 using testing::Case;
 
+// Also of Varuna, which has no general form.
+Case any_played_case() {
+  while (true) {
+    Case c = any_case();
+    if (c.degrees.pp == 1 || *rc::gen::inRange(0, 4) != 0) return c;
+    c.degrees.schedule = plan::Schedule::kVaruna;
+    c.degrees.interleave = 1;
+    c.degrees.recompute = plan::Recompute::kFull;
+    c.degrees.recompute_blocks = 0;
+    if (plan::violated_rules(c.degrees, plan::degree_limits(c.model, c.cluster)) == 0) return c;
+  }
+}
+
 // Whatever a search is told before the play, the play is not below; and what it is told last is
 // the prediction.
 RC_GTEST_PROP(Played, NoSketchIsAboveThePrediction, ()) {
-  const Case c = any_case();
+  const Case c = any_played_case();
   const double step = Predictor(c.model, c.cluster, c.stack, 1).predict(c.degrees).step;
   for (int stop = 0; stop < 3; ++stop) {
     int asked = 0;
@@ -30,15 +43,31 @@ RC_GTEST_PROP(Played, NoSketchIsAboveThePrediction, ()) {
   }
 }
 
+// What a search is told of all plans of a family, and of those with a schedule.
+RC_GTEST_PROP(Played, NoBoundIsAboveThePrediction, ()) {
+  for (int i = 0; i < 20; ++i) {
+    const Case c = any_played_case();
+    RC_LOG() << testing::describe(c) << "\n";
+    Predictor predictor(c.model, c.cluster, c.stack, 1);
+    const Prediction p = predictor.predict(c.degrees);
+    for (const Predictor::Bound& bound :
+         {predictor.bound(c.degrees), predictor.bound_of_schedule(c.degrees)}) {
+      RC_ASSERT(bound.step <= p.step * (1 + 1e-12));
+      RC_ASSERT(bound.busy <= p.busy * (1 + 1e-12));
+    }
+  }
+}
+
 // A predictor that has seen other plans says the same: what it keeps only saves plays.
 RC_GTEST_PROP(Played, ThePredictionDoesNotDependOnWhatCameBefore, ()) {
-  const Case c = any_case();
+  const Case c = any_played_case();
   Predictor used(c.model, c.cluster, c.stack, 1);
   std::vector<plan::Degrees> plans;
   for (int i = 0; i < 12; ++i) {
     plan::Degrees d = c.degrees;
     d.micro_batch = 1 << *rc::gen::inRange(0, 3);
-    d.recompute = static_cast<plan::Recompute>(*rc::gen::inRange(0, 3));
+    if (d.schedule != plan::Schedule::kVaruna)
+      d.recompute = static_cast<plan::Recompute>(*rc::gen::inRange(0, 3));
     d.sequence_parallel = d.tp > 1 && *rc::gen::arbitrary<bool>();
     d.data_overlap = *rc::gen::arbitrary<bool>();
     d.zero = *rc::gen::inRange(0, 3);
@@ -53,7 +82,7 @@ RC_GTEST_PROP(Played, ThePredictionDoesNotDependOnWhatCameBefore, ()) {
 // Gradients that are reduced beside the passes never make a step longer.
 RC_GTEST_PROP(Played, OverlapIsNeverSlower, ()) {
   for (int i = 0; i < 10; ++i) {
-    Case c = any_case();
+    Case c = any_played_case();
     if (*rc::gen::arbitrary<bool>())  // all layers alike
       c.model.layers.assign(c.model.layers.size(), c.model.layers[c.model.layers.size() / 2]);
     c.degrees.data_overlap = false;
