@@ -135,6 +135,34 @@ void predict_warm(benchmark::State& state) {
 }
 BENCHMARK(predict_warm)->Unit(benchmark::kMillisecond);
 
+// The same for plans whose passes are always played: those with 1F1B, as Varuna runs them.
+void predict_varuna(benchmark::State& state) {
+  const Setting& s = setting();
+  const plan::DegreeLimits limits = plan::degree_limits(s.model, s.cluster);
+  std::vector<Degrees> all;
+  for (Degrees d : plans()) {
+    if (d.pp == 1 || d.schedule != plan::Schedule::k1f1b) continue;
+    d.schedule = plan::Schedule::kVaruna;
+    if (plan::violated_rules(d, limits) == 0) all.push_back(d);
+  }
+  if (all.size() < 1000) fail("fewer than 1,000 plans with Varuna");
+  cost::Predictor predictor(s.model, s.cluster, s.stack);
+  for (const Degrees& d : all) predictor.predict(d);
+  long allocations = 0;
+  double sum = 0;
+  for (auto _ : state) {
+    const long before = bench::num_allocations();
+    for (const Degrees& d : all) sum += predictor.predict(d).step;
+    allocations += bench::num_allocations() - before;
+  }
+  benchmark::DoNotOptimize(sum);
+  if (allocations != 0) fail("a play allocated although its clock had played it before");
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(all.size()));
+  state.counters["plans"] = static_cast<double>(all.size());
+  state.counters["allocations"] = static_cast<double>(allocations);
+}
+BENCHMARK(predict_varuna)->Unit(benchmark::kMillisecond);
+
 }  // namespace
 
 BENCHMARK_MAIN();

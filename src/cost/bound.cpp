@@ -84,12 +84,12 @@ Predictor::Bound Predictor::bound_of_schedule(const Degrees& given) {
     whole += pipeline.bubble + pipeline.sends + crossing_seconds(load);
     if (!stages.chunks.empty() &&
         can_play(d.schedule, {d.pp, d.interleave, tables.num_micro_batches(d)}))
-      whole = std::min(whole, (1 + kNear) * least_play(tables, kinds, stages, shape, d));
+      whole =
+          std::min(whole, (1 + near_of(d.schedule)) * least_play(tables, kinds, stages, shape, d));
     whole += stall_seconds(load, shape.pipeline, p);
   }
   // The prediction adds up the same in another order.
-  constexpr double kRounding = 1e-12;
-  Bound bound{(whole + p.host_step + m * p.host_micro_batch) * (1 - kRounding), 0};
+  Bound bound{(whole + p.host_step + m * p.host_micro_batch) * (1 - kPlayRounding), 0};
   for (std::size_t i = 0; i < stages.classes.size(); ++i)
     bound.busy +=
         stages.classes[i].multiplicity * m * tables.times[i].compute / shape.pipeline.depth;

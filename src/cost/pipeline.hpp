@@ -25,7 +25,8 @@
 // gradient, so it adds A_i - T_i. As its workers play it (simulate/pipeline/varuna.hpp) a step is
 // no longer: as long, or up to two forward passes shorter, on equal stages with B + W = 2 F, R = F;
 // 0 to 17 % shorter, 5 % in the middle, over 3,000 cases of up to 12 stages that differ by a half
-// and have any B and R. With no more in flight than below: from 2.6 % longer to 18 % shorter.
+// and have any B and R. With no more in flight than below: from 2.6 % longer to 18 % shorter. So a
+// plan's passes are always played (cost/played.hpp), and this stands for those that are too many.
 //
 // The stage that decides keeps its whole work; what the others add is the bubble. First and last
 // stage (embedding, head) just have their own T_i.

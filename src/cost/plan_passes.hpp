@@ -46,10 +46,12 @@ struct PlanPasses {
   PlanPassesKey key;
   bool known = false;  // else the closed form has to do
   bool split = false;  // weight gradients run apart
+  bool alike = false;  // all virtual stages, where their closed form is exact (cost/played.hpp)
   bool played = false;
   schedule::PipelineSize size;
   double longest_send = 0;
   double overlap = 0;      // of messages
+  double near = 0;         // how far the closed form may be from the play
   double least = 0;        // seconds that a play is not below ...
   double least_first = 0;  // ... and the first rank, its last messages apart
   double most = 0;
@@ -60,7 +62,7 @@ struct PlanPasses {
   double first_after = 0;  // the same of the first rank, exactly
 
   void start(const PlanPassesKey& of) {
-    known = played = false;
+    known = alike = played = false;
     key = of;
   }
 

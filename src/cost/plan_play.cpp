@@ -23,11 +23,19 @@ LayerTime layers_of(const ChunkClass& chunk, const KindRow* kinds, const KindRow
   return own.sum;
 }
 
+// All layers of a class of ranks, each once.
+LayerTime once_of(const StageClass& rank, const KindRow* plain) {
+  StageWork once;
+  for (const KindCount& layers : rank.layers) once.add(plain[layers.kind].time, layers.count);
+  return once.sum;
+}
+
 // Fills in what the virtual stages of the plan take.
 void fill_stages(PlanPasses& passes, const KindRow* plain, const Degrees& d, Tables& tables) {
   const PlanPassesKey& key = passes.key;
   const StageTable& stages = *key.stages;
   const bool split = splits_backward(key.schedule);
+  const bool varuna = key.schedule == Schedule::kVaruna;
   int kind = -1;
   double seconds = 0;
   const auto send = [&](int sender) {
@@ -43,18 +51,36 @@ void fill_stages(PlanPasses& passes, const KindRow* plain, const Degrees& d, Tab
     const auto rank = static_cast<std::size_t>(chunk.rank_class);
     const LayerTime own = layers_of(chunk, key.kinds, plain);
     tables.chunk_parameters[c] = own.parameters + own.expert_parameters;
-    tables.chunk_passes[c] = passes_alone(own, chunk.work, stages.work[rank], tables.layers[rank],
-                                          split, tables.machine());
+    tables.chunk_passes[c] =
+        varuna ? varuna_passes(tables.layers[rank], once_of(stages.classes[rank], plain),
+                               tables.machine())
+               : passes_alone(own, chunk.work, stages.work[rank], tables.layers[rank], split,
+                              tables.machine());
     tables.chunk_sends[c] = {send(chunk.sender), send(chunk.before)};
     passes.longest_send = std::max(passes.longest_send, tables.chunk_sends[c].forward);
   }
   for (std::size_t s = 0; s < stages.chunk_of_stage.size(); ++s) {
     const auto chunk = static_cast<std::size_t>(stages.chunk_of_stage[s]);
     const ChunkSends& own = tables.chunk_sends[chunk];
-    tables.stage_seconds[s] = stage_seconds(tables.chunk_passes[chunk], own.forward, own.back,
-                                            passes.overlap, static_cast<int>(s), passes.size.depth);
+    tables.stage_seconds[s] =
+        varuna ? varuna_seconds(tables.chunk_passes[chunk], own.forward, own.back)
+               : stage_seconds(tables.chunk_passes[chunk], own.forward, own.back, passes.overlap,
+                               static_cast<int>(s), passes.size.depth);
   }
   tables.filled = key;
+}
+
+// Whether its virtual stages are alike, of which fill_stages() knows.
+bool are_alike(const PlanPasses& passes, const Tables& tables) {
+  if (passes.split || passes.key.schedule == Schedule::kVaruna) return false;
+  const std::vector<ChunkClass>& chunks = passes.key.stages->chunks;
+  for (std::size_t c = 1; c < chunks.size(); ++c)
+    if (!take_the_same(tables.chunk_passes[c], tables.chunk_passes[0]) ||
+        !take_the_same(tables.chunk_parameters[c], tables.chunk_parameters[0]) ||
+        (chunks[c].sender >= 0 &&
+         !take_the_same(tables.chunk_sends[c].forward, passes.longest_send)))
+      return false;
+  return take_the_same(tables.chunk_sends[0].forward, passes.longest_send);
 }
 
 schedule::PipelineSeconds seconds_of(const PlanPasses& passes, const Tables& tables) {
@@ -189,25 +215,27 @@ PlanPasses& plan_passes(Tables& tables, const KindRow* kinds, const KindRow* pla
   out.start(key);
   out.size = {d.pp, d.interleave, num_micro_batches};
   out.overlap = tables.machine().parameters.pipeline_overlap;
+  out.near = near_of(d.schedule);
   if (stages.chunks.empty() || !can_play(d.schedule, out.size)) return out;
   out.known = true;
   out.split = splits_backward(d.schedule);
   fill_stages(out, plain, d, tables);
+  out.alike = are_alike(out, tables);
   fill_bounds(out, shape, d, tables);
   return out;
 }
 
-bool is_near(double formula, const PlanPasses& passes, const StepReduction& reduction,
+bool is_near(const ClosedForm& formula, const PlanPasses& passes, const StepReduction& reduction,
              bool copies) {
-  return !passes.known || ((copies || formula <= passes.low(reduction) * (1 + kNear)) &&
-                           formula >= passes.high(reduction) / (1 + kNear));
+  if (!passes.known || (passes.alike && formula.seconds >= formula.after)) return true;
+  return (copies || formula.seconds <= passes.low(reduction) * (1 + passes.near)) &&
+         formula.seconds >= passes.high(reduction) / (1 + passes.near);
 }
 
 double near_floor(double formula, const PlanPasses& passes, const StepReduction& reduction,
                   bool copies) {
-  constexpr double kRounding = 1e-12;
   if (copies || !passes.known) return formula;
-  return std::min(formula, passes.low(reduction) * (1 + kNear) * (1 - kRounding));
+  return std::min(formula, passes.low(reduction) * (1 + passes.near) * (1 - kPlayRounding));
 }
 
 double play(PlanPasses& passes, const KindRow* plain, const Degrees& d, double overlap,
@@ -232,6 +260,7 @@ double play(PlanPasses& passes, const KindRow* plain, const Degrees& d, double o
 double least_play(const Tables& tables, const KindRow* kinds, const StageTable& stages,
                   const PlanShape& shape, const Degrees& d) {
   const bool split = splits_backward(d.schedule);
+  const bool varuna = d.schedule == Schedule::kVaruna;        // whose messages hold nobody up
   double shortest = std::numeric_limits<double>::infinity();  // of a virtual stage, both ways
   double send = shortest;
   if (!split) {
@@ -247,8 +276,8 @@ double least_play(const Tables& tables, const KindRow* kinds, const StageTable& 
   double least = 0;
   for (std::size_t i = 0; i < stages.classes.size(); ++i) {
     double own = m * tables.times[i].total;
-    if (!split)
-      own += (2 * d.interleave * m - 1) * send + stages.classes[i].last * (shortest + 2 * send);
+    if (!split) own += stages.classes[i].last * (shortest + 2 * send);
+    if (!split && !varuna) own += (2 * d.interleave * m - 1) * send;
     least = std::max(least, own);
   }
   return least;

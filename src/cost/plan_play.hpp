@@ -8,12 +8,13 @@
 //       chunk, L the least that a rank runs from its last chunk's last backward pass on
 // and is not below m T_0 + R_0 - o L_0 of the first rank.
 // Where the closed form is near both ends it is near the play. Schedules that split the backward
-// pass have no such bound from above. Once it was played both bounds are the play: settings that
-// share it and differ in R mostly need no more.
+// pass, and Varuna, have no such bound from above. Once it was played both bounds are the play:
+// settings that share it and differ in R mostly need no more.
 //
 //   PlanPasses& passes = plan_passes(tables, kinds, plain, stages, shape, degrees);
 //   if (!is_near(formula, passes, reduction, copies))
-//     formula = near_play(formula, play(passes, plain, degrees, overlap, tables), copies);
+//     near_play(formula, play(passes, plain, degrees, overlap, tables), passes.near, copies,
+//               passes.alike);
 #pragma once
 
 #include "cost/plan_shape.hpp"
@@ -21,6 +22,9 @@
 #include "cost/tables.hpp"
 
 namespace nereus::cost {
+
+// A play adds up many passes, one by one; what is known of it before it does not.
+inline constexpr double kPlayRounding = 1e-11;
 
 // Whether the plan copies state or activations to and from a memory tier in every micro-batch.
 bool copies_state(const plan::Degrees& degrees);
@@ -30,7 +34,8 @@ PlanPasses& plan_passes(Tables& tables, const KindRow* kinds, const KindRow* pla
                         const StageTable& stages, const PlanShape& shape,
                         const plan::Degrees& degrees);
 // Whether the closed form needs no play.
-bool is_near(double formula, const PlanPasses& passes, const StepReduction& reduction, bool copies);
+bool is_near(const ClosedForm& formula, const PlanPasses& passes, const StepReduction& reduction,
+             bool copies);
 // What the pipeline is not below, whatever the play.
 double near_floor(double formula, const PlanPasses& passes, const StepReduction& reduction,
                   bool copies);

@@ -1,5 +1,7 @@
 #include "cost/played.hpp"
 
+#include <cmath>
+
 namespace nereus::cost {
 
 using plan::Schedule;
@@ -8,7 +10,7 @@ using schedule::StageSeconds;
 bool can_play(Schedule schedule, const schedule::PipelineSize& size) {
   // Beyond that an order takes longer to lay out than an answer may.
   constexpr double kMostPasses = 4e6;
-  return size.depth > 1 && schedule::has_clock(schedule) && schedule::suits(schedule, size) &&
+  return size.depth > 1 && schedule::suits(schedule, size) &&
          2.0 * size.num_stages() * size.micro_batches <= kMostPasses;
 }
 
@@ -27,11 +29,32 @@ PassSeconds passes_alone(const LayerTime& layers, const ChunkWork& work, const C
   return out;
 }
 
+PassSeconds varuna_passes(const LayerTime& all, const LayerTime& once, const Machine& machine) {
+  const double device = once.device();
+  if (device <= 0) return {};
+  const double passes = smooth_max(device, once.host, machine);
+  PassSeconds out;
+  out.forward = passes * (once.forward / device);
+  out.input = std::max(0.0, passes - out.forward);
+  out.recompute = std::max(0.0, smooth_max(all.device(), all.host, machine) - passes);
+  return out;
+}
+
 void add(PassSeconds& sum, const PassSeconds& passes) {
   sum.forward += passes.forward;
   sum.recompute += passes.recompute;
   sum.input += passes.input;
   sum.weight += passes.weight;
+}
+
+bool take_the_same(double a, double b) {
+  constexpr double kRounding = 1e-12;
+  return std::abs(a - b) <= kRounding * std::max(a, b);
+}
+
+bool take_the_same(const PassSeconds& a, const PassSeconds& b) {
+  return take_the_same(a.forward, b.forward) && take_the_same(a.recompute, b.recompute) &&
+         take_the_same(a.input, b.input) && take_the_same(a.weight, b.weight);
 }
 
 PassSeconds pass_seconds(const LayerTime& layers, const PassSeconds& alone, const PassSeconds& rank,
@@ -71,9 +94,14 @@ StageSeconds stage_seconds(const PassSeconds& passes, double send, double send_b
   return out;
 }
 
+StageSeconds varuna_seconds(const PassSeconds& passes, double send, double send_back) {
+  return {passes.forward, passes.input, passes.weight, send,
+          send_back,      send,         send_back,     passes.recompute};
+}
+
 double end_seconds(Schedule schedule, double longest_send, double overlap) {
   const bool both_ends = schedule == Schedule::kZbV || schedule == Schedule::kDualPipe;
-  return both_ends ? 0 : (1 - overlap) * longest_send;
+  return both_ends || schedule == Schedule::kVaruna ? 0 : (1 - overlap) * longest_send;
 }
 
 }  // namespace nereus::cost

@@ -18,14 +18,22 @@
 // simulator plays them scaled down to T; that would let one pass grow where another gets quicker,
 // so here they are as they are: more bandwidth is never slower.
 //
+// Where all stages are alike (passes, messages, gradients) and backward passes whole, the closed
+// form with the reduction after all passes is exact, and the most that the pipeline takes: the play
+// of passes as they are may be beyond it, as they sum to more than T.
+//
 // Copies to and from a memory tier hold up a rank in passes that nobody can name: such a plan is
 // not below the play without them, less kNear, and has no other limit.
 //
-// Closed form, passes, plays and bounds grow with every a_j, b and R, so the pipeline does.
+// Closed form, passes, plays and bounds grow with every a_j, b and R, so the pipeline does. All but
+// Varuna's: its ranks choose as they go (schedule/varuna_clock.hpp), and whoever waits less may
+// choose worse. Its closed form is an estimate, so the play itself is what counts, of passes as the
+// simulator has them: forward and backward divide what a rank takes without recompute as they do
+// the device, and recompute is the rest.
 //
 //   clock.play(schedule, size, {stages, ends}, split, close);
-//   near_play(formula, reduced_end({close.end, close.last_back, close.busy_after, share}, size,
-//                                  of_rank, overlap), copies);
+//   near_play({formula, after}, reduced_end({close.end, close.last_back, close.busy_after, share},
+//                                           size, of_rank, overlap), kNear, copies, alike);
 #pragma once
 
 #include <algorithm>
@@ -41,10 +49,21 @@ namespace nereus::cost {
 
 // How far the closed form may be from the play.
 inline constexpr double kNear = 0.02;
+inline double near_of(plan::Schedule schedule) {
+  return schedule == plan::Schedule::kVaruna ? 0 : kNear;
+}
 
-inline double near_play(double formula, double play, bool copies) {
-  const double high = copies ? formula : std::min(formula, play * (1 + kNear));
-  return std::max(high, play / (1 + kNear));
+struct ClosedForm {
+  double seconds = 0;
+  double after = 0;  // the same with all of the reduction after the passes
+};
+
+// `near` is near_of() its schedule.
+inline double near_play(const ClosedForm& formula, double play, double near, bool copies,
+                        bool alike) {
+  const double high = copies ? formula.seconds : std::min(formula.seconds, play * (1 + near));
+  const double out = std::max(high, play / (1 + near));
+  return alike ? std::min(out, formula.after) : out;
 }
 
 // A play as S asks for it.
@@ -82,11 +101,17 @@ double reduced_end(const PlayedEnds& play, const schedule::PipelineSize& size,
 // `split`: weight gradients run apart, else they count as input, as recompute does.
 PassSeconds passes_alone(const LayerTime& layers, const ChunkWork& work, const ChunkWork& rank,
                          const LayerTime& all, bool split, const Machine& machine);
+// Those of a rank under Varuna, from all its layers with and without recompute.
+PassSeconds varuna_passes(const LayerTime& all, const LayerTime& once, const Machine& machine);
 void add(PassSeconds& sum, const PassSeconds& passes);
 // The same where all of its rank, `rank`, take `total` together, with recompute and weight
 // gradients told apart.
 PassSeconds pass_seconds(const LayerTime& layers, const PassSeconds& alone, const PassSeconds& rank,
                          double total, bool split);
+
+// Whether they take the same but for rounding.
+bool take_the_same(double a, double b);
+bool take_the_same(const PassSeconds& a, const PassSeconds& b);
 
 // Whether the order of that many passes is known and short enough to play.
 bool can_play(plan::Schedule schedule, const schedule::PipelineSize& size);
@@ -95,6 +120,7 @@ bool can_play(plan::Schedule schedule, const schedule::PipelineSize& size);
 // messages each way; first stages of ranks have nothing to hide their first and last ones behind.
 schedule::StageSeconds stage_seconds(const PassSeconds& passes, double send, double send_back,
                                      double overlap, int stage, int depth);
+schedule::StageSeconds varuna_seconds(const PassSeconds& passes, double send, double send_back);
 // What holds up the ends of the pipeline.
 double end_seconds(plan::Schedule schedule, double longest_send, double overlap);
 

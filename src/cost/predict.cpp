@@ -121,28 +121,29 @@ struct PlanOf {
 // before, and before that what takes less to find out: where `counts(seconds)` is false the answer
 // is left at that, not exact.
 template <class Counts>
-double near_its_play(double formula, const PlanOf& plan, const StepReduction& reduction,
+double near_its_play(const ClosedForm& formula, const PlanOf& plan, const StepReduction& reduction,
                      Tables& tables, const Counts& counts, bool& exact) {
   const Degrees& d = plan.degrees;
   const bool copies = copies_state(d);
   exact = false;
-  double least = formula;
+  double least = formula.seconds;
   if (!copies) {
     double busiest = 0;
     for (std::size_t i = 0; i < plan.stages.classes.size(); ++i)
       busiest = std::max(busiest, tables.paces[i].all);
-    least = std::min(formula, busiest * (1 + kNear));
+    least = std::min(least, busiest * (1 + near_of(d.schedule)) * (1 - kPlayRounding));
   }
   if (!counts(least)) return least;
   PlanPasses& passes = plan_passes(tables, plan.kinds, plan.plain, plan.stages, plan.shape, d);
   exact = is_near(formula, passes, reduction, copies);
-  if (exact) return formula;
-  least = near_floor(formula, passes, reduction, copies);
+  if (exact) return formula.seconds;
+  least = near_floor(formula.seconds, passes, reduction, copies);
   if (!counts(least)) return least;
   exact = true;
   for (std::size_t i = 0; i < plan.stages.classes.size(); ++i)
     tables.reduces[i] = stage_reduce_seconds(tables.layers[i], plan.shape, tables.options());
-  return near_play(formula, play(passes, plan.plain, d, reduction.overlap, tables), copies);
+  return near_play(formula, play(passes, plan.plain, d, reduction.overlap, tables), passes.near,
+                   copies, passes.alike);
 }
 
 }  // namespace
@@ -226,8 +227,8 @@ Predictor::Sketch Predictor::sketch(const Degrees& d, const Counts& counts) {
     const double beside =
         d.data_overlap && !mode.splits_backward ? reduction_overlap(shape.reduced_as(), p) : 0;
     answer.pipeline = near_its_play(
-        answer.pipeline + pipeline.bubble + sent, {kinds, plain, stages, shape, d},
-        {step.first_reduce, step.reduce, beside}, tables,
+        {answer.pipeline + pipeline.bubble + sent, all + step.reduce + pipeline.bubble + sent},
+        {kinds, plain, stages, shape, d}, {step.first_reduce, step.reduce, beside}, tables,
         [&](double whole) { return !counts || counts(with_pipeline(whole)); }, answer.exact);
   }
   answer.prediction = with_pipeline(answer.pipeline);

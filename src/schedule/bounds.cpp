@@ -64,10 +64,27 @@ double most_one_way(Schedule schedule, const PipelineSize& size, const OneWay& w
   return first + rounds * inside + (rounds - 1) * turn + last;
 }
 
+PlayBounds bound_varuna(const PipelineSize& size, const PipelineSeconds& times) {
+  PlayBounds out;
+  out.most = 1e300;
+  const double m = size.micro_batches;
+  double way = 0;  // of the first micro-batch here, and of the last one's gradient from here
+  for (std::size_t r = 0; r < times.stages.size(); ++r) {
+    const StageSeconds& own = times.stages[r];
+    const double once = own.forward + own.input + own.weight;
+    if (r > 0) way += own.send_back;
+    out.least = std::max(out.least, m * (once + own.recompute) + way);
+    way += once + own.send;
+  }
+  out.least_first = out.least;
+  return out;
+}
+
 }  // namespace
 
 PlayBounds bound_play(Schedule schedule, const PipelineSize& size, const PipelineSeconds& times,
                       std::vector<double>& room) {
+  if (schedule == Schedule::kVaruna) return bound_varuna(size, times);
   const int num_stages = size.num_stages();
   const auto p = static_cast<std::size_t>(size.depth);
   const auto all = static_cast<std::size_t>(num_stages);

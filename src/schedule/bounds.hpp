@@ -14,6 +14,9 @@
 // come to that chunk and the others are at the one before:
 //   max(max_{r <= q} F of this chunk, max_{r > q} F of the one before)
 //
+// Varuna's messages hold nobody up and its recompute is its rank's alone: `least` is as
+// schedule/varuna_clock.hpp says, and nobody knows `most`.
+//
 //   const PlayBounds bounds = bound_play(Schedule::kInterleaved, {8, 2, 64}, {stages, 0.0}, room);
 //   bounds.least <= close.longest() && close.longest() <= bounds.most;
 #pragma once
@@ -32,7 +35,7 @@ struct PlayBounds {
   double least_first = 0;
 };
 
-// GPipe, 1F1B, interleaved, looped BFS. `room` grows to the most that was asked for.
+// GPipe, 1F1B, interleaved, looped BFS, Varuna. `room` grows to the most that was asked for.
 PlayBounds bound_play(plan::Schedule schedule, const PipelineSize& size,
                       const PipelineSeconds& times, std::vector<double>& room);
 

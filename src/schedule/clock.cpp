@@ -4,17 +4,16 @@
 
 #include "schedule/clock_program.hpp"
 #include "schedule/phases.hpp"
+#include "schedule/varuna_clock.hpp"
 #include "schedule/wave.hpp"
 
 namespace nereus::schedule {
 
 using plan::Schedule;
 
-bool has_clock(Schedule schedule) { return schedule != Schedule::kVaruna; }
-
 double PipelineClose::longest() const { return *std::max_element(end.begin(), end.end()); }
 
-Clock::Clock() : wave_(std::make_unique<Wave>()) {}
+Clock::Clock() : wave_(std::make_unique<Wave>()), varuna_(std::make_unique<VarunaClock>()) {}
 Clock::~Clock() = default;
 Clock::Clock(Clock&&) noexcept = default;
 
@@ -30,6 +29,7 @@ ClockProgram& Clock::program(Schedule schedule, const PipelineSize& size, bool e
 void Clock::play(Schedule schedule, const PipelineSize& size, const PipelineSeconds& times,
                  bool staggered, PipelineClose& close) {
   if (in_phases(schedule)) return play_phases(size, times, room_, close);
+  if (schedule == Schedule::kVaruna) return varuna_->play(size, times, close);
   if (in_waves(schedule, size) && !staggered) return wave_->play(size, times, close);
   const int round = round_of(schedule, size);
   PipelineSize some = size;

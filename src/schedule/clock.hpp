@@ -12,7 +12,8 @@
 // come to rest twice as many, and so on, up to m. It needs no knowledge of the schedule: P and the
 // round are read off the orders of m' and m' + P micro-batches, which must be alike but for one
 // round more (schedule/clock_program.hpp). GPipe and looped BFS have no such round, but a closed
-// form (schedule/phases.hpp).
+// form (schedule/phases.hpp). Varuna's ranks decide as they go, and send beside their passes
+// (schedule/varuna_clock.hpp); what follows does not hold for it.
 //
 // Longer passes or messages never end earlier: all are maxima of sums of them. Nor do they make a
 // rank quicker from its own first pass on: whatever it waits for has come through every stage
@@ -42,6 +43,7 @@ struct StageSeconds {
   // The same two for the rank's first micro-batch, and for the gradients of its last.
   double send_alone = 0;
   double send_back_alone = 0;
+  double recompute = 0;  // where that is a pass of its own: under Varuna
   bool operator==(const StageSeconds&) const = default;
 };
 
@@ -60,10 +62,8 @@ struct PipelineClose {
   double longest() const;  // until the last pass of all has ended
 };
 
-// Whether the clock knows the schedule. It does not know Varuna, which decides as it goes.
-bool has_clock(plan::Schedule schedule);
-
 class ClockProgram;
+class VarunaClock;
 class Wave;
 
 // One thread at a time. Allocates only for sizes that it has not seen.
@@ -90,6 +90,7 @@ class Clock {
   std::vector<Known> known_;
   std::vector<double> room_;  // for the closed form
   std::unique_ptr<Wave> wave_;
+  std::unique_ptr<VarunaClock> varuna_;
 };
 
 }  // namespace nereus::schedule

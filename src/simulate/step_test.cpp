@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "base/random.hpp"
 #include "cluster/load.hpp"
@@ -34,7 +35,7 @@ double slack(const cost::StepWork& work, const SimulatedStep& step) {
   return 5e-12 * stages * (step.lanes.front().size.micro_batches + stages);
 }
 
-// Only blocks, as many on each stage; nothing overlaps.
+// Only blocks, as many on each stage; of messages any part overlaps, of reductions nothing.
 void make_equal(Case& c) {
   model::Model& model = c.model;
   std::vector<int> blocks;
@@ -46,46 +47,58 @@ void make_equal(Case& c) {
       blocks.front());
   model.tied.clear();
   c.stack.options.stages = cost::StageRule::kEven;
-  c.stack.settings["pipeline_overlap"] = 0;
+  c.stack.settings["pipeline_overlap"] = cost::testing::pick({0.0, 0.0, 0.5, 1.0});
   c.degrees.data_overlap = false;
 }
 
-// Equal stages and no overlap: the played step is the predicted one. Schedules that split the
-// backward pass have a formula for F = B = W alone (pipeline/play_test.cpp), Varuna's is an
-// estimate (pipeline/varuna_cost_test.cpp). Where a rank has several virtual stages the messages do
-// not fall in with its formula, so there are none.
+// Equal stages and no overlap of reductions: the played step is the predicted one. Schedules that
+// split the backward pass have a formula for F = B = W alone (pipeline/play_test.cpp).
 RC_GTEST_PROP(Step, EqualsThePredictionOnEqualStages, ()) {
-  Case c = cost::testing::any_case();
-  make_equal(c);
-  RC_PRE(c.degrees.pp == 1 ||
-         (!cost::splits_backward(c.degrees.schedule) && c.degrees.schedule != Schedule::kVaruna));
-  RC_PRE(plan::violated_rules(c.degrees, plan::degree_limits(c.model, c.cluster)) == 0);
-  const cost::StepWork work = work_of(c);
-  const SimulatedStep step = simulate_step(work, {});
-  RC_ASSERT(std::abs(step.step - work.prediction.step) <=
-            1e-9 * work.prediction.step + slack(work, step));
+  for (int played = 0; played < 10;) {  // a thousand plans in all
+    Case c = cost::testing::any_case();
+    make_equal(c);
+    if (c.degrees.pp > 1 && cost::splits_backward(c.degrees.schedule)) continue;
+    if (plan::violated_rules(c.degrees, plan::degree_limits(c.model, c.cluster)) != 0) continue;
+    const cost::StepWork work = work_of(c);
+    const SimulatedStep step = simulate_step(work, {});
+    RC_ASSERT(std::abs(step.step - work.prediction.step) <=
+              1e-9 * work.prediction.step + slack(work, step));
+    ++played;
+  }
 }
 
-// With overlap and unequal stages, over 2,000 plans: within 1 % in the mean and 5 % at worst.
+// With overlap and unequal stages, over 2,000 plans of all schedules: within 1 % in the mean and
+// 5 % at worst. So are those of each schedule, of which 30 and more are drawn.
 // bench/run closed_form has the figures over many more, schedule by schedule.
 TEST(Step, IsNearThePredictionOverPlansOfAllKinds) {
   Random random(7);
-  int cases = 0;
-  double sum = 0;
-  double worst = 0;
-  while (cases < 2000) {
+  struct Away {
+    int cases = 0;
+    double sum = 0;
+    double worst = 0;
+  };
+  std::map<Schedule, Away> away;  // of those with more than one stage
+  for (int cases = 0; cases < 2000;) {
     const std::optional<testing::RealPlan> some = testing::real_plan(random);
     if (!some) continue;
-    const plan::Degrees& d = some->degrees;
-    if (d.pp > 1 && d.schedule == Schedule::kVaruna) continue;  // pipeline/varuna_cost_test.cpp
     const cost::StepWork work = some->work();
     const double error = std::abs(simulate_step(work, {}).step / work.prediction.step - 1);
-    sum += error;
-    worst = std::max(worst, error);
     ++cases;
+    if (some->degrees.pp == 1) {
+      EXPECT_LE(error, 0.01);
+      continue;
+    }
+    Away& own = away[some->degrees.schedule];
+    ++own.cases;
+    own.sum += error;
+    own.worst = std::max(own.worst, error);
   }
-  EXPECT_LE(sum / cases, 0.01);
-  EXPECT_LE(worst, 0.05);
+  ASSERT_EQ(away.size(), 9u);
+  for (const auto& [schedule, own] : away) {
+    EXPECT_GE(own.cases, 30) << to_string(schedule);
+    EXPECT_LE(own.sum / own.cases, 0.01) << to_string(schedule);
+    EXPECT_LE(own.worst, 0.05) << to_string(schedule);
+  }
 }
 
 RC_GTEST_PROP(Step, IsNoShorterThanItsBusiestRank, ()) {

@@ -158,19 +158,30 @@ bool can_play(const Context& context, std::size_t lane, schedule::PipelineSize& 
   return cost::can_play(shape.schedule, size) && schedule::suits(shape.schedule, size, ranks);
 }
 
+bool are_alike(const LaneAlone& alone, const std::vector<double>& send,
+               const std::vector<double>& reductions) {
+  for (std::size_t v = 1; v < alone.stages.size(); ++v)
+    if (!take_the_same(alone.stages[v], alone.stages[0]) ||
+        (v + 1 < send.size() && !take_the_same(send[v], send[0])))
+      return false;
+  return std::all_of(reductions.begin(), reductions.end(),
+                     [&](double own) { return take_the_same(own, reductions[0]); });
+}
+
 }  // namespace
 
-double near_play(double formula, Context& context, Work& work, std::size_t lane,
+double near_play(const ClosedForm& formula, Context& context, Work& work, std::size_t lane,
                  Transfers& transfers, const Reductions& reductions, const Parameters& p) {
   schedule::PipelineSize size;
   bool copies = false;
-  if (!can_play(context, lane, size, copies)) return formula;
+  if (!can_play(context, lane, size, copies)) return formula.seconds;
   const plan::Schedule schedule = context.layout.pipeline.schedule;
   const bool split = splits_backward(schedule);
   const LaneAlone alone = lane_alone(context, work, lane);
   const std::vector<double> send = sends_of(context, lane, transfers, alone.stages.size());
-  const double ends =
-      end_seconds(schedule, *std::max_element(send.begin(), send.end()), p.pipeline_overlap);
+  const double longest_send = *std::max_element(send.begin(), send.end());
+  const bool alike = !split && are_alike(alone, send, reductions.seconds);
+  const double ends = end_seconds(schedule, longest_send, p.pipeline_overlap);
   std::vector<schedule::StageSeconds> stages(alone.stages.size());
   for (std::size_t v = 0; v < stages.size(); ++v)
     stages[v] = stage_seconds(alone.stages[v], send[v], v > 0 ? send[v - 1] : 0, p.pipeline_overlap,
@@ -181,7 +192,7 @@ double near_play(double formula, Context& context, Work& work, std::size_t lane,
       context.placement.data_overlap && !split ? reduction_overlap(context.reduced_as(), p) : 0;
   const auto of_rank = [&](int rank) { return reductions.seconds[static_cast<std::size_t>(rank)]; };
   const PlayedEnds play{close.end, close.last_back, close.busy_after, reductions.share};
-  return cost::near_play(formula, reduced_end(play, size, of_rank, beside), copies);
+  return cost::near_play(formula, reduced_end(play, size, of_rank, beside), kNear, copies, alike);
 }
 
 }  // namespace nereus::cost::general

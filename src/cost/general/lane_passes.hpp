@@ -46,7 +46,7 @@ LaneAlone lane_alone(const Context& context, Work& work, std::size_t lane);
 // cost/played.hpp does for regular plans; as it is where the order of passes is not known: a joint
 // lane, teams of several kinds of machine, micro-batches that differ, stages that lie on ranks as
 // no order has them.
-double near_play(double formula, Context& context, Work& work, std::size_t lane,
+double near_play(const ClosedForm& formula, Context& context, Work& work, std::size_t lane,
                  Transfers& transfers, const Reductions& reductions, const Parameters& parameters);
 
 }  // namespace nereus::cost::general

@@ -83,8 +83,9 @@ LaneStep lane_step(Context& context, Work& work, const std::vector<std::vector<L
   double sent = 0;
   if (shape.depth > 1) {
     sent = pipeline.sends + crossing_seconds(load);
-    whole =
-        near_play(whole + pipeline.bubble + sent, context, work, lane, transfers, reductions, p);
+    const double after = all + reductions.longest() + pipeline.bubble + sent;
+    whole = near_play({whole + pipeline.bubble + sent, after}, context, work, lane, transfers,
+                      reductions, p);
     answer.closing = stall_seconds(load, shape, p);
     out.add(Part::kPipelineComm, answer.closing);
   }

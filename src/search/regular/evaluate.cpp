@@ -36,15 +36,21 @@ class Evaluation {
     space_.tensor_overlaps(family_, tensor);
     space_.data_overlaps(family_, data);
     best_ = family_.degrees;
-    // On comes first and is never slower; but where plans may be refused, each stands for itself.
+    // On comes first and is never slower, and stands for off. But where plans may be refused, each
+    // stands for itself; and Varuna's ranks may choose worse where passes are shorter.
     const bool all = judge_.options->accept != nullptr;
-    overlaps_ = all ? 1 : static_cast<std::int64_t>(tensor.size() * data.size());
     for (const bool with_tensor : tensor)
       for (const bool with_data : data) {
-        if (!all && (with_tensor != tensor.front() || with_data != data.front())) continue;
+        if (!all && with_data != data.front()) continue;
         best_.tensor_overlap = with_tensor;
         best_.data_overlap = with_data;
-        for (const ScheduleSetting& schedule : schedules_) run_schedule(schedule);
+        for (const ScheduleSetting& schedule : schedules_) {
+          const bool each = all || schedule.schedule == plan::Schedule::kVaruna;
+          if (!each && with_tensor != tensor.front()) continue;
+          overlaps_ =
+              static_cast<std::int64_t>((all ? 1 : data.size()) * (each ? 1 : tensor.size()));
+          run_schedule(schedule);
+        }
       }
     result_.kept = kept_.take_sorted();
     // Only its memory was needed so far.
@@ -199,8 +205,8 @@ class Evaluation {
   const Judge& judge_;
   Keeper kept_;
   FamilyResult result_;
-  Degrees best_;  // the candidate in hand
-  std::int64_t overlaps_ = 1;
+  Degrees best_;               // the candidate in hand
+  std::int64_t overlaps_ = 1;  // settings of the overlaps that one stands for
   std::vector<ScheduleSetting> schedules_;
   std::vector<RecomputeSetting> recomputes_;
   std::vector<ZeroSetting> zeros_;
