@@ -2,8 +2,8 @@
 //
 // GEMM of m x k times k x n (FLOP = 2 m n k): tensor cores work on whole tiles, and all
 // multiprocessors wait for the last wave of them (NVIDIA, Matrix Multiplication Background User's
-// Guide, "wave quantization"; what is empty of edge tiles counts gemm_edge: CPUs have tiles of a few
-// elements). With waves w = tiles / multiprocessors
+// Guide, "wave quantization"; what is empty of edge tiles counts gemm_edge: CPUs have tiles of a
+// few elements). With waves w = tiles / multiprocessors
 //   paid waves = w + gemm_tail (ceil(w) - w)
 //   t = paid waves x multiprocessors x 2 tile k / (peak clock efficiency k / (k + depth))
 // for the best of four tile sizes, and at least bytes / bandwidth. Backward runs two GEMMs of the

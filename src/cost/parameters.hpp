@@ -28,7 +28,7 @@ namespace nereus::cost {
     "share of the 32- and 64-bit peak that a large GEMM reaches")                                  \
   X(gemm_tail, 0.7, 0.0, 1.0, "",                                                                  \
     "share of the last, partly filled wave of tiles that a GEMM pays for")                         \
-  X(gemm_edge, 1.0, 0.0, 1.0, "", "share of the unfilled part of edge tiles that a GEMM pays for")  \
+  X(gemm_edge, 1.0, 0.0, 1.0, "", "share of the unfilled part of edge tiles that a GEMM pays for") \
   X(gemm_depth, 128, 0, 2048, "elements", "inner size at which a GEMM reaches half of its rate")   \
   X(misaligned_gemm, 1.15, 1.0, 2.0, "", "slow-down of a GEMM with a dim not divisible by 64")     \
   X(misaligned_head, 1.30, 1.0, 8.0, "",                                                           \
