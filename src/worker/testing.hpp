@@ -222,14 +222,17 @@ inline Outcome run_on_gpu(job::Job job, int num_steps, const ReadBatch& read) {
   return outcome;
 }
 
+inline bool on_gpu() {
+  const char* device = std::getenv("NEREUS_TEST_DEVICE");
+  return device && device == std::string("cuda");
+}
+
 // All ranks of the job: as threads of this process, or on the GPU where NEREUS_TEST_DEVICE is cuda.
 // Resumes and saves (after the last step) where the job says so; losses are then those of the steps
 // that were left.
 inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read,
                        const std::string& backend = "gloo") {
-  if (const char* device = std::getenv("NEREUS_TEST_DEVICE");
-      device && device == std::string("cuda"))
-    return run_on_gpu(job, num_steps, read);
+  if (on_gpu()) return run_on_gpu(job, num_steps, read);
   const int num_ranks = ranks_of(job);
   auto comms = open_local_comms(backend, num_ranks, std::chrono::seconds(60));
   Outcome outcome;
