@@ -77,6 +77,8 @@ class NcclHandle : public Pending {
     tensors_.clear();
   }
 
+  bool done() override { return error_ || !work_ || work_->isCompleted(); }
+
  private:
   std::shared_ptr<NcclCore> core_;
   Work work_;
