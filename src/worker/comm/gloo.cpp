@@ -127,15 +127,20 @@ std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_
                               int num_ranks, std::chrono::milliseconds timeout,
                               bool ends_together) {
   auto liveness = std::make_unique<Liveness>(rank, num_ranks, own_address, timeout);
-  liveness->start(meet(*store, rank, num_ranks, liveness->address(), timeout));
+  liveness->start(meet(store, rank, num_ranks, liveness->address(), timeout));
   gloo::transport::tcp::attr place;
   place.hostname = own_address;
   auto device = gloo::transport::tcp::CreateDevice(place);
   auto context = std::make_shared<gloo::rendezvous::Context>(rank, num_ranks);
   context->setTimeout(timeout);
-  GlooStore gloo_store(store, timeout);
   try {
-    context->connectFullMesh(gloo_store, device);
+    // It asks the store too, which a stopped rank 0 does not answer.
+    if (!in_time(timeout, [=]() mutable {
+          GlooStore gloo_store(store, timeout);
+          context->connectFullMesh(gloo_store, device);
+          return true;
+        }))
+      throw std::runtime_error(fmt::format("nothing for {} ms", timeout.count()));
   } catch (const std::exception& error) {
     throw explain(*liveness, "connecting all ranks", {}, error.what());
   }
