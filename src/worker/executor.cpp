@@ -112,7 +112,10 @@ void Executor::build() {
   for (std::size_t i = 0; i < everyone.size(); ++i) everyone[i] = static_cast<int>(i);
   world_ = groups_.get(everyone);
   for (const StageWork& work : mine_.stages) build_stage(work);
-  for (auto& state : states_) optimizer_.add(*state);
+  for (auto& state : states_) {
+    optimizer_.add(*state);
+    buckets_.add(*state);
+  }
   if (may_pull_ahead()) most_held_ = most_held(mine_.order);
 }
 
@@ -376,7 +379,8 @@ void Executor::note(timeline::SliceKind kind, std::int64_t start, int stage, int
 
 void Executor::layer_done(LayerState& state) {
   state.reduce_micro_batch();
-  if (--passes_left_[&state] == 0 && !state.is_tied_elsewhere()) state.reduce_start();
+  if (--passes_left_[&state] > 0 || state.is_tied_elsewhere()) return;
+  if (!buckets_.take(state)) state.reduce_start();
 }
 
 std::int64_t Executor::tag_of(int boundary, bool gradients, std::int64_t first_sample,
@@ -489,6 +493,7 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
   for (auto& state : states_)
     if (state->is_tied_elsewhere()) state->reduce_start();
   std::vector<StatisticsSum> statistics = sum_statistics();
+  waits_.reduce += buckets_.finish();
   for (auto& state : states_) state->reduce_finish();
   for (std::size_t i = 0; i < stages_.size(); ++i)
     statistics[i].finish(num_norm_groups(job_.training, job_.plan.placement, stages_[i]->work()));

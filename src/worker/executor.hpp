@@ -2,7 +2,8 @@
 //
 // A step is the rank's passes (RankPlan::order). Inputs of the next passes are asked for ahead, so
 // that they travel beside computation; outputs are sent as soon as they are there. Gradients of a
-// layer begin to travel when its last micro-batch is through. Then the update: the norm over all
+// layer begin to travel when its last micro-batch is through, small layers together
+// (gradient_buckets.hpp). Then the update: the norm over all
 // ranks, each element on the rank that keeps it, and the weights back to who computes with them,
 // beside the next step's first layers.
 //
@@ -30,6 +31,7 @@
 #include "timeline/timeline.hpp"
 #include "worker/comm/comm.hpp"
 #include "worker/gpu.hpp"
+#include "worker/gradient_buckets.hpp"
 #include "worker/norm_groups.hpp"
 #include "worker/optimizer.hpp"
 #include "worker/stage.hpp"
@@ -64,6 +66,7 @@ class Executor {
   // `signal` is summed over all ranks: how they agree to end, say.
   StepResult run(std::int64_t step, double signal = 0);
   const RankPlan& rank_plan() const { return mine_; }
+  const GradientBuckets& buckets() const { return buckets_; }
   std::vector<Done>* slices = nullptr;
 
   std::vector<std::unique_ptr<LayerState>>& states() { return states_; }
@@ -117,6 +120,7 @@ class Executor {
   std::vector<std::shared_ptr<Group>> norm_together_;  // nullptr where BatchNorm is not synchronous
   std::vector<std::unique_ptr<LayerState>> states_;
   std::vector<std::unique_ptr<Stage>> stages_;
+  GradientBuckets buckets_;
   Optimizer optimizer_;
   StateOptions options_;
   double loss_scale_ = 1;
