@@ -80,7 +80,7 @@ class LayerState {
   // Who sums all of gradients() once a step, and nothing before it; nullptr where that is
   // otherwise.
   Group* summed_over() const {
-    return divided_optimizer_ || tied_.group || length_ == 0 ? nullptr : data_.get();
+    return divided_optimizer_ || is_tied_elsewhere() || length_ == 0 ? nullptr : data_.get();
   }
   const at::Tensor& gradients() const { return gradients_; }
 
