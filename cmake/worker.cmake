@@ -49,8 +49,8 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/src/worker/comm/combine.cpp ${
 target_precompile_headers(nereus_worker PRIVATE ${PROJECT_SOURCE_DIR}/src/worker/torch.hpp)
 if(TARGET worker_test)
   target_precompile_headers(worker_test REUSE_FROM nereus_worker)
-  # Some 140 trainings of up to four ranks each.
-  set_tests_properties(worker PROPERTIES TIMEOUT 1500)
+  # Some 1,100 trainings of up to four ranks each where all plans are asked for.
+  set_tests_properties(worker PROPERTIES TIMEOUT 2400)
 endif()
 add_executable(nereus-worker src/worker/main.cpp)
 target_link_libraries(nereus-worker PRIVATE nereus_worker)

@@ -165,13 +165,13 @@ void write_timeline(const TrainRequest& request, const fs::path& folder, Recorde
   timeline::write_chrome_trace(path, timeline::join(ranks));
 }
 
-Error error_of(const launch::Failure& failure) {
+Error error_of(int rank, const std::string& code, const std::string& message,
+               const std::string& hint, bool input_error) {
   Error error;
-  error.code = failure.code;
-  error.message =
-      fmt::format("rank {} (on {}): {}", failure.rank, launch::host_name(), failure.message);
-  error.hint = failure.hint;
-  error.kind = failure.input_error ? ErrorKind::kInput : ErrorKind::kEnvironment;
+  error.code = code;
+  error.message = fmt::format("rank {} (on {}): {}", rank, launch::host_name(), message);
+  error.hint = hint;
+  error.kind = input_error ? ErrorKind::kInput : ErrorKind::kEnvironment;
   return error;
 }
 
@@ -259,7 +259,12 @@ TrainAnswer train(const TrainRequest& request, const TrainWatch& watch) {
 
   answer.exit_code = outcome.exit_code;
   if (outcome.failure) {
-    answer.failure = error_of(*outcome.failure);
+    const launch::Failure& failure = *outcome.failure;
+    answer.failure =
+        error_of(failure.rank, failure.code, failure.message, failure.hint, failure.input_error);
+    for (const job::Message& more : failure.more)
+      answer.more.push_back(
+          error_of(failure.rank, more.code, more.message, more.hint, more.input_error));
     recorder.event("failure", outcome.failure->rank, answer.failure->message);
   }
   answer.step_s = median_step(answer.steps);

@@ -107,6 +107,7 @@ struct TrainAnswer {
   bool nominal = false;  // this machine's rates are assumed, so is what is predicted
   std::optional<cost::Prediction> predicted;
   std::optional<Error> failure;  // what ended the job, and which rank
+  std::vector<Error> more;       // else that this rank found wrong
   int exit_code = 0;             // 0, 2, 5, 10, 75
   bool speaks = true;            // for the whole job: rank 0, or all ranks of one machine
 };

@@ -172,6 +172,7 @@ int run_train(const Session& session, app::TrainRequest request, const std::stri
     write_file(svg_file, loss_picture(answer.steps, answer.plan.model.name));
   // Last on the screen: what ended the job, in the failing rank's own words.
   if (answer.failure) say_error(*answer.failure, session.err);
+  for (const Error& more : answer.more) say_error(more, session.err);
   return answer.exit_code;
 }
 

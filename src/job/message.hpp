@@ -10,7 +10,8 @@
 //
 // A worker ends with the exit code that nereus gives for it: 0 done, 2 the user's to mend, 5
 // failed, 10 ended early because it was asked to (SIGINT), 75 ended after a saved checkpoint
-// (SIGTERM). Before 2 and 5 comes a kError, before the others a kDone.
+// (SIGTERM). Before 2 and 5 comes a kError (several where several things are wrong with the input),
+// before the others a kDone.
 #pragma once
 
 #include <cstdint>

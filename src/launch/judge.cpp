@@ -71,8 +71,9 @@ Failure no_life(const RankState& state, double now, const RankState* waiting) {
 
 Failure said(const RankState& state) {
   const job::Message& error = *state.error;
-  return {state.rank, error.code.empty() ? "train.rank-failed" : error.code, error.message,
-          error.hint, error.input_error};
+  return {state.rank,        error.code.empty() ? "train.rank-failed" : error.code,
+          error.message,     error.hint,
+          error.input_error, state.more_errors};
 }
 
 Failure describe(const RankState& state, double now) {
@@ -81,7 +82,7 @@ Failure describe(const RankState& state, double now) {
   if (!state.bad_line.empty())
     return {state.rank, "train.no-message",
             fmt::format("reported a line that is no message: {}", state.bad_line),
-            "is it a nereus-worker of this build?", false};
+            "is it a nereus-worker of this build?"};
   return no_life(state, now, nullptr);
 }
 

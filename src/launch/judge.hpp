@@ -31,6 +31,7 @@ struct RankState {
   bool done = false;     // it said so
   bool stopped = false;  // by a signal (SIGSTOP), and not continued
   std::optional<job::Message> error{};
+  std::vector<job::Message> more_errors{};  // of the same input
   double error_at = 0;
   std::string bad_line{};  // that was no message
   bool ended = false;
@@ -46,6 +47,7 @@ struct Failure {
   std::string message;
   std::string hint;
   bool input_error = false;
+  std::vector<job::Message> more{};  // else that the rank found wrong
   bool operator==(const Failure&) const = default;
 };
 

@@ -46,6 +46,18 @@ TEST(Judge, NobodyWhereAllIsWell) {
   for (const RankState& state : list) EXPECT_FALSE(troubled(state, 100.5, kTimeout));
 }
 
+TEST(Judge, AllThatARankFoundWrongIsSaid) {
+  std::vector<RankState> list = ranks();
+  errs(list[2], 100, -1, true);
+  job::Message other = *list[2].error;
+  other.message = "and a loss of nothing";
+  list[2].more_errors.push_back(other);
+  const auto failure = judge(list, 100.6, kTimeout);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->message, "all-reduce 17");
+  EXPECT_EQ(failure->more, std::vector<job::Message>{other});
+}
+
 TEST(Judge, ADeathExplainsTheOthersErrorsWhicheverArrivesFirst) {
   for (const double death : {99.9, 100.4}) {
     std::vector<RankState> list = ranks();

@@ -139,7 +139,9 @@ class Supervisor {
     if (message.rank != state.rank && state.bad_line.empty()) state.bad_line = line.substr(0, 200);
     state.greeted |= message.kind == job::MessageKind::kHello;
     state.done |= message.kind == job::MessageKind::kDone;
-    if (message.kind == job::MessageKind::kError && !state.error) {
+    if (message.kind == job::MessageKind::kError && state.error) {
+      state.more_errors.push_back(message);
+    } else if (message.kind == job::MessageKind::kError) {
       state.error = message;
       state.error_at = now();
     }

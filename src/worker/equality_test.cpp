@@ -1,4 +1,19 @@
-// Training under any plan gives the losses of one rank.
+// Training under any plan gives the losses of one rank: 92 plans of up to four ranks (19 of them
+// unless NEREUS_ALL_PLANS is set, as ./test --all does), GPT, LLaMA and ResNet, 20 steps. In fp32
+// and bf16 67 of them (LLaMA 66, ResNet 61).
+//
+//   fp64   losses within 1e-9 (AdamW, a steep rate); ResNet's first gradients within 1e-10
+//   fp32   the first gradient, as one vector, within 1e-6 of its norm; losses within 1e-5 (SGD) and
+//          1e-4 (AdamW): rounding is 6e-8, and 20 steps let it grow
+//   bf16   losses within 2e-2: rounding is 4e-3
+//
+// Rates are those of rate_of(). A network of ReLUs is not smooth: where a value lies within
+// rounding of zero, a unit works in one run and not in the other, and its gradient differs as a
+// whole. Norms over the four values that one sample has in the last layers let that grow, and
+// AdamW, whose steps are as long as the rate however small a gradient is, carries it into all
+// weights: from 3e-7 to 3e-3 of the loss in 20 steps at 1e-3. PyTorch alone does the same
+// (bench/rounding/resnet.py). So ResNet's AdamW runs at 1e-4 in fp32, where a switch moves the
+// losses by less than 1e-4.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -42,6 +57,8 @@ std::vector<Degrees> every(std::size_t n, const std::vector<Degrees>& list) {
   for (std::size_t i = 0; i < list.size(); i += n) some.push_back(list[i]);
   return some;
 }
+
+bool wants_all() { return std::getenv("NEREUS_ALL_PLANS") != nullptr; }
 
 // Every split of up to four ranks with its variants; plans that the rules refuse are left out.
 std::vector<Degrees> combinations() {
@@ -98,12 +115,28 @@ std::vector<Degrees> combinations() {
         });
   }
   // All of them take minutes; ./test --all asks for them.
-  return std::getenv("NEREUS_ALL_PLANS") ? list : every(5, list);
+  return wants_all() ? list : every(5, list);
+}
+
+// All without tensor parallelism and every sixth with it: ranks of a team wait for each other in
+// every layer, so those take three to eight times as long as the others.
+std::vector<Degrees> narrow_combinations() {
+  if (!wants_all()) return every(4, combinations());
+  std::vector<Degrees> some, divided;
+  for (const Degrees& d : combinations()) (d.tp == 1 ? some : divided).push_back(d);
+  for (const Degrees& d : every(6, divided)) some.push_back(d);
+  return some;
 }
 
 class Equality : public ::testing::TestWithParam<Degrees> {};
 
 constexpr int kSteps = 20;
+
+double rate_of(const model::Model& model, const Degrees& d, job::OptimizerKind optimizer) {
+  const double usual = testing::make_job(model, d).training.rate;
+  const bool single = d.precision == cluster::Precision::kFp32;
+  return model.cnn && single && optimizer == job::OptimizerKind::kAdamW ? 1e-4 : usual;
+}
 
 // What one rank computes, once for all plans that are compared with it.
 const testing::Outcome& one_rank(const model::Model& model, const Degrees& d,
@@ -119,6 +152,7 @@ const testing::Outcome& one_rank(const model::Model& model, const Degrees& d,
     alone.precision = d.precision;
     job::Job job = testing::make_job(model, alone);
     job.training.optimizer = optimizer;
+    job.training.rate = rate_of(model, d, optimizer);
     at->second = testing::run_job(job, kSteps, testing::reader_of(model));
   }
   return at->second;
@@ -130,6 +164,7 @@ testing::Outcome expect_losses_of_one_rank(
   const testing::Outcome& expected = one_rank(model, d, optimizer);
   job::Job job = testing::make_job(model, d);
   job.training.optimizer = optimizer;
+  job.training.rate = rate_of(model, d, optimizer);
   const testing::Outcome got = testing::run_job(job, kSteps, testing::reader_of(model), "shared");
   EXPECT_EQ(got.losses.size(), expected.losses.size());
   // Pictures of another step are others, and 20 steps of SGD teach little of them.
@@ -232,11 +267,8 @@ class NarrowEquality : public ::testing::TestWithParam<Degrees> {
 };
 
 // Of the first step: the whole gradient, as one vector.
-void expect_gradient_of_one_rank(const model::Model& model, const Degrees& d) {
-  const testing::Outcome& expected = one_rank(model, d, job::OptimizerKind::kSgd);
-  job::Job job = testing::make_job(model, d);
-  job.training.optimizer = job::OptimizerKind::kSgd;
-  const testing::Outcome got = testing::run_job(job, 1, testing::reader_of(model), "shared");
+void expect_first_gradient(const testing::Outcome& got, const testing::Outcome& expected) {
+  if (testing::on_gpu()) return;  // its ranks are processes and tell their losses alone
   ASSERT_EQ(got.gradients.size(), expected.gradients.size());
   double difference = 0, norm = 0;
   for (const auto& [name, gradient] : expected.gradients) {
@@ -248,30 +280,27 @@ void expect_gradient_of_one_rank(const model::Model& model, const Degrees& d) {
   EXPECT_LE(std::sqrt(difference), 1e-6 * std::sqrt(norm));
 }
 
-TEST_P(NarrowEquality, FirstGradientsInSinglePrecision) {
-  const Degrees d = in(cluster::Precision::kFp32);
-  expect_gradient_of_one_rank(testing::small_gpt(), d);
-  if (d.tp <= 2) expect_gradient_of_one_rank(testing::small_llama(), d);
-  if (d.tp == 1) expect_gradient_of_one_rank(testing::small_resnet(), d);
+void expect_single_precision_of_one_rank(const model::Model& model, const Degrees& d) {
+  const auto sgd = job::OptimizerKind::kSgd;
+  expect_first_gradient(expect_losses_of_one_rank(model, d, 1e-5, sgd), one_rank(model, d, sgd));
+  expect_losses_of_one_rank(model, d, 1e-4, job::OptimizerKind::kAdamW);
 }
-TEST_P(NarrowEquality, GptInSinglePrecisionWithAdamW) {
-  expect_losses_of_one_rank(testing::small_gpt(), in(cluster::Precision::kFp32), 1e-4);
-}
-TEST_P(NarrowEquality, GptInSinglePrecisionWithSgd) {
-  expect_losses_of_one_rank(testing::small_gpt(), in(cluster::Precision::kFp32), 1e-5,
-                            job::OptimizerKind::kSgd);
+
+TEST_P(NarrowEquality, GptInSinglePrecision) {
+  expect_single_precision_of_one_rank(testing::small_gpt(), in(cluster::Precision::kFp32));
 }
 TEST_P(NarrowEquality, LlamaInSinglePrecision) {
   const Degrees d = in(cluster::Precision::kFp32);
   if (d.tp > 2) GTEST_SKIP() << "two key-value heads";
-  expect_losses_of_one_rank(testing::small_llama(), d, 1e-4);
-  expect_losses_of_one_rank(testing::small_llama(), d, 1e-5, job::OptimizerKind::kSgd);
+  expect_single_precision_of_one_rank(testing::small_llama(), d);
 }
-TEST_P(NarrowEquality, ResnetInSinglePrecisionWithSgd) {
+TEST_P(NarrowEquality, ResnetInSinglePrecision) {
   const Degrees d = in(cluster::Precision::kFp32);
   if (d.tp > 1) GTEST_SKIP() << "convolutions are not divided";
-  // AdamW divides gradients that are nothing but rounding by their own size: 2e-3 at step 20.
-  expect_losses_of_one_rank(testing::small_resnet(), d, 1e-5, job::OptimizerKind::kSgd);
+  expect_single_precision_of_one_rank(testing::small_resnet(), d);
+}
+TEST_P(NarrowEquality, GptInBf16) {
+  expect_losses_of_one_rank(testing::small_gpt(), in(cluster::Precision::kBf16), 2e-2);
 }
 TEST_P(NarrowEquality, LlamaInBf16) {
   const Degrees d = in(cluster::Precision::kBf16);
@@ -283,11 +312,8 @@ TEST_P(NarrowEquality, ResnetInBf16) {
   if (d.tp > 1) GTEST_SKIP() << "convolutions are not divided";
   expect_losses_of_one_rank(testing::small_resnet(), d, 2e-2);
 }
-TEST_P(NarrowEquality, GptInBf16) {
-  expect_losses_of_one_rank(testing::small_gpt(), in(cluster::Precision::kBf16), 2e-2);
-}
 
-INSTANTIATE_TEST_SUITE_P(Plans, NarrowEquality, ::testing::ValuesIn(every(4, combinations())),
+INSTANTIATE_TEST_SUITE_P(Plans, NarrowEquality, ::testing::ValuesIn(narrow_combinations()),
                          [](const auto& param_info) { return name_of(param_info.param); });
 INSTANTIATE_TEST_SUITE_P(Plans, SomeEquality, ::testing::ValuesIn(every(4, combinations())),
                          [](const auto& param_info) { return name_of(param_info.param); });

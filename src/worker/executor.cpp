@@ -69,6 +69,15 @@ double targets_of_sample(const model::Model& model) {
 
 bool is_backward(Pass pass) { return pass == Pass::kBackward || pass == Pass::kInput; }
 
+int most_held(const std::vector<schedule::PipelineOp>& order) {
+  int held = 0, most = 0;
+  for (const schedule::PipelineOp& op : order) {
+    if (op.pass == Pass::kForward) most = std::max(most, ++held);
+    if (op.pass == Pass::kBackward) --held;
+  }
+  return most;
+}
+
 }  // namespace
 
 Executor::Executor(const job::Job& job, Comm& comm, ReadBatch read)
@@ -105,7 +114,11 @@ void Executor::build() {
   for (std::size_t i = 0; i < everyone.size(); ++i) everyone[i] = static_cast<int>(i);
   world_ = groups_.get(everyone);
   for (const StageWork& work : mine_.stages) build_stage(work);
-  for (auto& state : states_) optimizer_.add(*state);
+  for (auto& state : states_) {
+    optimizer_.add(*state);
+    buckets_.add(*state);
+  }
+  if (may_pull_ahead()) most_held_ = most_held(mine_.order);
 }
 
 void Executor::build_stage(const StageWork& work) {
@@ -182,7 +195,67 @@ void Executor::run_passes(std::int64_t step) {
         if (state->layer().index == mine_.stages[i].first_layer + layer)
           passes_left_[state.get()] = static_cast<int>(mine_.stages[i].micro_batches.size());
 
-  for (std::size_t i = 0; i < mine_.order.size(); ++i) run_pass(i, step);
+  ran_.assign(mine_.order.size(), false);
+  num_held_ = 0;
+  for (std::size_t i = 0; i < mine_.order.size(); ++i) {
+    if (ran_[i]) continue;
+    if (most_held_ > 0 && mine_.order[i].pass == Pass::kRecompute) pull_ahead(i, step);
+    ask_ahead(i);
+    run_pass(i, step);
+  }
+}
+
+bool Executor::may_pull_ahead() const {
+  if (job_.plan.placement.schedule != plan::Schedule::kVaruna || mine_.stages.size() != 1)
+    return false;
+  for (const auto& state : states_)
+    if (state->divides_weights() || state->divides_gradients()) return false;
+  return !norm_together_.front();
+}
+
+// Forward passes whose inputs are there, before a recompute whose gradient is not.
+void Executor::pull_ahead(std::size_t recompute, std::int64_t step) {
+  const auto place_of = [&](Pass pass, int micro_batch) {
+    std::size_t i = recompute;
+    while (i < mine_.order.size() &&
+           (mine_.order[i].pass != pass || ran_[i] ||
+            (micro_batch >= 0 && mine_.order[i].micro_batch != micro_batch)))
+      ++i;
+    return i;
+  };
+  const std::size_t gradient = place_of(Pass::kBackward, mine_.order[recompute].micro_batch);
+  NEREUS_CHECK(gradient < mine_.order.size(), "a recompute is for a backward pass");
+  while (num_held_ < most_held_) {
+    const std::size_t forward = place_of(Pass::kForward, -1);
+    if (forward == mine_.order.size()) return;
+    ask(gradient);
+    ask(forward);
+    const bool stays = is_there(gradient) || !is_there(forward);
+    at::Tensor votes = at::full({1}, stays ? 1.0 : 0.0, loss_.options());
+    if (teams_.front()) {
+      teams_.front()->all_reduce(votes)->wait();
+      if (votes.item<double>() > 0) return;
+    } else if (stays) {
+      return;
+    }
+    run_pass(forward, step);
+  }
+}
+
+bool Executor::is_there(std::size_t index) const {
+  const schedule::PipelineOp& op = mine_.order[index];
+  const bool backward = is_backward(op.pass);
+  const Stage& stage = stage_of(op.stage);
+  const MicroBatch& batch = stage.work().micro_batch(op.micro_batch);
+  for (const Handle& handle : incoming_.at(index).handles)
+    if (!handle->done()) return false;
+  for (const Route& route : backward ? batch.to : batch.from)
+    for (const int layer : backward ? stage.leaving() : stage.entering())
+      if (route.rank == mine_.rank &&
+          local_.count(
+              tag_of(backward ? op.stage : op.stage - 1, backward, route.first_sample, layer)) == 0)
+        return false;
+  return true;
 }
 
 // A rank alone: no message waits inside. Masks of dropout are made on the host. Statistics of
@@ -261,13 +334,14 @@ void Executor::run_pass(std::size_t index, std::int64_t step) {
   const StageWork& work = stage.work();
   const MicroBatch& batch = work.micro_batch(op.micro_batch);
   const std::pair<int, int> key{op.stage, op.micro_batch};
-  ask_ahead(index);
+  ran_[index] = true;
   std::map<int, at::Tensor> received;
   if (op.pass == Pass::kForward || is_backward(op.pass)) received = take(index);
   const std::int64_t start = now_ns();
   switch (op.pass) {
     case Pass::kForward: {
       Record& record = records_[key] = begin_record(work, op.micro_batch, step);
+      ++num_held_;
       record.values = std::move(received);
       stage.forward(record);
       if (work.slice == 0 && record.loss.defined()) loss_.add_(record.loss);
@@ -287,7 +361,10 @@ void Executor::run_pass(std::size_t index, std::int64_t step) {
       else
         stage.backward(record, [&](LayerState& state) { layer_done(state); });
       send(record.gradients, stage.entering(), batch.from, batch, op.stage - 1, true);
-      if (op.pass == Pass::kBackward) records_.erase(key);
+      if (op.pass == Pass::kBackward) {
+        records_.erase(key);
+        --num_held_;
+      }
       break;
     }
     case Pass::kWeight:
@@ -304,7 +381,8 @@ void Executor::note(timeline::SliceKind kind, std::int64_t start, int stage, int
 
 void Executor::layer_done(LayerState& state) {
   state.reduce_micro_batch();
-  if (--passes_left_[&state] == 0 && !state.is_tied_elsewhere()) state.reduce_start();
+  if (--passes_left_[&state] > 0 || state.is_tied_elsewhere()) return;
+  if (!buckets_.take(state)) state.reduce_start();
 }
 
 std::int64_t Executor::tag_of(int boundary, bool gradients, std::int64_t first_sample,
@@ -322,7 +400,7 @@ void Executor::ask_ahead(std::size_t index) {
 void Executor::ask(std::size_t index) {
   const schedule::PipelineOp& op = mine_.order[index];
   const bool backward = is_backward(op.pass);
-  if ((op.pass != Pass::kForward && !backward) || incoming_.count(index) > 0) return;
+  if ((op.pass != Pass::kForward && !backward) || ran_[index] || incoming_.count(index) > 0) return;
   Incoming& incoming = incoming_[index];
   const Stage& stage = stage_of(op.stage);
   const StageWork& work = stage.work();
@@ -380,7 +458,10 @@ std::map<int, at::Tensor> Executor::take(std::size_t index) {
 void Executor::send(const std::map<int, at::Tensor>& values, const std::vector<int>& which,
                     const std::vector<Route>& routes, const MicroBatch& batch, int boundary,
                     bool gradients) {
-  while (!sent_.empty() && sent_.front()->done()) sent_.pop_front();
+  while (!sent_.empty() && sent_.front()->done()) {
+    sent_.front()->wait();
+    sent_.pop_front();
+  }
   for (const int layer : which)
     for (const Route& route : routes) {
       const at::Tensor& value = values.at(layer);
@@ -414,6 +495,7 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
   for (auto& state : states_)
     if (state->is_tied_elsewhere()) state->reduce_start();
   std::vector<StatisticsSum> statistics = sum_statistics();
+  waits_.reduce += buckets_.finish();
   for (auto& state : states_) state->reduce_finish();
   for (std::size_t i = 0; i < stages_.size(); ++i)
     statistics[i].finish(num_norm_groups(job_.training, job_.plan.placement, stages_[i]->work()));

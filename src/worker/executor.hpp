@@ -2,9 +2,18 @@
 //
 // A step is the rank's passes (RankPlan::order). Inputs of the next passes are asked for ahead, so
 // that they travel beside computation; outputs are sent as soon as they are there. Gradients of a
-// layer begin to travel when its last micro-batch is through. Then the update: the norm over all
+// layer begin to travel when its last micro-batch is through, small layers together
+// (gradient_buckets.hpp). Then the update: the norm over all
 // ranks, each element on the rank that keeps it, and the weights back to who computes with them,
 // beside the next step's first layers.
+//
+// Varuna's schedule is opportunistic (Athlur 2022): where the next pass is a recompute whose
+// gradient has not arrived, but the input of the next forward pass has, that runs first. Only as
+// long as the rank holds fewer micro-batches than its order does at most, so that memory is what
+// was planned. Backward passes keep their order, and with it every sum its terms in theirs: the
+// result is that of the order without pulling, to the bit. Ranks of a team choose together. Where
+// passes hold collectives over data ranks (divided weights and gradients, synchronous norms), the
+// order stays.
 //
 //   Executor executor(job, comm, samples);
 //   for (step ...) StepResult r = executor.run(step);      // r.loss is that of all ranks
@@ -22,6 +31,7 @@
 #include "timeline/timeline.hpp"
 #include "worker/comm/comm.hpp"
 #include "worker/gpu.hpp"
+#include "worker/gradient_buckets.hpp"
 #include "worker/norm_groups.hpp"
 #include "worker/optimizer.hpp"
 #include "worker/stage.hpp"
@@ -56,6 +66,7 @@ class Executor {
   // `signal` is summed over all ranks: how they agree to end, say.
   StepResult run(std::int64_t step, double signal = 0);
   const RankPlan& rank_plan() const { return mine_; }
+  const GradientBuckets& buckets() const { return buckets_; }
   std::vector<Done>* slices = nullptr;
 
   std::vector<std::unique_ptr<LayerState>>& states() { return states_; }
@@ -79,6 +90,9 @@ class Executor {
   void run_graph(std::int64_t step);
   Batch read_batch(const MicroBatch& batch, std::int64_t step);
   void run_pass(std::size_t index, std::int64_t step);
+  bool may_pull_ahead() const;
+  void pull_ahead(std::size_t recompute, std::int64_t step);
+  bool is_there(std::size_t index) const;
   void ask_ahead(std::size_t index);
   void ask(std::size_t index);
   std::map<int, at::Tensor> take(std::size_t index);
@@ -106,9 +120,11 @@ class Executor {
   std::vector<std::shared_ptr<Group>> norm_together_;  // nullptr where BatchNorm is not synchronous
   std::vector<std::unique_ptr<LayerState>> states_;
   std::vector<std::unique_ptr<Stage>> stages_;
+  GradientBuckets buckets_;
   Optimizer optimizer_;
   StateOptions options_;
   double loss_scale_ = 1;
+  int most_held_ = 0;  // micro-batches, by the order; 0 where no pass is pulled ahead
 
   // All passes of a step as one graph, and the samples that it reads.
   StepGraph graph_;
@@ -119,6 +135,8 @@ class Executor {
   // Of the running step.
   std::map<std::pair<int, int>, Record> records_;  // by stage and micro-batch
   std::map<std::size_t, Incoming> incoming_;       // by place in the order
+  std::vector<bool> ran_;                          // so too
+  int num_held_ = 0;                               // micro-batches between forward and backward
   std::map<std::int64_t, at::Tensor> local_;       // messages to itself, by tag
   std::deque<Handle> sent_;
   std::map<LayerState*, int> passes_left_;  // backward passes until a layer is done

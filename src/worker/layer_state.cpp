@@ -214,8 +214,7 @@ void LayerState::after_backward() {
 
 void LayerState::reduce_micro_batch() {
   if (!reduces_each_) return;
-  if (team_ && length_ > replicated_begin_)
-    reduce_wait += seconds_of(team_->all_reduce(part(gradients_, {replicated_begin_, length_})));
+  reduce_team();
   reducing_ = shards_->reduce_scatter(gradients_, ranges_);
 }
 
@@ -228,10 +227,14 @@ void LayerState::add_reduced() {
   set_memory(gradients_, false);
 }
 
-void LayerState::reduce_start() {
-  if (reduces_each_ || length_ == 0) return;  // every micro-batch did; nothing to do
+void LayerState::reduce_team() {
   if (team_ && length_ > replicated_begin_)
     reduce_wait += seconds_of(team_->all_reduce(part(gradients_, {replicated_begin_, length_})));
+}
+
+void LayerState::reduce_start() {
+  if (reduces_each_ || length_ == 0) return;  // every micro-batch did; nothing to do
+  reduce_team();
   if (tied_.group)
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       if (parameters_[i].name != tied_.name) continue;

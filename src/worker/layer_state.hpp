@@ -77,6 +77,12 @@ class LayerState {
   bool divides_gradients() const { return divided_gradients_; }
   // Its reduction waits for another stage, so it comes after all passes.
   bool is_tied_elsewhere() const { return tied_.group != nullptr; }
+  // Who sums all of gradients() once a step, and nothing before it; nullptr where that is
+  // otherwise.
+  Group* summed_over() const {
+    return divided_optimizer_ || is_tied_elsewhere() || length_ == 0 ? nullptr : data_.get();
+  }
+  const at::Tensor& gradients() const { return gradients_; }
 
   // Weights as autograd sees them, complete.
   const Weights& gathered();
@@ -89,6 +95,7 @@ class LayerState {
   void after_backward();      // of one micro-batch: gradients autograd made itself are added
   void reduce_micro_batch();  // divided gradients: sums so far go to who keeps them
   void reduce_start();        // all micro-batches are through
+  void reduce_team();         // its first part: what tensor ranks hold in common
   void reduce_finish();
 
   at::Tensor own_gradient() const;  // [owned)

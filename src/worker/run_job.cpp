@@ -171,6 +171,11 @@ int train(const RankOptions& options, const job::Job& job, job::Reporter& report
   return status;
 }
 
+void say(const job::Message& failure, job::Reporter& reporter) {
+  reporter.send(failure);
+  std::fprintf(stderr, "%s: %s\n", failure.code.c_str(), failure.message.c_str());
+}
+
 }  // namespace
 
 job::WorkerInfo worker_info() {
@@ -214,11 +219,13 @@ int run_rank(const RankOptions& options) {
     failure.message = error.what();
     failure.missing_rank = error.missing_rank;
   } catch (const Errors& errors) {
-    const Error& first = errors.list().front();
-    failure.code = first.code;
-    failure.message = first.message;
-    failure.hint = first.hint;
-    failure.input_error = first.kind == ErrorKind::kInput;
+    for (const Error& error : errors.list()) {
+      if (&error != &errors.list().front()) say(failure, reporter);
+      failure.code = error.code;
+      failure.message = error.message;
+      failure.hint = error.hint;
+      failure.input_error = error.kind == ErrorKind::kInput;
+    }
   } catch (const c10::Error& error) {
     failure.code = "train.libtorch";
     failure.message = error.what_without_backtrace();
@@ -226,8 +233,7 @@ int run_rank(const RankOptions& options) {
     failure.code = "train.worker-failed";
     failure.message = error.what();
   }
-  reporter.send(failure);
-  std::fprintf(stderr, "%s: %s\n", failure.code.c_str(), failure.message.c_str());
+  say(failure, reporter);
   return failure.input_error ? 2 : 5;
 }
 

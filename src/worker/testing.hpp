@@ -222,14 +222,18 @@ inline Outcome run_on_gpu(job::Job job, int num_steps, const ReadBatch& read) {
   return outcome;
 }
 
+inline bool on_gpu() {
+  const char* device = std::getenv("NEREUS_TEST_DEVICE");
+  return device && device == std::string("cuda");
+}
+
 // All ranks of the job: as threads of this process, or on the GPU where NEREUS_TEST_DEVICE is cuda.
 // Resumes and saves (after the last step) where the job says so; losses are then those of the steps
-// that were left.
+// that were left. `prepare` is called by each rank, on its thread, before its first step.
+using Prepare = std::function<void(int rank, Executor& executor)>;
 inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read,
-                       const std::string& backend = "gloo") {
-  if (const char* device = std::getenv("NEREUS_TEST_DEVICE");
-      device && device == std::string("cuda"))
-    return run_on_gpu(job, num_steps, read);
+                       const std::string& backend = "gloo", const Prepare& prepare = nullptr) {
+  if (on_gpu()) return run_on_gpu(job, num_steps, read);
   const int num_ranks = ranks_of(job);
   auto comms = open_local_comms(backend, num_ranks, std::chrono::seconds(60));
   Outcome outcome;
@@ -241,6 +245,7 @@ inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read
       try {
         at::set_num_threads(1);
         Executor executor(job, *comms[static_cast<std::size_t>(rank)], read);
+        if (prepare) prepare(rank, executor);
         const std::int64_t first = resume(job, executor);
         Saver saver(job, rank, num_ranks);  // clears what is left of others: before the first step
         executor.before_update = [&] {

@@ -70,6 +70,10 @@ for fault in "2 3 kill:5:signal 9" "1 3 exit:5:about to end" "3 0 error:5:no mem
   check "$what: nothing left" no_worker_left
 done
 
+FAKE_FAULT="1 2 inputs" train --steps 1000 >out.txt 2>err.txt
+check "two errors of the input: exit 2" test $? -eq 2
+check "two errors of the input: both are said" bash -c "grep -q 'rank 1 (on .*damaged' err.txt && grep -q 'rank 1 (on .*lacks layer 3' err.txt"
+
 # Ctrl-C, and SIGTERM, to the launcher alone.
 for signal in INT:10 TERM:75; do
   # A background job of a shell ignores SIGINT; so it is started where it does not.
@@ -143,6 +147,32 @@ byte=$(find run -name '*.safetensors' | head -n 1)
 printf x | dd of="$byte" bs=1 seek=$(($(stat -c %s "$byte") - 1)) conv=notrunc 2>/dev/null
 real --steps 4 --resume run >out.txt 2>err.txt
 check "real: a damaged checkpoint: exit 2" test $? -eq 2
+
+# Rank 0 is stopped while it starts. Then one that never answers: its kernel takes connections, as that of a stopped one.
+"$nereus" train "${tiny[@]}" --dp 2 --steps 1000000 --timeout 5 >out.txt 2>err.txt &
+launcher=$!
+for _ in $(seq 600); do first=$(pgrep -P "$launcher" -f -- '--rank 0') && break; sleep 0.05; done
+began=$SECONDS
+kill -STOP "$first"
+wait "$launcher"
+check "real: rank 0 stopped at its start: exit 5" test $? -eq 5
+check "real: rank 0 stopped at its start: named last" bash -c "tail -n 2 err.txt | grep -q 'rank 0 (on '"
+check "real: rank 0 stopped at its start: in time" test $((SECONDS - began)) -le 14
+check "real: rank 0 stopped at its start: nothing left" no_real_left
+python3 -c '
+import socket, time
+host = socket.create_server(("127.0.0.1", 0))
+print(host.getsockname()[1], flush=True)
+time.sleep(60)' >port.txt &
+host=$!
+for _ in $(seq 100); do [[ -s port.txt ]] && break; sleep 0.1; done
+began=$SECONDS
+RANK=1 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$(<port.txt) "$nereus" train "${tiny[@]}" --dp 2 --steps 3 --comm gloo \
+  --timeout 5 >out.txt 2>err.txt
+check "real: rank 0 answers nothing: exit 5" test $? -eq 5
+check "real: rank 0 answers nothing: named" bash -c "tail -n 2 err.txt | grep -q 'rank 0, which hosts the store, answered nothing'"
+check "real: rank 0 answers nothing: in time" test $((SECONDS - began)) -le 12
+kill "$host"
 
 for signal in KILL STOP; do
   "$nereus" train "${tiny[@]}" --pp 2 --dp 2 --steps 1000000 --timeout 8 >out.txt 2>err.txt &

@@ -3,6 +3,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <numeric>
@@ -54,6 +55,51 @@ std::vector<Range> random_ranges(std::int64_t count, int parts, unsigned seed) {
   if (random() % 3 == 0) ranges[random() % ranges.size()] = {0, 0};
   std::shuffle(ranges.begin(), ranges.end(), random);
   return ranges;
+}
+
+class Messages : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(Every, Messages, testing::Values("gloo", "shared"),
+                         [](const auto& which) { return which.param; });
+
+TEST_P(Messages, SayWhenTheyAreThere) {
+  std::atomic<bool> asked = false;
+  on_every_rank(GetParam(), 2, [&](Comm& comm) {
+    at::Tensor flat = at::full({1000}, 7.0 * comm.rank(), at::kFloat);
+    if (comm.rank() == 1) {
+      while (!asked) std::this_thread::sleep_for(1ms);
+      comm.send(flat, 0, 3)->wait();
+      return;
+    }
+    const Handle first = comm.receive(flat, 1, 3);
+    for (int i = 0; i < 10; ++i) EXPECT_FALSE(first->done());
+    asked = true;
+    const auto deadline = std::chrono::steady_clock::now() + 10s;
+    while (!first->done() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(1ms);
+    EXPECT_TRUE(first->done());
+    first->wait();
+    EXPECT_TRUE(first->done());
+    EXPECT_EQ(flat[999].item<float>(), 7);
+  });
+}
+
+TEST_P(Messages, MayBeAskedAndThenWaitedForOrDropped) {
+  on_every_rank(GetParam(), 2, [&](Comm& comm) {
+    at::Tensor flat = at::full({1000}, 7.0 * comm.rank(), at::kFloat);
+    at::Tensor never = at::empty({10}, at::kFloat);
+    if (comm.rank() == 1) {
+      std::this_thread::sleep_for(50ms);
+      comm.send(flat, 0, 3)->wait();
+      return;
+    }
+    const Handle dropped = comm.receive(never, 1, 4);  // nobody sends it
+    EXPECT_FALSE(dropped->done());
+    const Handle late = comm.receive(flat, 1, 3);
+    late->done();
+    late->wait();
+    EXPECT_EQ(flat[0].item<float>(), 7);
+  });
 }
 
 struct Case {

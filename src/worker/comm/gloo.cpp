@@ -48,9 +48,14 @@ class GlooParcel : public Parcel {
   GlooParcel(std::unique_ptr<gloo::transport::UnboundBuffer> buffer, int peer, bool receives,
              std::chrono::milliseconds timeout)
       : buffer_(std::move(buffer)), peer_(peer), receives_(receives), timeout_(timeout) {}
+  ~GlooParcel() override {
+    if (arrived_.valid() && !is_ready()) buffer_->abortWaitRecv();
+  }
   void wait() override {
     try {
-      if (receives_)
+      if (arrived_.valid())
+        wait_for_arrival();
+      else if (receives_)
         buffer_->waitRecv(nullptr, timeout_);
       else
         buffer_->waitSend(nullptr, timeout_);
@@ -58,12 +63,32 @@ class GlooParcel : public Parcel {
       throw WireError(error.what(), peer_);
     }
   }
+  // Gloo's buffers only wait, and one that waited in vain closes all connections; so the first
+  // question leaves a thread waiting for the bytes, with no end of its own.
+  bool done() override {
+    if (!receives_) return false;
+    if (!arrived_.valid())
+      arrived_ = std::async(std::launch::async, [this] {
+        return buffer_->waitRecv(nullptr, std::chrono::hours(1000));
+      });
+    return is_ready();
+  }
 
  private:
+  bool is_ready() const {
+    return arrived_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
+  void wait_for_arrival() {
+    if (arrived_.wait_for(timeout_) != std::future_status::ready)
+      throw WireError(fmt::format("nothing for {} ms", timeout_.count()), peer_);
+    arrived_.get();
+  }
+
   std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
   int peer_;
   bool receives_;
   std::chrono::milliseconds timeout_;
+  std::future<bool> arrived_;  // valid once done() was asked
 };
 
 class GlooWire : public Wire {
@@ -102,15 +127,20 @@ std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_
                               int num_ranks, std::chrono::milliseconds timeout,
                               bool ends_together) {
   auto liveness = std::make_unique<Liveness>(rank, num_ranks, own_address, timeout);
-  liveness->start(meet(*store, rank, num_ranks, liveness->address(), timeout));
+  liveness->start(meet(store, rank, num_ranks, liveness->address(), timeout));
   gloo::transport::tcp::attr place;
   place.hostname = own_address;
   auto device = gloo::transport::tcp::CreateDevice(place);
   auto context = std::make_shared<gloo::rendezvous::Context>(rank, num_ranks);
   context->setTimeout(timeout);
-  GlooStore gloo_store(store, timeout);
   try {
-    context->connectFullMesh(gloo_store, device);
+    // It asks the store too, which a stopped rank 0 does not answer.
+    if (!in_time(timeout, [=]() mutable {
+          GlooStore gloo_store(store, timeout);
+          context->connectFullMesh(gloo_store, device);
+          return true;
+        }))
+      throw std::runtime_error(fmt::format("nothing for {} ms", timeout.count()));
   } catch (const std::exception& error) {
     throw explain(*liveness, "connecting all ranks", {}, error.what());
   }

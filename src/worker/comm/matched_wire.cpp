@@ -33,6 +33,11 @@ class MatchedWire::MatchedParcel : public Parcel {
     if (!message_->complaint.empty()) throw WireError(message_->complaint, message_->peer);
   }
 
+  bool done() override {
+    const std::lock_guard lock(wire_.mutex_);
+    return message_->done;
+  }
+
  private:
   MatchedWire& wire_;
   std::shared_ptr<Message> message_;

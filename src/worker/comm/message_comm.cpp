@@ -69,6 +69,8 @@ class MessageHandle : public Pending {
     host_.reset();
   }
 
+  bool done() override { return failure_ || broken_at_start_ || !parcel_ || parcel_->done(); }
+
  private:
   std::shared_ptr<CommCore> core_;
   at::Tensor tensor_, host_;

@@ -77,6 +77,8 @@ class NcclHandle : public Pending {
     tensors_.clear();
   }
 
+  bool done() override { return error_ || !work_ || work_->isCompleted(); }
+
  private:
   std::shared_ptr<NcclCore> core_;
   Work work_;
@@ -187,7 +189,7 @@ std::unique_ptr<Comm> open_nccl(const CommOptions& options) {
   core->timeout = options.timeout;
   core->liveness = std::make_unique<Liveness>(
       options.rank, options.num_ranks, local_address_towards(options.address), options.timeout);
-  core->liveness->start(meet(*core->store, options.rank, options.num_ranks,
+  core->liveness->start(meet(core->store, options.rank, options.num_ranks,
                              core->liveness->address(), options.timeout));
   return std::make_unique<NcclComm>(std::move(core));
 }

@@ -16,6 +16,8 @@
 
 #include "base/error.hpp"
 #include "worker/comm/comm.hpp"
+#include "worker/comm/liveness.hpp"
+#include "worker/comm/rendezvous.hpp"
 
 namespace nereus::worker {
 namespace {
@@ -205,6 +207,44 @@ TEST_P(Processes, ARankThatNeverComesIsNamed) {
       if (rank != absent) expect_named(outcomes[static_cast<std::size_t>(rank)], absent);
   }
 }
+
+#ifdef NEREUS_GLOO
+// Rank 0 hosts the store; stopped, it takes connections (its kernel does) and answers nothing.
+class StoppedHost : public Processes {};
+
+INSTANTIATE_TEST_SUITE_P(Every, StoppedHost, testing::Values("gloo"),
+                         [](const auto& which) { return which.param; });
+
+TEST_P(StoppedHost, IsNamedByThoseThatMeet) {
+  const auto outcomes = run(3, [](const CommOptions& options) {
+    if (options.rank > 0) {
+      warmed_up(*open_comm(options));
+      return;
+    }
+    const StorePointer store = open_store(options);
+    ::raise(SIGSTOP);
+  });
+  EXPECT_EQ(outcomes[0].message, "stopped");
+  expect_named(outcomes[1], 0);
+  expect_named(outcomes[2], 0);
+}
+
+TEST_P(StoppedHost, IsNamedByThoseThatConnect) {
+  const auto outcomes = run(3, [](const CommOptions& options) {
+    if (options.rank > 0) {
+      warmed_up(*open_comm(options));
+      return;
+    }
+    const StorePointer store = open_store(options);
+    Liveness liveness(0, options.num_ranks, "127.0.0.1", options.timeout);
+    liveness.start(meet(store, 0, options.num_ranks, liveness.address(), options.timeout));
+    ::raise(SIGSTOP);
+  });
+  EXPECT_EQ(outcomes[0].message, "stopped");
+  expect_named(outcomes[1], 0);
+  expect_named(outcomes[2], 0);
+}
+#endif
 
 TEST_P(Processes, ALateRankIsNamedThoughItLives) {
   // 0 waits for a message of 1, which waits for the group {1, 2}, where 2 is late.

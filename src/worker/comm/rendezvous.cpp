@@ -27,12 +27,21 @@ int agree_who_is_missing(c10d::Store& store, const std::vector<std::string>& key
   return std::stoi(std::string(value.begin(), value.end()));
 }
 
-}  // namespace
+// Answers of a store that lives come within this after the time-out of those who wait for others.
+constexpr std::chrono::milliseconds kLateAnswer{700};
+
+CommError no_answer(int rank, std::chrono::milliseconds timeout) {
+  return {
+      fmt::format("rank {}: start failed: rank 0, which hosts the store, answered nothing for {} "
+                  "ms",
+                  rank, timeout.count()),
+      0};
+}
 
 // Asks again and again rather than wait in the
 // store: a wait there cannot be left when another rank gives up.
-std::vector<std::string> meet(c10d::Store& store, int rank, int num_ranks, const std::string& says,
-                              std::chrono::milliseconds timeout) {
+std::vector<std::string> meet_at(c10d::Store& store, int rank, int num_ranks,
+                                 const std::string& says, std::chrono::milliseconds timeout) {
   std::vector<std::string> keys;
   for (int i = 0; i < num_ranks; ++i) keys.push_back(rank_key(i));
   const auto deadline = std::chrono::steady_clock::now() + timeout;
@@ -66,6 +75,16 @@ std::vector<std::string> meet(c10d::Store& store, int rank, int num_ranks, const
   }
 }
 
+}  // namespace
+
+std::vector<std::string> meet(const StorePointer& store, int rank, int num_ranks,
+                              const std::string& says, std::chrono::milliseconds timeout) {
+  auto all = in_time(timeout + kLateAnswer,
+                     [=] { return meet_at(*store, rank, num_ranks, says, timeout); });
+  if (!all) throw no_answer(rank, timeout);
+  return std::move(*all);
+}
+
 StorePointer open_store(const CommOptions& options) {
   if (options.port < 1 || options.port > 65535)
     throw_input_error("comm.port", fmt::format("port {} of rank 0", options.port), {},
@@ -77,7 +96,14 @@ StorePointer open_store(const CommOptions& options) {
   settings.waitWorkers = false;  // meet() waits, and can name who did not come
   settings.timeout = options.timeout;
   try {
-    return c10::make_intrusive<c10d::TCPStore>(options.address, settings);
+    const auto store =
+        in_time(options.timeout + kLateAnswer, [settings, address = options.address] {
+          return StorePointer(c10::make_intrusive<c10d::TCPStore>(address, settings));
+        });
+    if (!store) throw no_answer(options.rank, options.timeout);
+    return *store;
+  } catch (const CommError&) {
+    throw;
   } catch (const std::exception& error) {
     if (options.rank == 0)
       throw_environment_error(

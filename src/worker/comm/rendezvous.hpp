@@ -1,12 +1,19 @@
 // How ranks of several hosts find each other: a c10d store that rank 0 hosts. It is used at the
-// start alone: later, a stopped host would hold up whoever asks.
+// start alone: later, a stopped host would hold up whoever asks. At the start it does too, since a
+// question to the store waits for its answer without an end; so what asks runs on a thread of its
+// own, which is left behind when time is up.
 //
 //   auto store = open_store(options);
-//   auto addresses = meet(*store, rank, num_ranks, own_address, timeout);
+//   auto addresses = meet(store, rank, num_ranks, own_address, timeout);
 #pragma once
 
 #include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
@@ -24,7 +31,25 @@ StorePointer local_store();  // for ranks that are threads
 
 // Returns what every rank says, when all are there; else throws CommError that names the first that
 // is not.
-std::vector<std::string> meet(c10d::Store& store, int rank, int num_ranks, const std::string& says,
-                              std::chrono::milliseconds timeout);
+std::vector<std::string> meet(const StorePointer& store, int rank, int num_ranks,
+                              const std::string& says, std::chrono::milliseconds timeout);
+
+// What `work` returns or throws; nothing where it takes longer. It then goes on by itself, so it
+// owns all that it uses.
+template <class Work>
+auto in_time(std::chrono::milliseconds timeout, Work work) {
+  using Result = decltype(work());
+  const auto promise = std::make_shared<std::promise<Result>>();
+  std::future<Result> result = promise->get_future();
+  std::thread([promise, work = std::move(work)]() mutable {
+    try {
+      promise->set_value(work());
+    } catch (...) {
+      promise->set_exception(std::current_exception());
+    }
+  }).detach();
+  return result.wait_for(timeout) == std::future_status::ready ? std::optional<Result>(result.get())
+                                                               : std::nullopt;
+}
 
 }  // namespace nereus::worker

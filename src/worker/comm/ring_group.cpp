@@ -47,6 +47,9 @@ class CollectiveHandle : public Pending {
     const Liveness::Wait waiting(*core_->liveness, *waits_for_);
     done_.get();  // ends: every message of the ring has a time-out
   }
+  bool done() override {
+    return done_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
 
  private:
   std::shared_ptr<CommCore> core_;

@@ -29,6 +29,7 @@ class Parcel {
  public:
   virtual ~Parcel() = default;
   virtual void wait() = 0;
+  virtual bool done() { return false; }  // as of Pending
 };
 
 class Wire {
