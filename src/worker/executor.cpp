@@ -1,7 +1,9 @@
 #include "worker/executor.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <set>
 
 #include "base/error.hpp"
 
@@ -109,16 +111,14 @@ void Executor::build() {
 void Executor::build_stage(const StageWork& work) {
   const plan::LayerRun& run = job_.plan.placement.runs[static_cast<std::size_t>(work.stage)];
   teams_.push_back(groups_.get(work.team));
-  data_.push_back(groups_.get(data_ranks(run, work.slice)));
-  const bool sync = job_.plan.model.cnn && job_.training.norm == job::NormScope::kSync;
+  data_.push_back(work.computes() ? groups_.get(data_ranks(run, work.slice)) : nullptr);
+  const bool sync =
+      job_.plan.model.cnn && job_.training.norm == job::NormScope::kSync && work.computes();
   norm_together_.push_back(sync ? norm_groups_.get(data_ranks(run, work.slice)) : nullptr);
   std::vector<LayerState*> states;
   for (int i = 0; i < work.num_layers; ++i) {
     const Layer& layer = *layers_[static_cast<std::size_t>(work.first_layer + i)];
-    LayerState* alias = nullptr;
-    for (const Parameter& parameter : layer.parameters())
-      for (auto& known : states_)
-        if (known->layer().index == parameter.tied_to_layer) alias = known.get();
+    LayerState* alias = alias_of(layer, work);
     Tied tied = alias ? Tied{} : tied_of(layer, work);
     states_.push_back(std::make_unique<LayerState>(layer, run, work, comm_->rank(), options_,
                                                    groups_, alias, std::move(tied)));
@@ -127,28 +127,63 @@ void Executor::build_stage(const StageWork& work) {
   stages_.push_back(std::make_unique<Stage>(work, job_.plan.model, layers_, std::move(states)));
 }
 
-// The pair of ranks that hold the two ends of a tied weight for the same place among data ranks.
-Tied Executor::tied_of(const Layer& layer, const StageWork& work) {
-  const auto run_of = [&](int index) -> const plan::LayerRun& {
-    for (const plan::LayerRun& run : job_.plan.placement.runs)
-      if (index >= run.first_layer && index < run.first_layer + run.num_layers) return run;
-    NEREUS_CHECK(false, "every layer is in a run");
-    return job_.plan.placement.runs.front();
+const plan::LayerRun& Executor::run_of(int layer) const {
+  for (const plan::LayerRun& run : job_.plan.placement.runs)
+    if (layer >= run.first_layer && layer < run.first_layer + run.num_layers) return run;
+  NEREUS_CHECK(false, "every layer is in a run");
+  return job_.plan.placement.runs.front();
+}
+
+// Where the same ranks compute and keep both layers of a tied weight, it is one weight.
+LayerState* Executor::alias_of(const Layer& layer, const StageWork& work) {
+  const auto as_set = [](const std::vector<int>& ranks) {
+    return std::set<int>(ranks.begin(), ranks.end());
   };
+  for (const Parameter& parameter : layer.parameters()) {
+    if (parameter.tied_to_layer < 0) continue;
+    const plan::LayerRun &first = run_of(parameter.tied_to_layer), &second = run_of(layer.index);
+    if (as_set(data_ranks(first, work.slice)) != as_set(data_ranks(second, work.slice)) ||
+        as_set(keeping_of(first, work.slice).members) !=
+            as_set(keeping_of(second, work.slice).members))
+      continue;
+    for (auto& known : states_)
+      if (known->layer().index == parameter.tied_to_layer) return known.get();
+  }
+  return nullptr;
+}
+
+// The pair of ranks that hold the two ends of a tied weight for the same place among data ranks;
+// where the two layers are not computed side by side, a sum over all who compute either.
+Tied Executor::tied_of(const Layer& layer, const StageWork& work) {
   for (const auto& other : layers_)
     for (const Parameter& parameter : other->parameters()) {
       if (parameter.tied_to_layer < 0) continue;
       if (layer.index != parameter.tied_to_layer && layer.index != other->index) continue;
-      const std::vector<int> first = data_ranks(run_of(parameter.tied_to_layer), work.slice);
-      const std::vector<int> second = data_ranks(run_of(other->index), work.slice);
-      NEREUS_CHECK(first.size() == second.size(), "cannot_run() refuses other plans");
-      const std::vector<int>& here = layer.index == other->index ? second : first;
-      for (std::size_t i = 0; i < here.size(); ++i) {
-        if (here[i] != comm_->rank()) continue;
-        // A rank that holds both ends has one weight.
-        if (std::find(first.begin(), first.end(), second[i]) != first.end()) return {};
-        return {parameter.name, groups_.get({first[i], second[i]})};
+      const plan::LayerRun &first_run = run_of(parameter.tied_to_layer),
+                           &second_run = run_of(other->index);
+      const std::vector<int> first = data_ranks(first_run, work.slice);
+      const std::vector<int> second = data_ranks(second_run, work.slice);
+      const std::set<int> first_set(first.begin(), first.end());
+      const bool meet = std::any_of(second.begin(), second.end(),
+                                    [&](int rank) { return first_set.count(rank) > 0; });
+      const auto members = [&](const plan::LayerRun& run) {
+        const std::vector<int> ranks = keeping_of(run, work.slice).members;
+        return std::set<int>(ranks.begin(), ranks.end());
+      };
+      if (first_set == std::set<int>(second.begin(), second.end()) &&
+          members(first_run) == members(second_run))
+        return {};  // one weight
+      Tied tied{parameter.name, nullptr, true};
+      if (!work.computes()) return tied;
+      if (meet || first.size() != second.size()) {
+        add_wide_tie(parameter.name, first, second);
+        return tied;
       }
+      const std::vector<int>& here = layer.index == other->index ? second : first;
+      const auto at = std::find(here.begin(), here.end(), comm_->rank()) - here.begin();
+      tied.group =
+          groups_.get({first[static_cast<std::size_t>(at)], second[static_cast<std::size_t>(at)]});
+      return tied;
     }
   return {};
 }
@@ -180,7 +215,9 @@ void Executor::run_passes(std::int64_t step) {
         if (state->layer().index == mine_.stages[i].first_layer + layer)
           passes_left_[state.get()] = static_cast<int>(mine_.stages[i].micro_batches.size());
 
+  start_joining();
   for (std::size_t i = 0; i < mine_.order.size(); ++i) run_pass(i, step);
+  if (joining_.valid()) joining_.get();
 }
 
 // A rank alone: no message waits inside. Masks of dropout are made on the host. Statistics of
@@ -409,8 +446,12 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
   for (const Handle& handle : sent_) handle->wait();
   sent_.clear();
   waits_.pipeline += since(start);
+  sum_wide_ties();
   for (auto& state : states_)
-    if (state->is_tied_elsewhere()) state->reduce_start();
+    if (state->is_tied_elsewhere()) {
+      if (!state->computes()) state->begin_backward();
+      state->reduce_start();
+    }
   std::vector<StatisticsSum> statistics = sum_statistics();
   for (auto& state : states_) state->reduce_finish();
   for (std::size_t i = 0; i < stages_.size(); ++i)

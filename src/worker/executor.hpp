@@ -15,6 +15,7 @@
 
 #include <deque>
 #include <functional>
+#include <future>
 #include <memory>
 
 #include "job/job.hpp"
@@ -73,7 +74,14 @@ class Executor {
 
   void build();
   void build_stage(const StageWork& work);
+  const plan::LayerRun& run_of(int layer) const;
+  LayerState* alias_of(const Layer& layer, const StageWork& work);
   Tied tied_of(const Layer& layer, const StageWork& work);
+  void add_wide_tie(const std::string& name, const std::vector<int>& first,
+                    const std::vector<int>& second);
+  void start_joining();
+  void join_stages();
+  void sum_wide_ties();
   void run_passes(std::int64_t step);
   bool graph_helps() const;
   void run_graph(std::int64_t step);
@@ -106,6 +114,7 @@ class Executor {
   std::vector<std::shared_ptr<Group>> norm_together_;  // nullptr where BatchNorm is not synchronous
   std::vector<std::unique_ptr<LayerState>> states_;
   std::vector<std::unique_ptr<Stage>> stages_;
+  std::map<std::string, std::shared_ptr<Group>> wide_ties_;  // by weight: who computes either layer
   Optimizer optimizer_;
   StateOptions options_;
   double loss_scale_ = 1;
@@ -121,6 +130,7 @@ class Executor {
   std::map<std::size_t, Incoming> incoming_;       // by place in the order
   std::map<std::int64_t, at::Tensor> local_;       // messages to itself, by tag
   std::deque<Handle> sent_;
+  std::future<void> joining_;  // collectives of the stages that this rank only keeps state of
   std::map<LayerState*, int> passes_left_;  // backward passes until a layer is done
   at::Tensor loss_;                         // on the device: asking for its value would wait for it
   job::Waits waits_{};

@@ -52,6 +52,7 @@ void Stage::forward(Record& record) const {
     LayerRecord& kept = record.layers[static_cast<std::size_t>(place)];
     for (const int from : layer.inputs)
       if (from >= 0) kept.inputs.push_back(record.values.at(from).detach().set_requires_grad(true));
+    states_[static_cast<std::size_t>(place)]->gather_start();
     if (place + 1 < work_->num_layers) states_[static_cast<std::size_t>(place) + 1]->gather_start();
     at::Tensor output;
     if (keeps(place)) {
@@ -119,6 +120,7 @@ void Stage::backward_layer(Record& record, int place) const {
 
 void Stage::backward(Record& record, const LayerDone& done) const {
   for (int place = work_->num_layers - 1; place >= 0; --place) {
+    states_[static_cast<std::size_t>(place)]->gather_start();
     if (place > 0) states_[static_cast<std::size_t>(place) - 1]->gather_start();
     backward_layer(record, place);
     done(*states_[static_cast<std::size_t>(place)]);
