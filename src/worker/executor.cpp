@@ -36,11 +36,6 @@ at::ScalarType type_of(cluster::Precision precision) {
   }
 }
 
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
-      .count();
-}
-
 timeline::SliceKind kind_of(Pass pass) {
   switch (pass) {
     case Pass::kForward:
@@ -72,6 +67,11 @@ bool is_backward(Pass pass) { return pass == Pass::kBackward || pass == Pass::kI
 
 }  // namespace
 
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
+      .count();
+}
+
 Executor::Executor(const job::Job& job, Comm& comm, ReadBatch read)
     : job_(job),
       comm_(&comm),
@@ -80,7 +80,8 @@ Executor::Executor(const job::Job& job, Comm& comm, ReadBatch read)
       layers_(build_layers(job_.plan.model)),
       groups_(comm),
       norm_groups_(comm),
-      optimizer_(job_.training) {
+      optimizer_(job_.training),
+      store_(at::Device(job_.machine.device)) {
   build();
 }
 
@@ -97,6 +98,7 @@ void Executor::build() {
   options_.seed = job_.training.seed;
   options_.sequence_parallel = placement.sequence_parallel;
   options_.keep_gathered = placement.gather == plan::Gather::kPerStep;
+  options_.layered = placement.gather == plan::Gather::kPerPass;
   loss_ = at::zeros({}, at::TensorOptions(options_.device).dtype(at::kDouble));
   loss_scale_ =
       1 / (targets_of_sample(job_.plan.model) * static_cast<double>(placement.global_batch));
@@ -124,7 +126,8 @@ void Executor::build_stage(const StageWork& work) {
                                                    groups_, alias, std::move(tied)));
     states.push_back(states_.back().get());
   }
-  stages_.push_back(std::make_unique<Stage>(work, job_.plan.model, layers_, std::move(states)));
+  stages_.push_back(
+      std::make_unique<Stage>(work, job_.plan.model, layers_, std::move(states), &store_));
 }
 
 const plan::LayerRun& Executor::run_of(int layer) const {
@@ -216,7 +219,10 @@ void Executor::run_passes(std::int64_t step) {
           passes_left_[state.get()] = static_cast<int>(mine_.stages[i].micro_batches.size());
 
   start_joining();
-  for (std::size_t i = 0; i < mine_.order.size(); ++i) run_pass(i, step);
+  if (options_.layered)
+    run_layered(step);
+  else
+    for (std::size_t i = 0; i < mine_.order.size(); ++i) run_pass(i, step);
   if (joining_.valid()) joining_.get();
 }
 
@@ -224,8 +230,8 @@ void Executor::run_passes(std::int64_t step) {
 // BatchNorm, and modules of the user's own, have not been tried in a graph.
 bool Executor::graph_helps() const {
   return job_.plan.model.transformer && StepGraph::is_built() && options_.device.is_cuda() &&
-         job_.machine.graphs && !slices && comm_->num_ranks() == 1 && job_.training.dropout == 0 &&
-         steps_run_ >= kStepsBeforeGraph;
+         job_.machine.graphs && !slices && store_.host_bytes() == 0 && comm_->num_ranks() == 1 &&
+         job_.training.dropout == 0 && steps_run_ >= kStepsBeforeGraph;
 }
 
 void Executor::run_graph(std::int64_t step) {
@@ -266,6 +272,7 @@ Batch Executor::read_batch(const MicroBatch& batch, std::int64_t step) {
 Record Executor::begin_record(const StageWork& work, int number, std::int64_t step) {
   const MicroBatch& batch = work.micro_batch(number);
   Record record;
+  record.number = number;
   record.pass = std::make_unique<PassContext>();
   PassContext& pass = *record.pass;
   if (reads_kept_)
@@ -350,6 +357,12 @@ std::int64_t Executor::tag_of(int boundary, bool gradients, std::int64_t first_s
          layer;
 }
 
+// Samples go back in reverse where micro-batches do, so that both ends start messages in one order.
+std::vector<Route> Executor::in_order(std::vector<Route> routes, bool gradients) const {
+  if (gradients && options_.layered) std::reverse(routes.begin(), routes.end());
+  return routes;
+}
+
 void Executor::ask_ahead(std::size_t index) {
   for (std::size_t i = index; i < std::min(mine_.order.size(), index + 1 + kAhead); ++i) ask(i);
 }
@@ -374,7 +387,7 @@ void Executor::ask(std::size_t index) {
     at::Tensor& value = incoming.values[layer];
     value = at::empty(stage.value_shape(layer, batch.num_samples, shape_of),
                       at::TensorOptions(options_.device).dtype(options_.type));
-    for (const Route& route : routes)
+    for (const Route& route : in_order(routes, backward))
       if (route.rank != mine_.rank)
         incoming.handles.push_back(comm_->receive(
             value.narrow(0, route.first_sample - batch.first_sample, route.num_samples), route.rank,
@@ -417,7 +430,7 @@ void Executor::send(const std::map<int, at::Tensor>& values, const std::vector<i
                     bool gradients) {
   while (!sent_.empty() && sent_.front()->done()) sent_.pop_front();
   for (const int layer : which)
-    for (const Route& route : routes) {
+    for (const Route& route : in_order(routes, gradients)) {
       const at::Tensor& value = values.at(layer);
       const at::Tensor part =
           value.narrow(0, route.first_sample - batch.first_sample, route.num_samples).contiguous();

@@ -49,6 +49,8 @@ struct Done {
   int micro_batch = -1;
 };
 
+std::int64_t now_ns();  // of the steady clock
+
 class Executor {
  public:
   Executor(const job::Job& job, Comm& comm, ReadBatch read);
@@ -65,6 +67,12 @@ class Executor {
   bool wide_masters() const { return options_.sum_type != options_.type; }
   // For tests: what update() was given, before clipping.
   std::function<void()> before_update;
+  // Bytes moved by the collectives of layers so far.
+  Traffic traffic() const { return groups_.traffic(); }
+  // The most bytes of values, inputs of layers and gradients that lay on the device between layers,
+  // counted while it is set; what a graph keeps inside a layer does not count.
+  std::int64_t* most_kept = nullptr;
+  const HostStore& host_store() const { return store_; }
 
  private:
   struct Incoming {
@@ -79,6 +87,10 @@ class Executor {
   Tied tied_of(const Layer& layer, const StageWork& work);
   void add_wide_tie(const std::string& name, const std::vector<int>& first,
                     const std::vector<int>& second);
+  void run_layered(std::int64_t step);
+  void forward_layered(const Stage& stage, std::size_t first, std::int64_t step);
+  void backward_layered(const Stage& stage, std::size_t first);
+  void count_kept();
   void start_joining();
   void join_stages();
   void sum_wide_ties();
@@ -87,6 +99,7 @@ class Executor {
   void run_graph(std::int64_t step);
   Batch read_batch(const MicroBatch& batch, std::int64_t step);
   void run_pass(std::size_t index, std::int64_t step);
+  std::vector<Route> in_order(std::vector<Route> routes, bool gradients) const;
   void ask_ahead(std::size_t index);
   void ask(std::size_t index);
   std::map<int, at::Tensor> take(std::size_t index);
@@ -117,6 +130,7 @@ class Executor {
   std::map<std::string, std::shared_ptr<Group>> wide_ties_;  // by weight: who computes either layer
   Optimizer optimizer_;
   StateOptions options_;
+  HostStore store_;
   double loss_scale_ = 1;
 
   // All passes of a step as one graph, and the samples that it reads.

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "worker/executor.hpp"
+#include "worker/layered.hpp"
 #include "worker/torch_compat.hpp"
 
 namespace nereus::worker {
@@ -23,17 +24,30 @@ void Executor::start_joining() {
 
 // In the order in which those who compute start them: forward through the layers, then back.
 void Executor::join_stages() {
-  for (const auto& stage : stages_)
-    if (!stage->work().computes())
+  for (const auto& stage : stages_) {
+    if (stage->work().computes()) continue;
+    if (options_.layered)
+      walk_forward(*stage, [](int) {});
+    else
       for (LayerState* state : stage->states()) state->join_gather();
-  for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage) {
-    if ((*stage)->work().computes()) continue;
-    const std::vector<LayerState*>& states = (*stage)->states();
-    for (auto state = states.rbegin(); state != states.rend(); ++state) {
-      if ((*state)->is_tied_elsewhere()) continue;
-      (*state)->begin_backward();
-      (*state)->reduce_start();
-      (*state)->reduce_wait_own();
+  }
+  for (auto at = stages_.rbegin(); at != stages_.rend(); ++at) {
+    const Stage& stage = **at;
+    if (stage.work().computes()) continue;
+    const std::vector<LayerState*>& states = stage.states();
+    const auto begin = [&](int place) {
+      states[static_cast<std::size_t>(place)]->begin_backward();
+    };
+    if (options_.layered) {
+      walk_backward(stage, begin);
+      continue;
+    }
+    for (int place = stage.work().num_layers - 1; place >= 0; --place) {
+      LayerState& state = *states[static_cast<std::size_t>(place)];
+      if (state.is_tied_elsewhere()) continue;
+      begin(place);
+      state.reduce_start();
+      state.reduce_wait_own();
     }
   }
 }

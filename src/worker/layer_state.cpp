@@ -31,6 +31,17 @@ std::shared_ptr<Group> GroupCache::get(const std::vector<int>& ranks, int of) {
   return group;
 }
 
+Traffic GroupCache::traffic() const {
+  Traffic sum;
+  for (const auto& [key, group] : groups_) {
+    sum.gathered += group->traffic().gathered;
+    sum.scattered += group->traffic().scattered;
+    sum.reduced += group->traffic().reduced;
+    sum.num_gathers += group->traffic().num_gathers;
+  }
+  return sum;
+}
+
 LayerState::LayerState(const Layer& layer, const plan::LayerRun& run, const StageWork& work,
                        int rank, const StateOptions& options, GroupCache& groups, LayerState* alias,
                        Tied tied)
@@ -59,6 +70,12 @@ LayerState::LayerState(const Layer& layer, const plan::LayerRun& run, const Stag
   divided_gradients_ = keeping.divided_gradients || !computes_;
   divided_weights_ = keeping.divided_weights || !computes_;
   find_shards(keeping, run, rank, of, groups);
+  const std::string backend = groups.comm().name();
+  const auto bytes = [](at::ScalarType type) {
+    return static_cast<std::int64_t>(c10::elementSize(type));
+  };
+  weights_form_ = choose_form(backend, ranges_, bytes(options.type));
+  gradients_form_ = choose_form(backend, ranges_, bytes(options.sum_type));
   // Collectives for every micro-batch need as many of them on every rank.
   if (!keeping.meets_each() && !options.layered) options_.keep_gathered = true;
   if (!computes_) options_.keep_gathered = false;
@@ -192,7 +209,12 @@ void LayerState::gather_start() {
   is_gathered_ = true;
   set_memory(weights_, true);
   part(weights_, owned_).copy_(own_weights_);
-  gathering_ = shards_->all_gather(weights_, ranges_);
+  gathering_ = all_gather(*shards_, weights_, ranges_, weights_form_);
+}
+
+void LayerState::gather_start_all() {
+  if (alias_) alias_->gather_start();
+  gather_start();
 }
 
 void LayerState::release() {
@@ -241,12 +263,12 @@ void LayerState::reduce_micro_batch() {
   if (!reduces_each_) return;
   if (team_ && length_ > replicated_begin_)
     reduce_wait += seconds_of(team_->all_reduce(part(gradients_, {replicated_begin_, length_})));
-  reducing_ = shards_->reduce_scatter(gradients_, ranges_);
+  reducing_ = reduce_scatter(*shards_, gradients_, ranges_, gradients_form_);
 }
 
 // What the last micro-batch's reduction brought.
 void LayerState::reduce_wait_own() {
-  if (!reducing_) return;
+  if (!reducing_ || !divided_gradients_) return;
   reduce_wait += seconds_of(reducing_);
   reducing_ = nullptr;
   own_sum_.add_(part(gradients_, owned_));
@@ -259,7 +281,7 @@ void LayerState::reduce_start() {
     reduce_wait += seconds_of(team_->all_reduce(part(gradients_, {replicated_begin_, length_})));
   if (tied_.group) reduce_wait += seconds_of(tied_.group->all_reduce(gradient_of(tied_.name)));
   if (divided_optimizer_)
-    reducing_ = shards_->reduce_scatter(gradients_, ranges_);
+    reducing_ = reduce_scatter(*shards_, gradients_, ranges_, gradients_form_);
   else if (data_)
     reducing_ = data_->all_reduce(gradients_);
 }
@@ -300,12 +322,12 @@ void LayerState::spread_start() {
   end_step();
   if (!divided_optimizer_ || gathers_) return;
   if (computes_) {
-    gathering_ = shards_->all_gather(weights_, ranges_);
+    gathering_ = all_gather(*shards_, weights_, ranges_, weights_form_);
     return;
   }
   set_memory(weights_, true);
   part(weights_, owned_).copy_(own_weights_);
-  gather_wait += seconds_of(shards_->all_gather(weights_, ranges_));
+  gather_wait += seconds_of(all_gather(*shards_, weights_, ranges_, weights_form_));
   set_memory(weights_, false);
 }
 

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "plan/placement.hpp"
+#include "worker/comm/uneven.hpp"
 #include "worker/keeping.hpp"
 #include "worker/layer.hpp"
 #include "worker/rank_plan.hpp"
@@ -61,6 +62,7 @@ class GroupCache {
   // operations do not wait for those of the first.
   std::shared_ptr<Group> get(const std::vector<int>& ranks, int of = -1);
   Comm& comm() { return *comm_; }
+  Traffic traffic() const;  // of all its groups
 
  private:
   Comm* comm_;
@@ -93,9 +95,10 @@ class LayerState {
 
   // Weights as autograd sees them, complete.
   const Weights& gathered();
-  void gather_start();  // ahead of its use
-  void release();       // after a use; does nothing where weights are not divided
-  void end_step();      // releases what was kept until now
+  void gather_start();      // ahead of its use
+  void gather_start_all();  // also of the layer that a weight of this one is tied to
+  void release();           // after a use; does nothing where weights are not divided
+  void end_step();          // releases what was kept until now
   // Where weights are gathered once a step, what a rank that only stores does for it.
   void join_gather();
 
@@ -159,6 +162,8 @@ class LayerState {
   std::shared_ptr<Group> shards_;  // members that hold one whole copy together
   std::shared_ptr<Group> copies_;  // those that keep the same part
   std::vector<Range> ranges_;      // of shards_' members
+  Form weights_form_ = Form::kExact;
+  Form gradients_form_ = Form::kExact;
   Handle gathering_;
   Handle reducing_;
   bool is_gathered_ = false;

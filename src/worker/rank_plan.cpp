@@ -72,6 +72,7 @@ bool find_work(const plan::Placement& placement, std::size_t stage, int rank, St
         work.first_micro_batch = micro_batches_before;
         work.recompute = r.recompute;
         work.recompute_layers = r.recompute_layers;
+        work.offload = r.offload_activations;
         const std::vector<std::int64_t> firsts = first_samples(run);
         work.num_in_run = static_cast<int>(firsts.size());
         for (int m = 0; m < r.num_micro_batches; ++m) {
@@ -104,6 +105,20 @@ bool find_work(const plan::Placement& placement, std::size_t stage, int rank, St
   return false;
 }
 
+// Layer by layer: all micro-batches pass a stage before the next one's turn, and go back through it
+// in reverse. No rank waits in a circle: every stage's passes wait for those of the stage before
+// (forward) or behind it (backward), which come earlier in this order.
+std::vector<schedule::PipelineOp> layered_order(const RankPlan& mine) {
+  std::vector<schedule::PipelineOp> order;
+  for (const StageWork& work : mine.stages)
+    for (int m = 0; m < static_cast<int>(work.micro_batches.size()); ++m)
+      order.push_back({schedule::Pass::kForward, work.stage, m});
+  for (auto work = mine.stages.rbegin(); work != mine.stages.rend(); ++work)
+    for (int m = static_cast<int>(work->micro_batches.size()) - 1; m >= 0; --m)
+      order.push_back({schedule::Pass::kBackward, work->stage, m});
+  return order;
+}
+
 // The pipeline rank (place among the ranks that a sample passes) of every stage.
 std::vector<int> lane_of(const plan::Placement& placement, const StageWork& any) {
   std::vector<int> ranks, places;
@@ -119,6 +134,7 @@ std::vector<int> lane_of(const plan::Placement& placement, const StageWork& any)
 std::vector<schedule::PipelineOp> order_of(const plan::Placement& placement, const RankPlan& mine) {
   const StageWork& any = *std::find_if(mine.stages.begin(), mine.stages.end(),
                                        [](const StageWork& work) { return work.computes(); });
+  if (placement.gather == plan::Gather::kPerPass) return layered_order(mine);
   if (!meets_whole(placement)) return sample_order(placement, mine.rank);
   const std::vector<int> lane = lane_of(placement, any);
   const int depth = *std::max_element(lane.begin(), lane.end()) + 1;
@@ -197,9 +213,18 @@ std::vector<Error> cannot_run(const plan::Plan& plan) {
         refuse("train.script-tensor",
                fmt::format("{} has tp = {}: a module of your own is not cut", place, r.tp),
                "tp = 1");
-      if (r.offload_activations > 0)
-        refuse("train.offload", place + " offloads activations, which is not run yet",
-               "offload nothing");
+      if (r.offload_activations > 0 && r.offload_tier != plan::Tier::kHost)
+        refuse("train.offload",
+               fmt::format("{} keeps activations in {} memory: only host memory is used", place,
+                           plan::to_string(r.offload_tier)),
+               "offload_tier host");
+      if (r.offload_activations > 0 &&
+          (r.recompute != plan::Recompute::kFull || r.recompute_layers >= 0))
+        refuse("train.offload",
+               place +
+                   " offloads activations of layers that are not computed again: only the "
+                   "inputs of layers are moved",
+               "recompute full, in all layers");
     }
     if (run.ep > 1)
       refuse("train.experts",
@@ -215,6 +240,10 @@ std::vector<Error> cannot_run(const plan::Plan& plan) {
         break;
       }
   }
+  if (p.schedule == plan::Schedule::kDualPipe && p.gather == plan::Gather::kPerPass)
+    refuse("train.dualpipe",
+           "dualpipe with weights gathered once a pass: it runs both ways at once",
+           "another schedule, or gather per-micro-batch or per-step");
   if (p.schedule == plan::Schedule::kDualPipe && !meets_whole(p))
     refuse("train.dualpipe", "dualpipe with stages that do not meet micro-batch by micro-batch",
            "another schedule, or the same micro-batches in every stage");

@@ -48,6 +48,7 @@ struct StageWork {
   int num_in_run = 0;  // micro-batches of all ranks
   plan::Recompute recompute = plan::Recompute::kNone;
   int recompute_layers = -1;
+  double offload = 0;  // share of what is kept between passes that waits in host memory
 
   bool computes() const { return !micro_batches.empty(); }
   const MicroBatch& micro_batch(int number) const {

@@ -2,6 +2,7 @@
 // the division, the losses are those of one rank.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 
 #include "worker/uneven_testing.hpp"
@@ -76,6 +77,33 @@ std::vector<UnevenPlan> plans() {
                   {{3, {{0, 1, 4, 0, 2}, {1, 1, 4, 1, 2}}, {{0, 0.3}, {1, 0.1}, {2, 0.6}}},
                    {3, {{2, 2, 4, 0}}, {{2, 0.5}, {0, 0.5}}}},
                   3});
+  // The same with all micro-batches through a layer before the next, and with what is kept between
+  // passes in host memory.
+  const auto layered = [&](const std::string& name, std::size_t of, double offload) {
+    UnevenPlan plan = list[of];
+    plan.name = name;
+    plan.gather = Gather::kPerPass;
+    plan.offload = offload;
+    if (offload > 0) plan.recompute = plan::Recompute::kFull;
+    list.push_back(plan);
+  };
+  const auto number_of = [&](const std::string& name) {
+    std::size_t i = 0;
+    while (list[i].name != name) ++i;
+    return i;
+  };
+  layered("layered_mixed", number_of("mixed_zero3"), 0);
+  layered("layered_apart", number_of("apart_zero3"), 0);
+  layered("layered_apart_zero2", number_of("apart_zero2"), 0);
+  layered("layered_stages", number_of("stages_that_keep_for_each_other"), 0);
+  layered("layered_one_rank_then_three", number_of("one_rank_then_three"), 0);
+  layered("layered_mixed_offload", number_of("mixed_zero3"), 1);
+  layered("layered_stages_half_offload", number_of("stages_that_keep_for_each_other"), 0.5);
+  UnevenPlan offload = list[number_of("stages_3_1_2")];
+  offload.name = "offload_1f1b";
+  offload.offload = 1;
+  offload.recompute = plan::Recompute::kFull;
+  list.push_back(offload);
   return list;
 }
 
@@ -114,6 +142,147 @@ TEST_P(Uneven, Resumed) {
 
 INSTANTIATE_TEST_SUITE_P(Plans, Uneven, ::testing::ValuesIn(plans()),
                          [](const auto& param_info) { return param_info.param.name; });
+
+// One step on every rank, then a look at each.
+void after_one_step(const job::Job& job, const std::function<void(int, Executor&)>& prepare,
+                    const std::function<void(int, Executor&)>& look) {
+  const int num_ranks = testing::ranks_of(job);
+  const ReadBatch read = testing::reader_of(job.plan.model);
+  auto comms = open_local_comms("shared", num_ranks, std::chrono::seconds(60));
+  std::vector<std::thread> threads;
+  std::mutex mutex;
+  for (int rank = 0; rank < num_ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      at::set_num_threads(1);
+      Executor executor(job, *comms[static_cast<std::size_t>(rank)], read);
+      prepare(rank, executor);
+      executor.run(0);
+      const std::lock_guard lock(mutex);
+      look(rank, executor);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Bytes that rank 0 gathers and scatters in a step, by number of micro-batches.
+Traffic traffic_of(Gather gather, int num_micro_batches) {
+  const int size = 4 / num_micro_batches;
+  const UnevenPlan plan{"",
+                        {{6,
+                          {{0, size, num_micro_batches, 0}, {1, size, num_micro_batches, 4}},
+                          {{0, 0.3}, {1, 0.7}}}},
+                        3,
+                        gather};
+  Traffic traffic;
+  after_one_step(
+      testing::uneven_job(testing::small_llama(), plan, kGlobalBatch), [](int, Executor&) {},
+      [&](int rank, Executor& executor) {
+        if (rank == 0) traffic = executor.traffic();
+      });
+  return traffic;
+}
+
+TEST(Layered, GathersDoNotGrowWithMicroBatches) {
+  const Traffic once = traffic_of(Gather::kPerPass, 1);
+  EXPECT_EQ(once, traffic_of(Gather::kPerPass, 2));
+  EXPECT_EQ(once, traffic_of(Gather::kPerPass, 4));
+  // Six layers: five in the forward pass, all in the backward pass.
+  EXPECT_EQ(once.num_gathers, 11);
+  const Traffic one = traffic_of(Gather::kPerMicroBatch, 1);
+  const Traffic four = traffic_of(Gather::kPerMicroBatch, 4);
+  EXPECT_EQ(four.gathered, 4 * one.gathered);
+  EXPECT_EQ(four.scattered, 4 * once.scattered);
+  EXPECT_LT(once.gathered, one.gathered);  // the last layer's two passes are one
+}
+
+// What waits on the device between layers: (1 - share) of the inputs of all layers but the first,
+// and of the offloaded ones an input and a gradient that are on their way.
+TEST(Layered, OffloadLeavesTheRestOnTheDevice) {
+  const model::Model model = testing::small_gpt();
+  const model::TransformerShape& shape = *model.transformer;
+  for (const double share : {0.0, 0.5, 1.0}) {
+    const UnevenPlan plan{"",
+                          {{6, {{0, 2, 4, 0}}, {{0, 1.0}}}},
+                          0,
+                          Gather::kPerPass,
+                          plan::Recompute::kFull,
+                          plan::Schedule::k1f1b,
+                          share};
+    std::int64_t most = 0, on_host = 0;
+    after_one_step(
+        testing::uneven_job(model, plan, kGlobalBatch),
+        [&](int, Executor& executor) { executor.most_kept = &most; },
+        [&](int, Executor& executor) { on_host = executor.host_store().host_bytes(); });
+    const double one = 2.0 * shape.seq * shape.hidden * 8;
+    const double all = 4.0 * (model.num_layers() - 1) * one;
+    const double expected = (1 - share) * all + 2 * share * one;
+    EXPECT_NEAR(static_cast<double>(most) / expected, 1, 0.1) << "share " << share;
+    EXPECT_NEAR(static_cast<double>(on_host), share * all, 0.1 * all) << "share " << share;
+  }
+}
+
+TEST(UnevenCollectives, BothFormsGiveTheSameBits) {
+  const std::vector<std::vector<Range>> cases = {
+      {{0, 600}, {600, 900}, {900, 1000}},  // 0.6, 0.3, 0.1
+      {{0, 0}, {0, 1000}, {1000, 1000}},    // all on one
+      {{10, 11}, {500, 998}, {11, 500}},    // in any order, with gaps
+  };
+  for (const at::ScalarType type : {at::kDouble, at::kFloat, at::kBFloat16})
+    for (const std::vector<Range>& ranges : cases) {
+      auto comms = open_local_comms("shared", 3, std::chrono::seconds(60));
+      std::vector<std::thread> threads;
+      std::array<bool, 3> gathered{}, scattered{};
+      for (std::size_t rank = 0; rank < 3; ++rank)
+        threads.emplace_back([&, rank] {
+          const auto group = comms[rank]->group({0, 1, 2});
+          const at::Tensor values =
+              (at::arange(1000, at::kDouble) * 0.37 + static_cast<double>(rank)).sin().to(type);
+          at::Tensor exact = values.clone(), padded = values.clone();
+          all_gather(*group, exact, ranges, Form::kExact)->wait();
+          all_gather(*group, padded, ranges, Form::kPadded)->wait();
+          gathered[rank] = at::equal(exact, padded);
+          exact = values.clone(), padded = values.clone();
+          reduce_scatter(*group, exact, ranges, Form::kExact)->wait();
+          reduce_scatter(*group, padded, ranges, Form::kPadded)->wait();
+          const Range& own = ranges[rank];
+          scattered[rank] = at::equal(exact.narrow(0, own.begin, own.size()),
+                                      padded.narrow(0, own.begin, own.size()));
+        });
+      for (std::thread& thread : threads) thread.join();
+      EXPECT_EQ(gathered, (std::array<bool, 3>{true, true, true}));
+      EXPECT_EQ(scattered, (std::array<bool, 3>{true, true, true}));
+    }
+}
+
+TEST(UnevenCollectives, FormFollowsTheMeasuredTable) {
+  const auto pieces = [](std::int64_t a, std::int64_t b) {
+    return std::vector<Range>{{0, a}, {a, a + b}};
+  };
+  constexpr std::int64_t kMillion = 1 << 20;
+  EXPECT_EQ(choose_form("gloo", pieces(60 * kMillion, 68 * kMillion), 1), Form::kExact);
+  EXPECT_EQ(choose_form("nccl", pieces(60 * kMillion, 68 * kMillion), 1), Form::kPadded);
+  EXPECT_EQ(choose_form("nccl", pieces(20 * kMillion, 108 * kMillion), 1), Form::kExact);
+  EXPECT_EQ(choose_form("nccl", pieces(60 * 1024, 68 * 1024), 1), Form::kExact);
+  EXPECT_EQ(choose_form("nccl", pieces(64 * kMillion, 64 * kMillion), 1), Form::kExact);
+  EXPECT_EQ(choose_form("nccl", pieces(0, 0), 1), Form::kExact);
+}
+
+TEST(UnevenRefusal, OffloadNeedsFullRecompute) {
+  const UnevenPlan plan{"",
+                        {{6, {{0, 2, 4, 0}}, {{0, 1.0}}}},
+                        0,
+                        Gather::kPerPass,
+                        plan::Recompute::kNone,
+                        plan::Schedule::k1f1b,
+                        0.5};
+  job::Job job = testing::uneven_job(testing::small_gpt(), plan, kGlobalBatch);
+  ASSERT_EQ(cannot_run(job.plan).size(), 1u);
+  EXPECT_EQ(cannot_run(job.plan).front().code, "train.offload");
+  plan::Replicas& r = job.plan.placement.runs[0].replicas[0];
+  r.recompute = plan::Recompute::kFull;
+  EXPECT_TRUE(cannot_run(job.plan).empty());
+  r.offload_tier = plan::Tier::kNvme;
+  EXPECT_EQ(cannot_run(job.plan).front().code, "train.offload");
+}
 
 TEST(UnevenRefusal, SaysWhatIsKeptInOtherWays) {
   UnevenPlan uneven{"", {{6, {{0, 1, 4, 0}, {1, 1, 4, 4}}, {{0, 0.5}, {1, 0.5}}}}, 3};
