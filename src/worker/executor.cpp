@@ -1,7 +1,9 @@
 #include "worker/executor.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <set>
 
 #include "base/error.hpp"
 #include "worker/torch_compat.hpp"
@@ -33,11 +35,6 @@ at::ScalarType type_of(cluster::Precision precision) {
       throw_input_error("train.precision", "the worker has no " + std::string(to_string(precision)),
                         {}, "fp64, fp32, tf32 or bf16");
   }
-}
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
-      .count();
 }
 
 timeline::SliceKind kind_of(Pass pass) {
@@ -80,6 +77,11 @@ int most_held(const std::vector<schedule::PipelineOp>& order) {
 
 }  // namespace
 
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
+      .count();
+}
+
 Executor::Executor(const job::Job& job, Comm& comm, ReadBatch read)
     : job_(job),
       comm_(&comm),
@@ -88,7 +90,8 @@ Executor::Executor(const job::Job& job, Comm& comm, ReadBatch read)
       layers_(build_layers(job_.plan.model)),
       groups_(comm),
       norm_groups_(comm),
-      optimizer_(job_.training) {
+      optimizer_(job_.training),
+      store_(at::Device(job_.machine.device)) {
   build();
 }
 
@@ -106,6 +109,7 @@ void Executor::build() {
   options_.seed = job_.training.seed;
   options_.sequence_parallel = placement.sequence_parallel;
   options_.keep_gathered = placement.gather == plan::Gather::kPerStep;
+  options_.layered = placement.gather == plan::Gather::kPerPass;
   loss_ = at::zeros({}, at::TensorOptions(options_.device).dtype(at::kDouble));
   loss_scale_ =
       1 / (targets_of_sample(job_.plan.model) * static_cast<double>(placement.global_batch));
@@ -124,46 +128,80 @@ void Executor::build() {
 void Executor::build_stage(const StageWork& work) {
   const plan::LayerRun& run = job_.plan.placement.runs[static_cast<std::size_t>(work.stage)];
   teams_.push_back(groups_.get(work.team));
-  data_.push_back(groups_.get(data_ranks(run, work.slice)));
-  const bool sync = job_.plan.model.cnn && job_.training.norm == job::NormScope::kSync;
+  data_.push_back(work.computes() ? groups_.get(data_ranks(run, work.slice)) : nullptr);
+  const bool sync =
+      job_.plan.model.cnn && job_.training.norm == job::NormScope::kSync && work.computes();
   norm_together_.push_back(sync ? norm_groups_.get(data_ranks(run, work.slice)) : nullptr);
   std::vector<LayerState*> states;
   for (int i = 0; i < work.num_layers; ++i) {
     const Layer& layer = *layers_[static_cast<std::size_t>(work.first_layer + i)];
-    LayerState* alias = nullptr;
-    for (const Parameter& parameter : layer.parameters())
-      for (auto& known : states_)
-        if (known->layer().index == parameter.tied_to_layer) alias = known.get();
+    LayerState* alias = alias_of(layer, work);
     Tied tied = alias ? Tied{} : tied_of(layer, work);
     states_.push_back(std::make_unique<LayerState>(layer, run, work, comm_->rank(), options_,
                                                    groups_, alias, std::move(tied)));
     states.push_back(states_.back().get());
   }
-  stages_.push_back(std::make_unique<Stage>(work, job_.plan.model, layers_, std::move(states)));
+  stages_.push_back(
+      std::make_unique<Stage>(work, job_.plan.model, layers_, std::move(states), &store_));
 }
 
-// The pair of ranks that hold the two ends of a tied weight for the same place among data ranks.
-Tied Executor::tied_of(const Layer& layer, const StageWork& work) {
-  const auto run_of = [&](int index) -> const plan::LayerRun& {
-    for (const plan::LayerRun& run : job_.plan.placement.runs)
-      if (index >= run.first_layer && index < run.first_layer + run.num_layers) return run;
-    NEREUS_CHECK(false, "every layer is in a run");
-    return job_.plan.placement.runs.front();
+const plan::LayerRun& Executor::run_of(int layer) const {
+  for (const plan::LayerRun& run : job_.plan.placement.runs)
+    if (layer >= run.first_layer && layer < run.first_layer + run.num_layers) return run;
+  NEREUS_CHECK(false, "every layer is in a run");
+  return job_.plan.placement.runs.front();
+}
+
+// Where the same ranks compute and keep both layers of a tied weight, it is one weight.
+LayerState* Executor::alias_of(const Layer& layer, const StageWork& work) {
+  const auto as_set = [](const std::vector<int>& ranks) {
+    return std::set<int>(ranks.begin(), ranks.end());
   };
+  for (const Parameter& parameter : layer.parameters()) {
+    if (parameter.tied_to_layer < 0) continue;
+    const plan::LayerRun &first = run_of(parameter.tied_to_layer), &second = run_of(layer.index);
+    if (as_set(data_ranks(first, work.slice)) != as_set(data_ranks(second, work.slice)) ||
+        as_set(keeping_of(first, work.slice).members) !=
+            as_set(keeping_of(second, work.slice).members))
+      continue;
+    for (auto& known : states_)
+      if (known->layer().index == parameter.tied_to_layer) return known.get();
+  }
+  return nullptr;
+}
+
+// The pair of ranks that hold the two ends of a tied weight for the same place among data ranks;
+// where the two layers are not computed side by side, a sum over all who compute either.
+Tied Executor::tied_of(const Layer& layer, const StageWork& work) {
   for (const auto& other : layers_)
     for (const Parameter& parameter : other->parameters()) {
       if (parameter.tied_to_layer < 0) continue;
       if (layer.index != parameter.tied_to_layer && layer.index != other->index) continue;
-      const std::vector<int> first = data_ranks(run_of(parameter.tied_to_layer), work.slice);
-      const std::vector<int> second = data_ranks(run_of(other->index), work.slice);
-      NEREUS_CHECK(first.size() == second.size(), "cannot_run() refuses other plans");
-      const std::vector<int>& here = layer.index == other->index ? second : first;
-      for (std::size_t i = 0; i < here.size(); ++i) {
-        if (here[i] != comm_->rank()) continue;
-        // A rank that holds both ends has one weight.
-        if (std::find(first.begin(), first.end(), second[i]) != first.end()) return {};
-        return {parameter.name, groups_.get({first[i], second[i]})};
+      const plan::LayerRun &first_run = run_of(parameter.tied_to_layer),
+                           &second_run = run_of(other->index);
+      const std::vector<int> first = data_ranks(first_run, work.slice);
+      const std::vector<int> second = data_ranks(second_run, work.slice);
+      const std::set<int> first_set(first.begin(), first.end());
+      const bool meet = std::any_of(second.begin(), second.end(),
+                                    [&](int rank) { return first_set.count(rank) > 0; });
+      const auto members = [&](const plan::LayerRun& run) {
+        const std::vector<int> ranks = keeping_of(run, work.slice).members;
+        return std::set<int>(ranks.begin(), ranks.end());
+      };
+      if (first_set == std::set<int>(second.begin(), second.end()) &&
+          members(first_run) == members(second_run))
+        return {};  // one weight
+      Tied tied{parameter.name, nullptr, true};
+      if (!work.computes()) return tied;
+      if (meet || first.size() != second.size()) {
+        add_wide_tie(parameter.name, first, second);
+        return tied;
       }
+      const std::vector<int>& here = layer.index == other->index ? second : first;
+      const auto at = std::find(here.begin(), here.end(), comm_->rank()) - here.begin();
+      tied.group =
+          groups_.get({first[static_cast<std::size_t>(at)], second[static_cast<std::size_t>(at)]});
+      return tied;
     }
   return {};
 }
@@ -197,6 +235,15 @@ void Executor::run_passes(std::int64_t step) {
 
   ran_.assign(mine_.order.size(), false);
   num_held_ = 0;
+  start_joining();
+  if (options_.layered)
+    run_layered(step);
+  else
+    run_in_order(step);
+  if (joining_.valid()) joining_.get();
+}
+
+void Executor::run_in_order(std::int64_t step) {
   for (std::size_t i = 0; i < mine_.order.size(); ++i) {
     if (ran_[i]) continue;
     if (most_held_ > 0 && mine_.order[i].pass == Pass::kRecompute) pull_ahead(i, step);
@@ -262,8 +309,8 @@ bool Executor::is_there(std::size_t index) const {
 // BatchNorm, and modules of the user's own, have not been tried in a graph.
 bool Executor::graph_helps() const {
   return job_.plan.model.transformer && StepGraph::is_built() && options_.device.is_cuda() &&
-         job_.machine.graphs && !slices && comm_->num_ranks() == 1 && job_.training.dropout == 0 &&
-         steps_run_ >= kStepsBeforeGraph;
+         job_.machine.graphs && !slices && store_.host_bytes() == 0 && comm_->num_ranks() == 1 &&
+         job_.training.dropout == 0 && steps_run_ >= kStepsBeforeGraph;
 }
 
 void Executor::run_graph(std::int64_t step) {
@@ -304,6 +351,7 @@ Batch Executor::read_batch(const MicroBatch& batch, std::int64_t step) {
 Record Executor::begin_record(const StageWork& work, int number, std::int64_t step) {
   const MicroBatch& batch = work.micro_batch(number);
   Record record;
+  record.number = number;
   record.pass = std::make_unique<PassContext>();
   PassContext& pass = *record.pass;
   if (reads_kept_)
@@ -393,6 +441,12 @@ std::int64_t Executor::tag_of(int boundary, bool gradients, std::int64_t first_s
          layer;
 }
 
+// Samples go back in reverse where micro-batches do, so that both ends start messages in one order.
+std::vector<Route> Executor::in_order(std::vector<Route> routes, bool gradients) const {
+  if (gradients && options_.layered) std::reverse(routes.begin(), routes.end());
+  return routes;
+}
+
 void Executor::ask_ahead(std::size_t index) {
   for (std::size_t i = index; i < std::min(mine_.order.size(), index + 1 + kAhead); ++i) ask(i);
 }
@@ -417,7 +471,7 @@ void Executor::ask(std::size_t index) {
     at::Tensor& value = incoming.values[layer];
     value = at::empty(stage.value_shape(layer, batch.num_samples, shape_of),
                       at::TensorOptions(options_.device).dtype(options_.type));
-    for (const Route& route : routes)
+    for (const Route& route : in_order(routes, backward))
       if (route.rank != mine_.rank)
         incoming.handles.push_back(comm_->receive(
             value.narrow(0, route.first_sample - batch.first_sample, route.num_samples), route.rank,
@@ -463,7 +517,7 @@ void Executor::send(const std::map<int, at::Tensor>& values, const std::vector<i
     sent_.pop_front();
   }
   for (const int layer : which)
-    for (const Route& route : routes) {
+    for (const Route& route : in_order(routes, gradients)) {
       const at::Tensor& value = values.at(layer);
       const at::Tensor part =
           value.narrow(0, route.first_sample - batch.first_sample, route.num_samples).contiguous();
@@ -492,8 +546,12 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
   for (const Handle& handle : sent_) handle->wait();
   sent_.clear();
   waits_.pipeline += since(start);
+  sum_wide_ties();
   for (auto& state : states_)
-    if (state->is_tied_elsewhere()) state->reduce_start();
+    if (state->is_tied_elsewhere()) {
+      if (!state->computes()) state->begin_backward();
+      state->reduce_start();
+    }
   std::vector<StatisticsSum> statistics = sum_statistics();
   waits_.reduce += buckets_.finish();
   for (auto& state : states_) state->reduce_finish();

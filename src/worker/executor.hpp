@@ -24,6 +24,7 @@
 
 #include <deque>
 #include <functional>
+#include <future>
 #include <memory>
 
 #include "job/job.hpp"
@@ -58,6 +59,8 @@ struct Done {
   int micro_batch = -1;
 };
 
+std::int64_t now_ns();  // of the steady clock
+
 class Executor {
  public:
   Executor(const job::Job& job, Comm& comm, ReadBatch read);
@@ -75,6 +78,12 @@ class Executor {
   bool wide_masters() const { return options_.sum_type != options_.type; }
   // For tests: what update() was given, before clipping.
   std::function<void()> before_update;
+  // Bytes moved by the collectives of layers so far.
+  Traffic traffic() const { return groups_.traffic(); }
+  // The most bytes of values, inputs of layers and gradients that lay on the device between layers,
+  // counted while it is set; what a graph keeps inside a layer does not count.
+  std::int64_t* most_kept = nullptr;
+  const HostStore& host_store() const { return store_; }
 
  private:
   struct Incoming {
@@ -84,15 +93,28 @@ class Executor {
 
   void build();
   void build_stage(const StageWork& work);
+  const plan::LayerRun& run_of(int layer) const;
+  LayerState* alias_of(const Layer& layer, const StageWork& work);
   Tied tied_of(const Layer& layer, const StageWork& work);
+  void add_wide_tie(const std::string& name, const std::vector<int>& first,
+                    const std::vector<int>& second);
+  void run_layered(std::int64_t step);
+  void forward_layered(const Stage& stage, std::size_t first, std::int64_t step);
+  void backward_layered(const Stage& stage, std::size_t first);
+  void count_kept();
+  void start_joining();
+  void join_stages();
+  void sum_wide_ties();
   void run_passes(std::int64_t step);
   bool graph_helps() const;
   void run_graph(std::int64_t step);
   Batch read_batch(const MicroBatch& batch, std::int64_t step);
   void run_pass(std::size_t index, std::int64_t step);
+  void run_in_order(std::int64_t step);
   bool may_pull_ahead() const;
   void pull_ahead(std::size_t recompute, std::int64_t step);
   bool is_there(std::size_t index) const;
+  std::vector<Route> in_order(std::vector<Route> routes, bool gradients) const;
   void ask_ahead(std::size_t index);
   void ask(std::size_t index);
   std::map<int, at::Tensor> take(std::size_t index);
@@ -121,8 +143,10 @@ class Executor {
   std::vector<std::unique_ptr<LayerState>> states_;
   std::vector<std::unique_ptr<Stage>> stages_;
   GradientBuckets buckets_;
+  std::map<std::string, std::shared_ptr<Group>> wide_ties_;  // by weight: who computes either layer
   Optimizer optimizer_;
   StateOptions options_;
+  HostStore store_;
   double loss_scale_ = 1;
   int most_held_ = 0;  // micro-batches, by the order; 0 where no pass is pulled ahead
 
@@ -139,6 +163,7 @@ class Executor {
   int num_held_ = 0;                               // micro-batches between forward and backward
   std::map<std::int64_t, at::Tensor> local_;       // messages to itself, by tag
   std::deque<Handle> sent_;
+  std::future<void> joining_;  // collectives of the stages that this rank only keeps state of
   std::map<LayerState*, int> passes_left_;  // backward passes until a layer is done
   at::Tensor loss_;                         // on the device: asking for its value would wait for it
   job::Waits waits_{};

@@ -24,12 +24,22 @@ at::Tensor part(const at::Tensor& flat, const Range& range) {
 
 }  // namespace
 
-std::shared_ptr<Group> GroupCache::get(const std::vector<int>& ranks) {
+std::shared_ptr<Group> GroupCache::get(const std::vector<int>& ranks, int of) {
   if (ranks.size() < 2) return nullptr;
-  for (const auto& [known, group] : groups_)
-    if (known == ranks) return group;
-  groups_.emplace_back(ranks, comm_->group(ranks));
-  return groups_.back().second;
+  std::shared_ptr<Group>& group = groups_[{ranks, of}];
+  if (!group) group = comm_->group(ranks);
+  return group;
+}
+
+Traffic GroupCache::traffic() const {
+  Traffic sum;
+  for (const auto& [key, group] : groups_) {
+    sum.gathered += group->traffic().gathered;
+    sum.scattered += group->traffic().scattered;
+    sum.reduced += group->traffic().reduced;
+    sum.num_gathers += group->traffic().num_gathers;
+  }
+  return sum;
 }
 
 LayerState::LayerState(const Layer& layer, const plan::LayerRun& run, const StageWork& work,
@@ -39,54 +49,78 @@ LayerState::LayerState(const Layer& layer, const plan::LayerRun& run, const Stag
       parameters_(layer.parameters()),
       alias_(alias),
       slice_(work.slice),
-      num_slices_(static_cast<int>(work.team.size())),
+      num_slices_(work.num_slices),
+      computes_(work.computes()),
       options_(options),
       tied_(std::move(tied)) {
   lay_out(alias);
-  if (options.sequence_parallel) team_ = groups.get(work.team);
-  data_ = groups.get(data_ranks(run, slice_));
+  if (options.sequence_parallel && computes_) team_ = groups.get(work.team);
+  const Keeping keeping = keeping_of(run, slice_);
+  // Members whose numbers of passes differ may start a stage's operations at quite other times than
+  // another stage's: each stage has a group of its own.
+  const int of = !keeping.meets_each() || options.layered ? work.stage : -1;
+  if (computes_) data_ = groups.get(data_ranks(run, slice_), of);
 
   if (length_ == 0) {  // pools and sums
     fill(options);
     return;
   }
-  const std::vector<Shard> shards = shards_of(run, plan::StateKind::kOptimizer, slice_, length_);
-  const std::vector<std::vector<Shard>> copies = whole_copies(shards, length_);
-  std::size_t place = 0;
-  for (const std::vector<Shard>& copy : copies)
-    for (std::size_t i = 0; i < copy.size(); ++i)
-      if (copy[i].rank == rank) {
-        owned_ = as_range(copy[i].range);
-        place = i;
-        first_copy_ = &copy == &copies.front();
-        std::vector<int> members;
-        for (const Shard& shard : copy) {
-          members.push_back(shard.rank);
-          ranges_.push_back(as_range(shard.range));
-        }
-        shards_ = groups.get(members);
-      }
-  divided_optimizer_ = shards_ != nullptr;
-  if (divided_optimizer_ && copies.size() > 1) {
-    std::vector<int> same;
-    for (const std::vector<Shard>& copy : copies) same.push_back(copy.at(place).rank);
-    copies_ = groups.get(same);
-  }
-  const auto divided = [&](plan::StateKind kind) {
-    for (const Shard& shard : shards_of(run, kind, slice_, length_))
-      if (shard.rank == rank) return as_range(shard.range) != Range{0, length_};
-    return false;
+  divided_optimizer_ = keeping.divided_optimizer;
+  gathers_ = keeping.divided_weights;
+  divided_gradients_ = keeping.divided_gradients || !computes_;
+  divided_weights_ = keeping.divided_weights || !computes_;
+  find_shards(keeping, run, rank, of, groups);
+  const std::string backend = groups.comm().name();
+  const auto bytes = [](at::ScalarType type) {
+    return static_cast<std::int64_t>(c10::elementSize(type));
   };
-  divided_gradients_ = divided_optimizer_ && divided(plan::StateKind::kGradients);
-  divided_weights_ = divided_optimizer_ && divided(plan::StateKind::kWeights);
+  weights_form_ = choose_form(backend, ranges_, bytes(options.type));
+  gradients_form_ = choose_form(backend, ranges_, bytes(options.sum_type));
   // Collectives for every micro-batch need as many of them on every rank.
-  bool same_counts = true;
-  for (const plan::Replicas& r : run.replicas)
-    same_counts &= r.num_micro_batches == run.replicas.front().num_micro_batches;
-  if (!same_counts) options_.keep_gathered = true;
-  reduces_each_ = divided_gradients_ && !tied_.group && same_counts;
+  if (!keeping.meets_each() && !options.layered) options_.keep_gathered = true;
+  if (!computes_) options_.keep_gathered = false;
+  reduces_each_ =
+      keeping.divided_gradients && !tied_.elsewhere && keeping.meets_each() && !options.layered;
   fill(options);
   make_views();
+  end_step();  // what is divided is gathered when it is needed
+  if (!computes_) set_memory(gradients_, false);
+}
+
+void LayerState::find_shards(const Keeping& keeping, const plan::LayerRun& run, int rank, int of,
+                             GroupCache& groups) {
+  const std::vector<std::vector<Shard>> copies =
+      whole_copies(shards_of(run, plan::StateKind::kOptimizer, slice_, length_));
+  if (!divided_optimizer_) {  // a whole copy each
+    owned_ = {0, length_};
+    first_copy_ = copies.front().front().rank == rank;
+    return;
+  }
+  if (copies.size() == 1) {  // all members are in it, with nothing of their own perhaps
+    for (const int member : keeping.members) {
+      Range range{};
+      for (const Shard& shard : copies.front())
+        if (shard.rank == member) range = as_range(shard.range);
+      ranges_.push_back(range);
+      if (member == rank) owned_ = range;
+    }
+    shards_ = groups.get(keeping.members, of);
+    return;
+  }
+  for (const std::vector<Shard>& copy : copies)
+    for (std::size_t place = 0; place < copy.size(); ++place) {
+      if (copy[place].rank != rank) continue;
+      owned_ = as_range(copy[place].range);
+      first_copy_ = &copy == &copies.front();
+      std::vector<int> members, same;
+      for (const Shard& shard : copy) {
+        members.push_back(shard.rank);
+        ranges_.push_back(as_range(shard.range));
+      }
+      for (const std::vector<Shard>& other : copies) same.push_back(other.at(place).rank);
+      shards_ = groups.get(members, of);
+      copies_ = groups.get(same, of);
+    }
 }
 
 // Cut parameters first: those that every tensor rank holds are then one range at the end.
@@ -117,11 +151,11 @@ void LayerState::fill(const StateOptions& options) {
   gradients_ = at::zeros({length_}, wide);
   if (divided_gradients_) own_sum_ = at::zeros({owned_.size()}, wide);
   if (divided_weights_) own_weights_ = part(weights_, owned_).clone();
-  is_gathered_ = true;  // for now: the first release() frees it
+  is_gathered_ = true;  // for now
 }
 
 void LayerState::make_views() {
-  if (const std::optional<NormOf> norm = layer_->norm()) {
+  if (const std::optional<NormOf> norm = layer_->norm(); norm && computes_) {
     statistics_ = std::make_unique<NormStatistics>();
     statistics_->of = *norm;
     statistics_->running = at::zeros({2, norm->channels}, gradients_.options());
@@ -155,19 +189,32 @@ void LayerState::make_views() {
 const Weights& LayerState::gathered() {
   if (alias_) alias_->gathered();
   gather_start();
-  if (gathering_) {
-    gather_wait += seconds_of(gathering_);
-    gathering_ = nullptr;
-  }
+  wait_gathered();
   return views_;
 }
 
+void LayerState::wait_gathered() {
+  if (!gathering_) return;
+  gather_wait += seconds_of(gathering_);
+  gathering_ = nullptr;
+}
+
+void LayerState::join_gather() {
+  gather_start();
+  end_step();
+}
+
 void LayerState::gather_start() {
-  if (is_gathered_) return;
+  if (is_gathered_ || !gathers_) return;
   is_gathered_ = true;
   set_memory(weights_, true);
   part(weights_, owned_).copy_(own_weights_);
-  gathering_ = shards_->all_gather(weights_, ranges_);
+  gathering_ = all_gather(*shards_, weights_, ranges_, weights_form_);
+}
+
+void LayerState::gather_start_all() {
+  if (alias_) alias_->gather_start();
+  gather_start();
 }
 
 void LayerState::release() {
@@ -178,7 +225,7 @@ void LayerState::release() {
 
 void LayerState::end_step() {
   if (!divided_weights_ || !is_gathered_) return;
-  gathered();  // a gather that nobody used must be through
+  wait_gathered();  // a gather that nobody used must be through
   set_memory(weights_, false);
   is_gathered_ = false;
 }
@@ -196,7 +243,7 @@ void LayerState::begin_step() {
 void LayerState::begin_backward() {
   if (alias_) alias_->begin_backward();
   if (!divided_gradients_) return;
-  add_reduced();
+  reduce_wait_own();
   if (gradients_.storage().nbytes() > 0) return;
   set_memory(gradients_, true);
   gradients_.zero_();
@@ -215,12 +262,12 @@ void LayerState::after_backward() {
 void LayerState::reduce_micro_batch() {
   if (!reduces_each_) return;
   reduce_team();
-  reducing_ = shards_->reduce_scatter(gradients_, ranges_);
+  reducing_ = reduce_scatter(*shards_, gradients_, ranges_, gradients_form_);
 }
 
 // What the last micro-batch's reduction brought.
-void LayerState::add_reduced() {
-  if (!reducing_) return;
+void LayerState::reduce_wait_own() {
+  if (!reducing_ || !divided_gradients_) return;
   reduce_wait += seconds_of(reducing_);
   reducing_ = nullptr;
   own_sum_.add_(part(gradients_, owned_));
@@ -235,26 +282,29 @@ void LayerState::reduce_team() {
 void LayerState::reduce_start() {
   if (reduces_each_ || length_ == 0) return;  // every micro-batch did; nothing to do
   reduce_team();
-  if (tied_.group)
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      if (parameters_[i].name != tied_.name) continue;
-      const std::int64_t end = offsets_[i] + slice_elements(parameters_[i], slice_, num_slices_);
-      reduce_wait += seconds_of(tied_.group->all_reduce(part(gradients_, {offsets_[i], end})));
-    }
+  if (tied_.group) reduce_wait += seconds_of(tied_.group->all_reduce(gradient_of(tied_.name)));
   if (divided_optimizer_)
-    reducing_ = shards_->reduce_scatter(gradients_, ranges_);
+    reducing_ = reduce_scatter(*shards_, gradients_, ranges_, gradients_form_);
   else if (data_)
     reducing_ = data_->all_reduce(gradients_);
 }
 
 void LayerState::reduce_finish() {
   if (divided_gradients_) {
-    add_reduced();
+    reduce_wait_own();
   } else if (reducing_) {
     reduce_wait += seconds_of(reducing_);
     reducing_ = nullptr;
   }
   if (copies_) reduce_wait += seconds_of(copies_->all_reduce(own_gradient()));
+}
+
+at::Tensor LayerState::gradient_of(const std::string& parameter) const {
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    if (parameters_[i].name == parameter && offsets_[i] >= 0)
+      return gradients_.narrow(0, offsets_[i], slice_elements(parameters_[i], slice_, num_slices_));
+  NEREUS_CHECK(false, "the layer has no such parameter");
+  return {};
 }
 
 at::Tensor LayerState::own_gradient() const {
@@ -273,7 +323,15 @@ void LayerState::store_update() {
 
 void LayerState::spread_start() {
   end_step();
-  if (divided_optimizer_ && !divided_weights_) gathering_ = shards_->all_gather(weights_, ranges_);
+  if (!divided_optimizer_ || gathers_) return;
+  if (computes_) {
+    gathering_ = all_gather(*shards_, weights_, ranges_, weights_form_);
+    return;
+  }
+  set_memory(weights_, true);
+  part(weights_, owned_).copy_(own_weights_);
+  gather_wait += seconds_of(all_gather(*shards_, weights_, ranges_, weights_form_));
+  set_memory(weights_, false);
 }
 
 }  // namespace nereus::worker

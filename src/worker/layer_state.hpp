@@ -4,8 +4,10 @@
 //   flat buffer of slice t:   [ cut parameters, in order | parameters every tensor rank holds ]
 //                              0                           replicated_begin              length
 //
-// Who keeps what is the placement's (plan::StateShare): whole copies on every data rank, or divided
-// among them, in equal parts or not, empty ones too. A step of a layer:
+// Who keeps what is the placement's (worker/keeping.hpp): whole copies on every data rank, or
+// divided among ranks that compute or only store, in equal parts or not, empty ones too. A rank
+// that only stores joins every collective with a buffer that it has for that long. A step of a
+// layer:
 //
 //   gathered()          divided weights are put together (ZeRO-3), else there already
 //   .. forward, backward add to gradients() ..
@@ -22,10 +24,13 @@
 // (variable_data), so that filling a buffer anew does not make a graph stale.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "plan/placement.hpp"
+#include "worker/comm/uneven.hpp"
+#include "worker/keeping.hpp"
 #include "worker/layer.hpp"
 #include "worker/rank_plan.hpp"
 
@@ -38,24 +43,30 @@ struct StateOptions {
   std::uint64_t seed = 0;
   bool sequence_parallel = false;
   bool keep_gathered = false;  // divided weights stay together until the step ends
+  bool layered = false;        // gathered once a pass, reduced once a step (worker/layered.hpp)
 };
 
-// A weight that a layer elsewhere holds too, and the ranks that hold it.
+// A weight that a layer elsewhere holds too. `group`: the pair of ranks that hold it for the same
+// place among data ranks; none where the executor sums over all who compute either layer.
 struct Tied {
   std::string name{};
   std::shared_ptr<Group> group{};
+  bool elsewhere = false;
 };
 
 // Groups are made on every member in the same order: the executor asks for them stage by stage.
 class GroupCache {
  public:
   explicit GroupCache(Comm& comm) : comm_(&comm) {}
-  std::shared_ptr<Group> get(const std::vector<int>& ranks);  // nullptr for one rank alone
+  // nullptr for one rank alone. Of the same ranks and another `of` it is another group, whose
+  // operations do not wait for those of the first.
+  std::shared_ptr<Group> get(const std::vector<int>& ranks, int of = -1);
   Comm& comm() { return *comm_; }
+  Traffic traffic() const;  // of all its groups
 
  private:
   Comm* comm_;
-  std::vector<std::pair<std::vector<int>, std::shared_ptr<Group>>> groups_;
+  std::map<std::pair<std::vector<int>, int>, std::shared_ptr<Group>> groups_;
 };
 
 class LayerState {
@@ -76,19 +87,27 @@ class LayerState {
   bool divides_weights() const { return divided_weights_; }
   bool divides_gradients() const { return divided_gradients_; }
   // Its reduction waits for another stage, so it comes after all passes.
-  bool is_tied_elsewhere() const { return tied_.group != nullptr; }
+  bool is_tied_elsewhere() const { return tied_.elsewhere; }
   // Who sums all of gradients() once a step, and nothing before it; nullptr where that is
   // otherwise.
   Group* summed_over() const {
-    return divided_optimizer_ || is_tied_elsewhere() || length_ == 0 ? nullptr : data_.get();
+    return divided_optimizer_ || is_tied_elsewhere() || length_ == 0 || !computes_ ? nullptr
+                                                                                   : data_.get();
   }
   const at::Tensor& gradients() const { return gradients_; }
+  bool computes() const { return computes_; }
+  bool is_first_to_compute() const { return computes_ && (!data_ || data_->index() == 0); }
+  // Gradients of a parameter on this rank, before any reduction.
+  at::Tensor gradient_of(const std::string& parameter) const;
 
   // Weights as autograd sees them, complete.
   const Weights& gathered();
-  void gather_start();  // ahead of its use
-  void release();       // after a use; does nothing where weights are not divided
-  void end_step();      // releases what was kept until now
+  void gather_start();      // ahead of its use
+  void gather_start_all();  // also of the layer that a weight of this one is tied to
+  void release();           // after a use; does nothing where weights are not divided
+  void end_step();          // releases what was kept until now
+  // Where weights are gathered once a step, what a rank that only stores does for it.
+  void join_gather();
 
   void begin_step();          // gradients are zero
   void begin_backward();      // of one micro-batch: there is a buffer to add to
@@ -96,6 +115,7 @@ class LayerState {
   void reduce_micro_batch();  // divided gradients: sums so far go to who keeps them
   void reduce_start();        // all micro-batches are through
   void reduce_team();         // its first part: what tensor ranks hold in common
+  void reduce_wait_own();  // what was started is through and its buffer free; for divided gradients
   void reduce_finish();
 
   at::Tensor own_gradient() const;  // [owned)
@@ -105,7 +125,7 @@ class LayerState {
 
   // Of the layer's BatchNorm; nullptr where it has none.
   NormStatistics* statistics() const { return statistics_.get(); }
-  bool keeps_statistics() const { return !data_ || data_->index() == 0; }  // saves them for all
+  bool keeps_statistics() const { return is_first_to_compute(); }  // saves them for all
 
   double gather_wait = 0;  // seconds
   double reduce_wait = 0;
@@ -114,7 +134,9 @@ class LayerState {
   void lay_out(LayerState* alias);
   void fill(const StateOptions& options);
   void make_views();
-  void add_reduced();
+  void find_shards(const Keeping& keeping, const plan::LayerRun& run, int rank, int of,
+                   GroupCache& groups);
+  void wait_gathered();
 
   const Layer* layer_;
   std::vector<Parameter> parameters_;
@@ -126,10 +148,12 @@ class LayerState {
   std::int64_t replicated_begin_ = 0;
   Range owned_{};
   bool first_copy_ = true;
+  bool computes_ = true;
   bool divided_optimizer_ = false;
-  bool divided_gradients_ = false;
-  bool divided_weights_ = false;
-  bool reduces_each_ = false;  // micro-batch; else once a step
+  bool divided_gradients_ = false;  // this rank has a whole buffer for backward passes alone
+  bool divided_weights_ = false;    // and one of weights while they are gathered
+  bool gathers_ = false;            // weights are divided among the members
+  bool reduces_each_ = false;       // micro-batch; else once a step
   StateOptions options_;
 
   at::Tensor weights_;      // flat, in type; its memory comes and goes where weights are divided
@@ -142,10 +166,12 @@ class LayerState {
 
   std::shared_ptr<Group> team_;  // tensor ranks, where replicated gradients must be summed
   Tied tied_;
-  std::shared_ptr<Group> data_;    // all data ranks
-  std::shared_ptr<Group> shards_;  // those that hold one whole copy together
+  std::shared_ptr<Group> data_;    // all who compute
+  std::shared_ptr<Group> shards_;  // members that hold one whole copy together
   std::shared_ptr<Group> copies_;  // those that keep the same part
   std::vector<Range> ranges_;      // of shards_' members
+  Form weights_form_ = Form::kExact;
+  Form gradients_form_ = Form::kExact;
   Handle gathering_;
   Handle reducing_;
   bool is_gathered_ = false;

@@ -6,6 +6,8 @@
 
 #include "base/error.hpp"
 #include "schedule/greedy.hpp"
+#include "worker/keeping.hpp"
+#include "worker/sample_order.hpp"
 
 namespace nereus::worker {
 
@@ -65,10 +67,12 @@ bool find_work(const plan::Placement& placement, std::size_t stage, int rank, St
         work.first_layer = run.first_layer;
         work.num_layers = run.num_layers;
         work.slice = slice;
+        work.num_slices = r.tp;
         for (int t = 0; t < r.tp; ++t) work.team.push_back(rank_at(r, team, t));
         work.first_micro_batch = micro_batches_before;
         work.recompute = r.recompute;
         work.recompute_layers = r.recompute_layers;
+        work.offload = r.offload_activations;
         const std::vector<std::int64_t> firsts = first_samples(run);
         work.num_in_run = static_cast<int>(firsts.size());
         for (int m = 0; m < r.num_micro_batches; ++m) {
@@ -88,7 +92,31 @@ bool find_work(const plan::Placement& placement, std::size_t stage, int rank, St
     if (placement.schedule == plan::Schedule::kDualPipe)
       micro_batches_before += r.num_micro_batches;
   }
+  // Not computed here; perhaps kept.
+  work.num_slices = run.replicas.front().tp;
+  for (work.slice = 0; work.slice < work.num_slices; ++work.slice) {
+    const std::vector<int> members = keeping_of(run, work.slice).members;
+    if (std::find(members.begin(), members.end(), rank) == members.end()) continue;
+    work.stage = static_cast<int>(stage);
+    work.first_layer = run.first_layer;
+    work.num_layers = run.num_layers;
+    return true;
+  }
   return false;
+}
+
+// Layer by layer: all micro-batches pass a stage before the next one's turn, and go back through it
+// in reverse. No rank waits in a circle: every stage's passes wait for those of the stage before
+// (forward) or behind it (backward), which come earlier in this order.
+std::vector<schedule::PipelineOp> layered_order(const RankPlan& mine) {
+  std::vector<schedule::PipelineOp> order;
+  for (const StageWork& work : mine.stages)
+    for (int m = 0; m < static_cast<int>(work.micro_batches.size()); ++m)
+      order.push_back({schedule::Pass::kForward, work.stage, m});
+  for (auto work = mine.stages.rbegin(); work != mine.stages.rend(); ++work)
+    for (int m = static_cast<int>(work->micro_batches.size()) - 1; m >= 0; --m)
+      order.push_back({schedule::Pass::kBackward, work->stage, m});
+  return order;
 }
 
 // The pipeline rank (place among the ranks that a sample passes) of every stage.
@@ -104,7 +132,10 @@ std::vector<int> lane_of(const plan::Placement& placement, const StageWork& any)
 }
 
 std::vector<schedule::PipelineOp> order_of(const plan::Placement& placement, const RankPlan& mine) {
-  const StageWork& any = mine.stages.front();
+  const StageWork& any = *std::find_if(mine.stages.begin(), mine.stages.end(),
+                                       [](const StageWork& work) { return work.computes(); });
+  if (placement.gather == plan::Gather::kPerPass) return layered_order(mine);
+  if (!meets_whole(placement)) return sample_order(placement, mine.rank);
   const std::vector<int> lane = lane_of(placement, any);
   const int depth = *std::max_element(lane.begin(), lane.end()) + 1;
   const int num_stages = static_cast<int>(lane.size());
@@ -139,7 +170,9 @@ RankPlan rank_plan(const plan::Placement& placement, int rank) {
     StageWork work;
     if (find_work(placement, stage, rank, work)) mine.stages.push_back(std::move(work));
   }
-  if (!mine.stages.empty()) mine.order = order_of(placement, mine);
+  if (std::any_of(mine.stages.begin(), mine.stages.end(),
+                  [](const StageWork& work) { return work.computes(); }))
+    mine.order = order_of(placement, mine);
   return mine;
 }
 
@@ -148,37 +181,6 @@ std::vector<int> data_ranks(const LayerRun& run, int slice) {
   for (const Replicas& r : run.replicas)
     for (int team = 0; team < r.count; ++team) ranks.push_back(rank_at(r, team, slice));
   return ranks;
-}
-
-std::vector<Shard> shards_of(const LayerRun& run, plan::StateKind kind, int slice,
-                             std::int64_t length) {
-  std::vector<Shard> shards;
-  for (const plan::StateShare& share : run.state) {
-    if (share.kind != kind || share.experts || share.peer_copy) continue;
-    if (slice < share.first_slice || slice >= share.first_slice + share.num_slices) continue;
-    int j = 0;
-    for (const plan::RankRange& ranks : share.ranks)
-      for (int i = 0; i < ranks.count; ++i, ++j)
-        shards.push_back(
-            {ranks.first + i * ranks.stride + (slice - share.first_slice) * share.slice_stride,
-             elements_of_piece(share, j % share.pieces, length)});
-  }
-  return shards;
-}
-
-std::vector<std::vector<Shard>> whole_copies(const std::vector<Shard>& shards,
-                                             std::int64_t length) {
-  std::vector<std::vector<Shard>> copies(1);
-  std::int64_t held = 0;
-  for (const Shard& shard : shards) {
-    if (held == length && length > 0) {
-      copies.emplace_back();
-      held = 0;
-    }
-    copies.back().push_back(shard);
-    held += shard.range.end - shard.range.begin;
-  }
-  return copies;
 }
 
 std::vector<Error> cannot_run(const plan::Plan& plan) {
@@ -211,14 +213,26 @@ std::vector<Error> cannot_run(const plan::Plan& plan) {
         refuse("train.script-tensor",
                fmt::format("{} has tp = {}: a module of your own is not cut", place, r.tp),
                "tp = 1");
-      if (r.offload_activations > 0)
-        refuse("train.offload", place + " offloads activations, which is not run yet",
-               "offload nothing");
+      if (r.offload_activations > 0 && r.offload_tier != plan::Tier::kHost)
+        refuse("train.offload",
+               fmt::format("{} keeps activations in {} memory: only host memory is used", place,
+                           plan::to_string(r.offload_tier)),
+               "offload_tier host");
+      if (r.offload_activations > 0 &&
+          (r.recompute != plan::Recompute::kFull || r.recompute_layers >= 0))
+        refuse("train.offload",
+               place +
+                   " offloads activations of layers that are not computed again: only the "
+                   "inputs of layers are moved",
+               "recompute full, in all layers");
     }
     if (run.ep > 1)
       refuse("train.experts",
              place + " has ep = " + std::to_string(run.ep) + ": expert parallelism is not run yet",
              "ep = 1");
+    for (const std::string& what : cannot_keep(run))
+      refuse("train.state", place + " " + what,
+             "weights and gradients whole on all who compute, or divided as the optimizer's state");
     for (const plan::StateShare& share : run.state)
       if (share.tier != plan::Tier::kDevice) {
         refuse("train.offload", place + " keeps state beyond the device, which is not run yet",
@@ -226,6 +240,13 @@ std::vector<Error> cannot_run(const plan::Plan& plan) {
         break;
       }
   }
+  if (p.schedule == plan::Schedule::kDualPipe && p.gather == plan::Gather::kPerPass)
+    refuse("train.dualpipe",
+           "dualpipe with weights gathered once a pass: it runs both ways at once",
+           "another schedule, or gather per-micro-batch or per-step");
+  if (p.schedule == plan::Schedule::kDualPipe && !meets_whole(p))
+    refuse("train.dualpipe", "dualpipe with stages that do not meet micro-batch by micro-batch",
+           "another schedule, or the same micro-batches in every stage");
   return errors.list();
 }
 

@@ -3,7 +3,8 @@
 //
 // Stages meet by samples, not by ranks: a micro-batch of a stage goes to whoever computes its
 // samples in the next one, in parts where they are several. Teams of equal tensor degree meet slice
-// by slice.
+// by slice. A rank that only keeps state of a run has a part of it too, without micro-batches: it
+// takes part in the collectives of its layers (worker/keeping.hpp).
 //
 //   const RankPlan mine = rank_plan(plan.placement, plan.model, rank);
 //   for (const schedule::PipelineOp& op : mine.order) ...     // op.stage: mine.stage(op.stage)
@@ -39,14 +40,17 @@ struct StageWork {
   int stage = 0;  // index of the run
   int first_layer = 0;
   int num_layers = 0;
-  std::vector<int> team{};    // ranks of all tensor slices
-  int slice = 0;              // of this rank
+  std::vector<int> team{};  // ranks of all tensor slices; none where this rank only stores
+  int slice = 0;            // of this rank
+  int num_slices = 1;
   int first_micro_batch = 0;  // number of micro_batches[0] in the order
   std::vector<MicroBatch> micro_batches{};
   int num_in_run = 0;  // micro-batches of all ranks
   plan::Recompute recompute = plan::Recompute::kNone;
   int recompute_layers = -1;
+  double offload = 0;  // share of what is kept between passes that waits in host memory
 
+  bool computes() const { return !micro_batches.empty(); }
   const MicroBatch& micro_batch(int number) const {
     return micro_batches[static_cast<std::size_t>(number - first_micro_batch)];
   }
@@ -67,17 +71,5 @@ RankPlan rank_plan(const plan::Placement& placement, int rank);
 
 // Ranks that compute slice `slice` of a run, in the order of their samples' teams.
 std::vector<int> data_ranks(const plan::LayerRun& run, int slice);
-
-// Who keeps which elements of one kind of state of a slice whose flat buffer has `length` elements.
-struct Shard {
-  int rank = 0;
-  plan::ElementRange range{};
-  bool operator==(const Shard&) const = default;
-};
-std::vector<Shard> shards_of(const plan::LayerRun& run, plan::StateKind kind, int slice,
-                             std::int64_t length);
-// The ranks of shards, divided into sets that each hold the whole buffer once. One set: ZeRO;
-// several: HSDP, or copies on every rank.
-std::vector<std::vector<Shard>> whole_copies(const std::vector<Shard>& shards, std::int64_t length);
 
 }  // namespace nereus::worker

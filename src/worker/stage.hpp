@@ -17,19 +17,24 @@
 #include <map>
 #include <vector>
 
+#include "worker/host_store.hpp"
 #include "worker/layer_state.hpp"
 
 namespace nereus::worker {
 
 struct LayerRecord {
-  std::vector<at::Tensor> inputs;  // leaves
-  at::Tensor output;               // with its graph; undefined where it is computed again
+  std::vector<at::Tensor> inputs;     // leaves; undefined while they wait in host memory
+  std::vector<HostStore::Item> away;  // as inputs
+  at::Tensor output;                  // with its graph; undefined where it is computed again
 };
 
 struct Record {
   std::unique_ptr<PassContext> pass;  // graphs point at it
   std::map<int, at::Tensor> values;
   std::map<int, at::Tensor> gradients;
+  std::map<int, HostStore::Item> values_away;  // in host memory, by the same names
+  std::map<int, HostStore::Item> gradients_away;
+  int number = 0;  // of the micro-batch
   std::vector<LayerRecord> layers;
   at::Tensor loss;  // of the last stage
 };
@@ -37,7 +42,8 @@ struct Record {
 class Stage {
  public:
   Stage(const StageWork& work, const model::Model& model,
-        const std::vector<std::unique_ptr<Layer>>& layers, std::vector<LayerState*> states);
+        const std::vector<std::unique_ptr<Layer>>& layers, std::vector<LayerState*> states,
+        HostStore* store = nullptr);  // where the work offloads
 
   const StageWork& work() const { return *work_; }
   const std::vector<LayerState*>& states() const { return states_; }
@@ -56,11 +62,28 @@ class Stage {
   void backward_inputs(Record& record) const;
   void backward_weights(Record& record, const LayerDone& done) const;
 
+  // One layer of one micro-batch; the caller gathers and releases its weights. `with_graph`: the
+  // backward pass comes next.
+  void forward_layer(Record& record, int place, bool with_graph = false) const;
+  void backward_layer(Record& record, int place) const;
+  // Where all micro-batches pass a layer before the next: what a layer made waits in host memory
+  // until the next one's turn, and comes back ahead of it.
+  void put_value(Record& record, int place) const;
+  void put_gradients(Record& record, int place) const;
+  void fetch_values(Record& record, int place) const;
+  void fetch_for_backward(Record& record, int place) const;
+  // Whether the layer is the model's last: its forward and backward pass can be one.
+  bool is_head(int place) const { return work_->first_layer + place + 1 == model_->num_layers(); }
+
  private:
   bool keeps(int place) const;  // the layer's graph, from forward to backward
   at::Tensor run_layer(Record& record, int place, std::vector<at::Tensor>& inputs,
                        bool again) const;
-  void backward_layer(Record& record, int place) const;
+  bool is_away(const Record& record, int from) const;
+  void put_inputs(Record& record, int place) const;
+  void take_value(Record& record, int from, std::vector<at::Tensor>& inputs) const;
+  void forget_values(Record& record, int place) const;
+  void bring_back(LayerRecord& kept) const;
 
   const StageWork* work_;
   const model::Model* model_;
@@ -68,6 +91,9 @@ class Stage {
   std::vector<LayerState*> states_;
   std::vector<int> entering_;
   std::vector<int> leaving_;
+  std::map<int, std::pair<int, int>>
+      readers_;  // first and last layer of the stage that reads a value
+  HostStore* store_ = nullptr;
 };
 
 }  // namespace nereus::worker

@@ -178,6 +178,11 @@ inline int ranks_of(const job::Job& job) {
       for (int team = 0; team < r.count; ++team)
         num_ranks =
             std::max(num_ranks, r.first + team * r.team_stride + (r.tp - 1) * r.tensor_stride + 1);
+  for (const plan::LayerRun& run : job.plan.placement.runs)
+    for (const plan::StateShare& share : run.state)
+      for (const plan::RankRange& ranks : share.ranks)
+        num_ranks = std::max(num_ranks, ranks.first + (ranks.count - 1) * ranks.stride +
+                                            (share.num_slices - 1) * share.slice_stride + 1);
   return num_ranks;
 }
 
@@ -268,8 +273,14 @@ inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read
       }
     });
   for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
+  // The cause first: others lost their connection to it.
+  std::exception_ptr lost;
+  for (const std::exception_ptr& failure : failures) try {
+      if (failure) std::rethrow_exception(failure);
+    } catch (const CommError&) {
+      if (!lost) lost = failure;
+    }
+  if (lost) std::rethrow_exception(lost);
   return outcome;
 }
 

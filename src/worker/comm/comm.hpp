@@ -55,12 +55,23 @@ using Handle = std::shared_ptr<Pending>;
 
 enum class Reduction { kSum, kMax };
 
+// Bytes that a member brought together (all-gather: of others' pieces) or gave away summed
+// (reduce-scatter: the pieces that are not its own; all-reduce: the buffer), by kind.
+struct Traffic {
+  std::int64_t gathered = 0;
+  std::int64_t scattered = 0;
+  std::int64_t reduced = 0;
+  std::int64_t num_gathers = 0;
+  bool operator==(const Traffic&) const = default;
+};
+
 class Group {
  public:
   virtual ~Group() = default;
   virtual const std::vector<int>& ranks() const = 0;
   virtual int index() const = 0;  // of this rank among them
   int size() const { return static_cast<int>(ranks().size()); }
+  const Traffic& traffic() const { return traffic_; }
 
   virtual Handle all_reduce(at::Tensor flat, Reduction reduction = Reduction::kSum) = 0;
   // Afterwards flat[ranges[index()]] holds the sum over all members; the rest of flat is undefined.
@@ -68,6 +79,16 @@ class Group {
   virtual Handle reduce_scatter(at::Tensor flat, std::vector<Range> ranges) = 0;
   // Afterwards flat[ranges[i]] holds what member i had there, for every i.
   virtual Handle all_gather(at::Tensor flat, std::vector<Range> ranges) = 0;
+
+ protected:
+  // Of pieces that are not this member's.
+  std::int64_t bytes_of_others(const at::Tensor& flat, const std::vector<Range>& ranges) const {
+    std::int64_t elements = 0;
+    for (std::size_t i = 0; i < ranges.size(); ++i)
+      if (static_cast<int>(i) != index()) elements += ranges[i].size();
+    return elements * static_cast<std::int64_t>(flat.element_size());
+  }
+  Traffic traffic_{};
 };
 
 class Comm {

@@ -103,6 +103,7 @@ class NcclMembers : public Group {
   int index() const override { return index_; }
 
   Handle all_reduce(at::Tensor flat, Reduction reduction) override {
+    traffic_.reduced += static_cast<std::int64_t>(flat.nbytes());
     std::vector<at::Tensor> tensors = {flat};
     c10d::AllreduceOptions options;
     options.reduceOp = reduction == Reduction::kMax ? c10d::ReduceOp::MAX : c10d::ReduceOp::SUM;
@@ -111,11 +112,14 @@ class NcclMembers : public Group {
   Handle reduce_scatter(at::Tensor flat, std::vector<Range> ranges) override {
     std::vector<std::vector<at::Tensor>> parts = {slices(flat, ranges)};
     std::vector<at::Tensor> own = {parts[0][static_cast<std::size_t>(index_)]};
+    traffic_.scattered += bytes_of_others(flat, ranges);
     return started("reduce-scatter", group_->reduce_scatter(own, parts), flat);
   }
   Handle all_gather(at::Tensor flat, std::vector<Range> ranges) override {
     std::vector<std::vector<at::Tensor>> parts = {slices(flat, ranges)};
     std::vector<at::Tensor> own = {parts[0][static_cast<std::size_t>(index_)]};
+    traffic_.gathered += bytes_of_others(flat, ranges);
+    ++traffic_.num_gathers;
     return started("all-gather", group_->allgather(parts, own), flat);
   }
 

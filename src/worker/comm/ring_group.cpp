@@ -75,6 +75,7 @@ RingGroup::RingGroup(std::shared_ptr<CommCore> core, std::vector<int> ranks, std
 
 Handle RingGroup::all_reduce(at::Tensor flat, Reduction reduction) {
   const std::int64_t count = flat.numel();
+  traffic_.reduced += static_cast<std::int64_t>(flat.nbytes());
   return start("all-reduce", std::move(flat), [=](const Ring& ring, const Elements& elements) {
     ring_all_reduce(ring, elements, count, combine_of(reduction));
   });
@@ -82,6 +83,7 @@ Handle RingGroup::all_reduce(at::Tensor flat, Reduction reduction) {
 
 Handle RingGroup::reduce_scatter(at::Tensor flat, std::vector<Range> ranges) {
   check_ranges(flat, ranges);
+  traffic_.scattered += bytes_of_others(flat, ranges);
   return start("reduce-scatter", std::move(flat),
                [ranges = std::move(ranges)](const Ring& ring, const Elements& elements) {
                  ring_reduce_scatter(ring, elements, ranges, add_into);
@@ -90,6 +92,8 @@ Handle RingGroup::reduce_scatter(at::Tensor flat, std::vector<Range> ranges) {
 
 Handle RingGroup::all_gather(at::Tensor flat, std::vector<Range> ranges) {
   check_ranges(flat, ranges);
+  traffic_.gathered += bytes_of_others(flat, ranges);
+  ++traffic_.num_gathers;
   return start("all-gather", std::move(flat),
                [ranges = std::move(ranges)](const Ring& ring, const Elements& elements) {
                  ring_all_gather(ring, elements, ranges);

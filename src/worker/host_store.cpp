@@ -1,0 +1,121 @@
+#include "worker/host_store.hpp"
+
+#include <utility>
+
+#ifdef NEREUS_GPU_HEADERS
+#include <ATen/cuda/CUDAEvent.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#endif
+
+namespace nereus::worker {
+
+struct HostStore::Pool {
+  std::map<std::pair<at::ScalarType, std::int64_t>, std::vector<at::Tensor>> free;
+  std::int64_t bytes = 0;
+
+  at::Tensor take(const at::Tensor& like) {
+    std::vector<at::Tensor>& waiting = free[{like.scalar_type(), like.numel()}];
+    if (!waiting.empty()) {
+      at::Tensor buffer = std::move(waiting.back());
+      waiting.pop_back();
+      return buffer.view(like.sizes());
+    }
+    bytes += static_cast<std::int64_t>(like.nbytes());
+    return at::empty(
+        like.sizes(),
+        at::TensorOptions(at::kCPU).dtype(like.scalar_type()).pinned_memory(like.is_cuda()));
+  }
+  void give(at::Tensor buffer) {
+    const std::pair<at::ScalarType, std::int64_t> key{buffer.scalar_type(), buffer.numel()};
+    free[key].push_back(std::move(buffer));
+  }
+};
+
+#ifdef NEREUS_GPU_HEADERS
+
+struct HostStore::Stream {
+  c10::cuda::CUDAStream copies = c10::cuda::getStreamFromPool();
+
+  void out(const at::Tensor& value, at::Tensor host) {
+    at::cuda::CUDAEvent made;
+    made.record();
+    made.block(copies);
+    const c10::cuda::CUDAStreamGuard guard(copies);
+    host.copy_(value, /*non_blocking=*/true);
+    // Its memory goes to nobody else before the copy has read it.
+    c10::cuda::CUDACachingAllocator::recordStream(value.storage().data_ptr(), copies);
+  }
+};
+struct HostStore::Held::Arrival {
+  at::cuda::CUDAEvent event;
+};
+
+#else
+
+struct HostStore::Stream {};
+struct HostStore::Held::Arrival {};
+
+#endif
+
+HostStore::HostStore(const at::Device& device) : device_(device), pool_(std::make_shared<Pool>()) {
+#ifdef NEREUS_GPU_HEADERS
+  if (device.is_cuda()) stream_ = std::make_unique<Stream>();
+#endif
+}
+
+HostStore::~HostStore() = default;
+
+std::int64_t HostStore::host_bytes() const { return pool_->bytes; }
+
+// A buffer that is given back while it is still read is safe: the copy that writes it next comes
+// behind on the same stream.
+HostStore::Item HostStore::put(const at::Tensor& value) {
+  const at::NoGradGuard no_graph;
+  const at::Tensor whole = value.contiguous();
+  const Item item(new Held, [pool = pool_](Held* held) {
+    pool->give(std::move(held->host));
+    delete held;
+  });
+  item->host = pool_->take(whole);
+#ifdef NEREUS_GPU_HEADERS
+  if (stream_) {
+    stream_->out(whole, item->host);
+    return item;
+  }
+#endif
+  item->host.copy_(whole);
+  return item;
+}
+
+void HostStore::fetch_start(const Item& item) {
+  if (item->arriving.defined()) return;
+  const at::NoGradGuard no_graph;
+#ifdef NEREUS_GPU_HEADERS
+  if (stream_) {
+    const c10::cuda::CUDAStreamGuard guard(stream_->copies);
+    item->arriving =
+        at::empty(item->host.sizes(), item->host.options().device(device_).pinned_memory(false));
+    item->arriving.copy_(item->host, /*non_blocking=*/true);
+    item->arrival = std::make_shared<Held::Arrival>();
+    item->arrival->event.record(stream_->copies);
+    return;
+  }
+#endif
+  item->arriving = item->host.clone();
+}
+
+at::Tensor HostStore::fetch(const Item& item) {
+  fetch_start(item);
+#ifdef NEREUS_GPU_HEADERS
+  if (stream_) {
+    const c10::cuda::CUDAStream here = c10::cuda::getCurrentCUDAStream();
+    item->arrival->event.block(here);
+    c10::cuda::CUDACachingAllocator::recordStream(item->arriving.storage().data_ptr(), here);
+  }
+#endif
+  return std::exchange(item->arriving, at::Tensor());
+}
+
+}  // namespace nereus::worker
