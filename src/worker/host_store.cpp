@@ -3,7 +3,7 @@
 #include <utility>
 
 #ifdef NEREUS_GPU_HEADERS
-#include <ATen/cuda/CUDAEvent.h>
+#include <c10/core/Event.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
@@ -39,9 +39,9 @@ struct HostStore::Stream {
   c10::cuda::CUDAStream copies = c10::cuda::getStreamFromPool();
 
   void out(const at::Tensor& value, at::Tensor host) {
-    at::cuda::CUDAEvent made;
-    made.record();
-    made.block(copies);
+    c10::Event made(c10::DeviceType::CUDA);
+    made.record(c10::cuda::getCurrentCUDAStream().unwrap());
+    made.block(copies.unwrap());
     const c10::cuda::CUDAStreamGuard guard(copies);
     host.copy_(value, /*non_blocking=*/true);
     // Its memory goes to nobody else before the copy has read it.
@@ -49,7 +49,7 @@ struct HostStore::Stream {
   }
 };
 struct HostStore::Held::Arrival {
-  at::cuda::CUDAEvent event;
+  c10::Event event{c10::DeviceType::CUDA};
 };
 
 #else
@@ -99,7 +99,7 @@ void HostStore::fetch_start(const Item& item) {
         at::empty(item->host.sizes(), item->host.options().device(device_).pinned_memory(false));
     item->arriving.copy_(item->host, /*non_blocking=*/true);
     item->arrival = std::make_shared<Held::Arrival>();
-    item->arrival->event.record(stream_->copies);
+    item->arrival->event.record(stream_->copies.unwrap());
     return;
   }
 #endif
@@ -111,7 +111,7 @@ at::Tensor HostStore::fetch(const Item& item) {
 #ifdef NEREUS_GPU_HEADERS
   if (stream_) {
     const c10::cuda::CUDAStream here = c10::cuda::getCurrentCUDAStream();
-    item->arrival->event.block(here);
+    item->arrival->event.block(here.unwrap());
     c10::cuda::CUDACachingAllocator::recordStream(item->arriving.storage().data_ptr(), here);
   }
 #endif
