@@ -1,0 +1,78 @@
+// How long `nereus plan` looks for the best plan on a cluster of several kinds of node, and how it
+// compares with simple rules under the same predictor (counters: seconds of a step).
+//
+// Fails where a rule that fits is quicker than the plan.
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "cluster/load.hpp"
+#include "cost/stack_file.hpp"
+#include "model/load.hpp"
+#include "search/mixed/search.hpp"
+
+namespace {
+
+using namespace nereus;
+
+// The two regions: nodes of one kind, the second half behind a tenth of the network.
+constexpr const char* kRegions = "4xp4d.24xlarge+4xp4d.24xlarge";
+
+void mixed(benchmark::State& state, const std::string& name, const std::string& machines,
+           int batch) {
+  const model::Model model = model::load_model(name);
+  cluster::Cluster cluster = cluster::load_cluster(machines);
+  if (machines == kRegions)
+    cluster.groups.back().node.network =
+        BytesPerSecond{cluster.groups.back().node.network.value / 10};
+  const cost::Stack stack = cost::load_stack("megatron");
+  mixed::MixedOptions options;
+  options.global_batch = batch;
+  options.precision = cluster::Precision::kFp16;
+  mixed::MixedResult found;
+  for (auto _ : state) found = mixed::search(model, cluster, stack, options);
+  if (found.plans.empty()) {
+    state.SkipWithError("no plan fits");
+    return;
+  }
+  const double best = found.plans.front().prediction.step;
+  for (const mixed::MixedPlan& own : found.plans) {
+    state.counters[own.family] = own.prediction.step;
+    if (own.prediction.step < best) {
+      std::fprintf(stderr, "mixed_bench: %s is quicker than the plan\n", own.family.c_str());
+      std::exit(1);
+    }
+  }
+  state.counters["devices"] = cluster.num_devices();
+  state.counters["bound"] = found.bound;
+}
+
+void add(const char* cluster_name, const std::string& machines,
+         std::initializer_list<const char*> models, int batch) {
+  for (const char* model : models)
+    benchmark::RegisterBenchmark((std::string(cluster_name) + "/" + model).c_str(), mixed, model,
+                                 machines, batch)
+        ->Unit(benchmark::kMillisecond)
+        ->Iterations(1);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  add("lab", "2xg6.4xlarge+1xworkstation-rtx-a6000+1xg4dn.xlarge",
+      {"bert-large", "gpt2-xl", "opt-350m"}, 64);
+  add("four-kinds", "1xdgx-a100-40+4xg5.12xlarge+2xp3.16xlarge+6xg4dn.12xlarge",
+      {"bert-large", "gpt2-xl", "opt-350m", "llama2-7b"}, 1024);
+  add("h100-a100", "4xdgx-h100+4xdgx-a100-80", {"bert-large", "gpt2-xl", "opt-350m", "llama2-7b"},
+      1024);
+  add("a100-v100", "4xdgx-a100-40+12xp3.16xlarge",
+      {"bert-large", "gpt2-xl", "opt-350m", "llama2-7b"}, 1024);
+  add("two-regions", kRegions, {"gpt2-xl", "llama2-7b"}, 1024);
+  add("three-by-256", "32xdgx-h100+32xdgx-a100-80+32xp3dn.24xlarge",
+      {"bert-large", "gpt2-xl", "opt-350m", "llama2-7b"}, 2048);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
