@@ -22,6 +22,7 @@
 // number, whoever computed them.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <future>
@@ -59,7 +60,11 @@ struct Done {
   int micro_batch = -1;
 };
 
-std::int64_t now_ns();  // of the steady clock
+std::int64_t now_ns();                                      // of the steady clock
+double since(std::chrono::steady_clock::time_point start);  // seconds
+inline bool is_backward(schedule::Pass pass) {
+  return pass == schedule::Pass::kBackward || pass == schedule::Pass::kInput;
+}
 
 class Executor {
  public:
