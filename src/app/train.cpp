@@ -84,7 +84,6 @@ class Recorder {
  private:
   launch::Scalars scalars(const TrainStep& step) const {
     launch::Scalars list{{"loss", step.loss},
-                         {"gradient_norm", step.gradient_norm},
                          {"learning_rate", step.rate},
                          {"step_s", step.seconds},
                          {answer_.counts_tokens ? "tokens_per_s" : "samples_per_s",
@@ -96,6 +95,7 @@ class Recorder {
                          {"wait/gather", step.waits.gather},
                          {"wait/reduce", step.waits.reduce},
                          {"wait/checkpoint", step.waits.checkpoint}};
+    if (step.gradient_norm) list.emplace_back("gradient_norm", *step.gradient_norm);
     if (step.mfu) list.emplace_back("mfu", *step.mfu);
     return list;
   }
@@ -192,7 +192,7 @@ void hear(const job::Message& message, Recorder& recorder, TrainAnswer& answer,
   if (message.kind == MessageKind::kCheckpoint) {
     recorder.event("checkpoint", message.rank, message.folder);
     if (watch.say && answer.speaks)
-      watch.say(fmt::format("checkpoint of step {}: {}", message.step, message.folder));
+      watch.say(fmt::format("checkpoint after {} steps: {}", message.step, message.folder));
   }
 }
 

@@ -54,12 +54,12 @@ struct TrainRequest {
 struct TrainStep {
   std::int64_t step = 0;
   double loss = 0;
-  double gradient_norm = 0;
-  double rate = 0;          // of learning
-  double seconds = 0;       // the slowest rank's
-  std::int64_t tokens = 0;  // or samples, of the whole job
-  double memory_bytes = 0;  // of the fullest rank
-  job::Waits waits{};       // mean of the ranks
+  std::optional<double> gradient_norm;  // where --clip has it computed
+  double rate = 0;                      // of learning
+  double seconds = 0;                   // the slowest rank's
+  std::int64_t tokens = 0;              // or samples, of the whole job
+  double memory_bytes = 0;              // of the fullest rank
+  job::Waits waits{};                   // mean of the ranks
   std::optional<double> mfu{};
   bool operator==(const TrainStep&) const = default;
 };

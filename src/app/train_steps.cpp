@@ -34,7 +34,7 @@ std::vector<TrainStep> StepCollector::take(const job::Message& message) {
   step.step = message.step;
   if (message.rank == *ranks_.begin()) {
     step.loss = message.loss;
-    step.gradient_norm = message.gradient_norm;
+    if (message.gradient_norm > 0) step.gradient_norm = message.gradient_norm;
     step.rate = message.rate;
     step.tokens = message.tokens;
   }
@@ -73,7 +73,7 @@ std::string metrics_line(const TrainStep& step, bool counts_tokens) {
   Json json;
   json["step"] = step.step;
   json["loss"] = number(step.loss);
-  json["gradient_norm"] = number(step.gradient_norm);
+  json["gradient_norm"] = step.gradient_norm ? number(*step.gradient_norm) : Json(nullptr);
   json["rate"] = step.rate;
   json["step_s"] = step.seconds;
   json[counts_tokens ? "tokens_per_s" : "samples_per_s"] =

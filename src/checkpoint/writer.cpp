@@ -125,6 +125,11 @@ Writer::Writer(WriterOptions options) : options_(std::move(options)) {
   remove_leftovers(options_.folder);
 }
 
+std::vector<Writer::Complete> Writer::take_completed() {
+  const std::lock_guard lock(completed_mutex_);
+  return std::exchange(completed_, {});
+}
+
 Writer::~Writer() {
   if (thread_.joinable()) thread_.join();
 }
@@ -198,6 +203,10 @@ void Writer::commit(const Progress& progress, const plan::Plan& plan,
   write_file(partial + "/" + kManifestFile, manifest_to_json(manifest));
   replace_folder(partial, complete);
   last_complete_ = complete;
+  {
+    const std::lock_guard lock(completed_mutex_);
+    completed_.push_back({progress.step, complete});
+  }
 
   // Later steps than this one are another run's or a resumed one's: not ours to remove.
   std::map<std::int64_t, std::string> earlier = list_checkpoints(options_.folder);

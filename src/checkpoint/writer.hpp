@@ -25,6 +25,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <thread>
@@ -77,6 +78,13 @@ class Writer {
   void wait();
   // Rank 0: the folder of the last save that is complete; empty = none yet.
   std::string last_complete() const { return busy_ ? std::string() : last_complete_; }
+  // Rank 0: the saves that became complete since this was asked last, also while another is
+  // written.
+  struct Complete {
+    std::int64_t step = 0;  // steps done
+    std::string folder{};
+  };
+  std::vector<Complete> take_completed();
 
  private:
   void write(const Progress& progress, const plan::Plan& plan, const std::vector<Part>& parts);
@@ -88,6 +96,8 @@ class Writer {
   std::atomic<bool> busy_ = false;
   std::exception_ptr error_;
   std::string last_complete_;
+  std::mutex completed_mutex_;
+  std::vector<Complete> completed_;
 };
 
 // One rank's files in an existing folder. Throws Errors ("checkpoint.write").

@@ -84,6 +84,12 @@ std::string manner_text(const plan::Placement& p) {
   return text;
 }
 
+int num_idle(const plan::Placement& p, const cluster::Cluster& cluster) {
+  int idle = 0;
+  for (const Does& own : by_rank(p, cluster)) idle += own.first_layer < 0 && own.state <= 0;
+  return idle;
+}
+
 Table placement_table(const plan::Placement& p, const cluster::Cluster& cluster) {
   Table table{.name = "devices", .title = "What the best plan gives each device"};
   table.columns = {{"devices", "devices"},

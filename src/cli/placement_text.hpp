@@ -11,6 +11,8 @@ namespace nereus::cli {
 
 // "ZeRO-3, full recompute, layer by layer".
 std::string manner_text(const plan::Placement& placement);
+// Devices that neither compute nor store.
+int num_idle(const plan::Placement& placement, const cluster::Cluster& cluster);
 // A row for each set of devices that do the same: layers, samples, micro-batch, share of the state.
 Table placement_table(const plan::Placement& placement, const cluster::Cluster& cluster);
 

@@ -202,6 +202,14 @@ void add_notes(Table& table, const app::PlanAnswer& answer, const app::PlanReque
         "no plan of these devices can take less than {}: the best is {:.0f} % above that",
         human(answer.mixed->bound, Unit::kSeconds),
         100 * (answer.plans.front().prediction.step / answer.mixed->bound - 1)));
+  if (answer.mixed) {
+    const app::ResolvedPlan& best = answer.plans.front().plan;
+    if (const int idle = num_idle(best.placement, best.cluster); idle > 0)
+      table.notes.push_back(fmt::format(
+          "the best plan leaves {} of {} devices idle: it takes no longer without them, "
+          "and the price is that of all; its MFU counts those in use",
+          idle, best.cluster.num_devices()));
+  }
   if (request.options.objectives.size() > 1)
     table.notes.emplace_back(
         "the Pareto front: each is beaten by no other in all objectives at once");

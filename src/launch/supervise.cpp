@@ -19,6 +19,7 @@ namespace {
 
 constexpr double kSettle = 0.5;            // seconds in which the others' words arrive
 constexpr int kTick = 100;                 // milliseconds
+constexpr double kSameMoment = 1;          // seconds
 constexpr std::size_t kLongest = 1 << 20;  // of one line; a worker that writes more is broken
 
 // Takes whole lines off the front of a text.
@@ -92,6 +93,10 @@ class Supervisor {
   void ask(Asked what, int signal) {
     // A job that is interrupted and then terminated is still asked to save.
     const bool again = outcome_.asked >= what;
+    // GNU timeout, and some batch systems, terminate a process and then its group: that is once.
+    const double time = now();
+    if (again && what == Asked::kSave && time - asked_at_ < kSameMoment) return;
+    asked_at_ = time;
     outcome_.asked = again ? Asked::kKill : what;
     if (watch_.asked) watch_.asked(outcome_.asked);
     if (again)
@@ -239,6 +244,7 @@ class Supervisor {
   const Limits& limits_;
   const Watch& watch_;
   const Clock::time_point begin_ = Clock::now();
+  double asked_at_ = 0;
   const SignalPipe signals_{};
   std::vector<Running> running_{};
   std::vector<RankState> states_{};

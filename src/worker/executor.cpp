@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <set>
 
 #include "base/error.hpp"
 #include "worker/torch_compat.hpp"

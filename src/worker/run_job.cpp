@@ -110,7 +110,6 @@ int train(const RankOptions& options, const job::Job& job, job::Reporter& report
   std::vector<std::int64_t> step_starts;
   std::int64_t origin = 0, origin_wall = 0;
   int status = 0;
-  std::string told;
   for (std::int64_t step = first; step < job.training.steps; ++step) {
     reporter.doing(step, fmt::format("step {}", step));
     const bool traced =
@@ -146,12 +145,11 @@ int train(const RankOptions& options, const job::Job& job, job::Reporter& report
     message.waits = result.waits;
     reporter.send(message);
     if (ends || step + 1 == job.training.steps) saver.finish();
-    if (const std::string complete = saver.last_complete(); !complete.empty() && complete != told) {
-      told = complete;
+    for (const checkpoint::Writer::Complete& complete : saver.take_completed()) {
       job::Message saved;
       saved.kind = job::MessageKind::kCheckpoint;
-      saved.step = step;
-      saved.folder = complete;
+      saved.step = complete.step;
+      saved.folder = complete.folder;
       reporter.send(saved);
     }
     if (ends) {

@@ -18,7 +18,9 @@ class Saver {
   bool saves() const { return writer_ != nullptr; }
   void save(std::int64_t steps_done, Executor& executor);
   void finish();  // waits for what is being written; throws its error
-  std::string last_complete() const { return writer_ ? writer_->last_complete() : std::string(); }
+  std::vector<checkpoint::Writer::Complete> take_completed() {
+    return writer_ ? writer_->take_completed() : std::vector<checkpoint::Writer::Complete>();
+  }
 
  private:
   const job::Job* job_;
