@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "plan/rules.hpp"
+#include "plan/stages.hpp"
+
 namespace nereus::plan {
 
 namespace {
@@ -61,6 +64,16 @@ ContextKind default_context(const Degrees& d, const model::Model& model) {
   return evens_out ? ContextKind::kZigzag : ContextKind::kRing;
 }
 
+// A schedule of virtual stages has two a rank, where the layers fill them.
+int default_interleave(const Degrees& d, const DegreesRequest& request, const model::Model& model) {
+  if (d.pp <= 1 || !request.schedule) return 1;
+  const bool loops =
+      *request.schedule == Schedule::kInterleaved || *request.schedule == Schedule::kLoopedBfs;
+  const int least = interleave_rule(*request.schedule).least;
+  return loops && 2 * std::int64_t{d.pp} <= layer_span(model).most_stages() ? std::max(2, least)
+                                                                            : least;
+}
+
 }  // namespace
 
 CompletedDegrees complete_degrees(const DegreesRequest& request, const model::Model& model,
@@ -82,7 +95,7 @@ CompletedDegrees complete_degrees(const DegreesRequest& request, const model::Mo
   };
   fill(d.ep, request.ep, 1, "ep");
   fill(d.expert_tp, request.expert_tp, default_expert_tp(d, model), "expert_tp");
-  fill(d.interleave, request.interleave, 1, "interleave");
+  fill(d.interleave, request.interleave, default_interleave(d, request, model), "interleave");
   const bool tables = model.table_layer() >= 0;
   const int records =
       request.global_batch ? held(*request.global_batch / std::max(1, d.dp)) : kUsualRecords;

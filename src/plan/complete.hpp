@@ -7,9 +7,10 @@
 // Rules: of dp, pp, tp, cp the first that is not given takes what the others leave of the devices,
 // the rest are 1. micro_batch = 1. global_batch = dp micro_batch 4 pp: enough micro-batches that
 // the pipeline's bubble stays under a fifth. Precision: the first of bf16, fp16, fp32 that every
-// device has. Schedule: interleaved where interleave > 1, else 1f1b. expert_tp: tp where the model
-// has experts and ep allows it (as Megatron-LM does), else 1. Context: zig-zag where the mask is
-// causal and 2 cp divides the sequence, else ring. Everything else is off.
+// device has. Schedule: interleaved where interleave > 1, else 1f1b; interleave: 2 under schedules
+// of virtual stages, where the layers fill them, else 1. expert_tp: tp where the model has experts
+// and ep allows it (as Megatron-LM does), else 1. Context: zig-zag where the mask is causal and 2
+// cp divides the sequence, else ring. Everything else is off.
 //
 // A model with embedding tables runs a step as one micro-batch: micro_batch = global_batch / dp, or
 // 4,096 records where neither is given; global_batch = dp micro_batch.
