@@ -60,6 +60,13 @@ void check_request(const PlanRequest& request, const Inputs& inputs) {
 
 }  // namespace
 
+void check_batch(int global_batch) {
+  if (global_batch > plan::kMostSamples)
+    throw_input_error("plan.too-large",
+                      fmt::format("--global-batch is {}", format_count(global_batch)), {},
+                      fmt::format("at most {}", format_count(plan::kMostSamples)));
+}
+
 PlanAnswer plan(const PlanRequest& request, const ProgressSink& progress) {
   const auto begin = std::chrono::steady_clock::now();
   PlanAnswer answer;
@@ -81,6 +88,7 @@ PlanAnswer plan(const PlanRequest& request, const ProgressSink& progress) {
     choices.global_batch = plan::default_global_batch(inputs.model, inputs.cluster);
     answer.derived.push_back("global_batch");
   }
+  check_batch(choices.global_batch);
   plan::DegreesRequest wanted;
   wanted.precision = request.precision;
   choices.precision =

@@ -1,6 +1,7 @@
 #include "app/plan_mixed.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -14,6 +15,8 @@
 namespace nereus::app {
 
 namespace {
+
+constexpr int kMostDevices = 1 << 14;
 
 // What of the space and the goals is for uniform clusters alone.
 void refuse_others(const PlanRequest& request, const Inputs& inputs) {
@@ -51,6 +54,16 @@ void refuse_others(const PlanRequest& request, const Inputs& inputs) {
                     "several kinds of node",
                     inputs.model.name),
         {}, "one kind of node; or a dense model");
+  for (const int tp : c.tp)
+    if (!mixed::can_cut(inputs.model, tp))
+      errors.add("plan.mixed-tensor",
+                 fmt::format("tp = {} does not divide heads, feed-forward size and sequence of {}",
+                             tp, inputs.model.name),
+                 {}, "--tp 1, or leave it out");
+  if (inputs.cluster.num_devices() > kMostDevices)
+    errors.add("plan.too-large",
+               fmt::format("{} devices of several kinds; up to {} are planned",
+                           format_count(inputs.cluster.num_devices()), format_count(kMostDevices)));
   errors.throw_if_any();
 }
 
@@ -65,14 +78,23 @@ cluster::Precision precision_of(const PlanRequest& request, const Inputs& inputs
   if (!request.precision) {
     for (const cluster::Precision precision : usual)
       if (all_have(inputs.cluster, precision)) return precision;
-    return cluster::Precision::kFp32;
+    throw_input_error("plan.no-precision",
+                      fmt::format("the devices of {} have none of bf16, fp16 and fp32 in common",
+                                  inputs.cluster.name),
+                      {}, "fewer kinds of node; --precision for another that all have");
   }
-  if (!all_have(inputs.cluster, *request.precision))
-    throw_input_error("plan.precision",
-                      fmt::format("not all devices of {} have {}", inputs.cluster.name,
-                                  to_string(*request.precision)),
-                      {}, "--precision fp16 or fp32");
-  return *request.precision;
+  if (all_have(inputs.cluster, *request.precision)) return *request.precision;
+  std::vector<std::string> common;
+  for (int i = 0; i < cluster::kNumPrecisions; ++i)
+    if (const auto precision = static_cast<cluster::Precision>(i);
+        all_have(inputs.cluster, precision))
+      common.emplace_back(to_string(precision));
+  throw_input_error(
+      "plan.no-precision",
+      fmt::format("not all devices of {} have {}", inputs.cluster.name,
+                  to_string(*request.precision)),
+      {},
+      common.empty() ? "fewer kinds of node" : fmt::format("all have {}", fmt::join(common, ", ")));
 }
 
 }  // namespace
@@ -86,6 +108,7 @@ void plan_mixed(const PlanRequest& request, PlanAnswer& answer, const ProgressSi
     choices.global_batch = plan::default_global_batch(inputs.model, inputs.cluster);
     answer.derived.push_back("global_batch");
   }
+  check_batch(choices.global_batch);
   choices.precision = precision_of(request, inputs);
   if (!request.precision) answer.derived.push_back("precision");
   answer.inputs.stack.options = cost::options_for(inputs.stack.options, choices.precision);

@@ -123,7 +123,12 @@ class Cephalo {
       throw_input_error("reproduce.device", fmt::format("case {} has no devices", own.text("name")),
                         {}, "l4 l4 a6000");
     p.memory = &profile_.memory_of(own.text("memory"), model, precision);
-    p.global_batch = static_cast<int>(own.number("global_batch", 1, 1, kMostSamples));
+    const double samples = own.number("global_batch", 1, 1, kMostSamples);
+    p.global_batch = static_cast<int>(samples);
+    if (p.global_batch != samples)
+      throw_input_error("reproduce.value",
+                        fmt::format("global_batch of case {} is {}", own.text("name"), samples), {},
+                        "a whole number");
     p.limit = own.number("limit", p.limit, 1e-3, 1);
     p.reserve = own.number("reserve_gib", p.reserve / kGiB, 0, 1e6) * kGiB;
     p.penalty = own.number("penalty_ms", p.penalty * 1e3, 0, 1e6) * 1e-3;

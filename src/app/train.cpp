@@ -70,7 +70,12 @@ class Recorder {
   void take(TrainStep step, std::optional<double> flops_per_second) {
     if (flops_per_second && step.seconds > 0)
       step.mfu = answer_.predicted->model_flops / step.seconds / *flops_per_second;
-    if (metrics_.is_open()) metrics_ << metrics_line(step, answer_.counts_tokens) << std::endl;
+    if (metrics_.is_open()) {
+      metrics_ << metrics_line(step, answer_.counts_tokens) << std::endl;
+      if (!metrics_)
+        throw_environment_error("train.metrics", "the file of --metrics cannot be written any more",
+                                "room on its disk");
+    }
     if (events_) events_->add(wall_clock(), step.step, scalars(step));
     if (watch_.step && answer_.speaks) watch_.step(step);
     answer_.steps.push_back(std::move(step));

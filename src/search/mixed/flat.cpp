@@ -14,9 +14,10 @@ namespace {
 using plan::StateKind;
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
-constexpr std::size_t kFewTeams = 16;  // whose samples are tried one by one
-constexpr int kMostLast = 16;          // samples of a smaller last micro-batch that are tried
-constexpr int kMostMicroBatch = 64;    // samples; larger ones gain nothing measurable
+constexpr std::size_t kMostTable = 4 << 20;  // teams x samples whose division is exact
+constexpr std::size_t kFewTeams = 16;        // whose samples are tried one by one
+constexpr int kMostLast = 16;                // samples of a smaller last micro-batch that are tried
+constexpr int kMostMicroBatch = 64;          // samples; larger ones gain nothing measurable
 
 bool divides(const FlatManner& manner, StateKind kind) {
   switch (kind) {
@@ -134,6 +135,7 @@ class FlatSearch {
     double low = 0;
     // To the predictor's own precision: nothing between two neighbouring times is worth a plan.
     for (int i = 0; i < 40 && high - low > 1e-6 * high; ++i) {
+      if (machines_.stopped()) return std::nullopt;
       const double middle = (low + high) / 2;
       (fits(middle) ? high : low) = middle;
     }
@@ -240,6 +242,8 @@ class FlatSearch {
     }
     if (samples < batch_) return {};
     if (manner_.zero == 0 || state_left(fastest) >= state_bytes()) return fastest;
+    if (group_of_.size() * static_cast<std::size_t>(batch_) > kMostTable)
+      return choose_by_kind(all);
     // least[i][j]: of the room that the first i teams would have doing nothing, what they take for
     // j samples (or for all of them and more).
     const std::size_t count = group_of_.size(), batch = static_cast<std::size_t>(batch_);
@@ -264,6 +268,37 @@ class FlatSearch {
     }
     if (least[count][batch] == kNone || room - least[count][batch] < state_bytes()) return {};
     return trace(all, least, taken);
+  }
+
+  // Of many devices: all teams of a kind take the same way.
+  std::vector<const Way*> choose_by_kind(const std::map<int, std::vector<Way>>& all) {
+    std::vector<std::pair<int, std::size_t>> kinds;  // group, way
+    for (const auto& [group, list] : all) kinds.emplace_back(group, 0);
+    std::vector<const Way*> best;
+    double most_left = state_bytes();
+    for (bool more = true; more;) {
+      std::vector<const Way*> chosen;
+      std::int64_t samples = 0;
+      for (const int group : group_of_) {
+        const auto kind = std::find_if(kinds.begin(), kinds.end(),
+                                       [&](const auto& own) { return own.first == group; });
+        chosen.push_back(&all.at(group)[kind->second]);
+        samples += chosen.back()->samples;
+      }
+      if (const double left = state_left(chosen); samples >= batch_ && left >= most_left) {
+        best = chosen;
+        most_left = left;
+      }
+      more = false;
+      for (auto& [group, way] : kinds) {
+        if (++way < all.at(group).size()) {
+          more = true;
+          break;
+        }
+        way = 0;
+      }
+    }
+    return best;
   }
 
   std::vector<const Way*> trace(const std::map<int, std::vector<Way>>& all,

@@ -14,6 +14,13 @@ std::vector<Group> groups_of(const cluster::Cluster& cluster) {
   return groups;
 }
 
+bool can_cut(const model::Model& model, int tp) {
+  if (tp == 1 || !model.transformer) return tp == 1;
+  const model::TransformerShape& shape = *model.transformer;
+  return shape.heads % tp == 0 && shape.kv_heads % tp == 0 && shape.ffn % tp == 0 &&
+         shape.seq % tp == 0;
+}
+
 plan::Placement alone(const plan::Placement& like, const model::Model& model, const Group& group,
                       const Manner& manner, int samples, int num_micro_batches) {
   plan::Placement p = like;

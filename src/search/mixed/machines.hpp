@@ -8,6 +8,7 @@
 // it is the predictor's own to the last digit wherever lanes do not wait for each other.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -32,6 +33,9 @@ struct Manner {
   auto operator<=>(const Manner&) const = default;
 };
 
+// Whether a layer of the model can be cut into tp slices, its sequence too.
+bool can_cut(const model::Model& model, int tp);
+
 // A run of all layers on one team of a group, with copies of all state there.
 plan::Placement alone(const plan::Placement& like, const model::Model& model, const Group& group,
                       const Manner& manner, int samples, int num_micro_batches);
@@ -54,7 +58,9 @@ class Machines {
   // sizes and tensor degrees, nothing recomputed, nothing sent between teams, none waiting.
   double fastest_rate(const std::vector<int>& tensor_degrees);
 
-  std::int64_t evaluated = 0;  // placements predicted
+  std::int64_t evaluated = 0;    // placements predicted
+  std::function<bool()> stop{};  // asked in long searches; true ends them without an answer
+  bool stopped() const { return stop && stop(); }
 
  private:
   const model::Model& model_;

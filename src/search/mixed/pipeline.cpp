@@ -77,7 +77,7 @@ int PipelineManner::depth() const {
 
 std::vector<PipelineManner> pipeline_shapes(const Machines& machines,
                                             const std::vector<int>& tensor_degrees,
-                                            bool all_depths) {
+                                            const ShapeRules& rules) {
   std::vector<PipelineManner> shapes;
   const std::vector<Group>& groups = machines.groups();
   const bool tied = !machines.model().tied.empty();
@@ -105,8 +105,9 @@ std::vector<PipelineManner> pipeline_shapes(const Machines& machines,
           const Group& group = groups[static_cast<std::size_t>(order[i])];
           for (const int tp : tensor_degrees) {
             if (group.per_node % tp != 0) continue;
+            if (rules.same_tp && i > 0 && tp != manner.blocks.front().tp) continue;
             const int stages = group.count / (tp * width);
-            for (int s = all_depths ? 1 : std::max(1, stages); s <= stages; ++s) {
+            for (int s = rules.all_depths ? 1 : std::max(1, stages); s <= stages; ++s) {
               manner.blocks.push_back({order[i], tp, s});
               next(i + 1);
               manner.blocks.pop_back();

@@ -35,12 +35,17 @@ struct PipelineManner {
   bool operator==(const PipelineManner&) const = default;
 };
 
+struct ShapeRules {
+  bool all_depths = false;  // any number of stages of a group, not only the most
+  bool same_tp = false;     // of all stages
+};
+
 // Every order of the groups, some left out perhaps, at every width; each with as many stages as its
-// devices make or, where `all_depths`, any number up to that; at least two stages. Micro-batch,
+// devices make or, with all depths, any number up to that; at least two stages. Micro-batch,
 // recompute and zero are left at their defaults.
 std::vector<PipelineManner> pipeline_shapes(const Machines& machines,
                                             const std::vector<int>& tensor_degrees,
-                                            bool all_depths);
+                                            const ShapeRules& rules);
 
 // The first layers of the stages and the end, the slowest stage as quick as can be; stage s has at
 // most limits[s] layers. Empty where that is impossible. seconds[s] are those of all layers on s.

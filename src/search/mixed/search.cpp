@@ -9,6 +9,7 @@ namespace {
 
 using plan::Recompute;
 
+constexpr int kManyDevices = 256;          // then four kinds and more have one tensor degree
 constexpr std::size_t kManyShapes = 4096;  // then groups are used whole or not at all
 constexpr int kMostPipelines = 4000;       // looked at after the last that was better
 
@@ -38,6 +39,7 @@ class Search {
   }
 
   MixedResult run() {
+    machines_.stop = options_.stop;
     out_.bound = options_.global_batch / machines_.fastest_rate(tensor_degrees_);
     const std::vector<FlatManner> flat = options_.flat ? flat_manners() : std::vector<FlatManner>{};
     std::vector<Bounded> pipelines;
@@ -79,11 +81,8 @@ class Search {
   }
 
   static std::vector<int> tensor_degrees(const model::Model& model, int widest) {
-    std::vector<int> list;
-    for (const int tp : doubling(widest))
-      if (tp == 1 || (model.transformer && model.transformer->heads % tp == 0 &&
-                      model.transformer->kv_heads % tp == 0))
-        list.push_back(tp);
+    std::vector<int> list = doubling(widest);
+    std::erase_if(list, [&](int tp) { return !can_cut(model, tp); });
     return list;
   }
 
@@ -99,12 +98,12 @@ class Search {
     return std::numeric_limits<double>::infinity();
   }
 
-  bool stopped() {
-    ++done_;
+  bool stopped(bool counts = true) {
+    done_ += counts;
     if (options_.progress)
       options_.progress(done_, out_.space,
                         out_.plans.empty() ? std::nullopt : std::optional(best()));
-    if (!options_.stop || !options_.stop()) return false;
+    if (!machines_.stopped()) return false;
     out_.complete = false;
     return true;
   }
@@ -154,6 +153,7 @@ class Search {
       std::optional<MixedPlan> least;
       for (const FlatManner& manner : manners) {
         if (!uses_all(manner) || manner.offload > 0) continue;
+        if (stopped(false)) return;
         for (const int micro_batch : micro_batches_) {
           std::optional<plan::Placement> placement =
               simple_flat(machines_, manner, by_speed, micro_batch);
@@ -216,10 +216,16 @@ class Search {
   // By their bounds, so that the first that cannot be better ends the search.
   std::vector<Bounded> pipeline_manners() {
     std::vector<Bounded> list;
-    std::vector<PipelineManner> shapes = pipeline_shapes(machines_, tensor_degrees_, false);
-    if (shapes.size() < 64) shapes = pipeline_shapes(machines_, tensor_degrees_, true);
+    int devices = 0;
+    for (const Group& group : machines_.groups()) devices += group.count;
+    ShapeRules rules;
+    rules.same_tp = machines_.groups().size() > 3 && devices > kManyDevices;
+    std::vector<PipelineManner> shapes = pipeline_shapes(machines_, tensor_degrees_, rules);
+    rules.all_depths = shapes.size() < 64;
+    if (rules.all_depths) shapes = pipeline_shapes(machines_, tensor_degrees_, rules);
     for (PipelineManner& manner : shapes)
       for (const int micro_batch : micro_batches_) {
+        if (stopped(false)) return list;
         if (options_.global_batch % (manner.width * micro_batch) != 0) continue;
         for (const Recompute recompute : recompute_)
           for (const int zero : {0, 1}) {
