@@ -46,18 +46,19 @@ class Simulation {
  public:
   Simulation(const cost::StepWork& work, const StepOptions& options)
       : work_(work), options_(options), jitter_(options.jitter) {
+    varies_ = jitter_.compute.kind != Distribution::Kind::kNone ||
+              jitter_.link.kind != Distribution::Kind::kNone;
+    check_passes();
     int first = 0;
     for (const cost::LaneWork& lane : work.lanes) {
       orders_.push_back(lane_order(work, lane, options.order));
       first_team_.push_back(first);
       first += lane.num_teams();
     }
-    varies_ = jitter_.compute.kind != Distribution::Kind::kNone ||
-              jitter_.link.kind != Distribution::Kind::kNone;
     opportunistic_ = work.schedule == Schedule::kVaruna && work.depth > 1 && !options.order;
     staggered_ = work.depth > 1 && cost::splits_backward(work.schedule);
     place_slow_ranks();
-    check_size();
+    check_seconds();
   }
 
   SimulatedStep run() {
@@ -94,10 +95,22 @@ class Simulation {
   }
 
  private:
-  // Times are 64 bits of picoseconds: a hundred days. And every pass is held in memory.
-  void check_size() const {
-    constexpr double kMostSeconds = 2e6;
+  // Every pass is held in memory, its order too.
+  void check_passes() const {
     constexpr double kMostPasses = 5e7;
+    double passes = 0;
+    for (const cost::LaneWork& lane : work_.lanes)
+      passes += 2.0 * lane.num_micro_batches * static_cast<double>(lane.passes.size()) *
+                (varies_ && !lane.joint ? lane.num_teams() : 1);
+    if (passes > kMostPasses)
+      throw_input_error("simulate.too-large",
+                        fmt::format("{:.3g} passes; up to {:g} are played", passes, kMostPasses),
+                        {}, "a smaller global batch or larger micro-batches");
+  }
+
+  // Times are 64 bits of picoseconds: a hundred days.
+  void check_seconds() const {
+    constexpr double kMostSeconds = 2e6;
     double factor = 1 + 9 * (jitter_.compute.relative + jitter_.link.relative);
     for (const Distribution* d : {&jitter_.compute, &jitter_.link}) {
       // No draw is beyond 9 deviations; of a log-normal sum the largest draw is what counts, not
@@ -110,7 +123,6 @@ class Simulation {
     double slowest = 1;
     for (const SlowRank& slow : jitter_.slow) slowest = std::max(slowest, slow.factor);
     factor *= slowest;
-    double passes = 0;
     for (const cost::LaneWork& lane : work_.lanes) {
       const double m = lane.num_micro_batches;
       double seconds = work_.closing + lane.closing;
@@ -118,8 +130,6 @@ class Simulation {
         seconds += m * (lane.passes[v].total() + 2 * lane.send[v] + 9 * jitter_.compute.seconds +
                         18 * jitter_.link.seconds) +
                    work_.reduce[v];
-      passes += 2 * m * static_cast<double>(lane.passes.size()) *
-                (varies_ && !lane.joint ? lane.num_teams() : 1);
       if (!(seconds * factor <= kMostSeconds))
         throw_input_error("simulate.too-long",
                           fmt::format("its passes and messages one after the other may take "
@@ -127,10 +137,6 @@ class Simulation {
                                       seconds * factor, kMostSeconds),
                           {}, "faster links, or less jitter");
     }
-    if (passes > kMostPasses)
-      throw_input_error("simulate.too-large",
-                        fmt::format("{:.3g} passes; up to {:g} are played", passes, kMostPasses),
-                        {}, "a smaller global batch or larger micro-batches");
   }
 
   // The slow ranks of the plan as lanes of the draws: team t, pipeline rank r is t depth + r.
