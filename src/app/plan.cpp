@@ -60,11 +60,16 @@ void check_request(const PlanRequest& request, const Inputs& inputs) {
 
 }  // namespace
 
-void check_batch(int global_batch) {
-  if (global_batch > plan::kMostSamples)
-    throw_input_error("plan.too-large",
-                      fmt::format("--global-batch is {}", format_count(global_batch)), {},
-                      fmt::format("at most {}", format_count(plan::kMostSamples)));
+void take_choices(const PlanRequest& request, PlanAnswer& answer) {
+  answer.choices = request.choices;
+  int& batch = answer.choices.global_batch;
+  if (batch == 0) {
+    batch = plan::default_global_batch(answer.inputs.model, answer.inputs.cluster);
+    answer.derived.push_back("global_batch");
+  }
+  if (batch > plan::kMostSamples)
+    throw_input_error("plan.too-large", fmt::format("--global-batch is {}", format_count(batch)),
+                      {}, fmt::format("at most {}", format_count(plan::kMostSamples)));
 }
 
 PlanAnswer plan(const PlanRequest& request, const ProgressSink& progress) {
@@ -82,13 +87,8 @@ PlanAnswer plan(const PlanRequest& request, const ProgressSink& progress) {
   }
   check_request(request, inputs);
 
+  take_choices(request, answer);
   search::Choices& choices = answer.choices;
-  choices = request.choices;
-  if (choices.global_batch == 0) {
-    choices.global_batch = plan::default_global_batch(inputs.model, inputs.cluster);
-    answer.derived.push_back("global_batch");
-  }
-  check_batch(choices.global_batch);
   plan::DegreesRequest wanted;
   wanted.precision = request.precision;
   choices.precision =

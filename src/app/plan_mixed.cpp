@@ -102,13 +102,8 @@ cluster::Precision precision_of(const PlanRequest& request, const Inputs& inputs
 void plan_mixed(const PlanRequest& request, PlanAnswer& answer, const ProgressSink& progress) {
   const Inputs& inputs = answer.inputs;
   refuse_others(request, inputs);
+  take_choices(request, answer);
   search::Choices& choices = answer.choices;
-  choices = request.choices;
-  if (choices.global_batch == 0) {
-    choices.global_batch = plan::default_global_batch(inputs.model, inputs.cluster);
-    answer.derived.push_back("global_batch");
-  }
-  check_batch(choices.global_batch);
   choices.precision = precision_of(request, inputs);
   if (!request.precision) answer.derived.push_back("precision");
   answer.inputs.stack.options = cost::options_for(inputs.stack.options, choices.precision);

@@ -5,8 +5,9 @@
 
 namespace nereus::app {
 
-// More samples than a plan may hold are an error.
-void check_batch(int global_batch);
+// The choices as they were given, with a global batch: derived where there is none; more samples
+// than a plan may hold are an error.
+void take_choices(const PlanRequest& request, PlanAnswer& answer);
 // Fills `answer`, whose inputs are loaded.
 void plan_mixed(const PlanRequest& request, PlanAnswer& answer, const ProgressSink& progress);
 
