@@ -29,9 +29,12 @@ if(TORCH_LIBRARY_torch_cuda)
   find_path(NCCL_INCLUDE nccl.h HINTS ${NEREUS_TORCH}/../nvidia/nccl/include)
   find_path(CUDA_INCLUDE cuda_runtime_api.h HINTS /usr/local/cuda/include ${NEREUS_TORCH}/../nvidia/cu13/include
             ${NEREUS_TORCH}/../nvidia/cuda_runtime/include)
-  if(CUDA_INCLUDE)
+  # torch's headers call the runtime by name; a wheel has it under its full name alone.
+  find_library(CUDA_RUNTIME NAMES cudart libcudart.so.13 libcudart.so.12 HINTS ${CUDA_INCLUDE}/../lib ${CUDA_INCLUDE}/../lib64)
+  if(CUDA_INCLUDE AND CUDA_RUNTIME)
     target_compile_definitions(nereus_torch INTERFACE NEREUS_GPU_HEADERS)
     target_include_directories(nereus_torch SYSTEM INTERFACE ${CUDA_INCLUDE})
+    target_link_libraries(nereus_torch INTERFACE ${CUDA_RUNTIME})
   endif()
   if(NCCL_INCLUDE AND CUDA_INCLUDE)
     target_compile_definitions(nereus_torch INTERFACE USE_C10D_NCCL NEREUS_NCCL)

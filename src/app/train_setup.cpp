@@ -189,6 +189,9 @@ TrainSetup set_up(const TrainRequest& request) {
   ErrorList errors;
   job::Job& job = setup.job;
   job.machine = request.machine;
+  if (!job.machine.memory_limits.empty() && job.machine.device == "cpu")
+    errors.add("train.memory-limit", "--memory-limit divides a GPU's memory, and this job runs on CPUs",
+               {}, "a control group limits a process's memory (systemd-run -p MemoryMax=8G)");
   job.data = find_data(request.data, request.loading, errors);
   check_checkpoint_folder(request.checkpoint, errors);
   bool resolved = false;
@@ -202,6 +205,7 @@ TrainSetup set_up(const TrainRequest& request) {
   if (resolved) {
     setup.num_ranks = ranks_of(job.plan.placement);
     check_world(request, setup.num_ranks, errors);
+    collect(errors, [&] { job::memory_limit(request.machine, 0, setup.num_ranks); });
     for (const Error& error : job::check_norm(job.plan, request.training)) errors.add(error);
   }
   // One rank of a host reads files through.

@@ -97,6 +97,8 @@ void add_run_options(Command& command, app::TrainRequest& request, Given& given)
   command.flag("--pin", request.machine.pin, "each rank to cores of its own");
   command.number("--timeout", given.timeout,
                  "seconds after which a rank that others wait for has failed (60)");
+  command.text("--memory-limit", "SIZE[,SIZE..]", request.machine.memory_limits,
+               "of its GPU's memory a rank may take, one for all or one a rank: 40GiB,10GiB");
   command.toggle("--cuda-graphs", given.graphs, "on GPUs (on unless =off)");
   command.whole("--loaders", given.workers, 1, "threads that prepare samples, a rank (1)");
   command.whole("--prefetch", given.prefetch, 0, "micro-batches prepared ahead (2)");

@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
+#include <vector>
+
+#include "base/error.hpp"
 #include "base/write_file.hpp"
 #include "job/fields.hpp"
 #include "plan/plan_json.hpp"
+#include "spec/quantity.hpp"
 #include "spec/source.hpp"
 
 namespace nereus::job {
@@ -69,6 +74,7 @@ void visit_machine(V& v, T& m) {
   v.truth("pin", m.pin);
   v.real("timeout_s", m.timeout_s, 0, 1e9);
   v.truth("graphs", m.graphs);
+  v.text("memory_limits", m.memory_limits);
 }
 
 template <class V, class T>
@@ -104,6 +110,28 @@ std::string_view to_string(OptimizerKind kind) { return plan::name_of(kOptimizer
 std::string_view to_string(RateSchedule schedule) { return plan::name_of(kSchedules, schedule); }
 std::string_view to_string(NormScope norm) { return plan::name_of(kNorms, norm); }
 std::string_view to_string(Data::Kind kind) { return plan::name_of(kDataKinds, kind); }
+
+double memory_limit(const Machine& machine, int rank, int num_ranks) {
+  if (machine.memory_limits.empty()) return 0;
+  std::vector<double> limits;
+  std::istringstream words(machine.memory_limits);
+  for (std::string word; std::getline(words, word, ',');) {
+    const spec::Parsed<Bytes> size = spec::parse_bytes(word);
+    if (!size.value || !(size.value->value > 0))
+      throw_input_error("train.memory-limit",
+                        fmt::format("'{}' is no size of memory{}{}", word,
+                                    size.reason.empty() ? "" : ": ", size.reason),
+                        {}, "--memory-limit 40GiB,10GiB");
+    limits.push_back(size.value->value);
+  }
+  if (limits.size() == 1) return limits.front();
+  if (limits.size() != static_cast<std::size_t>(num_ranks))
+    throw_input_error("train.memory-limit",
+                      fmt::format("{} sizes for {} {}", limits.size(), num_ranks,
+                                  num_ranks == 1 ? "rank" : "ranks"),
+                      {}, "one a rank, or one for all");
+  return limits[static_cast<std::size_t>(rank)];
+}
 
 std::string job_to_json(const Job& job) {
   std::string text = fmt::format("{{\"schema_version\": {},\n\"build\": {}", kJobSchemaVersion,

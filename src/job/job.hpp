@@ -75,6 +75,8 @@ struct Machine {
   bool pin = false;            // rank i of a host to core i
   double timeout_s = 60;       // of any one wait for another rank
   bool graphs = true;          // CUDA graphs where the plan allows them
+  // Of a GPU's memory a rank may take: "40 GiB,10 GiB", one a rank, or one for all; empty = all
+  std::string memory_limits = {};
   bool operator==(const Machine&) const = default;
 };
 
@@ -96,6 +98,9 @@ struct Job {
   Output output{};
   bool operator==(const Job&) const = default;
 };
+
+// What the rank may take in bytes, 0 = all. Throws Errors where the text is none, or of too few ranks.
+double memory_limit(const Machine& machine, int rank, int num_ranks);
 
 std::string_view to_string(OptimizerKind kind);     // "adamw"
 std::string_view to_string(RateSchedule schedule);  // "cosine"

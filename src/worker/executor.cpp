@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "worker/torch_compat.hpp"
@@ -43,11 +44,6 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
-      .count();
-}
-
 Executor::Executor(const job::Job& job, Comm& comm, ReadBatch read)
     : job_(job),
       comm_(&comm),
@@ -57,7 +53,9 @@ Executor::Executor(const job::Job& job, Comm& comm, ReadBatch read)
       groups_(comm),
       norm_groups_(comm),
       optimizer_(job_.training),
-      store_(at::Device(job_.machine.device)) {
+      store_(at::Device(job_.machine.device)),
+      clock_(at::Device(job_.machine.device)) {
+  seen_.clock = &clock_;
   build();
 }
 
@@ -65,6 +63,9 @@ StepResult Executor::run(std::int64_t step, double signal) {
   StepResult result;
   const Clock::time_point start = Clock::now();
   waits_ = {};
+  const std::size_t first_slice = slices ? slices->size() : 0;
+  clock_.begin(slices != nullptr);
+  store_.seen = clock_.has_tickets() ? &seen_ : nullptr;
   for (auto& state : states_) state->gather_wait = state->reduce_wait = 0;
   if (graph_helps())
     run_graph(step);
@@ -72,6 +73,7 @@ StepResult Executor::run(std::int64_t step, double signal) {
     run_passes(step);
   ++steps_run_;
   finish(step, signal, result);
+  if (clock_.has_tickets()) settle_times(first_slice);
   result.seconds = since(start);
   return result;
 }
@@ -216,7 +218,7 @@ void Executor::run_pass(std::size_t index, std::int64_t step) {
   ran_[index] = true;
   std::map<int, at::Tensor> received;
   if (op.pass == Pass::kForward || is_backward(op.pass)) received = take(index);
-  const std::int64_t start = now_ns();
+  const std::int64_t start = clock_.now();
   switch (op.pass) {
     case Pass::kForward: {
       Record& record = records_[key] = begin_record(work, op.micro_batch, step);
@@ -255,7 +257,39 @@ void Executor::run_pass(std::size_t index, std::int64_t step) {
 }
 
 void Executor::note(timeline::SliceKind kind, std::int64_t start, int stage, int micro_batch) {
-  if (slices) slices->push_back({kind, start, now_ns(), stage, micro_batch});
+  if (slices) slices->push_back({kind, start, clock_.now(), stage, micro_batch});
+}
+
+// Tickets of this step become times. Where a pass stood still for a copy, it is cut in two.
+void Executor::settle_times(std::size_t first) {
+  clock_.settle();
+  const auto settled = [&](std::pair<std::int64_t, std::int64_t> times) {
+    return std::pair(clock_.time_of(times.first), clock_.time_of(times.second));
+  };
+  const std::vector<Done> tickets(slices->begin() + static_cast<std::ptrdiff_t>(first),
+                                  slices->end());
+  slices->resize(first);
+  auto wait = seen_.waits.begin();
+  for (Done done : tickets) {
+    std::tie(done.start, done.end) = settled({done.start, done.end});
+    for (; wait != seen_.waits.end(); ++wait) {
+      const auto [start, end] = settled(*wait);
+      if (start >= done.end) break;
+      if (start < done.start) continue;
+      Done before = done;
+      before.end = start;
+      slices->push_back(before);
+      slices->push_back({timeline::SliceKind::kWait, start, end, done.stage, done.micro_batch});
+      done.start = end;
+    }
+    slices->push_back(done);
+  }
+  for (const auto& copy : seen_.copies) {
+    const auto [start, end] = settled(copy);
+    slices->push_back({timeline::SliceKind::kCopy, start, end});
+  }
+  seen_.copies.clear();
+  seen_.waits.clear();
 }
 
 void Executor::layer_done(LayerState& state) {
@@ -277,7 +311,7 @@ std::vector<StatisticsSum> Executor::sum_statistics() {
 
 void Executor::finish(std::int64_t step, double signal, StepResult& result) {
   const Clock::time_point start = Clock::now();
-  std::int64_t start_ns = now_ns();
+  std::int64_t start_ns = clock_.now();
   for (const Handle& handle : sent_) handle->wait();
   sent_.clear();
   waits_.pipeline += since(start);
@@ -302,7 +336,7 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
   if (world_) world_->all_reduce(sums)->wait();
   sums = sums.to(at::kCPU);
   note(timeline::SliceKind::kReduce, start_ns);
-  start_ns = now_ns();
+  start_ns = clock_.now();
   result.loss = sums[0].item<double>();
   result.signals = sums[2].item<double>();
   result.gradient_norm = std::sqrt(sums[1].item<double>());

@@ -60,7 +60,6 @@ struct Done {
   int micro_batch = -1;
 };
 
-std::int64_t now_ns();                                      // of the steady clock
 double since(std::chrono::steady_clock::time_point start);  // seconds
 inline bool is_backward(schedule::Pass pass) {
   return pass == schedule::Pass::kBackward || pass == schedule::Pass::kInput;
@@ -130,6 +129,7 @@ class Executor {
   void layer_done(LayerState& state);
   std::vector<StatisticsSum> sum_statistics();
   void finish(std::int64_t step, double signal, StepResult& result);
+  void settle_times(std::size_t first);
   void note(timeline::SliceKind kind, std::int64_t start, int stage = -1, int micro_batch = -1);
   std::int64_t tag_of(int boundary, bool gradients, std::int64_t first_sample, int layer) const;
   const Stage& stage_of(int number) const;
@@ -152,6 +152,8 @@ class Executor {
   Optimizer optimizer_;
   StateOptions options_;
   HostStore store_;
+  StreamClock clock_;
+  HostStore::Seen seen_;
   double loss_scale_ = 1;
   int most_held_ = 0;  // micro-batches, by the order; 0 where no pass is pulled ahead
 

@@ -69,7 +69,7 @@ std::map<int, at::Tensor> Executor::take(std::size_t index) {
   Incoming incoming = std::move(incoming_.at(index));
   incoming_.erase(index);
   const Clock::time_point start = Clock::now();
-  const std::int64_t start_ns = now_ns();
+  const std::int64_t start_ns = clock_.now();
   for (const Handle& handle : incoming.handles) handle->wait();
   waits_.pipeline += since(start);
   if (!incoming.handles.empty())

@@ -1,5 +1,6 @@
 #include "worker/gpu.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 #include <string>
@@ -8,6 +9,7 @@
 #include "base/error.hpp"
 
 #ifdef NEREUS_GPU_HEADERS
+#include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
@@ -43,6 +45,13 @@ double peak_gpu_memory() {
   return static_cast<double>(stats.allocated_bytes[0].peak);
 }
 
+void limit_gpu_memory(double bytes) {
+  const c10::DeviceIndex device = c10::cuda::current_device();
+  at::empty({1}, at::TensorOptions(at::kCUDA));  // the allocator exists once it was asked
+  const double all = static_cast<double>(at::cuda::getDeviceProperties(device)->totalGlobalMem);
+  c10::cuda::CUDACachingAllocator::setMemoryFraction(std::min(1.0, bytes / all), device);
+}
+
 struct StepGraph::Held {
   at::cuda::CUDAGraph graph;
   bool captured = false;
@@ -70,6 +79,7 @@ void StepGraph::replay() { held_->graph.replay(); }
 
 void use_own_stream(const at::Device&) {}
 double peak_gpu_memory() { return 0; }
+void limit_gpu_memory(double) {}
 struct StepGraph::Held {};
 StepGraph::StepGraph() = default;
 StepGraph::~StepGraph() = default;

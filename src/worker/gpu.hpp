@@ -23,6 +23,8 @@ namespace nereus::worker {
 void choose_gpu(int local_rank);
 void use_own_stream(const at::Device& device);
 double peak_gpu_memory();  // bytes; 0 on CPUs
+// What this process may take of its GPU, where several share one.
+void limit_gpu_memory(double bytes);
 
 class StepGraph {
  public:

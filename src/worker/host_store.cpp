@@ -35,15 +35,35 @@ struct HostStore::Pool {
 
 #ifdef NEREUS_GPU_HEADERS
 
+// The time on the current stream from here to its end.
+class Look {
+ public:
+  Look(std::vector<std::pair<std::int64_t, std::int64_t>>* list, HostStore::Seen* seen)
+      : list_(list), seen_(seen), start_(seen ? seen->clock->now() : 0) {}
+  ~Look() {
+    if (seen_) list_->emplace_back(start_, seen_->clock->now());
+  }
+  Look(const Look&) = delete;
+  Look& operator=(const Look&) = delete;
+
+ private:
+  std::vector<std::pair<std::int64_t, std::int64_t>>* list_;
+  HostStore::Seen* seen_;
+  std::int64_t start_;
+};
+
 struct HostStore::Stream {
   c10::cuda::CUDAStream copies = c10::cuda::getStreamFromPool();
 
-  void out(const at::Tensor& value, at::Tensor host) {
+  void out(const at::Tensor& value, at::Tensor host, Seen* seen) {
     c10::Event made(c10::DeviceType::CUDA);
     made.record(c10::cuda::getCurrentCUDAStream().unwrap());
     made.block(copies.unwrap());
     const c10::cuda::CUDAStreamGuard guard(copies);
-    host.copy_(value, /*non_blocking=*/true);
+    {
+      const Look look(seen ? &seen->copies : nullptr, seen);
+      host.copy_(value, /*non_blocking=*/true);
+    }
     // Its memory goes to nobody else before the copy has read it.
     c10::cuda::CUDACachingAllocator::recordStream(value.storage().data_ptr(), copies);
   }
@@ -81,7 +101,7 @@ HostStore::Item HostStore::put(const at::Tensor& value) {
   item->host = pool_->take(whole);
 #ifdef NEREUS_GPU_HEADERS
   if (stream_) {
-    stream_->out(whole, item->host);
+    stream_->out(whole, item->host, seen);
     return item;
   }
 #endif
@@ -97,7 +117,10 @@ void HostStore::fetch_start(const Item& item) {
     const c10::cuda::CUDAStreamGuard guard(stream_->copies);
     item->arriving =
         at::empty(item->host.sizes(), item->host.options().device(device_).pinned_memory(false));
-    item->arriving.copy_(item->host, /*non_blocking=*/true);
+    {
+      const Look look(seen ? &seen->copies : nullptr, seen);
+      item->arriving.copy_(item->host, /*non_blocking=*/true);
+    }
     item->arrival = std::make_shared<Held::Arrival>();
     item->arrival->event.record(stream_->copies.unwrap());
     return;
@@ -111,7 +134,10 @@ at::Tensor HostStore::fetch(const Item& item) {
 #ifdef NEREUS_GPU_HEADERS
   if (stream_) {
     const c10::cuda::CUDAStream here = c10::cuda::getCurrentCUDAStream();
-    item->arrival->event.block(here.unwrap());
+    {
+      const Look look(seen ? &seen->waits : nullptr, seen);
+      item->arrival->event.block(here.unwrap());
+    }
     c10::cuda::CUDACachingAllocator::recordStream(item->arriving.storage().data_ptr(), here);
   }
 #endif

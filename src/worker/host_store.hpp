@@ -15,9 +15,10 @@
 
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "worker/torch.hpp"
+#include "worker/stream_clock.hpp"
 
 namespace nereus::worker {
 
@@ -41,6 +42,14 @@ class HostStore {
   at::Tensor fetch(const Item& item);
 
   std::int64_t host_bytes() const;  // of all buffers, in use or not
+
+  // While it is set and its clock has tickets: when copies ran, and when computation waited for one.
+  struct Seen {
+    StreamClock* clock = nullptr;
+    std::vector<std::pair<std::int64_t, std::int64_t>> copies = {};
+    std::vector<std::pair<std::int64_t, std::int64_t>> waits = {};
+  };
+  Seen* seen = nullptr;
 
  private:
   struct Pool;

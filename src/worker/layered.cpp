@@ -63,7 +63,7 @@ void Executor::forward_layered(const Stage& stage, std::size_t first, std::int64
     for (int m = 0; m < count; ++m) {
       Record& record = record_of(m);
       if (place == 0) receive(m);
-      const std::int64_t start = now_ns();
+      const std::int64_t start = clock_.now();
       if (m + 1 < count) stage.fetch_values(record_of(m + 1), place);
       stage.forward_layer(record, place);
       stage.put_value(record, place);
@@ -92,7 +92,7 @@ void Executor::backward_layered(const Stage& stage, std::size_t first) {
         ask_ahead(index);
         record.gradients = take(index);
       }
-      const std::int64_t start = now_ns();
+      const std::int64_t start = clock_.now();
       stage.fetch_for_backward(record, place);
       if (m > 0) stage.fetch_for_backward(record_of(m - 1), place);
       if (stage.is_head(place)) {

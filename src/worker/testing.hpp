@@ -1,12 +1,14 @@
 // Small models and jobs for tests, and whole jobs run with ranks as threads.
 #pragma once
 
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include "base/random.hpp"
@@ -207,9 +209,14 @@ inline Outcome run_on_gpu(job::Job job, int num_steps, const ReadBatch& read) {
       options.job = name;
       use_own_stream(at::Device(at::kCUDA));
       const auto comm = open_comm(options);
+      at::globalContext().setDeterministicCuDNN(true);  // else one rank differs from itself
       Executor executor(job, *comm, read);
+      Saver saver(job, rank, num_ranks);
       std::vector<double> losses;
-      for (int step = 0; step < num_steps; ++step) losses.push_back(executor.run(step).loss);
+      for (std::int64_t step = resume(job, executor); step < num_steps; ++step)
+        losses.push_back(executor.run(step).loss);
+      if (saver.saves()) saver.save(num_steps, executor);
+      saver.finish();
       const auto bytes = static_cast<ssize_t>(losses.size() * sizeof(double));
       if (rank == 0) NEREUS_CHECK(write(ends[1], losses.data(), losses.size() * 8) == bytes, "");
     } catch (const std::exception& error) {
@@ -223,7 +230,17 @@ inline Outcome run_on_gpu(job::Job job, int num_steps, const ReadBatch& read) {
   double loss = 0;
   while (read_all(ends[0], &loss)) outcome.losses.push_back(loss);
   close(ends[0]);
-  for (const pid_t child : children) waitpid(child, nullptr, 0);
+  std::string failed;
+  for (std::size_t rank = 0; rank < children.size(); ++rank) {
+    int status = 0;
+    waitpid(children[rank], &status, 0);
+    if (WIFSIGNALED(status))
+      failed += fmt::format("rank {}: signal {}; ", rank, WTERMSIG(status));
+    else if (status != 0)
+      failed += fmt::format("rank {}: exit {}; ", rank, WEXITSTATUS(status));
+  }
+  if (!failed.empty() || outcome.losses.empty())
+    throw std::runtime_error(fmt::format("{} losses. {}", outcome.losses.size(), failed));
   return outcome;
 }
 
