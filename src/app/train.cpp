@@ -11,12 +11,14 @@
 #include "app/run_record.hpp"
 #include "app/train_setup.hpp"
 #include "app/train_steps.hpp"
+#include "base/write_file.hpp"
 #include "cluster/this_machine.hpp"
 #include "launch/supervise.hpp"
 #include "launch/tensorboard.hpp"
 #include "spec/source.hpp"
 #include "timeline/chrome_trace.hpp"
 #include "timeline/rank_timeline.hpp"
+#include "timeline/svg.hpp"
 
 namespace nereus::app {
 
@@ -148,7 +150,8 @@ std::optional<double> peak_of(const ResolvedPlan& plan, const plan::Placement& p
   return sum > 0 ? std::optional(sum) : std::nullopt;
 }
 
-void write_timeline(const TrainRequest& request, const fs::path& folder, Recorder& recorder) {
+void write_timeline(const TrainRequest& request, const fs::path& folder, const std::string& title,
+                    Recorder& recorder) {
   std::vector<timeline::RankTimeline> ranks;
   std::error_code ignored;
   std::vector<std::string> files;
@@ -167,7 +170,11 @@ void write_timeline(const TrainRequest& request, const fs::path& folder, Recorde
     const std::size_t dot = path.find('.', path.rfind('/') + 1);
     path.insert(std::min(dot, path.size()), fmt::format("-rank{}", request.launched->rank));
   }
-  timeline::write_chrome_trace(path, timeline::join(ranks));
+  const timeline::Timeline all = timeline::join(ranks);
+  if (path.ends_with(".svg"))
+    write_file(path, timeline::svg_picture(all, title));
+  else
+    timeline::write_chrome_trace(path, all);
 }
 
 Error error_of(int rank, const std::string& code, const std::string& message,
@@ -276,7 +283,11 @@ TrainAnswer train(const TrainRequest& request, const TrainWatch& watch) {
   answer.waits = mean_waits(answer.steps);
   if (answer.step_s > 0)
     answer.rate = static_cast<double>(answer.steps.back().tokens) / answer.step_s;
-  if (!request.timeline_file.empty()) write_timeline(request, timelines, recorder);
+  if (!request.timeline_file.empty())
+    write_timeline(request, timelines,
+                   fmt::format("{} on {} {}", answer.plan.model.name, answer.num_ranks,
+                               answer.num_ranks == 1 ? "rank" : "ranks"),
+                   recorder);
   if (!request.record_file.empty() && answer.speaks && !answer.failure)
     append_run(request.record_file, answer);
   return answer;

@@ -190,8 +190,9 @@ TrainSetup set_up(const TrainRequest& request) {
   job::Job& job = setup.job;
   job.machine = request.machine;
   if (!job.machine.memory_limits.empty() && job.machine.device == "cpu")
-    errors.add("train.memory-limit", "--memory-limit divides a GPU's memory, and this job runs on CPUs",
-               {}, "a control group limits a process's memory (systemd-run -p MemoryMax=8G)");
+    errors.add("train.memory-limit",
+               "--memory-limit divides a GPU's memory, and this job runs on CPUs", {},
+               "a control group limits a process's memory (systemd-run -p MemoryMax=8G)");
   job.data = find_data(request.data, request.loading, errors);
   check_checkpoint_folder(request.checkpoint, errors);
   bool resolved = false;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -54,6 +55,16 @@ void flush_folder(const std::string& path) {
   if (error != 0) cannot_write(path, error);
 }
 
+int remove_tree(const std::string& path) {
+  constexpr int kOpenFolders = 16;
+  const auto remove_one = [](const char* name, const struct stat*, int, FTW*) {
+    return remove(name) == 0 || errno == ENOENT ? 0 : -1;
+  };
+  return nftw(path.c_str(), remove_one, kOpenFolders, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT
+             ? 0
+             : errno;
+}
+
 void replace_folder(const std::string& from, const std::string& to) {
   const std::string parent =
       fs::path(to).has_parent_path() ? fs::path(to).parent_path().string() : std::string(".");
@@ -67,21 +78,17 @@ void replace_folder(const std::string& from, const std::string& to) {
     }
   }
   flush_folder(parent);
-  std::error_code ignored;
-  fs::remove_all(from, ignored);  // the old one, where they were exchanged
+  remove_tree(from);  // the old one, where they were exchanged
 }
 
 void remove_folder(const std::string& path) {
   std::string doomed = path;
   if (!path.ends_with(kPartial)) {
     doomed = path + ".old" + std::string(kPartial);
-    std::error_code ignored;
-    fs::remove_all(doomed, ignored);
+    remove_tree(doomed);
     if (rename(path.c_str(), doomed.c_str()) != 0 && errno != ENOENT) cannot_write(path, errno);
   }
-  std::error_code error;
-  fs::remove_all(doomed, error);
-  if (error) cannot_write(doomed, error.value());
+  if (const int error = remove_tree(doomed)) cannot_write(doomed, error);
 }
 
 }  // namespace nereus::checkpoint

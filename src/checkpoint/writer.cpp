@@ -80,10 +80,9 @@ void check_folder(const std::string& folder, const Manifest& manifest) {
           fmt::format("rank 0 does not see {}/{} as it was written", folder, file.name),
           "checkpoints need a folder that every host sees, such as NFS or Lustre");
   }
-  std::error_code ignored;
   // What an earlier attempt at the same step left.
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-    if (!known.contains(entry.path().filename().string())) fs::remove_all(entry.path(), ignored);
+    if (!known.contains(entry.path().filename().string())) remove_tree(entry.path());
 }
 
 }  // namespace
@@ -174,8 +173,8 @@ void Writer::write(const Progress& progress, const plan::Plan& plan,
     if (failure) std::rethrow_exception(failure);
     if (options_.rank == 0) commit(progress, plan, reports);
   } catch (...) {
-    std::error_code ignored;  // the room is needed; what is left the next start removes
-    if (options_.rank == 0) fs::remove_all(folder, ignored);
+    // The room is needed; what is left the next start removes.
+    if (options_.rank == 0) remove_tree(folder);
     throw;
   }
 }

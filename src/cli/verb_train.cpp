@@ -82,8 +82,9 @@ void add_run_options(Command& command, app::TrainRequest& request, Given& given)
   command.group("What is seen");
   command.text("--metrics", "FILE.jsonl", request.metrics_file, "an object a step");
   command.text("--tensorboard", "DIR", request.tensorboard, "event files for TensorBoard");
-  command.text("--timeline", "FILE.json[.gz]", request.timeline_file,
-               "what each rank did when, in the last steps: a Chrome trace as simulate writes it");
+  command.text("--timeline", "FILE.json[.gz]|FILE.svg", request.timeline_file,
+               "what each rank did when, in the last steps: a Chrome trace as simulate writes it, "
+               "or a picture");
   command.text("--record", "RUNS.csv", request.record_file,
                "add the measured step to a table that nereus calibrate and validate read");
   command.text("--svg", "FILE", given.svg_file, "the losses as a picture");

@@ -21,8 +21,8 @@ constexpr double kLoopbackLatency = 30e-6;  // seconds
 constexpr double kGpuRate = 100e12;
 constexpr double kGpuMemory = 80 * kGiB;
 constexpr double kGpuBandwidth = 1e12;
-constexpr double kHostLink = 25e9;         // bytes per second, one way: PCIe 4 x16
-constexpr double kHostLatency = 10e-6;     // seconds
+constexpr double kHostLink = 25e9;      // bytes per second, one way: PCIe 4 x16
+constexpr double kHostLatency = 10e-6;  // seconds
 
 double memory_of_machine() {
   const double pages = static_cast<double>(sysconf(_SC_PHYS_PAGES));
@@ -57,8 +57,8 @@ Cluster this_machine(int ranks, std::string_view device_kind) {
   device.memory_bandwidth = BytesPerSecond{gpu ? kGpuBandwidth : kCoreBandwidth};
   device.source = node.source;
   if (gpu)
-    node.tiers.push_back({"host", Bytes{memory_of_machine()}, BytesPerSecond{kHostLink},
-                          Seconds{kHostLatency}});
+    node.tiers.push_back(
+        {"host", Bytes{memory_of_machine()}, BytesPerSecond{kHostLink}, Seconds{kHostLatency}});
   node.inside.name = "loopback";
   node.inside.bandwidth = BytesPerSecond{kLoopback};
   node.inside.latency = Seconds{kLoopbackLatency};

@@ -114,7 +114,7 @@ std::string_view to_string(Data::Kind kind) { return plan::name_of(kDataKinds, k
 double memory_limit(const Machine& machine, int rank, int num_ranks) {
   if (machine.memory_limits.empty()) return 0;
   std::vector<double> limits;
-  std::istringstream words(machine.memory_limits);
+  std::istringstream words(machine.memory_limits + ",");  // so that an empty last one is seen
   for (std::string word; std::getline(words, word, ',');) {
     const spec::Parsed<Bytes> size = spec::parse_bytes(word);
     if (!size.value || !(size.value->value > 0))

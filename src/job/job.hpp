@@ -99,7 +99,8 @@ struct Job {
   bool operator==(const Job&) const = default;
 };
 
-// What the rank may take in bytes, 0 = all. Throws Errors where the text is none, or of too few ranks.
+// What the rank may take in bytes, 0 = all. Throws Errors where the text is none, or of too few
+// ranks.
 double memory_limit(const Machine& machine, int rank, int num_ranks);
 
 std::string_view to_string(OptimizerKind kind);     // "adamw"

@@ -148,5 +148,20 @@ TEST(Job, LoadingChecksThePlan) {
   EXPECT_THAT(codes_of([&] { load_job(path); }), ElementsAre("spec.no-file"));
 }
 
+TEST(MemoryLimit, IsOneForAllOrOneARank) {
+  Machine machine;
+  EXPECT_EQ(memory_limit(machine, 1, 2), 0);
+  machine.memory_limits = "3 GiB";
+  EXPECT_EQ(memory_limit(machine, 1, 2), 3.0 * (1 << 30));
+  machine.memory_limits = "40GB,1GB";
+  EXPECT_EQ(memory_limit(machine, 1, 2), 1e9);
+  EXPECT_THAT(codes_of([&] { memory_limit(machine, 0, 3); }), ElementsAre("train.memory-limit"));
+  for (const char* wrong : {"40", "-1GiB", "0 GiB", "much", "1GiB,", ","}) {
+    machine.memory_limits = wrong;
+    EXPECT_THAT(codes_of([&] { memory_limit(machine, 0, 2); }), ElementsAre("train.memory-limit"))
+        << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace nereus::job

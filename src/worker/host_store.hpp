@@ -43,7 +43,8 @@ class HostStore {
 
   std::int64_t host_bytes() const;  // of all buffers, in use or not
 
-  // While it is set and its clock has tickets: when copies ran, and when computation waited for one.
+  // While it is set and its clock has tickets: when copies ran, and when computation waited for
+  // one.
   struct Seen {
     StreamClock* clock = nullptr;
     std::vector<std::pair<std::int64_t, std::int64_t>> copies = {};

@@ -42,8 +42,8 @@ void pin_to_core(int core) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-// Where weights are gathered and dropped layer by layer, large buffers come and go all the time, and
-// the C library keeps what is freed between them: 823 MiB where 498 are in use (a GPT of 58 M
+// Where weights are gathered and dropped layer by layer, large buffers come and go all the time,
+// and the C library keeps what is freed between them: 823 MiB where 498 are in use (a GPT of 58 M
 // parameters, a quarter of its state). Large ones then go back to the system, for 5 % of the time.
 void give_back_large_buffers(const plan::Placement& placement) {
   constexpr int kLarge = 16 << 20;
@@ -68,8 +68,8 @@ timeline::RankTimeline timeline_of(const std::vector<Done>& slices, int rank, in
   if (std::any_of(slices.begin(), slices.end(), copies))
     t.lanes.push_back({rank, fmt::format("rank {}", rank), "copies", timeline::Stream::kCopy});
   for (const Done& done : slices)
-    t.slices.push_back({copies(done) ? 1 : 0, (done.start - origin_ns) * 1000, (done.end - origin_ns) * 1000,
-                        done.kind, done.stage, done.micro_batch});
+    t.slices.push_back({copies(done) ? 1 : 0, (done.start - origin_ns) * 1000,
+                        (done.end - origin_ns) * 1000, done.kind, done.stage, done.micro_batch});
   for (std::size_t i = 0; i + 1 < step_starts.size(); ++i) {
     timeline::Mark mark =
         timeline::step_mark(static_cast<int>(i), (step_starts[i] - origin_ns) * 1000,
@@ -245,7 +245,8 @@ int run_rank(const RankOptions& options) {
     failure.code = "train.out-of-memory";
     failure.message = error.what_without_backtrace();
     failure.message.resize(std::min(failure.message.find('\n'), failure.message.size()));
-    failure.hint = "smaller micro-batches, --recompute full, --zero 3, or a plan made for this memory";
+    failure.hint =
+        "smaller micro-batches, --recompute full, --zero 3, or a plan made for this memory";
   } catch (const c10::Error& error) {
     failure.code = "train.libtorch";
     failure.message = error.what_without_backtrace();

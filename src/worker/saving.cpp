@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/write_file.hpp"
+#include "checkpoint/files.hpp"
 #include "checkpoint/flat.hpp"
 #include "checkpoint/reader.hpp"
 #include "spec/source.hpp"
@@ -133,7 +134,7 @@ checkpoint::Gather by_files(const job::Job& job, int rank, int num_ranks) {
       }
       reports.push_back(spec::read_text_file(file(r)));
     }
-    fs::remove_all(place);
+    checkpoint::remove_tree(place);
     return reports;
   };
 }

@@ -1,8 +1,8 @@
 // When a rank did what, on the steady clock of its host.
 //
-// A GPU runs behind the host that launches its work. There a time is an event on the current stream,
-// and its value is known once the stream has come to it: now() gives a ticket, time_of() what it
-// stands for. On CPUs, and while nobody looks, now() is the time itself.
+// A GPU runs behind the host that launches its work. There a time is an event on the current
+// stream, and its value is known once the stream has come to it: now() gives a ticket, time_of()
+// what it stands for. On CPUs, and while nobody looks, now() is the time itself.
 //
 //   StreamClock clock(device);
 //   clock.begin(true);                               // before the step
