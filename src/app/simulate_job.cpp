@@ -98,6 +98,7 @@ void take_rates(const Subject& subject, int least, int most, JobAnswer& answer) 
 // What the job's own bytes and links make of the policies.
 struct Costs {
   double checkpoint = 0;
+  double snapshot = 0;  // to the host's memory, where the rest is written beside training
   double load = 0;
   double bandwidth = 0;
 };
@@ -111,6 +112,7 @@ Costs costs_of(const JobRequest& request, const JobAnswer& answer, double networ
                       "--link-bandwidth '10 Gbit/s'");
   if (full.state_bytes > 0) {
     out.load = full.state_bytes / out.bandwidth;
+    out.snapshot = full.state_bytes / simulate::kSnapshotRate;
     out.checkpoint = out.load * std::max(full.stages, 1) / std::max(full.machines, 1);
   }
   if (request.checkpoint) out.checkpoint = *request.checkpoint;
@@ -142,7 +144,8 @@ Policy make_policy(const std::string& name, const JobRequest& request, const Cos
     out.absorbs = false;
   } else {
     out = simulate::our_policy(detect, costs.bandwidth);
-    out.checkpoint = costs.checkpoint;
+    out.checkpoint = std::min(costs.snapshot, costs.checkpoint);
+    out.write = costs.checkpoint;
     out.load = costs.load;
     out.look_ahead = request.look_ahead;
   }
@@ -169,19 +172,30 @@ JobPlay play(const simulate::Availability& trace, const simulate::JobRates& rate
 
 void say_assumptions(const JobRequest& request, const Costs& costs, JobAnswer& answer) {
   std::vector<std::string>& out = answer.assumptions;
+  const auto plays = [&](const char* name) {
+    return std::any_of(answer.plays.begin(), answer.plays.end(),
+                       [&](const JobPlay& own) { return own.policy == name; });
+  };
   out.push_back(
-      fmt::format("a checkpoint stops training for {}", format_seconds(Seconds{costs.checkpoint})));
+      fmt::format("writing a checkpoint takes {}", format_seconds(Seconds{costs.checkpoint})));
   if (costs.bandwidth > 0)
     out.push_back(fmt::format("state moves at {} a machine; reading a checkpoint takes {}",
                               format_rate(BytesPerSecond{costs.bandwidth}),
                               format_seconds(Seconds{costs.load})));
-  out.push_back(fmt::format(
-      "ours: {} to detect a loss (not measured), then state from copies; grows where it pays",
-      format_seconds(Seconds{request.detect.value_or(simulate::kOurDetection)})));
-  out.emplace_back(
-      "varuna: polls every 5 s, waits 120 s, then all start again from the store (--restart-time "
-      "sets the whole); saves every 10 steps");
-  out.emplace_back("oobleck: no checkpoints; where no copy of a stage is left all work is lost");
+  if (plays("varuna"))
+    out.emplace_back(
+        "varuna: polls every 5 s, waits 120 s, then all start again from the store (--restart-time "
+        "sets the whole); stops to save, every 10 steps");
+  if (plays("restart"))
+    out.emplace_back("restart: all its nodes or none; from the store; stops to save");
+  if (plays("oobleck"))
+    out.emplace_back("oobleck: no checkpoints; where no copy of a stage is left all work is lost");
+  if (plays("ours"))
+    out.push_back(fmt::format(
+        "ours: {} to detect a loss (not measured), state from copies where one is left; saves "
+        "beside training, which waits {} for it; grows where that pays",
+        format_seconds(Seconds{request.detect.value_or(simulate::kOurDetection)}),
+        format_seconds(Seconds{std::min(costs.snapshot, costs.checkpoint)})));
   for (const std::string& note : answer.trace.notes) out.push_back(note);
 }
 

@@ -8,7 +8,8 @@
 //   free      the same where a checkpoint costs nothing and is therefore taken after every step
 //   oobleck   the step under way is lost, then the reconfiguration's seconds
 //   ours      detection + state of a machine over its link; the step under way is lost; grows at
-//             the end of a step and where that pays
+//             the end of a step and where that pays; saves beside training, which waits for the
+//             copy to the host's memory
 #include <fmt/format.h>
 
 #include <chrono>
@@ -53,7 +54,7 @@ spec::Csv table(const char* name) {
 }
 
 struct Replay {
-  double average = 0, steps = 0, effective = 0;
+  double average = 0, steps = 0, effective = 0, restart = 0, lost = 0;
 };
 
 class Artifact {
@@ -84,7 +85,9 @@ class Artifact {
           replays_.cell(row, replays_.find("trace")) == trace + ".csv")
         return {std::stod(replays_.cell(row, replays_.find("avg_samples_per_s"))),
                 std::stod(replays_.cell(row, replays_.find("steps"))),
-                std::stod(replays_.cell(row, replays_.find("frac_effective")))};
+                std::stod(replays_.cell(row, replays_.find("frac_effective"))),
+                std::stod(replays_.cell(row, replays_.find("frac_restart"))),
+                std::stod(replays_.cell(row, replays_.find("frac_lost_work_fallback")))};
     NEREUS_CHECK(false, "every system, model and trace has a row");
     return {};
   }
@@ -117,6 +120,12 @@ std::string why_not(const Replay& known, const JobPlay& ours, const simulate::Jo
         "machines, the trace has {:.1f}: machines that come back do not count there at once",
         100 * known.effective, like, machines.mean);
   }
+  if (spot)
+    return fmt::format(
+        "; the artifact restarts for {:.1f} % of the time and loses {:.1f} %, here {:.1f} and "
+        "{:.1f}: there machines that come start nothing again, and nothing is saved before growing",
+        100 * known.restart, 100 * known.lost, 100 * ours.share(Activity::kRestart),
+        100 * ours.share(Activity::kLost));
   return fmt::format(
       "; the artifact's own steps give {:.3g} samples/s where it prints {:.3g}, and calls {:.1f} % "
       "effective: work since the last checkpoint counts there before it is lost, and again after",
@@ -204,12 +213,13 @@ void add_replay_claims(const VarunaSettings& settings, const ReproduceRequest& r
       Policy ours = simulate::our_policy(settings.number("detect_s"), bandwidth);
       ours.notice = notice;
       ours.look_ahead = settings.number("look_ahead_s");
-      ours.checkpoint = model.checkpoint;
+      ours.checkpoint = std::min(bytes / simulate::kSnapshotRate, model.checkpoint);
+      ours.write = model.checkpoint;
       ours.load = bytes / bandwidth;
       const int rollbacks = simulate::play_job(trace, rates, ours).rollbacks;
       ours.checkpoint_every = std::max(
-          model.checkpoint,
-          simulate::daly_interval(model.checkpoint, trace.duration() / std::max(1, rollbacks)));
+          ours.write,
+          simulate::daly_interval(ours.checkpoint, trace.duration() / std::max(1, rollbacks)));
       const JobPlay play = simulate::play_job(trace, rates, ours);
       const double published = best->known.average;
       std::string note = fmt::format(

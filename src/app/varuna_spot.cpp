@@ -60,9 +60,13 @@ void add_spot_claims(const VarunaSettings& settings, const ReproduceRequest& req
       claim.kind = ClaimKind::kSimulated;
       claim.note = fmt::format("{:.4g} samples/s; {:.1f} machines on average, {} went",
                                play.samples_per_s(), played.summary.mean, played.summary.removed);
-      if (const auto usd = played.usd(play))
-        claim.note += fmt::format("; ${:.2f}, ${:.2f} per million samples", *usd,
-                                  play.samples > 0 ? *usd / play.samples * 1e6 : 0.0);
+      if (const auto usd = played.usd(play)) {
+        claim.note += fmt::format("; ${:.2f}", *usd);
+        if (play.samples > 0)
+          claim.note += fmt::format(", ${:.2f} per million samples", *usd / play.samples * 1e6);
+        else
+          claim.note += "; all work was lost with the last copy of a stage, and nothing was saved";
+      }
       claim.inputs = fmt::format("data/traces/{}{}", own.trace, settings.options);
       claim.command = fmt::format(
           "nereus simulate --availability {} --model gpt2-xl --set model.layers={} --set "

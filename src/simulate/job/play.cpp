@@ -104,27 +104,48 @@ class Player {
     possible_rate_ = present.samples_per_s;
   }
 
-  // Members stay where they can; newcomers fill up.
+  bool may_work(int node) const {
+    return there_[static_cast<std::size_t>(node)] != 0 &&
+           std::find(leaving_.begin(), leaving_.end(), node) == leaving_.end();
+  }
+
+  // The best plan for who is there. Those that hold a stage of it stay with that stage, others fill
+  // the places that are left; `moves_` says whether any of them must receive state.
   void take_plan() {
-    std::vector<int> staying;
+    std::vector<int> workers;
+    for (const int node : holders_)
+      if (may_work(node)) workers.push_back(node);
     std::vector<char> chosen(there_.size());
-    const auto may = [&](int node) {
-      const auto i = static_cast<std::size_t>(node);
-      return there_[i] != 0 && std::find(leaving_.begin(), leaving_.end(), node) == leaving_.end();
-    };
-    int usable = 0;
-    for (std::size_t i = 0; i < there_.size(); ++i) usable += may(static_cast<int>(i)) ? 1 : 0;
-    plan_ = &plan_for(usable);
-    const int wanted = plan_->machines > 0 ? plan_->machines : usable;
-    for (const int node : members_)
-      if (may(node) && static_cast<int>(staying.size()) < wanted) {
-        staying.push_back(node);
-        chosen[static_cast<std::size_t>(node)] = 1;
-      }
-    for (std::size_t i = 0; i < there_.size() && static_cast<int>(staying.size()) < wanted; ++i)
-      if (may(static_cast<int>(i)) && !chosen[i]) staying.push_back(static_cast<int>(i));
-    members_ = std::move(staying);
+    for (const int node : workers) chosen[static_cast<std::size_t>(node)] = 1;
+    for (std::size_t i = 0; i < there_.size(); ++i)
+      if (!chosen[i] && may_work(static_cast<int>(i))) workers.push_back(static_cast<int>(i));
+    plan_ = &plan_for(static_cast<int>(workers.size()));
+    const auto wanted = static_cast<std::size_t>(
+        plan_->machines > 0 ? plan_->machines : static_cast<int>(workers.size()));
+    place(workers, std::min(wanted, workers.size()));
     step_seconds_ = plan_->samples_per_s > 0 ? rates_.samples_per_step / plan_->samples_per_s : 0;
+  }
+
+  void place(const std::vector<int>& workers, std::size_t places) {
+    members_.assign(places, -1);
+    moves_ = true;
+    std::vector<int> others = workers;
+    if (plan_->stages > 0 && plan_->stages == holders_stages_) {
+      const auto stages = static_cast<std::size_t>(plan_->stages);
+      std::vector<std::size_t> next(stages);  // place of each stage
+      for (std::size_t s = 0; s < stages; ++s) next[s] = s;
+      for (std::size_t i = 0; i < holders_.size(); ++i) {
+        const std::size_t stage = i % stages;
+        if (!may_work(holders_[i]) || next[stage] >= places) continue;
+        members_[next[stage]] = holders_[i];
+        next[stage] += stages;
+        std::erase(others, holders_[i]);
+      }
+      moves_ = std::count(members_.begin(), members_.end(), -1) > 0;
+    }
+    std::size_t at = 0;
+    for (int& node : members_)
+      if (node < 0) node = others[at++];
   }
 
   bool is_member(int node) const {
@@ -154,7 +175,9 @@ class Player {
     out_.spent[static_cast<int>(activity)] += seconds;
     const double start = recorded_;
     recorded_ += seconds;
-    if (out_.segments.size() > saved_segments_ && out_.segments.back().activity == activity)
+    // Not across a checkpoint: what lies after it may be lost.
+    const std::size_t fixed = std::max(saved_segments_, taken_segments_);
+    if (out_.segments.size() > fixed && out_.segments.back().activity == activity)
       out_.segments.back().end = recorded_;
     else
       out_.segments.push_back({start, recorded_, activity});
@@ -169,15 +192,34 @@ class Player {
     done_ = 0;
   }
 
-  void save() {
-    pending_steps_ = 0;
-    saved_segments_ = out_.segments.size();
+  void save() { save_as_of(out_.steps, out_.segments.size()); }
+
+  void save_as_of(double steps, std::size_t segments) {
+    pending_steps_ = out_.steps - steps;
+    saved_segments_ = segments;
+    written_ = kNever;
+  }
+
+  // A checkpoint was taken; it counts once it is written, beside training.
+  void finish_checkpoint() {
+    keep_if_written();
+    ++out_.checkpoints;
     since_checkpoint_ = 0;
     steps_since_checkpoint_ = 0;
+    if (policy_.write <= 0) return save();
+    written_ = now_ + policy_.write;
+    taken_steps_ = out_.steps;
+    taken_segments_ = out_.segments.size();
+  }
+
+  void keep_if_written() {
+    if (now_ >= written_) save_as_of(taken_steps_, taken_segments_);
   }
 
   // Back to the last checkpoint: whatever was useful since then was not.
   void roll_back() {
+    keep_if_written();
+    if (pending_steps_ > 0) ++out_.rollbacks;
     for (std::size_t i = saved_segments_; i < out_.segments.size(); ++i)
       if (out_.segments[i].activity == Activity::kUseful) {
         JobSegment& own = out_.segments[i];
@@ -187,7 +229,8 @@ class Player {
       }
     out_.steps -= pending_steps_;
     save();
-    ++out_.rollbacks;
+    since_checkpoint_ = 0;
+    steps_since_checkpoint_ = 0;
   }
 
   void begin_restart(double seconds) {
@@ -267,12 +310,12 @@ class Player {
         break;
       case Doing::kCheckpoint:
         record(done_, Activity::kCheckpoint);
-        ++out_.checkpoints;
-        save();
+        finish_checkpoint();
         if (restarts_after_checkpoint_) {
           restarts_after_checkpoint_ = false;
           take_plan();
-          return begin_restart(policy_.restart + policy_.load + moving_seconds(*plan_));
+          return begin_restart(policy_.restart +
+                               (policy_.from_survivors ? moving_now() : policy_.load));
         }
         break;
       case Doing::kRestart:
@@ -292,15 +335,17 @@ class Player {
 
   // --- What the policy does --------------------------------------------------------------------
 
+  // All of a machine's new state, over its own link.
   double moving_seconds(const JobRate& to) const {
     return policy_.bandwidth > 0 ? to.state_bytes / policy_.bandwidth : 0;
   }
+  double moving_now() const { return moves_ ? moving_seconds(*plan_) : 0; }
 
   // A change that was planned, between two steps: nothing is lost and nothing is to be detected.
   void morph_now() {
     wants_morph_ = false;
     take_plan();
-    begin_restart(policy_.restart + moving_seconds(*plan_));
+    begin_restart(policy_.restart + moving_now());
   }
 
   bool growing_pays(const JobRate& to) const {
@@ -332,8 +377,8 @@ class Player {
     if (doing_ == Doing::kNothing && after.samples_per_s > 0) {
       break_off();
       take_plan();
-      // Whatever the job was, it was put away when it stopped: it comes back from the store.
-      begin_restart(policy_.restart + policy_.load + moving_seconds(*plan_));
+      const bool survives = policy_.from_survivors && every_stage_survives();
+      begin_restart(policy_.restart + (survives ? moving_now() : policy_.load));
       return note(moment, "begins again");
     }
     if (doing_ == Doing::kRestart) {
@@ -357,7 +402,7 @@ class Player {
     if (policy_.from_survivors) {
       break_off();
       take_plan();
-      begin_restart(policy_.restart + moving_seconds(*plan_));
+      begin_restart(policy_.restart + moving_now());
     } else if (mid_checkpoint || pending_steps_ > 0) {
       // Nobody is in a hurry: everything is saved first, once.
       if (!mid_checkpoint) {
@@ -369,7 +414,7 @@ class Player {
     } else {
       break_off();
       take_plan();
-      begin_restart(policy_.restart + policy_.load + moving_seconds(*plan_));
+      begin_restart(policy_.restart + (policy_.from_survivors ? moving_now() : policy_.load));
     }
     note(moment, "restarts with more machines");
   }
@@ -383,14 +428,14 @@ class Player {
     }
     restarts_after_checkpoint_ = false;
     break_off();
-    if (!survives && pending_steps_ > 0) roll_back();
+    if (!survives) roll_back();
     take_plan();
     if (plan_->samples_per_s <= 0) {
       begin_next();
       return note(moment, "too few machines: stops");
     }
-    begin_restart(policy_.detect + policy_.restart + (survives ? 0 : policy_.load) +
-                  moving_seconds(*plan_));
+    // From the store everybody reads its own state, nobody sends any.
+    begin_restart(policy_.detect + policy_.restart + (survives ? moving_now() : policy_.load));
     note(moment, survives ? "goes on from copies" : "goes back to the last checkpoint");
   }
 
@@ -443,6 +488,7 @@ class Player {
   int holders_stages_ = 0;
   std::vector<int> leaving_;  // have been given notice
   const JobRate* plan_ = nullptr;
+  bool moves_ = false;  // state, to take up the plan
   double step_seconds_ = 0;
   double possible_rate_ = 0;
 
@@ -460,6 +506,9 @@ class Player {
   double steps_since_checkpoint_ = 0;
   double since_checkpoint_ = 0;  // seconds of steps
   std::size_t saved_segments_ = 0;
+  double written_ = kNever;  // when the checkpoint that is being written will be
+  double taken_steps_ = 0;
+  std::size_t taken_segments_ = 0;
 };
 
 }  // namespace

@@ -12,8 +12,9 @@
 // counts as useful time but not as samples.
 //
 // Where plans say how many stages they have, machine i of the plan holds stage i mod stages: state
-// survives if every stage has a machine left. Machines beyond those that the plan uses are spare:
-// losing one costs nothing. A plan that does not say is taken to keep a copy.
+// survives if every stage has a machine left, and moves only to machines that must take another
+// stage; between plans of different depth all of it moves. Machines beyond those that the plan uses
+// are spare: losing one costs nothing. A plan that does not say is taken to keep a copy.
 //
 // Everything is arithmetic on the trace: the same inputs give the same result to the last bit.
 #pragma once

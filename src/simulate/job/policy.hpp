@@ -38,6 +38,7 @@ struct Policy {
   double bandwidth = 0;  // bytes/s of a machine's link, over which it receives its new state
 
   double checkpoint = 0;        // seconds that training stands still for one
+  double write = 0;             // from then until it counts, beside training
   int checkpoint_steps = 0;     // one every so many steps; 0 = by time
   double checkpoint_every = 0;  // seconds of training between two; 0 = none
   double notice = 0;            // seconds before a machine goes that this is known
@@ -53,6 +54,9 @@ inline constexpr int kArtifactCheckpointSteps = 10;
 // From a broken connection or missing heartbeats to the new plan. To be replaced by what a real run
 // measures.
 inline constexpr double kOurDetection = 2;
+// From a device to its host's memory over PCIe 3.0 x16, which is all that training waits for when a
+// checkpoint is written beside it (checkpoint/writer.hpp).
+inline constexpr double kSnapshotRate = 12e9;  // bytes/s
 // Azure's notice before a spot machine goes, best effort.
 inline constexpr double kSpotNotice = 30;
 
