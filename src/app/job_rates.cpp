@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "search/elastic/spot.hpp"
 #include "spec/csv.hpp"
 
 namespace nereus::app {
@@ -16,21 +17,47 @@ namespace {
 
 constexpr int kMostMachines = 100'000;
 
-simulate::JobRate rate_of(const search::Candidate& found, int machines, int devices_per_machine,
-                          int global_batch, bool has_copies) {
-  const plan::Degrees& d = found.degrees;
+simulate::JobRate rate_of(const plan::Degrees& d, const cost::Prediction& prediction,
+                          int devices_per_machine, int global_batch) {
   simulate::JobRate out;
-  out.samples_per_s = global_batch / found.prediction.step;
-  out.machines = machines;
-  // A copy of the model lies on so many machines, one after the other.
-  const int of_a_copy =
-      (machines * devices_per_machine / d.dp + devices_per_machine - 1) / devices_per_machine;
-  out.stages = has_copies ? std::max(of_a_copy, 1) : machines;
+  const int g = devices_per_machine;
+  out.samples_per_s = global_batch / prediction.step;
+  out.machines = (d.num_ranks() + g - 1) / g;
+  // A copy of the model lies on so many machines, one after the other. Divided state has no copies.
+  const int of_a_copy = (d.num_ranks() / d.dp + g - 1) / g;
+  out.stages = d.zero == 0 ? std::max(of_a_copy, 1) : out.machines;
   out.state_bytes =
-      devices_per_machine * (found.prediction.memory.part(cost::MemoryPart::kWeights) +
-                             found.prediction.memory.part(cost::MemoryPart::kOptimizer));
-  out.plan = fmt::format("tp {} pp {} dp {}, micro-batch {}", d.tp, d.pp, d.dp, d.micro_batch);
+      std::min(d.num_ranks(), g) * (prediction.memory.part(cost::MemoryPart::kWeights) +
+                                    prediction.memory.part(cost::MemoryPart::kOptimizer));
+  out.plan = fmt::format("tp {} pp {} dp {}, micro-batch {} x {}", d.tp, d.pp, d.dp, d.micro_batch,
+                         d.num_micro_batches());
   return out;
+}
+
+// The better of what both searches find for one number of machines.
+simulate::JobRate best_rate(const Inputs& inputs, const cluster::Cluster& cluster,
+                            const search::Choices& choices, bool whole_state) {
+  simulate::JobRate best;
+  const int devices = cluster.groups.front().node.num_devices;
+  const auto take = [&](const plan::Degrees& degrees, const cost::Prediction& prediction) {
+    const simulate::JobRate own = rate_of(degrees, prediction, devices, choices.global_batch);
+    if (own.samples_per_s > best.samples_per_s) best = own;
+  };
+  const search::SearchResult regular =
+      search::search(inputs.model, {cluster}, inputs.stack, choices, {.top = 1});
+  if (!regular.plans.empty()) take(regular.plans.front().degrees, regular.plans.front().prediction);
+  // Replicas of unequal share: any number of one-device machines has a plan.
+  const bool free = choices.tp.empty() && choices.pp.empty() && choices.micro_batch.empty() &&
+                    (choices.zero.empty() || choices.zero == std::vector<int>{0});
+  if (devices == 1 && inputs.model.transformer && free) {
+    elastic::SpotProblem problem{inputs.model, cluster, inputs.stack, choices.global_batch,
+                                 choices.precision};
+    problem.played = 1;
+    problem.whole_state = whole_state;
+    const elastic::SpotResult found = elastic::search(problem);
+    if (!found.plans.empty()) take(found.plans.front().degrees, found.plans.front().prediction);
+  }
+  return best;
 }
 
 double cell_number(const spec::Csv& csv, const spec::CsvRow& row, const char* column,
@@ -57,7 +84,6 @@ PlannedRates plan_rates(const Inputs& inputs, int least, int most, search::Choic
   out.rates.samples_per_step = choices.global_batch;
   out.rates.by_machines.resize(static_cast<std::size_t>(most) + 1);
   const bool free_zero = choices.zero.empty();
-  const int devices = inputs.cluster.groups.front().node.num_devices;
   for (int machines = std::max(least, 1); machines <= most; ++machines) {
     cluster::Cluster cluster = inputs.cluster;
     cluster.groups.front().count = machines;
@@ -67,13 +93,10 @@ PlannedRates plan_rates(const Inputs& inputs, int least, int most, search::Choic
         if (!free_zero) break;
         choices.zero.clear();
       }
-      const search::SearchResult found =
-          search::search(inputs.model, {cluster}, inputs.stack, choices, {.top = 1});
+      const simulate::JobRate found = best_rate(inputs, cluster, choices, copies);
       ++out.plans;
-      if (found.plans.empty()) continue;
-      const bool whole = found.plans.front().degrees.zero == 0;
-      out.rates.by_machines[static_cast<std::size_t>(machines)] =
-          rate_of(found.plans.front(), machines, devices, choices.global_batch, whole);
+      if (found.samples_per_s <= 0) continue;
+      out.rates.by_machines[static_cast<std::size_t>(machines)] = found;
       if (out.least == 0) out.least = machines;
       break;
     }

@@ -1,5 +1,6 @@
 // The best plan for every number of machines that a job may have: found once for each by the
-// planner, or read from a table. Inside app/ only.
+// planner (search/regular; of one-device machines also search/elastic, whose replicas need not be
+// equal), or read from a table. Inside app/ only.
 //
 //   PlannedRates r = plan_rates(inputs, /*most=*/32, choices);
 //   r.rates.of(24).samples_per_s;

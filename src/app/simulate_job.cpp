@@ -144,23 +144,25 @@ Policy make_policy(const std::string& name, const JobRequest& request, const Cos
     out.absorbs = false;
   } else {
     out = simulate::our_policy(detect, costs.bandwidth);
+    out.look_ahead = request.look_ahead;
+  }
+  if (out.from_survivors) {
     out.checkpoint = std::min(costs.snapshot, costs.checkpoint);
     out.write = costs.checkpoint;
     out.load = costs.load;
-    out.look_ahead = request.look_ahead;
   }
   out.notice = request.notice;
-  if (request.checkpoint_every && name != "oobleck") {
+  if (request.checkpoint_every) {
     out.checkpoint_steps = 0;
     out.checkpoint_every = *request.checkpoint_every;
   }
   return out;
 }
 
-// Ours saves as often as losses that no copy survives are worth: counted in a play without
-// checkpoints.
+// Who lives from copies saves as often as losses that no copy survives are worth: counted in a play
+// without checkpoints.
 JobPlay play(const simulate::Availability& trace, const simulate::JobRates& rates, Policy policy) {
-  if (policy.name == "ours" && policy.checkpoint_every == 0 && policy.checkpoint > 0) {
+  if (policy.from_survivors && policy.checkpoint_every == 0 && policy.checkpoint > 0) {
     const JobPlay without = simulate::play_job(trace, rates, policy);
     policy.checkpoint_every =
         std::max(policy.checkpoint,
@@ -189,7 +191,9 @@ void say_assumptions(const JobRequest& request, const Costs& costs, JobAnswer& a
   if (plays("restart"))
     out.emplace_back("restart: all its nodes or none; from the store; stops to save");
   if (plays("oobleck"))
-    out.emplace_back("oobleck: no checkpoints; where no copy of a stage is left all work is lost");
+    out.emplace_back(
+        "oobleck: every change breaks off the step; saves as ours does (its release saves "
+        "nothing)");
   if (plays("ours"))
     out.push_back(fmt::format(
         "ours: {} to detect a loss (not measured), state from copies where one is left; saves "

@@ -18,6 +18,7 @@
 #include "base/format.hpp"
 #include "cost/stack_file.hpp"
 #include "plan/complete.hpp"
+#include "search/elastic/spot.hpp"
 #include "simulate/step.hpp"
 
 namespace nereus::app {
@@ -44,9 +45,8 @@ constexpr int kSteps = 3;  // drawn of each
 
 class Paper {
  public:
-  Paper(const PaperModel& model, const VarunaSettings& settings)
-      : model_(model), settings_(settings) {
-    machines_ = static_cast<int>(settings.number("machines")) * model.times;
+  Paper(const PaperModel& model, const VarunaSettings& settings, int machines)
+      : model_(model), settings_(settings), machines_(machines) {
     network_ = settings.text.at("bandwidth_gbit_s") + " Gbit/s";
     ModelRequest wanted{"gpt2-xl",
                         {{"layers", std::to_string(model.layers)},
@@ -85,6 +85,11 @@ class Paper {
   }
   bool fits(const plan::Degrees& degrees) const {
     return cost::Predictor(inputs_.model, inputs_.cluster, inputs_.stack, 1).predict(degrees).fits;
+  }
+
+  elastic::SpotProblem spot() const {
+    return {inputs_.model,         inputs_.cluster,    inputs_.stack,
+            choices_.global_batch, choices_.precision, jitter_};
   }
 
   Claim claim(const std::string& what, std::optional<double> published, std::optional<double> ours,
@@ -138,7 +143,7 @@ double since(std::chrono::steady_clock::time_point begin) {
 
 void add_model(const PaperModel& model, const VarunaSettings& settings, ReproduceAnswer& answer) {
   const auto begin = std::chrono::steady_clock::now();
-  const Paper paper(model, settings);
+  const Paper paper(model, settings, static_cast<int>(settings.number("machines")) * model.times);
   search::Choices intra = paper.choices(), pipes = intra, all = intra;
   intra.pp = {1};
   intra.zero = {0};
@@ -176,6 +181,41 @@ void add_model(const PaperModel& model, const VarunaSettings& settings, Reproduc
                     settings.text.at("link_jitter"), kSteps),
         since(begin)));
   }
+}
+
+// A thousand one-GPU machines, jitter and all.
+void add_planning(const PaperModel& model, const VarunaSettings& settings,
+                  ReproduceAnswer& answer) {
+  const Paper paper(model, settings, 1000);
+  const elastic::SpotProblem problem = paper.spot();
+  const auto begin = std::chrono::steady_clock::now();
+  const elastic::SpotResult found = elastic::search(problem);
+  const double seconds = since(begin);
+  const std::optional<elastic::SpotPlan> rule = elastic::varuna_rule(problem);
+  std::string note = "nothing fits";
+  std::optional<double> ours;
+  if (!found.plans.empty()) {
+    const elastic::SpotPlan& best = found.plans.front();
+    note = fmt::format(
+        "planned in {:.2f} s ({} predicted, {} cut, the best played with jitter); tp {} pp {} dp "
+        "{}, micro-batch {} x {} ({} replicas one less), {} machines idle, a step in {}",
+        seconds, found.evaluated, found.pruned, best.degrees.tp, best.degrees.pp, best.degrees.dp,
+        best.degrees.micro_batch, best.degrees.num_micro_batches(), best.short_replicas, best.idle,
+        format_seconds(Seconds{best.simulated}));
+    if (rule) {
+      ours = rule->simulated / best.simulated;
+      note += fmt::format("; Varuna's rule: pp {} dp {}, micro-batch {}, {}", rule->degrees.pp,
+                          rule->degrees.dp, rule->degrees.micro_batch,
+                          format_seconds(Seconds{rule->simulated}));
+    } else {
+      note += "; Varuna's rule finds nothing that fits: a stage of one layer is beyond it";
+    }
+  }
+  Claim claim =
+      paper.claim("times faster than Varuna's rule", std::nullopt, ours, note, "", seconds);
+  claim.command = fmt::format("nereus reproduce varuna --set all.part=paper --set all.model={}{}",
+                              model.name, settings.options);
+  answer.claims.push_back(std::move(claim));
 }
 
 // Dollars of a sample: dedicated machines that never fail, at the price on demand, over spot
@@ -233,6 +273,7 @@ void add_paper_claims(const VarunaSettings& settings, const ReproduceRequest& re
       return;
     }
     add_model(model, settings, answer);
+    if (!model.in_scripts) add_planning(model, settings, answer);
   }
   if (settings.wants("model", "2.5B")) add_cheaper(settings, answer);
 }

@@ -18,6 +18,7 @@
 #include "app/reproduce_varuna.hpp"
 #include "base/embedded.hpp"
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "simulate/job/availability_file.hpp"
 #include "simulate/job/checkpoint_interval.hpp"
 #include "simulate/job/play.hpp"
@@ -230,10 +231,10 @@ void add_replay_claims(const VarunaSettings& settings, const ReproduceRequest& r
         note += fmt::format(
             "; loses by {:.1f} %: {:.1f} s of recovery at {} Gbit/s against a constant of {:.0f} "
             "s, "
-            "and checkpoints every {:.1f} h",
+            "and a checkpoint every {}",
             100 * (1 - play.samples_per_s() / std::max(published, best->ours)),
             ours.detect + bytes / bandwidth, settings.text.at("bandwidth_gbit_s"),
-            model.reconfigure, ours.checkpoint_every / 3600);
+            model.reconfigure, format_seconds(Seconds{ours.checkpoint_every}));
       add("ours beside the best of them", published, play.samples_per_s(), std::move(note));
     }
   }

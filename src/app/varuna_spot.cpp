@@ -65,7 +65,7 @@ void add_spot_claims(const VarunaSettings& settings, const ReproduceRequest& req
         if (play.samples > 0)
           claim.note += fmt::format(", ${:.2f} per million samples", *usd / play.samples * 1e6);
         else
-          claim.note += "; all work was lost with the last copy of a stage, and nothing was saved";
+          claim.note += "; nothing was kept";
       }
       claim.inputs = fmt::format("data/traces/{}{}", own.trace, settings.options);
       claim.command = fmt::format(

@@ -103,7 +103,7 @@ class Search {
     }
     bool any_fits = false;
     for (const int zero : {0, 1}) {
-      if (zero > 0 && d.dp == 1) break;
+      if (zero > 0 && (d.dp == 1 || problem_.whole_state)) break;
       d.zero = zero;
       for (const Recompute recompute :
            {Recompute::kNone, Recompute::kSelective, Recompute::kFull}) {

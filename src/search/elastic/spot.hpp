@@ -44,6 +44,8 @@ struct SpotProblem {
   simulate::Jitter jitter = {};
   int steps = 1;   // drawn of each that is played
   int played = 4;  // how many of the best are
+  // Without ZeRO: every replica holds all of its stages' state, of which copies survive a loss.
+  bool whole_state = false;
 };
 
 struct SpotPlan {
