@@ -21,7 +21,7 @@ constexpr Spot kSpots[] = {
     {"bamboo/p3-trace.csv", "2.5B", "p3.2xlarge", 54, 1920, 20, 8192},
     {"bamboo/g4dn-trace.csv", "2.5B", "g4dn.xlarge", 54, 1920, 20, 8192},
     {"bamboo/gcloud_a100x1-east1b.txt", "8.3B", "a2-highgpu-1g", 72, 3072, 32, 8192},
-    {"bamboo/gcloud_v100x1-east1c.txt", "8.3B", "p3.2xlarge", 72, 3072, 32, 8192},
+    {"bamboo/gcloud_v100x1-east1c.txt", "8.3B", "\"n1-standard-8 + 1xV100\"", 72, 3072, 32, 8192},
     {"parcae/gpt-6.7b_trace_hh_55_65.txt", "2.5B", "p3.2xlarge", 54, 1920, 20, 8192},
     {"parcae/gpt-6.7b_trace_hl_15_25.txt", "2.5B", "p3.2xlarge", 54, 1920, 20, 8192},
     {"parcae/gpt-6.7b_trace_lh_80_90.txt", "2.5B", "p3.2xlarge", 54, 1920, 20, 8192},
@@ -70,7 +70,7 @@ void add_spot_claims(const VarunaSettings& settings, const ReproduceRequest& req
       claim.inputs = fmt::format("data/traces/{}{}", own.trace, settings.options);
       claim.command = fmt::format(
           "nereus simulate --availability {} --model gpt2-xl --set model.layers={} --set "
-          "model.hidden={} --set model.heads={} --cluster 1x{} --set "
+          "model.hidden={} --set model.heads={} --cluster '1x{}' --set "
           "'cluster.groups.0.node.network={}' --global-batch {} --notice {}s --detect-time {}s "
           "--look-ahead {}s --policy {}",
           own.trace, own.layers, own.hidden, own.heads, own.machine, network, own.batch,

@@ -32,23 +32,31 @@ void draw_machines(chart::Canvas& canvas, const app::JobAnswer& answer, const ch
   canvas.add("<path class=\"l0\" fill=\"none\" d=\"{}\"/>", path);
 }
 
-// Stretches narrower than a third of a pixel are drawn together, as what took most of them.
+// Stretches narrower than a third of a pixel are drawn together, as what took most of them;
+// neighbours of one kind are one rectangle.
 void draw_bar(chart::Canvas& canvas, const simulate::JobPlay& play, double begin,
               const chart::Frame& frame, double top) {
-  double from = frame.left;
+  double start = frame.left, end = frame.left;  // of the rectangle
+  std::ptrdiff_t kind = -1;
+  const auto flush = [&] {
+    if (kind >= 0)
+      canvas.add("<rect class=\"{}\" x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\"/>",
+                 kClasses[kind], start, chart::px(top), end - start, chart::px(kBar));
+    start = end;
+  };
   double spent[simulate::kNumActivities] = {};
   for (std::size_t i = 0; i < play.segments.size(); ++i) {
     const simulate::JobSegment& own = play.segments[i];
     spent[static_cast<int>(own.activity)] += own.end - own.start;
     const double to = frame.x.at(own.end - begin);
-    if (to - from < kLeast && i + 1 < play.segments.size()) continue;
+    if (to - end < kLeast && i + 1 < play.segments.size()) continue;
     const auto most = std::max_element(spent, spent + simulate::kNumActivities) - spent;
-    canvas.add("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\"/>",
-               kClasses[most], fmt::format("{:.2f}", from), chart::px(top), to - from,
-               chart::px(kBar));
-    from = to;
+    if (most != kind) flush();
+    kind = most;
+    end = to;
     std::fill(spent, spent + simulate::kNumActivities, 0.0);
   }
+  flush();
 }
 
 }  // namespace
