@@ -103,7 +103,7 @@ struct Costs {
   double bandwidth = 0;
 };
 
-Costs costs_of(const JobRequest& request, const JobAnswer& answer, double network) {
+Costs costs_of(const JobRequest& request, const JobAnswer& answer, double network, int devices) {
   Costs out;
   const simulate::JobRate& full = answer.rates.by_machines.back();
   out.bandwidth = request.bandwidth.value_or(network);
@@ -112,7 +112,7 @@ Costs costs_of(const JobRequest& request, const JobAnswer& answer, double networ
                       "--link-bandwidth '10 Gbit/s'");
   if (full.state_bytes > 0) {
     out.load = full.state_bytes / out.bandwidth;
-    out.snapshot = full.state_bytes / simulate::kSnapshotRate;
+    out.snapshot = full.state_bytes / (simulate::kSnapshotRate * devices);
     out.checkpoint = out.load * std::max(full.stages, 1) / std::max(full.machines, 1);
   }
   if (request.checkpoint) out.checkpoint = *request.checkpoint;
@@ -208,11 +208,13 @@ void play_trace(const JobRequest& request, JobAnswer& answer) {
   if (request.duration) answer.trace = simulate::cut(answer.trace, *request.duration);
   answer.summary = simulate::summary_of(answer.trace);
   double network = 0;
+  int devices = 1;
   if (request.rates_file.empty()) {
     const Subject subject = load_subject(request);
     const cluster::Node& node = subject.inputs.cluster.groups.front().node;
     answer.subject = fmt::format("{} on {}", subject.inputs.model.name, node.name);
     network = node.network.value;
+    devices = node.num_devices;
     take_rates(subject, 1, answer.summary.most, answer);
     const double price =
         node.price.spot.value > 0 ? node.price.spot.value : node.price.on_demand.value;
@@ -227,7 +229,7 @@ void play_trace(const JobRequest& request, JobAnswer& answer) {
                         "--checkpoint-time 50s, or a column state_bytes");
   }
   if (request.usd_per_hour) answer.usd_per_hour = request.usd_per_hour;
-  const Costs costs = costs_of(request, answer, network);
+  const Costs costs = costs_of(request, answer, network, devices);
   std::vector<std::string> names = request.policies;
   if (names.empty()) names = {"varuna", "oobleck", "ours"};
   for (const std::string& name : names)
@@ -249,7 +251,7 @@ void play_dedicated(const JobRequest& request, JobAnswer& answer) {
   for (int n = 0; n < nodes; ++n) whole.by_machines[static_cast<std::size_t>(n)] = {};
   if (node.price.on_demand.value > 0) answer.usd_per_hour = node.price.on_demand.value;
   if (request.usd_per_hour) answer.usd_per_hour = request.usd_per_hour;
-  const Costs costs = costs_of(request, answer, node.network.value);
+  const Costs costs = costs_of(request, answer, node.network.value, node.num_devices);
 
   std::vector<std::string> names = request.policies;
   if (names.empty()) names = {"restart", "ours"};

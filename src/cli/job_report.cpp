@@ -82,9 +82,7 @@ Table policies_table(const app::JobAnswer& answer) {
   table.notes.emplace_back(
       "goodput: samples done, of those that the machines could do were every change free");
   for (const std::string& text : answer.assumptions) table.notes.push_back(text);
-  if (answer.plans > 0)
-    table.notes.push_back(
-        fmt::format("{} plans searched in {:.2g} s", answer.plans, answer.plan_seconds));
+  if (answer.plans > 0) table.notes.push_back(fmt::format("{} plans searched", answer.plans));
   return table;
 }
 
@@ -202,6 +200,7 @@ Report job_report(const app::JobAnswer& answer, const Terminal& out) {
                                    {"useful_daly", answer.intervals->useful_daly},
                                    {"useful_simulated", answer.intervals->useful_simulated}};
   json["assumptions"] = answer.assumptions;
+  json["plan_seconds"] = answer.plan_seconds;
   json["seconds"] = answer.seconds;
   Report report{{policies_table(answer)}, json.dump()};
   if (answer.spares.size() > 1) report.tables.push_back(spares_table(answer));

@@ -123,7 +123,10 @@ class Search {
 
   // Whether it fits, as far as is known: what cannot be kept is not predicted to its end.
   bool consider(const Degrees& d) {
-    if (full() && predictor_.bound_of_schedule(d).step >= worst()) return true;
+    if (full() && predictor_.bound_of_schedule(d).step >= worst()) {
+      ++out_.pruned;
+      return true;
+    }
     ++out_.evaluated;
     const auto counts = [&](const cost::Prediction& p) { return !full() || p.step < worst(); };
     const cost::Predictor::Sketch sketch = predictor_.sketch(d, counts);

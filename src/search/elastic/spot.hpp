@@ -61,7 +61,7 @@ struct SpotPlan {
 struct SpotResult {
   std::vector<SpotPlan> plans;  // best first, by the play; empty where nothing fits
   std::int64_t evaluated = 0;
-  std::int64_t pruned = 0;  // depths and micro-batches cut by a bound
+  std::int64_t pruned = 0;  // layouts, or schedules of one, cut by a bound
 };
 
 SpotResult search(const SpotProblem& problem);
