@@ -22,6 +22,7 @@ namespace {
 
 constexpr double kDay = 86400;
 constexpr int kMostSpares = 4;     // tried where nobody says
+constexpr double kMostEvents = 1e5;  // of a dedicated cluster, each interval of the grid anew
 constexpr int kMissing = 8;        // failed nodes at once that are planned for
 constexpr int kMostPlanned = 256;  // numbers of machines that are planned for
 
@@ -260,6 +261,11 @@ void play_dedicated(const JobRequest& request, JobAnswer& answer) {
                                      .duration = request.duration.value_or(30 * kDay),
                                      .seed = request.seed};
   const double between = mtbf / nodes;
+  const double events = 2 * nodes * failures.duration / (mtbf + request.repair);
+  if (events > kMostEvents)
+    throw_input_error("job.failures", fmt::format("about {:.0f} failures and repairs", events), {},
+                      fmt::format("at most {:.0f}: a shorter --duration, or a longer --mtbf",
+                                  kMostEvents));
   const double daly = simulate::daly_interval(costs.checkpoint, between);
   const int first = request.spares.value_or(0), last = request.spares.value_or(kMostSpares);
   for (int spares = first; spares <= last; ++spares) {

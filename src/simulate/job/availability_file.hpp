@@ -37,6 +37,9 @@ Availability parse_availability(std::string_view text, const std::string& file,
 // A file, a name below data/traces, "hours:FILE", or a generated one with its seed.
 Availability read_availability(const std::string& what, std::uint64_t seed = 1);
 
+// "regular:..." and "poisson:...", as above.
+Availability generated_availability(const std::string& what, std::uint64_t seed);
+
 // Names of the traces that are part of the program.
 std::vector<std::string> known_traces();
 
