@@ -6,6 +6,7 @@
 // COMET: the studies comet-* of data/studies are run as `nereus explore` runs them; a claim is a
 // ratio of their answers. Overrides change the studies, and the claims with them.
 // Cephalo: the cases of data/cephalo/cases.csv are solved under its own objective.
+// Varuna: the replay of Oobleck's artifact, public spot traces, the paper's own claims.
 #pragma once
 
 #include <functional>

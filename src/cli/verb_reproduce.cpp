@@ -64,7 +64,7 @@ Report claims_report(const app::ReproduceAnswer& answer) {
 Verb reproduce_verb(const Session& session) {
   auto request = std::make_shared<Request>();
   auto command = std::make_unique<Command>("reproduce", "claims of published systems beside ours");
-  command->argument("SYSTEM", request->reproduce.system, "comet or cephalo",
+  command->argument("SYSTEM", request->reproduce.system, "comet, cephalo or varuna",
                     app::reproducible_systems());
   command->texts("--set", "STUDY.PATH=VALUE", request->sets,
                  "change an input: all.workload.global_batch=512, expansion.cluster.base=...");
@@ -76,13 +76,17 @@ Verb reproduce_verb(const Session& session) {
       "memory, compute and bandwidth, DLRM, named clusters; then the same with every strategy. "
       "cephalo: its planner's own problem on its own profiles, solved exactly: the shipped "
       "example, "
-      "20 cases without communication and 33 with.");
+      "20 cases without communication and 33 with. varuna: the replay of Oobleck's artifact, "
+      "public "
+      "traces of spot machines under three policies, and the paper's claims.");
   command->example("nereus reproduce comet", "all of it, in about half a minute");
   command->example("nereus reproduce comet --set all.workload.global_batch=4096 --format json",
                    "with a larger batch");
   command->example(
       "nereus reproduce cephalo --set all.case=gpt-2_7b-fp16-4gpus --set all.limit=0.9",
       "one case, with more of the memory");
+  command->example("nereus reproduce varuna --set all.part=replay --set all.model=GPT-3-6.7B",
+                   "the replay of one model, and ours beside it");
   command->run = [&session, request] {
     app::ReproduceRequest wanted = request->reproduce;
     ErrorList errors;

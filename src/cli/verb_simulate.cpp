@@ -1,7 +1,11 @@
+#include <fmt/format.h>
+
 #include "app/simulate.hpp"
 #include "base/error.hpp"
+#include "base/write_file.hpp"
 #include "cli/cli.hpp"
 #include "cli/collective_report.hpp"
+#include "cli/job_report.hpp"
 #include "cli/prediction_report.hpp"
 #include "cli/simulation_report.hpp"
 #include "cli/verbs.hpp"
@@ -33,8 +37,10 @@ void add_play_options(Command& command, app::SimulateRequest& request, std::opti
   command.text("--svg", "FILE", request.svg_file, "write a picture of the pipeline");
 }
 
-// Options of a played step say nothing about a collective or ASTRA-sim's view.
-void refuse_play_options(const app::SimulateRequest& request, const std::optional<int>& seed) {
+// Options of a played step that say nothing here: about a collective or ASTRA-sim's view, or about
+// a whole job, which has a seed and a picture.
+void refuse_play_options(const app::SimulateRequest& request, const std::optional<int>& seed,
+                         const char* with, bool is_job) {
   std::string given;
   const auto add = [&](bool set, const char* name) {
     if (set) given += (given.empty() ? "" : ", ") + std::string(name);
@@ -44,15 +50,27 @@ void refuse_play_options(const app::SimulateRequest& request, const std::optiona
   add(!request.link_jitter.empty(), "--link-jitter");
   add(!request.slow.empty(), "--slow");
   add(request.steps.has_value(), "--steps");
-  add(seed.has_value(), "--seed");
+  add(!is_job && seed.has_value(), "--seed");
   add(!request.links.empty(), "--links");
   add(request.layers, "--layers");
   add(!request.trace_file.empty(), "--trace");
-  add(!request.svg_file.empty(), "--svg");
+  add(!is_job && !request.svg_file.empty(), "--svg");
   if (!given.empty())
     throw_input_error("simulate.options",
-                      "with --collective or --compat there is nothing for " + given + " to do", {},
+                      fmt::format("with {} there is nothing for {} to do", with, given), {},
                       "leave them out");
+}
+
+Report whole_job(app::JobRequest job, const app::SimulateRequest& step,
+                 const std::optional<int>& seed, const Session& session) {
+  refuse_play_options(step, seed, "--availability or --mtbf", true);
+  job.predict = step.predict;
+  if (!job.rates_file.empty() && step.predict.degrees.global_batch)
+    job.samples_per_step = *step.predict.degrees.global_batch;
+  if (seed) job.seed = static_cast<std::uint64_t>(*seed);
+  const app::JobAnswer answer = app::simulate_job(job);
+  if (!step.svg_file.empty()) write_file(step.svg_file, job_picture(answer));
+  return job_report(answer, session.out);
 }
 
 }  // namespace
@@ -61,20 +79,25 @@ Verb simulate_verb(const Session& session) {
   struct Request {
     app::SimulateRequest simulate;
     app::SimulateCollectiveRequest collective;
+    app::JobRequest job;
     std::optional<int> seed;
     OutputOptions output;
   };
   auto request = std::make_shared<Request>();
-  auto command = std::make_unique<Command>("simulate", "one step of a plan, played pass by pass");
+  auto command = std::make_unique<Command>(
+      "simulate", "one step of a plan, played pass by pass; or a whole job");
   add_prediction_options(*command, request->simulate.predict);
   add_collective_options(*command, request->collective);
   add_output_options(*command, request->output);
   add_play_options(*command, request->simulate, request->seed);
+  add_job_options(*command, request->job);
   command->about(
       "Takes what predict takes, any plan file too, and plays the passes of every stage, their "
       "messages and the gradient reduction: when each rank computes, when it waits and for what. "
       "Teams that do the same stand for one another. With --collective one collective on one "
-      "network instead.");
+      "network instead; with --availability or --mtbf a whole job through machines that come and "
+      "go, "
+      "or fail.");
   command->example("nereus simulate --model llama3-8b --cluster 2xdgx-h100 --pp 4 --schedule zb-h1",
                    "a zero-bubble schedule");
   command->example("nereus simulate best.plan --svg step.svg --trace step.json",
@@ -85,9 +108,20 @@ Verb simulate_verb(const Session& session) {
       "varying compute and a slow rank: quantiles over 100 steps");
   command->example("nereus simulate --collective all-reduce --bytes 64MiB --cluster 16xdgx-h100",
                    "one collective, every algorithm");
+  command->example(
+      "nereus simulate --availability bamboo/p3-trace.csv --model gpt2-xl --cluster 1xp3.2xlarge",
+      "a job on spot machines, under three policies");
+  command->example(
+      "nereus simulate --mtbf 1000h --model llama3-8b --cluster 8xdgx-h100 --global-batch 512",
+      "a dedicated cluster: spare nodes, how often to save");
   command->run = [&session, request] {
     if (!request->collective.collective.empty() || request->collective.astra_sim)
-      refuse_play_options(request->simulate, request->seed);
+      refuse_play_options(request->simulate, request->seed, "--collective or --compat", false);
+    else if (asks_for_job(request->job)) {
+      emit(whole_job(request->job, request->simulate, request->seed, session), request->output,
+           session);
+      return kDone;
+    }
     if (const auto report = network_simulation(request->simulate.predict, request->collective,
                                                request->output.format)) {
       emit(*report, request->output, session);

@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include "cli/job_report.hpp"
+#include "spec/quantity.hpp"
+
+namespace nereus::cli {
+
+namespace {
+
+// A quantity with its unit, at least `least`.
+template <class Q>
+Command::Take quantity(const char* name, double least, std::function<void(double)> take) {
+  return [=](const std::string& text, ErrorList& errors) {
+    const spec::Parsed<Q> parsed = spec::parse_quantity<Q>(text);
+    if (!parsed.value)
+      errors.add("cli.bad-value", fmt::format("{} takes a quantity: {}", name, parsed.reason), {},
+                 parsed.hint.empty() ? std::string(spec::example_quantity<Q>()) : parsed.hint);
+    else if (!(parsed.value->value >= least))
+      errors.add("cli.bad-value", fmt::format("{} is '{}'", name, text), {},
+                 fmt::format("at least {:g}", least));
+    else
+      take(parsed.value->value);
+  };
+}
+
+}  // namespace
+
+void add_job_options(Command& command, app::JobRequest& request) {
+  command.group("Job (--availability or --mtbf: a whole job instead of one step)");
+  command.text("--availability", "FILE|TRACE", request.availability,
+               "machines that come and go: a file, bamboo/p3-trace.csv and others of the program, "
+               "regular:30:1h:15, poisson:64:100h:30min:7d");
+  command.texts("--policy", "NAME", request.policies,
+                "varuna, oobleck, ours, restart; may be repeated");
+  command.text("--rates", "FILE.csv", request.rates_file,
+               "machines,samples_per_s[,uses,stages,state_bytes] instead of model and cluster");
+  const auto seconds = [&](const char* name, double least, std::function<void(double)> take,
+                           const char* help) {
+    command.custom(name, "TIME", quantity<Seconds>(name, least, std::move(take)), help);
+  };
+  app::JobRequest* const r = &request;
+  seconds(
+      "--mtbf", 1, [r](double v) { r->mtbf = v; },
+      "mean time between failures of a node: a dedicated cluster");
+  seconds(
+      "--repair", 1e-3, [r](double v) { r->repair = v; }, "until a failed node is back (1h)");
+  command.whole("--spares", request.spares, 0, "nodes beside those of the plan (0 to 4 are tried)");
+  seconds(
+      "--duration", 1, [r](double v) { r->duration = v; },
+      "how long to play (the trace; 30 d of a dedicated cluster)");
+  seconds(
+      "--checkpoint-time", 0, [r](double v) { r->checkpoint = v; },
+      "that training stops for one (from bytes and bandwidth)");
+  seconds(
+      "--checkpoint-every", 1e-3, [r](double v) { r->checkpoint_every = v; },
+      "training between two (varuna: 10 steps; else from failures and cost)");
+  seconds(
+      "--restart-time", 0, [r](double v) { r->restart = v; },
+      "of varuna and restart, from a loss until training goes on");
+  seconds(
+      "--reconfigure-time", 0, [r](double v) { r->reconfigure = v; }, "the same of oobleck");
+  seconds(
+      "--detect-time", 0, [r](double v) { r->detect = v; },
+      "of ours, from a loss until it is known (2s)");
+  seconds(
+      "--notice", 0, [r](double v) { r->notice = v; },
+      "before a machine goes that this is known (0s)");
+  seconds(
+      "--look-ahead", 0, [r](double v) { r->look_ahead = v; },
+      "changes within this time are foreseen by ours (0s)");
+  command.custom(
+      "--link-bandwidth", "RATE",
+      quantity<BytesPerSecond>("--link-bandwidth", 1, [r](double v) { r->bandwidth = v; }),
+      "of a machine, over which it receives state (its network)");
+  command.custom("--price", "USD/h",
+                 quantity<UsdPerHour>("--price", 0, [r](double v) { r->usd_per_hour = v; }),
+                 "of a machine (its spot price; on demand with --mtbf)");
+}
+
+bool asks_for_job(const app::JobRequest& request) {
+  return !request.availability.empty() || request.mtbf.has_value() || !request.rates_file.empty();
+}
+
+}  // namespace nereus::cli
