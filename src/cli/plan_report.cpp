@@ -221,6 +221,8 @@ void add_notes(Table& table, const app::PlanAnswer& answer, const app::PlanReque
       table.notes.push_back(fmt::format("{} nodes: nothing fits, or another size beats it", nodes));
   if (!answer.search.complete) table.notes.emplace_back("stopped early: the best so far");
   const app::PredictAnswer& best = answer.plans.front();
+  if (best.plan.stack.measured)
+    table.notes.push_back("layer times of the best plan: " + sources_text(best));
   if (!best.usd_per_step)
     table.notes.push_back(
         fmt::format("no price of {} is known, so no cost", best.plan.cluster.name));

@@ -1,7 +1,9 @@
 #include "cli/prediction_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/format.hpp"
@@ -132,6 +134,23 @@ std::string degrees_text(const plan::Degrees& d) {
   return text;
 }
 
+std::string sources_text(const app::PredictAnswer& answer) {
+  using Kind = app::LayerSource::Kind;
+  std::string text;
+  for (const Kind kind : {Kind::kMeasured, Kind::kExtrapolated, Kind::kModelled}) {
+    std::vector<std::string> names;
+    for (const app::LayerSource& own : answer.sources) {
+      std::string name = own.layer + " on " + own.device;
+      if (own.kind == kind && std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(std::move(name));
+    }
+    if (!names.empty())
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", to_string(kind),
+                          fmt::join(names, ", "));
+  }
+  return text;
+}
+
 Table prediction_summary(const app::PredictAnswer& answer) {
   const cost::Prediction& p = answer.prediction;
   const app::ResolvedPlan& plan = answer.plan;
@@ -168,6 +187,7 @@ Table prediction_summary(const app::PredictAnswer& answer) {
                     format_bytes(Bytes{p.memory.beyond_capacity}), tier_text(p.memory.beyond_tier),
                     lacks ? "does NOT fit" : "fits"));
   add("usd_per_step", "cost", cost_text(answer));
+  if (plan.stack.measured) add("profile", "layer times", sources_text(answer));
   add("expected_error", "expected error", expected_text(answer));
   table.rows.push_back(std::move(row));
   return table;
@@ -202,6 +222,21 @@ Table prediction_memory(const app::PredictAnswer& answer) {
                             bytes / memory.capacity});
   }
   return table;
+}
+
+Json profile_json(const app::PredictAnswer& answer) {
+  Json layers = Json::array();
+  for (const app::LayerSource& own : answer.sources) {
+    Json layer{{"layer", own.layer},
+               {"device", own.device},
+               {"tp", own.tp},
+               {"micro_batch", own.samples},
+               {"source", to_string(own.kind)}};
+    if (own.high > 0) layer["measured_samples"] = {own.low, own.high};
+    if (!own.why.empty()) layer["why"] = own.why;
+    layers.push_back(layer);
+  }
+  return {{"layers", layers}, {"notes", answer.plan.stack.measured->notes}};
 }
 
 std::string prediction_json(const app::PredictAnswer& answer) {
@@ -248,6 +283,7 @@ std::string prediction_json(const app::PredictAnswer& answer) {
   json["expected_error"] = {
       {"mean", expected.mean}, {"median", expected.median}, {"rows", expected.rows}};
   json["assumptions"] = answer.assumptions;
+  if (plan.stack.measured) json["profile"] = profile_json(answer);
   return json.dump(2);
 }
 
@@ -307,6 +343,23 @@ Table prediction_row(const app::PredictAnswer& answer) {
   return table;
 }
 
+Table prediction_sources(const app::PredictAnswer& answer) {
+  Table table{.name = "sources",
+              .title = "Where the layers' times come from",
+              .columns = {{"layer", "layer"},
+                          {"device", "device"},
+                          {"tp", "tp"},
+                          {"micro_batch", "samples"},
+                          {"source", "time"},
+                          {"why", "why"}}};
+  table.columns[5].wrap = true;
+  for (const app::LayerSource& own : answer.sources)
+    table.rows.push_back({own.layer, own.device, own.tp, format_significant(own.samples, 3),
+                          std::string(to_string(own.kind)), own.why});
+  for (const std::string& note : answer.plan.stack.measured->notes) table.notes.push_back(note);
+  return table;
+}
+
 Report prediction_report(const app::PredictAnswer& answer) {
   Table summary = prediction_summary(answer);
   if (const std::string derived = derived_text(answer.plan); !derived.empty())
@@ -314,8 +367,10 @@ Report prediction_report(const app::PredictAnswer& answer) {
   if (answer.prediction.mfu > 0.8)
     summary.notes.push_back(
         "MFU counts attention as the full square, as is usual; causal kernels skip half of it.");
-  return {.tables = {summary, prediction_breakdown(answer), prediction_memory(answer)},
-          .json = prediction_json(answer)};
+  Report report{.tables = {summary, prediction_breakdown(answer), prediction_memory(answer)},
+                .json = prediction_json(answer)};
+  if (answer.plan.stack.measured) report.tables.push_back(prediction_sources(answer));
+  return report;
 }
 
 }  // namespace nereus::cli
