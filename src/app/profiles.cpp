@@ -190,9 +190,11 @@ class Sources {
     if (known) {
       source.low = known->forward.samples.front();
       source.high = known->forward.samples.back();
-      const bool inside = known->forward.is_measured(split.samples);
+      const bool inside = !known->fitted && known->forward.is_measured(split.samples);
       source.kind = inside ? LayerSource::Kind::kMeasured : LayerSource::Kind::kExtrapolated;
-      if (!inside)
+      if (known->fitted)
+        source.why = "a fitted line, whose points are not known";
+      else if (!inside)
         source.why =
             fmt::format("{:g} samples; {:g} to {:g} were measured", split.samples, source.low,
                         source.high);
@@ -209,8 +211,7 @@ class Sources {
                              const cost::LayerSplit& split) {
     if (!own) return "no profile has the device at this precision";
     if (own->kinds[kind].empty()) return "no profile has the layer on this device";
-    if (split.cp > 1 || split.ep > 1 || split.expert_tp > 1)
-      return "context and expert parallelism were not measured";
+    if (split.cp > 1) return "context parallelism was not measured";
     std::vector<int> degrees;
     for (const cost::MeasuredKind& k : own->kinds[kind]) degrees.push_back(k.tp);
     std::sort(degrees.begin(), degrees.end());

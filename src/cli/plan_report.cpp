@@ -10,6 +10,7 @@
 #include "cli/placement_text.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/prediction_report.hpp"
+#include "cli/sources_report.hpp"
 #include "plan/plan_json.hpp"
 #include "plan/rules.hpp"
 

@@ -1,12 +1,11 @@
 #include "cli/prediction_report.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/format.hpp"
+#include "cli/sources_report.hpp"
 
 namespace nereus::cli {
 
@@ -134,23 +133,6 @@ std::string degrees_text(const plan::Degrees& d) {
   return text;
 }
 
-std::string sources_text(const app::PredictAnswer& answer) {
-  using Kind = app::LayerSource::Kind;
-  std::string text;
-  for (const Kind kind : {Kind::kMeasured, Kind::kExtrapolated, Kind::kModelled}) {
-    std::vector<std::string> names;
-    for (const app::LayerSource& own : answer.sources) {
-      std::string name = own.layer + " on " + own.device;
-      if (own.kind == kind && std::find(names.begin(), names.end(), name) == names.end())
-        names.push_back(std::move(name));
-    }
-    if (!names.empty())
-      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", to_string(kind),
-                          fmt::join(names, ", "));
-  }
-  return text;
-}
-
 Table prediction_summary(const app::PredictAnswer& answer) {
   const cost::Prediction& p = answer.prediction;
   const app::ResolvedPlan& plan = answer.plan;
@@ -224,21 +206,6 @@ Table prediction_memory(const app::PredictAnswer& answer) {
   return table;
 }
 
-Json profile_json(const app::PredictAnswer& answer) {
-  Json layers = Json::array();
-  for (const app::LayerSource& own : answer.sources) {
-    Json layer{{"layer", own.layer},
-               {"device", own.device},
-               {"tp", own.tp},
-               {"micro_batch", own.samples},
-               {"source", to_string(own.kind)}};
-    if (own.high > 0) layer["measured_samples"] = {own.low, own.high};
-    if (!own.why.empty()) layer["why"] = own.why;
-    layers.push_back(layer);
-  }
-  return {{"layers", layers}, {"notes", answer.plan.stack.measured->notes}};
-}
-
 std::string prediction_json(const app::PredictAnswer& answer) {
   const cost::Prediction& p = answer.prediction;
   const app::ResolvedPlan& plan = answer.plan;
@@ -283,7 +250,7 @@ std::string prediction_json(const app::PredictAnswer& answer) {
   json["expected_error"] = {
       {"mean", expected.mean}, {"median", expected.median}, {"rows", expected.rows}};
   json["assumptions"] = answer.assumptions;
-  if (plan.stack.measured) json["profile"] = profile_json(answer);
+  if (plan.stack.measured) json["profile"] = Json::parse(sources_json(answer));
   return json.dump(2);
 }
 
@@ -343,23 +310,6 @@ Table prediction_row(const app::PredictAnswer& answer) {
   return table;
 }
 
-Table prediction_sources(const app::PredictAnswer& answer) {
-  Table table{.name = "sources",
-              .title = "Where the layers' times come from",
-              .columns = {{"layer", "layer"},
-                          {"device", "device"},
-                          {"tp", "tp"},
-                          {"micro_batch", "samples"},
-                          {"source", "time"},
-                          {"why", "why"}}};
-  table.columns[5].wrap = true;
-  for (const app::LayerSource& own : answer.sources)
-    table.rows.push_back({own.layer, own.device, own.tp, format_significant(own.samples, 3),
-                          std::string(to_string(own.kind)), own.why});
-  for (const std::string& note : answer.plan.stack.measured->notes) table.notes.push_back(note);
-  return table;
-}
-
 Report prediction_report(const app::PredictAnswer& answer) {
   Table summary = prediction_summary(answer);
   if (const std::string derived = derived_text(answer.plan); !derived.empty())
@@ -369,7 +319,7 @@ Report prediction_report(const app::PredictAnswer& answer) {
         "MFU counts attention as the full square, as is usual; causal kernels skip half of it.");
   Report report{.tables = {summary, prediction_breakdown(answer), prediction_memory(answer)},
                 .json = prediction_json(answer)};
-  if (answer.plan.stack.measured) report.tables.push_back(prediction_sources(answer));
+  if (answer.plan.stack.measured) report.tables.push_back(sources_table(answer));
   return report;
 }
 

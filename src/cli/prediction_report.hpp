@@ -21,10 +21,6 @@ Table prediction_row(const app::PredictAnswer& answer);
 Table prediction_summary(const app::PredictAnswer& answer);
 Table prediction_breakdown(const app::PredictAnswer& answer);
 Table prediction_memory(const app::PredictAnswer& answer);
-// "measured: block on A100-SXM-40GB; modelled: embedding on A100-SXM-40GB".
-std::string sources_text(const app::PredictAnswer& answer);
-// Which times were measured, where profiles were given.
-Table prediction_sources(const app::PredictAnswer& answer);
 // The fields that contract and scripts know.
 std::string prediction_json(const app::PredictAnswer& answer);
 

@@ -20,8 +20,7 @@ using profile::MeasuredLayer;
 using profile::Role;
 
 const MeasuredKind* MeasuredDevice::find(std::size_t kind, const LayerSplit& split) const {
-  if (split.cp > 1 || split.ep > 1 || split.expert_tp > 1 || split.tables != nullptr)
-    return nullptr;
+  if (split.cp > 1) return nullptr;  // ep cuts no layer that is in here
   for (const MeasuredKind& own : kinds[kind])
     if (own.tp == split.tp) return &own;
   return nullptr;
@@ -81,7 +80,11 @@ class Matcher {
   MeasuredLayers match(const std::vector<NamedProfile>& profiles) {
     for (const NamedProfile& own : profiles) {
       used_ = 0;
-      for (const MeasuredLayer& layer : own.profile.layers) add(layer, own.file);
+      models_.clear();
+      for (const MeasuredLayer& layer : own.profile.layers)
+        if (layer.role == Role::kBlock) add(layer, own.file);
+      for (const MeasuredLayer& layer : own.profile.layers)
+        if (layer.role != Role::kBlock && models_.count(layer.model) > 0) add(layer, own.file);
       if (used_ == 0) no_layer(own);
     }
     errors_.throw_if_any();
@@ -152,6 +155,7 @@ class Matcher {
       if (!possible(layer, kind, *device, *precision, file)) continue;
       put(layer, k, *device, *precision);
       if (*precision == Precision::kFp32) put(layer, k, *device, Precision::kTf32);
+      models_.insert(layer.model);
       ++used_;
     }
   }
@@ -183,6 +187,13 @@ class Matcher {
                     {file}, "times are seconds; are these milliseconds?");
         return false;
       }
+      if (precision == Precision::kFp32 && device.has(Precision::kFp32) &&
+          seconds * device.peak_of(Precision::kFp32).value <
+              kind.forward_flops() * layer.samples[i] / layer.tp)
+        note(fmt::format(
+            "{} in fp32 on {} is quicker than fp32's peak: its products ran in tf32; MFU counts "
+            "the plan's precision",
+            layer.model, layer.device));
     }
     return true;
   }
@@ -198,12 +209,12 @@ class Matcher {
     }
     const auto repaired = [&](const std::vector<double>& seconds) {
       const profile::RepairedCurve curve = profile::curve_of(layer.samples, seconds);
-      if (curve.raised > 0)
+      if (curve.moved > 0)
         note(fmt::format(
-            "{} of {} on {}, tp {}: {} of {} points lay below those of fewer samples, by {:.0f} % "
-            "at most, and were raised",
-            to_string(layer.role), layer.model, layer.device, layer.tp, curve.raised,
-            seconds.size(), 100 * (curve.most - 1)));
+            "{} of {} on {}, tp {}: more samples take less at {} of {} points; smoothed, by {:.0f} "
+            "% at most",
+            to_string(layer.role), layer.model, layer.device, layer.tp, curve.moved, seconds.size(),
+            100 * (curve.most - 1)));
       return curve.curve;
     };
     for (const MeasuredKind& known : own->kinds[kind])
@@ -213,7 +224,7 @@ class Matcher {
         return;
       }
     MeasuredKind measured{layer.tp, repaired(layer.forward), {}, layer.includes_collectives,
-                          layer.includes_launches};
+                          layer.includes_launches, layer.fitted};
     if (!layer.backward.empty()) measured.backward = repaired(layer.backward);
     own->kinds[kind].push_back(std::move(measured));
     if (layer.update > 0) updates_.push_back({device.short_name, precision, kind, layer});
@@ -281,6 +292,7 @@ class Matcher {
   MeasuredLayers out_;
   std::vector<Update> updates_;
   std::set<std::string> other_models_;
+  std::set<std::string> models_;  // of the profile in hand, whose blocks are the model's
   int used_ = 0;
   ErrorList errors_;
 };

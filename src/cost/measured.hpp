@@ -3,16 +3,16 @@
 // A measured layer is one of the model's where role, size of a sample (seq, or seq x hidden) and
 // hidden agree, and
 //   block      its parameters within 1 %
-//   embedding  its parameters within 5 % (vocabularies are padded)
-//   head       its parameters within 5 % of vocabulary x hidden; or nothing but norms, where the
-//              weights are the embedding's
+//   embedding  its parameters within 5 % (vocabularies are padded), as are its model's blocks
+//   head       the same, within 5 % of vocabulary x hidden; or nothing but norms, where the weights
+//              are the embedding's
 // A time below half of what the device's peak allows, or a fifth of a second at less than 1/2000 of
 // it, measures something else. Precision fp32 is that of activations: it serves fp32 and tf32.
 //
 // Measured times stand in for the kernel model's (cost/layers.hpp), forward and backward; attention
 // and weight gradients keep their share of them. Between points the line, beyond them an
 // extrapolation (profile/profile.hpp). Where tensor collectives or launches are part of what was
-// measured they cost nothing more. cp, ep and embedding tables are never measured.
+// measured they cost nothing more. Layers under cp, layers with experts and embedding tables are modelled.
 //
 //   auto measured = match_layers({{profile, "a100.json"}}, model, cluster);   // throws Errors
 //   stack.measured = std::make_shared<const MeasuredLayers>(std::move(measured));
@@ -38,13 +38,14 @@ struct MeasuredKind {
   profile::TimeCurve backward{};  // empty: not measured
   bool collectives = false;       // are part of the times
   bool launches = false;
+  bool fitted = false;  // no points, but a line through some that nobody kept
 };
 
 // Of one device at one precision.
 struct MeasuredDevice {
   std::string device{};  // canonical name
   cluster::Precision precision = cluster::Precision::kBf16;
-  std::vector<std::vector<MeasuredKind>> kinds{};  // by kind of layer of the model
+  std::vector<std::vector<MeasuredKind>> kinds{};  // by kind of layer of the model, none with experts
   double update = 0;  // optimizer's seconds of one parameter; 0: not measured
 
   // Of that kind under that split; nullptr where it was not measured.

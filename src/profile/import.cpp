@@ -46,22 +46,23 @@ void add_layer(Profile& profile, MeasuredLayer layer) {
                        layer.tp);
   };
   double most = curve_of(layer.samples, layer.forward).most;
-  int raised = curve_of(layer.samples, layer.forward).raised;
+  int moved = curve_of(layer.samples, layer.forward).moved;
   if (!layer.backward.empty()) {
     const RepairedCurve backward = curve_of(layer.samples, layer.backward);
     most = std::max(most, backward.most);
-    raised += backward.raised;
+    moved += backward.moved;
   }
   if (most > kMostNoise) {
     profile.notes.push_back(fmt::format(
-        "{} is left out: more samples take {:.3g} times less, beyond noise", name(), most));
+        "{} is left out: more samples take less, and a curve that never falls is {:.3g} times off",
+        name(), most));
     return;
   }
-  if (raised > 0)
+  if (moved > 0)
     profile.notes.push_back(
-        fmt::format("{}: {} points lie below those of fewer samples, by {:.0f} % at most; they are "
-                    "raised to them where they are used",
-                    name(), raised, 100 * (most - 1)));
+        fmt::format("{}: more samples take less at {} points; they are smoothed where they are "
+                    "used, by {:.0f} % at most",
+                    name(), moved, 100 * (most - 1)));
   profile.layers.push_back(std::move(layer));
 }
 

@@ -50,11 +50,12 @@ struct MeasuredLayer {
   int tp = 1;
   bool includes_collectives = false;  // of the tensor group
   bool includes_launches = false;     // a wall clock, or kernels alone
-  std::vector<double> samples{};      // ascending
-  std::vector<double> forward{};      // seconds of as many samples
-  std::vector<double> backward{};     // empty: not measured
-  double update = 0;                  // seconds of the optimizer; 0: not measured
-  std::vector<double> memory{};       // bytes kept for backward; empty: not measured
+  bool fitted = false;            // two points of a line whose measured points nobody kept
+  std::vector<double> samples{};  // ascending
+  std::vector<double> forward{};  // seconds of as many samples
+  std::vector<double> backward{};  // empty: not measured
+  double update = 0;               // seconds of the optimizer; 0: not measured
+  std::vector<double> memory{};    // bytes kept for backward; empty: not measured
   bool operator==(const MeasuredLayer&) const = default;
 };
 
@@ -72,9 +73,10 @@ std::string profile_to_json(const Profile& profile);
 // Every fault of layers that no file holds, as an importer made them.
 void check_profile(const Profile& profile, const std::string& file);
 
-// Seconds by samples: straight between points. Beyond the last the line through the last two, before
-// the first that through the first two, but no less than in proportion and no more than the first.
-// One point: in proportion to samples. Never falls.
+// Seconds by samples: straight between points. Beyond the last the line through the last two, but no
+// quicker a sample than the last, so that no plan gains by what nobody measured; before the first the
+// line through the first two, but no less than in proportion and no more than the first. One point:
+// in proportion to samples. Never falls.
 struct TimeCurve {
   std::vector<double> samples{};
   std::vector<double> seconds{};
@@ -86,13 +88,14 @@ struct TimeCurve {
   bool operator==(const TimeCurve&) const = default;
 };
 
-// More samples never take less: points below an earlier one are raised to it. That is noise up to
-// kMostNoise; what is further below is no measurement of the same thing.
-inline constexpr double kMostNoise = 2;
+// More samples never take less: neighbours that say otherwise are replaced by their mean, as often
+// as need be, which is the nearest curve that never falls (least squares; Ayer et al. 1955). That is
+// noise as long as no point moves by more than kMostNoise.
+inline constexpr double kMostNoise = 1.5;
 struct RepairedCurve {
   TimeCurve curve{};
-  int raised = 0;
-  double most = 1;  // times the measured value
+  int moved = 0;
+  double most = 1;  // the largest ratio of a point to what was measured, or of that to it
 };
 RepairedCurve curve_of(const std::vector<double>& samples, const std::vector<double>& seconds);
 

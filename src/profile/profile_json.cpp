@@ -76,7 +76,8 @@ void check_layer(const MeasuredLayer& layer, const Fail& fail) {
     const RepairedCurve repaired = curve_of(layer.samples, seconds);
     if (repaired.most > kMostNoise)
       fail(key, "profile.not-monotone",
-           fmt::format("more samples take {:.3g} times less: beyond noise (at most {:g})",
+           fmt::format("more samples take less: a curve that never falls is {:.3g} times off, and "
+                       "noise at most {:g}",
                        repaired.most, kMostNoise),
            "measure again, or leave the point out");
   };
@@ -110,6 +111,7 @@ MeasuredLayer read_layer(Reader& r) {
   l.tp = r.required_int("tp", 1, kMostRanks);
   l.includes_collectives = r.optional_bool("includes_collectives", false);
   l.includes_launches = r.optional_bool("includes_launches", false);
+  l.fitted = r.optional_bool("fitted_line", false);
   l.samples = r.required_doubles("samples");
   l.forward = r.required_doubles("forward_s");
   l.backward = r.optional_doubles("backward_s");
@@ -196,7 +198,7 @@ std::string profile_to_json(const Profile& profile) {
   json["origin"] = origin;
   json["notes"] = profile.notes;
   // A line a layer: files are long, and differences are read by layer.
-  std::string text = json.dump(1);
+  std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace);
   text.erase(text.rfind('}'));
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   text += ",\n \"layers\": [";
@@ -214,12 +216,13 @@ std::string profile_to_json(const Profile& profile) {
     own["tp"] = l.tp;
     own["includes_collectives"] = l.includes_collectives;
     own["includes_launches"] = l.includes_launches;
+    if (l.fitted) own["fitted_line"] = true;
     own["samples"] = l.samples;
     own["forward_s"] = l.forward;
     if (!l.backward.empty()) own["backward_s"] = l.backward;
     if (l.update > 0) own["update_s"] = l.update;
     if (!l.memory.empty()) own["memory_bytes"] = l.memory;
-    text += (i > 0 ? ",\n  " : "\n  ") + own.dump();
+    text += (i > 0 ? ",\n  " : "\n  ") + own.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
   return text + "\n ]\n}\n";
 }
