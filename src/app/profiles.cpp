@@ -75,8 +75,8 @@ void use_profiles(const std::vector<std::string>& paths, const model::Model& mod
     const std::string first = others.front().name;
     profiles.push_back({profile::import_profiles(others), first});
   }
-  stack.measured = std::make_shared<const cost::MeasuredLayers>(
-      cost::match_layers(profiles, model, cluster));
+  stack.measured =
+      std::make_shared<const cost::MeasuredLayers>(cost::match_layers(profiles, model, cluster));
 }
 
 std::optional<Precision> measured_precision(const cost::Stack& stack) {
@@ -96,6 +96,9 @@ void check_precision(const cost::Stack& stack, Precision precision) {
   for (const cost::MeasuredDevice& own : stack.measured->devices) {
     if (own.precision == precision) return;
     const std::string name(to_string(own.precision));
+    if (own.precision == Precision::kTf32 &&
+        std::find(known.begin(), known.end(), "fp32") != known.end())
+      continue;  // what fp32 serves
     if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
   }
   throw_input_error("profile.no-precision",
@@ -195,9 +198,8 @@ class Sources {
       if (known->fitted)
         source.why = "a fitted line, whose points are not known";
       else if (!inside)
-        source.why =
-            fmt::format("{:g} samples; {:g} to {:g} were measured", split.samples, source.low,
-                        source.high);
+        source.why = fmt::format("{:g} samples; {:g} to {:g} were measured", split.samples,
+                                 source.low, source.high);
       if (known->backward.empty())
         source.why += fmt::format("{}backward was not measured, and is modelled",
                                   source.why.empty() ? "" : "; ");

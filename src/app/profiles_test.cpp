@@ -21,7 +21,7 @@ PredictRequest on_a100(int micro_batch) {
   request.model.model = "opt-350m";
   request.cluster.cluster = "1xa2-highgpu-4g";
   request.degrees.micro_batch = micro_batch;
-  request.degrees.global_batch = 4 * micro_batch;
+  request.degrees.global_batch = 8 * micro_batch;
   request.calibration.profiles = {sailor("A100-40")};
   return request;
 }
@@ -43,7 +43,7 @@ TEST(Profiles, SaysOfEveryLayerWhereItsTimeIsFrom) {
   EXPECT_THAT(inside.sources[0].why, HasSubstr("backward was not measured"));
   EXPECT_EQ(inside.sources[1].high, 8);
   // As Sailor wrote them: 24 blocks, and the head; the embedding's backward is a model's.
-  const double blocks = 24 * (0.0098 + 0.0244);
+  const double blocks = 2 * 24 * (0.0098 + 0.0244);
   EXPECT_NEAR(inside.prediction.part(cost::Part::kCompute), blocks, 0.15 * blocks);
 
   const PredictAnswer beyond = predict(on_a100(16));

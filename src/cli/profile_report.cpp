@@ -79,9 +79,8 @@ Report profile_report(const app::ImportedProfile& imported) {
   }
   json["layers"] = layers;
   json["notes"] = profile.notes;
-  table.notes.push_back(fmt::format("source: {}", profile.origin.source.empty()
-                                                      ? "not known"
-                                                      : profile.origin.source));
+  table.notes.push_back(fmt::format(
+      "source: {}", profile.origin.source.empty() ? "not known" : profile.origin.source));
   for (const std::string& note : profile.notes) table.notes.push_back(note);
   return {.tables = {table}, .json = json.dump(2)};
 }

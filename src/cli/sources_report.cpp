@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/format.hpp"
 #include "cost/measured.hpp"
 
 namespace nereus::cli {
@@ -56,7 +55,7 @@ Table sources_table(const app::PredictAnswer& answer) {
                           {"why", "why"}}};
   table.columns[5].wrap = true;
   for (const app::LayerSource& own : answer.sources)
-    table.rows.push_back({own.layer, own.device, own.tp, format_significant(own.samples, 3),
+    table.rows.push_back({own.layer, own.device, own.tp, fmt::format("{:g}", own.samples),
                           std::string(to_string(own.kind)), own.why});
   for (const std::string& note : answer.plan.stack.measured->notes) table.notes.push_back(note);
   return table;

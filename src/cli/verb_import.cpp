@@ -158,7 +158,8 @@ Verb import_verb(const Session& session) {
   command->about(
       "The machines come from --cluster, unless the file was written by nereus export. A DeepSpeed "
       "or accelerate file alone does not say the model: give --model. What is assumed, what is not "
-      "counted and what is not understood is listed. Nothing of the script is run. Files of measured "
+      "counted and what is not understood is listed. Nothing of the script is run. Files of "
+      "measured "
       "layers are told by their form and become one profile for --profile; llm_info.json and "
       "model_stats.json beside them say what the layers are.");
   command->example("nereus import pretrain.sh --cluster 16xdgx-h100",
@@ -176,10 +177,10 @@ Verb import_verb(const Session& session) {
       return kDone;
     }
     if (request->files.size() > 1)
-      throw_input_error("import.several",
-                        fmt::format("{} files, of which none is a profile of layers",
-                                    request->files.size()),
-                        {request->files[1]}, "one launch script or configuration at a time");
+      throw_input_error(
+          "import.several",
+          fmt::format("{} files, of which none is a profile of layers", request->files.size()),
+          {request->files[1]}, "one launch script or configuration at a time");
     request->import_request.path = request->files.front();
     const app::ImportAnswer answer = app::import_plan(request->import_request);
     Report report = import_report(answer);

@@ -97,7 +97,8 @@ class Matcher {
   std::string differs(const MeasuredLayer& layer, const model::LayerKind& kind) const {
     const double tokens = model_.tokens_per_sample;
     if (layer.seq > 0 && tokens > 0 && layer.seq != tokens)
-      return fmt::format("{} tokens a sample, not {}", layer.seq, format_count(std::llround(tokens)));
+      return fmt::format("{} tokens a sample, not {}", layer.seq,
+                         format_count(std::llround(tokens)));
     if (layer.hidden > 0 && model_.transformer && layer.hidden != model_.transformer->hidden)
       return fmt::format("hidden {}, not {}", layer.hidden, model_.transformer->hidden);
     if (layer.elements > 0 && !near(layer.elements, elements(), 1e-6))
@@ -181,10 +182,10 @@ class Matcher {
         return false;
       }
       if (seconds > kSlow && seconds > kSlowerThanPeak * least && least > 0) {
-        errors_.add("profile.absurd",
-                    fmt::format("{}; the device's peak needs {}", name(),
-                                format_seconds(Seconds{least})),
-                    {file}, "times are seconds; are these milliseconds?");
+        errors_.add(
+            "profile.absurd",
+            fmt::format("{}; the device's peak needs {}", name(), format_seconds(Seconds{least})),
+            {file}, "times are seconds; are these milliseconds?");
         return false;
       }
       if (precision == Precision::kFp32 && device.has(Precision::kFp32) &&
@@ -198,7 +199,8 @@ class Matcher {
     return true;
   }
 
-  void put(const MeasuredLayer& layer, std::size_t kind, const Device& device, Precision precision) {
+  void put(const MeasuredLayer& layer, std::size_t kind, const Device& device,
+           Precision precision) {
     MeasuredDevice* own = nullptr;
     for (MeasuredDevice& known : out_.devices)
       if (known.device == device.short_name && known.precision == precision) own = &known;
@@ -223,8 +225,12 @@ class Matcher {
                          to_string(layer.role), layer.model, layer.device, layer.tp));
         return;
       }
-    MeasuredKind measured{layer.tp, repaired(layer.forward), {}, layer.includes_collectives,
-                          layer.includes_launches, layer.fitted};
+    MeasuredKind measured{layer.tp,
+                          repaired(layer.forward),
+                          {},
+                          layer.includes_collectives,
+                          layer.includes_launches,
+                          layer.fitted};
     if (!layer.backward.empty()) measured.backward = repaired(layer.backward);
     own->kinds[kind].push_back(std::move(measured));
     if (layer.update > 0) updates_.push_back({device.short_name, precision, kind, layer});
@@ -244,9 +250,8 @@ class Matcher {
       const double count = static_cast<double>(
           std::count(model_.layers.begin(), model_.layers.end(), static_cast<int>(own.kind)));
       seconds += count * own.layer.update;
-      const double whole = own.layer.parameters > 0
-                               ? own.layer.parameters
-                               : model_.kinds[own.kind].parameters();
+      const double whole =
+          own.layer.parameters > 0 ? own.layer.parameters : model_.kinds[own.kind].parameters();
       parameters += count * whole / tp;
     }
     if (parameters > 0) device.update = seconds / parameters;

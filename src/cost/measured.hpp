@@ -12,7 +12,8 @@
 // Measured times stand in for the kernel model's (cost/layers.hpp), forward and backward; attention
 // and weight gradients keep their share of them. Between points the line, beyond them an
 // extrapolation (profile/profile.hpp). Where tensor collectives or launches are part of what was
-// measured they cost nothing more. Layers under cp, layers with experts and embedding tables are modelled.
+// measured they cost nothing more. Layers under cp, layers with experts and embedding tables are
+// modelled.
 //
 //   auto measured = match_layers({{profile, "a100.json"}}, model, cluster);   // throws Errors
 //   stack.measured = std::make_shared<const MeasuredLayers>(std::move(measured));
@@ -45,7 +46,8 @@ struct MeasuredKind {
 struct MeasuredDevice {
   std::string device{};  // canonical name
   cluster::Precision precision = cluster::Precision::kBf16;
-  std::vector<std::vector<MeasuredKind>> kinds{};  // by kind of layer of the model, none with experts
+  // By kind of layer of the model; of kinds with experts or tables none.
+  std::vector<std::vector<MeasuredKind>> kinds{};
   double update = 0;  // optimizer's seconds of one parameter; 0: not measured
 
   // Of that kind under that split; nullptr where it was not measured.

@@ -78,8 +78,8 @@ plan::Degrees one_rank(int micro_batch) {
 
 Stack plain_stack(const profile::Profile& p, const model::Model& model) {
   Stack stack = builtin_stacks().resolve("megatron");
-  stack.measured = std::make_shared<const MeasuredLayers>(
-      match_layers({{p, "p.json"}}, model, plain_cluster()));
+  stack.measured =
+      std::make_shared<const MeasuredLayers>(match_layers({{p, "p.json"}}, model, plain_cluster()));
   return stack;
 }
 

@@ -64,8 +64,8 @@ LayerTime layer_time(const KindCost& kind, bool block, Recompute recompute,
   time.expert_parameters = cost.expert_parameters;
   time.blocks = block ? 1 : 0;
   time.expert_layers = cost.expert_parameters > 0 ? 1 : 0;
-  time.compute = cost.forward + cost.backward +
-                 (cost.parameters + cost.expert_parameters) * accumulate;
+  time.compute =
+      cost.forward + cost.backward + (cost.parameters + cost.expert_parameters) * accumulate;
   if (again) time.recompute = cost.forward;
   if (block && recompute == Recompute::kSelective)
     time.recompute = rules.every_other_block ? 0.5 * cost.forward : cost.attention_forward;

@@ -7,12 +7,12 @@
 //             [line forward, line backward, points forward, points backward] in ms of one block;
 //             its model_stats.json has the sizes.
 //
-//   Profile p = import_profiles({{"OPT-350/A100-40/profile.json", text}, {"llm_info.json", sizes}});
-//   p.notes;                                          // what was left out, and why
+//   Profile p = import_profiles({{"OPT-350/A100-40/profile.json", text}, {"llm_info.json",
+//   sizes}}); p.notes;                                          // what was left out, and why
 //
-// A number that was not measured (Sailor writes 0, or the few microseconds of an empty call) is left
-// out and noted; one that is no time at all is an error. Layers that lie more than kMostNoise below
-// those of fewer samples are left out and noted.
+// A number that was not measured (Sailor writes 0, or the few microseconds of an empty call) is
+// left out and noted; one that is no time at all is an error. Layers that lie more than kMostNoise
+// below those of fewer samples are left out and noted.
 #pragma once
 
 #include <string>

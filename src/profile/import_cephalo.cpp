@@ -1,6 +1,7 @@
 // Cephalo's table of layer times (Guo et al., ICS 2025), and Zorse's later copy of it. One block of
 // the model, kernels alone, by 1, 2, ... samples; of entries that hold a fitted line and no points
-// two points of the line are taken (1 and 64 samples) and marked so: nobody knows what was measured.
+// two points of the line are taken (1 and 64 samples) and marked so: nobody knows what was
+// measured.
 #include <fmt/format.h>
 
 #include "profile/import_parts.hpp"
@@ -63,8 +64,8 @@ void import_cephalo(const Value& root, const CephaloSizes& sizes, Profile& profi
       layer.forward.push_back(times.forward.at(samples));
       layer.backward.push_back(times.backward.at(samples));
     }
-    if (layer.fitted && !(layer.forward[0] > 0 && layer.backward[0] > 0 &&
-                          layer.forward[1] > 0 && layer.backward[1] > 0)) {
+    if (layer.fitted && !(layer.forward[0] > 0 && layer.backward[0] > 0 && layer.forward[1] > 0 &&
+                          layer.backward[1] > 0)) {
       ++below;
       continue;
     }

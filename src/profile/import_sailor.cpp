@@ -1,7 +1,7 @@
 // Sailor's profiles (Strati et al., SOSP 2025). Its layers are the embedding, the blocks and what
-// follows them: norm and logits, which count as one head here. A block is the median of its model's,
-// which are equal. Times are those of a whole layer on its rank, tensor collectives and launches
-// included: they grow with tp where the ranks' link is slow.
+// follows them: norm and logits, which count as one head here. A block is the median of its
+// model's, which are equal. Times are those of a whole layer on its rank, tensor collectives and
+// launches included: they grow with tp where the ranks' link is slow.
 //
 // The backward time of the first layer is that of an empty call (2 to 4 us): its input has no
 // gradient. Some profiles have zeros there and as update. Neither was measured.
@@ -193,8 +193,8 @@ void import_sailor(const Value& root, const std::string& model, const std::strin
       layer.elements = sizes[1].elements;
       for (std::size_t i = 0; i < sizes.size(); ++i)
         if (part_of(sizes, i) == part)
-          layer.parameters = part == 2 ? layer.parameters + sizes[i].parameters
-                                       : sizes[i].parameters;
+          layer.parameters =
+              part == 2 ? layer.parameters + sizes[i].parameters : sizes[i].parameters;
       layer.includes_collectives = layer.includes_launches = true;
       std::vector<double> updates;
       bool backward = true;

@@ -78,9 +78,9 @@ TEST(ImportProfile, SailorIsByMicroBatchThenTp) {
 }
 
 TEST(ImportProfile, SailorOfAnotherModelIsRefused) {
-  const std::string fewer =
-      replaced(kSailor, R"("2": [0.022, 0.042, 0.01],
-              "3": [0.05, 0.1, 0.01])", R"("2": [0.05, 0.1, 0.01])");
+  const std::string fewer = replaced(kSailor, R"("2": [0.022, 0.042, 0.01],
+              "3": [0.05, 0.1, 0.01])",
+                                     R"("2": [0.05, 0.1, 0.01])");
   EXPECT_EQ(codes_of({{"OPT/A100-40/profile.json", fewer}, {"llm_info.json", kSizes}}),
             std::vector<std::string>{"profile.other-model"});
   EXPECT_EQ(codes_of({{"OPT/A100-40/profile.json", kSailor}}),

@@ -9,7 +9,8 @@
 //                "memory_bytes": [..]}]}
 //
 // Seconds and bytes are those of one rank of a tensor group of `tp`. Where seq is not known,
-// `elements` (seq x hidden) tells what was measured. `links` and `collectives` are kept free for what `nereus measure` will write.
+// `elements` (seq x hidden) tells what was measured. `links` and `collectives` are kept free for
+// what `nereus measure` will write.
 //
 //   Profile p = parse_profile(text, "a100.json");          // or one of profile/import.hpp
 //   TimeCurve forward = curve_of(p.layers[0].samples, p.layers[0].forward).curve;
@@ -50,12 +51,12 @@ struct MeasuredLayer {
   int tp = 1;
   bool includes_collectives = false;  // of the tensor group
   bool includes_launches = false;     // a wall clock, or kernels alone
-  bool fitted = false;            // two points of a line whose measured points nobody kept
-  std::vector<double> samples{};  // ascending
-  std::vector<double> forward{};  // seconds of as many samples
-  std::vector<double> backward{};  // empty: not measured
-  double update = 0;               // seconds of the optimizer; 0: not measured
-  std::vector<double> memory{};    // bytes kept for backward; empty: not measured
+  bool fitted = false;                // two points of a line whose measured points nobody kept
+  std::vector<double> samples{};      // ascending
+  std::vector<double> forward{};      // seconds of as many samples
+  std::vector<double> backward{};     // empty: not measured
+  double update = 0;                  // seconds of the optimizer; 0: not measured
+  std::vector<double> memory{};       // bytes kept for backward; empty: not measured
   bool operator==(const MeasuredLayer&) const = default;
 };
 
@@ -73,10 +74,10 @@ std::string profile_to_json(const Profile& profile);
 // Every fault of layers that no file holds, as an importer made them.
 void check_profile(const Profile& profile, const std::string& file);
 
-// Seconds by samples: straight between points. Beyond the last the line through the last two, but no
-// quicker a sample than the last, so that no plan gains by what nobody measured; before the first the
-// line through the first two, but no less than in proportion and no more than the first. One point:
-// in proportion to samples. Never falls.
+// Seconds by samples: straight between points. Beyond the last the line through the last two, but
+// no quicker a sample than the last, so that no plan gains by what nobody measured; before the
+// first the line through the first two, but no less than in proportion and no more than the first.
+// One point: in proportion to samples. Never falls.
 struct TimeCurve {
   std::vector<double> samples{};
   std::vector<double> seconds{};
@@ -89,8 +90,8 @@ struct TimeCurve {
 };
 
 // More samples never take less: neighbours that say otherwise are replaced by their mean, as often
-// as need be, which is the nearest curve that never falls (least squares; Ayer et al. 1955). That is
-// noise as long as no point moves by more than kMostNoise.
+// as need be, which is the nearest curve that never falls (least squares; Ayer et al. 1955). That
+// is noise as long as no point moves by more than kMostNoise.
 inline constexpr double kMostNoise = 1.5;
 struct RepairedCurve {
   TimeCurve curve{};

@@ -16,9 +16,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using spec::Reader;
 
-constexpr double kLongest = 3600;       // seconds of one layer
-constexpr double kMostBytes = 1e15;     // of one layer
-constexpr double kMostSamples = 1e9;    // of a micro-batch
+constexpr double kLongest = 3600;     // seconds of one layer
+constexpr double kMostBytes = 1e15;   // of one layer
+constexpr double kMostSamples = 1e9;  // of a micro-batch
 constexpr double kMostParameters = 1e15;
 constexpr int kMostTokens = 1 << 30;
 constexpr int kMostRanks = 1 << 20;

@@ -24,7 +24,11 @@ std::uint64_t CostKey::hash() const {
 
 LayerCosts::LayerCosts(const model::Model& model, Wires& wires, const StackOptions& options,
                        const MeasuredLayers* measured)
-    : model_(model), wires_(wires), options_(options), measured_(measured), rows_(model.kinds.size(), 32) {
+    : model_(model),
+      wires_(wires),
+      options_(options),
+      measured_(measured),
+      rows_(model.kinds.size(), 32) {
   for (const model::LayerKind& kind : model.kinds) {
     bool vocabulary = false;
     for (const model::Operator& op : kind.operators)
