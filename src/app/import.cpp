@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "app/export.hpp"
+#include "app/profiles.hpp"
 #include "base/write_file.hpp"
 #include "cluster/load.hpp"
 #include "cost/stack_file.hpp"
@@ -209,6 +210,8 @@ ImportAnswer import_plan(const ImportRequest& request) {
   resolved.model = reading.model;
   resolved.cluster = machines;
   resolved.stack = stack;
+  use_profiles(request.calibration.profiles, resolved.model, resolved.cluster, resolved.stack);
+  check_precision(resolved.stack, reading.degrees.precision);
   resolved.stack.options = cost::options_for(stack.options, reading.degrees.precision);
   resolved.degrees = answer.plan.degrees;
   resolved.placement = answer.plan.placement;

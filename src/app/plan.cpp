@@ -10,6 +10,7 @@
 #include "app/export.hpp"
 #include "app/plan_lift.hpp"
 #include "app/plan_mixed.hpp"
+#include "app/profiles.hpp"
 #include "base/error.hpp"
 #include "base/format.hpp"
 #include "cost/general.hpp"
@@ -72,13 +73,19 @@ void take_choices(const PlanRequest& request, PlanAnswer& answer) {
                       {}, fmt::format("at most {}", format_count(plan::kMostSamples)));
 }
 
-PlanAnswer plan(const PlanRequest& request, const ProgressSink& progress) {
+PlanAnswer plan(const PlanRequest& given, const ProgressSink& progress) {
   const auto begin = std::chrono::steady_clock::now();
   PlanAnswer answer;
+  PlanRequest request = given;
   answer.inputs = load_inputs(request.model, request.seq, request.cluster, request.calibration);
   const Inputs& inputs = answer.inputs;
-  if (request.engine && request.calibration.stack.empty())
+  if (request.engine && request.calibration.stack.empty()) {
+    const auto measured = inputs.stack.measured;
     answer.inputs.stack = cost::load_stack(engine_stack(*request.engine, inputs.cluster));
+    answer.inputs.stack.measured = measured;
+  }
+  if (!request.precision && (request.precision = measured_precision(inputs.stack)))
+    answer.derived.push_back("precision");
   if (!inputs.cluster.uniform()) {
     plan_mixed(request, answer, progress);
     answer.seconds =
@@ -94,6 +101,7 @@ PlanAnswer plan(const PlanRequest& request, const ProgressSink& progress) {
   choices.precision =
       plan::complete_degrees(wanted, inputs.model, inputs.cluster).degrees.precision;
   if (!request.precision) answer.derived.push_back("precision");
+  check_precision(inputs.stack, choices.precision);
   if (!inputs.cluster.groups.front().node.device.has(choices.precision)) {
     plan::Degrees one;
     one.precision = choices.precision;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "app/profiles.hpp"
 #include "base/error.hpp"
 #include "base/format.hpp"
 #include "cost/stack_file.hpp"
@@ -106,6 +107,7 @@ void plan_mixed(const PlanRequest& request, PlanAnswer& answer, const ProgressSi
   search::Choices& choices = answer.choices;
   choices.precision = precision_of(request, inputs);
   if (!request.precision) answer.derived.push_back("precision");
+  check_precision(inputs.stack, choices.precision);
   answer.inputs.stack.options = cost::options_for(inputs.stack.options, choices.precision);
 
   mixed::MixedOptions options;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/profiles.hpp"
 #include "base/error.hpp"
 #include "base/format.hpp"
 #include "cluster/check.hpp"
@@ -48,11 +49,6 @@ cluster::Cluster load_cluster(const ClusterRequest& request) {
 }
 
 cost::Stack load_stack(const CalibrationRequest& calibration, const std::string& usual) {
-  if (!calibration.profiles.empty())
-    throw_input_error(
-        "profile.not-read", "this version reads no measured profiles",
-        {calibration.profiles.front()},
-        "leave --profile out; --stack FILE takes numbers that nereus calibrate fitted");
   return cost::load_stack(calibration.stack.empty() ? usual : calibration.stack);
 }
 
@@ -177,6 +173,7 @@ Inputs load_inputs(const ModelRequest& model, std::optional<int> seq, const Clus
     inputs.stack = load_stack(calibration, usual);
   });
   errors.throw_if_any();
+  use_profiles(calibration.profiles, inputs.model, inputs.cluster, inputs.stack);
   return inputs;
 }
 
@@ -188,8 +185,13 @@ ResolvedPlan with_degrees(const PredictRequest& request, Inputs inputs) {
   resolved.model = std::move(inputs.model);
   resolved.cluster = std::move(inputs.cluster);
   resolved.stack = std::move(inputs.stack);
-  const plan::CompletedDegrees completed = complete(request, resolved);
+  PredictRequest wanted = request;
+  const std::optional<cluster::Precision> measured = measured_precision(resolved.stack);
+  if (!wanted.degrees.precision) wanted.degrees.precision = measured;
+  const plan::CompletedDegrees completed = complete(wanted, resolved);
   resolved.derived = completed.derived;
+  if (measured && !request.degrees.precision) resolved.derived.emplace_back("precision");
+  check_precision(resolved.stack, completed.degrees.precision);
   plan::check_degrees(completed.degrees, resolved.model, resolved.cluster).throw_if_any();
   resolved.degrees = completed.degrees;
   resolved.stack.options = cost::options_for(resolved.stack.options, completed.degrees.precision);
@@ -220,6 +222,8 @@ ResolvedPlan resolve(const PredictRequest& request) {
     resolved.model = std::move(file.model);
     resolved.cluster = std::move(file.cluster);
     resolved.placement = std::move(file.placement);
+    use_profiles(request.calibration.profiles, resolved.model, resolved.cluster, resolved.stack);
+    check_precision(resolved.stack, resolved.placement.precision);
     resolved.stack.options =
         cost::options_for(resolved.stack.options, resolved.placement.precision);
     // Degrees stand for the placement where the stack cuts the layers as the file does.
@@ -240,6 +244,7 @@ ResolvedPlan resolve_on(const PredictRequest& request, const cluster::Cluster& m
   collect(errors, [&] { inputs.model = load_model(request.model, request.degrees.seq); });
   collect(errors, [&] { inputs.stack = load_stack(request.calibration, usual_stack); });
   errors.throw_if_any();
+  use_profiles(request.calibration.profiles, inputs.model, inputs.cluster, inputs.stack);
   return with_degrees(request, std::move(inputs));
 }
 
@@ -286,9 +291,10 @@ PredictAnswer describe(ResolvedPlan resolved, const cost::Prediction& prediction
   const plan::Schedule order = plan.degrees ? plan.degrees->schedule : plan.placement.schedule;
   const bool offloads = plan.degrees && !plan.degrees->offload.none();
   if (plan.model.transformer && plan.cluster.uniform() && !offloads &&
-      order <= plan::Schedule::kInterleaved)
+      order <= plan::Schedule::kInterleaved && !plan.stack.measured)
     answer.expected = plan.stack.expected_on(plan.cluster.groups.front().node.device);
   answer.assumptions = assumptions_of(plan);
+  answer.sources = layer_sources(plan);
   return answer;
 }
 

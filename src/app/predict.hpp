@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "app/layer_source.hpp"
 #include "app/requests.hpp"
 #include "cluster/cluster.hpp"
 #include "cost/predict.hpp"
@@ -49,6 +50,7 @@ struct PredictAnswer {
   std::string price_date;
   cost::ExpectedError expected;  // of runs like this one; rows = 0 where nobody measured any
   std::vector<std::string> assumptions;
+  std::vector<LayerSource> sources;  // of layers' times, where profiles were given
 };
 
 // Model, cluster and stack looked up: all that is wrong with the three is said at once. The stated

@@ -319,7 +319,8 @@ class Maker {
       const cost::StackOptions& options = tables_.options();
       const cost::TableStep rows = cost::table_step_of(degrees_, tables_);
       work.optimizer.push_back(
-          {cost::optimizer_seconds(updated, options, tables_.machine()) + rows.update,
+          {cost::optimizer_seconds(updated, options, tables_.machine(), degrees_.precision) +
+               rows.update,
            updated * (options.gradient_bytes + 2 * options.optimizer_bytes + 2) + rows.updated});
     }
   }

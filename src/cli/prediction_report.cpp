@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.hpp"
+#include "cli/sources_report.hpp"
 
 namespace nereus::cli {
 
@@ -168,6 +169,7 @@ Table prediction_summary(const app::PredictAnswer& answer) {
                     format_bytes(Bytes{p.memory.beyond_capacity}), tier_text(p.memory.beyond_tier),
                     lacks ? "does NOT fit" : "fits"));
   add("usd_per_step", "cost", cost_text(answer));
+  if (plan.stack.measured) add("profile", "layer times", sources_text(answer));
   add("expected_error", "expected error", expected_text(answer));
   table.rows.push_back(std::move(row));
   return table;
@@ -248,6 +250,7 @@ std::string prediction_json(const app::PredictAnswer& answer) {
   json["expected_error"] = {
       {"mean", expected.mean}, {"median", expected.median}, {"rows", expected.rows}};
   json["assumptions"] = answer.assumptions;
+  if (plan.stack.measured) json["profile"] = Json::parse(sources_json(answer));
   return json.dump(2);
 }
 
@@ -314,8 +317,10 @@ Report prediction_report(const app::PredictAnswer& answer) {
   if (answer.prediction.mfu > 0.8)
     summary.notes.push_back(
         "MFU counts attention as the full square, as is usual; causal kernels skip half of it.");
-  return {.tables = {summary, prediction_breakdown(answer), prediction_memory(answer)},
-          .json = prediction_json(answer)};
+  Report report{.tables = {summary, prediction_breakdown(answer), prediction_memory(answer)},
+                .json = prediction_json(answer)};
+  if (answer.plan.stack.measured) report.tables.push_back(sources_table(answer));
+  return report;
 }
 
 }  // namespace nereus::cli

@@ -3,9 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "app/import.hpp"
+#include "app/import_profile.hpp"
+#include "base/error.hpp"
 #include "base/format.hpp"
 #include "cli/cli.hpp"
 #include "cli/prediction_report.hpp"
+#include "cli/profile_report.hpp"
 #include "cli/verbs.hpp"
 #include "plan/plan_json.hpp"
 
@@ -132,33 +135,53 @@ Report import_report(const app::ImportAnswer& answer) {
 Verb import_verb(const Session& session) {
   struct Request {
     app::ImportRequest import_request;
+    std::vector<std::string> files;
     OutputOptions output;
   };
   auto request = std::make_shared<Request>();
   auto command = std::make_unique<Command>(
       "import", "a launch script or configuration as a plan: its time, and what to change");
   app::ImportRequest& wanted = request->import_request;
-  command->argument(
-      "FILE", wanted.path,
+  command->arguments(
+      "FILE", request->files,
       "a Megatron-LM launch script, DeepSpeed JSON, torchtitan TOML, accelerate YAML, "
-      "or a directory that nereus export wrote");
+      "or a directory that nereus export wrote; or measured layers of Sailor, Cephalo or Zorse, "
+      "several if need be");
   add_model_options(*command, wanted.model);
   add_cluster_options(*command, wanted.cluster);
   add_set_option(*command, &wanted.model, &wanted.cluster);
   add_calibration_options(*command, wanted.calibration);
   add_output_options(*command, request->output, false);
   command->text("-o,--output", "FILE", wanted.plan_file,
-                "write the plan to FILE, for nereus predict and nereus export");
+                "write the plan to FILE, for nereus predict and nereus export; the profile, for "
+                "--profile");
   command->about(
       "The machines come from --cluster, unless the file was written by nereus export. A DeepSpeed "
       "or accelerate file alone does not say the model: give --model. What is assumed, what is not "
-      "counted and what is not understood is listed. Nothing of the script is run.");
+      "counted and what is not understood is listed. Nothing of the script is run. Files of "
+      "measured "
+      "layers are told by their form and become one profile for --profile; llm_info.json and "
+      "model_stats.json beside them say what the layers are.");
   command->example("nereus import pretrain.sh --cluster 16xdgx-h100",
                    "a Megatron-LM launch script");
   command->example(
       "nereus import ds_config.json --model config.json --cluster 2xp4d.24xlarge -o mine.plan",
       "a DeepSpeed configuration, kept as a plan");
+  command->example("nereus import OPT-350/*/profile.json llm_info.json -o opt-350m.json",
+                   "Sailor's measured layers as a profile");
   command->run = [&session, request] {
+    if (app::are_profiles(request->files)) {
+      const app::ImportedProfile imported =
+          app::import_profile(request->files, request->import_request.plan_file);
+      emit(profile_report(imported), request->output, session);
+      return kDone;
+    }
+    if (request->files.size() > 1)
+      throw_input_error(
+          "import.several",
+          fmt::format("{} files, of which none is a profile of layers", request->files.size()),
+          {request->files[1]}, "one launch script or configuration at a time");
+    request->import_request.path = request->files.front();
     const app::ImportAnswer answer = app::import_plan(request->import_request);
     Report report = import_report(answer);
     if (request->output.format == Format::kCsv) report.tables = {changes_table(answer)};

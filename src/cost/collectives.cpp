@@ -9,6 +9,10 @@ namespace {
 
 using cluster::TopologyKind;
 
+// Of uneven pieces: see the header.
+constexpr double kPaddedStart = 1.18;
+constexpr double kGroupedRate = 0.77;
+
 int nodes_of(Group group) { return (group.size + group.per_node - 1) / group.per_node; }
 
 double side_of(int torus) { return std::cbrt(static_cast<double>(torus)); }
@@ -182,12 +186,22 @@ double send_seconds(const Fabric& fabric, bool same_domain, double bytes) {
 
 double all_gather_uneven_seconds(const Fabric& fabric, Group group, double total, double largest) {
   if (group.size <= 1) return 0;
-  const double padded = all_gather_seconds(fabric, group, largest * group.size);
+  const UnevenSeconds forms = uneven_forms(fabric, group, total, largest);
+  return std::min(forms.padded, forms.grouped);
+}
+
+UnevenSeconds uneven_forms(const Fabric& fabric, Group group, double total, double largest) {
+  if (group.size <= 1) return {};
+  if (largest * group.size <= total * (1 + 1e-12)) {
+    const double even = all_gather_seconds(fabric, group, total);
+    return {even, even};
+  }
   const int nodes = nodes_of(group);
-  const double grouped = (total / ring_rate(fabric, group, nodes) +
-                          group.size * (tree_steps(fabric, group, nodes) + fabric.link_latency)) *
-                         spread(fabric, nodes);
-  return std::min(padded, grouped);
+  const double steps = ring_steps(fabric, group, nodes);
+  const double a_byte = (group.size - 1.0) / group.size / ring_rate(fabric, group, nodes);
+  const double more = spread(fabric, nodes);
+  return {(largest * group.size * a_byte + kPaddedStart * steps) * more,
+          (total * a_byte / kGroupedRate + steps) * more};
 }
 
 }  // namespace nereus::cost

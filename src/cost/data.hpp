@@ -23,6 +23,7 @@
 //
 // The optimizer reads gradient, master weight and two moments and writes them and the weight:
 //   touched = gradient_bytes + 2 optimizer_bytes + 2 for each parameter the rank keeps
+// or as long as was measured (cost/measured.hpp).
 // State that lies in host memory streams through the device while the optimizer runs; the longer of
 // both counts (Ren 2021 updates on the host instead, which moves less and computes more slowly).
 //
@@ -67,6 +68,7 @@ double exposed_reduce(double reduce, Sharing sharing, const ReductionWindow& win
                       double interleave, bool overlaps, const Parameters& parameters);
 
 // Of the parameters whose optimizer state the rank keeps.
-double optimizer_seconds(double parameters, const StackOptions& options, const Machine& machine);
+double optimizer_seconds(double parameters, const StackOptions& options, const Machine& machine,
+                         cluster::Precision precision);
 
 }  // namespace nereus::cost

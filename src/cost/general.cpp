@@ -60,7 +60,8 @@ Prediction GeneralPredictor::predict(const plan::Placement& placement) {
   for (std::size_t rank = 0; rank < loads.size(); ++rank) {
     if (!layout.used[rank]) continue;
     const Machine& machine = tables.wires.machine_at(static_cast<int>(rank));
-    update = std::max(update, optimizer_seconds(loads[rank].updates, tables.options, machine));
+    update = std::max(update, optimizer_seconds(loads[rank].updates, tables.options, machine,
+                                                placement.precision));
     copied = std::max(copied, loads[rank].copied_seconds);
     peak += machine.device.peak_of(placement.precision).value;
   }

@@ -41,6 +41,7 @@
 namespace nereus::cost {
 
 struct TableSlices;
+struct MeasuredDevice;
 
 // How a layer is cut for one rank.
 struct LayerSplit {
@@ -85,9 +86,10 @@ struct KernelModel {
   double depth;
   double misaligned_gemm;
   double misaligned_head;
-  double element;       // bytes of an activation
-  double gemm_element;  // bytes of a GEMM operand (1 for 8-bit)
-  bool cast;            // operands are cast down to 8 or 4 bits before each GEMM
+  double element;                            // bytes of an activation
+  double gemm_element;                       // bytes of a GEMM operand (1 for 8-bit)
+  const MeasuredDevice* measured = nullptr;  // layers whose times are known (cost/measured.hpp)
+  bool cast;  // operands are cast down to 8 or 4 bits before each GEMM
   bool fused_attention;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cost/embedding.hpp"
+#include "cost/measured.hpp"
 
 namespace nereus::cost {
 
@@ -87,8 +88,12 @@ KindCost kind_cost(const model::LayerKind& kind, const KernelModel& kernels,
 
 void model_costs(const model::Model& model, const KernelModel& kernels, const LayerSplit& split,
                  const LayerWires& wires, KindCost* row) {
-  for (std::size_t i = 0; i < model.kinds.size(); ++i)
+  for (std::size_t i = 0; i < model.kinds.size(); ++i) {
     row[i] = kind_cost(model.kinds[i], kernels, split, wires);
+    if (kernels.measured == nullptr) continue;
+    if (const MeasuredKind* known = kernels.measured->find(i, split))
+      use_measured(row[i], *known, split.samples);
+  }
   const int tables = split.tables != nullptr ? model.table_layer() : -1;
   if (tables < 0) return;
   int reader = model.edges.empty() ? tables + 1 : model.num_layers();

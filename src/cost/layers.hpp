@@ -20,6 +20,9 @@
 // Monotone: quicker attention by x exposes at most x more forward and at most as much backward as
 // the backward kernels got quicker, so the layer as a whole never gets slower.
 //
+// Times that were measured stand in for the kernels' and, where they hold them, the collectives'
+// (cost/measured.hpp).
+//
 //   KindCost cost = kind_cost(kind, kernels, split, wires);
 #pragma once
 
@@ -45,6 +48,7 @@ struct KindCost {
   double table_vectors = 0;
   double table_forward = 0;  // exposed
   double table_backward = 0;
+  bool whole = false;  // measured times, which hold launches and accumulation too
 };
 
 // The groups that one layer's collectives run in.

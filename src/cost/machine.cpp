@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "cluster/links.hpp"
+#include "cost/measured.hpp"
 
 namespace nereus::cost {
 
@@ -93,6 +94,11 @@ Machine make_machine(const cluster::Cluster& cluster, int group_index, const Sta
   machine.fabric = fabric_of(cluster, group, first_rank_of(cluster, group_index), p);
   machine.devices_per_node = group.node.num_devices;
   machine.memory_rate = machine.device.memory_bandwidth.value * p.memory_efficiency;
+  if (stack.measured)
+    for (int i = 0; i < cluster::kNumPrecisions; ++i)
+      if (const MeasuredDevice* own =
+              stack.measured->of(machine.device.short_name, static_cast<cluster::Precision>(i)))
+        machine.update[static_cast<std::size_t>(i)] = own->update;
   // (1 + x)^(1/s) is 1 in doubles once x = ratio^s is below half their spacing.
   machine.host_ratio = std::pow(1e-17, 1 / p.host_sharpness);
   for (plan::Tier tier : {plan::Tier::kExpanded, plan::Tier::kHost, plan::Tier::kNvme})

@@ -47,7 +47,9 @@ struct Machine {
   Fabric fabric;
   int devices_per_node = 1;
   double memory_rate = 0;  // bytes per second that element-wise kernels reach
-  double host_ratio = 0;   // below this ratio of the smaller time the smooth maximum is the larger
+  // Seconds in which the optimizer updates one parameter, as measured; 0: not measured.
+  std::array<double, cluster::kNumPrecisions> update{};
+  double host_ratio = 0;  // below this ratio of the smaller time the smooth maximum is the larger
   std::array<TierRoom, 4> tiers{};  // by plan::Tier; kDevice unused
 
   const TierRoom& tier(plan::Tier t) const { return tiers[static_cast<std::size_t>(t)]; }

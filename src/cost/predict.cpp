@@ -96,7 +96,7 @@ void add_step(Prediction& out, const StepSums& step, const Degrees& d, const Tab
             all_reduce_seconds(machine.fabric, pair,
                                tables.tied_parameters() / d.tp * options.reduce_bytes));
   }
-  const double update = optimizer_seconds(step.optimized, options, machine);
+  const double update = optimizer_seconds(step.optimized, options, machine, d.precision);
   out.add(Part::kOptimizer, update);
   if (tables.has_tables()) {
     const TableStep rows = table_step_of(d, tables);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,6 +80,8 @@ struct ExpectedError {
   bool operator==(const ExpectedError&) const = default;
 };
 
+struct MeasuredLayers;
+
 struct Stack {
   std::string name;
   std::string site;
@@ -88,6 +91,8 @@ struct Stack {
   Settings settings;                                               // ancestors, own and site merged
   std::map<std::string, Settings, std::less<>> devices;            // by family or canonical name
   std::map<std::string, std::string, std::less<>> device_parents;  // "H200" -> "H100"
+  // Layers of one model that were measured (cost/measured.hpp); null: none were.
+  std::shared_ptr<const MeasuredLayers> measured{};
   Parameters parameters_for(const cluster::Device& device) const;
   ExpectedError expected_on(const cluster::Device& device) const;
 };

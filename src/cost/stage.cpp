@@ -57,14 +57,15 @@ StageRules stage_rules(const Machine& machine, const StackOptions& options, cons
 LayerTime layer_time(const KindCost& kind, bool block, Recompute recompute,
                      const StageRules& rules) {
   const LayerCost& cost = kind.cost;
+  const double accumulate = kind.whole ? 0 : rules.accumulate_seconds;
   const bool again = block && recompute == Recompute::kFull;
   LayerTime time;
   time.parameters = cost.parameters;
   time.expert_parameters = cost.expert_parameters;
   time.blocks = block ? 1 : 0;
   time.expert_layers = cost.expert_parameters > 0 ? 1 : 0;
-  time.compute = cost.forward + cost.backward +
-                 (cost.parameters + cost.expert_parameters) * rules.accumulate_seconds;
+  time.compute =
+      cost.forward + cost.backward + (cost.parameters + cost.expert_parameters) * accumulate;
   if (again) time.recompute = cost.forward;
   if (block && recompute == Recompute::kSelective)
     time.recompute = rules.every_other_block ? 0.5 * cost.forward : cost.attention_forward;
@@ -78,7 +79,8 @@ LayerTime layer_time(const KindCost& kind, bool block, Recompute recompute,
                  kind.expert_forward * rules.expert_exposed + kind.context_forward +
                  kind.table_forward;
   time.weight_gradient =
-      cost.weight_gradient + (cost.parameters + cost.expert_parameters) * rules.accumulate_seconds;
+      cost.weight_gradient + (cost.parameters + cost.expert_parameters) * accumulate;
+  if (kind.whole) return time;  // what the host takes is part of it
   const double launches =
       (rules.host_layer * cost.mixers / 2 + rules.host_expert * cost.local_experts) *
       (1 - cost.fused_experts);

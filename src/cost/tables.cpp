@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "cost/measured.hpp"
 
 namespace nereus::cost {
 
@@ -32,6 +33,7 @@ std::uint64_t KindKey::hash() const {
 Tables::Tables(const model::Model& model, const cluster::Cluster& cluster, const Stack& stack,
                int num_splits)
     : model_(model),
+      measured_(stack.measured),
       options_(stack.options),
       machine_(make_machine(cluster, 0, stack)),
       costs_(model.kinds.size(), num_splits),
@@ -61,7 +63,10 @@ double Tables::samples_per_micro_batch(const Degrees& d) const {
 
 const KernelModel& Tables::kernels(cluster::Precision precision) {
   auto& slot = kernels_[static_cast<std::size_t>(precision)];
-  if (!slot) slot.emplace(machine_.device, machine_.parameters, precision, options_.attention);
+  if (!slot) {
+    slot.emplace(machine_.device, machine_.parameters, precision, options_.attention);
+    if (measured_) slot->measured = measured_->of(machine_.device.short_name, precision);
+  }
   return *slot;
 }
 

@@ -136,6 +136,7 @@ class Tables {
   const TableSlices* find_slices(plan::TableSplit split, int ep) const;
 
   const model::Model& model_;
+  std::shared_ptr<const MeasuredLayers> measured_;
   StackOptions options_;
   Machine machine_;
   double flops_per_sample_ = 0;

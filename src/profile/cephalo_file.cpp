@@ -145,6 +145,12 @@ void read_memory(const Value& root, LayerProfile& profile, ErrorList& errors) {
 
 }  // namespace
 
+LayerProfile read_cephalo_latencies(const Value& latencies, ErrorList& errors) {
+  LayerProfile profile;
+  read_latencies(latencies, profile, errors);
+  return profile;
+}
+
 LayerProfile read_cephalo_profile(std::string_view latencies, const std::string& latencies_file,
                                   std::string_view memory, const std::string& memory_file) {
   LayerProfile profile;

@@ -14,6 +14,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
+#include "spec/value.hpp"
+
 namespace nereus::profile {
 
 struct Curve {
@@ -71,6 +74,7 @@ Repaired monotone(const Curve& measured);
 // parameters and GiB of 1, 2, ... samples. Memory beyond its points grows by the mean of its last
 // five, as Cephalo's planner has it. Numbers that are no times (zero, negative, over an hour) are
 // errors; entries of another shape, which that planner cannot read either, are left out and listed.
+LayerProfile read_cephalo_latencies(const spec::Value& latencies, ErrorList& errors);
 LayerProfile read_cephalo_profile(std::string_view latencies, const std::string& latencies_file,
                                   std::string_view memory, const std::string& memory_file);
 

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "cost/general/layout.hpp"
+#include "cost/measured.hpp"
 
 namespace nereus::cost::general {
 
@@ -21,8 +22,13 @@ std::uint64_t CostKey::hash() const {
   return hash;
 }
 
-LayerCosts::LayerCosts(const model::Model& model, Wires& wires, const StackOptions& options)
-    : model_(model), wires_(wires), options_(options), rows_(model.kinds.size(), 32) {
+LayerCosts::LayerCosts(const model::Model& model, Wires& wires, const StackOptions& options,
+                       const MeasuredLayers* measured)
+    : model_(model),
+      wires_(wires),
+      options_(options),
+      measured_(measured),
+      rows_(model.kinds.size(), 32) {
   for (const model::LayerKind& kind : model.kinds) {
     bool vocabulary = false;
     for (const model::Operator& op : kind.operators)
@@ -39,6 +45,7 @@ const KernelModel& LayerCosts::kernels(int machine, cluster::Precision precision
   if (!slot) {
     const Machine& own = wires_.machine(machine);
     slot.emplace(own.device, own.parameters, precision, options_.attention);
+    if (measured_) slot->measured = measured_->of(own.device.short_name, precision);
   }
   return *slot;
 }

@@ -57,7 +57,8 @@ TableTiers table_tiers(const plan::LayerRun& run);
 class LayerCosts {
  public:
   // All must outlive this.
-  LayerCosts(const model::Model& model, Wires& wires, const StackOptions& options);
+  LayerCosts(const model::Model& model, Wires& wires, const StackOptions& options,
+             const MeasuredLayers* measured);
 
   TeamCosts of(const plan::Placement& placement, const plan::LayerRun& run,
                const plan::Replicas& replicas, int team, int machine, double samples);
@@ -77,6 +78,7 @@ class LayerCosts {
   const model::Model& model_;
   Wires& wires_;
   const StackOptions& options_;
+  const MeasuredLayers* measured_;
   std::vector<bool> has_vocabulary_;
   std::vector<std::optional<KernelModel>> kernels_;
   RowTable<CostKey, KindCost> rows_;

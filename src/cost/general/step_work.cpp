@@ -138,7 +138,8 @@ class Writer {
       if (!context_.layout.used[rank]) continue;
       const Machine& machine = context_.wires.machine_at(static_cast<int>(rank));
       copied = std::max(copied, loads_[rank].copied_seconds);
-      update = std::max(update, optimizer_seconds(loads_[rank].updates, context_.options, machine));
+      update = std::max(update, optimizer_seconds(loads_[rank].updates, context_.options, machine,
+                                                  context_.placement.precision));
     }
     out_.closing = p.part(Part::kOptimizer) + std::max(0.0, copied - update) +
                    (out_.depth > 1 ? tied_seconds(context_) : 0);

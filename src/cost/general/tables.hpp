@@ -8,9 +8,14 @@ namespace nereus::cost {
 
 struct GeneralPredictor::Tables {
   Tables(const model::Model& m, const cluster::Cluster& cluster, const Stack& stack)
-      : model(m), options(stack.options), wires(cluster, stack), costs(m, wires, options) {}
+      : model(m),
+        measured(stack.measured),
+        options(stack.options),
+        wires(cluster, stack),
+        costs(m, wires, options, measured.get()) {}
 
   const model::Model& model;
+  std::shared_ptr<const MeasuredLayers> measured;
   StackOptions options;
   Wires wires;
   general::LayerCosts costs;

@@ -1,0 +1,108 @@
+#include "app/profiles.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/plan.hpp"
+#include "base/error.hpp"
+
+namespace nereus::app {
+namespace {
+
+using ::testing::HasSubstr;
+using Kind = LayerSource::Kind;
+
+std::string sailor(const std::string& device) {
+  return NEREUS_SOURCE_DIR "/data/profiles/sailor/OPT-350/" + device + "/profile.json";
+}
+
+PredictRequest on_a100(int micro_batch) {
+  PredictRequest request;
+  request.model.model = "opt-350m";
+  request.cluster.cluster = "1xa2-highgpu-4g";
+  request.degrees.micro_batch = micro_batch;
+  request.degrees.global_batch = 8 * micro_batch;
+  request.calibration.profiles = {sailor("A100-40")};
+  return request;
+}
+
+std::string code_of(const PredictRequest& request) {
+  try {
+    predict(request);
+  } catch (const Errors& errors) {
+    return errors.list().front().code;
+  }
+  return "";
+}
+
+TEST(Profiles, SaysOfEveryLayerWhereItsTimeIsFrom) {
+  const PredictAnswer inside = predict(on_a100(4));
+  EXPECT_EQ(inside.plan.degrees->precision, cluster::Precision::kFp32) << "that of the profile";
+  ASSERT_EQ(inside.sources.size(), 3u);
+  for (const LayerSource& own : inside.sources) EXPECT_EQ(own.kind, Kind::kMeasured) << own.layer;
+  EXPECT_THAT(inside.sources[0].why, HasSubstr("backward was not measured"));
+  EXPECT_EQ(inside.sources[1].high, 8);
+  // As Sailor wrote them: 24 blocks, and the head; the embedding's backward is a model's.
+  const double blocks = 2 * 24 * (0.0098 + 0.0244);
+  EXPECT_NEAR(inside.prediction.part(cost::Part::kCompute), blocks, 0.15 * blocks);
+
+  const PredictAnswer beyond = predict(on_a100(16));
+  EXPECT_EQ(beyond.sources[1].kind, Kind::kExtrapolated);
+  EXPECT_THAT(beyond.sources[1].why, HasSubstr("16 samples; 1 to 8 were measured"));
+}
+
+TEST(Profiles, WhatNoProfileHasIsModelledAndSaid) {
+  PredictRequest request = on_a100(1);
+  request.cluster.cluster = "1xa2-highgpu-4g+1xp3.8xlarge";
+  const PredictAnswer mixed = predict(request);
+  int modelled = 0;
+  for (const LayerSource& own : mixed.sources)
+    if (own.device == "V100-SXM-16GB") {
+      EXPECT_EQ(own.kind, Kind::kModelled);
+      EXPECT_EQ(own.why, "no profile has the device at this precision");
+      ++modelled;
+    }
+  EXPECT_EQ(modelled, 3);
+  request.calibration.profiles.push_back(sailor("V100-16"));
+  for (const LayerSource& own : predict(request).sources) EXPECT_EQ(own.kind, Kind::kMeasured);
+  EXPECT_GT(predict(request).prediction.step, 0);
+
+  request = on_a100(1);
+  request.cluster.cluster = "1xa2-highgpu-8g";
+  request.degrees.tp = 8;
+  const PredictAnswer wide = predict(request);
+  EXPECT_EQ(wide.sources[1].kind, Kind::kModelled);
+  EXPECT_EQ(wide.sources[1].why, "tp 8 was not measured; 1, 2, 4 were");
+}
+
+TEST(Profiles, WhatDoesNotFitIsRefused) {
+  PredictRequest request = on_a100(1);
+  request.degrees.precision = cluster::Precision::kBf16;
+  EXPECT_EQ(code_of(request), "profile.no-precision");
+  request = on_a100(1);
+  request.degrees.precision = cluster::Precision::kTf32;
+  EXPECT_EQ(code_of(request), "");
+  request.model.model = "gpt2";
+  EXPECT_EQ(code_of(request), "profile.no-model");
+  request = on_a100(1);
+  request.cluster.cluster = "1xdgx-h100";
+  EXPECT_EQ(code_of(request), "profile.no-device");
+}
+
+TEST(Profiles, PlansAreOfMeasuredLayers) {
+  PlanRequest request;
+  request.model.model = "opt-350m";
+  request.cluster.cluster = "1xa2-highgpu-4g+1xp3.8xlarge";
+  request.choices.global_batch = 64;
+  request.calibration.profiles = {sailor("A100-40"), sailor("V100-16")};
+  const PlanAnswer answer = plan(request);
+  ASSERT_FALSE(answer.plans.empty());
+  const PredictAnswer& best = answer.plans.front();
+  EXPECT_FALSE(best.sources.empty());
+  // Predicted again from its placement it is the same.
+  EXPECT_NEAR(predict(best.plan).prediction.step, best.prediction.step,
+              1e-9 * best.prediction.step);
+}
+
+}  // namespace
+}  // namespace nereus::app

@@ -1,0 +1,226 @@
+#include "cost/measured.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+
+#include "base/error.hpp"
+#include "cost/general.hpp"
+#include "cost/predict.hpp"
+#include "cost/stages.hpp"
+#include "cost/testing.hpp"
+#include "model/load.hpp"
+
+namespace nereus::cost {
+namespace {
+
+using cluster::Precision;
+using profile::MeasuredLayer;
+using profile::Role;
+using testing::Case;
+
+// One node of two plain devices.
+cluster::Cluster plain_cluster() {
+  cluster::Cluster cluster;
+  cluster.name = "two";
+  cluster::NodeGroup group;
+  group.node.name = "node";
+  group.node.num_devices = 2;
+  group.node.inside.bandwidth = BytesPerSecond{1e11};
+  group.node.network = BytesPerSecond{1e10};
+  group.node.device = testing::plain_device();
+  cluster.groups = {group};
+  return cluster;
+}
+
+MeasuredLayer layer(Role role, double parameters, std::vector<double> forward) {
+  MeasuredLayer l;
+  l.model = "OPT-350";
+  l.role = role;
+  l.seq = 2048;
+  l.elements = 2048 * 1024;
+  l.parameters = parameters;
+  l.device = "plain";
+  l.precision = "fp32";
+  l.includes_launches = true;
+  l.samples = {1, 2, 4};
+  l.forward = std::move(forward);
+  for (const double f : l.forward) l.backward.push_back(2 * f);
+  return l;
+}
+
+profile::Profile opt_profile() {
+  profile::Profile p;
+  p.layers = {layer(Role::kEmbedding, 53608448, {1e-4, 2e-4, 4e-4}),
+              layer(Role::kBlock, 12596224, {0.010, 0.018, 0.030}),
+              layer(Role::kHead, 51513344, {0.020, 0.036, 0.070})};
+  return p;
+}
+
+std::vector<Error> errors_of(const profile::Profile& p, const model::Model& model) {
+  try {
+    match_layers({{p, "p.json"}}, model, plain_cluster());
+  } catch (const Errors& errors) {
+    return errors.list();
+  }
+  return {};
+}
+
+plan::Degrees one_rank(int micro_batch) {
+  plan::Degrees d;
+  d.precision = Precision::kFp32;
+  d.micro_batch = micro_batch;
+  d.global_batch = 4 * micro_batch;
+  d.dp = 1;
+  return d;
+}
+
+Stack plain_stack(const profile::Profile& p, const model::Model& model) {
+  Stack stack = builtin_stacks().resolve("megatron");
+  stack.measured =
+      std::make_shared<const MeasuredLayers>(match_layers({{p, "p.json"}}, model, plain_cluster()));
+  return stack;
+}
+
+TEST(Measured, ComputeIsWhatWasMeasured) {
+  const model::Model model = model::load_model("opt-350m");
+  cluster::Cluster cluster = plain_cluster();
+  const Stack stack = plain_stack(opt_profile(), model);
+  Predictor predictor(model, cluster, stack, 8);
+  const auto layers = [](double embedding, double block, double head) {
+    return 3 * (embedding + 24 * block + head);  // backward is twice forward
+  };
+  const auto compute = [&](int samples) {
+    const Prediction p = predictor.predict(one_rank(samples));
+    EXPECT_EQ(p.part(Part::kTensorComm), 0);
+    EXPECT_EQ(p.part(Part::kLaunch), 0);
+    return p.part(Part::kCompute) / 4;  // micro-batches
+  };
+  EXPECT_NEAR(compute(1), layers(1e-4, 0.010, 0.020), 1e-12);
+  EXPECT_NEAR(compute(2), layers(2e-4, 0.018, 0.036), 1e-12);
+  EXPECT_NEAR(compute(3), layers(3e-4, 0.024, 0.053), 1e-12) << "between points";
+  EXPECT_NEAR(compute(6), layers(6e-4, 0.045, 0.105), 1e-12) << "beyond the last";
+}
+
+TEST(Measured, BackwardThatWasNotMeasuredIsModelled) {
+  const model::Model model = model::load_model("opt-350m");
+  profile::Profile p = opt_profile();
+  p.layers[0].backward.clear();
+  const cluster::Cluster cluster = plain_cluster();
+  const Stack with = plain_stack(p, model);
+  const Stack all = plain_stack(opt_profile(), model);
+  const double less = Predictor(model, cluster, with, 1).predict(one_rank(1)).step;
+  const double more = Predictor(model, cluster, all, 1).predict(one_rank(1)).step;
+  EXPECT_NE(less, more);
+}
+
+TEST(Measured, UpdatesAreWhatWasMeasured) {
+  const model::Model model = model::load_model("opt-350m");
+  profile::Profile p = opt_profile();
+  for (MeasuredLayer& l : p.layers) l.update = 2e-3;
+  const Stack stack = plain_stack(p, model);
+  const cluster::Cluster cluster = plain_cluster();
+  const Prediction out = Predictor(model, cluster, stack, 1).predict(one_rank(1));
+  const double measured = 26 * 2e-3 / (53608448 + 24 * 12596224.0 + 51513344);
+  EXPECT_NEAR(out.part(Part::kOptimizer), measured * model.parameters(), 1e-9);
+}
+
+TEST(Measured, OtherTensorDegreesAreModelled) {
+  const model::Model model = model::load_model("opt-350m");
+  const cluster::Cluster cluster = plain_cluster();
+  const Stack stack = plain_stack(opt_profile(), model);
+  plan::Degrees d = one_rank(1);
+  d.tp = 2;
+  Stack bare = stack;
+  bare.measured = nullptr;
+  EXPECT_EQ(Predictor(model, cluster, stack, 1).predict(d).step,
+            Predictor(model, cluster, bare, 1).predict(d).step);
+}
+
+TEST(Measured, CollectivesThatAreMeasuredCostNothingMore) {
+  const model::Model model = model::load_model("opt-350m");
+  const cluster::Cluster cluster = plain_cluster();
+  profile::Profile p = opt_profile();
+  for (MeasuredLayer& l : p.layers) l.tp = 2;
+  plan::Degrees d = one_rank(1);
+  d.tp = 2;
+  const auto tensor = [&] {
+    const Stack stack = plain_stack(p, model);
+    return Predictor(model, cluster, stack, 1).predict(d).part(Part::kTensorComm);
+  };
+  EXPECT_GT(tensor(), 0);
+  for (MeasuredLayer& l : p.layers) l.includes_collectives = true;
+  EXPECT_EQ(tensor(), 0);
+}
+
+TEST(Measured, WhatDoesNotMatchIsAnError) {
+  const model::Model opt = model::load_model("opt-350m");
+  EXPECT_TRUE(errors_of(opt_profile(), opt).empty());
+  const std::vector<Error> other = errors_of(opt_profile(), model::load_model("gpt2-xl"));
+  ASSERT_EQ(other.size(), 1u);
+  EXPECT_EQ(other[0].code, "profile.no-model");
+  EXPECT_NE(other[0].message.find("2048 tokens a sample, not 1,024"), std::string::npos)
+      << other[0].message;
+  profile::Profile elsewhere = opt_profile();
+  for (MeasuredLayer& l : elsewhere.layers) l.device = "T4";
+  EXPECT_EQ(errors_of(elsewhere, opt).at(0).code, "profile.no-device");
+  profile::Profile strange = opt_profile();
+  for (MeasuredLayer& l : strange.layers) l.precision = "fp31";
+  EXPECT_EQ(errors_of(strange, opt).at(0).code, "profile.precision");
+}
+
+TEST(Measured, AbsurdTimesAreSaid) {
+  const model::Model model = model::load_model("opt-350m");
+  profile::Profile fast = opt_profile();
+  fast.layers[2].forward = {1e-6, 2e-6, 4e-6};  // of 0.2 TFLOP on 100 TFLOP/s
+  const MeasuredLayers without = match_layers({{fast, "p.json"}}, model, plain_cluster());
+  ASSERT_EQ(without.notes.size(), 1u);
+  EXPECT_NE(without.notes[0].find("not used: head"), std::string::npos);
+  profile::Profile slow = opt_profile();
+  for (double& f : slow.layers[1].forward) f *= 1000;  // milliseconds
+  EXPECT_EQ(errors_of(slow, model).at(0).code, "profile.absurd");
+}
+
+// Random curves for every kind of layer at the plan's tp.
+void measure(Case& c) {
+  MeasuredDevice device;
+  device.device = c.cluster.groups.front().node.device.short_name;
+  device.precision = c.degrees.precision;
+  device.update = testing::pick({0.0, 1e-10});
+  device.kinds.resize(c.model.kinds.size());
+  for (std::size_t k = 0; k < device.kinds.size(); ++k) {
+    if (*rc::gen::inRange(0, 4) == 0 || c.model.kinds[k].expert_parameters() > 0) continue;
+    MeasuredKind kind;
+    kind.tp = c.degrees.tp;
+    kind.collectives = *rc::gen::arbitrary<bool>();
+    kind.launches = *rc::gen::arbitrary<bool>();
+    const double one = testing::around(1e-5, 1);
+    kind.forward = {{1, 2, 8}, {one, 1.5 * one, 6 * one}};
+    if (*rc::gen::arbitrary<bool>()) kind.backward = {{1, 2, 8}, {2 * one, 3 * one, 12 * one}};
+    device.kinds[k].push_back(kind);
+  }
+  auto measured = std::make_shared<MeasuredLayers>();
+  measured->devices.push_back(device);
+  c.stack.measured = measured;
+}
+
+RC_GTEST_PROP(Measured, BothPredictorsAgreeAndBoundsHold, ()) {
+  for (int i = 0; i < 10; ++i) {
+    Case c = testing::any_case();
+    measure(c);
+    RC_LOG() << testing::describe(c) << "\n";
+    const std::vector<int> starts =
+        stage_starts(c.model, c.degrees.pp * c.degrees.interleave, c.stack.options.stages);
+    if (std::adjacent_find(starts.begin(), starts.end()) != starts.end()) continue;
+    Predictor predictor(c.model, c.cluster, c.stack);
+    const double compact = predictor.predict(c.degrees).step;
+    const double general =
+        predict(expand_for(c.degrees, c.model, c.stack), c.model, c.cluster, c.stack).step;
+    RC_ASSERT(std::abs(compact - general) <= 1e-9 * compact);
+    RC_ASSERT(predictor.bound(c.degrees).step <= compact * (1 + 1e-9));
+  }
+}
+
+}  // namespace
+}  // namespace nereus::cost

@@ -1,0 +1,42 @@
+// What the importers share. Inside profile/ only.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "profile/profile.hpp"
+#include "spec/value.hpp"
+
+namespace nereus::profile {
+
+std::optional<double> number_in(const spec::Value& value);
+std::optional<int> whole_in(std::string_view text);  // above 0
+// The first member, to tell forms apart; nullptr where there is none.
+const spec::Member* first_member(const spec::Value* value);
+double median(std::vector<double> values);
+// Adds the layer unless its times are beyond noise, which is noted.
+void add_layer(Profile& profile, MeasuredLayer layer);
+
+struct CephaloSize {
+  int hidden = 0;
+  double parameters = 0;  // of a layer
+};
+using CephaloSizes = std::map<std::string, CephaloSize, std::less<>>;
+CephaloSizes read_cephalo_sizes(const spec::Value& root, ErrorList& errors);
+void import_cephalo(const spec::Value& root, const CephaloSizes& sizes, Profile& profile,
+                    ErrorList& errors);
+
+struct SailorSize {
+  double parameters = 0;
+  double elements = 0;  // of its output
+  double bytes = 0;     // of a parameter
+};
+using SailorSizes = std::map<std::string, std::vector<SailorSize>, std::less<>>;  // by model
+SailorSizes read_sailor_sizes(const spec::Value& root, ErrorList& errors);
+void import_sailor(const spec::Value& root, const std::string& model, const std::string& device,
+                   const SailorSizes& sizes, Profile& profile, ErrorList& errors);
+
+}  // namespace nereus::profile

@@ -1,0 +1,43 @@
+// Measured layers: our own form, which comes back the same; and other people's, with and without
+// their sizes. What is accepted has a time for any micro-batch that never falls.
+#include <cmath>
+
+#include "fuzz.hpp"
+#include "profile/import.hpp"
+
+namespace nereus::profile {
+namespace {
+
+constexpr const char* kSizes = R"({"OPT": {"1": {
+  "0": {"params_floats": 5000, "params_bytes": 20000, "act_output_floats": 640},
+  "1": {"params_floats": 1000, "params_bytes": 4000, "act_output_floats": 640},
+  "2": {"params_floats": 4900, "params_bytes": 19600, "act_output_floats": 9000}}}})";
+
+void check(const Profile& profile) {
+  NEREUS_CHECK(!profile.layers.empty(), "a profile without layers");
+  for (const MeasuredLayer& layer : profile.layers) {
+    const RepairedCurve forward = curve_of(layer.samples, layer.forward);
+    NEREUS_CHECK(forward.most <= kMostNoise, "more than noise");
+    double last = 0;
+    for (const double s : {0.5, 1.0, 1.5, 3.0, 1000.0}) {
+      const double seconds = forward.curve.at(s);
+      NEREUS_CHECK(std::isfinite(seconds) && seconds >= last * (1 - 1e-9) && seconds > 0,
+                   "a time that falls");
+      last = seconds;
+    }
+  }
+  const std::string text = profile_to_json(profile);
+  NEREUS_CHECK(parse_profile(text, "again") == profile, "a profile changes");
+}
+
+}  // namespace
+}  // namespace nereus::profile
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace nereus;
+  using namespace nereus::profile;
+  fuzz(data, size, [](std::string_view text) { check(parse_profile(text, "p.json")); });
+  return fuzz(data, size, [](std::string_view text) {
+    check(import_profiles({{"OPT/A100-40/profile.json", std::string(text)}, {"s.json", kSizes}}));
+  });
+}
