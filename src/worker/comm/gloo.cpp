@@ -91,6 +91,9 @@ class GlooParcel : public Parcel {
   std::future<bool> arrived_;  // valid once done() was asked
 };
 
+// Nobody sends to it: groups have the uppermost bit too, and hashes below it.
+constexpr std::uint64_t kAbortSlot = ~0ULL;
+
 class GlooWire : public Wire {
  public:
   GlooWire(StorePointer store, std::shared_ptr<gloo::rendezvous::Context> context)
@@ -117,6 +120,18 @@ class GlooWire : public Wire {
     }
     return std::make_unique<GlooParcel>(std::move(buffer), from, true, context_->getTimeout());
   }
+  // Gloo has no call for this, but a buffer that waited in vain breaks off all that its context has
+  // under way, and closes its connections.
+  void abort() override {
+    if (num_ranks() == 1) return;
+    char nothing = 0;
+    try {
+      auto buffer = context_->createUnboundBuffer(&nothing, 1);
+      buffer->recv((rank() + 1) % num_ranks(), kAbortSlot);
+      buffer->waitRecv(nullptr, std::chrono::milliseconds(1));
+    } catch (const gloo::Exception&) {
+    }
+  }
 
  private:
   StorePointer store_;  // rank 0's serves the others as long as it lives
@@ -124,8 +139,8 @@ class GlooWire : public Wire {
 };
 
 std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_address, int rank,
-                              int num_ranks, std::chrono::milliseconds timeout,
-                              bool ends_together) {
+                              int num_ranks, std::chrono::milliseconds timeout, bool ends_together,
+                              const std::shared_ptr<Board>& board = {}) {
   auto liveness = std::make_unique<Liveness>(rank, num_ranks, own_address, timeout);
   liveness->start(meet(store, rank, num_ranks, liveness->address(), timeout));
   gloo::transport::tcp::attr place;
@@ -135,13 +150,21 @@ std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_
   context->setTimeout(timeout);
   try {
     // It asks the store too, which a stopped rank 0 does not answer.
-    if (!in_time(timeout, [=]() mutable {
-          GlooStore gloo_store(store, timeout);
-          context->connectFullMesh(gloo_store, device);
-          return true;
-        }))
+    if (!in_time(
+            timeout,
+            [=]() mutable {
+              GlooStore gloo_store(store, timeout);
+              context->connectFullMesh(gloo_store, device);
+              return true;
+            },
+            board))
       throw std::runtime_error(fmt::format("nothing for {} ms", timeout.count()));
+  } catch (const BoardClosed&) {
+    throw;
   } catch (const std::exception& error) {
+    if (board)  // who is missing is known to whoever carries it
+      throw CommError(fmt::format("rank {}: connecting all ranks failed: {}", rank, error.what()),
+                      -1);
     throw explain(*liveness, "connecting all ranks", {}, error.what());
   }
   return std::make_unique<MessageComm>(std::make_shared<CommCore>(
@@ -151,8 +174,9 @@ std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_
 }  // namespace
 
 std::unique_ptr<Comm> open_gloo(const CommOptions& options) {
-  return connect(open_store(options), local_address_towards(options.address), options.rank,
-                 options.num_ranks, options.timeout, true);
+  const StorePointer store = options.board ? board_store(options.board) : open_store(options);
+  return connect(store, local_address_towards(options.address), options.rank, options.num_ranks,
+                 options.timeout, !options.board, options.board);
 }
 
 std::vector<std::unique_ptr<Comm>> open_local_gloo(int num_ranks,
