@@ -156,13 +156,13 @@ PartNames parse_names(std::string_view text) {
 }
 
 Distrusted odd_copies(const std::vector<PartNames>& holds) {
-  using Same = std::tuple<std::string_view, checkpoint::TensorKind, int, int, int, int,
+  using Same = std::tuple<std::string_view, checkpoint::TensorKind, int, int, int, int, int,
                           std::int64_t, std::int64_t>;
   std::map<Same, std::map<std::uint64_t, std::vector<Holder>>> copies;
   for (std::size_t rank = 0; rank < holds.size(); ++rank)
     for (std::size_t place = 0; place < holds[rank].size(); ++place) {
       const PartName& p = holds[rank][place];
-      copies[{p.tensor, p.kind, p.slice.slice, p.slice.of, p.slice.dim, p.slice.groups, p.begin,
+      copies[{p.tensor, p.kind, p.layer, p.slice.slice, p.slice.of, p.slice.dim, p.slice.groups, p.begin,
               p.end}][p.checksum]
           .push_back({static_cast<int>(rank), place});
     }
