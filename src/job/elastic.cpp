@@ -57,6 +57,7 @@ void visit(V& v, M& m) {
     case K::kGeneration:
       v.whole("rank", m.rank);
       v.whole("num_ranks", m.num_ranks, 1);
+      v.whole("num_present", m.num_present, 1);
       v.text("job", m.job);
       v.text("address", m.address);
       v.whole("next_held", m.next_held, -1);

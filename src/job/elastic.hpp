@@ -48,8 +48,9 @@ struct ElasticMessage {
   // kStarted: from the command to a complete state
   double seconds = 0;
   // kGeneration
-  int rank = -1;
+  int rank = -1;  // num_ranks or more: a helper, which gives what it holds and is done
   int num_ranks = 0;
+  int num_present = 0;  // with helpers
   std::string job = {};          // job_to_json()
   std::string address = {};      // towards which a rank finds its own address
   std::int64_t next_held = -1;   // the generation whose state is gone on with; -1: none

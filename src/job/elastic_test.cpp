@@ -20,6 +20,7 @@ TEST(ElasticMessage, ReadsBackAsItWasWritten) {
   generation.generation = 5;
   generation.rank = 2;
   generation.num_ranks = 4;
+  generation.num_present = 5;
   generation.job = "{\"a\": \"line\\nbreak\"}";
   generation.next_held = 4;
   generation.done = 18;

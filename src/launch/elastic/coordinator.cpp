@@ -42,6 +42,8 @@ struct Member {
   int rank = -1;
   bool started = false;
   bool noticed = false;
+  bool holds = false;   // state of the step to go on from
+  bool helper = false;  // in the generation to give what it holds, and no more
   std::optional<ElasticMessage> ended;
 
   void tell(const ElasticMessage& message) {
@@ -235,6 +237,7 @@ class Coordinator {
     member.started = false;
     member.ended.reset();
     member.rank = -1;
+    member.holds = member.helper = false;
     joined_ = Clock::now();
     grown_for_ = -1;
     event("joined", -1, member.name);
@@ -298,6 +301,10 @@ class Coordinator {
         break;
       case ElasticKind::kEnded:
         if (member.ended) break;
+        if (member.helper && message.agreed) {
+          member.helper = member.in_generation = member.holds = false;
+          break;
+        }
         member.ended = message;
         if (!message.agreed && phase_ == Phase::kRunning)
           break_off(fmt::format("rank {} lost the others: {}", member.rank, message.text));
@@ -361,7 +368,7 @@ class Coordinator {
           fmt::format("{}: {}", member.name, why));
     const bool was_in = member.in_generation;
     const int rank = std::exchange(member.rank, -1);
-    member.ready = member.in_generation = member.started = false;
+    member.ready = member.in_generation = member.started = member.holds = member.helper = false;
     member.ended.reset();
     grown_for_ = -1;
     if (was_in) break_off(fmt::format("rank {} was lost", rank));
@@ -455,18 +462,16 @@ class Coordinator {
       if (all_of_generation([](const Member& m) { return m.ended.has_value(); })) conclude();
     }
     if (phase_ == Phase::kRunning && !soft_ && !returning_until_ &&
-        all_of_generation([](const Member& m) { return m.started; })) {
+        all_of_generation([](const Member& m) { return m.started || m.helper; })) {
       for (const auto& [name, member] : members_)
-        if (member.in_generation && member.noticed) {
+        if (member.in_generation && !member.helper && member.noticed) {
           end_softly(name + " will leave", false);
           break;
         }
       if (!soft_) grow();
     }
-    if (phase_ == Phase::kGathering) {
-      let_go();
-      begin();
-    }
+    if (phase_ == Phase::kGathering) begin();
+    let_go();
   }
 
   void wait_for_return() {
@@ -477,7 +482,8 @@ class Coordinator {
     for (const auto& [name, member] : members_)
       if (!member.connection) missing.push_back(name);
     for (const std::string& name : missing) drop(name, "it did not call again");
-    if (missing.empty() && !all_of_generation([](const Member& m) { return m.started; }))
+    if (missing.empty() &&
+        !all_of_generation([](const Member& m) { return m.started || m.helper; }))
       break_off("it had not begun when the coordinator went");
   }
 
@@ -499,7 +505,8 @@ class Coordinator {
         source_ = {newest, ended.done, ended.gradient_norm};
       if (ended.filled == newest && ended.filled_done > source_.done)
         source_ = {newest, ended.filled_done, 0};
-      member.in_generation = false;
+      member.holds = ended.held >= 0;
+      member.in_generation = member.helper = false;
       member.started = false;
       member.ended.reset();
     }
@@ -524,7 +531,9 @@ class Coordinator {
   void let_go() {
     for (auto at = members_.begin(); at != members_.end();) {
       Member& member = at->second;
-      if (!member.noticed || member.in_generation || !member.connection) {
+      // What it holds goes to others first; where nobody goes on, there is nobody to give it to.
+      const bool gives = member.holds && !usable().empty();
+      if (!member.noticed || member.in_generation || !member.connection || gives) {
         ++at;
         continue;
       }
@@ -618,9 +627,17 @@ class Coordinator {
     message.next_held = source_.held;
     message.done = source_.done;
     message.gradient_norm = source_.gradient_norm;
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      Member& member = *places[i];
-      member.rank = message.rank = static_cast<int>(i);
+    std::vector<Member*> present = places;
+    for (auto& [name, member] : members_)
+      if (member.holds && member.connection && member.ready &&
+          std::find(places.begin(), places.end(), &member) == places.end())
+        present.push_back(&member);
+    message.num_present = static_cast<int>(present.size());
+    for (std::size_t i = 0; i < present.size(); ++i) {
+      Member& member = *present[i];
+      member.helper = i >= places.size();
+      message.rank = static_cast<int>(i);
+      member.rank = member.helper ? -1 : message.rank;
       member.in_generation = true;
       member.started = false;
       member.ended.reset();

@@ -150,7 +150,8 @@ void Commands::take(const ElasticMessage& command) {
       over_ = std::max(over_, command.generation);
       for (const auto& [generation, board] : boards_)
         if (generation <= over_) board->close();
-      if (running_ && running_generation_ <= over_) running_->abort();
+      for (const auto& [comm, generation] : running_)
+        if (generation <= over_) comm->abort();
       break;
     case ElasticKind::kEndAfter:
       end_after_ = std::max(end_after_, command.generation);
@@ -190,16 +191,15 @@ Commands::Ending Commands::ends_after_step(std::int64_t generation) {
 }
 
 Commands::Running::Running(Commands& commands, std::int64_t generation, Comm& comm)
-    : commands_(commands) {
+    : commands_(commands), comm_(comm) {
   const std::lock_guard lock(commands.mutex_);
   if (generation <= commands.over_) throw BoardClosed();
-  commands.running_ = &comm;
-  commands.running_generation_ = generation;
+  commands.running_[&comm] = generation;
 }
 
 Commands::Running::~Running() {
   const std::lock_guard lock(commands_.mutex_);
-  commands_.running_ = nullptr;
+  commands_.running_.erase(&comm_);
 }
 
 }  // namespace nereus::worker

@@ -64,6 +64,7 @@ class Commands {
 
    private:
     Commands& commands_;
+    Comm& comm_;
   };
 
  private:
@@ -80,8 +81,7 @@ class Commands {
   std::int64_t over_ = -1;       // this generation, and all before it
   std::int64_t end_after_ = -1;  // so too
   bool saves_at_end_ = false;
-  Comm* running_ = nullptr;
-  std::int64_t running_generation_ = -1;
+  std::map<Comm*, std::int64_t> running_;  // with their generation
   std::thread thread_;
 };
 

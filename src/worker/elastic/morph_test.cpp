@@ -150,7 +150,7 @@ TEST(Morph, ThroughDividedStateAndTensorSlices) {
   auto now = std::make_unique<Generation>(job_of(1, 2, 1), false);
   expect_same(now->run(0, 2), expected, 0);
   std::int64_t step = 2;
-  for (const job::Job& job : {job_of(1, 2, 0, 2), job_of(2, 2, 1), job_of(1, 3, 3)}) {
+  for (const job::Job& job : {job_of(1, 2, 0, 2), job_of(2, 2, 1), job_of(1, 4, 3)}) {
     auto then = std::make_unique<Generation>(job, true);
     const Moved moved = hand_over(*now, *then);
     EXPECT_TRUE(moved.missing.empty()) << moved.missing.front();

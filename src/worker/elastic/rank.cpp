@@ -88,6 +88,24 @@ double signal_of(Commands::Ending ending) {
   return ending == Commands::Ending::kSave ? kSave : ending == Commands::Ending::kEnd ? kEnd : 0;
 }
 
+// Notes of one of several Comms of a generation.
+class PartOfBoard : public Board {
+ public:
+  PartOfBoard(std::shared_ptr<Board> board, std::string prefix)
+      : board_(std::move(board)), prefix_(std::move(prefix)) {}
+  void put(const std::string& key, const std::string& note) override {
+    board_->put(prefix_ + key, note);
+  }
+  std::optional<std::string> get(const std::string& key) override {
+    return board_->get(prefix_ + key);
+  }
+  bool closed() override { return board_->closed(); }
+
+ private:
+  std::shared_ptr<Board> board_;
+  std::string prefix_;
+};
+
 class ElasticRank {
  public:
   explicit ElasticRank(const ElasticOptions& options)
@@ -214,13 +232,23 @@ class ElasticRank {
     CommOptions options;
     options.backend = life.job.machine.comm;
     options.rank = command.rank;
-    options.num_ranks = command.num_ranks;
     options.address = command.address;
-    options.board = commands_.board(generation_);
     options.timeout =
         std::chrono::milliseconds(static_cast<std::int64_t>(life.job.machine.timeout_s * 1000));
+    const std::shared_ptr<Board> board = commands_.board(generation_);
+    std::unique_ptr<Comm> with_helpers;
+    std::optional<Commands::Running> running_with_helpers, running;
+    if (command.num_present > command.num_ranks) {
+      options.num_ranks = command.num_present;
+      options.board = std::make_shared<PartOfBoard>(board, "helpers/");
+      with_helpers = open_comm(options);
+      running_with_helpers.emplace(commands_, generation_, *with_helpers);
+      if (command.rank >= command.num_ranks) return help(*with_helpers);
+    }
+    options.num_ranks = command.num_ranks;
+    options.board = board;
     life.comm = open_comm(options);
-    const Commands::Running running(commands_, generation_, *life.comm);
+    running.emplace(commands_, generation_, *life.comm);
     life.executor = std::make_unique<Executor>(
         life.job, *life.comm, [&life](auto... which) { return life.read(which...); }, true);
     life.state = host_state(*life.executor, life.job.training);
@@ -229,7 +257,7 @@ class ElasticRank {
     started.kind = ElasticKind::kStarted;
     started.generation = generation_;
     started.rank = rank_;
-    take_state(life, started);
+    take_state(life, with_helpers ? *with_helpers : *life.comm, started);
     held_ = std::move(next_);
     filled_ = false;
     for (Optimizer::Slot& slot : life.executor->optimizer().slots()) slot.state->spread_start();
@@ -237,18 +265,31 @@ class ElasticRank {
     life.saver = std::make_unique<Saver>(life.job, life.rank, life.num_ranks,
                                          fmt::format("generation-{}", generation_));
     count_votes(*life.comm, true);  // leftovers are removed before anyone saves
+    running_with_helpers.reset();
+    with_helpers.reset();
     started.done = life.done;
     started.seconds = since(start);
     out_.send(started);
     run_steps(life);
   }
 
+  // Of a rank that the plan has no place for: what it holds goes to the others, and with it its
+  // part in the job.
+  void help(Comm& comm) {
+    HostState held;
+    if (held_) held = host_state(*held_->executor, held_->job.training);
+    bool filled = false;
+    exchange_state(comm, held.parts, {}, filled);
+    held_.reset();
+    next_.reset();
+  }
+
   // From other ranks, or all together from a checkpoint, or afresh.
-  void take_state(Life& life, ElasticMessage& started) {
+  void take_state(Life& life, Comm& comm, ElasticMessage& started) {
     HostState held;
     if (held_) held = host_state(*held_->executor, held_->job.training);
     const Exchanged exchanged =
-        exchange_state(*life.comm, held.parts, life.state.parts, filled_);
+        exchange_state(comm, held.parts, life.state.parts, filled_);
     if (life.rank == 0)
       for (const std::string& text : exchanged.remarks) remark(text);
     if (exchanged.missing.empty()) {
