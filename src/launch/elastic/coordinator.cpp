@@ -441,10 +441,12 @@ class Coordinator {
         member.tell(message_of(ElasticKind::kRestart, state_.generation, why));
         lose(member, why);
       }
-    if (phase_ == Phase::kEnding && seconds(now - asked_) > options_.answer_s)
+    // A pass that computes is not interrupted.
+    const double answer_s = std::max(options_.answer_s, 3 * measured_step_);
+    if (phase_ == Phase::kEnding && seconds(now - asked_) > answer_s)
       for (auto& [name, member] : members_)
         if (member.in_generation && !member.ended) {
-          const std::string why = fmt::format("no answer for {:.0f} s", options_.answer_s);
+          const std::string why = fmt::format("no answer for {:.0f} s", answer_s);
           member.tell(message_of(ElasticKind::kRestart, state_.generation, why));
           lose(member, why);
         }

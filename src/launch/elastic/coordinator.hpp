@@ -38,7 +38,7 @@ struct CoordinatorOptions {
   std::string build;
   int first_members = 1;    // how many are waited for at the start
   double dead_after_s = 2;  // without a beat, of an agent or its worker
-  double answer_s = 15;     // for a survivor to say how far it came, while it shows life
+  double answer_s = 10;     // for a survivor to say how far it came; thrice a step where that is more
   double return_s = 10;     // for agents to call again after this program was started anew
 };
 

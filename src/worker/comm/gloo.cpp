@@ -11,6 +11,7 @@
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include <atomic>
 #include <future>
 #include <thread>
 
@@ -108,6 +109,7 @@ class GlooWire : public Wire {
     } catch (const gloo::Exception& error) {
       throw WireError(error.what(), to);
     }
+    if (aborted_) throw WireError("told to end", to);
     return std::make_unique<GlooParcel>(std::move(buffer), to, false, context_->getTimeout());
   }
   std::unique_ptr<Parcel> receive(void* bytes, std::size_t size, int from,
@@ -118,24 +120,35 @@ class GlooWire : public Wire {
     } catch (const gloo::Exception& error) {
       throw WireError(error.what(), from);
     }
+    if (aborted_) throw WireError("told to end", from);
     return std::make_unique<GlooParcel>(std::move(buffer), from, true, context_->getTimeout());
   }
   // Gloo has no call for this, but a buffer that waited in vain breaks off all that its context has
-  // under way, and closes its connections.
+  // under way, and closes its connections. What is started beside that looks at the flag, after it
+  // is under way: one of the two sees the other.
   void abort() override {
-    if (num_ranks() == 1) return;
+    aborted_ = true;
     char nothing = 0;
-    try {
+    for (int other = 0; other < num_ranks(); ++other) {
+      if (other == rank()) continue;
       auto buffer = context_->createUnboundBuffer(&nothing, 1);
-      buffer->recv((rank() + 1) % num_ranks(), kAbortSlot);
-      buffer->waitRecv(nullptr, std::chrono::milliseconds(1));
-    } catch (const gloo::Exception&) {
+      try {
+        buffer->recv(other, kAbortSlot);
+      } catch (const gloo::Exception&) {
+        continue;  // that connection is broken already; another must do
+      }
+      try {
+        buffer->waitRecv(nullptr, std::chrono::milliseconds(1));
+      } catch (const gloo::Exception&) {
+      }
+      return;
     }
   }
 
  private:
   StorePointer store_;  // rank 0's serves the others as long as it lives
   std::shared_ptr<gloo::rendezvous::Context> context_;
+  std::atomic<bool> aborted_ = false;
 };
 
 std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_address, int rank,

@@ -1,6 +1,7 @@
 // State from rank to rank as plans change, and the rule by which a broken step is taken by all or by
 // none. Ranks are threads.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <numeric>
 
@@ -263,6 +264,39 @@ TEST(CommAbort, FreesEveryWait) {
     EXPECT_EQ(freed, 3) << backend;
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(1000)) << backend;
     EXPECT_THROW(comms[0]->send(at::zeros({10}), 1, 9)->wait(), CommError) << backend;
+  }
+}
+
+// Whichever rank is gone, and wherever the others are in a collective.
+TEST(CommAbort, FreesThoseWhoLostARank) {
+  signal(SIGPIPE, SIG_IGN);  // as a worker does
+  for (int round = 0; round < 12; ++round) {
+    auto comms = open_local_comms("gloo", 3, std::chrono::seconds(60));
+    std::vector<std::thread> threads;
+    std::atomic<int> freed = 0;
+    std::atomic<bool> gone = false;
+    const int lost = round % 3;
+    for (int rank = 0; rank < 3; ++rank)
+      threads.emplace_back([&, rank] {
+        Comm& comm = *comms[static_cast<std::size_t>(rank)];
+        try {
+          const auto group = comm.group({0, 1, 2});
+          for (int i = 0; rank != lost || i < 20; ++i)
+            group->all_reduce(at::zeros({5000 + i}))->wait();
+        } catch (const CommError&) {
+          ++freed;
+        }
+        if (rank == lost) gone = true;
+      });
+    while (!gone) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    comms[static_cast<std::size_t>(lost)].reset();
+    std::this_thread::sleep_for(std::chrono::milliseconds(round * 3));
+    const auto began = std::chrono::steady_clock::now();
+    for (const auto& comm : comms)
+      if (comm) comm->abort();
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(freed, 2);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(1500)) << round;
   }
 }
 
