@@ -64,11 +64,23 @@ struct TrainStep {
   bool operator==(const TrainStep&) const = default;
 };
 
+// A change of ranks and plan in an elastic job.
+struct Morph {
+  std::int64_t generation = 0;
+  int num_ranks = 0;
+  double own_bytes = 0;    // of state that ranks had already, all ranks together; so the next two
+  double peer_bytes = 0;   // from other ranks' memory
+  double saved_bytes = 0;  // from a checkpoint
+  double seconds = 0;      // from the first sign that ranks changed to the next step
+  std::int64_t lost_steps = 0;  // done before and done again
+};
+
 struct TrainEvent {
   std::string kind;        // "checkpoint", "resumed", "asked to end", "preempted", "failure"
   std::int64_t step = -1;  // the last that was done
   int rank = -1;
   std::string text;
+  std::optional<Morph> morph{};
 };
 
 // What is about to start.

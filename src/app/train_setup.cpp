@@ -70,25 +70,6 @@ void check_model(const TrainRequest& request, const model::Model& planned) {
       {request.plan.plan_file}, "leave --model out, or plan for it");
 }
 
-ResolvedPlan resolve_plan(const TrainRequest& request) {
-  if (request.plan.plan_file.empty() && request.plan.model.model.empty())
-    throw_input_error("train.no-plan", "neither a plan nor a model is named", {},
-                      "nereus train PLAN, or --model NAME with degrees");
-  if (request.plan.plan_file.empty())
-    return request.plan.cluster.cluster.empty() && request.plan.cluster.overrides.empty()
-               ? resolve_here(request.plan, request.machine.device)
-               : resolve(request.plan);
-  PredictRequest file = request.plan;
-  const bool named = !file.model.model.empty();
-  if (named) {
-    file.model = {};
-    file.degrees.seq.reset();
-  }
-  ResolvedPlan resolved = resolve(file);
-  if (named) check_model(request, resolved.model);
-  return resolved;
-}
-
 bool has_word(const std::string& words, const std::string& word) {
   return (" " + words + " ").find(" " + word + " ") != std::string::npos;
 }
@@ -144,6 +125,25 @@ void check_world(const TrainRequest& request, int num_ranks, ErrorList& errors) 
 }
 
 }  // namespace
+
+ResolvedPlan resolve_plan(const TrainRequest& request) {
+  if (request.plan.plan_file.empty() && request.plan.model.model.empty())
+    throw_input_error("train.no-plan", "neither a plan nor a model is named", {},
+                      "nereus train PLAN, or --model NAME with degrees");
+  if (request.plan.plan_file.empty())
+    return request.plan.cluster.cluster.empty() && request.plan.cluster.overrides.empty()
+               ? resolve_here(request.plan, request.machine.device)
+               : resolve(request.plan);
+  PredictRequest file = request.plan;
+  const bool named = !file.model.model.empty();
+  if (named) {
+    file.model = {};
+    file.degrees.seq.reset();
+  }
+  ResolvedPlan resolved = resolve(file);
+  if (named) check_model(request, resolved.model);
+  return resolved;
+}
 
 int ranks_of(const plan::Placement& placement) {
   int last = 0;

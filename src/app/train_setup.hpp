@@ -21,6 +21,8 @@ struct TrainSetup {
 // train.checkpoint-folder, train.no-worker, train.worker-broken, train.worker-build, train.no-gpu,
 // train.no-backend, and those of plans, token files and checkpoints.
 TrainSetup set_up(const TrainRequest& request);
+// Its first part alone: the plan that the request names.
+ResolvedPlan resolve_plan(const TrainRequest& request);
 
 // The highest rank that a placement names, and one.
 int ranks_of(const plan::Placement& placement);

@@ -51,12 +51,12 @@ void check_tensor(const Checkpoint& saved, const FlatTensor& tensor, TensorKind 
 
 void add_parts(const FlatLayer& layer, TensorKind kind, DType dtype,
                std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner,
-               std::vector<Part>& parts) {
+               std::vector<Part>& parts, bool all) {
   const std::size_t width = element_size(dtype);
   for_each_kept(
       layer, bytes.size(), width,
       [&](const FlatTensor& tensor, std::int64_t begin, std::int64_t end, std::size_t first) {
-        if (tensor.slice.dim < 0 && tensor.slice.slice > 0) return;
+        if (!all && tensor.slice.dim < 0 && tensor.slice.slice > 0) return;
         parts.push_back(
             {tensor.name, kind, dtype, tensor.shape, tensor.slice, begin, end, layer.layer,
              bytes.subspan(first, static_cast<std::size_t>(end - begin) * width), owner});

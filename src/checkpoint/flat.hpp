@@ -38,10 +38,11 @@ struct FlatLayer {
   std::int64_t end = 0;
 };
 
-// `bytes` are the elements [begin, end); they stay where they are, held by `owner`.
+// `bytes` are the elements [begin, end); they stay where they are, held by `owner`. `all`: also
+// what slice 0 has too.
 void add_parts(const FlatLayer& layer, TensorKind kind, DType dtype,
                std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner,
-               std::vector<Part>& parts);
+               std::vector<Part>& parts, bool all = false);
 
 // Fills the elements [begin, end). Throws Errors: all tensors that are not in the checkpoint
 // ("checkpoint.no-tensor"), have another shape ("checkpoint.shape") or dtype ("checkpoint.dtype").

@@ -109,6 +109,15 @@ std::int64_t SliceMap::index_from(std::int64_t element) const {
   return run * run_ + std::clamp(inside, std::int64_t{0}, run_);
 }
 
+std::vector<SharedRun> shared_runs(const SourceRange& from, const TargetRange& to) {
+  std::vector<SharedRun> runs;
+  for_each_shared(from, to, [&](std::int64_t i, std::int64_t j, std::int64_t n) {
+    runs.push_back({i, j, n});
+    return true;
+  });
+  return runs;
+}
+
 std::int64_t copy_overlap(const SourceRange& from, const TargetRange& to,
                           std::size_t element_size) {
   std::int64_t copied = 0;

@@ -84,6 +84,16 @@ struct TargetRange {
   std::byte* bytes = nullptr;
 };
 
+// Elements that two ranges of slices of one tensor share: where they begin in each slice.
+struct SharedRun {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  std::int64_t size = 0;
+  bool operator==(const SharedRun&) const = default;
+};
+// In order; looks at no bytes.
+std::vector<SharedRun> shared_runs(const SourceRange& from, const TargetRange& to);
+
 // Copies what both have of one tensor; returns the number of elements.
 std::int64_t copy_overlap(const SourceRange& from, const TargetRange& to, std::size_t element_size);
 // Whether that would copy anything; looks at no bytes.

@@ -109,7 +109,7 @@ void remove_leftovers(const std::string& folder) {
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (name.starts_with("step-") && name.ends_with(kPartial))
+    if ((name.starts_with("step-") || name.starts_with("reports-")) && name.ends_with(kPartial))
       leftovers.push_back(entry->path().string());
   }
   for (const std::string& path : leftovers) remove_folder(path);
@@ -153,10 +153,14 @@ void Writer::save(Progress progress, plan::Plan plan, std::vector<Part> parts) {
   });
 }
 
+std::string Writer::partial_folder(std::int64_t step) const {
+  const std::string attempt = options_.attempt.empty() ? "" : "." + options_.attempt;
+  return options_.folder + "/" + step_folder(step) + attempt + std::string(kPartial);
+}
+
 void Writer::write(const Progress& progress, const plan::Plan& plan,
                    const std::vector<Part>& parts) {
-  const std::string folder =
-      options_.folder + "/" + step_folder(progress.step) + std::string(kPartial);
+  const std::string folder = partial_folder(progress.step);
   // A rank that fails still reports, so that rank 0 need not wait for it.
   RankReport mine;
   std::exception_ptr failure;
@@ -197,7 +201,7 @@ void Writer::commit(const Progress& progress, const plan::Plan& plan,
   errors.throw_if_any();
   const Manifest manifest = make_manifest(progress, plan, read);
   const std::string complete = options_.folder + "/" + step_folder(progress.step);
-  const std::string partial = complete + std::string(kPartial);
+  const std::string partial = partial_folder(progress.step);
   check_folder(partial, manifest);
   write_file(partial + "/" + kManifestFile, manifest_to_json(manifest));
   replace_folder(partial, complete);

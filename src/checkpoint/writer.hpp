@@ -63,6 +63,9 @@ struct WriterOptions {
   int num_ranks = 1;
   int keep = 2;        // complete ones that stay, at least 1
   Gather gather = {};  // may be empty where there is one rank
+  // Tells attempts at the same step apart where ranks may have been replaced meanwhile: what a rank
+  // of an earlier attempt still writes does not get among the files of a later one.
+  std::string attempt = {};
 };
 
 class Writer {
@@ -87,6 +90,7 @@ class Writer {
   std::vector<Complete> take_completed();
 
  private:
+  std::string partial_folder(std::int64_t step) const;
   void write(const Progress& progress, const plan::Plan& plan, const std::vector<Part>& parts);
   void commit(const Progress& progress, const plan::Plan& plan,
               const std::vector<std::string>& reports);

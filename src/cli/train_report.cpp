@@ -55,6 +55,16 @@ Json event_json(const app::TrainEvent& event) {
   json["step"] = event.step >= 0 ? Json(event.step) : Json();
   json["rank"] = event.rank >= 0 ? Json(event.rank) : Json();
   json["text"] = event.text;
+  if (event.morph) {
+    const app::Morph& m = *event.morph;
+    json["generation"] = m.generation;
+    json["ranks"] = m.num_ranks;
+    json["own_bytes"] = m.own_bytes;
+    json["peer_bytes"] = m.peer_bytes;
+    json["checkpoint_bytes"] = m.saved_bytes;
+    json["seconds"] = m.seconds;
+    json["lost_steps"] = m.lost_steps;
+  }
   return json;
 }
 

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "app/train.hpp"
+#include "app/train_elastic.hpp"
 #include "base/error.hpp"
 #include "base/write_file.hpp"
 #include "cli/cli.hpp"
@@ -22,6 +22,11 @@ struct Given {
   std::optional<double> rate, last_rate, beta1, beta2, epsilon, momentum, weight_decay, clip,
       dropout, timeout;
   std::optional<bool> shuffle, graphs;
+  bool elastic = false;
+  app::ElasticRequest elastic_request;
+  std::string shapes;
+  std::optional<int> agents, machines;
+  std::optional<double> dead_after;
   std::string svg_file;
 };
 
@@ -107,6 +112,23 @@ void add_run_options(Command& command, app::TrainRequest& request, Given& given)
                "the program that runs a rank (nereus-worker beside this one)");
 }
 
+void add_elastic_options(Command& command, Given& given) {
+  app::ElasticRequest& e = given.elastic_request;
+  command.group("Elastic jobs");
+  command.flag("--elastic", given.elastic,
+               "on machines that come and go: this is the coordinator, nereus agent on each "
+               "machine runs a rank; the plan changes with them");
+  command.text("--job", "DIR", e.folder,
+               "the job's folder, which all machines see: its state, token and checkpoints");
+  command.text("--listen", "HOST:PORT", e.listen, "where agents call (127.0.0.1, any port)");
+  command.whole("--agents", given.agents, 1, "so many agents on this machine (none)");
+  command.whole("--machines", given.machines, 1, "to wait for before the first step (the agents)");
+  command.text("--shapes", "PPxDP,..", given.shapes,
+               "only these plans, stages x replicas (the fastest of all)");
+  command.number("--dead-after", given.dead_after,
+                 "seconds without a sign of life after which a machine is lost (2)");
+}
+
 // A number within [least, most], or an error with the option's name.
 void set(double& target, const std::optional<double>& given, const char* name, double least,
          double most, ErrorList& errors) {
@@ -117,7 +139,7 @@ void set(double& target, const std::optional<double>& given, const char* name, d
   target = *given;
 }
 
-void take(const Given& given, app::TrainRequest& request, ErrorList& errors) {
+void take(Given& given, app::TrainRequest& request, ErrorList& errors) {
   job::Training& t = request.training;
   t.steps = given.steps.value_or(1);
   t.seed = static_cast<std::uint64_t>(given.seed.value_or(0));
@@ -141,13 +163,27 @@ void take(const Given& given, app::TrainRequest& request, ErrorList& errors) {
   request.loading.shuffle = given.shuffle.value_or(true);
   request.loading.workers = given.workers.value_or(request.loading.workers);
   request.loading.prefetch = given.prefetch.value_or(request.loading.prefetch);
+  app::ElasticRequest& e = given.elastic_request;
+  e.agents = given.agents.value_or(0);
+  e.machines = given.machines.value_or(0);
+  set(e.dead_after_s, given.dead_after, "--dead-after", 0.5, 1e6, errors);
+  if (given.elastic && e.folder.empty())
+    errors.add("elastic.folder", "--elastic needs a folder for the job", {}, "--job DIR");
+  if (!given.elastic && (given.agents || given.machines || given.dead_after || !e.folder.empty() ||
+                         !e.listen.empty() || !given.shapes.empty()))
+    errors.add("cli.missing-option",
+               "--job, --listen, --agents, --machines, --shapes and --dead-after are of elastic "
+               "jobs",
+               {}, "--elastic");
+  if (!given.shapes.empty()) e.shapes = app::parse_shapes(given.shapes);
   if (given.last_rate && t.rate_schedule == job::RateSchedule::kConstant)
     errors.add("train.rate", "--last-rate says where the rate falls to, but it stays constant", {},
                "--rate-schedule cosine or linear");
 }
 
-int run_train(const Session& session, app::TrainRequest request, const std::string& svg_file,
+int run_train(const Session& session, app::TrainRequest request, const Given& given,
               const OutputOptions& output) {
+  const std::string& svg_file = given.svg_file;
   if (request.worker.empty()) request.worker = worker_beside_this();
   request.launched = launched_rank();
   const auto write = [](const std::string& text) {
@@ -167,7 +203,10 @@ int run_train(const Session& session, app::TrainRequest request, const std::stri
     write(fmt::format("rank {}: {}\n", rank, line));
   };
   watch.say = [&](const std::string& line) { write(line + "\n"); };
-  const app::TrainAnswer answer = app::train(request, watch);
+  app::ElasticRequest elastic = given.elastic_request;
+  elastic.program = "/proc/self/exe";
+  const app::TrainAnswer answer = given.elastic ? app::train_elastic(request, elastic, watch)
+                                                : app::train(request, watch);
   lines.finish();
   if (answer.speaks && !(answer.failure && answer.steps.empty()))
     emit(train_report(answer, request.compare), output, session);
@@ -193,6 +232,7 @@ Verb train_verb(const Session& session) {
   add_prediction_options(*command, request->train.plan);
   add_training_options(*command, request->train, request->given);
   add_run_options(*command, request->train, request->given);
+  add_elastic_options(*command, request->given);
   add_output_options(*command, request->output);
   command->about(
       "Starts one worker process a rank and trains. The plan is a file, or a model with degrees; "
@@ -215,11 +255,15 @@ Verb train_verb(const Session& session) {
       "torchrun --no-python --nnodes 2 --nproc-per-node 8 ... nereus train best.plan "
       "--data text.tokens",
       "across machines");
+  command->example(
+      "nereus train --elastic --model gpt2 --global-batch 48 --data text.tokens --steps 5000 "
+      "--job job/ --listen 10.0.0.1:29400 --machines 4",
+      "on spot machines: nereus agent --join 10.0.0.1:29400 --token job/token on each");
   command->run = [&session, request] {
     ErrorList errors;
     take(request->given, request->train, errors);
     errors.throw_if_any();
-    return run_train(session, request->train, request->given.svg_file, request->output);
+    return run_train(session, request->train, request->given, request->output);
   };
   return command;
 }

@@ -17,6 +17,7 @@ Verb simulate_verb(const Session& session);
 Verb explore_verb(const Session& session);
 Verb data_verb(const Session& session);
 Verb train_verb(const Session& session);
+Verb agent_verb(const Session& session);
 Verb explain_verb(const Session& session);
 Verb export_verb(const Session& session);
 Verb import_verb(const Session& session);

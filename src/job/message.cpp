@@ -90,7 +90,8 @@ std::size_t sequence_length(std::string_view text) {
   return length;
 }
 
-// Texts come from the system and from libtorch, which promise no encoding; JSON is UTF-8.
+}  // namespace
+
 std::string as_utf8(const std::string& line) {
   std::string out;
   for (std::size_t i = 0; i < line.size();) {
@@ -100,8 +101,6 @@ std::string as_utf8(const std::string& line) {
   }
   return out;
 }
-
-}  // namespace
 
 std::string_view to_string(MessageKind kind) { return plan::name_of(kKinds, kind); }
 

@@ -63,8 +63,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }
 
 // Between fork and exec only calls that are safe there: other threads may have held locks.
-[[noreturn]] void become(char* const* arguments, char* const* environment, int report, int text,
-                         pid_t parent) {
+[[noreturn]] void become(char* const* arguments, char* const* environment, int report, int command,
+                         int text, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);  // it ended before the line above
@@ -77,7 +77,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   dup2(nothing, STDIN_FILENO);
   dup2(text, STDOUT_FILENO);
   dup2(text, STDERR_FILENO);
-  if (report >= 0) fcntl(report, F_SETFD, 0);
+  for (const int fd : {report, command})
+    if (fd >= 0) fcntl(fd, F_SETFD, 0);
   execve(arguments[0], arguments, environment);
   const char* reason = std::strerror(errno);
   const auto say = [](const char* part) {
@@ -95,10 +96,16 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 Child start_child(const ChildSpec& spec) {
   const Pipe text = make_pipe();
   const Pipe report = spec.report_option.empty() ? Pipe{} : make_pipe();
+  const Pipe command = spec.command_option.empty() ? Pipe{} : make_pipe();
+  if (command.read >= 0) fcntl(command.read, F_SETFL, 0);
   std::vector<std::string> arguments = spec.arguments;
   if (report.write >= 0) {
     arguments.push_back(spec.report_option);
     arguments.push_back(std::to_string(report.write));
+  }
+  if (command.read >= 0) {
+    arguments.push_back(spec.command_option);
+    arguments.push_back(std::to_string(command.read));
   }
   std::vector<std::string> environment = environment_of(spec);
   const std::vector<char*> argv = pointers_to(arguments);
@@ -109,19 +116,21 @@ Child start_child(const ChildSpec& spec) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t pid = fork();
-  if (pid == 0) become(argv.data(), envp.data(), report.write, text.write, parent);
+  if (pid == 0) become(argv.data(), envp.data(), report.write, command.read, text.write, parent);
   const int reason = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   close(text.write);
   if (report.write >= 0) close(report.write);
+  if (command.read >= 0) close(command.read);
   if (pid < 0) {
     close(text.read);
     if (report.read >= 0) close(report.read);
+    if (command.write >= 0) close(command.write);
     errno = reason;
     fail("no process to be had");
   }
   setpgid(pid, pid);  // also here, so that it is done whoever runs first
-  return {pid, report.read, text.read};
+  return {pid, report.read, text.read, command.write};
 }
 
 bool read_available(int fd, std::string& text) {

@@ -22,12 +22,14 @@ struct ChildSpec {
   std::vector<std::string> arguments{};                            // [0] is the program's path
   std::vector<std::pair<std::string, std::string>> environment{};  // over what this process has
   std::string report_option{};  // given with the number of a pipe to write messages to; empty: none
+  std::string command_option{};  // so too, of a pipe to read commands from
 };
 
 struct Child {
   pid_t pid = -1;
   int report_fd = -1;  // what it reports; -1: no such pipe
   int text_fd = -1;    // its output and errors
+  int command_fd = -1;  // what it is told; -1: no such pipe
 };
 
 // Throws Errors (environment) where there are no processes or pipes to be had. A program that

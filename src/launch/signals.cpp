@@ -19,7 +19,7 @@ static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may touch
 
 extern "C" void pass_on(int signal) {
   const int before = errno;
-  const char letter = signal == SIGINT ? 'i' : signal == SIGTERM ? 't' : 'c';
+  const char letter = signal == SIGINT ? 'i' : signal == SIGTERM ? 't' : signal == SIGUSR1 ? 'n' : 'c';
   // A full pipe has been written to often enough.
   if (write(write_end, &letter, 1) < 0) errno = before;
   errno = before;
@@ -41,12 +41,14 @@ SignalPipe::SignalPipe() {
   sigaction(SIGINT, &action, &old_interrupt_);
   sigaction(SIGTERM, &action, &old_terminate_);
   sigaction(SIGCHLD, &action, &old_child_);
+  sigaction(SIGUSR1, &action, &old_notice_);
 }
 
 SignalPipe::~SignalPipe() {
   sigaction(SIGINT, &old_interrupt_, nullptr);
   sigaction(SIGTERM, &old_terminate_, nullptr);
   sigaction(SIGCHLD, &old_child_, nullptr);
+  sigaction(SIGUSR1, &old_notice_, nullptr);
   close(write_end.exchange(-1));
   close(read_);
 }
@@ -58,6 +60,7 @@ SignalPipe::Counts SignalPipe::take() const {
   for (const char letter : letters) {
     counts.interrupts += letter == 'i';
     counts.terminations += letter == 't';
+    counts.notices += letter == 'n';
   }
   return counts;
 }

@@ -1,4 +1,4 @@
-// Signals as something to wait for: while this lives, SIGINT, SIGTERM and SIGCHLD make fd()
+// Signals as something to wait for: while this lives, SIGINT, SIGTERM, SIGUSR1 and SIGCHLD make fd()
 // readable instead of ending the program. A pipe that the handlers write to, and not signalfd: that
 // needs the signals blocked in every thread, and other libraries have started threads by now.
 //
@@ -16,6 +16,7 @@ class SignalPipe {
   struct Counts {
     int interrupts = 0;    // SIGINT
     int terminations = 0;  // SIGTERM
+    int notices = 0;       // SIGUSR1
   };
 
   SignalPipe();
@@ -31,6 +32,7 @@ class SignalPipe {
   struct sigaction old_interrupt_ {};
   struct sigaction old_terminate_ {};
   struct sigaction old_child_ {};
+  struct sigaction old_notice_ {};
 };
 
 }  // namespace nereus::launch

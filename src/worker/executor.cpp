@@ -44,7 +44,7 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-Executor::Executor(const job::Job& job, Comm& comm, ReadBatch read)
+Executor::Executor(const job::Job& job, Comm& comm, ReadBatch read, bool starts_empty)
     : job_(job),
       comm_(&comm),
       read_(std::move(read)),
@@ -55,6 +55,7 @@ Executor::Executor(const job::Job& job, Comm& comm, ReadBatch read)
       optimizer_(job_.training),
       store_(at::Device(job_.machine.device)),
       clock_(at::Device(job_.machine.device)) {
+  options_.starts_empty = starts_empty;
   seen_.clock = &clock_;
   build();
 }
@@ -63,6 +64,7 @@ StepResult Executor::run(std::int64_t step, double signal) {
   StepResult result;
   const Clock::time_point start = Clock::now();
   waits_ = {};
+  arrived_ = false;
   const std::size_t first_slice = slices ? slices->size() : 0;
   clock_.begin(slices != nullptr);
   store_.seen = clock_.has_tickets() ? &seen_ : nullptr;
@@ -321,11 +323,10 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
       if (!state->computes()) state->begin_backward();
       state->reduce_start();
     }
-  std::vector<StatisticsSum> statistics = sum_statistics();
+  statistics_ = sum_statistics();
   waits_.reduce += buckets_.finish();
   for (auto& state : states_) state->reduce_finish();
-  for (std::size_t i = 0; i < stages_.size(); ++i)
-    statistics[i].finish(num_norm_groups(job_.training, job_.plan.placement, stages_[i]->work()));
+  for (StatisticsSum& sum : statistics_) sum.wait();
   if (before_update) before_update();
 
   const bool clips = job_.training.clip > 0;
@@ -333,6 +334,7 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
   sums[0] = loss_;
   sums[2] = signal;
   if (clips) sums[1] = optimizer_.square_of_norm();
+  arrived_ = true;
   if (world_) world_->all_reduce(sums)->wait();
   sums = sums.to(at::kCPU);
   note(timeline::SliceKind::kReduce, start_ns);
@@ -343,10 +345,7 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
   if (!std::isfinite(result.loss))
     throw_input_error("train.not-finite", "the loss is not a number any more", {},
                       "a lower --rate, a longer --warmup, or --clip 1");
-  const double scale = clips && result.gradient_norm > job_.training.clip
-                           ? job_.training.clip / result.gradient_norm
-                           : 1;
-  optimizer_.update(step, scale);
+  commit(step, result.gradient_norm);
   for (auto& state : states_) state->spread_start();
   note(timeline::SliceKind::kOptimizer, start_ns);
   for (auto& state : states_) {
@@ -354,6 +353,17 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
     waits_.reduce += state->reduce_wait;
   }
   result.waits = waits_;
+}
+
+void Executor::commit(std::int64_t step, double gradient_norm) {
+  NEREUS_CHECK(arrived_, "only what all ranks have summed is taken");
+  for (std::size_t i = 0; i < stages_.size(); ++i)
+    statistics_[i].apply(
+        num_norm_groups(job_.training, job_.plan.placement, stages_[i]->work()));
+  statistics_.clear();
+  const double clip = job_.training.clip;
+  optimizer_.update(step, clip > 0 && gradient_norm > clip ? clip / gradient_norm : 1);
+  arrived_ = false;
 }
 
 const Stage& Executor::stage_of(int number) const {

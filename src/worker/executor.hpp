@@ -67,7 +67,8 @@ inline bool is_backward(schedule::Pass pass) {
 
 class Executor {
  public:
-  Executor(const job::Job& job, Comm& comm, ReadBatch read);
+  // `starts_empty`: the state's values are to be put there before the first step.
+  Executor(const job::Job& job, Comm& comm, ReadBatch read, bool starts_empty = false);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
   // `signal` is summed over all ranks: how they agree to end, say.
@@ -75,6 +76,16 @@ class Executor {
   const RankPlan& rank_plan() const { return mine_; }
   const GradientBuckets& buckets() const { return buckets_; }
   std::vector<Done>* slices = nullptr;
+
+  // The sums of the step under way are all here, and its update has not been done: it needs no
+  // other rank any more.
+  //
+  // A step is taken by all ranks or by none (commit rule). Passes and reductions change no state;
+  // the last of them is a sum over all ranks, that of loss and norm, which no rank has before every
+  // rank has arrived at it. So once one rank updated, every other can: where a job breaks off
+  // there, survivors that only arrived are told the norm and commit() too.
+  bool has_arrived() const { return arrived_; }
+  void commit(std::int64_t step, double gradient_norm);
 
   std::vector<std::unique_ptr<LayerState>>& states() { return states_; }
   Optimizer& optimizer() { return optimizer_; }
@@ -174,6 +185,8 @@ class Executor {
   std::map<LayerState*, int> passes_left_;  // backward passes until a layer is done
   at::Tensor loss_;                         // on the device: asking for its value would wait for it
   job::Waits waits_{};
+  std::vector<StatisticsSum> statistics_;  // by stage of this rank
+  bool arrived_ = false;
 };
 
 }  // namespace nereus::worker

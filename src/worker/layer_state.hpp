@@ -44,6 +44,7 @@ struct StateOptions {
   bool sequence_parallel = false;
   bool keep_gathered = false;  // divided weights stay together until the step ends
   bool layered = false;        // gathered once a pass, reduced once a step (worker/layered.hpp)
+  bool starts_empty = false;   // values come from elsewhere, or by start_afresh()
 };
 
 // A weight that a layer elsewhere holds too. `group`: the pair of ranks that hold it for the same
@@ -122,6 +123,7 @@ class LayerState {
   at::Tensor own_master() const;    // [owned), in sum_type
   void store_update();              // own_master() becomes the weights of [owned)
   void spread_start();
+  void start_afresh();  // own_master() becomes the starting values; then store_update()
 
   // Of the layer's BatchNorm; nullptr where it has none.
   NormStatistics* statistics() const { return statistics_.get(); }
@@ -133,6 +135,7 @@ class LayerState {
  private:
   void lay_out(LayerState* alias);
   void fill(const StateOptions& options);
+  at::Tensor starting_values() const;
   void make_views();
   void find_shards(const Keeping& keeping, const plan::LayerRun& run, int rank, int of,
                    GroupCache& groups);

@@ -38,8 +38,11 @@ StatisticsSum::StatisticsSum(std::vector<NormStatistics*> layers, Group* data)
   if (data) summing_ = data->all_reduce(flat_);
 }
 
-void StatisticsSum::finish(std::int64_t num_groups) {
+void StatisticsSum::wait() {
   if (summing_) summing_->wait();
+}
+
+void StatisticsSum::apply(std::int64_t num_groups) {
   std::int64_t at = 0;
   for (NormStatistics* layer : layers_) {
     const std::int64_t size = layer->step.numel();

@@ -26,7 +26,8 @@ class StatisticsSum {
  public:
   // `data`: the ranks that compute these layers; nullptr = this one alone.
   StatisticsSum(std::vector<NormStatistics*> layers, Group* data);
-  void finish(std::int64_t num_groups);
+  void wait();
+  void apply(std::int64_t num_groups);  // afterwards, once; until then nothing has changed
 
  private:
   std::vector<NormStatistics*> layers_;

@@ -12,6 +12,7 @@
 #include "checkpoint/flat.hpp"
 #include "checkpoint/reader.hpp"
 #include "spec/source.hpp"
+#include "worker/host_state.hpp"
 
 namespace nereus::worker {
 
@@ -20,63 +21,12 @@ namespace {
 namespace fs = std::filesystem;
 using checkpoint::TensorKind;
 
-checkpoint::DType dtype_of(const at::Tensor& tensor) {
-  switch (tensor.scalar_type()) {
-    case at::kDouble:
-      return checkpoint::DType::kF64;
-    case at::kBFloat16:
-      return checkpoint::DType::kBf16;
-    case at::kLong:
-      return checkpoint::DType::kI64;
-    default:
-      return checkpoint::DType::kF32;
-  }
-}
-
-checkpoint::FlatLayer flat_layer(const LayerState& state) {
-  checkpoint::FlatLayer flat;
-  flat.layer = state.layer().index;
-  flat.begin = state.owned().begin;
-  flat.end = state.owned().end;
-  for (std::size_t i = 0; i < state.parameters().size(); ++i) {
-    const Parameter& p = state.parameters()[i];
-    flat.tensors.push_back({p.name,
-                            p.shape,
-                            {state.slice(), state.num_slices(), p.cut.dim, p.cut.groups},
-                            state.offset(i)});
-  }
-  return flat;
-}
-
 // The same layer without weights that another layer owns: they are saved there.
 checkpoint::FlatLayer saved_layer(const LayerState& state) {
   checkpoint::FlatLayer flat = flat_layer(state);
   for (std::size_t i = 0; i < flat.tensors.size(); ++i)
     if (state.parameters()[i].tied_to_layer >= 0) flat.tensors[i].offset = -1;
   return flat;
-}
-
-// Running statistics of a layer's norm as tensors on the CPU: means, variances, how many groups.
-struct SavedStatistic {
-  std::string name;
-  at::Tensor value;
-};
-
-std::vector<SavedStatistic> statistics_of(const NormStatistics& norm) {
-  const at::Tensor running = norm.running.to(at::kCPU).clone();
-  return {{norm.of.name + ".running_mean", running[0]},
-          {norm.of.name + ".running_var", running[1]},
-          {norm.of.name + ".num_batches_tracked", at::scalar_tensor(norm.num_batches, at::kLong)}};
-}
-
-std::span<std::byte> bytes_of(const at::Tensor& tensor) {
-  return {static_cast<std::byte*>(tensor.data_ptr()),
-          static_cast<std::size_t>(tensor.numel()) * tensor.element_size()};
-}
-
-TensorKind first_kind(const job::Training& training) {
-  return training.optimizer == job::OptimizerKind::kSgd ? TensorKind::kMomentum
-                                                        : TensorKind::kAdamM;
 }
 
 void add_statistics(const LayerState& state, std::vector<checkpoint::Part>& parts) {
@@ -104,17 +54,18 @@ void read_statistics(const checkpoint::Checkpoint& saved, NormStatistics& norm) 
     flat.end = value.numel();
     read_flat(saved, flat, TensorKind::kRunningStatistic, dtype_of(value), bytes_of(value));
   }
-  norm.running[0].copy_(statistics[0].value);
-  norm.running[1].copy_(statistics[1].value);
-  norm.num_batches = statistics[2].value.item<std::int64_t>();
+  put_statistics(norm, {statistics[0].value, statistics[1].value, statistics[2].value});
 }
 
 // Reports travel as files beside the checkpoint, whose folder all ranks share anyway.
-checkpoint::Gather by_files(const job::Job& job, int rank, int num_ranks) {
+checkpoint::Gather by_files(const job::Job& job, int rank, int num_ranks,
+                            const std::string& attempt,
+                            const std::shared_ptr<std::atomic<bool>>& abandoned) {
   const std::string folder = job.checkpoint.folder;
   const double timeout_s = job.machine.timeout_s;
   return [=](std::int64_t step, const std::string& mine) {
-    const std::string place = fmt::format("{}/reports-{}.partial", folder, step);
+    const std::string place = fmt::format("{}/reports-{}{}{}.partial", folder, step,
+                                          attempt.empty() ? "" : ".", attempt);
     fs::create_directories(place);
     const auto file = [&](int r) { return fmt::format("{}/{}.json", place, r); };
     std::vector<std::string> reports;
@@ -126,7 +77,7 @@ checkpoint::Gather by_files(const job::Job& job, int rank, int num_ranks) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
     for (int r = 1; r < num_ranks; ++r) {
       while (!fs::exists(file(r))) {
-        if (std::chrono::steady_clock::now() > end)
+        if (*abandoned || std::chrono::steady_clock::now() > end)
           throw_environment_error(
               "checkpoint.no-report",
               fmt::format("rank {} has not written its part of step {}", r, step));
@@ -141,14 +92,16 @@ checkpoint::Gather by_files(const job::Job& job, int rank, int num_ranks) {
 
 }  // namespace
 
-Saver::Saver(const job::Job& job, int rank, int num_ranks) : job_(&job) {
+Saver::Saver(const job::Job& job, int rank, int num_ranks, const std::string& attempt)
+    : job_(&job), abandoned_(std::make_shared<std::atomic<bool>>(false)) {
   if (job.checkpoint.folder.empty()) return;
   checkpoint::WriterOptions options;
   options.folder = job.checkpoint.folder;
   options.rank = rank;
   options.num_ranks = num_ranks;
   options.keep = job.checkpoint.keep;
-  if (num_ranks > 1) options.gather = by_files(job, rank, num_ranks);
+  if (num_ranks > 1) options.gather = by_files(job, rank, num_ranks, attempt, abandoned_);
+  options.attempt = attempt;
   writer_ = std::make_unique<checkpoint::Writer>(options);
 }
 
@@ -191,18 +144,24 @@ std::int64_t resume(const job::Job& job, Executor& executor) {
   if (!folder)
     throw_input_error("train.no-checkpoint", "there is no complete checkpoint",
                       {job.checkpoint.resume}, "a folder step-N, or one that holds such");
-  const checkpoint::Checkpoint saved(*folder);
+  const std::int64_t steps = read_saved(job, *folder, executor);
+  for (Optimizer::Slot& slot : executor.optimizer().slots()) slot.state->spread_start();
+  return steps;
+}
+
+std::int64_t read_saved(const job::Job& job, const std::string& folder, Executor& executor) {
+  const checkpoint::Checkpoint saved(folder);
   const checkpoint::Progress& progress = saved.manifest().progress;
   const bool sgd = job.training.optimizer == job::OptimizerKind::kSgd;
   if (progress.optimizer != (sgd ? "sgd" : "adamw"))
     throw_input_error("train.optimizer",
                       fmt::format("the checkpoint was trained with {}", progress.optimizer),
-                      {*folder}, "--optimizer " + progress.optimizer);
+                      {folder}, "--optimizer " + progress.optimizer);
   if (!(saved.manifest().plan.model == job.plan.model))
     throw_input_error("train.other-model",
                       fmt::format("the checkpoint is of {}, the plan of {}",
                                   saved.manifest().plan.model.name, job.plan.model.name),
-                      {*folder}, "the model that the checkpoint was made with");
+                      {folder}, "the model that the checkpoint was made with");
   for (Optimizer::Slot& slot : executor.optimizer().slots()) {
     LayerState& state = *slot.state;
     const checkpoint::FlatLayer flat = flat_layer(state);
@@ -217,7 +176,6 @@ std::int64_t resume(const job::Job& job, Executor& executor) {
     if (slot.second.defined()) read(TensorKind::kAdamV, slot.second);
     if (state.statistics()) read_statistics(saved, *state.statistics());
     state.store_update();
-    state.spread_start();
   }
   return progress.step;
 }

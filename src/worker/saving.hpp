@@ -7,6 +7,8 @@
 //   saver.finish();
 #pragma once
 
+#include <atomic>
+
 #include "checkpoint/writer.hpp"
 #include "worker/executor.hpp"
 
@@ -14,19 +16,25 @@ namespace nereus::worker {
 
 class Saver {
  public:
-  Saver(const job::Job& job, int rank, int num_ranks);
+  // `attempt`: as of checkpoint::WriterOptions.
+  Saver(const job::Job& job, int rank, int num_ranks, const std::string& attempt = {});
   bool saves() const { return writer_ != nullptr; }
   void save(std::int64_t steps_done, Executor& executor);
   void finish();  // waits for what is being written; throws its error
+  void abandon() { *abandoned_ = true; }  // waits for no other rank any more
   std::vector<checkpoint::Writer::Complete> take_completed() {
     return writer_ ? writer_->take_completed() : std::vector<checkpoint::Writer::Complete>();
   }
 
  private:
   const job::Job* job_;
+  std::shared_ptr<std::atomic<bool>> abandoned_;
   std::unique_ptr<checkpoint::Writer> writer_;
 };
 
+// Fills the executor's own state from one checkpoint and returns its steps; what other ranks compute
+// with is not told yet (LayerState::spread_start).
+std::int64_t read_saved(const job::Job& job, const std::string& folder, Executor& executor);
 // Steps that the checkpoint of job.checkpoint.resume had done; fills the executor's state.
 std::int64_t resume(const job::Job& job, Executor& executor);
 

@@ -23,7 +23,7 @@
 // CommError that names the operation, its number in the group, and the rank that is missing: the
 // one that shows no life, or else the one that is furthest behind. A message counts its time from
 // the call of wait(), a collective anew from each part that arrives. After a CommError the Comm is
-// of no more use.
+// of no more use. abort() makes one of it: every wait, on any thread, ends at once.
 #pragma once
 
 #include <chrono>
@@ -33,6 +33,7 @@
 #include <string>
 #include <vector>
 
+#include "worker/comm/board.hpp"
 #include "worker/comm/range.hpp"
 #include "worker/torch.hpp"
 
@@ -102,6 +103,8 @@ class Comm {
   // group too.
   virtual std::shared_ptr<Group> group(const std::vector<int>& ranks) = 0;
   virtual std::string name() const = 0;  // "gloo", "nccl", "shared"
+  // From any thread: all that waits, and all that is started from now on, throws CommError.
+  virtual void abort() = 0;
 };
 
 struct CommOptions {
@@ -112,6 +115,8 @@ struct CommOptions {
   int port = 0;
   std::string job = {};  // tells jobs of one host apart ("shared")
   std::chrono::milliseconds timeout{60'000};
+  // Where ranks tell each other their addresses; none: a store that rank 0 hosts. "gloo" alone.
+  std::shared_ptr<Board> board = {};
 };
 
 std::unique_ptr<Comm> open_comm(const CommOptions& options);

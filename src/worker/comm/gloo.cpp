@@ -11,6 +11,7 @@
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include <atomic>
 #include <future>
 #include <thread>
 
@@ -91,6 +92,9 @@ class GlooParcel : public Parcel {
   std::future<bool> arrived_;  // valid once done() was asked
 };
 
+// Nobody sends to it: groups have the uppermost bit too, and hashes below it.
+constexpr std::uint64_t kAbortSlot = ~0ULL;
+
 class GlooWire : public Wire {
  public:
   GlooWire(StorePointer store, std::shared_ptr<gloo::rendezvous::Context> context)
@@ -105,6 +109,7 @@ class GlooWire : public Wire {
     } catch (const gloo::Exception& error) {
       throw WireError(error.what(), to);
     }
+    if (aborted_) throw WireError("told to end", to);
     return std::make_unique<GlooParcel>(std::move(buffer), to, false, context_->getTimeout());
   }
   std::unique_ptr<Parcel> receive(void* bytes, std::size_t size, int from,
@@ -115,17 +120,40 @@ class GlooWire : public Wire {
     } catch (const gloo::Exception& error) {
       throw WireError(error.what(), from);
     }
+    if (aborted_) throw WireError("told to end", from);
     return std::make_unique<GlooParcel>(std::move(buffer), from, true, context_->getTimeout());
+  }
+  // Gloo has no call for this, but a buffer that waited in vain breaks off all that its context has
+  // under way, and closes its connections. What is started beside that looks at the flag, after it
+  // is under way: one of the two sees the other.
+  void abort() override {
+    aborted_ = true;
+    char nothing = 0;
+    for (int other = 0; other < num_ranks(); ++other) {
+      if (other == rank()) continue;
+      auto buffer = context_->createUnboundBuffer(&nothing, 1);
+      try {
+        buffer->recv(other, kAbortSlot);
+      } catch (const gloo::Exception&) {
+        continue;  // that connection is broken already; another must do
+      }
+      try {
+        buffer->waitRecv(nullptr, std::chrono::milliseconds(1));
+      } catch (const gloo::Exception&) {
+      }
+      return;
+    }
   }
 
  private:
   StorePointer store_;  // rank 0's serves the others as long as it lives
   std::shared_ptr<gloo::rendezvous::Context> context_;
+  std::atomic<bool> aborted_ = false;
 };
 
 std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_address, int rank,
-                              int num_ranks, std::chrono::milliseconds timeout,
-                              bool ends_together) {
+                              int num_ranks, std::chrono::milliseconds timeout, bool ends_together,
+                              const std::shared_ptr<Board>& board = {}) {
   auto liveness = std::make_unique<Liveness>(rank, num_ranks, own_address, timeout);
   liveness->start(meet(store, rank, num_ranks, liveness->address(), timeout));
   gloo::transport::tcp::attr place;
@@ -135,13 +163,21 @@ std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_
   context->setTimeout(timeout);
   try {
     // It asks the store too, which a stopped rank 0 does not answer.
-    if (!in_time(timeout, [=]() mutable {
-          GlooStore gloo_store(store, timeout);
-          context->connectFullMesh(gloo_store, device);
-          return true;
-        }))
+    if (!in_time(
+            timeout,
+            [=]() mutable {
+              GlooStore gloo_store(store, timeout);
+              context->connectFullMesh(gloo_store, device);
+              return true;
+            },
+            board))
       throw std::runtime_error(fmt::format("nothing for {} ms", timeout.count()));
+  } catch (const BoardClosed&) {
+    throw;
   } catch (const std::exception& error) {
+    if (board)  // who is missing is known to whoever carries it
+      throw CommError(fmt::format("rank {}: connecting all ranks failed: {}", rank, error.what()),
+                      -1);
     throw explain(*liveness, "connecting all ranks", {}, error.what());
   }
   return std::make_unique<MessageComm>(std::make_shared<CommCore>(
@@ -151,8 +187,9 @@ std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_
 }  // namespace
 
 std::unique_ptr<Comm> open_gloo(const CommOptions& options) {
-  return connect(open_store(options), local_address_towards(options.address), options.rank,
-                 options.num_ranks, options.timeout, true);
+  const StorePointer store = options.board ? board_store(options.board) : open_store(options);
+  return connect(store, local_address_towards(options.address), options.rank, options.num_ranks,
+                 options.timeout, !options.board, options.board);
 }
 
 std::vector<std::unique_ptr<Comm>> open_local_gloo(int num_ranks,

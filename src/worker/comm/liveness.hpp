@@ -79,6 +79,9 @@ class Liveness {
   // Ends within about `window`; tells the others.
   Verdict find_missing(const Failure& failure);
 
+  // From now on find_missing() knows nobody, at once; also where it looks already.
+  void stop_looking();
+
   // Says good-bye, and waits (or not) for that of the others, `window` at most.
   void leave(bool wait);
 

@@ -23,6 +23,7 @@ class MatchedWire::MatchedParcel : public Parcel {
     std::optional<Clock::time_point> gone;  // what it sent before may still arrive
     std::unique_lock lock(wire_.mutex_);
     while (!wire_.finished_.wait_for(lock, milliseconds(20), [&] { return message_->done; })) {
+      if (wire_.aborted_) throw WireError("told to end", message_->peer);
       const auto now = Clock::now();
       if (!gone && wire_.is_gone(message_->peer)) gone = now;
       if (gone && now - *gone > milliseconds(100))
@@ -65,6 +66,14 @@ std::unique_ptr<Parcel> MatchedWire::start(char* bytes, std::size_t size, int ot
   }
   wake();
   return std::make_unique<MatchedParcel>(*this, std::move(message));
+}
+
+void MatchedWire::abort() {
+  {
+    const std::lock_guard lock(mutex_);
+    aborted_ = true;
+  }
+  finished_.notify_all();
 }
 
 void MatchedWire::end_thread() {

@@ -33,6 +33,7 @@ class MatchedWire : public Wire {
                                std::uint64_t slot) override;
   std::unique_ptr<Parcel> receive(void* bytes, std::size_t size, int from,
                                   std::uint64_t slot) override;
+  void abort() override;
 
  protected:
   struct Message {
@@ -86,6 +87,7 @@ class MatchedWire : public Wire {
   std::condition_variable finished_;
   std::vector<std::shared_ptr<Message>> new_messages_;
   bool ending_ = false;
+  bool aborted_ = false;
 };
 
 }  // namespace nereus::worker

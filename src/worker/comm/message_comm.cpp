@@ -40,6 +40,7 @@ class MessageHandle : public Pending {
         slot_(static_cast<std::uint64_t>(tag)),
         receives_(receives) {
     try {
+      if (core_->aborted) throw WireError("told to end", peer);
       parcel_ = receives ? core_->wire->receive(host_.data_ptr(), host_.nbytes(), peer, slot_)
                          : core_->wire->send(host_.data_ptr(), host_.nbytes(), peer, slot_);
     } catch (const WireError& error) {
@@ -123,6 +124,14 @@ Handle MessageComm::receive(at::Tensor tensor, int from, std::int64_t tag) {
   at::Tensor host = host_like(tensor);
   return std::make_shared<MessageHandle>(core_, std::move(tensor), std::move(host), from, tag,
                                          true);
+}
+
+// Whom to blame is not asked any more: those that wait would look for it.
+void MessageComm::abort() {
+  core_->failed = true;
+  core_->aborted = true;
+  core_->liveness->stop_looking();
+  core_->wire->abort();
 }
 
 std::shared_ptr<Group> MessageComm::group(const std::vector<int>& ranks) {

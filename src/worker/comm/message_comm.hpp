@@ -28,6 +28,7 @@ struct CommCore {
   // still read from it. Not for ranks that one thread closes one after the other.
   bool ends_together = true;
   std::atomic<bool> failed = false;
+  std::atomic<bool> aborted = false;
 
   CommCore(std::string backend, std::unique_ptr<Wire> messages, std::unique_ptr<Liveness> life,
            bool together);
@@ -43,6 +44,7 @@ class MessageComm : public Comm {
   Handle receive(at::Tensor tensor, int from, std::int64_t tag) override;
   std::shared_ptr<Group> group(const std::vector<int>& ranks) override;
   std::string name() const override { return core_->name; }
+  void abort() override;
 
  private:
   std::shared_ptr<CommCore> core_;

@@ -67,6 +67,8 @@ std::vector<std::string> meet_at(c10d::Store& store, int rank, int num_ranks,
     return all;
   } catch (const CommError&) {
     throw;
+  } catch (const BoardClosed&) {
+    throw;
   } catch (const std::exception& error) {
     throw CommError(
         fmt::format("rank {}: start failed: rank 0, which hosts the store, is gone ({})", rank,
@@ -114,6 +116,50 @@ StorePointer open_store(const CommOptions& options) {
                                 options.rank, options.address, options.port, error.what()),
                     0);
   }
+}
+
+namespace {
+
+// c10d's form of a board. What only other users of stores need is not there.
+class BoardStore : public c10d::Store {
+ public:
+  explicit BoardStore(std::shared_ptr<Board> board) : board_(std::move(board)) {}
+  void set(const std::string& key, const std::vector<std::uint8_t>& value) override {
+    board_->put(key, {value.begin(), value.end()});
+  }
+  std::vector<std::uint8_t> get(const std::string& key) override {
+    wait({key}, timeout_);
+    const std::string note = *board_->get(key);
+    return {note.begin(), note.end()};
+  }
+  bool check(const std::vector<std::string>& keys) override {
+    for (const std::string& key : keys)
+      if (!board_->get(key)) return false;
+    return true;
+  }
+  void wait(const std::vector<std::string>& keys) override { wait(keys, timeout_); }
+  void wait(const std::vector<std::string>& keys,
+            const std::chrono::milliseconds& timeout) override {
+    const auto end = std::chrono::steady_clock::now() + timeout;
+    while (!check(keys)) {
+      if (std::chrono::steady_clock::now() > end)
+        throw std::runtime_error(fmt::format("no note {} for {} ms", keys.front(), timeout.count()));
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+  std::int64_t add(const std::string&, std::int64_t) override { return refuse(); }
+  bool deleteKey(const std::string&) override { return refuse() != 0; }
+  std::int64_t getNumKeys() override { return refuse(); }
+
+ private:
+  static std::int64_t refuse() { throw std::runtime_error("a board only has notes"); }
+  std::shared_ptr<Board> board_;
+};
+
+}  // namespace
+
+StorePointer board_store(std::shared_ptr<Board> board) {
+  return c10::make_intrusive<BoardStore>(std::move(board));
 }
 
 StorePointer local_store() { return c10::make_intrusive<c10d::HashStore>(); }

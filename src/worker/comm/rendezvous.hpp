@@ -28,6 +28,7 @@ using StorePointer = c10::intrusive_ptr<c10d::Store>;
 // there.
 StorePointer open_store(const CommOptions& options);
 StorePointer local_store();  // for ranks that are threads
+StorePointer board_store(std::shared_ptr<Board> board);
 
 // Returns what every rank says, when all are there; else throws CommError that names the first that
 // is not.
@@ -35,9 +36,10 @@ std::vector<std::string> meet(const StorePointer& store, int rank, int num_ranks
                               const std::string& says, std::chrono::milliseconds timeout);
 
 // What `work` returns or throws; nothing where it takes longer. It then goes on by itself, so it
-// owns all that it uses.
+// owns all that it uses. A board that closes ends the wait.
 template <class Work>
-auto in_time(std::chrono::milliseconds timeout, Work work) {
+auto in_time(std::chrono::milliseconds timeout, Work work,
+             const std::shared_ptr<Board>& board = {}) {
   using Result = decltype(work());
   const auto promise = std::make_shared<std::promise<Result>>();
   std::future<Result> result = promise->get_future();
@@ -48,8 +50,12 @@ auto in_time(std::chrono::milliseconds timeout, Work work) {
       promise->set_exception(std::current_exception());
     }
   }).detach();
-  return result.wait_for(timeout) == std::future_status::ready ? std::optional<Result>(result.get())
-                                                               : std::nullopt;
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  while (board && std::chrono::steady_clock::now() < end &&
+         result.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready)
+    if (board->closed()) throw BoardClosed();
+  return result.wait_until(end) == std::future_status::ready ? std::optional<Result>(result.get())
+                                                             : std::nullopt;
 }
 
 }  // namespace nereus::worker

@@ -139,6 +139,7 @@ void RingGroup::run(const std::string& what, at::Tensor flat, const DeviceMark& 
     parcel.wait();
   };
   try {
+    if (core_->aborted) throw WireError("told to end", -1);
     at::Tensor host = to_host(flat, ready);
     collective({*core_->wire, ranks_, index_, slot_, landing_, wait},
                {host.data_ptr(), element_of(host), static_cast<std::size_t>(host.element_size())});

@@ -41,6 +41,8 @@ class Wire {
                                        std::uint64_t slot) = 0;
   virtual std::unique_ptr<Parcel> receive(void* bytes, std::size_t size, int from,
                                           std::uint64_t slot) = 0;
+  // From any thread: every wait throws, and so does whatever is started from now on.
+  virtual void abort() = 0;
 };
 
 }  // namespace nereus::worker

@@ -1,0 +1,345 @@
+#include "app/train_elastic.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "app/elastic_plans.hpp"
+#include "app/plan.hpp"
+#include "app/train_setup.hpp"
+#include "app/train_steps.hpp"
+#include "base/build_info.hpp"
+#include "cluster/this_machine.hpp"
+#include "launch/child.hpp"
+#include "launch/elastic/agent.hpp"
+#include "launch/elastic/coordinator.hpp"
+#include "spec/reader.hpp"
+#include "spec/source.hpp"
+
+namespace nereus::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kUsualEvery = 20;  // steps between checkpoints where nobody says
+
+// Steps in the order they were first done, on disk and in the answer.
+class StepLog {
+ public:
+  StepLog(const std::string& folder, const std::string& metrics_file, const TrainWatch& watch,
+          TrainAnswer& answer)
+      : watch_(watch), answer_(answer) {
+    const std::string file = folder + "/steps.jsonl";
+    if (fs::exists(file)) read(file);
+    // Whole lines alone: a kill may have cut the last one.
+    log_.open(file, std::ios::trunc);
+    for (const TrainStep& step : answer_.steps)
+      log_ << metrics_line(step, answer_.counts_tokens) << "\n";
+    log_.flush();
+    if (!log_) throw_environment_error("elastic.folder", fmt::format("{} cannot be written", file));
+    if (!metrics_file.empty()) metrics_.open(metrics_file, std::ios::trunc);
+  }
+
+  void take(const job::Message& message, bool clips) {
+    const std::int64_t next = answer_.steps.empty() ? 0 : answer_.steps.back().step + 1;
+    if (message.step < next) {  // another rank's, or done again after a checkpoint was read
+      TrainStep& step = answer_.steps[static_cast<std::size_t>(message.step)];
+      step.seconds = std::max(step.seconds, message.step + 1 == next ? message.seconds : 0);
+      return;
+    }
+    TrainStep step;
+    step.step = message.step;
+    step.loss = message.loss;
+    if (clips) step.gradient_norm = message.gradient_norm;
+    step.rate = message.rate;
+    step.seconds = message.seconds;
+    step.tokens = message.tokens;
+    step.memory_bytes = message.memory_bytes;
+    step.waits = message.waits;
+    const std::string line = metrics_line(step, answer_.counts_tokens);
+    log_ << line << std::endl;
+    if (metrics_.is_open()) metrics_ << line << std::endl;
+    answer_.steps.push_back(step);
+    if (watch_.step) watch_.step(step);
+  }
+
+ private:
+  void read(const std::string& file) {
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) {
+      try {
+        const spec::Value root = spec::parse_json(line, file);
+        ErrorList errors;
+        spec::Reader r(root, errors, spec::Units::kRawSi);
+        TrainStep step;
+        step.step = r.required_int64("step", 0);
+        step.loss = r.required_double("loss");
+        step.rate = r.required_double("rate");
+        step.seconds = r.required_double("step_s");
+        const char* rate = answer_.counts_tokens ? "tokens_per_s" : "samples_per_s";
+        step.tokens = static_cast<std::int64_t>(r.required_double(rate) * step.seconds + 0.5);
+        step.memory_bytes = r.required_double("memory_bytes");
+        errors.throw_if_any();
+        if (step.step == static_cast<std::int64_t>(answer_.steps.size()))
+          answer_.steps.push_back(step);
+      } catch (const Errors&) {
+        break;  // the last line of a process that was killed
+      }
+    }
+  }
+
+  const TrainWatch& watch_;
+  TrainAnswer& answer_;
+  std::ofstream log_, metrics_;
+};
+
+// Agents on this machine, and what they print. They end with this process.
+class LocalAgents {
+ public:
+  explicit LocalAgents(std::function<void(const std::string&)> say) : say_(std::move(say)) {}
+  ~LocalAgents() {
+    ending_ = true;
+    if (thread_.joinable()) thread_.join();
+    for (const launch::Child& child : children_) {
+      for (int i = 0; i < 100 && waitpid(child.pid, nullptr, WNOHANG) == 0; ++i) usleep(20'000);
+      kill(-child.pid, SIGKILL);
+      waitpid(child.pid, nullptr, 0);
+      close(child.text_fd);
+    }
+  }
+  LocalAgents(const LocalAgents&) = delete;
+  LocalAgents& operator=(const LocalAgents&) = delete;
+
+  void start(const TrainRequest& request, const ElasticRequest& elastic,
+             const launch::Address& coordinator) {
+    const std::string host = coordinator.host == "0.0.0.0" ? "127.0.0.1" : coordinator.host;
+    for (int i = 0; i < elastic.agents; ++i)
+      children_.push_back(launch::start_child(
+          {.arguments = {elastic.program, "agent", "--join",
+                         fmt::format("{}:{}", host, coordinator.port), "--token",
+                         elastic.folder + "/token", "--name", fmt::format("local-{}", i),
+                         "--worker", request.worker}}));
+    thread_ = std::thread([this] { read(); });
+  }
+
+ private:
+  void read() {
+    std::vector<std::string> texts(children_.size());
+    while (!ending_) {
+      std::vector<pollfd> list;
+      for (const launch::Child& child : children_) list.push_back({child.text_fd, POLLIN, 0});
+      poll(list.data(), list.size(), 100);
+      bool any = false;
+      for (std::size_t i = 0; i < children_.size(); ++i) {
+        any |= launch::read_available(children_[i].text_fd, texts[i]);
+        for (std::size_t end; (end = texts[i].find('\n')) != std::string::npos;
+             texts[i].erase(0, end + 1))
+          say_(fmt::format("local-{}: {}", i, texts[i].substr(0, end)));
+      }
+      if (!any) usleep(100'000);  // all have ended
+    }
+  }
+
+  std::function<void(const std::string&)> say_;
+  std::vector<launch::Child> children_;
+  std::atomic<bool> ending_ = false;
+  std::thread thread_;
+};
+
+std::string shape_text(const ElasticPlan& plan) {
+  if (!plan.resolved.degrees) return fmt::format("{} ranks", plan.num_ranks);
+  const plan::Degrees& d = *plan.resolved.degrees;
+  std::string text = fmt::format("pp {} dp {}", d.pp, d.dp);
+  if (d.tp > 1) text += fmt::format(" tp {}", d.tp);
+  return text;
+}
+
+void check_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error || access(folder.c_str(), W_OK) != 0)
+    throw_input_error("elastic.folder", fmt::format("--job {} cannot be written to", folder),
+                      {folder}, "a folder that every machine sees");
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+// The request as train() would take it: gloo, checkpoints in the job's folder.
+TrainRequest completed(TrainRequest request, const ElasticRequest& elastic) {
+  if (request.machine.comm.empty()) request.machine.comm = "gloo";
+  if (request.machine.comm != "gloo")
+    throw_input_error("elastic.comm",
+                      fmt::format("--comm {}: ranks of an elastic job are freed from a lost one "
+                                  "by gloo alone",
+                                  request.machine.comm),
+                      {}, "--comm gloo");
+  if (request.launched)
+    throw_input_error("elastic.launcher",
+                      "an elastic job starts its own ranks, and " + request.launched->launcher +
+                          " started this one",
+                      {}, "nereus agent on each machine");
+  if (request.checkpoint.folder.empty()) request.checkpoint.folder = elastic.folder + "/checkpoints";
+  if (request.checkpoint.every == 0) request.checkpoint.every = kUsualEvery;
+  if (request.machine.threads == 0)
+    request.machine.threads = std::max(1, usable_cores() / std::max(1, elastic.agents));
+  return request;
+}
+
+TrainEvent to_event(const launch::ElasticEvent& e) {
+  TrainEvent event{e.kind, e.step - 1, e.rank, e.text};
+  if (e.kind != "morph" && e.kind != "started") return event;
+  event.step = e.step;
+  event.morph = Morph{e.generation,  e.num_ranks, e.own_bytes, e.peer_bytes,
+                      e.saved_bytes, e.seconds,   e.lost_steps};
+  return event;
+}
+
+}  // namespace
+
+std::vector<Shape> parse_shapes(const std::string& text) {
+  std::vector<Shape> shapes;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string one = text.substr(at, end - at);
+    Shape shape{0, 0};
+    const char* last = one.data() + one.size();
+    const auto [middle, first_error] = std::from_chars(one.data(), last, shape.pp);
+    if (first_error == std::errc() && middle != last && *middle == 'x') {
+      const auto [stop, second_error] = std::from_chars(middle + 1, last, shape.dp);
+      if (second_error != std::errc() || stop != last) shape.dp = 0;
+    }
+    if (shape.pp < 1 || shape.dp < 1)
+      throw_input_error("elastic.shapes", fmt::format("--shapes: \"{}\" is no shape", one), {},
+                        "stages x replicas: --shapes 4x2,3x2,2x3");
+    shapes.push_back(shape);
+    at = end + 1;
+  }
+  return shapes;
+}
+
+TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elastic,
+                          const TrainWatch& watch) {
+  check_folder(elastic.folder);
+  const TrainRequest request = completed(given, elastic);
+  ElasticPlans plans(request, elastic.shapes);
+  const int first = elastic.machines > 0 ? elastic.machines : std::max(1, elastic.agents);
+  const std::optional<ElasticPlan> start = plans.best(first);
+  if (!start) {
+    if (plans.reason()) throw Errors(*plans.reason());
+    throw_input_error("elastic.no-plan", fmt::format("no plan fits on {} machines", first), {},
+                      "--machines with more, or other --shapes");
+  }
+  TrainRequest with_shape = request;
+  if (start->resolved.degrees) {
+    with_shape.plan.degrees.pp = start->resolved.degrees->pp;
+    with_shape.plan.degrees.dp = start->resolved.degrees->dp;
+  }
+  if (!with_shape.plan.cluster.cluster.empty()) {
+    const std::string& c = with_shape.plan.cluster.cluster;
+    with_shape.plan.cluster.cluster =
+        fmt::format("{}{}", start->num_ranks, c.substr(c.find('x')));
+  }
+  const TrainSetup setup = set_up(with_shape);
+
+  TrainAnswer answer;
+  answer.plan = start->resolved;
+  answer.num_ranks = start->num_ranks;
+  answer.library = setup.worker.library;
+  answer.counts_tokens = setup.resolved.model.tokens_per_sample > 0;
+  answer.nominal = cluster::is_nominal(setup.resolved.cluster);
+  StepLog log(elastic.folder, request.metrics_file, watch, answer);
+
+  launch::CoordinatorOptions options;
+  options.folder = elastic.folder;
+  options.token = launch::job_token(elastic.folder);
+  options.build = build_id();
+  options.first_members = first;
+  options.dead_after_s = elastic.dead_after_s;
+  if (!elastic.listen.empty()) options.listen = launch::parse_address(elastic.listen, "--listen");
+  const auto say = [&](const std::string& line) {
+    if (watch.say) watch.say(line);
+  };
+  LocalAgents agents(say);
+  launch::CoordinatorHooks hooks;
+  hooks.say = say;
+  hooks.listening = [&](const launch::Address& address) {
+    say(fmt::format("agents: nereus agent --join {}:{} --token {}/token", address.host,
+                    address.port, elastic.folder));
+    if (elastic.agents > 0) agents.start(request, elastic, address);
+  };
+  hooks.plan = [&](int machines) -> std::optional<launch::PlannedJob> {
+    const std::optional<ElasticPlan> plan = plans.best(machines);
+    if (!plan) return std::nullopt;
+    launch::PlannedJob planned;
+    planned.job = setup.job;
+    planned.job.plan = to_plan(plan->resolved);
+    planned.num_ranks = plan->num_ranks;
+    planned.step_s = plan->step_s;
+    planned.text = shape_text(*plan);
+    answer.num_ranks = plan->num_ranks;
+    answer.plan = plan->resolved;
+    return planned;
+  };
+  hooks.step = [&](const job::Message& message) {
+    log.take(message, request.training.clip > 0);
+  };
+  hooks.event = [&](const launch::ElasticEvent& event) {
+    answer.events.push_back(to_event(event));
+  };
+  if (watch.begin)
+    watch.begin({answer.plan.model.name, answer.num_ranks, answer.library, answer.counts_tokens});
+  const launch::JobOutcome outcome = launch::run_coordinator(options, hooks);
+
+  answer.exit_code = outcome.exit_code;
+  if (outcome.failure) {
+    Error error;
+    error.code = outcome.failure->code;
+    error.message = outcome.failure->message;
+    error.hint = outcome.failure->hint;
+    error.kind = outcome.failure->input_error ? ErrorKind::kInput : ErrorKind::kEnvironment;
+    answer.failure = error;
+  }
+  answer.step_s = median_step(answer.steps);
+  answer.waits = mean_waits(answer.steps);
+  if (answer.step_s > 0)
+    answer.rate = static_cast<double>(answer.steps.back().tokens) / answer.step_s;
+  return answer;
+}
+
+int run_agent(const AgentRequest& request, const std::function<void(const std::string&)>& say) {
+  ErrorList errors;
+  launch::AgentOptions options;
+  try {
+    options.coordinator = launch::parse_address(request.join, "--join");
+    options.token = spec::read_text_file(request.token);
+  } catch (const Errors& wrong) {
+    for (const Error& error : wrong.list()) errors.add(error);
+  }
+  while (!options.token.empty() && options.token.back() == '\n') options.token.pop_back();
+  if (access(request.worker.c_str(), X_OK) != 0)
+    errors.add("train.no-worker", "the program that runs a rank is not built", {request.worker},
+               "./nereus train builds it (needs libtorch); or cmake -DNEREUS_WORKER=ON");
+  errors.throw_if_any();
+  options.name = request.name;
+  options.worker = request.worker;
+  options.build = build_id();
+  options.notice_from = request.notice_from;
+  options.give_up_s = request.give_up_s;
+  return launch::run_agent(options, say);
+}
+
+}  // namespace nereus::app

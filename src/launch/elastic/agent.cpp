@@ -1,0 +1,314 @@
+#include "launch/elastic/agent.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "base/error.hpp"
+#include "job/elastic.hpp"
+#include "job/message.hpp"
+#include "launch/child.hpp"
+#include "launch/elastic/notices.hpp"
+#include "launch/signals.hpp"
+
+namespace nereus::launch {
+
+namespace {
+
+using job::ElasticKind;
+using job::ElasticMessage;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kBeat{500}, kCallAgain{200}, kConnect{2000};
+constexpr std::chrono::seconds kManyFailures{30};
+constexpr std::size_t kMostFailures = 3, kMostRecent = 512;
+
+double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
+
+class Agent {
+ public:
+  Agent(const AgentOptions& options, const Say& say)
+      : options_(options), say_(say), notices_(options.notice_from) {
+    signal(SIGPIPE, SIG_IGN);
+    if (options_.name.empty()) options_.name = fmt::format("{}-{}", host_name(), getpid());
+  }
+  ~Agent() { end_worker(); }
+
+  int run() {
+    start_worker();
+    last_connected_ = Clock::now();
+    while (!exit_code_) {
+      call();
+      wait();
+      hear_worker();
+      hear_coordinator();
+      write_to_worker();
+      hear_signals();
+      beat();
+    }
+    if (connection_) {  // what was said last is still to go
+      std::vector<std::string> ignored;
+      connection_->pump(ignored);
+    }
+    return *exit_code_;
+  }
+
+ private:
+  void start_worker() {
+    worker_ = start_child({.arguments = {options_.worker, "--elastic"},
+                           .report_option = "--report-fd",
+                           .command_option = "--command-fd"});
+    worker_heard_ = Clock::now();
+    worker_up_ = false;
+    said_hello_ = false;
+    generation_ = -1;
+    rank_ = -1;
+    held_ = {};
+    recent_.clear();
+    lines_.clear();
+    for_worker_.clear();
+    fcntl(worker_.command_fd, F_SETFL, O_NONBLOCK);
+  }
+
+  void end_worker() {
+    if (worker_.pid < 0) return;
+    kill(-worker_.pid, SIGKILL);
+    kill(worker_.pid, SIGKILL);
+    while (waitpid(worker_.pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    for (const int fd : {worker_.report_fd, worker_.text_fd, worker_.command_fd})
+      if (fd >= 0) close(fd);
+    worker_ = {};
+  }
+
+  void call() {
+    const auto now = Clock::now();
+    if (connection_ && !connection_->is_proved() && now - called_ > kConnect) connection_.reset();
+    if (connection_ || now - called_ < kCallAgain) return;
+    if (seconds(now - last_connected_) > options_.give_up_s) {
+      say_(fmt::format("no coordinator at {}:{} for {:.0f} s", options_.coordinator.host,
+                       options_.coordinator.port, options_.give_up_s));
+      exit_code_ = 4;
+      return;
+    }
+    called_ = now;
+    const int fd = start_connecting(options_.coordinator);
+    if (fd < 0) return;
+    connection_ = std::make_unique<Connection>(fd, options_.token, Connection::Side::kAgent);
+    said_hello_ = false;
+  }
+
+  void wait() {
+    std::vector<pollfd> list = {{signals_.fd(), POLLIN, 0},
+                                {worker_.report_fd, POLLIN, 0},
+                                {worker_.text_fd, POLLIN, 0}};
+    if (connection_) {
+      const bool writes = connection_->wants_to_write() || !connection_->is_proved();
+      list.push_back({connection_->fd(), static_cast<short>(POLLIN | (writes ? POLLOUT : 0)), 0});
+      if (writes) poll(nullptr, 0, 1);  // a socket that can be written to always is
+    }
+    poll(list.data(), list.size(), 50);
+  }
+
+  void send(const ElasticMessage& message) {
+    if (connection_ && said_hello_) connection_->send(to_line(message));
+  }
+
+  void hello() {
+    ElasticMessage hello = held_;
+    hello.kind = ElasticKind::kHello;
+    hello.name = options_.name;
+    hello.build = options_.build;
+    hello.host = host_name();
+    hello.generation = generation_;
+    hello.rank = rank_;
+    said_hello_ = true;
+    send(hello);
+    for (const ElasticMessage& message : recent_) send(message);
+    if (notice_) send(*notice_);
+  }
+
+  void hear_worker() {
+    std::string text;
+    read_available(worker_.text_fd, text);
+    for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+      say_("worker: " + text.substr(at, end - at));
+    const bool open = read_available(worker_.report_fd, lines_);
+    std::size_t at = 0;
+    for (std::size_t end; (end = lines_.find('\n', at)) != std::string::npos; at = end + 1)
+      hear_line(std::string_view(lines_).substr(at, end - at));
+    lines_.erase(0, at);
+    if (!open && !exit_code_) worker_gone();
+    if (connection_ && connection_->is_proved() && worker_up_ && !said_hello_) hello();
+  }
+
+  void hear_line(std::string_view line) {
+    worker_heard_ = Clock::now();
+    const ElasticMessage message = job::parse_elastic(line);
+    if (message.kind == ElasticKind::kBeat) return;
+    if (message.kind == ElasticKind::kSaid && !worker_up_) {  // its own hello
+      worker_up_ = true;
+      return;
+    }
+    if (message.kind == ElasticKind::kEnded) held_ = message;
+    if (message.kind == ElasticKind::kStarted) {
+      held_ = {};
+      held_.held = message.generation;
+      held_.done = message.done;
+    }
+    if (message.kind != ElasticKind::kNote) {
+      recent_.push_back(message);
+      if (recent_.size() > kMostRecent) recent_.pop_front();
+    }
+    send(message);
+  }
+
+  void worker_gone() {
+    int status = 0;
+    kill(-worker_.pid, SIGKILL);
+    while (waitpid(worker_.pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    for (const int fd : {worker_.report_fd, worker_.text_fd, worker_.command_fd}) close(fd);
+    worker_ = {};
+    ElasticMessage lost;
+    lost.kind = ElasticKind::kLost;
+    lost.generation = generation_;
+    lost.text = WIFSIGNALED(status) ? fmt::format("killed by signal {}", WTERMSIG(status))
+                                    : fmt::format("exit code {}", WEXITSTATUS(status));
+    say_("the worker ended: " + lost.text);
+    send(lost);
+    const auto now = Clock::now();
+    failures_.push_back(now);
+    while (now - failures_.front() > kManyFailures) failures_.pop_front();
+    if (failures_.size() > kMostFailures) {
+      say_(fmt::format("the worker failed {} times within {} s", failures_.size(),
+                       kManyFailures.count()));
+      exit_code_ = 5;
+      return;
+    }
+    start_worker();
+  }
+
+  void tell_worker(const ElasticMessage& message) { for_worker_ += to_line(message) + "\n"; }
+
+  // Without waiting: a worker that is stopped reads nothing, and the agent must not stop with it.
+  void write_to_worker() {
+    while (!for_worker_.empty() && worker_.command_fd >= 0) {
+      const ssize_t count = write(worker_.command_fd, for_worker_.data(), for_worker_.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return;  // full; or it is gone, which hear_worker() will see
+      for_worker_.erase(0, static_cast<std::size_t>(count));
+    }
+  }
+
+  void hear_coordinator() {
+    if (!connection_) return;
+    std::vector<std::string> frames;
+    const bool open = connection_->pump(frames);
+    if (connection_->is_proved()) last_connected_ = Clock::now();
+    for (const std::string& frame : frames) {
+      hear(job::parse_elastic(frame));
+      if (exit_code_) return;
+    }
+    if (open) return;
+    if (connection_->is_proved())
+      say_(fmt::format("the coordinator is gone ({}); calling it again", connection_->fault()));
+    else if (connection_->fault() != last_fault_)
+      say_("no connection: " + connection_->fault());
+    last_fault_ = connection_->fault();
+    connection_.reset();
+  }
+
+  void hear(ElasticMessage message) {
+    switch (message.kind) {
+      case ElasticKind::kGeneration:
+        generation_ = message.generation;
+        rank_ = message.rank;
+        recent_.clear();
+        message.address = options_.coordinator.host;  // as it is reached from here
+        tell_worker(message);
+        break;
+      case ElasticKind::kEnd:
+      case ElasticKind::kEndAfter:
+      case ElasticKind::kNote:
+        tell_worker(message);
+        break;
+      case ElasticKind::kRestart:
+        say_("out of the job: " + message.text);
+        end_worker();
+        if (notice_)
+          exit_code_ = 0;
+        else
+          start_worker();
+        break;
+      case ElasticKind::kLeave:
+        say_(message.text);
+        exit_code_ = 0;
+        break;
+      default:
+        break;
+    }
+  }
+
+  void hear_signals() {
+    const SignalPipe::Counts counts = signals_.take();
+    const int asked = counts.terminations + counts.notices + counts.interrupts;
+    std::optional<CloudNotice> cloud = notices_.take();
+    if (asked == 0 && !cloud) return;
+    if (notice_ && asked > 0) {
+      say_("told again: ending at once");
+      exit_code_ = 0;
+      return;
+    }
+    if (notice_) return;
+    notice_.emplace();
+    notice_->kind = ElasticKind::kNotice;
+    notice_->seconds = cloud ? cloud->seconds : 30;
+    notice_->text = cloud ? cloud->text : counts.notices > 0 ? "SIGUSR1" : "SIGTERM";
+    say_(fmt::format("notice ({}): handing over", notice_->text));
+    send(*notice_);
+    if (!connection_ && generation_ < 0) exit_code_ = 0;
+  }
+
+  void beat() {
+    const auto now = Clock::now();
+    if (now - beaten_ < kBeat) return;
+    beaten_ = now;
+    ElasticMessage message;
+    message.generation = generation_;
+    message.seconds = seconds(now - worker_heard_);
+    send(message);
+  }
+
+  AgentOptions options_;
+  const Say& say_;
+  NoticeWatch notices_;
+  SignalPipe signals_;
+  Child worker_;
+  Clock::time_point worker_heard_{}, called_{}, last_connected_{}, beaten_{};
+  bool worker_up_ = false, said_hello_ = false;
+  std::int64_t generation_ = -1;
+  int rank_ = -1;
+  ElasticMessage held_{};
+  std::deque<ElasticMessage> recent_;  // of this generation, for a coordinator that comes back
+  std::string lines_, for_worker_;
+  std::unique_ptr<Connection> connection_;
+  std::string last_fault_;
+  std::optional<ElasticMessage> notice_;
+  std::deque<Clock::time_point> failures_;
+  std::optional<int> exit_code_;
+};
+
+}  // namespace
+
+int run_agent(const AgentOptions& options, const Say& say) { return Agent(options, say).run(); }
+
+}  // namespace nereus::launch

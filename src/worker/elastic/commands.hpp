@@ -1,0 +1,88 @@
+// A worker's two pipes: commands that come, on a thread of their own, and what is said back.
+//
+//   Commands commands(command_fd, line_out);
+//   while (auto command = commands.next()) ...          // the next kGeneration
+//   commands.board(generation);                         // its notes
+//   const Commands::Running running(commands, generation, comm);   // may be aborted while it lives
+//   commands.is_over(generation);
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "job/elastic.hpp"
+#include "worker/comm/board.hpp"
+
+namespace nereus::worker {
+
+class Comm;
+
+// Whole lines from any thread, and a sign of life every half second.
+class LineOut {
+ public:
+  explicit LineOut(int fd);
+  ~LineOut();
+  LineOut(const LineOut&) = delete;
+  LineOut& operator=(const LineOut&) = delete;
+  void send(const job::ElasticMessage& message);
+
+ private:
+  void beat();
+
+  int fd_;
+  std::mutex mutex_;
+  std::condition_variable stop_;
+  bool stopped_ = false;
+  std::thread thread_;
+};
+
+class Commands {
+ public:
+  Commands(int fd, LineOut& out);
+  ~Commands() = delete;  // lives as long as the process: its thread waits in read()
+
+  // Waits. Also one that is over already: every generation that was begun is told to have ended.
+  job::ElasticMessage next();
+  std::shared_ptr<Board> board(std::int64_t generation);
+  bool is_over(std::int64_t generation);
+  enum class Ending { kNone, kEnd, kSave };
+  Ending ends_after_step(std::int64_t generation);
+
+  // While it lives, the end of the generation aborts the Comm. Throws BoardClosed where it ended
+  // already.
+  class Running {
+   public:
+    Running(Commands& commands, std::int64_t generation, Comm& comm);
+    ~Running();
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+   private:
+    Commands& commands_;
+    Comm& comm_;
+  };
+
+ private:
+  class NoteBoard;
+  void read();
+  void take(const job::ElasticMessage& command);
+
+  int fd_;
+  LineOut& out_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<job::ElasticMessage> waiting_;
+  std::map<std::int64_t, std::shared_ptr<NoteBoard>> boards_;
+  std::int64_t over_ = -1;       // this generation, and all before it
+  std::int64_t end_after_ = -1;  // so too
+  bool saves_at_end_ = false;
+  std::map<Comm*, std::int64_t> running_;  // with their generation
+  std::thread thread_;
+};
+
+}  // namespace nereus::worker
