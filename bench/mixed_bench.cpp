@@ -20,8 +20,8 @@ using namespace nereus;
 // The two regions: nodes of one kind, the second half behind a tenth of the network.
 constexpr const char* kRegions = "4xp4d.24xlarge+4xp4d.24xlarge";
 
-void mixed(benchmark::State& state, const std::string& name, const std::string& machines,
-           int batch) {
+void mixed(benchmark::State& state, const std::string& name, const std::string& machines, int batch,
+           cluster::Precision precision) {
   const model::Model model = model::load_model(name);
   cluster::Cluster cluster = cluster::load_cluster(machines);
   if (machines == kRegions)
@@ -30,7 +30,7 @@ void mixed(benchmark::State& state, const std::string& name, const std::string& 
   const cost::Stack stack = cost::load_stack("megatron");
   mixed::MixedOptions options;
   options.global_batch = batch;
-  options.precision = cluster::Precision::kFp16;
+  options.precision = precision;
   mixed::MixedResult found;
   for (auto _ : state) found = mixed::search(model, cluster, stack, options);
   if (found.plans.empty()) {
@@ -50,10 +50,11 @@ void mixed(benchmark::State& state, const std::string& name, const std::string& 
 }
 
 void add(const char* cluster_name, const std::string& machines,
-         std::initializer_list<const char*> models, int batch) {
+         std::initializer_list<const char*> models, int batch,
+         cluster::Precision precision = cluster::Precision::kFp16) {
   for (const char* model : models)
     benchmark::RegisterBenchmark((std::string(cluster_name) + "/" + model).c_str(), mixed, model,
-                                 machines, batch)
+                                 machines, batch, precision)
         ->Unit(benchmark::kMillisecond)
         ->Iterations(1);
 }
@@ -62,15 +63,15 @@ void add(const char* cluster_name, const std::string& machines,
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  add("lab", "2xg6.4xlarge+1xworkstation-rtx-a6000+1xg4dn.xlarge",
-      {"bert-large", "gpt2-xl", "opt-350m"}, 64);
-  add("four-kinds", "1xdgx-a100-40+4xg5.12xlarge+2xp3.16xlarge+6xg4dn.12xlarge",
-      {"bert-large", "gpt2-xl", "opt-350m", "llama2-7b"}, 1024);
-  add("h100-a100", "4xdgx-h100+4xdgx-a100-80", {"bert-large", "gpt2-xl", "opt-350m", "llama2-7b"},
-      1024);
-  add("a100-v100", "4xdgx-a100-40+12xp3.16xlarge",
-      {"bert-large", "gpt2-xl", "opt-350m", "llama2-7b"}, 1024);
-  add("two-regions", kRegions, {"gpt2-xl", "llama2-7b"}, 1024);
+  add("lab", "2xg6.4xlarge+1xworkstation-rtx-a6000+1xworkstation-p40",
+      {"bert-large", "vit-l-16", "gpt3-1.3b", "opt-350m"}, 64,
+      cluster::Precision::kFp32);  // the P40 has no fp16 to speak of
+  const auto models = {"bert-large", "vit-h-14",    "gpt3-1.3b", "gpt-neo-2.7b",
+                       "gpt3-6.7b",  "llama3.2-3b", "llama2-7b", "opt-350m"};
+  add("four-kinds", "1xdgx-a100-40+4xg5.12xlarge+2xp3.16xlarge+6xg4dn.12xlarge", models, 1024);
+  add("h100-a100", "4xdgx-h100+4xdgx-a100-80", models, 1024);
+  add("a100-v100", "4xdgx-a100-40+12xp3.16xlarge", models, 1024);
+  add("two-regions", kRegions, models, 1024);
   add("three-by-256", "32xdgx-h100+32xdgx-a100-80+32xp3dn.24xlarge",
       {"bert-large", "gpt2-xl", "opt-350m", "llama2-7b"}, 2048);
   benchmark::RunSpecifiedBenchmarks();
