@@ -21,10 +21,11 @@ using simulate::Policy;
 namespace {
 
 constexpr double kDay = 86400;
-constexpr int kMostSpares = 4;     // tried where nobody says
+constexpr int kMostSpares = 4;       // tried where nobody says
 constexpr double kMostEvents = 1e5;  // of a dedicated cluster, each interval of the grid anew
-constexpr int kMissing = 8;        // failed nodes at once that are planned for
-constexpr int kMostPlanned = 256;  // numbers of machines that are planned for
+constexpr double kMostWork = 2e9;    // each event looks at each machine
+constexpr int kMissing = 8;          // failed nodes at once that are planned for
+constexpr int kMostPlanned = 256;    // numbers of machines that are planned for
 
 void check(const JobRequest& request) {
   ErrorList errors;
@@ -208,6 +209,13 @@ void play_trace(const JobRequest& request, JobAnswer& answer) {
   answer.trace = simulate::read_availability(request.availability, request.seed);
   if (request.duration) answer.trace = simulate::cut(answer.trace, *request.duration);
   answer.summary = simulate::summary_of(answer.trace);
+  const double work = static_cast<double>(answer.trace.events.size()) *
+                      static_cast<double>(answer.trace.nodes.size());
+  if (work > kMostWork)
+    throw_input_error("job.too-large",
+                      fmt::format("{} events of {} machines", answer.trace.events.size(),
+                                  answer.trace.nodes.size()),
+                      {}, fmt::format("events x machines up to {:g}; --duration", kMostWork));
   double network = 0;
   int devices = 1;
   if (request.rates_file.empty()) {
@@ -263,9 +271,9 @@ void play_dedicated(const JobRequest& request, JobAnswer& answer) {
   const double between = mtbf / nodes;
   const double events = 2 * nodes * failures.duration / (mtbf + request.repair);
   if (events > kMostEvents)
-    throw_input_error("job.failures", fmt::format("about {:.0f} failures and repairs", events), {},
-                      fmt::format("at most {:.0f}: a shorter --duration, or a longer --mtbf",
-                                  kMostEvents));
+    throw_input_error(
+        "job.failures", fmt::format("about {:.0f} failures and repairs", events), {},
+        fmt::format("at most {:.0f}: a shorter --duration, or a longer --mtbf", kMostEvents));
   const double daly = simulate::daly_interval(costs.checkpoint, between);
   const int first = request.spares.value_or(0), last = request.spares.value_or(kMostSpares);
   for (int spares = first; spares <= last; ++spares) {
