@@ -42,6 +42,15 @@ void check(const JobRequest& request) {
     errors.add("job.rates", "the samples of a step are not known", {}, "--global-batch 1024");
   if (!request.rates_file.empty() && request.mtbf)
     errors.add("job.rates", "a dedicated cluster is planned", {}, "--model and --cluster");
+  const DegreesRequest& d = request.predict.degrees;
+  if (!request.predict.plan_file.empty())
+    errors.add("job.plan", "a job has a plan for every number of machines, not one of a file", {},
+               "--model and --cluster, or --rates");
+  if (d.dp || d.cp || d.ep || d.interleave || d.recompute || d.recompute_blocks || d.schedule ||
+      d.sequence_parallel || d.tensor_overlap || d.data_overlap || d.zero_group || d.offload ||
+      d.context || d.table_split)
+    errors.add("job.degrees", "of a job's plans only some choices can be fixed", {},
+               "--tp, --pp, --micro-batch, --zero, --precision, --seq, --global-batch");
   for (const std::string& name : request.policies) {
     const std::vector<std::string> known = job_policies();
     if (std::find(known.begin(), known.end(), name) == known.end())
