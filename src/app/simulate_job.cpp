@@ -21,10 +21,11 @@ using simulate::Policy;
 namespace {
 
 constexpr double kDay = 86400;
-constexpr int kMostSpares = 4;     // tried where nobody says
+constexpr int kMostSpares = 4;       // tried where nobody says
 constexpr double kMostEvents = 1e5;  // of a dedicated cluster, each interval of the grid anew
-constexpr int kMissing = 8;        // failed nodes at once that are planned for
-constexpr int kMostPlanned = 256;  // numbers of machines that are planned for
+constexpr double kMostWork = 2e9;    // each event looks at each machine
+constexpr int kMissing = 8;          // failed nodes at once that are planned for
+constexpr int kMostPlanned = 256;    // numbers of machines that are planned for
 
 void check(const JobRequest& request) {
   ErrorList errors;
@@ -41,6 +42,15 @@ void check(const JobRequest& request) {
     errors.add("job.rates", "the samples of a step are not known", {}, "--global-batch 1024");
   if (!request.rates_file.empty() && request.mtbf)
     errors.add("job.rates", "a dedicated cluster is planned", {}, "--model and --cluster");
+  const DegreesRequest& d = request.predict.degrees;
+  if (!request.predict.plan_file.empty())
+    errors.add("job.plan", "a job has a plan for every number of machines, not one of a file", {},
+               "--model and --cluster, or --rates");
+  if (d.dp || d.cp || d.ep || d.interleave || d.recompute || d.recompute_blocks || d.schedule ||
+      d.sequence_parallel || d.tensor_overlap || d.data_overlap || d.zero_group || d.offload ||
+      d.context || d.table_split)
+    errors.add("job.degrees", "of a job's plans only some choices can be fixed", {},
+               "--tp, --pp, --micro-batch, --zero, --precision, --seq, --global-batch");
   for (const std::string& name : request.policies) {
     const std::vector<std::string> known = job_policies();
     if (std::find(known.begin(), known.end(), name) == known.end())
@@ -208,6 +218,13 @@ void play_trace(const JobRequest& request, JobAnswer& answer) {
   answer.trace = simulate::read_availability(request.availability, request.seed);
   if (request.duration) answer.trace = simulate::cut(answer.trace, *request.duration);
   answer.summary = simulate::summary_of(answer.trace);
+  const double work = static_cast<double>(answer.trace.events.size()) *
+                      static_cast<double>(answer.trace.nodes.size());
+  if (work > kMostWork)
+    throw_input_error("job.too-large",
+                      fmt::format("{} events of {} machines", answer.trace.events.size(),
+                                  answer.trace.nodes.size()),
+                      {}, fmt::format("events x machines up to {:g}; --duration", kMostWork));
   double network = 0;
   int devices = 1;
   if (request.rates_file.empty()) {
@@ -263,9 +280,9 @@ void play_dedicated(const JobRequest& request, JobAnswer& answer) {
   const double between = mtbf / nodes;
   const double events = 2 * nodes * failures.duration / (mtbf + request.repair);
   if (events > kMostEvents)
-    throw_input_error("job.failures", fmt::format("about {:.0f} failures and repairs", events), {},
-                      fmt::format("at most {:.0f}: a shorter --duration, or a longer --mtbf",
-                                  kMostEvents));
+    throw_input_error(
+        "job.failures", fmt::format("about {:.0f} failures and repairs", events), {},
+        fmt::format("at most {:.0f}: a shorter --duration, or a longer --mtbf", kMostEvents));
   const double daly = simulate::daly_interval(costs.checkpoint, between);
   const int first = request.spares.value_or(0), last = request.spares.value_or(kMostSpares);
   for (int spares = first; spares <= last; ++spares) {

@@ -3,11 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include "app/plan.hpp"
+#include "app/plan_spot.hpp"
+#include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "cli/cli.hpp"
 #include "cli/lists.hpp"
 #include "cli/plan_report.hpp"
 #include "cli/progress.hpp"
+#include "cli/spot_report.hpp"
 #include "cli/verbs.hpp"
 #include "cost/pipeline.hpp"
 #include "plan/plan_json.hpp"
@@ -29,6 +32,8 @@ struct Request {
   std::vector<search::Objective> objectives;
   OutputOptions output;
   std::string plan_file;
+  bool spot = false;
+  app::SpotOptions spot_options;
 };
 
 template <class Enum>
@@ -142,6 +147,25 @@ void add_goal_options(Command& command, Request& request) {
   command.whole("--threads", request.threads, 1, "threads (all cores); the answer is the same");
 }
 
+void add_spot_options(Command& command, Request& request) {
+  command.group("Spot machines");
+  command.flag("--spot", request.spot,
+               "pipelines for any number of machines: replicas of unequal share, ranked by a play");
+  command.text("--jitter", "FORM", request.spot_options.jitter,
+               "how compute varies in that play, as in simulate");
+  command.text("--link-jitter", "FORM", request.spot_options.link_jitter, "how messages vary");
+}
+
+ExitCode plan_spot(const Request& request, const app::PlanRequest& wanted, const Session& session) {
+  app::SpotOptions options = request.spot_options;
+  options.for_file = !request.plan_file.empty();
+  const app::SpotAnswer answer = app::plan_spot(wanted, options);
+  if (options.for_file && !answer.result.plans.empty())
+    plan::save_plan(request.plan_file, answer.best);
+  emit(spot_report(answer), request.output, session);
+  return answer.result.plans.empty() ? kNothingFeasible : kDone;
+}
+
 app::PlanRequest finished(const Request& request) {
   app::PlanRequest plan = request.plan;
   plan.choices.global_batch = request.global_batch.value_or(0);
@@ -174,6 +198,7 @@ Verb plan_verb(const Session& session) {
   add_set_option(*command, &request->plan.model, &request->plan.cluster);
   add_goal_options(*command, *request);
   add_space_options(*command, *request);
+  add_spot_options(*command, *request);
   add_calibration_options(*command, request->plan.calibration);
   add_output_options(*command, request->output, false);
   command->text("-o,--output", "FILE", request->plan_file, "write the best plan to FILE");
@@ -191,8 +216,17 @@ Verb plan_verb(const Session& session) {
       "nereus plan --model llama3-70b --cluster 64xp5.48xlarge --nodes 8..64*2 --objective "
       "time,money",
       "how many nodes: the Pareto front");
+  command->example(
+      "nereus plan --spot --model gpt2-xl --cluster 37xp3.2xlarge --jitter normal:2ms "
+      "--link-jitter "
+      "delay:10ms",
+      "37 spot machines, which divide nothing");
   command->run = [&session, request] {
     app::PlanRequest wanted = finished(*request);
+    if (request->spot) return plan_spot(*request, wanted, session);
+    if (!request->spot_options.jitter.empty() || !request->spot_options.link_jitter.empty())
+      throw_input_error("plan.spot-option", "--jitter and --link-jitter are of --spot", {},
+                        "--spot, or nereus simulate");
     const InterruptGuard guard;
     wanted.options.stop = [] { return interrupted(); };
     ProgressBar bar(session.err);

@@ -116,7 +116,7 @@ class Search {
       }
       d.recompute = Recompute::kFull;
       d.schedule = Schedule::kVaruna;
-      if (pp > 1) any_fits |= consider(d);
+      if (pp > 1 && problem_.varuna_schedule) any_fits |= consider(d);
     }
     return any_fits;
   }
@@ -146,6 +146,7 @@ class Search {
 
   // Varuna's own choice, with the whole batch: then no answer is behind it by the draw of jitter.
   void add_rule() {
+    if (!problem_.varuna_schedule) return;
     const std::optional<SpotPlan> rule = varuna_rule(problem_);
     if (!rule) return;
     Degrees d = layout(problem_, 1, rule->degrees.pp, rule->degrees.micro_batch);

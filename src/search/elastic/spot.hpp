@@ -46,6 +46,7 @@ struct SpotProblem {
   int played = 4;  // how many of the best are
   // Without ZeRO: every replica holds all of its stages' state, of which copies survive a loss.
   bool whole_state = false;
+  bool varuna_schedule = true;  // off: 1F1B alone, of which uneven plans can be written and run
 };
 
 struct SpotPlan {

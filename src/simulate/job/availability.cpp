@@ -65,10 +65,10 @@ Availability from_counts(std::string name, const std::vector<CountStep>& steps, 
       out.events.push_back({step.time, there.back(), true});
     }
     while (static_cast<int>(there.size()) > step.count) {
-      const auto which = static_cast<std::ptrdiff_t>(random.below(there.size()));
       guessed |= there.size() > 1;
-      out.events.push_back({step.time, there[static_cast<std::size_t>(which)], false});
-      there.erase(there.begin() + which);
+      std::swap(there[static_cast<std::size_t>(random.below(there.size()))], there.back());
+      out.events.push_back({step.time, there.back(), false});
+      there.pop_back();
     }
   }
   out.begin = steps.empty() ? 0 : steps.front().time;

@@ -22,6 +22,7 @@ namespace {
 
 constexpr double kLongest = 10 * 366 * 86400.0;  // seconds that are played
 constexpr int kMostNodes = 100'000;
+constexpr std::int64_t kMostEvents = 1'000'000;
 
 struct Line {
   int number = 0;
@@ -121,6 +122,12 @@ class Builder {
           last.back() = own;
         else
           last.push_back(own);
+      std::int64_t changes = 0;
+      for (std::size_t i = 0; i < last.size(); ++i)
+        changes += std::abs(last[i].count - (i > 0 ? last[i - 1].count : 0));
+      if (changes > kMostEvents)
+        throw_input_error("availability.too-large", fmt::format("{} machines come and go", changes),
+                          {file_, 0, 0}, fmt::format("at most {}", kMostEvents));
       trace_ = from_counts(name, last, std::max(end_, last.back().time));
       if (!sorted)
         trace_.notes.emplace_back("rows out of order were put in order, the last of a time counts");

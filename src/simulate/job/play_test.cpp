@@ -67,6 +67,46 @@ TEST(PlayJob, AgreesWithTheRulesByHand) {
   }
 }
 
+// Detection and a gigabyte over a link of a gigabyte a second are a constant like any other.
+TEST(PlayJob, OursIsTheSameRuleWhereNothingComesBack) {
+  const JobRates rates = even_rates(30, 1, 1.7, 512);
+  for (const double period : {600.0, 1800.0, 3600.0})
+    EXPECT_EQ(play_job(regular_failures(30, 15, period), rates, our_policy(2, 1e9)).steps,
+              steps_by_hand(rates, oobleck_policy(3), 30, 15, period));
+}
+
+TEST(PlayJob, ACheckpointCountsOnceItIsWritten) {
+  const JobRates rates = even_rates(2, 1, 1, 10, 2);  // steps of 5 s; no copies
+  const Availability trace =
+      parse_availability("seconds,event,node\n0,add,a\n0,add,b\n32,remove,b\n60,remove,a\n", "t");
+  Policy policy = our_policy(2, 0);
+  policy.checkpoint_every = 10;  // at 10 s, 20 s and 30 s
+  const auto steps = [&](double write) {
+    policy.write = write;
+    return play_job(trace, rates, policy).steps;
+  };
+  // From 34 s on two steps of 10 s, and what was safe at 32 s: six steps or four.
+  EXPECT_EQ(steps(0), 6 + 2);
+  EXPECT_EQ(steps(3), 4 + 2);
+  EXPECT_EQ(steps(9), 4 + 2);
+}
+
+TEST(PlayJob, ReplicasThatGoTakeNoStateAlong) {
+  // Two stages; six machines, then four: the two replicas that are left go on at once.
+  JobRates rates = even_rates(6, 2, 1, 10, 2);
+  for (std::size_t n = 2; n < rates.by_machines.size(); ++n)
+    rates.by_machines[n] = {static_cast<double>(n / 2 * 2), static_cast<int>(n / 2 * 2), 2, 1e12,
+                            ""};
+  const std::string begin =
+      "seconds,event,node\n0,add,a\n0,add,b\n0,add,c\n0,add,d\n0,add,e\n0,add,f\n";
+  const auto restart = [&](const std::string& gone) {
+    const Availability trace = parse_availability(begin + gone + "1000,remove,a\n", "t");
+    return play_job(trace, rates, our_policy(2, 1e10)).spent[static_cast<int>(Activity::kRestart)];
+  };
+  EXPECT_DOUBLE_EQ(restart("100,remove,e\n100,remove,f\n"), 2);        // one of each stage
+  EXPECT_DOUBLE_EQ(restart("100,remove,d\n100,remove,f\n"), 2 + 100);  // one changes its stage
+}
+
 // Where no restart is longer than the time between failures nothing else differs.
 TEST(PlayJob, LosesTheStepUnderWayAndNoMore) {
   const JobRates rates = even_rates(2, 1, 1, 10);  // steps of 5 s on two, of 10 s on one
