@@ -20,6 +20,7 @@ using profile::MeasuredLayer;
 using profile::Role;
 
 const MeasuredKind* MeasuredDevice::find(std::size_t kind, const LayerSplit& split) const {
+  NEREUS_CHECK(kind < kinds.size(), "measured layers are those of the model that is predicted");
   if (split.cp > 1) return nullptr;  // ep cuts no layer that is in here
   for (const MeasuredKind& own : kinds[kind])
     if (own.tp == split.tp) return &own;
