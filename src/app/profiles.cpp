@@ -211,6 +211,10 @@ class Sources {
                                   source.why.empty() ? "" : "; ");
     } else {
       source.why = why_not(own, kind, split);
+      if (const cost::MeasuredKind* other = own ? own->least(kind) : nullptr) {
+        source.kind = LayerSource::Kind::kExtrapolated;
+        source.why += fmt::format("; modelled, times measured over modelled at tp {}", other->tp);
+      }
     }
     if (std::find(list_.begin(), list_.end(), source) == list_.end()) list_.push_back(source);
   }

@@ -27,6 +27,14 @@ const MeasuredKind* MeasuredDevice::find(std::size_t kind, const LayerSplit& spl
   return nullptr;
 }
 
+const MeasuredKind* MeasuredDevice::least(std::size_t kind) const {
+  const std::vector<MeasuredKind>& all = kinds[kind];
+  const auto least =
+      std::min_element(all.begin(), all.end(),
+                       [](const MeasuredKind& a, const MeasuredKind& b) { return a.tp < b.tp; });
+  return least == all.end() ? nullptr : &*least;
+}
+
 const MeasuredDevice* MeasuredLayers::of(std::string_view device, Precision precision) const {
   for (const MeasuredDevice& own : devices)
     if (own.device == device && own.precision == precision) return &own;
@@ -47,6 +55,19 @@ void use_measured(KindCost& out, const MeasuredKind& measured, double samples) {
     out.collectives_forward = out.collectives_backward = 0;
   }
   out.whole = measured.launches;
+}
+
+void scale_measured(KindCost& out, const MeasuredKind& measured, const LayerCost& modelled,
+                    double samples) {
+  const auto scale = [&](double& whole, double& part, const profile::TimeCurve& curve,
+                         double model) {
+    if (curve.empty() || model <= 0) return;
+    const double ratio = curve.at(samples) / model;
+    whole *= ratio;
+    part *= ratio;
+  };
+  scale(out.cost.forward, out.cost.attention_forward, measured.forward, modelled.forward);
+  scale(out.cost.backward, out.cost.weight_gradient, measured.backward, modelled.backward);
 }
 
 namespace {
@@ -182,7 +203,9 @@ class Matcher {
                         format_seconds(Seconds{least})));
         return false;
       }
-      if (seconds > kSlow && seconds > kSlowerThanPeak * least && least > 0) {
+      // Others read memory and, cut, wait for their links.
+      if (layer.role == Role::kBlock && seconds > kSlow && seconds > kSlowerThanPeak * least &&
+          least > 0) {
         errors_.add(
             "profile.absurd",
             fmt::format("{}; the device's peak needs {}", name(), format_seconds(Seconds{least})),

@@ -11,8 +11,10 @@
 //
 // Measured times stand in for the kernel model's (cost/layers.hpp), forward and backward; attention
 // and weight gradients keep their share of them. Between points the line, beyond them an
-// extrapolation (profile/profile.hpp). Where tensor collectives or launches are part of what was
-// measured they cost nothing more. Layers under cp, layers with experts and embedding tables are
+// extrapolation (profile/profile.hpp). A layer that was measured at other tp alone, or runs under
+// cp, takes what the kernel model says times measured / modelled at the least tp that was: else
+// plans would look good for not having been measured. Where tensor collectives or launches are part
+// of what was measured they cost nothing more. Layers with experts and embedding tables are
 // modelled.
 //
 //   auto measured = match_layers({{profile, "a100.json"}}, model, cluster);   // throws Errors
@@ -31,6 +33,7 @@
 namespace nereus::cost {
 
 struct KindCost;
+struct LayerCost;
 struct LayerSplit;
 
 struct MeasuredKind {
@@ -52,6 +55,8 @@ struct MeasuredDevice {
 
   // Of that kind under that split; nullptr where it was not measured.
   const MeasuredKind* find(std::size_t kind, const LayerSplit& split) const;
+  // At the least tp; nullptr where it was not measured at all.
+  const MeasuredKind* least(std::size_t kind) const;
 };
 
 struct MeasuredLayers {
@@ -72,5 +77,8 @@ MeasuredLayers match_layers(const std::vector<NamedProfile>& profiles, const mod
 
 // Puts measured times in the place of the kernel model's.
 void use_measured(KindCost& cost, const MeasuredKind& measured, double samples);
+// Scales them as the model of what was measured has to be.
+void scale_measured(KindCost& cost, const MeasuredKind& measured, const LayerCost& modelled,
+                    double samples);
 
 }  // namespace nereus::cost
