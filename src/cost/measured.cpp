@@ -54,6 +54,8 @@ void use_measured(KindCost& out, const MeasuredKind& measured, double samples) {
     out.tensor_forward = out.tensor_backward = 0;
     out.collectives_forward = out.collectives_backward = 0;
   }
+  if (measured.memory > 0 && cost.saved > 0)
+    replace(cost.saved, cost.saved_scores, measured.memory * samples);
   out.whole = measured.launches;
 }
 
@@ -249,12 +251,13 @@ class Matcher {
                          to_string(layer.role), layer.model, layer.device, layer.tp));
         return;
       }
-    MeasuredKind measured{layer.tp,
-                          repaired(layer.forward),
-                          {},
-                          layer.includes_collectives,
-                          layer.includes_launches,
-                          layer.fitted};
+    MeasuredKind measured;
+    measured.tp = layer.tp;
+    measured.forward = repaired(layer.forward);
+    measured.collectives = layer.includes_collectives;
+    measured.launches = layer.includes_launches;
+    measured.memory = layer.role == Role::kBlock ? layer.memory : 0;
+    measured.fitted = layer.fitted;
     if (!layer.backward.empty()) measured.backward = repaired(layer.backward);
     own->kinds[kind].push_back(std::move(measured));
     if (layer.update > 0) updates_.push_back({device.short_name, precision, kind, layer});

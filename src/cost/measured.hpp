@@ -17,6 +17,9 @@
 // of what was measured they cost nothing more. Layers with experts and embedding tables are
 // modelled.
 //
+// Memory that blocks keep for backward, where it was measured, grows with the samples; what
+// selective recompute drops keeps its share. Recomputed blocks keep what the model says.
+//
 //   auto measured = match_layers({{profile, "a100.json"}}, model, cluster);   // throws Errors
 //   stack.measured = std::make_shared<const MeasuredLayers>(std::move(measured));
 //   Predictor(model, cluster, stack, 64).predict(degrees);
@@ -42,6 +45,7 @@ struct MeasuredKind {
   profile::TimeCurve backward{};  // empty: not measured
   bool collectives = false;       // are part of the times
   bool launches = false;
+  double memory = 0;    // bytes kept for backward of one sample; 0: not measured
   bool fitted = false;  // no points, but a line through some that nobody kept
 };
 

@@ -103,6 +103,21 @@ TEST(Measured, ComputeIsWhatWasMeasured) {
   EXPECT_NEAR(compute(6), layers(6e-4, 0.045, 0.105), 1e-12) << "beyond the last";
 }
 
+TEST(Measured, BlocksKeepWhatWasMeasured) {
+  const model::Model model = model::load_model("opt-350m");
+  const cluster::Cluster cluster = plain_cluster();
+  profile::Profile p = opt_profile();
+  const auto activations = [&](double bytes, int samples) {
+    p.layers[1].memory = bytes;
+    const Stack stack = plain_stack(p, model);
+    return Predictor(model, cluster, stack, 1)
+        .predict(one_rank(samples))
+        .memory.parts[static_cast<std::size_t>(MemoryPart::kActivations)];
+  };
+  EXPECT_NEAR(activations(4e8, 1) - activations(3e8, 1), 24 * 1e8, 1);
+  EXPECT_NEAR(activations(4e8, 2) - activations(3e8, 2), 24 * 2e8, 1);
+}
+
 TEST(Measured, BackwardThatWasNotMeasuredIsModelled) {
   const model::Model model = model::load_model("opt-350m");
   profile::Profile p = opt_profile();
