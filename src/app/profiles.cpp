@@ -82,10 +82,16 @@ void use_profiles(const std::vector<std::string>& paths, const model::Model& mod
 std::optional<Precision> measured_precision(const cost::Stack& stack) {
   std::optional<Precision> found;
   if (!stack.measured) return found;
-  for (const cost::MeasuredDevice& own : stack.measured->devices) {
-    if (own.precision == Precision::kTf32) continue;  // fp32 serves it
-    if (found && *found != own.precision) return std::nullopt;
-    found = own.precision;
+  std::ptrdiff_t most = 0;
+  for (const Precision precision :
+       {Precision::kBf16, Precision::kFp16, Precision::kFp32, Precision::kFp64, Precision::kFp8,
+        Precision::kMxfp8, Precision::kNvfp4}) {  // tf32 is what fp32 serves
+    const auto& devices = stack.measured->devices;
+    const std::ptrdiff_t count =
+        std::count_if(devices.begin(), devices.end(),
+                      [&](const cost::MeasuredDevice& own) { return own.precision == precision; });
+    if (count > most) found = precision;
+    most = std::max(most, count);
   }
   return found;
 }
@@ -205,6 +211,10 @@ class Sources {
                                   source.why.empty() ? "" : "; ");
     } else {
       source.why = why_not(own, kind, split);
+      if (const cost::MeasuredKind* other = own ? own->least(kind) : nullptr) {
+        source.kind = LayerSource::Kind::kExtrapolated;
+        source.why += fmt::format("; modelled, times measured over modelled at tp {}", other->tp);
+      }
     }
     if (std::find(list_.begin(), list_.end(), source) == list_.end()) list_.push_back(source);
   }

@@ -25,7 +25,8 @@ std::vector<profile::ProfileFile> read_profile_files(const std::vector<std::stri
 void use_profiles(const std::vector<std::string>& paths, const model::Model& model,
                   const cluster::Cluster& cluster, cost::Stack& stack);
 
-// What the profiles were measured in, where that is one; none without profiles.
+// What most devices were measured in, of equals the first of bf16, fp16, fp32; none without
+// profiles.
 std::optional<cluster::Precision> measured_precision(const cost::Stack& stack);
 // Throws where there are profiles, but none of that precision.
 void check_precision(const cost::Stack& stack, cluster::Precision precision);

@@ -71,8 +71,9 @@ TEST(Profiles, WhatNoProfileHasIsModelledAndSaid) {
   request.cluster.cluster = "1xa2-highgpu-8g";
   request.degrees.tp = 8;
   const PredictAnswer wide = predict(request);
-  EXPECT_EQ(wide.sources[1].kind, Kind::kModelled);
-  EXPECT_EQ(wide.sources[1].why, "tp 8 was not measured; 1, 2, 4 were");
+  EXPECT_EQ(wide.sources[1].kind, Kind::kExtrapolated);
+  EXPECT_EQ(wide.sources[1].why,
+            "tp 8 was not measured; 1, 2, 4 were; modelled, times measured over modelled at tp 1");
 }
 
 TEST(Profiles, WhatDoesNotFitIsRefused) {

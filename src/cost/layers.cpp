@@ -91,8 +91,16 @@ void model_costs(const model::Model& model, const KernelModel& kernels, const La
   for (std::size_t i = 0; i < model.kinds.size(); ++i) {
     row[i] = kind_cost(model.kinds[i], kernels, split, wires);
     if (kernels.measured == nullptr) continue;
-    if (const MeasuredKind* known = kernels.measured->find(i, split))
+    if (const MeasuredKind* known = kernels.measured->find(i, split)) {
       use_measured(row[i], *known, split.samples);
+    } else if (const MeasuredKind* other = kernels.measured->least(i)) {
+      LayerSplit as_measured = split;
+      as_measured.tp = other->tp;
+      as_measured.cp = 1;
+      as_measured.sequence_parallel = split.sequence_parallel && other->tp > 1;
+      scale_measured(row[i], *other, layer_cost(model.kinds[i], kernels, as_measured),
+                     split.samples);
+    }
   }
   const int tables = split.tables != nullptr ? model.table_layer() : -1;
   if (tables < 0) return;

@@ -20,10 +20,19 @@ using profile::MeasuredLayer;
 using profile::Role;
 
 const MeasuredKind* MeasuredDevice::find(std::size_t kind, const LayerSplit& split) const {
+  NEREUS_CHECK(kind < kinds.size(), "measured layers are those of the model that is predicted");
   if (split.cp > 1) return nullptr;  // ep cuts no layer that is in here
   for (const MeasuredKind& own : kinds[kind])
     if (own.tp == split.tp) return &own;
   return nullptr;
+}
+
+const MeasuredKind* MeasuredDevice::least(std::size_t kind) const {
+  const std::vector<MeasuredKind>& all = kinds[kind];
+  const auto least =
+      std::min_element(all.begin(), all.end(),
+                       [](const MeasuredKind& a, const MeasuredKind& b) { return a.tp < b.tp; });
+  return least == all.end() ? nullptr : &*least;
 }
 
 const MeasuredDevice* MeasuredLayers::of(std::string_view device, Precision precision) const {
@@ -45,7 +54,22 @@ void use_measured(KindCost& out, const MeasuredKind& measured, double samples) {
     out.tensor_forward = out.tensor_backward = 0;
     out.collectives_forward = out.collectives_backward = 0;
   }
+  if (measured.memory > 0 && cost.saved > 0)
+    replace(cost.saved, cost.saved_scores, measured.memory * samples);
   out.whole = measured.launches;
+}
+
+void scale_measured(KindCost& out, const MeasuredKind& measured, const LayerCost& modelled,
+                    double samples) {
+  const auto scale = [&](double& whole, double& part, const profile::TimeCurve& curve,
+                         double model) {
+    if (curve.empty() || model <= 0) return;
+    const double ratio = curve.at(samples) / model;
+    whole *= ratio;
+    part *= ratio;
+  };
+  scale(out.cost.forward, out.cost.attention_forward, measured.forward, modelled.forward);
+  scale(out.cost.backward, out.cost.weight_gradient, measured.backward, modelled.backward);
 }
 
 namespace {
@@ -181,7 +205,9 @@ class Matcher {
                         format_seconds(Seconds{least})));
         return false;
       }
-      if (seconds > kSlow && seconds > kSlowerThanPeak * least && least > 0) {
+      // Others read memory and, cut, wait for their links.
+      if (layer.role == Role::kBlock && seconds > kSlow && seconds > kSlowerThanPeak * least &&
+          least > 0) {
         errors_.add(
             "profile.absurd",
             fmt::format("{}; the device's peak needs {}", name(), format_seconds(Seconds{least})),
@@ -225,12 +251,13 @@ class Matcher {
                          to_string(layer.role), layer.model, layer.device, layer.tp));
         return;
       }
-    MeasuredKind measured{layer.tp,
-                          repaired(layer.forward),
-                          {},
-                          layer.includes_collectives,
-                          layer.includes_launches,
-                          layer.fitted};
+    MeasuredKind measured;
+    measured.tp = layer.tp;
+    measured.forward = repaired(layer.forward);
+    measured.collectives = layer.includes_collectives;
+    measured.launches = layer.includes_launches;
+    measured.memory = layer.role == Role::kBlock ? layer.memory : 0;
+    measured.fitted = layer.fitted;
     if (!layer.backward.empty()) measured.backward = repaired(layer.backward);
     own->kinds[kind].push_back(std::move(measured));
     if (layer.update > 0) updates_.push_back({device.short_name, precision, kind, layer});

@@ -11,9 +11,14 @@
 //
 // Measured times stand in for the kernel model's (cost/layers.hpp), forward and backward; attention
 // and weight gradients keep their share of them. Between points the line, beyond them an
-// extrapolation (profile/profile.hpp). Where tensor collectives or launches are part of what was
-// measured they cost nothing more. Layers under cp, layers with experts and embedding tables are
+// extrapolation (profile/profile.hpp). A layer that was measured at other tp alone, or runs under
+// cp, takes what the kernel model says times measured / modelled at the least tp that was: else
+// plans would look good for not having been measured. Where tensor collectives or launches are part
+// of what was measured they cost nothing more. Layers with experts and embedding tables are
 // modelled.
+//
+// Memory that blocks keep for backward, where it was measured, grows with the samples; what
+// selective recompute drops keeps its share. Recomputed blocks keep what the model says.
 //
 //   auto measured = match_layers({{profile, "a100.json"}}, model, cluster);   // throws Errors
 //   stack.measured = std::make_shared<const MeasuredLayers>(std::move(measured));
@@ -31,6 +36,7 @@
 namespace nereus::cost {
 
 struct KindCost;
+struct LayerCost;
 struct LayerSplit;
 
 struct MeasuredKind {
@@ -39,6 +45,7 @@ struct MeasuredKind {
   profile::TimeCurve backward{};  // empty: not measured
   bool collectives = false;       // are part of the times
   bool launches = false;
+  double memory = 0;    // bytes kept for backward of one sample; 0: not measured
   bool fitted = false;  // no points, but a line through some that nobody kept
 };
 
@@ -52,6 +59,8 @@ struct MeasuredDevice {
 
   // Of that kind under that split; nullptr where it was not measured.
   const MeasuredKind* find(std::size_t kind, const LayerSplit& split) const;
+  // At the least tp; nullptr where it was not measured at all.
+  const MeasuredKind* least(std::size_t kind) const;
 };
 
 struct MeasuredLayers {
@@ -72,5 +81,8 @@ MeasuredLayers match_layers(const std::vector<NamedProfile>& profiles, const mod
 
 // Puts measured times in the place of the kernel model's.
 void use_measured(KindCost& cost, const MeasuredKind& measured, double samples);
+// Scales them as the model of what was measured has to be.
+void scale_measured(KindCost& cost, const MeasuredKind& measured, const LayerCost& modelled,
+                    double samples);
 
 }  // namespace nereus::cost

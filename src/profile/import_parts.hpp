@@ -34,7 +34,11 @@ struct SailorSize {
   double elements = 0;  // of its output
   double bytes = 0;     // of a parameter
 };
-using SailorSizes = std::map<std::string, std::vector<SailorSize>, std::less<>>;  // by model
+struct SailorModel {
+  std::vector<SailorSize> layers{};      // whole
+  std::map<int, double> block_memory{};  // bytes that a block keeps of one sample, by tp
+};
+using SailorSizes = std::map<std::string, SailorModel, std::less<>>;  // by model
 SailorSizes read_sailor_sizes(const spec::Value& root, ErrorList& errors);
 void import_sailor(const spec::Value& root, const std::string& model, const std::string& device,
                    const SailorSizes& sizes, Profile& profile, ErrorList& errors);

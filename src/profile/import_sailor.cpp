@@ -130,7 +130,14 @@ SailorSizes read_sailor_sizes(const Value& root, ErrorList& errors) {
       size.parameters = size_of(*layer, "params_floats", errors);
       size.elements = size_of(*layer, "act_output_floats", errors);
       size.bytes = size_of(*layer, "params_bytes", errors) / size.parameters;
-      sizes[model].push_back(size);
+      sizes[model].layers.push_back(size);
+    }
+    // Two readings of a block's memory differ by a few bytes of alignment: the first block's.
+    for (const auto& [tp_text, by_layer] : std::get<Table>(degrees.data)) {
+      const std::optional<int> tp = whole_in(tp_text);
+      const std::vector<const Value*> own = in_order(by_layer);
+      if (tp && own.size() > 1 && own[1]->find("act_mem_bytes"))
+        sizes[model].block_memory[*tp] = size_of(*own[1], "act_mem_bytes", errors);
     }
   }
   return sizes;
@@ -145,7 +152,7 @@ void import_sailor(const Value& root, const std::string& model, const std::strin
                root.where(), "give Sailor's llm_info.json beside its profiles");
     return;
   }
-  const std::vector<SailorSize>& sizes = known->second;
+  const std::vector<SailorSize>& sizes = known->second.layers;
   // By tp, then by samples.
   std::map<int, std::map<int, Parts>> found;
   const Table* by_samples = std::get_if<Table>(&root.data);
@@ -210,6 +217,8 @@ void import_sailor(const Value& root, const std::string& model, const std::strin
       if (layer.samples.empty()) continue;
       if (!backward) layer.backward.clear();
       if (const double update = median(updates); update > 0) layer.update = update;
+      const auto memory = known->second.block_memory.find(tp);
+      if (part == 1 && memory != known->second.block_memory.end()) layer.memory = memory->second;
       no_update = no_update || layer.update <= 0;
       add_layer(profile, std::move(layer));
     }

@@ -14,7 +14,8 @@ using ::testing::HasSubstr;
 // Three layers: embedding, block, head.
 constexpr const char* kSizes = R"({"OPT": {"1": {
   "0": {"params_floats": 5000, "params_bytes": 20000, "act_output_floats": 640},
-  "1": {"params_floats": 1000, "params_bytes": 4000, "act_output_floats": 640},
+  "1": {"params_floats": 1000, "params_bytes": 4000, "act_output_floats": 640,
+        "act_mem_bytes": 7000},
   "2": {"params_floats": 1000, "params_bytes": 4000, "act_output_floats": 640},
   "3": {"params_floats": 4900, "params_bytes": 19600, "act_output_floats": 9000}}}})";
 // Micro-batches of 1 and 2; tp 1 of both, tp 2 of one.
@@ -60,6 +61,7 @@ TEST(ImportProfile, SailorIsByMicroBatchThenTp) {
   EXPECT_DOUBLE_EQ(block.forward[1], 0.021) << "the median of the blocks";
   EXPECT_DOUBLE_EQ(block.backward[1], 0.041);
   EXPECT_EQ(block.update, 0.01);
+  EXPECT_EQ(block.memory, 7000);
   EXPECT_TRUE(block.includes_collectives);
   const MeasuredLayer& embedding = p.layers[0];
   EXPECT_EQ(embedding.role, Role::kEmbedding);
@@ -67,6 +69,7 @@ TEST(ImportProfile, SailorIsByMicroBatchThenTp) {
   EXPECT_EQ(p.layers[2].role, Role::kHead);
   EXPECT_EQ(p.layers[2].forward, (std::vector<double>{0.03, 0.05}));
   EXPECT_EQ(p.layers[4].tp, 2);
+  EXPECT_EQ(p.layers[4].memory, 0) << "not known of tp 2";
   EXPECT_EQ(p.layers[4].samples, (std::vector<double>{1}));
   EXPECT_EQ(p.origin.source, "github.com/eth-easl/sailor");
   EXPECT_THAT(p.notes, Contains(HasSubstr("empty call")));

@@ -6,7 +6,7 @@
 //                "parameters": 12596224, "device": "A100-40", "precision": "fp32", "tp": 2,
 //                "includes_collectives": true, "includes_launches": true,
 //                "samples": [1, 2, 4], "forward_s": [..], "backward_s": [..], "update_s": 0.0015,
-//                "memory_bytes": [..]}]}
+//                "memory_bytes": 360726528}]}
 //
 // Seconds and bytes are those of one rank of a tensor group of `tp`. Where seq is not known,
 // `elements` (seq x hidden) tells what was measured. `links` and `collectives` are kept free for
@@ -56,7 +56,7 @@ struct MeasuredLayer {
   std::vector<double> forward{};      // seconds of as many samples
   std::vector<double> backward{};     // empty: not measured
   double update = 0;                  // seconds of the optimizer; 0: not measured
-  std::vector<double> memory{};       // bytes kept for backward; empty: not measured
+  double memory = 0;                  // bytes kept for backward of one sample; 0: not measured
   bool operator==(const MeasuredLayer&) const = default;
 };
 

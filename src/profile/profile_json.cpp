@@ -67,8 +67,6 @@ void check_layer(const MeasuredLayer& layer, const Fail& fail) {
   check_values(layer.forward, n, "forward_s", "a forward time", kLongest, fail);
   if (!layer.backward.empty())
     check_values(layer.backward, n, "backward_s", "a backward time", kLongest, fail);
-  if (!layer.memory.empty())
-    check_values(layer.memory, n, "memory_bytes", "memory", kMostBytes, fail);
   const auto noise = [&](const std::vector<double>& seconds, const char* key) {
     if (seconds.size() != n) return;
     for (const double value : seconds)
@@ -123,7 +121,14 @@ MeasuredLayer read_layer(Reader& r) {
                          kLongest),
              "leave update_s out where it was not measured");
   }
-  l.memory = r.optional_doubles("memory_bytes");
+  if (r.has("memory_bytes")) {
+    l.memory = r.required_double("memory_bytes");
+    if (!(l.memory > 0 && l.memory <= kMostBytes))
+      r.fail("memory_bytes", "profile.value",
+             fmt::format("a sample keeps {} B, and must keep more than 0 and at most {:g}",
+                         l.memory, kMostBytes),
+             "leave memory_bytes out where it was not measured");
+  }
   return l;
 }
 
@@ -221,7 +226,7 @@ std::string profile_to_json(const Profile& profile) {
     own["forward_s"] = l.forward;
     if (!l.backward.empty()) own["backward_s"] = l.backward;
     if (l.update > 0) own["update_s"] = l.update;
-    if (!l.memory.empty()) own["memory_bytes"] = l.memory;
+    if (l.memory > 0) own["memory_bytes"] = l.memory;
     text += (i > 0 ? ",\n  " : "\n  ") + own.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
   return text + "\n ]\n}\n";
