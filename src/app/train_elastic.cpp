@@ -192,7 +192,8 @@ TrainRequest completed(TrainRequest request, const ElasticRequest& elastic) {
                       "an elastic job starts its own ranks, and " + request.launched->launcher +
                           " started this one",
                       {}, "nereus agent on each machine");
-  if (request.checkpoint.folder.empty()) request.checkpoint.folder = elastic.folder + "/checkpoints";
+  if (request.checkpoint.folder.empty())
+    request.checkpoint.folder = elastic.folder + "/checkpoints";
   if (request.checkpoint.every == 0) request.checkpoint.every = kUsualEvery;
   if (request.machine.threads == 0)
     request.machine.threads = std::max(1, usable_cores() / std::max(1, elastic.agents));
@@ -250,8 +251,7 @@ TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elast
   }
   if (!with_shape.plan.cluster.cluster.empty()) {
     const std::string& c = with_shape.plan.cluster.cluster;
-    with_shape.plan.cluster.cluster =
-        fmt::format("{}{}", start->num_ranks, c.substr(c.find('x')));
+    with_shape.plan.cluster.cluster = fmt::format("{}{}", start->num_ranks, c.substr(c.find('x')));
   }
   const TrainSetup setup = set_up(with_shape);
 
@@ -294,9 +294,7 @@ TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elast
     answer.plan = plan->resolved;
     return planned;
   };
-  hooks.step = [&](const job::Message& message) {
-    log.take(message, request.training.clip > 0);
-  };
+  hooks.step = [&](const job::Message& message) { log.take(message, request.training.clip > 0); };
   hooks.event = [&](const launch::ElasticEvent& event) {
     answer.events.push_back(to_event(event));
   };

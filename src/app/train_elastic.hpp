@@ -20,10 +20,10 @@ struct Shape {
 };
 
 struct ElasticRequest {
-  std::string folder;          // of the job: state, token, steps, checkpoints
-  std::string listen;          // HOST:PORT; empty: this machine alone, any port
-  int agents = 0;              // to start on this machine
-  int machines = 0;            // to wait for at the start; 0: the agents, or one
+  std::string folder;           // of the job: state, token, steps, checkpoints
+  std::string listen;           // HOST:PORT; empty: this machine alone, any port
+  int agents = 0;               // to start on this machine
+  int machines = 0;             // to wait for at the start; 0: the agents, or one
   std::vector<Shape> shapes{};  // allowed ones; none: all
   double dead_after_s = 2;
   std::string program;  // path of nereus, for agents

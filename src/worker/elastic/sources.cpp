@@ -72,9 +72,10 @@ std::vector<Holder> in_turn(std::vector<Holder> holders, int rank, std::size_t p
                                             [&](const Holder& h) { return h.rank == rank; });
   const auto count = static_cast<std::size_t>(holders.end() - others);
   if (count > 1)
-    std::rotate(others, others + static_cast<std::ptrdiff_t>(
-                                     (static_cast<std::size_t>(rank) + place) % count),
-                holders.end());
+    std::rotate(
+        others,
+        others + static_cast<std::ptrdiff_t>((static_cast<std::size_t>(rank) + place) % count),
+        holders.end());
   return holders;
 }
 
@@ -118,8 +119,10 @@ PartNames parse_names(std::string_view text) {
     std::vector<std::string_view> parts;
     for (std::size_t at = 0; at <= line.size();) {
       const std::size_t end = std::min(line.find(mark, at), line.size());
-      if (end > at) parts.push_back(line.substr(at, end - at));
-      else if (mark == '\t') parts.emplace_back();
+      if (end > at)
+        parts.push_back(line.substr(at, end - at));
+      else if (mark == '\t')
+        parts.emplace_back();
       at = end + 1;
     }
     return parts;
@@ -128,7 +131,8 @@ PartNames parse_names(std::string_view text) {
   for (const std::string_view line : split(text, '\n')) {
     const auto fields = split(line, '\t');
     if (fields.size() != 8)
-      throw_environment_error("elastic.bad-list", fmt::format("a part of {} fields", fields.size()));
+      throw_environment_error("elastic.bad-list",
+                              fmt::format("a part of {} fields", fields.size()));
     const auto numbers = [&](std::size_t field, std::size_t count) {
       std::vector<std::int64_t> list;
       for (const std::string_view number : split(fields[field], ' '))
@@ -162,8 +166,8 @@ Distrusted odd_copies(const std::vector<PartNames>& holds) {
   for (std::size_t rank = 0; rank < holds.size(); ++rank)
     for (std::size_t place = 0; place < holds[rank].size(); ++place) {
       const PartName& p = holds[rank][place];
-      copies[{p.tensor, p.kind, p.layer, p.slice.slice, p.slice.of, p.slice.dim, p.slice.groups, p.begin,
-              p.end}][p.checksum]
+      copies[{p.tensor, p.kind, p.layer, p.slice.slice, p.slice.of, p.slice.dim, p.slice.groups,
+              p.begin, p.end}][p.checksum]
           .push_back({static_cast<int>(rank), place});
     }
   Distrusted odd;
@@ -209,8 +213,8 @@ Sources find_sources(const std::vector<PartNames>& holds, const std::vector<Part
           if (!move.runs.empty()) sources.moves.push_back(std::move(move));
         }
       if (!open.empty())
-        sources.missing.push_back(fmt::format("{} ({}) of rank {}", need.tensor,
-                                              checkpoint::to_string(need.kind), rank));
+        sources.missing.push_back(
+            fmt::format("{} ({}) of rank {}", need.tensor, checkpoint::to_string(need.kind), rank));
     }
   std::stable_sort(sources.moves.begin(), sources.moves.end(),
                    [](const Move& a, const Move& b) { return a.layer < b.layer; });

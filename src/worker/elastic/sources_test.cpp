@@ -34,7 +34,8 @@ std::vector<PartNames> random_division(Random& random, int ranks) {
     const std::int64_t size = SliceMap({6, 8}, spec).size();
     for (std::int64_t begin = 0; begin < size;) {
       const std::int64_t end =
-          begin + 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(size - begin)));
+          begin + 1 +
+          static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(size - begin)));
       parts[random.below(static_cast<std::uint64_t>(ranks))].push_back(part(spec, begin, end));
       begin = end;
     }

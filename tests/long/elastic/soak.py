@@ -163,6 +163,7 @@ class Soak:
     def event(self, name, act, morphs=True, stage=False):
         before = len(self.job.morphs)
         steps = self.job.steps()
+        stage = stage or not re.match(r"pp \d+ dp ([2-9]|\d\d)", self.job.shape or "")  # one copy alone
         start = time.monotonic()
         act()
         took = None
