@@ -15,6 +15,7 @@
 
 #include "app/elastic_plans.hpp"
 #include "app/plan.hpp"
+#include "app/train_checks.hpp"
 #include "app/train_setup.hpp"
 #include "app/train_steps.hpp"
 #include "base/build_info.hpp"
@@ -321,12 +322,8 @@ TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elast
 int run_agent(const AgentRequest& request, const std::function<void(const std::string&)>& say) {
   ErrorList errors;
   launch::AgentOptions options;
-  try {
-    options.coordinator = launch::parse_address(request.join, "--join");
-    options.token = spec::read_text_file(request.token);
-  } catch (const Errors& wrong) {
-    for (const Error& error : wrong.list()) errors.add(error);
-  }
+  collect(errors, [&] { options.coordinator = launch::parse_address(request.join, "--join"); });
+  collect(errors, [&] { options.token = spec::read_text_file(request.token); });
   while (!options.token.empty() && options.token.back() == '\n') options.token.pop_back();
   if (access(request.worker.c_str(), X_OK) != 0)
     errors.add("train.no-worker", "the program that runs a rank is not built", {request.worker},

@@ -71,7 +71,7 @@ ElasticMessage message_of(ElasticKind kind, std::int64_t generation, std::string
 class Coordinator {
  public:
   Coordinator(const CoordinatorOptions& options, const CoordinatorHooks& hooks)
-      : options_(options), hooks_(hooks) {
+      : options_(options), hooks_(hooks), lock_(options.folder) {
     const std::optional<JobState> before = load_state(options_.folder);
     if (before) {
       state_ = *before;
@@ -689,6 +689,7 @@ class Coordinator {
 
   CoordinatorOptions options_;
   const CoordinatorHooks& hooks_;
+  JobLock lock_;
   SignalPipe signals_;
   int listener_ = -1;
   std::vector<Stranger> strangers_;
