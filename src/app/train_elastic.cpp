@@ -23,6 +23,7 @@
 #include "launch/child.hpp"
 #include "launch/elastic/agent.hpp"
 #include "launch/elastic/coordinator.hpp"
+#include "launch/elastic/job_state.hpp"
 #include "spec/reader.hpp"
 #include "spec/source.hpp"
 
@@ -201,6 +202,26 @@ TrainRequest completed(TrainRequest request, const ElasticRequest& elastic) {
   return request;
 }
 
+// A folder goes on with the job it was begun with.
+void check_same_job(const std::string& folder, const job::Job& job) {
+  const std::optional<launch::JobState> before = launch::load_state(folder);
+  if (!before || before->job.empty()) return;
+  const job::Job other = job::parse_job(before->job, folder + "/coordinator.json");
+  const auto refuse = [&](const std::string& what) {
+    throw_input_error("elastic.other-job",
+                      fmt::format("--job {} is of another job: {}", folder, what), {folder},
+                      "another folder, or the options that it was begun with");
+  };
+  if (!(other.plan.model == job.plan.model))
+    refuse(fmt::format("its model is {}", other.plan.model.name));
+  if (other.plan.placement.global_batch != job.plan.placement.global_batch)
+    refuse(fmt::format("its global batch is {}", other.plan.placement.global_batch));
+  if (other.training.seed != job.training.seed)
+    refuse(fmt::format("its seed is {}", other.training.seed));
+  if (other.training.optimizer != job.training.optimizer)
+    refuse(fmt::format("its optimizer is {}", job::to_string(other.training.optimizer)));
+}
+
 TrainEvent to_event(const launch::ElasticEvent& e) {
   TrainEvent event{e.kind, e.step - 1, e.rank, e.text};
   if (e.kind != "morph" && e.kind != "started") return event;
@@ -255,6 +276,7 @@ TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elast
     with_shape.plan.cluster.cluster = fmt::format("{}{}", start->num_ranks, c.substr(c.find('x')));
   }
   const TrainSetup setup = set_up(with_shape);
+  check_same_job(elastic.folder, setup.job);
 
   TrainAnswer answer;
   answer.plan = start->resolved;
@@ -268,6 +290,7 @@ TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elast
   options.folder = elastic.folder;
   options.token = launch::job_token(elastic.folder);
   options.build = build_id();
+  options.steps = request.training.steps;
   options.first_members = first;
   options.dead_after_s = elastic.dead_after_s;
   if (!elastic.listen.empty()) options.listen = launch::parse_address(elastic.listen, "--listen");

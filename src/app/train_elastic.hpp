@@ -30,7 +30,8 @@ struct ElasticRequest {
 };
 
 // Throws Errors with all that is wrong with the request. Codes: elastic.folder, elastic.comm,
-// elastic.plan-file, elastic.node, elastic.no-plan, elastic.shapes, and those of train().
+// elastic.plan-file, elastic.node, elastic.no-plan, elastic.shapes, elastic.other-job,
+// elastic.running, elastic.listen, elastic.token, and those of train().
 TrainAnswer train_elastic(const TrainRequest& request, const ElasticRequest& elastic,
                           const TrainWatch& watch);
 

@@ -80,7 +80,9 @@ class Coordinator {
     listener_ = listen_on(options_.listen);
     state_.listen = options_.listen;
     if (hooks_.listening) hooks_.listening(options_.listen);
-    if (before && before->complete) {
+    const bool complete = before && before->complete && before->steps_done >= options_.steps;
+    state_.complete = complete;
+    if (complete) {
       phase_ = Phase::kFinished;
       outcome_.steps_done = before->steps_done;
     } else if (before && before->generation >= 0) {
@@ -105,8 +107,11 @@ class Coordinator {
  private:
   // After a restart: the members of the last generation are expected, still at work.
   void come_back() {
-    say(fmt::format("going on with generation {}: waiting for its {} agents", state_.generation,
-                    state_.ranks.size()));
+    if (state_.ranks.empty())
+      say(fmt::format("going on after {} steps", state_.steps_done));
+    else
+      say(fmt::format("going on with generation {}: waiting for its {} agents", state_.generation,
+                      state_.ranks.size()));
     phase_ = Phase::kRunning;
     returning_until_ = Clock::now() + milliseconds(static_cast<int>(options_.return_s * 1000));
     for (const auto& [name, rank] : state_.ranks) {
@@ -359,7 +364,12 @@ class Coordinator {
     if (left) return;
     event("lost", was_in ? rank : -1, fmt::format("{}: {}", name, why));
     grown_for_ = -1;
-    if (was_in) break_off(fmt::format("rank {} was lost", rank));
+    if (was_in) break_off(lost_text(rank));
+  }
+
+  static std::string lost_text(int rank) {
+    return rank >= 0 ? fmt::format("rank {} was lost", rank)
+                     : "a machine was lost that had state to give";
   }
 
   // The agent is there, its worker not, or not to be trusted any more.
@@ -370,7 +380,7 @@ class Coordinator {
     member.ready = member.in_generation = member.started = member.holds = member.helper = false;
     member.ended.reset();
     grown_for_ = -1;
-    if (was_in) break_off(fmt::format("rank {} was lost", rank));
+    if (was_in) break_off(lost_text(rank));
   }
 
   void break_off(const std::string& why) {
@@ -521,6 +531,7 @@ class Coordinator {
   }
 
   void finish() {
+    state_.ranks.clear();  // nobody is to be waited for
     save_state(options_.folder, state_);
     outcome_.steps_done = state_.steps_done;
     phase_ = Phase::kFinished;

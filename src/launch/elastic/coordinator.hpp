@@ -36,6 +36,7 @@ struct CoordinatorOptions {
   Address listen{"127.0.0.1", 0};
   std::string token;
   std::string build;
+  std::int64_t steps = 0;   // of the job, in all
   int first_members = 1;    // how many are waited for at the start
   double dead_after_s = 2;  // without a beat, of an agent or its worker
   double answer_s = 10;  // for a survivor to say how far it came; thrice a step where that is more

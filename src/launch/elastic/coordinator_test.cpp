@@ -47,6 +47,7 @@ class Running {
     options_.folder = folder;
     options_.token = "token of the test";
     options_.build = "build";
+    options_.steps = 100;
     options_.first_members = first;
     options_.dead_after_s = 0.6;
     options_.return_s = 2;
