@@ -12,13 +12,13 @@ namespace {
 // "spot" of "16xspot".
 std::string node_of(const std::string& cluster) {
   const std::size_t x = cluster.find('x');
-  const bool counted = x != std::string::npos && x > 0 &&
-                       cluster.find_first_not_of("0123456789") == x;
+  const bool counted =
+      x != std::string::npos && x > 0 && cluster.find_first_not_of("0123456789") == x;
   if (!counted || cluster.find('+') != std::string::npos)
-    throw_input_error("elastic.node",
-                      fmt::format("--cluster {}: an elastic job runs on machines of one kind",
-                                  cluster),
-                      {}, "--cluster COUNTxNODE, with one device a node; COUNT does not matter");
+    throw_input_error(
+        "elastic.node",
+        fmt::format("--cluster {}: an elastic job runs on machines of one kind", cluster), {},
+        "--cluster COUNTxNODE, with one device a node; COUNT does not matter");
   return cluster.substr(x + 1);
 }
 

@@ -15,6 +15,7 @@
 
 #include "app/elastic_plans.hpp"
 #include "app/plan.hpp"
+#include "app/train_checks.hpp"
 #include "app/train_setup.hpp"
 #include "app/train_steps.hpp"
 #include "base/build_info.hpp"
@@ -22,6 +23,7 @@
 #include "launch/child.hpp"
 #include "launch/elastic/agent.hpp"
 #include "launch/elastic/coordinator.hpp"
+#include "launch/elastic/job_state.hpp"
 #include "spec/reader.hpp"
 #include "spec/source.hpp"
 
@@ -192,11 +194,32 @@ TrainRequest completed(TrainRequest request, const ElasticRequest& elastic) {
                       "an elastic job starts its own ranks, and " + request.launched->launcher +
                           " started this one",
                       {}, "nereus agent on each machine");
-  if (request.checkpoint.folder.empty()) request.checkpoint.folder = elastic.folder + "/checkpoints";
+  if (request.checkpoint.folder.empty())
+    request.checkpoint.folder = elastic.folder + "/checkpoints";
   if (request.checkpoint.every == 0) request.checkpoint.every = kUsualEvery;
   if (request.machine.threads == 0)
     request.machine.threads = std::max(1, usable_cores() / std::max(1, elastic.agents));
   return request;
+}
+
+// A folder goes on with the job it was begun with.
+void check_same_job(const std::string& folder, const job::Job& job) {
+  const std::optional<launch::JobState> before = launch::load_state(folder);
+  if (!before || before->job.empty()) return;
+  const job::Job other = job::parse_job(before->job, folder + "/coordinator.json");
+  const auto refuse = [&](const std::string& what) {
+    throw_input_error("elastic.other-job",
+                      fmt::format("--job {} is of another job: {}", folder, what), {folder},
+                      "another folder, or the options that it was begun with");
+  };
+  if (!(other.plan.model == job.plan.model))
+    refuse(fmt::format("its model is {}", other.plan.model.name));
+  if (other.plan.placement.global_batch != job.plan.placement.global_batch)
+    refuse(fmt::format("its global batch is {}", other.plan.placement.global_batch));
+  if (other.training.seed != job.training.seed)
+    refuse(fmt::format("its seed is {}", other.training.seed));
+  if (other.training.optimizer != job.training.optimizer)
+    refuse(fmt::format("its optimizer is {}", job::to_string(other.training.optimizer)));
 }
 
 TrainEvent to_event(const launch::ElasticEvent& e) {
@@ -250,10 +273,10 @@ TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elast
   }
   if (!with_shape.plan.cluster.cluster.empty()) {
     const std::string& c = with_shape.plan.cluster.cluster;
-    with_shape.plan.cluster.cluster =
-        fmt::format("{}{}", start->num_ranks, c.substr(c.find('x')));
+    with_shape.plan.cluster.cluster = fmt::format("{}{}", start->num_ranks, c.substr(c.find('x')));
   }
   const TrainSetup setup = set_up(with_shape);
+  check_same_job(elastic.folder, setup.job);
 
   TrainAnswer answer;
   answer.plan = start->resolved;
@@ -267,6 +290,7 @@ TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elast
   options.folder = elastic.folder;
   options.token = launch::job_token(elastic.folder);
   options.build = build_id();
+  options.steps = request.training.steps;
   options.first_members = first;
   options.dead_after_s = elastic.dead_after_s;
   if (!elastic.listen.empty()) options.listen = launch::parse_address(elastic.listen, "--listen");
@@ -294,9 +318,7 @@ TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elast
     answer.plan = plan->resolved;
     return planned;
   };
-  hooks.step = [&](const job::Message& message) {
-    log.take(message, request.training.clip > 0);
-  };
+  hooks.step = [&](const job::Message& message) { log.take(message, request.training.clip > 0); };
   hooks.event = [&](const launch::ElasticEvent& event) {
     answer.events.push_back(to_event(event));
   };
@@ -323,12 +345,8 @@ TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elast
 int run_agent(const AgentRequest& request, const std::function<void(const std::string&)>& say) {
   ErrorList errors;
   launch::AgentOptions options;
-  try {
-    options.coordinator = launch::parse_address(request.join, "--join");
-    options.token = spec::read_text_file(request.token);
-  } catch (const Errors& wrong) {
-    for (const Error& error : wrong.list()) errors.add(error);
-  }
+  collect(errors, [&] { options.coordinator = launch::parse_address(request.join, "--join"); });
+  collect(errors, [&] { options.token = spec::read_text_file(request.token); });
   while (!options.token.empty() && options.token.back() == '\n') options.token.pop_back();
   if (access(request.worker.c_str(), X_OK) != 0)
     errors.add("train.no-worker", "the program that runs a rank is not built", {request.worker},

@@ -20,17 +20,18 @@ struct Shape {
 };
 
 struct ElasticRequest {
-  std::string folder;          // of the job: state, token, steps, checkpoints
-  std::string listen;          // HOST:PORT; empty: this machine alone, any port
-  int agents = 0;              // to start on this machine
-  int machines = 0;            // to wait for at the start; 0: the agents, or one
+  std::string folder;           // of the job: state, token, steps, checkpoints
+  std::string listen;           // HOST:PORT; empty: this machine alone, any port
+  int agents = 0;               // to start on this machine
+  int machines = 0;             // to wait for at the start; 0: the agents, or one
   std::vector<Shape> shapes{};  // allowed ones; none: all
   double dead_after_s = 2;
   std::string program;  // path of nereus, for agents
 };
 
 // Throws Errors with all that is wrong with the request. Codes: elastic.folder, elastic.comm,
-// elastic.plan-file, elastic.node, elastic.no-plan, elastic.shapes, and those of train().
+// elastic.plan-file, elastic.node, elastic.no-plan, elastic.shapes, elastic.other-job,
+// elastic.running, elastic.listen, elastic.token, and those of train().
 TrainAnswer train_elastic(const TrainRequest& request, const ElasticRequest& elastic,
                           const TrainWatch& watch);
 

@@ -28,10 +28,9 @@ Verb agent_verb(const Session&) {
       "Joins a job that `nereus train --elastic` coordinates, at any time, and runs one rank of it "
       "after another as the job changes its plan. SIGTERM, SIGUSR1 or the cloud's notice hand its "
       "state over first; a coordinator that is gone is called again while training goes on.");
-  command->example("nereus agent --join 10.0.0.1:29400 --token job/token", "");
-  command->example(
-      "nereus agent --join 10.0.0.1:29400 --token job/token --notice-from azure",
-      "on a spot machine of Azure");
+  command->example("nereus agent --join 10.0.0.1:29400 --token job/token", "at any time");
+  command->example("nereus agent --join 10.0.0.1:29400 --token job/token --notice-from azure",
+                   "on a spot machine of Azure");
   command->run = [request] {
     ErrorList errors;
     if (request->agent.join.empty())

@@ -205,8 +205,8 @@ int run_train(const Session& session, app::TrainRequest request, const Given& gi
   watch.say = [&](const std::string& line) { write(line + "\n"); };
   app::ElasticRequest elastic = given.elastic_request;
   elastic.program = "/proc/self/exe";
-  const app::TrainAnswer answer = given.elastic ? app::train_elastic(request, elastic, watch)
-                                                : app::train(request, watch);
+  const app::TrainAnswer answer =
+      given.elastic ? app::train_elastic(request, elastic, watch) : app::train(request, watch);
   lines.finish();
   if (answer.speaks && !(answer.failure && answer.steps.empty()))
     emit(train_report(answer, request.compare), output, session);

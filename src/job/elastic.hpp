@@ -50,10 +50,10 @@ struct ElasticMessage {
   // kGeneration
   int rank = -1;  // num_ranks or more: a helper, which gives what it holds and is done
   int num_ranks = 0;
-  int num_present = 0;  // with helpers
-  std::string job = {};          // job_to_json()
-  std::string address = {};      // towards which a rank finds its own address
-  std::int64_t next_held = -1;   // the generation whose state is gone on with; -1: none
+  int num_present = 0;          // with helpers
+  std::string job = {};         // job_to_json()
+  std::string address = {};     // towards which a rank finds its own address
+  std::int64_t next_held = -1;  // the generation whose state is gone on with; -1: none
   // Steps whose updates are in the state: kGeneration (to be brought to), kStarted, kEnded
   std::int64_t done = 0;
   double gradient_norm = 0;  // of step `done` - 1
@@ -61,15 +61,15 @@ struct ElasticMessage {
   std::int64_t held = -1;    // of which generation the state is
   std::int64_t filled = -1;  // one that it could hold instead: complete here, not yet everywhere
   std::int64_t filled_done = 0;
-  bool arrived = false;    // the sums of step `done` are here
-  bool agreed = false;     // all ranks ended after the same step
-  bool complete = false;   // and that was the job's last
+  bool arrived = false;   // the sums of step `done` are here
+  bool agreed = false;    // all ranks ended after the same step
+  bool complete = false;  // and that was the job's last
   int missing_rank = -1;
   // kStarted
   double own_bytes = 0;
   double peer_bytes = 0;
-  double saved_bytes = 0;           // from a checkpoint
-  std::int64_t saved_step = -1;     // of that checkpoint; -1: none was read
+  double saved_bytes = 0;        // from a checkpoint
+  std::int64_t saved_step = -1;  // of that checkpoint; -1: none was read
   // kNote
   std::string key = {};
   std::string note = {};  // hexadecimal
@@ -78,7 +78,7 @@ struct ElasticMessage {
   bool operator==(const ElasticMessage&) const = default;
 };
 
-std::string to_line(const ElasticMessage& message);  // without the newline
+std::string to_line(const ElasticMessage& message);   // without the newline
 ElasticMessage parse_elastic(std::string_view line);  // throws Errors
 std::string_view to_string(ElasticKind kind);         // "end-after"
 

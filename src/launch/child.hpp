@@ -27,8 +27,8 @@ struct ChildSpec {
 
 struct Child {
   pid_t pid = -1;
-  int report_fd = -1;  // what it reports; -1: no such pipe
-  int text_fd = -1;    // its output and errors
+  int report_fd = -1;   // what it reports; -1: no such pipe
+  int text_fd = -1;     // its output and errors
   int command_fd = -1;  // what it is told; -1: no such pipe
 };
 

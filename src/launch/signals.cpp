@@ -19,7 +19,10 @@ static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may touch
 
 extern "C" void pass_on(int signal) {
   const int before = errno;
-  const char letter = signal == SIGINT ? 'i' : signal == SIGTERM ? 't' : signal == SIGUSR1 ? 'n' : 'c';
+  const char letter = signal == SIGINT    ? 'i'
+                      : signal == SIGTERM ? 't'
+                      : signal == SIGUSR1 ? 'n'
+                                          : 'c';
   // A full pipe has been written to often enough.
   if (write(write_end, &letter, 1) < 0) errno = before;
   errno = before;

@@ -1,6 +1,6 @@
-// Signals as something to wait for: while this lives, SIGINT, SIGTERM, SIGUSR1 and SIGCHLD make fd()
-// readable instead of ending the program. A pipe that the handlers write to, and not signalfd: that
-// needs the signals blocked in every thread, and other libraries have started threads by now.
+// Signals as something to wait for: while this lives, SIGINT, SIGTERM, SIGUSR1 and SIGCHLD make
+// fd() readable instead of ending the program. A pipe that the handlers write to, and not signalfd:
+// that needs the signals blocked in every thread, and other libraries have started threads by now.
 //
 //   const SignalPipe signals;
 //   poll(signals.fd());

@@ -358,8 +358,7 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
 void Executor::commit(std::int64_t step, double gradient_norm) {
   NEREUS_CHECK(arrived_, "only what all ranks have summed is taken");
   for (std::size_t i = 0; i < stages_.size(); ++i)
-    statistics_[i].apply(
-        num_norm_groups(job_.training, job_.plan.placement, stages_[i]->work()));
+    statistics_[i].apply(num_norm_groups(job_.training, job_.plan.placement, stages_[i]->work()));
   statistics_.clear();
   const double clip = job_.training.clip;
   optimizer_.update(step, clip > 0 && gradient_norm > clip ? clip / gradient_norm : 1);

@@ -77,9 +77,16 @@ HostState host_state(Executor& executor, const job::Training& training) {
     for (SavedStatistic& statistic : statistics_of(*state.statistics())) {
       const auto value = std::make_shared<at::Tensor>(statistic.value);
       kept.values.push_back(*value);
-      held.parts.push_back({statistic.name, TensorKind::kRunningStatistic, dtype_of(*value),
-                            value->sizes().vec(), {}, 0, value->numel(), state.layer().index,
-                            bytes_of(*value), value});
+      held.parts.push_back({statistic.name,
+                            TensorKind::kRunningStatistic,
+                            dtype_of(*value),
+                            value->sizes().vec(),
+                            {},
+                            0,
+                            value->numel(),
+                            state.layer().index,
+                            bytes_of(*value),
+                            value});
     }
     held.statistics.push_back(std::move(kept));
   }

@@ -27,7 +27,7 @@ struct HostState {
     NormStatistics* norm = nullptr;
     std::vector<at::Tensor> values;
   };
-  std::vector<Copy> copies{};           // of what lies elsewhere
+  std::vector<Copy> copies{};            // of what lies elsewhere
   std::vector<Statistics> statistics{};  // of BatchNorm: always copies
 };
 HostState host_state(Executor& executor, const job::Training& training);

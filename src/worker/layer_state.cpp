@@ -138,8 +138,8 @@ void LayerState::lay_out(LayerState* alias) {
 }
 
 at::Tensor LayerState::starting_values() const {
-  at::Tensor values = at::empty(
-      {length_}, at::TensorOptions(options_.device).dtype(options_.sum_type));
+  at::Tensor values =
+      at::empty({length_}, at::TensorOptions(options_.device).dtype(options_.sum_type));
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (offsets_[i] < 0) continue;
     const at::Tensor whole = layer_->starting_value(i, options_.seed);
@@ -155,8 +155,7 @@ void LayerState::start_afresh() {
 
 void LayerState::fill(const StateOptions& options) {
   const at::TensorOptions wide = at::TensorOptions(options.device).dtype(options.sum_type);
-  const at::Tensor values =
-      options.starts_empty ? at::empty({length_}, wide) : starting_values();
+  const at::Tensor values = options.starts_empty ? at::empty({length_}, wide) : starting_values();
   weights_ = values.to(options.type).clone();
   if (options.sum_type != options.type) master_ = part(values, owned_).clone();
   gradients_ = at::zeros({length_}, wide);

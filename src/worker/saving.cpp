@@ -64,8 +64,8 @@ checkpoint::Gather by_files(const job::Job& job, int rank, int num_ranks,
   const std::string folder = job.checkpoint.folder;
   const double timeout_s = job.machine.timeout_s;
   return [=](std::int64_t step, const std::string& mine) {
-    const std::string place = fmt::format("{}/reports-{}{}{}.partial", folder, step,
-                                          attempt.empty() ? "" : ".", attempt);
+    const std::string place =
+        fmt::format("{}/reports-{}{}{}.partial", folder, step, attempt.empty() ? "" : ".", attempt);
     fs::create_directories(place);
     const auto file = [&](int r) { return fmt::format("{}/{}.json", place, r); };
     std::vector<std::string> reports;

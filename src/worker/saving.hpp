@@ -20,7 +20,7 @@ class Saver {
   Saver(const job::Job& job, int rank, int num_ranks, const std::string& attempt = {});
   bool saves() const { return writer_ != nullptr; }
   void save(std::int64_t steps_done, Executor& executor);
-  void finish();  // waits for what is being written; throws its error
+  void finish();                          // waits for what is being written; throws its error
   void abandon() { *abandoned_ = true; }  // waits for no other rank any more
   std::vector<checkpoint::Writer::Complete> take_completed() {
     return writer_ ? writer_->take_completed() : std::vector<checkpoint::Writer::Complete>();
@@ -32,8 +32,8 @@ class Saver {
   std::unique_ptr<checkpoint::Writer> writer_;
 };
 
-// Fills the executor's own state from one checkpoint and returns its steps; what other ranks compute
-// with is not told yet (LayerState::spread_start).
+// Fills the executor's own state from one checkpoint and returns its steps; what other ranks
+// compute with is not told yet (LayerState::spread_start).
 std::int64_t read_saved(const job::Job& job, const std::string& folder, Executor& executor);
 // Steps that the checkpoint of job.checkpoint.resume had done; fills the executor's state.
 std::int64_t resume(const job::Job& job, Executor& executor);

@@ -107,9 +107,8 @@ class Agent {
   }
 
   void wait() {
-    std::vector<pollfd> list = {{signals_.fd(), POLLIN, 0},
-                                {worker_.report_fd, POLLIN, 0},
-                                {worker_.text_fd, POLLIN, 0}};
+    std::vector<pollfd> list = {
+        {signals_.fd(), POLLIN, 0}, {worker_.report_fd, POLLIN, 0}, {worker_.text_fd, POLLIN, 0}};
     if (connection_) {
       const bool writes = connection_->wants_to_write() || !connection_->is_proved();
       list.push_back({connection_->fd(), static_cast<short>(POLLIN | (writes ? POLLOUT : 0)), 0});

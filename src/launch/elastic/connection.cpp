@@ -92,8 +92,7 @@ bool Connection::take(const std::string& frame) {
   if (side_ == Side::kAgent && kind == "challenge" && answer_.empty()) {
     challenge_ = first;
     answer_ = random_hex(kNonceBytes);
-    put(fmt::format("answer {} {}", answer_,
-                    hmac_sha256(token_, "agent" + challenge_ + answer_)));
+    put(fmt::format("answer {} {}", answer_, hmac_sha256(token_, "agent" + challenge_ + answer_)));
     return true;
   }
   if (side_ == Side::kCoordinator && kind == "answer") {
@@ -180,10 +179,10 @@ int listen_on(Address& address) {
       listen(fd, 256) != 0 || getsockname(fd, reinterpret_cast<sockaddr*>(&place), &size) != 0) {
     const std::string reason = std::strerror(errno);
     close(fd);
-    throw_environment_error("elastic.listen",
-                            fmt::format("{}:{} cannot be listened on: {}", address.host,
-                                        address.port, reason),
-                            "--listen with an address of this machine and a free port");
+    throw_environment_error(
+        "elastic.listen",
+        fmt::format("{}:{} cannot be listened on: {}", address.host, address.port, reason),
+        "--listen with an address of this machine and a free port");
   }
   address.port = ntohs(place.sin_port);
   return fd;

@@ -24,11 +24,11 @@ using job::ElasticMessage;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kStranger{5000};   // to prove itself
-constexpr milliseconds kOwnPause{1000};   // of this program: beats were not heard, not missing
-constexpr milliseconds kMoreJoin{700};    // members that come one after the other come together
-constexpr int kMostFruitless = 20;        // generations without a step
-constexpr double kFirstMorph = 3;         // seconds, until one was measured
+constexpr milliseconds kStranger{5000};  // to prove itself
+constexpr milliseconds kOwnPause{1000};  // of this program: beats were not heard, not missing
+constexpr milliseconds kMoreJoin{700};   // members that come one after the other come together
+constexpr int kMostFruitless = 20;       // generations without a step
+constexpr double kFirstMorph = 3;        // seconds, until one was measured
 
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
@@ -71,7 +71,7 @@ ElasticMessage message_of(ElasticKind kind, std::int64_t generation, std::string
 class Coordinator {
  public:
   Coordinator(const CoordinatorOptions& options, const CoordinatorHooks& hooks)
-      : options_(options), hooks_(hooks) {
+      : options_(options), hooks_(hooks), lock_(options.folder) {
     const std::optional<JobState> before = load_state(options_.folder);
     if (before) {
       state_ = *before;
@@ -80,7 +80,9 @@ class Coordinator {
     listener_ = listen_on(options_.listen);
     state_.listen = options_.listen;
     if (hooks_.listening) hooks_.listening(options_.listen);
-    if (before && before->complete) {
+    const bool complete = before && before->complete && before->steps_done >= options_.steps;
+    state_.complete = complete;
+    if (complete) {
       phase_ = Phase::kFinished;
       outcome_.steps_done = before->steps_done;
     } else if (before && before->generation >= 0) {
@@ -105,8 +107,11 @@ class Coordinator {
  private:
   // After a restart: the members of the last generation are expected, still at work.
   void come_back() {
-    say(fmt::format("going on with generation {}: waiting for its {} agents", state_.generation,
-                    state_.ranks.size()));
+    if (state_.ranks.empty())
+      say(fmt::format("going on after {} steps", state_.steps_done));
+    else
+      say(fmt::format("going on with generation {}: waiting for its {} agents", state_.generation,
+                      state_.ranks.size()));
     phase_ = Phase::kRunning;
     returning_until_ = Clock::now() + milliseconds(static_cast<int>(options_.return_s * 1000));
     for (const auto& [name, rank] : state_.ranks) {
@@ -146,9 +151,9 @@ class Coordinator {
 
   void accept() {
     for (int fd; (fd = accept_from(listener_)) >= 0;)
-      strangers_.push_back({std::make_unique<Connection>(fd, options_.token,
-                                                         Connection::Side::kCoordinator),
-                            Clock::now()});
+      strangers_.push_back(
+          {std::make_unique<Connection>(fd, options_.token, Connection::Side::kCoordinator),
+           Clock::now()});
   }
 
   void hear_all() {
@@ -202,8 +207,8 @@ class Coordinator {
     };
     if (hello.kind != ElasticKind::kHello) return refuse("its first word is no hello");
     if (hello.build != options_.build)
-      return refuse(fmt::format("it is of build {}, the job of build {}", hello.build,
-                                options_.build));
+      return refuse(
+          fmt::format("it is of build {}, the job of build {}", hello.build, options_.build));
     Member& member = members_[hello.name];
     if (member.connection) return refuse("an agent of that name is here already");
     member.name = hello.name;
@@ -215,8 +220,8 @@ class Coordinator {
   void take_hello(Member& member, const ElasticMessage& hello) {
     member.heard = Clock::now();
     member.worker_silent = 0;
-    const bool belongs = member.in_generation && hello.generation == state_.generation &&
-                         hello.rank == member.rank;
+    const bool belongs =
+        member.in_generation && hello.generation == state_.generation && hello.rank == member.rank;
     if (belongs) {
       member.ready = true;
       say(fmt::format("{} is back as rank {}", member.name, member.rank));
@@ -227,8 +232,8 @@ class Coordinator {
             fmt::format("{} comes with generation {}, which is over for it", member.name,
                         hello.generation));
       member.ready = false;
-      member.tell(message_of(ElasticKind::kRestart, hello.generation,
-                             "its generation went on without it"));
+      member.tell(
+          message_of(ElasticKind::kRestart, hello.generation, "its generation went on without it"));
       return;
     }
     const bool was_in = member.in_generation;
@@ -288,8 +293,8 @@ class Coordinator {
         morph_.own_bytes += message.own_bytes;
         morph_.peer_bytes += message.peer_bytes;
         morph_.saved_bytes += message.saved_bytes;
-        if (message.saved_step >= 0)
-          morph_.text = fmt::format("from the checkpoint of step {}", message.saved_step);
+        if (message.saved_step >= 0 && morph_.text.find("checkpoint") == std::string::npos)
+          morph_.text += fmt::format(" from the checkpoint of step {}", message.saved_step);
         morph_.lost_steps = std::max<std::int64_t>(0, state_.steps_done - message.done);
         break;
       case ElasticKind::kRemark:
@@ -359,19 +364,23 @@ class Coordinator {
     if (left) return;
     event("lost", was_in ? rank : -1, fmt::format("{}: {}", name, why));
     grown_for_ = -1;
-    if (was_in) break_off(fmt::format("rank {} was lost", rank));
+    if (was_in) break_off(lost_text(rank));
+  }
+
+  static std::string lost_text(int rank) {
+    return rank >= 0 ? fmt::format("rank {} was lost", rank)
+                     : "a machine was lost that had state to give";
   }
 
   // The agent is there, its worker not, or not to be trusted any more.
   void lose(Member& member, const std::string& why) {
-    event("lost", member.in_generation ? member.rank : -1,
-          fmt::format("{}: {}", member.name, why));
+    event("lost", member.in_generation ? member.rank : -1, fmt::format("{}: {}", member.name, why));
     const bool was_in = member.in_generation;
     const int rank = std::exchange(member.rank, -1);
     member.ready = member.in_generation = member.started = member.holds = member.helper = false;
     member.ended.reset();
     grown_for_ = -1;
-    if (was_in) break_off(fmt::format("rank {} was lost", rank));
+    if (was_in) break_off(lost_text(rank));
   }
 
   void break_off(const std::string& why) {
@@ -385,8 +394,7 @@ class Coordinator {
     phase_ = Phase::kEnding;
     if (!first) return;
     for (auto& [name, member] : members_)
-      if (member.in_generation)
-        member.tell(message_of(ElasticKind::kEnd, state_.generation, why));
+      if (member.in_generation) member.tell(message_of(ElasticKind::kEnd, state_.generation, why));
   }
 
   void end_softly(const std::string& why, bool save) {
@@ -430,13 +438,12 @@ class Coordinator {
                          seconds(now - members_.at(silent.front()).heard) < options_.return_s;
     if (!cut_off)
       for (const std::string& name : silent)
-        drop(name, fmt::format("no beat for {:.1f} s",
-                               seconds(now - members_.at(name).heard)));
+        drop(name, fmt::format("no beat for {:.1f} s", seconds(now - members_.at(name).heard)));
     for (auto& [name, member] : members_)
       if (member.in_generation && member.connection &&
           member.worker_silent > options_.dead_after_s) {
-        const std::string why = fmt::format("its worker shows no life for {:.1f} s",
-                                            member.worker_silent);
+        const std::string why =
+            fmt::format("its worker shows no life for {:.1f} s", member.worker_silent);
         member.worker_silent = 0;
         member.tell(message_of(ElasticKind::kRestart, state_.generation, why));
         lose(member, why);
@@ -524,6 +531,7 @@ class Coordinator {
   }
 
   void finish() {
+    state_.ranks.clear();  // nobody is to be waited for
     save_state(options_.folder, state_);
     outcome_.steps_done = state_.steps_done;
     phase_ = Phase::kFinished;
@@ -671,8 +679,8 @@ class Coordinator {
 
   void dismiss_all() {
     for (auto& [name, member] : members_)
-      member.tell(message_of(ElasticKind::kLeave, -1, outcome_.failure ? "the job failed"
-                                                                       : "the job is done"));
+      member.tell(message_of(ElasticKind::kLeave, -1,
+                             outcome_.failure ? "the job failed" : "the job is done"));
     const auto end = Clock::now() + milliseconds(500);
     while (!members_.empty() && Clock::now() < end) {
       for (auto at = members_.begin(); at != members_.end();) {
@@ -692,6 +700,7 @@ class Coordinator {
 
   CoordinatorOptions options_;
   const CoordinatorHooks& hooks_;
+  JobLock lock_;
   SignalPipe signals_;
   int listener_ = -1;
   std::vector<Stranger> strangers_;
@@ -703,8 +712,8 @@ class Coordinator {
   bool asked_to_end_ = false;
   int num_ranks_ = 0;
   bool changed_ = true;
-  int tried_ = -1;       // members that were planned for last, in vain
-  int grown_for_ = -1;   // so too, for growing
+  int tried_ = -1;      // members that were planned for last, in vain
+  int grown_for_ = -1;  // so too, for growing
   int fruitless_ = 0;
   std::optional<Clock::time_point> returning_until_;
   Clock::time_point sign_ = Clock::now(), asked_{}, joined_{}, looked_ = Clock::now();

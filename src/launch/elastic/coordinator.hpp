@@ -9,8 +9,8 @@
 //                    the step
 // Then all that is left is planned anew (`plan`), each member is told its rank, and from whose
 // state of which step to go on: the commit rule (worker/executor.hpp) makes that one step for all.
-// A member that is voted out is told to kill its worker and may come again as a new one; whatever it
-// says of an older generation is not heard. No clock of another machine is ever read.
+// A member that is voted out is told to kill its worker and may come again as a new one; whatever
+// it says of an older generation is not heard. No clock of another machine is ever read.
 //
 // DIR/coordinator.json holds the generation, its members and its plan, DIR/steps.jsonl the steps:
 // the same call after a crash goes on with the agents that call again, who trained on meanwhile.
@@ -36,10 +36,11 @@ struct CoordinatorOptions {
   Address listen{"127.0.0.1", 0};
   std::string token;
   std::string build;
+  std::int64_t steps = 0;   // of the job, in all
   int first_members = 1;    // how many are waited for at the start
   double dead_after_s = 2;  // without a beat, of an agent or its worker
-  double answer_s = 10;     // for a survivor to say how far it came; thrice a step where that is more
-  double return_s = 10;     // for agents to call again after this program was started anew
+  double answer_s = 10;  // for a survivor to say how far it came; thrice a step where that is more
+  double return_s = 10;  // for agents to call again after this program was started anew
 };
 
 // A plan for so many members.
@@ -59,7 +60,7 @@ struct ElasticEvent {
   std::int64_t generation = -1;
   int num_ranks = 0;
   double own_bytes = 0, peer_bytes = 0, saved_bytes = 0;
-  double seconds = 0;       // from the sign that ended the last generation to the first step after
+  double seconds = 0;  // from the sign that ended the last generation to the first step after
   std::int64_t lost_steps = 0;  // that had been done and were done again
 };
 

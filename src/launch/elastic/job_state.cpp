@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,6 +71,19 @@ std::optional<JobState> load_state(const std::string& folder) {
   errors.throw_if_any();
   return state;
 }
+
+JobLock::JobLock(const std::string& folder) {
+  const std::string file = folder + "/lock";
+  fd_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd_ < 0)
+    throw_environment_error("elastic.folder", fmt::format("{}: {}", file, std::strerror(errno)));
+  if (flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
+  close(fd_);
+  throw_environment_error("elastic.running", "another coordinator runs this job",
+                          fmt::format("end it, or another folder than {}", folder));
+}
+
+JobLock::~JobLock() { close(fd_); }
 
 std::string job_token(const std::string& folder) {
   const std::string file = folder + "/token";

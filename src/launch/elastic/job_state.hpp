@@ -26,4 +26,16 @@ struct JobState {
 void save_state(const std::string& folder, const JobState& state);
 std::optional<JobState> load_state(const std::string& folder);
 
+// One coordinator a job: held while it lives, by the kernel. Throws Errors where another holds it.
+class JobLock {
+ public:
+  explicit JobLock(const std::string& folder);
+  ~JobLock();
+  JobLock(const JobLock&) = delete;
+  JobLock& operator=(const JobLock&) = delete;
+
+ private:
+  int fd_ = -1;
+};
+
 }  // namespace nereus::launch

@@ -32,9 +32,8 @@ Reply ask(const Address& address, const std::string& line, const std::string& he
   const std::string request =
       fmt::format("{} HTTP/1.0\r\nHost: {}\r\n{}\r\n", line, address.host, header);
   std::string text;
-  if (poll(&ready, 1, kPatience) == 1 &&
-      send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==
-          static_cast<ssize_t>(request.size())) {
+  if (poll(&ready, 1, kPatience) == 1 && send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==
+                                             static_cast<ssize_t>(request.size())) {
     ready.events = POLLIN;
     char buffer[4096];
     while (text.size() < (1u << 20) && poll(&ready, 1, kPatience) == 1) {
@@ -82,8 +81,8 @@ std::optional<CloudNotice> read_notice(Cloud cloud, int status, std::string_view
   for (const spec::Value& event : *list) {
     const std::string type = text_of(event, "EventType");
     if (type == "Preempt" || type == "Terminate")
-      return CloudNotice{30, fmt::format("Azure: {} not before {}", type,
-                                         text_of(event, "NotBefore"))};
+      return CloudNotice{30,
+                         fmt::format("Azure: {} not before {}", type, text_of(event, "NotBefore"))};
   }
   return std::nullopt;
 }

@@ -1,8 +1,8 @@
 // What a cloud says before it takes a machine away, asked every 2 s on a thread of its own.
 //
 //   azure   GET /metadata/scheduledevents?api-version=2020-07-01   Metadata: true
-//           {"Events": [{"EventType": "Preempt" | "Terminate", "NotBefore": ..}]}   (Microsoft Learn,
-//           "Scheduled Events for Linux VMs"); 30 s at the least
+//           {"Events": [{"EventType": "Preempt" | "Terminate", "NotBefore": ..}]}   (Microsoft
+//           Learn, "Scheduled Events for Linux VMs"); 30 s at the least
 //   aws     PUT /latest/api/token, then GET /latest/meta-data/spot/instance-action: 404, or
 //           {"action": "terminate" | "stop" | "hibernate", "time": ..}   (EC2 User Guide, "Spot
 //           Instance interruption notices"); 120 s

@@ -21,8 +21,8 @@ const std::string kAws = R"({"action": "terminate", "time": "2017-09-18T08:22:00
 TEST(Notices, AreReadAsEachCloudWritesThem) {
   EXPECT_EQ(read_notice(Cloud::kAzure, 200, kAzure)->seconds, 30);
   EXPECT_FALSE(read_notice(Cloud::kAzure, 200, R"({"DocumentIncarnation": 1, "Events": []})"));
-  EXPECT_FALSE(read_notice(Cloud::kAzure, 200,
-                           R"({"Events": [{"EventType": "Freeze", "NotBefore": ""}]})"));
+  EXPECT_FALSE(
+      read_notice(Cloud::kAzure, 200, R"({"Events": [{"EventType": "Freeze", "NotBefore": ""}]})"));
   EXPECT_EQ(read_notice(Cloud::kAws, 200, kAws)->text, "AWS: terminate at 2017-09-18T08:22:00Z");
   EXPECT_FALSE(read_notice(Cloud::kAws, 404, "<html>not found</html>"));
   EXPECT_TRUE(read_notice(Cloud::kGcp, 200, "TRUE"));
@@ -54,7 +54,8 @@ class StandIn {
       if (fd < 0) continue;
       char buffer[4096];
       const ssize_t count = recv(fd, buffer, sizeof buffer, 0);
-      const std::string reply = answer_({buffer, static_cast<std::size_t>(std::max<ssize_t>(0, count))});
+      const std::string reply =
+          answer_({buffer, static_cast<std::size_t>(std::max<ssize_t>(0, count))});
       send(fd, reply.data(), reply.size(), MSG_NOSIGNAL);
       close(fd);
     }
@@ -108,7 +109,7 @@ TEST(Notices, AreAskedForWithTheHeadersThatCloudsWant) {
   EXPECT_TRUE(wait_for(from_azure));
   EXPECT_EQ(wait_for(from_aws)->seconds, 120);
   EXPECT_TRUE(wait_for(from_gcp));
-  EXPECT_EQ(asked, 2);  // not at the first
+  EXPECT_EQ(asked, 2);            // not at the first
   EXPECT_FALSE(from_gcp.take());  // told once
   EXPECT_THROW(NoticeWatch("oracle"), Errors);
 }

@@ -143,7 +143,8 @@ class BoardStore : public c10d::Store {
     const auto end = std::chrono::steady_clock::now() + timeout;
     while (!check(keys)) {
       if (std::chrono::steady_clock::now() > end)
-        throw std::runtime_error(fmt::format("no note {} for {} ms", keys.front(), timeout.count()));
+        throw std::runtime_error(
+            fmt::format("no note {} for {} ms", keys.front(), timeout.count()));
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
   }

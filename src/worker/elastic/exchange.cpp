@@ -28,9 +28,7 @@ at::Tensor bytes_tensor(std::size_t size) {
   return at::empty({static_cast<std::int64_t>(size)}, at::kByte);
 }
 
-std::byte* bytes_at(const at::Tensor& tensor) {
-  return static_cast<std::byte*>(tensor.data_ptr());
-}
+std::byte* bytes_at(const at::Tensor& tensor) { return static_cast<std::byte*>(tensor.data_ptr()); }
 
 // What every rank says, by rank.
 class Sayings {
@@ -238,8 +236,8 @@ class Exchange {
 
 }  // namespace
 
-Exchanged exchange_state(Comm& comm, const std::vector<Part>& held,
-                         const std::vector<Part>& needed, bool& filled, const Spoil& spoil) {
+Exchanged exchange_state(Comm& comm, const std::vector<Part>& held, const std::vector<Part>& needed,
+                         bool& filled, const Spoil& spoil) {
   filled = false;
   return Exchange(comm, held, needed, spoil).run(filled);
 }

@@ -1,5 +1,5 @@
-// State from rank to rank as plans change, and the rule by which a broken step is taken by all or by
-// none. Ranks are threads.
+// State from rank to rank as plans change, and the rule by which a broken step is taken by all or
+// by none. Ranks are threads.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -95,8 +95,7 @@ Moved hand_over(Generation& from, Generation& to, const std::set<int>& lost = {}
       held = host_state(from.executor(survivors[place]), from.job.training);
     HostState needed = host_state(to.executor(rank), to.job.training);
     bool filled = false;
-    const Exchanged e =
-        exchange_state(*to.comms[place], held.parts, needed.parts, filled, spoil);
+    const Exchanged e = exchange_state(*to.comms[place], held.parts, needed.parts, filled, spoil);
     EXPECT_EQ(filled, e.missing.empty());
     if (e.missing.empty()) {
       needed.put_back();

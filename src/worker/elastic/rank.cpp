@@ -192,8 +192,8 @@ class ElasticRank {
     if (held_ && held_->generation != command.next_held) held_.reset();
     if (!held_ || held_->done == command.done) return;
     if (held_->done + 1 != command.done || !held_->executor->has_arrived()) {
-      remark(fmt::format("its state of step {} is of no use for step {}", held_->done,
-                         command.done));
+      remark(
+          fmt::format("its state of step {} is of no use for step {}", held_->done, command.done));
       held_.reset();
       return;
     }
@@ -288,8 +288,7 @@ class ElasticRank {
   void take_state(Life& life, Comm& comm, ElasticMessage& started) {
     HostState held;
     if (held_) held = host_state(*held_->executor, held_->job.training);
-    const Exchanged exchanged =
-        exchange_state(comm, held.parts, life.state.parts, filled_);
+    const Exchanged exchanged = exchange_state(comm, held.parts, life.state.parts, filled_);
     if (life.rank == 0)
       for (const std::string& text : exchanged.remarks) remark(text);
     if (exchanged.missing.empty()) {
@@ -299,8 +298,8 @@ class ElasticRank {
       return;
     }
     if (held_ && life.rank == 0)
-      remark(fmt::format("no rank has {}{}: back to the last checkpoint",
-                         exchanged.missing.front(), exchanged.missing.size() > 1 ? " and more" : ""));
+      remark(fmt::format("no rank has {}{}: back to the last checkpoint", exchanged.missing.front(),
+                         exchanged.missing.size() > 1 ? " and more" : ""));
     life.done = read_newest(life, started);
     filled_ = true;
     count_votes(*life.comm, true);

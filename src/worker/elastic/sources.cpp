@@ -66,15 +66,69 @@ class Open {
   std::map<std::int64_t, std::int64_t> ranges_;
 };
 
+// Which holders may serve a part: those of one version of its tensor. A tied weight has one in each
+// of its layers; ranks that need the same must take the same, or replicas would differ by a bit.
+class Versions {
+ public:
+  Versions(const std::vector<PartNames>& holds, const Index& index, const Distrusted& distrusted)
+      : holds_(holds), index_(index), distrusted_(distrusted) {}
+
+  // That of its own layer, else of the first layer, which all of the tensor is there of.
+  const std::vector<Holder>& holders_for(const PartName& need) {
+    static const std::vector<Holder> kNone;
+    const auto found = index_.find({need.tensor, need.kind});
+    if (found == index_.end()) return kNone;
+    auto& layers = known_[{need.tensor, need.kind}];
+    if (layers.empty()) layers = whole_versions(found->second, need);
+    const auto own = layers.find(need.layer);
+    if (own != layers.end()) return own->second;
+    return layers.empty() ? kNone : layers.begin()->second;
+  }
+
+ private:
+  using ByLayer = std::map<int, std::vector<Holder>>;
+
+  ByLayer whole_versions(const std::vector<Holder>& holders, const PartName& need) const {
+    ByLayer layers;
+    for (const Holder& holder : holders) {
+      const PartName& held = holds_[static_cast<std::size_t>(holder.rank)][holder.place];
+      if (!distrusted_.contains({holder.rank, holder.place}) && held.shape == need.shape &&
+          held.dtype == need.dtype)
+        layers[held.layer].push_back(holder);
+    }
+    const SliceMap whole(need.shape, {});
+    std::erase_if(layers, [&](const auto& version) {
+      Open open(0, whole.size());
+      std::vector<SharedRun> taken;
+      for (const Holder& holder : version.second) {
+        const PartName& held = holds_[static_cast<std::size_t>(holder.rank)][holder.place];
+        const SliceMap map(held.shape, held.slice);
+        for (const SharedRun& run : checkpoint::shared_runs({map, held.begin, held.end, nullptr},
+                                                            {whole, 0, whole.size(), nullptr}))
+          open.take(run, taken);
+        if (open.empty()) return false;
+      }
+      return !open.empty();
+    });
+    return layers;
+  }
+
+  const std::vector<PartNames>& holds_;
+  const Index& index_;
+  const Distrusted& distrusted_;
+  std::map<Key, ByLayer> known_;
+};
+
 // Itself first, then the others in turn from a place of its own.
 std::vector<Holder> in_turn(std::vector<Holder> holders, int rank, std::size_t place) {
   const auto others = std::stable_partition(holders.begin(), holders.end(),
                                             [&](const Holder& h) { return h.rank == rank; });
   const auto count = static_cast<std::size_t>(holders.end() - others);
   if (count > 1)
-    std::rotate(others, others + static_cast<std::ptrdiff_t>(
-                                     (static_cast<std::size_t>(rank) + place) % count),
-                holders.end());
+    std::rotate(
+        others,
+        others + static_cast<std::ptrdiff_t>((static_cast<std::size_t>(rank) + place) % count),
+        holders.end());
   return holders;
 }
 
@@ -118,8 +172,10 @@ PartNames parse_names(std::string_view text) {
     std::vector<std::string_view> parts;
     for (std::size_t at = 0; at <= line.size();) {
       const std::size_t end = std::min(line.find(mark, at), line.size());
-      if (end > at) parts.push_back(line.substr(at, end - at));
-      else if (mark == '\t') parts.emplace_back();
+      if (end > at)
+        parts.push_back(line.substr(at, end - at));
+      else if (mark == '\t')
+        parts.emplace_back();
       at = end + 1;
     }
     return parts;
@@ -128,7 +184,8 @@ PartNames parse_names(std::string_view text) {
   for (const std::string_view line : split(text, '\n')) {
     const auto fields = split(line, '\t');
     if (fields.size() != 8)
-      throw_environment_error("elastic.bad-list", fmt::format("a part of {} fields", fields.size()));
+      throw_environment_error("elastic.bad-list",
+                              fmt::format("a part of {} fields", fields.size()));
     const auto numbers = [&](std::size_t field, std::size_t count) {
       std::vector<std::int64_t> list;
       for (const std::string_view number : split(fields[field], ' '))
@@ -162,8 +219,8 @@ Distrusted odd_copies(const std::vector<PartNames>& holds) {
   for (std::size_t rank = 0; rank < holds.size(); ++rank)
     for (std::size_t place = 0; place < holds[rank].size(); ++place) {
       const PartName& p = holds[rank][place];
-      copies[{p.tensor, p.kind, p.layer, p.slice.slice, p.slice.of, p.slice.dim, p.slice.groups, p.begin,
-              p.end}][p.checksum]
+      copies[{p.tensor, p.kind, p.layer, p.slice.slice, p.slice.of, p.slice.dim, p.slice.groups,
+              p.begin, p.end}][p.checksum]
           .push_back({static_cast<int>(rank), place});
     }
   Distrusted odd;
@@ -184,6 +241,7 @@ Distrusted odd_copies(const std::vector<PartNames>& holds) {
 Sources find_sources(const std::vector<PartNames>& holds, const std::vector<PartNames>& needs,
                      const Distrusted& distrusted, const Wanted* wanted) {
   const Index index = index_of(holds);
+  Versions versions(holds, index, distrusted);
   Sources sources;
   for (std::size_t rank = 0; rank < needs.size(); ++rank)
     for (std::size_t place = 0; place < needs[rank].size(); ++place) {
@@ -192,25 +250,20 @@ Sources find_sources(const std::vector<PartNames>& holds, const std::vector<Part
       const PartName& need = needs[rank][place];
       const SliceMap need_map(need.shape, need.slice);
       Open open(need.begin, need.end);
-      const auto found = index.find({need.tensor, need.kind});
-      if (found != index.end())
-        for (const Holder& holder : in_turn(found->second, to, place)) {
-          if (open.empty()) break;
-          const PartName& held = holds[static_cast<std::size_t>(holder.rank)][holder.place];
-          if (distrusted.contains({holder.rank, holder.place}) || held.shape != need.shape ||
-              held.dtype != need.dtype)
-            continue;
-          const SliceMap held_map(held.shape, held.slice);
-          Move move{holder.rank, to, holder.place, place, need.layer, {}};
-          for (const SharedRun& run :
-               checkpoint::shared_runs({held_map, held.begin, held.end, nullptr},
-                                       {need_map, need.begin, need.end, nullptr}))
-            open.take(run, move.runs);
-          if (!move.runs.empty()) sources.moves.push_back(std::move(move));
-        }
+      for (const Holder& holder : in_turn(versions.holders_for(need), to, place)) {
+        if (open.empty()) break;
+        const PartName& held = holds[static_cast<std::size_t>(holder.rank)][holder.place];
+        const SliceMap held_map(held.shape, held.slice);
+        Move move{holder.rank, to, holder.place, place, need.layer, {}};
+        for (const SharedRun& run :
+             checkpoint::shared_runs({held_map, held.begin, held.end, nullptr},
+                                     {need_map, need.begin, need.end, nullptr}))
+          open.take(run, move.runs);
+        if (!move.runs.empty()) sources.moves.push_back(std::move(move));
+      }
       if (!open.empty())
-        sources.missing.push_back(fmt::format("{} ({}) of rank {}", need.tensor,
-                                              checkpoint::to_string(need.kind), rank));
+        sources.missing.push_back(
+            fmt::format("{} ({}) of rank {}", need.tensor, checkpoint::to_string(need.kind), rank));
     }
   std::stable_sort(sources.moves.begin(), sources.moves.end(),
                    [](const Move& a, const Move& b) { return a.layer < b.layer; });

@@ -7,8 +7,9 @@
 //
 // Copies of one part are equal to the bit, since sums are the same on every rank. So checksums
 // travel with the lists: a copy that differs from most others is not trusted; where they are one
-// against one, neither is. (A tied weight of two layers that are computed apart is a part of each:
-// the two are summed in different orders, and may differ in the last bit.)
+// against one, neither is. A tied weight of two layers that are computed apart is a part of each:
+// the two are summed in different orders, and may differ in the last bit. So a tensor is taken from
+// one layer alone, the needed part's own or else the first of which all is there.
 //
 //   std::vector<Holding> everyone = ..;
 //   Sources sources = find_sources(holds, needs);

@@ -34,7 +34,8 @@ std::vector<PartNames> random_division(Random& random, int ranks) {
     const std::int64_t size = SliceMap({6, 8}, spec).size();
     for (std::int64_t begin = 0; begin < size;) {
       const std::int64_t end =
-          begin + 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(size - begin)));
+          begin + 1 +
+          static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(size - begin)));
       parts[random.below(static_cast<std::uint64_t>(ranks))].push_back(part(spec, begin, end));
       begin = end;
     }
@@ -87,6 +88,32 @@ TEST(Sources, ItselfFirstAndReplicasInTurn) {
   EXPECT_EQ(from[0], 0);
   EXPECT_EQ(from[1], 1);
   EXPECT_NE(from[2], from[3]);
+}
+
+TEST(Sources, ATiedWeightComesFromOneLayerForAll) {
+  const auto of = [](int layer, std::uint64_t checksum) {
+    PartName p = part({}, 0, 48, checksum);
+    p.layer = layer;
+    return p;
+  };
+  // Layers 0 and 5 have it, with another last bit.
+  const std::vector<PartNames> holds = {{of(0, 7)}, {of(0, 7)}, {of(5, 9)}, {of(5, 9)}};
+  EXPECT_TRUE(odd_copies(holds).empty());
+  const auto layer_for = [&](const std::vector<PartNames>& held, int layer, int rank) {
+    std::vector<PartNames> needs(4);
+    needs[static_cast<std::size_t>(rank)] = {of(layer, 0)};
+    const Sources sources = find_sources(held, needs);
+    return sources.moves.empty()
+               ? -1
+               : held[static_cast<std::size_t>(sources.moves[0].from)][sources.moves[0].held].layer;
+  };
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(layer_for(holds, 0, rank), 0) << rank;
+    EXPECT_EQ(layer_for(holds, 5, rank), 5) << rank;
+    EXPECT_EQ(layer_for(holds, 3, rank), 0) << rank;
+    EXPECT_EQ(layer_for({{}, {}, {of(5, 9)}, {}}, 0, rank), 5)
+        << rank;  // the first layer's are lost
+  }
 }
 
 TEST(Sources, SayWhatNobodyHas) {

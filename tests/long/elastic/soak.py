@@ -163,6 +163,7 @@ class Soak:
     def event(self, name, act, morphs=True, stage=False):
         before = len(self.job.morphs)
         steps = self.job.steps()
+        stage = stage or not re.match(r"pp \d+ dp ([2-9]|\d\d)", self.job.shape or "")  # one copy alone
         start = time.monotonic()
         act()
         took = None
@@ -175,7 +176,7 @@ class Soak:
                 took = time.monotonic() - start
                 break
             time.sleep(0.01)
-        again = sum(int(m[8]) for _, m in self.job.morphs[before:])
+        again = max([int(m[8]) for _, m in self.job.morphs[before:]], default=0)
         self.events.append((name, took, again, stage))
         print(f"  {name}: " + ("no step after it" if took is None else f"{took:.2f} s") + (f", {again} steps again" if again else ""),
               flush=True)
@@ -260,7 +261,15 @@ class Soak:
         pp, dp = int(shape[1]), int(shape[2])
         s = self.random.randrange(pp)
         chosen = [ranks[s * dp + d] for d in range(dp) if s * dp + d in ranks]
-        self.event(f"all {len(chosen)} replicas of stage {s} of {pp}", lambda: [self.job.agents[i].kill() for i in chosen], stage=True)
+
+        def act():
+            for i in chosen:
+                self.job.agents[i].kill()
+            time.sleep(0.05)
+            if not self.job.alive():  # all there were: others come
+                for i in range(self.args.agents):
+                    self.job.start_agent(i)
+        self.event(f"all {len(chosen)} replicas of stage {s} of {pp}", act, stage=True)
 
     def during_morph(self):
         first, second = (self.pick(2) + [None])[:2]
@@ -271,6 +280,9 @@ class Soak:
             self.job.agents[first].kill()
             time.sleep(self.random.uniform(0.02, 0.6))
             self.job.agents[second].kill()
+            time.sleep(0.05)
+            if not self.job.alive():
+                self.job.start_agent(first)
         self.event("kill during a morph", act, stage=True)
 
     def during_checkpoint(self):
