@@ -124,7 +124,8 @@ std::string why_not(const Replay& known, const JobPlay& ours, const simulate::Jo
   if (spot)
     return fmt::format(
         "; the artifact restarts for {:.1f} % of the time and loses {:.1f} %, here {:.1f} and "
-        "{:.1f}: there machines that come start nothing again, and nothing is saved before growing",
+        "{:.1f}: it seems that there machines that come start nothing again, and nothing is saved "
+        "before growing",
         100 * known.restart, 100 * known.lost, 100 * ours.share(Activity::kRestart),
         100 * ours.share(Activity::kLost));
   return fmt::format(
