@@ -1,0 +1,150 @@
+// What the coordinator's files share (coordinator.hpp says what it does).
+//
+//   coordinator.cpp   its loop: waits for words, signals and time
+//   members.cpp       who is there: strangers, hellos, beats, losses
+//   generations.cpp   how a generation begins, ends and is followed by the next
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "job/elastic.hpp"
+#include "launch/elastic/coordinator.hpp"
+#include "launch/elastic/job_state.hpp"
+#include "launch/signals.hpp"
+
+namespace nereus::launch {
+
+using job::ElasticKind;
+using job::ElasticMessage;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kFirstMorph = 3;  // seconds, until one was measured
+
+inline double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
+
+struct Member {
+  std::string name;
+  std::unique_ptr<Connection> connection;  // none: it has not called again yet
+  Clock::time_point heard{};
+  double worker_silent = 0;
+  bool ready = false;  // its worker waits, or is in the generation
+  bool in_generation = false;
+  int rank = -1;
+  bool started = false;
+  bool noticed = false;
+  bool holds = false;   // state of the step to go on from
+  bool helper = false;  // in the generation to give what it holds, and no more
+  std::optional<ElasticMessage> ended;
+
+  void tell(const ElasticMessage& message) {
+    if (connection) connection->send(to_line(message));
+  }
+};
+
+// From where the next generation goes on.
+struct Source {
+  std::int64_t held = -1;
+  std::int64_t done = 0;
+  double gradient_norm = 0;
+};
+
+enum class Phase { kGathering, kRunning, kEnding, kFinished };
+
+ElasticMessage message_of(ElasticKind kind, std::int64_t generation, std::string text = {});
+
+class Coordinator {
+ public:
+  Coordinator(const CoordinatorOptions& options, const CoordinatorHooks& hooks);
+  ~Coordinator();
+
+  JobOutcome run();
+
+ private:
+  // coordinator.cpp
+  // After a restart: the members of the last generation are expected, still at work.
+  void come_back();
+  void say(const std::string& line) const;
+  void event(const std::string& kind, int rank, const std::string& text);
+  void wait();
+  void hear_signals();
+  void finish();
+  void dismiss_all();
+
+  // members.cpp
+  void accept();
+  void hear_all();
+  // The first frames of a connection: a hello, and what follows it.
+  void greet(std::unique_ptr<Connection> connection, const std::vector<std::string>& frames);
+  void take_hello(Member& member, const ElasticMessage& hello);
+  void hear(Member& member, const std::string& frame);
+  void hear_of_generation(Member& member, const ElasticMessage& message);
+  void hear_worker(const Member& member, const job::Message& message);
+  void member_step(const job::Message& message);
+  // The member is gone, with its connection.
+  void drop(const std::string& name, const std::string& why);
+  static std::string lost_text(int rank);
+  // The agent is there, its worker not, or not to be trusted any more.
+  void lose(Member& member, const std::string& why);
+  void check_beats();
+  // Those with notice, now that others go on without them.
+  void let_go();
+  std::vector<Member*> usable();
+
+  // generations.cpp
+  void break_off(const std::string& why);
+  void end_softly(const std::string& why, bool save);
+  void advance();
+  void wait_for_return();
+  // All who are left have said what they hold.
+  void conclude();
+  void begin();
+  // Members keep the rank they had where that exists: what they hold is then what they need. The
+  // others fill the places that are free.
+  static std::vector<Member*> place(const std::vector<Member*>& members, int num_ranks);
+  void begin_generation(const PlannedJob& planned, const std::vector<Member*>& places);
+  // A morph to more machines pays where the steps that are left save more than it takes.
+  void grow();
+  bool all_of_generation(const auto& is) const {
+    return std::all_of(members_.begin(), members_.end(), [&](const auto& entry) {
+      return !entry.second.in_generation || is(entry.second);
+    });
+  }
+
+  struct Stranger {
+    std::unique_ptr<Connection> connection;
+    Clock::time_point since;
+  };
+
+  CoordinatorOptions options_;
+  const CoordinatorHooks& hooks_;
+  JobLock lock_;
+  SignalPipe signals_;
+  int listener_ = -1;
+  std::vector<Stranger> strangers_;
+  std::map<std::string, Member> members_;
+  JobState state_;
+  Source source_;
+  Phase phase_ = Phase::kGathering;
+  bool soft_ = false;  // the generation ends after its step
+  bool asked_to_end_ = false;
+  int num_ranks_ = 0;
+  bool changed_ = true;
+  int tried_ = -1;      // members that were planned for last, in vain
+  int grown_for_ = -1;  // so too, for growing
+  int fruitless_ = 0;
+  std::optional<Clock::time_point> returning_until_;
+  Clock::time_point sign_ = Clock::now(), asked_{}, joined_{}, looked_ = Clock::now();
+  double measured_step_ = 0, last_morph_s_ = kFirstMorph;
+  ElasticEvent morph_;
+  bool morph_told_ = true;
+  std::string last_remark_;
+  JobOutcome outcome_;
+};
+
+}  // namespace nereus::launch

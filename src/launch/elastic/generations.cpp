@@ -1,0 +1,218 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "launch/elastic/coordinator_parts.hpp"
+
+namespace nereus::launch {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kMoreJoin{700};  // members that come one after the other come together
+constexpr int kMostFruitless = 20;      // generations without a step
+
+}  // namespace
+
+void Coordinator::break_off(const std::string& why) {
+  if (phase_ == Phase::kGathering || phase_ == Phase::kFinished) return;
+  const bool first = phase_ == Phase::kRunning;
+  if (first) {
+    if (!soft_) sign_ = Clock::now();
+    asked_ = Clock::now();
+    say(fmt::format("generation {} is over: {}", state_.generation, why));
+  }
+  phase_ = Phase::kEnding;
+  if (!first) return;
+  for (auto& [name, member] : members_)
+    if (member.in_generation) member.tell(message_of(ElasticKind::kEnd, state_.generation, why));
+}
+
+void Coordinator::end_softly(const std::string& why, bool save) {
+  if (phase_ != Phase::kRunning || soft_) return;
+  soft_ = true;
+  sign_ = Clock::now();
+  say(fmt::format("generation {} ends after its step: {}", state_.generation, why));
+  for (auto& [name, member] : members_)
+    if (member.in_generation)
+      member.tell(message_of(ElasticKind::kEndAfter, state_.generation, save ? "save" : ""));
+}
+
+void Coordinator::advance() {
+  if (phase_ == Phase::kRunning && returning_until_) wait_for_return();
+  if (phase_ == Phase::kRunning || phase_ == Phase::kEnding) {
+    if (all_of_generation([](const Member& m) { return m.ended.has_value(); })) conclude();
+  }
+  if (phase_ == Phase::kRunning && !soft_ && !returning_until_ &&
+      all_of_generation([](const Member& m) { return m.started || m.helper; })) {
+    for (const auto& [name, member] : members_)
+      if (member.in_generation && !member.helper && member.noticed) {
+        end_softly(name + " will leave", false);
+        break;
+      }
+    if (!soft_) grow();
+  }
+  if (phase_ == Phase::kGathering) begin();
+  let_go();
+}
+
+void Coordinator::wait_for_return() {
+  const bool all = all_of_generation([](const Member& m) { return m.connection != nullptr; });
+  if (!all && Clock::now() < *returning_until_) return;
+  returning_until_.reset();
+  std::vector<std::string> missing;
+  for (const auto& [name, member] : members_)
+    if (!member.connection) missing.push_back(name);
+  for (const std::string& name : missing) drop(name, "it did not call again");
+  if (missing.empty() && !all_of_generation([](const Member& m) { return m.started || m.helper; }))
+    break_off("it had not begun when the coordinator went");
+}
+
+void Coordinator::conclude() {
+  bool complete = true, any = false;
+  std::int64_t newest = -1;
+  for (const auto& [name, member] : members_) {
+    if (!member.in_generation) continue;
+    any = true;
+    complete = complete && member.ended->agreed && member.ended->complete;
+    newest = std::max(newest, member.ended->held);
+  }
+  source_ = {newest, 0, 0};
+  for (auto& [name, member] : members_) {
+    if (!member.in_generation) continue;
+    const ElasticMessage& ended = *member.ended;
+    if (ended.held == newest && ended.done > source_.done)
+      source_ = {newest, ended.done, ended.gradient_norm};
+    if (ended.filled == newest && ended.filled_done > source_.done)
+      source_ = {newest, ended.filled_done, 0};
+    member.holds = ended.held >= 0;
+    member.in_generation = member.helper = false;
+    member.started = false;
+    member.ended.reset();
+  }
+  phase_ = Phase::kGathering;
+  soft_ = false;
+  changed_ = true;
+  if (any && complete) {
+    state_.complete = true;
+    finish();
+  } else if (asked_to_end_) {
+    finish();
+  }
+}
+
+void Coordinator::begin() {
+  std::vector<Member*> members = usable();
+  const int count = static_cast<int>(members.size());
+  if (state_.generation < 0 && count < options_.first_members) return;
+  if (!changed_ && count == tried_) return;
+  changed_ = false;
+  tried_ = count;
+  if (count == 0) {
+    say("no machine is left: waiting for agents");
+    return;
+  }
+  const std::optional<PlannedJob> planned = hooks_.plan(count);
+  if (!planned) {
+    say(fmt::format("{} machines are not enough: waiting for more", count));
+    return;
+  }
+  if (++fruitless_ > kMostFruitless) {
+    job::Message failure;
+    failure.kind = job::MessageKind::kError;
+    failure.code = "elastic.no-progress";
+    failure.message = fmt::format("{} generations in a row ended without a step", kMostFruitless);
+    outcome_.failure = failure;
+    outcome_.exit_code = 5;
+    phase_ = Phase::kFinished;
+    return;
+  }
+  begin_generation(*planned, place(members, planned->num_ranks));
+}
+
+std::vector<Member*> Coordinator::place(const std::vector<Member*>& members, int num_ranks) {
+  std::vector<Member*> places(static_cast<std::size_t>(num_ranks), nullptr), others;
+  for (Member* member : members) {
+    const bool fits = member->rank >= 0 && member->rank < num_ranks &&
+                      places[static_cast<std::size_t>(member->rank)] == nullptr;
+    if (fits)
+      places[static_cast<std::size_t>(member->rank)] = member;
+    else
+      others.push_back(member);
+  }
+  // Those that trained before come before those that are new.
+  std::stable_partition(others.begin(), others.end(), [](Member* m) { return m->rank >= 0; });
+  std::size_t next = 0;
+  for (Member*& free : places)
+    if (free == nullptr) free = others[next++];
+  for (; next < others.size(); ++next) others[next]->rank = -1;  // spare
+  return places;
+}
+
+void Coordinator::begin_generation(const PlannedJob& planned, const std::vector<Member*>& places) {
+  ++state_.generation;
+  state_.ranks.clear();
+  state_.job = job::job_to_json(planned.job);
+  state_.step_s = planned.step_s;
+  num_ranks_ = planned.num_ranks;
+  for (std::size_t i = 0; i < places.size(); ++i)
+    state_.ranks[places[i]->name] = static_cast<int>(i);
+  save_state(options_.folder, state_);
+  morph_ = {};
+  morph_.kind = state_.generation == 0 ? "started" : "morph";
+  morph_.generation = state_.generation;
+  morph_.num_ranks = planned.num_ranks;
+  morph_.text = planned.text;
+  morph_told_ = false;
+  soft_ = false;
+  if (state_.generation == 0) sign_ = Clock::now();
+  say(fmt::format("generation {}: {} on {} machines, from step {}", state_.generation, planned.text,
+                  planned.num_ranks, source_.done));
+  ElasticMessage message = message_of(ElasticKind::kGeneration, state_.generation);
+  message.num_ranks = planned.num_ranks;
+  message.job = state_.job;
+  message.next_held = source_.held;
+  message.done = source_.done;
+  message.gradient_norm = source_.gradient_norm;
+  std::vector<Member*> present = places;
+  for (auto& [name, member] : members_)
+    if (member.holds && member.connection && member.ready &&
+        std::find(places.begin(), places.end(), &member) == places.end())
+      present.push_back(&member);
+  message.num_present = static_cast<int>(present.size());
+  for (std::size_t i = 0; i < present.size(); ++i) {
+    Member& member = *present[i];
+    member.helper = i >= places.size();
+    message.rank = static_cast<int>(i);
+    member.rank = member.helper ? -1 : message.rank;
+    member.in_generation = true;
+    member.started = false;
+    member.ended.reset();
+    member.tell(message);
+  }
+  phase_ = Phase::kRunning;
+}
+
+void Coordinator::grow() {
+  std::vector<Member*> members = usable();
+  const int count = static_cast<int>(members.size());
+  if (count <= num_ranks_ || count == grown_for_ || Clock::now() - joined_ < kMoreJoin ||
+      measured_step_ <= 0)
+    return;
+  grown_for_ = count;
+  const std::optional<PlannedJob> planned = hooks_.plan(count);
+  if (!planned || planned->num_ranks <= num_ranks_ || state_.step_s <= 0) return;
+  const job::Job now = job::parse_job(state_.job, "the job");
+  const double left = static_cast<double>(now.training.steps - state_.steps_done);
+  const double saved = measured_step_ * (1 - planned->step_s / state_.step_s) * left;
+  if (saved <= last_morph_s_) {
+    say(fmt::format("{} machines: {} would save {:.1f} s, and a morph takes {:.1f} s", count,
+                    planned->text, saved, last_morph_s_));
+    return;
+  }
+  end_softly(fmt::format("{} machines are there: {}", count, planned->text), false);
+}
+
+}  // namespace nereus::launch
