@@ -80,7 +80,11 @@ void add_waits(Prediction& out, double more, double reduced, double sent) {
   out.add(Part::kDataComm, std::min(reduced, more));
   more = std::max(0.0, more - reduced);
   out.add(Part::kPipelineComm, std::min(sent, more));
-  out.add(Part::kBubble, std::max(0.0, more - sent));
+  // Below that is what sums in another order leave, and no waiting.
+  constexpr double kRounding = 1e-13;
+  double work = 0;
+  for (const double part : out.parts) work += part;
+  if (more - sent > kRounding * work) out.add(Part::kBubble, more - sent);
 }
 
 StageSeconds stage_seconds(const PassSeconds& passes, double send, double send_back, double overlap,
