@@ -1,4 +1,5 @@
 #include "app/plan_spot.hpp"
+#include "app/profiles.hpp"
 
 #include <fmt/format.h>
 
@@ -44,8 +45,10 @@ SpotAnswer plan_spot(const PlanRequest& request, const SpotOptions& options) {
   if (!options.link_jitter.empty()) jitter.link = simulate::parse_distribution(options.link_jitter);
   plan::DegreesRequest wanted;
   wanted.precision = request.precision;
+  if (!wanted.precision) wanted.precision = measured_precision(out.inputs.stack);
   const cluster::Precision precision =
       plan::complete_degrees(wanted, out.inputs.model, out.inputs.cluster).degrees.precision;
+  check_precision(out.inputs.stack, precision);
   plan::Degrees one;
   one.precision = precision;
   const ErrorList wrong = plan::check_degrees(one, out.inputs.model, out.inputs.cluster);

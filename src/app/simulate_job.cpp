@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "app/job_rates.hpp"
+#include "app/profiles.hpp"
 #include "base/error.hpp"
 #include "base/format.hpp"
 #include "cost/stack_file.hpp"
@@ -75,8 +76,10 @@ Subject load_subject(const JobRequest& request) {
                       "one kind: its count is the trace's");
   plan::DegreesRequest precision;
   precision.precision = wanted.degrees.precision;
+  if (!precision.precision) precision.precision = measured_precision(out.inputs.stack);
   out.choices.precision =
       plan::complete_degrees(precision, out.inputs.model, out.inputs.cluster).degrees.precision;
+  check_precision(out.inputs.stack, out.choices.precision);
   out.inputs.stack.options = cost::options_for(out.inputs.stack.options, out.choices.precision);
   out.choices.global_batch = wanted.degrees.global_batch
                                  ? *wanted.degrees.global_batch
@@ -195,6 +198,10 @@ void say_assumptions(const JobRequest& request, const Costs& costs, JobAnswer& a
     out.push_back(fmt::format("state moves at {} a machine; reading a checkpoint takes {}",
                               format_rate(BytesPerSecond{costs.bandwidth}),
                               format_seconds(Seconds{costs.load})));
+  if (answer.rates.by_machines.back().state_bytes <= 0)
+    out.emplace_back(
+        "the table has no state_bytes: moving and reading state costs nothing, which flatters "
+        "ours and oobleck");
   if (plays("varuna"))
     out.emplace_back(
         "varuna: polls every 5 s, waits 120 s, then all start again from the store (--restart-time "

@@ -1,6 +1,7 @@
 #include "app/train_checks.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -121,6 +122,18 @@ void check_checkpoint_folder(const job::Checkpoint& checkpoint, ErrorList& error
   if (checkpoint.folder.empty() && checkpoint.every > 0)
     errors.add("train.checkpoint-folder", "--checkpoint-every has nowhere to write", {},
                "--checkpoint DIR");
+}
+
+void check_timeline_file(const std::string& file, ErrorList& errors) {
+  if (file.empty()) return;
+  const auto ends = [&](std::string_view with) { return file.ends_with(with); };
+  if (!ends(".json") && !ends(".json.gz") && !ends(".svg"))
+    errors.add("train.timeline", fmt::format("--timeline {} is of no form that is written", file),
+               {}, "FILE.json, FILE.json.gz or FILE.svg");
+  const fs::path folder = fs::path(file).has_parent_path() ? fs::path(file).parent_path() : ".";
+  if (access(folder.c_str(), W_OK) != 0)
+    errors.add("train.timeline", fmt::format("--timeline {} cannot be written", file), {folder},
+               "a folder that is there and can be written to");
 }
 
 }  // namespace nereus::app

@@ -31,6 +31,7 @@ void check_data(const job::Data& data, const model::Model* model, bool thoroughl
 void check_resume(const TrainRequest& request, const model::Model* model, bool thoroughly,
                   ErrorList& errors);
 // Where new ones are to go.
+void check_timeline_file(const std::string& file, ErrorList& errors);
 void check_checkpoint_folder(const job::Checkpoint& checkpoint, ErrorList& errors);
 
 }  // namespace nereus::app

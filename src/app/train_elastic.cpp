@@ -19,11 +19,13 @@
 #include "app/train_setup.hpp"
 #include "app/train_steps.hpp"
 #include "base/build_info.hpp"
+#include "base/format.hpp"
 #include "cluster/this_machine.hpp"
 #include "launch/child.hpp"
 #include "launch/elastic/agent.hpp"
 #include "launch/elastic/coordinator.hpp"
 #include "launch/elastic/job_state.hpp"
+#include "model/cnn_recipe.hpp"
 #include "spec/reader.hpp"
 #include "spec/source.hpp"
 
@@ -194,6 +196,16 @@ TrainRequest completed(TrainRequest request, const ElasticRequest& elastic) {
                       "an elastic job starts its own ranks, and " + request.launched->launcher +
                           " started this one",
                       {}, "nereus agent on each machine");
+  const DegreesRequest& d = request.plan.degrees;
+  if (d.pp || d.dp || d.tp.value_or(1) > 1 || d.cp.value_or(1) > 1)
+    throw_input_error("elastic.degrees",
+                      "stages and replicas follow the machines that are there, and each computes "
+                      "whole layers",
+                      {}, "leave --pp, --dp, --tp and --cp out; --shapes 4x2,3x2 allows only some");
+  if (!request.timeline_file.empty() || !request.record_file.empty() || request.compare)
+    throw_input_error("elastic.output",
+                      "--timeline, --record and --compare are of one plan, and this job has many",
+                      {}, "leave them out; steps.jsonl of --job has every step");
   if (request.checkpoint.folder.empty())
     request.checkpoint.folder = elastic.folder + "/checkpoints";
   if (request.checkpoint.every == 0) request.checkpoint.every = kUsualEvery;
@@ -213,13 +225,29 @@ void check_same_job(const std::string& folder, const job::Job& job) {
                       "another folder, or the options that it was begun with");
   };
   if (!(other.plan.model == job.plan.model))
-    refuse(fmt::format("its model is {}", other.plan.model.name));
+    refuse(fmt::format("its model is {} of {} layers, {} parameters, {:g} tokens a sample",
+                       other.plan.model.name, other.plan.model.num_layers(),
+                       format_count(static_cast<std::int64_t>(other.plan.model.parameters())),
+                       other.plan.model.tokens_per_sample));
   if (other.plan.placement.global_batch != job.plan.placement.global_batch)
     refuse(fmt::format("its global batch is {}", other.plan.placement.global_batch));
   if (other.training.seed != job.training.seed)
     refuse(fmt::format("its seed is {}", other.training.seed));
   if (other.training.optimizer != job.training.optimizer)
     refuse(fmt::format("its optimizer is {}", job::to_string(other.training.optimizer)));
+  if (other.plan.placement.precision != job.plan.placement.precision)
+    refuse(fmt::format("its precision is {}", to_string(other.plan.placement.precision)));
+  job::Training same = job.training;
+  same.steps = other.training.steps;
+  if (!(other.training == same))
+    refuse("its rate, its schedule, its optimizer's numbers, dropout or norm");
+}
+
+bool has_batch_norm(const model::Model& model) {
+  if (!model.cnn) return false;
+  const std::vector<model::CnnLayer> layers = model::cnn_recipe(*model.cnn);
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const model::CnnLayer& layer) { return !layer.norm.empty(); });
 }
 
 TrainEvent to_event(const launch::ElasticEvent& e) {
@@ -257,6 +285,7 @@ std::vector<Shape> parse_shapes(const std::string& text) {
 TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elastic,
                           const TrainWatch& watch) {
   check_folder(elastic.folder);
+  const launch::JobLock lock(elastic.folder);
   const TrainRequest request = completed(given, elastic);
   ElasticPlans plans(request, elastic.shapes);
   const int first = elastic.machines > 0 ? elastic.machines : std::max(1, elastic.agents);
@@ -277,6 +306,13 @@ TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elast
   }
   const TrainSetup setup = set_up(with_shape);
   check_same_job(elastic.folder, setup.job);
+  const job::Training& t = request.training;
+  if (has_batch_norm(setup.resolved.model) &&
+      (t.norm_group == 0 || t.norm == job::NormScope::kSync))
+    throw_input_error("elastic.norm",
+                      "without --norm-group BatchNorm normalises over micro-batches, which change "
+                      "with the machines, and so would the losses",
+                      {}, "--norm-group 1, or what divides every micro-batch");
 
   TrainAnswer answer;
   answer.plan = start->resolved;

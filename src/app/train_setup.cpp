@@ -195,6 +195,7 @@ TrainSetup set_up(const TrainRequest& request) {
                "a control group limits a process's memory (systemd-run -p MemoryMax=8G)");
   job.data = find_data(request.data, request.loading, errors);
   check_checkpoint_folder(request.checkpoint, errors);
+  check_timeline_file(request.timeline_file, errors);
   bool resolved = false;
   collect(errors, [&] {
     setup.resolved = resolve_plan(request);

@@ -19,7 +19,7 @@ ElasticMessage message_of(ElasticKind kind, std::int64_t generation, std::string
 }
 
 Coordinator::Coordinator(const CoordinatorOptions& options, const CoordinatorHooks& hooks)
-    : options_(options), hooks_(hooks), lock_(options.folder) {
+    : options_(options), hooks_(hooks) {
   const std::optional<JobState> before = load_state(options_.folder);
   if (before) {
     state_ = *before;

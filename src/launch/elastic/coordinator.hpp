@@ -32,7 +32,7 @@
 namespace nereus::launch {
 
 struct CoordinatorOptions {
-  std::string folder;  // of the job: its state and its token
+  std::string folder;  // of the job: its state and its token, locked by whoever calls (JobLock)
   Address listen{"127.0.0.1", 0};
   std::string token;
   std::string build;

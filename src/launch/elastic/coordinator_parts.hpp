@@ -95,6 +95,7 @@ class Coordinator {
   // Those with notice, now that others go on without them.
   void let_go();
   std::vector<Member*> usable();
+  std::vector<Member*> leaving();  // those with notice that hold state
 
   // generations.cpp
   void break_off(const std::string& why);
@@ -123,7 +124,6 @@ class Coordinator {
 
   CoordinatorOptions options_;
   const CoordinatorHooks& hooks_;
-  JobLock lock_;
   SignalPipe signals_;
   int listener_ = -1;
   std::vector<Stranger> strangers_;
@@ -133,6 +133,8 @@ class Coordinator {
   Phase phase_ = Phase::kGathering;
   bool soft_ = false;  // the generation ends after its step
   bool asked_to_end_ = false;
+  bool all_leave_ = false;  // everybody has notice: the generation that ends saves
+  bool saved_ = false;      // and has: they may go
   int num_ranks_ = 0;
   bool changed_ = true;
   int tried_ = -1;      // members that were planned for last, in vain

@@ -49,7 +49,8 @@ void Coordinator::advance() {
       all_of_generation([](const Member& m) { return m.started || m.helper; })) {
     for (const auto& [name, member] : members_)
       if (member.in_generation && !member.helper && member.noticed) {
-        end_softly(name + " will leave", false);
+        all_leave_ = usable().empty();
+        end_softly(name + " will leave", all_leave_);
         break;
       }
     if (!soft_) grow();
@@ -93,7 +94,8 @@ void Coordinator::conclude() {
     member.ended.reset();
   }
   phase_ = Phase::kGathering;
-  soft_ = false;
+  saved_ = all_leave_ && soft_;
+  all_leave_ = soft_ = false;
   changed_ = true;
   if (any && complete) {
     state_.complete = true;
@@ -105,6 +107,9 @@ void Coordinator::conclude() {
 
 void Coordinator::begin() {
   std::vector<Member*> members = usable();
+  // Nobody stays: those who leave do one more step together, and save.
+  const bool farewell = members.empty() && !saved_;
+  if (farewell) members = leaving();
   const int count = static_cast<int>(members.size());
   if (state_.generation < 0 && count < options_.first_members) return;
   if (!changed_ && count == tried_) return;
@@ -116,6 +121,7 @@ void Coordinator::begin() {
   }
   const std::optional<PlannedJob> planned = hooks_.plan(count);
   if (!planned) {
+    saved_ = saved_ || farewell;  // there is no way to
     say(fmt::format("{} machines are not enough: waiting for more", count));
     return;
   }

@@ -26,7 +26,8 @@ struct JobState {
 void save_state(const std::string& folder, const JobState& state);
 std::optional<JobState> load_state(const std::string& folder);
 
-// One coordinator a job: held while it lives, by the kernel. Throws Errors where another holds it.
+// One coordinator a job: held while it lives, by the kernel; taken before any file of the folder is
+// touched. Throws Errors where another holds it.
 class JobLock {
  public:
   explicit JobLock(const std::string& folder);

@@ -289,7 +289,7 @@ void Coordinator::let_go() {
   for (auto at = members_.begin(); at != members_.end();) {
     Member& member = at->second;
     // What it holds goes to others first; where nobody goes on, there is nobody to give it to.
-    const bool gives = member.holds && !usable().empty();
+    const bool gives = member.holds && (!usable().empty() || !saved_);
     if (!member.noticed || member.in_generation || !member.connection || gives) {
       ++at;
       continue;
@@ -300,6 +300,14 @@ void Coordinator::let_go() {
     member.connection->pump(ignored);
     at = members_.erase(at);
   }
+}
+
+std::vector<Member*> Coordinator::leaving() {
+  std::vector<Member*> list;
+  for (auto& [name, member] : members_)
+    if (member.ready && member.connection && member.noticed && member.holds)
+      list.push_back(&member);
+  return list;
 }
 
 std::vector<Member*> Coordinator::usable() {
