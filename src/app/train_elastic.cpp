@@ -44,21 +44,23 @@ class StepLog {
           TrainAnswer& answer)
       : watch_(watch), answer_(answer) {
     const std::string file = folder + "/steps.jsonl";
-    if (fs::exists(file)) read(file);
     // Whole lines alone: a kill may have cut the last one.
-    log_.open(file, std::ios::trunc);
-    for (const TrainStep& step : answer_.steps)
-      log_ << metrics_line(step, answer_.counts_tokens) << "\n";
-    log_.flush();
-    if (!log_) throw_environment_error("elastic.folder", fmt::format("{} cannot be written", file));
-    if (!metrics_file.empty()) metrics_.open(metrics_file, std::ios::trunc);
+    std::error_code error;
+    if (fs::exists(file)) fs::resize_file(file, read(file), error);
+    log_.open(file, std::ios::app);
+    if (!log_ || error)
+      throw_environment_error("elastic.folder", fmt::format("{} cannot be written", file));
+    if (metrics_file.empty()) return;
+    metrics_.open(metrics_file, answer_.steps.empty() ? std::ios::trunc : std::ios::app);
+    if (!metrics_)
+      throw_environment_error("train.metrics", fmt::format("{} cannot be written", metrics_file));
   }
 
   void take(const job::Message& message, bool clips) {
-    const std::int64_t next = answer_.steps.empty() ? 0 : answer_.steps.back().step + 1;
-    if (message.step < next) {  // another rank's, or done again after a checkpoint was read
-      TrainStep& step = answer_.steps[static_cast<std::size_t>(message.step)];
-      step.seconds = std::max(step.seconds, message.step + 1 == next ? message.seconds : 0);
+    if (!answer_.steps.empty() && message.step <= answer_.steps.back().step) {
+      // Another rank's, or done again after a checkpoint was read.
+      TrainStep& last = answer_.steps.back();
+      if (message.step == last.step) last.seconds = std::max(last.seconds, message.seconds);
       return;
     }
     TrainStep step;
@@ -78,9 +80,11 @@ class StepLog {
   }
 
  private:
-  void read(const std::string& file) {
-    std::ifstream in(file);
-    for (std::string line; std::getline(in, line);) {
+  // Returns the bytes of the lines that are whole.
+  std::uintmax_t read(const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    std::uintmax_t bytes = 0;
+    for (std::string line; std::getline(in, line) && !in.eof();) {
       try {
         const spec::Value root = spec::parse_json(line, file);
         ErrorList errors;
@@ -93,13 +97,18 @@ class StepLog {
         const char* rate = answer_.counts_tokens ? "tokens_per_s" : "samples_per_s";
         step.tokens = static_cast<std::int64_t>(r.required_double(rate) * step.seconds + 0.5);
         step.memory_bytes = r.required_double("memory_bytes");
+        const spec::Value* norm = r.raw("gradient_norm");  // null without --clip
+        if (norm != nullptr && std::holds_alternative<double>(norm->data))
+          step.gradient_norm = std::get<double>(norm->data);
         errors.throw_if_any();
-        if (step.step == static_cast<std::int64_t>(answer_.steps.size()))
+        if (answer_.steps.empty() || step.step > answer_.steps.back().step)
           answer_.steps.push_back(step);
       } catch (const Errors&) {
-        break;  // the last line of a process that was killed
+        break;  // of a process that was killed
       }
+      bytes += line.size() + 1;
     }
+    return bytes;
   }
 
   const TrainWatch& watch_;

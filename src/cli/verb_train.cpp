@@ -166,7 +166,7 @@ void take(Given& given, app::TrainRequest& request, ErrorList& errors) {
   app::ElasticRequest& e = given.elastic_request;
   e.agents = given.agents.value_or(0);
   e.machines = given.machines.value_or(0);
-  set(e.dead_after_s, given.dead_after, "--dead-after", 0.5, 1e6, errors);
+  set(e.dead_after_s, given.dead_after, "--dead-after", 1, 1e6, errors);
   if (given.elastic && e.folder.empty())
     errors.add("elastic.folder", "--elastic needs a folder for the job", {}, "--job DIR");
   if (!given.elastic && (given.agents || given.machines || given.dead_after || !e.folder.empty() ||

@@ -138,13 +138,17 @@ class Matcher {
     if (precision == Precision::kFp32)
       peak = std::max(peak, device.peak_of(Precision::kTf32).value);
     if (peak <= 0) return true;
-    for (std::size_t i = 0; i < layer.samples.size(); ++i) {
-      const double least = kind.forward_flops() * layer.samples[i] / layer.tp / peak;
-      const double seconds = layer.forward[i];
+    for (std::size_t at = 0; at < layer.forward.size() + layer.backward.size(); ++at) {
+      const bool back = at >= layer.forward.size();
+      const std::size_t i = back ? at - layer.forward.size() : at;
+      // Gradients of inputs and of weights are each as much work as the forward pass.
+      const double flops = kind.forward_flops() * (back ? 2 : 1);
+      const double least = flops * layer.samples[i] / layer.tp / peak;
+      const double seconds = back ? layer.backward[i] : layer.forward[i];
       const auto name = [&] {
-        return fmt::format("{} of {} on {}, tp {}, {:g} samples: {} forward", to_string(layer.role),
+        return fmt::format("{} of {} on {}, tp {}, {:g} samples: {} {}", to_string(layer.role),
                            layer.model, layer.device, layer.tp, layer.samples[i],
-                           format_seconds(Seconds{seconds}));
+                           format_seconds(Seconds{seconds}), back ? "backward" : "forward");
       };
       if (seconds < kFasterThanPeak * least) {
         out_.notes.push_back(
@@ -162,8 +166,7 @@ class Matcher {
         return false;
       }
       if (precision == Precision::kFp32 && device.has(Precision::kFp32) &&
-          seconds * device.peak_of(Precision::kFp32).value <
-              kind.forward_flops() * layer.samples[i] / layer.tp)
+          seconds * device.peak_of(Precision::kFp32).value < flops * layer.samples[i] / layer.tp)
         note(fmt::format(
             "{} in fp32 on {} is quicker than fp32's peak: its products ran in tf32; MFU counts "
             "the plan's precision",

@@ -60,6 +60,11 @@ void scale_measured(KindCost& out, const MeasuredKind& measured, const LayerCost
   };
   scale(out.cost.forward, out.cost.attention_forward, measured.forward, modelled.forward);
   scale(out.cost.backward, out.cost.weight_gradient, measured.backward, modelled.backward);
+  if (measured.memory > 0 && modelled.saved > 0) {
+    const double ratio = measured.memory * samples / modelled.saved;
+    out.cost.saved *= ratio;
+    out.cost.saved_scores *= ratio;
+  }
 }
 
 }  // namespace nereus::cost

@@ -29,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBeat{500}, kCallAgain{200}, kConnect{2000};
 constexpr std::chrono::seconds kManyFailures{30};
-constexpr std::size_t kMostFailures = 3, kMostRecent = 512;
+constexpr std::size_t kMostFailures = 3, kMostRecent = 100'000;
 
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 

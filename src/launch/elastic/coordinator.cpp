@@ -69,6 +69,7 @@ void Coordinator::come_back() {
     member.rank = rank;
   }
   num_ranks_ = static_cast<int>(state_.ranks.size());
+  renews_ = !state_.ranks.empty() && state_.steps != options_.steps;
   event("coordinator restarted", -1, fmt::format("at generation {}", state_.generation));
 }
 

@@ -87,7 +87,7 @@ class Coordinator {
   void hear_worker(const Member& member, const job::Message& message);
   void member_step(const job::Message& message);
   // The member is gone, with its connection.
-  void drop(const std::string& name, const std::string& why);
+  void drop(std::string name, const std::string& why);
   static std::string lost_text(int rank);
   // The agent is there, its worker not, or not to be trusted any more.
   void lose(Member& member, const std::string& why);
@@ -131,7 +131,9 @@ class Coordinator {
   JobState state_;
   Source source_;
   Phase phase_ = Phase::kGathering;
-  bool soft_ = false;  // the generation ends after its step
+  bool soft_ = false;    // the generation ends after its step
+  bool saves_ = false;   // and with a checkpoint
+  bool renews_ = false;  // what runs is of other options
   bool asked_to_end_ = false;
   bool all_leave_ = false;  // everybody has notice: the generation that ends saves
   bool saved_ = false;      // and has: they may go

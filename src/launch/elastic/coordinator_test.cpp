@@ -241,6 +241,7 @@ TEST(Coordinator, GoesOnAfterItWasStartedAgain) {
   state.generation = 4;
   state.ranks = {{"a", 0}, {"b", 1}};
   state.job = job::job_to_json(small_job());
+  state.steps = 100;
   state.listen = {"127.0.0.1", 0};
   save_state(folder.path(), state);
   Running running(folder.path(), 2);

@@ -33,6 +33,7 @@ void Coordinator::break_off(const std::string& why) {
 void Coordinator::end_softly(const std::string& why, bool save) {
   if (phase_ != Phase::kRunning || soft_) return;
   soft_ = true;
+  saves_ = save;
   sign_ = Clock::now();
   say(fmt::format("generation {} ends after its step: {}", state_.generation, why));
   for (auto& [name, member] : members_)
@@ -47,6 +48,8 @@ void Coordinator::advance() {
   }
   if (phase_ == Phase::kRunning && !soft_ && !returning_until_ &&
       all_of_generation([](const Member& m) { return m.started || m.helper; })) {
+    if (asked_to_end_) end_softly("asked to end", true);
+    if (renews_) end_softly(fmt::format("--steps is {} now", options_.steps), true);
     for (const auto& [name, member] : members_)
       if (member.in_generation && !member.helper && member.noticed) {
         all_leave_ = usable().empty();
@@ -77,7 +80,8 @@ void Coordinator::conclude() {
   for (const auto& [name, member] : members_) {
     if (!member.in_generation) continue;
     any = true;
-    complete = complete && member.ended->agreed && member.ended->complete;
+    const ElasticMessage& ended = *member.ended;
+    complete = complete && ended.agreed && ended.done >= options_.steps;
     newest = std::max(newest, member.ended->held);
   }
   source_ = {newest, 0, 0};
@@ -94,14 +98,15 @@ void Coordinator::conclude() {
     member.ended.reset();
   }
   phase_ = Phase::kGathering;
-  saved_ = all_leave_ && soft_;
-  all_leave_ = soft_ = false;
+  const bool saved_now = soft_ && saves_;
+  saved_ = all_leave_ && saved_now;
+  all_leave_ = soft_ = saves_ = false;
   changed_ = true;
   if (any && complete) {
     state_.complete = true;
     finish();
-  } else if (asked_to_end_) {
-    finish();
+  } else if (asked_to_end_ && (saved_now || newest < 0)) {
+    finish();  // else once more, to save
   }
 }
 
@@ -116,11 +121,13 @@ void Coordinator::begin() {
   changed_ = false;
   tried_ = count;
   if (count == 0) {
+    if (asked_to_end_) return finish();
     say("no machine is left: waiting for agents");
     return;
   }
   const std::optional<PlannedJob> planned = hooks_.plan(count);
   if (!planned) {
+    if (asked_to_end_) return finish();
     saved_ = saved_ || farewell;  // there is no way to
     say(fmt::format("{} machines are not enough: waiting for more", count));
     return;
@@ -161,6 +168,7 @@ void Coordinator::begin_generation(const PlannedJob& planned, const std::vector<
   ++state_.generation;
   state_.ranks.clear();
   state_.job = job::job_to_json(planned.job);
+  state_.steps = planned.job.training.steps;
   state_.step_s = planned.step_s;
   num_ranks_ = planned.num_ranks;
   for (std::size_t i = 0; i < places.size(); ++i)
@@ -172,7 +180,7 @@ void Coordinator::begin_generation(const PlannedJob& planned, const std::vector<
   morph_.num_ranks = planned.num_ranks;
   morph_.text = planned.text;
   morph_told_ = false;
-  soft_ = false;
+  soft_ = saves_ = renews_ = false;
   if (state_.generation == 0) sign_ = Clock::now();
   say(fmt::format("generation {}: {} on {} machines, from step {}", state_.generation, planned.text,
                   planned.num_ranks, source_.done));
@@ -210,8 +218,7 @@ void Coordinator::grow() {
   grown_for_ = count;
   const std::optional<PlannedJob> planned = hooks_.plan(count);
   if (!planned || planned->num_ranks <= num_ranks_ || state_.step_s <= 0) return;
-  const job::Job now = job::parse_job(state_.job, "the job");
-  const double left = static_cast<double>(now.training.steps - state_.steps_done);
+  const double left = static_cast<double>(state_.steps - state_.steps_done);
   const double saved = measured_step_ * (1 - planned->step_s / state_.step_s) * left;
   if (saved <= last_morph_s_) {
     say(fmt::format("{} machines: {} would save {:.1f} s, and a morph takes {:.1f} s", count,

@@ -38,6 +38,7 @@ void save_state(const std::string& folder, const JobState& state) {
   for (const auto& [name, rank] : state.ranks) put(ranks, name, std::int64_t{rank});
   put(table, "schema_version", std::int64_t{kSchemaVersion});
   put(table, "generation", state.generation);
+  put(table, "steps", state.steps);
   put(table, "steps_done", state.steps_done);
   put(table, "complete", state.complete);
   put(table, "host", state.listen.host);
@@ -57,6 +58,7 @@ std::optional<JobState> load_state(const std::string& folder) {
   JobState state;
   r.required_int("schema_version", kSchemaVersion, kSchemaVersion);
   state.generation = r.required_int64("generation", -1);
+  state.steps = r.required_int64("steps", 0);
   state.steps_done = r.required_int64("steps_done", 0);
   state.complete = r.required_bool("complete");
   state.listen.host = r.required_string("host");

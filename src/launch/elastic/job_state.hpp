@@ -18,6 +18,7 @@ struct JobState {
   std::map<std::string, int> ranks{};  // of its members, by name
   std::string job{};                   // job_to_json()
   double step_s = 0;                   // predicted
+  std::int64_t steps = 0;              // of that job
   std::int64_t steps_done = 0;
   Address listen{};
   bool complete = false;

@@ -77,11 +77,15 @@ void Coordinator::greet(std::unique_ptr<Connection> connection,
     return refuse(
         fmt::format("it is of build {}, the job of build {}", hello.build, options_.build));
   Member& member = members_[hello.name];
-  if (member.connection) return refuse("an agent of that name is here already");
+  // A connection that broke at its end alone is taken over by who proves to be in its place.
+  const bool again =
+      member.in_generation && hello.generation == state_.generation && hello.rank == member.rank;
+  if (member.connection && !again) return refuse("an agent of that name is here already");
   member.name = hello.name;
   member.connection = std::move(connection);
   take_hello(member, hello);
-  for (std::size_t i = 1; i < frames.size(); ++i) hear(member, frames[i]);
+  for (std::size_t i = 1; i < frames.size() && members_.contains(hello.name); ++i)
+    hear(member, frames[i]);
 }
 
 void Coordinator::take_hello(Member& member, const ElasticMessage& hello) {
@@ -169,7 +173,11 @@ void Coordinator::hear_of_generation(Member& member, const ElasticMessage& messa
         event("remark", member.rank, message.text);
       break;
     case ElasticKind::kSaid:
-      hear_worker(member, job::parse_line(message.text));
+      try {
+        hear_worker(member, job::parse_line(message.text));
+      } catch (const Errors& errors) {
+        drop(member.name, "its worker said something else: " + errors.list().front().message);
+      }
       break;
     case ElasticKind::kEnded:
       if (member.ended) break;
@@ -221,7 +229,7 @@ void Coordinator::member_step(const job::Message& message) {
   if (hooks_.step) hooks_.step(message);
 }
 
-void Coordinator::drop(const std::string& name, const std::string& why) {
+void Coordinator::drop(std::string name, const std::string& why) {
   Member& member = members_.at(name);
   const bool was_in = member.in_generation;
   const int rank = member.rank;

@@ -28,15 +28,15 @@ std::vector<int> micro_batches(int share) {
   return out;
 }
 
-// The layout of p stages and micro-batches of m, as full as the fullest replica; dp = 0 where some
-// replica would have nothing to do.
-Degrees layout(const SpotProblem& problem, int tp, int pp, int micro_batch) {
+// The layout of p stages, so many replicas and micro-batches of m, as full as the fullest replica;
+// dp = 0 where some replica would have nothing to do.
+Degrees layout(const SpotProblem& problem, int tp, int pp, int replicas, int micro_batch) {
   Degrees d;
   d.tp = tp;
   d.pp = pp;
   d.precision = problem.precision;
   d.micro_batch = micro_batch;
-  d.dp = problem.cluster.num_devices() / (tp * pp);
+  d.dp = replicas;
   const int all = rounded_up(problem.global_batch, micro_batch);
   if (d.dp > all) d.dp = 0;
   if (d.dp > 0) d.global_batch = d.dp * micro_batch * rounded_up(all, d.dp);
@@ -77,8 +77,10 @@ class Search {
     for (int tp = 1; tp <= std::min(devices, std::max(inside, kept_.empty() ? 16 : 1)); tp *= 2) {
       if (problem_.model.transformer && problem_.model.transformer->heads % tp != 0) break;
       for (int pp = std::min(blocks_, devices / tp); pp >= 1; --pp)
-        for (const int m : micro_batches(rounded_up(problem_.global_batch, devices / (tp * pp))))
-          if (!try_layout(tp, pp, m)) break;
+        // Fewer replicas too: on a slow network the sum over more may cost more than they bring.
+        for (int replicas = devices / (tp * pp); replicas >= 1; replicas /= 2)
+          for (const int m : micro_batches(rounded_up(problem_.global_batch, replicas)))
+            if (!try_layout(tp, pp, replicas, m)) break;
       if (tp >= inside && !kept_.empty()) break;
     }
     add_rule();
@@ -94,8 +96,8 @@ class Search {
   bool full() const { return static_cast<int>(kept_.size()) >= problem_.played; }
 
   // Whether a larger micro-batch is worth a look.
-  bool try_layout(int tp, int pp, int micro_batch) {
-    Degrees d = layout(problem_, tp, pp, micro_batch);
+  bool try_layout(int tp, int pp, int replicas, int micro_batch) {
+    Degrees d = layout(problem_, tp, pp, replicas, micro_batch);
     if (d.dp == 0) return false;
     if (full() && predictor_.bound(d).step >= worst()) {
       ++out_.pruned;
@@ -149,7 +151,7 @@ class Search {
     if (!problem_.varuna_schedule) return;
     const std::optional<SpotPlan> rule = varuna_rule(problem_);
     if (!rule) return;
-    Degrees d = layout(problem_, 1, rule->degrees.pp, rule->degrees.micro_batch);
+    Degrees d = layout(problem_, 1, rule->degrees.pp, rule->degrees.dp, rule->degrees.micro_batch);
     if (d.dp == 0) return;
     d.recompute = Recompute::kFull;
     d.schedule = Schedule::kVaruna;

@@ -6,10 +6,10 @@
 //   varuna_rule(problem);                 // what Varuna would choose, in the same clock
 //
 // For every depth p up to the number of blocks (stages are balanced by time, so p need not divide
-// them) d = floor(machines / p) replicas share the batch of B samples in micro-batches of m: U =
-// ceil(B / m) of them, ceil(U / d) on some replicas and one less on the others, so that every
-// sample is trained once and no replica waits for a whole one. A step takes what it takes the
-// fullest replicas:
+// them) d = floor(machines / p) replicas, or a half, a quarter .. of them, share the batch of B
+// samples in micro-batches of m: U = ceil(B / m) of them, ceil(U / d) on some replicas and one less
+// on the others, so that every sample is trained once and no replica waits for a whole one. A step
+// takes what it takes the fullest replicas:
 //   step(B) = step of the regular plan with d m ceil(U / d) samples
 // since the reduction waits for the last. Shorter replicas reach it earlier and may hide some of
 // theirs: of 100 random cases one is 2 % off the general predictor's step of the same placement.
@@ -23,8 +23,8 @@
 // floor(B / d) samples, so that up to d - 1 of a batch are not trained; here it trains them all,
 // ceil(B / d) on a replica, so that both do the same work.
 //
-// Machines that are left idle: machines - p d < p. Pipelines of unequal depth side by side, which
-// would take those too, are not searched.
+// Machines that are left idle: machines - p d < p, or more where fewer replicas are quicker.
+// Pipelines of unequal depth side by side, which would take those too, are not searched.
 #pragma once
 
 #include <cstdint>

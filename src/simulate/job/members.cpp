@@ -61,7 +61,7 @@ bool Members::every_stage_survives() const {
   if (holders_stages_ <= 0) return true;
   std::vector<char> alive(static_cast<std::size_t>(holders_stages_));
   for (std::size_t i = 0; i < holders_.size(); ++i)
-    if (there_[static_cast<std::size_t>(holders_[i])])
+    if (holders_[i] >= 0 && there_[static_cast<std::size_t>(holders_[i])])
       alive[i % static_cast<std::size_t>(holders_stages_)] = 1;
   return std::count(alive.begin(), alive.end(), 1) == holders_stages_;
 }

@@ -13,6 +13,7 @@
 //   members.every_stage_survives();
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "simulate/job/play.hpp"
@@ -27,10 +28,12 @@ class Members {
   void go(int node) {
     there_[static_cast<std::size_t>(node)] = 0;
     leaving_[static_cast<std::size_t>(node)] = 0;
+    std::replace(holders_.begin(), holders_.end(), node, -1);  // it comes back with nothing
   }
   // Has been given notice: no plan takes it any more.
   void warn(int node, bool leaves) { leaving_[static_cast<std::size_t>(node)] = leaves; }
 
+  bool is_there(int node) const { return there_[static_cast<std::size_t>(node)]; }
   int num_there() const;
   int num_usable() const;  // there, and without notice
   bool uses(int node) const;
@@ -46,7 +49,8 @@ class Members {
 
  private:
   bool may_work(int node) const {
-    return there_[static_cast<std::size_t>(node)] && !leaving_[static_cast<std::size_t>(node)];
+    return node >= 0 && there_[static_cast<std::size_t>(node)] &&
+           !leaving_[static_cast<std::size_t>(node)];
   }
   std::vector<int> workers() const;  // those that hold state first
 

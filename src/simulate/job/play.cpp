@@ -70,8 +70,15 @@ class Player {
   }
 
   void change(const Moment& moment) {
+    // At one moment: who was there goes before it comes again, who was not comes before it goes.
+    std::vector<int> later;
+    for (const int node : moment.removed)
+      if (members_.is_there(node))
+        members_.go(node);
+      else
+        later.push_back(node);
     for (const int node : moment.added) members_.come(node);
-    for (const int node : moment.removed) members_.go(node);
+    for (const int node : later) members_.go(node);
     possible_rate_ = rates_.best_of(members_.num_there()).samples_per_s;
   }
 
