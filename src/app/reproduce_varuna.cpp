@@ -105,8 +105,9 @@ ReproduceAnswer reproduce_varuna(const ReproduceRequest& request) {
                                   settings.text.at("model"), settings.text.at("trace")),
                       {}, "nereus reproduce varuna, for all of them");
   out.notes.emplace_back(
-      "rules, and where and why numbers differ: docs/varuna.md; detection of ours is a constant "
-      "that no run has measured yet (all.detect_s)");
+      "rules, and where and why numbers differ: docs/varuna.md; detection of ours (all.detect_s) "
+      "is that of a machine "
+      "that falls silent, as measured (docs/elastic-training.md)");
   return out;
 }
 

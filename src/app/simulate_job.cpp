@@ -213,11 +213,13 @@ void say_assumptions(const JobRequest& request, const Costs& costs, JobAnswer& a
         "oobleck: every change breaks off the step; saves as ours does (its release saves "
         "nothing)");
   if (plays("ours"))
-    out.push_back(fmt::format(
-        "ours: {} to detect a loss (not measured), state from copies where one is left; saves "
-        "beside training, which waits {} for it; grows where that pays",
-        format_seconds(Seconds{request.detect.value_or(simulate::kOurDetection)}),
-        format_seconds(Seconds{std::min(costs.snapshot, costs.checkpoint)})));
+    out.push_back(
+        fmt::format("ours: {} to see a loss (a machine that falls silent; one that dies is seen at "
+                    "once), state "
+                    "from copies where one is left; leaves at a notice; saves "
+                    "beside training, which waits {} for it; grows where that pays",
+                    format_seconds(Seconds{request.detect.value_or(simulate::kOurDetection)}),
+                    format_seconds(Seconds{std::min(costs.snapshot, costs.checkpoint)})));
   for (const std::string& note : answer.trace.notes) out.push_back(note);
 }
 

@@ -51,8 +51,9 @@ inline constexpr double kVarunaPreemptionWait = 120;  // fixed, before all are k
 // Of Oobleck's artifact.
 inline constexpr double kArtifactRendezvous = 10;
 inline constexpr int kArtifactCheckpointSteps = 10;
-// From a broken connection or missing heartbeats to the new plan. To be replaced by what a real run
-// measures.
+// From missing heartbeats to the next step, of small states: 2.3 s in the median (network cut,
+// SIGSTOP; docs/elastic-training.md), of which 2 are waited for. A machine that dies is seen at
+// once (0.3 s).
 inline constexpr double kOurDetection = 2;
 // From a device to its host's memory over PCIe 3.0 x16, which is all that training waits for when a
 // checkpoint is written beside it (checkpoint/writer.hpp).
