@@ -106,15 +106,11 @@ std::string to_line(const ElasticMessage& message) {
 }
 
 ElasticMessage parse_elastic(std::string_view line) {
-  const spec::Value root = spec::parse_json(line, "message of an elastic job");
-  ErrorList errors;
-  spec::Reader r(root, errors, spec::Units::kRawSi);
   ElasticMessage message;
-  if (!r.has("kind")) r.fail("kind", "spec.missing-key", "the key \"kind\" is missing");
-  TakeFields take(r);
-  visit(take, message);
-  take.finish();
-  errors.throw_if_any();
+  parse_fields(line, "message of an elastic job", [&](spec::Reader& r, TakeFields& take) {
+    if (!r.has("kind")) r.fail("kind", "spec.missing-key", "the key \"kind\" is missing");
+    visit(take, message);
+  });
   return message;
 }
 

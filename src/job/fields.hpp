@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "plan/names.hpp"
@@ -99,5 +100,17 @@ class TakeFields {
  private:
   spec::Reader& reader_;
 };
+
+// A whole object of one line: `visit(reader, fields)` takes its fields. Throws Errors.
+template <class Visit>
+void parse_fields(std::string_view line, const char* what, const Visit& visit) {
+  const spec::Value root = spec::parse_json(line, what);
+  ErrorList errors;
+  spec::Reader reader(root, errors, spec::Units::kRawSi);
+  TakeFields take(reader);
+  visit(reader, take);
+  take.finish();
+  errors.throw_if_any();
+}
 
 }  // namespace nereus::job

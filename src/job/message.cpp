@@ -117,21 +117,16 @@ std::string to_line(const Message& message) {
 }
 
 Message parse_line(std::string_view line) {
-  const spec::Value root = spec::parse_json(line, "message of a worker");
-  ErrorList errors;
-  spec::Reader r(root, errors, spec::Units::kRawSi);
   Message message;
-  if (!r.has("kind")) r.fail("kind", "spec.missing-key", "the key \"kind\" is missing");
-  TakeFields take(r);
-  visit(take, message);
-  if (message.kind == MessageKind::kStep) {
+  parse_fields(line, "message of a worker", [&](spec::Reader& r, TakeFields& take) {
+    if (!r.has("kind")) r.fail("kind", "spec.missing-key", "the key \"kind\" is missing");
+    visit(take, message);
+    if (message.kind != MessageKind::kStep) return;
     spec::Reader part = r.optional_table("waits");
     TakeFields waits(part);
     visit_waits(waits, message.waits);
     waits.finish();
-  }
-  take.finish();
-  errors.throw_if_any();
+  });
   return message;
 }
 
@@ -142,15 +137,11 @@ std::string to_line(const WorkerInfo& info) {
 }
 
 WorkerInfo parse_worker_info(std::string_view line) {
-  const spec::Value root = spec::parse_json(line, "nereus-worker --version");
-  ErrorList errors;
-  spec::Reader r(root, errors, spec::Units::kRawSi);
   WorkerInfo info;
-  info.build = r.required_string("build");
-  TakeFields take(r);
-  visit_info(take, info);
-  take.finish();
-  errors.throw_if_any();
+  parse_fields(line, "nereus-worker --version", [&](spec::Reader& r, TakeFields& take) {
+    info.build = r.required_string("build");
+    visit_info(take, info);
+  });
   return info;
 }
 

@@ -11,9 +11,9 @@
 #include "base/build_info.hpp"
 #include "base/error.hpp"
 #include "base/write_file.hpp"
-#include "job/norm_check.hpp"
 #include "job/reporter.hpp"
 #include "timeline/rank_timeline.hpp"
+#include "worker/failure.hpp"
 #include "worker/gpu.hpp"
 #include "worker/samples.hpp"
 #include "worker/saving.hpp"
@@ -186,11 +186,6 @@ int train(const RankOptions& options, const job::Job& job, job::Reporter& report
   return status;
 }
 
-void say(const job::Message& failure, job::Reporter& reporter) {
-  reporter.send(failure);
-  std::fprintf(stderr, "%s: %s\n", failure.code.c_str(), failure.message.c_str());
-}
-
 }  // namespace
 
 job::WorkerInfo worker_info() {
@@ -210,52 +205,19 @@ job::WorkerInfo worker_info() {
 
 int run_rank(const RankOptions& options) {
   job::Reporter reporter(options.report_fd, options.rank);
-  job::Message failure;
-  failure.kind = job::MessageKind::kError;
   try {
     const job::Job job = job::load_job(options.job_file);
-    if (job.build != build_id())
-      throw_input_error(
-          "train.worker-build",
-          fmt::format("the job is of build {}, this worker of build {}", job.build, build_id()));
-    std::vector<Error> refused = cannot_run(job.plan);
-    for (Error& error : job::check_norm(job.plan, job.training))
-      refused.push_back(std::move(error));
-    if (!refused.empty()) throw Errors(refused);
-    job::Message hello;
-    hello.kind = job::MessageKind::kHello;
-    hello.pid = getpid();
-    hello.build = build_id();
-    hello.library = worker_info().library;
-    reporter.send(hello);
+    check_can_run(job);
+    reporter.send(hello_of_rank());
     return train(options, job, reporter);
-  } catch (const CommError& error) {
-    failure.code = "train.rank-missing";
-    failure.message = error.what();
-    failure.missing_rank = error.missing_rank;
-  } catch (const Errors& errors) {
-    for (const Error& error : errors.list()) {
-      if (&error != &errors.list().front()) say(failure, reporter);
-      failure.code = error.code;
-      failure.message = error.message;
-      failure.hint = error.hint;
-      failure.input_error = error.kind == ErrorKind::kInput;
+  } catch (...) {
+    const std::vector<job::Message> list = failures(std::current_exception());
+    for (const job::Message& failure : list) {
+      reporter.send(failure);
+      std::fprintf(stderr, "%s: %s\n", failure.code.c_str(), failure.message.c_str());
     }
-  } catch (const c10::OutOfMemoryError& error) {
-    failure.code = "train.out-of-memory";
-    failure.message = error.what_without_backtrace();
-    failure.message.resize(std::min(failure.message.find('\n'), failure.message.size()));
-    failure.hint =
-        "smaller micro-batches, --recompute full, --zero 3, or a plan made for this memory";
-  } catch (const c10::Error& error) {
-    failure.code = "train.libtorch";
-    failure.message = error.what_without_backtrace();
-  } catch (const std::exception& error) {
-    failure.code = "train.worker-failed";
-    failure.message = error.what();
+    return exit_code_of(list);
   }
-  say(failure, reporter);
-  return failure.input_error ? 2 : 5;
 }
 
 }  // namespace nereus::worker

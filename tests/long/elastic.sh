@@ -16,15 +16,7 @@ clean() {
 }
 trap clean EXIT
 cd "$scratch" || exit 1
-failed=0
-check() { # name, condition as a command
-  local name=$1 word=passed
-  shift
-  "$@" || { word=failed failed=1; }
-  echo "$word elastic: $name"
-  if [[ ${RESULTS:-} ]]; then echo "$word elastic: $name" >>"$RESULTS"; fi
-}
-skip() { echo "$1"; exit 77; }
+source "$root/tests/long/checks"
 
 "$(dirname -- "$nereus")/nereus-worker" --version >/dev/null 2>&1 || skip "nereus-worker is not built"
 model=(--model gpt2 --set model.layers=4 --set model.hidden=64 --set model.heads=4 --set model.vocab=256 --seq 32 --precision fp64

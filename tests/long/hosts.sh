@@ -17,15 +17,7 @@ clean() {
 }
 trap clean EXIT
 cd "$scratch" || exit 1
-failed=0
-check() { # name, condition as a command
-  local name=$1 word=passed
-  shift
-  "$@" || { word=failed failed=1; }
-  echo "$word hosts: $name"
-  if [[ ${RESULTS:-} ]]; then echo "$word hosts: $name" >>"$RESULTS"; fi
-}
-skip() { echo "$1"; exit 77; }
+source "$root/tests/long/checks"
 
 ((EUID == 0)) || skip "network namespaces need root"
 command -v ip tc >/dev/null || skip "no ip and tc here (iproute2)"

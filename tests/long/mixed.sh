@@ -10,14 +10,7 @@ nereus=$(readlink -f -- "${NEREUS:-$root/build/test/nereus}")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
-failed=0
-check() { # name, condition as a command
-  local name=$1 verdict=passed
-  shift
-  "$@" || { verdict=failed failed=1; }
-  echo "$verdict mixed: $name"
-  [[ ${RESULTS:-} ]] && echo "$verdict mixed: $name" >>"$RESULTS"
-}
+source "$root/tests/long/checks"
 
 model=(--model gpt2 --set model.layers=4 --set model.hidden=64 --set model.heads=4 --set model.vocab=128 --set model.seq=32)
 "$nereus" plan "${model[@]}" --cluster 1xdgx-h100 --global-batch 8 -o any.plan >plan.txt

@@ -15,20 +15,8 @@ done
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
-failed=0
 
-check() { # name, condition as a command
-  local name=$1
-  shift
-  if "$@"; then
-    echo "passed script: $name"
-    [[ ${RESULTS:-} ]] && echo "passed script: $name" >>"$RESULTS"
-  else
-    echo "FAILED script: $name"
-    [[ ${RESULTS:-} ]] && echo "failed script: $name" >>"$RESULTS"
-    failed=1
-  fi
-}
+source "$root/tests/long/checks"
 
 "$python" "$root/tests/script/models.py" . 2>export.txt
 check "exported, and trained in Python" test $? -eq 0

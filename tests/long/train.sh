@@ -10,20 +10,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 export TMPDIR=$scratch  # job files lie there: other trainings of the machine are not ours
-failed=0
 
-check() { # name, condition as a command
-  local name=$1
-  shift
-  if "$@"; then
-    echo "passed train: $name"
-    [[ ${RESULTS:-} ]] && echo "passed train: $name" >>"$RESULTS"
-  else
-    echo "FAILED train: $name"
-    [[ ${RESULTS:-} ]] && echo "failed train: $name" >>"$RESULTS"
-    failed=1
-  fi
-}
+source "$root/tests/long/checks"
 
 export FAKE_BUILD
 FAKE_BUILD=$("$nereus" version --format json | python3 -c 'import json, sys; v = json.load(sys.stdin); print(v["version"], v["commit"])')

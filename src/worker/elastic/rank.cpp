@@ -8,15 +8,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/build_info.hpp"
 #include "base/error.hpp"
 #include "checkpoint/reader.hpp"
 #include "job/message.hpp"
-#include "job/norm_check.hpp"
 #include "worker/elastic/commands.hpp"
 #include "worker/elastic/exchange.hpp"
+#include "worker/failure.hpp"
 #include "worker/host_state.hpp"
-#include "worker/run_job.hpp"
 #include "worker/samples.hpp"
 #include "worker/saving.hpp"
 #include "worker/torch_compat.hpp"
@@ -112,7 +110,7 @@ class ElasticRank {
       : out_(options.report_fd), commands_(*new Commands(options.command_fd, out_)) {}
 
   int run() {
-    say_hello();
+    say(hello_of_rank());
     while (true) {
       const ElasticMessage command = commands_.next();
       ElasticMessage ended;
@@ -135,21 +133,6 @@ class ElasticRank {
     }
   }
 
-  void fail(job::Message failure) {
-    failure.kind = job::MessageKind::kError;
-    say(failure);
-  }
-
- private:
-  void say_hello() {
-    job::Message hello;
-    hello.kind = job::MessageKind::kHello;
-    hello.pid = getpid();
-    hello.build = build_id();
-    hello.library = worker_info().library;
-    say(hello);
-  }
-
   void say(job::Message message) {
     message.rank = rank_;
     ElasticMessage said;
@@ -159,6 +142,7 @@ class ElasticRank {
     out_.send(said);
   }
 
+ private:
   void remark(const std::string& text) {
     ElasticMessage message;
     message.kind = ElasticKind::kRemark;
@@ -208,14 +192,7 @@ class ElasticRank {
     life->num_ranks = command.num_ranks;
     life->done = command.done;
     life->job = job::parse_job(command.job, "the job of a generation");
-    if (life->job.build != build_id())
-      throw_input_error("train.worker-build",
-                        fmt::format("the job is of build {}, this worker of build {}",
-                                    life->job.build, build_id()));
-    std::vector<Error> refused = cannot_run(life->job.plan);
-    for (Error& error : job::check_norm(life->job.plan, life->job.training))
-      refused.push_back(std::move(error));
-    if (!refused.empty()) throw Errors(refused);
+    check_can_run(life->job);
     return life;
   }
 
@@ -427,25 +404,16 @@ class ElasticRank {
 int run_elastic(const ElasticOptions& options) {
   // Never destroyed: the thread of commands ends with the process.
   ElasticRank& rank = *new ElasticRank(options);
-  job::Message failure;
   try {
     return rank.run();
-  } catch (const Errors& errors) {
-    const Error& error = errors.list().front();
-    failure.code = error.code;
-    failure.message = error.message;
-    failure.hint = error.hint;
-    failure.input_error = error.kind == ErrorKind::kInput;
-  } catch (const c10::Error& error) {
-    failure.code = "train.libtorch";
-    failure.message = error.what_without_backtrace();
-  } catch (const std::exception& error) {
-    failure.code = "train.worker-failed";
-    failure.message = error.what();
+  } catch (...) {
+    const std::vector<job::Message> list = failures(std::current_exception());
+    for (const job::Message& failure : list) {
+      rank.say(failure);
+      std::fprintf(stderr, "%s: %s\n", failure.code.c_str(), failure.message.c_str());
+    }
+    return exit_code_of(list);
   }
-  rank.fail(failure);
-  std::fprintf(stderr, "%s: %s\n", failure.code.c_str(), failure.message.c_str());
-  return failure.input_error ? 2 : 5;
 }
 
 }  // namespace nereus::worker

@@ -1,0 +1,76 @@
+#include "worker/failure.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/build_info.hpp"
+#include "base/error.hpp"
+#include "job/norm_check.hpp"
+#include "worker/comm/comm.hpp"
+#include "worker/rank_plan.hpp"
+#include "worker/run_job.hpp"
+
+namespace nereus::worker {
+
+void check_can_run(const job::Job& job) {
+  if (job.build != build_id())
+    throw_input_error(
+        "train.worker-build",
+        fmt::format("the job is of build {}, this worker of build {}", job.build, build_id()));
+  std::vector<Error> refused = cannot_run(job.plan);
+  for (Error& error : job::check_norm(job.plan, job.training)) refused.push_back(std::move(error));
+  if (!refused.empty()) throw Errors(refused);
+}
+
+job::Message hello_of_rank() {
+  job::Message hello;
+  hello.kind = job::MessageKind::kHello;
+  hello.pid = getpid();
+  hello.build = build_id();
+  hello.library = worker_info().library;
+  return hello;
+}
+
+std::vector<job::Message> failures(const std::exception_ptr& error) {
+  job::Message failure;
+  failure.kind = job::MessageKind::kError;
+  std::vector<job::Message> list;
+  try {
+    std::rethrow_exception(error);
+  } catch (const CommError& lost) {
+    failure.code = "train.rank-missing";
+    failure.message = lost.what();
+    failure.missing_rank = lost.missing_rank;
+  } catch (const Errors& errors) {
+    for (const Error& one : errors.list()) {
+      failure.code = one.code;
+      failure.message = one.message;
+      failure.hint = one.hint;
+      failure.input_error = one.kind == ErrorKind::kInput;
+      list.push_back(failure);
+    }
+    return list;
+  } catch (const c10::OutOfMemoryError& full) {
+    failure.code = "train.out-of-memory";
+    failure.message = full.what_without_backtrace();
+    failure.message.resize(std::min(failure.message.find('\n'), failure.message.size()));
+    failure.hint =
+        "smaller micro-batches, --recompute full, --zero 3, or a plan made for this memory";
+  } catch (const c10::Error& torch) {
+    failure.code = "train.libtorch";
+    failure.message = torch.what_without_backtrace();
+  } catch (const std::exception& other) {
+    failure.code = "train.worker-failed";
+    failure.message = other.what();
+  }
+  list.push_back(failure);
+  return list;
+}
+
+int exit_code_of(const std::vector<job::Message>& failures) {
+  return failures.back().input_error ? 2 : 5;
+}
+
+}  // namespace nereus::worker

@@ -1,0 +1,23 @@
+// What a rank tells of itself at its start and at its end, whoever started it.
+//
+//   check_can_run(job);                             // throws Errors
+//   report(hello_of_rank());
+//   } catch (...) { for (const job::Message& m : failures(std::current_exception())) report(m); }
+#pragma once
+
+#include <exception>
+#include <vector>
+
+#include "job/job.hpp"
+#include "job/message.hpp"
+
+namespace nereus::worker {
+
+// Of this build, and a plan and norm groups that the worker runs.
+void check_can_run(const job::Job& job);
+job::Message hello_of_rank();
+// All that is wrong, at least one.
+std::vector<job::Message> failures(const std::exception_ptr& error);
+int exit_code_of(const std::vector<job::Message>& failures);  // 2 (input) or 5
+
+}  // namespace nereus::worker
