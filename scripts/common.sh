@@ -8,6 +8,12 @@
 [[ -w ${HOME:-/nonexistent} ]] || export CCACHE_DIR=$root/build/.ccache
 # And checkouts: paths inside one are hashed relative to it.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=yes
+# What is compiled with a precompiled header (the worker) is kept too only if this is said.
+export CCACHE_SLOPPINESS=pch_defines,time_macros
+
+# cmake's arguments for the tree of ASan, UBSan and the fuzzers, which are clang's.
+fuzz_tree=(-DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=-O1 -g1" -DCMAKE_C_COMPILER=clang-14 -DCMAKE_CXX_COMPILER=clang++-14
+  -DNEREUS_TESTS=ON -DNEREUS_FUZZ=ON -DNEREUS_SANITIZE=address,undefined)
 
 say() { printf 'nereus: %s\n' "$*" >&2; }
 

@@ -13,6 +13,7 @@
 #include "checkpoint/testing.hpp"
 #include "model/load.hpp"
 #include "spec/value.hpp"
+#include "tests/source_dir.hpp"
 
 namespace nereus::app {
 namespace {
@@ -129,7 +130,7 @@ void save(const std::string& folder, const model::Model& model, const std::vecto
 // What tests/tools/read_safetensors.py sees in a file.
 std::vector<std::string> seen_by_python(const std::string& file, const std::string& out) {
   const std::string command = fmt::format("python3 '{}/tests/tools/read_safetensors.py' '{}' '{}'",
-                                          NEREUS_SOURCE_DIR, file, out);
+                                          source_dir(), file, out);
   FILE* pipe = popen(command.c_str(), "r");
   std::vector<std::string> lines(1);
   for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) {

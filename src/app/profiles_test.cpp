@@ -5,6 +5,7 @@
 
 #include "app/plan.hpp"
 #include "base/error.hpp"
+#include "tests/source_dir.hpp"
 
 namespace nereus::app {
 namespace {
@@ -13,7 +14,7 @@ using ::testing::HasSubstr;
 using Kind = LayerSource::Kind;
 
 std::string sailor(const std::string& device) {
-  return NEREUS_SOURCE_DIR "/data/profiles/sailor/OPT-350/" + device + "/profile.json";
+  return source_dir() + "/data/profiles/sailor/OPT-350/" + device + "/profile.json";
 }
 
 PredictRequest on_a100(int micro_batch) {

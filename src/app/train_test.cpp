@@ -18,6 +18,7 @@
 #include "checkpoint/writer.hpp"
 #include "cluster/this_machine.hpp"
 #include "plan/plan_json.hpp"
+#include "tests/source_dir.hpp"
 #include "timeline/check_trace.hpp"
 
 namespace nereus::app {
@@ -30,7 +31,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-const std::string kFake = std::string(NEREUS_SOURCE_DIR) + "/tests/fake_worker";
+const std::string kFake = source_dir() + "/tests/fake_worker";
 
 class Train : public ::testing::Test {
  protected:

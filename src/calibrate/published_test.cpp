@@ -7,12 +7,13 @@
 
 #include "calibrate/validate.hpp"
 #include "cost/stack_file.hpp"
+#include "tests/source_dir.hpp"
 
 namespace nereus::calibrate {
 namespace {
 
 std::string published(const char* file) {
-  return std::string(NEREUS_SOURCE_DIR) + "/data/published/" + file;
+  return source_dir() + "/data/published/" + file;
 }
 
 const RunTable& runs() {

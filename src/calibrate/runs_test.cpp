@@ -11,6 +11,7 @@
 #include "base/units.hpp"
 #include "cluster/catalogue.hpp"
 #include "cost/stack_file.hpp"
+#include "tests/source_dir.hpp"
 
 namespace nereus::calibrate {
 namespace {
@@ -512,7 +513,7 @@ TEST(RunsErrors, NoFileOrADirectoryOrNothingInIt) {
 // -------------------------------------------------------------------------------
 
 std::string published(const char* file) {
-  return std::string(NEREUS_SOURCE_DIR) + "/data/published/" + file;
+  return source_dir() + "/data/published/" + file;
 }
 
 // Lines of the dense pre-training rows that state all a prediction needs.

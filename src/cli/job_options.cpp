@@ -1,29 +1,9 @@
 #include <fmt/format.h>
 
 #include "cli/job_report.hpp"
-#include "spec/quantity.hpp"
+#include "cli/quantity_option.hpp"
 
 namespace nereus::cli {
-
-namespace {
-
-// A quantity with its unit, at least `least`.
-template <class Q>
-Command::Take quantity(const char* name, double least, std::function<void(double)> take) {
-  return [=](const std::string& text, ErrorList& errors) {
-    const spec::Parsed<Q> parsed = spec::parse_quantity<Q>(text);
-    if (!parsed.value)
-      errors.add("cli.bad-value", fmt::format("{} takes a quantity: {}", name, parsed.reason), {},
-                 parsed.hint.empty() ? std::string(spec::example_quantity<Q>()) : parsed.hint);
-    else if (!(parsed.value->value >= least))
-      errors.add("cli.bad-value", fmt::format("{} is '{}'", name, text), {},
-                 fmt::format("at least {:g}", least));
-    else
-      take(parsed.value->value);
-  };
-}
-
-}  // namespace
 
 void add_job_options(Command& command, app::JobRequest& request) {
   command.group("Job (--availability or --mtbf: a whole job instead of one step)");

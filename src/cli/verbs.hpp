@@ -15,6 +15,7 @@ Verb plan_verb(const Session& session);
 Verb predict_verb(const Session& session);
 Verb simulate_verb(const Session& session);
 Verb explore_verb(const Session& session);
+Verb recommend_verb(const Session& session);
 Verb data_verb(const Session& session);
 Verb train_verb(const Session& session);
 Verb agent_verb(const Session& session);

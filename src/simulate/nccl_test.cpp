@@ -6,6 +6,7 @@
 #include "base/units.hpp"
 #include "simulate/nccl_fit.hpp"
 #include "spec/csv.hpp"
+#include "tests/source_dir.hpp"
 
 namespace nereus::simulate {
 namespace {
@@ -63,7 +64,7 @@ RC_GTEST_PROP(NcclFit, StaysPhysicalWhateverWasMeasured, ()) {
 }
 
 std::vector<MeasuredCollective> published() {
-  const spec::Csv csv = spec::read_csv(NEREUS_SOURCE_DIR "/data/collectives/nccl_a100.csv");
+  const spec::Csv csv = spec::read_csv(source_dir() + "/data/collectives/nccl_a100.csv");
   std::vector<MeasuredCollective> measured;
   for (const spec::CsvRow& row : csv.rows) {
     const auto number = [&](const char* column) {

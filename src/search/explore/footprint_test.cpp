@@ -1,4 +1,5 @@
 #include "search/explore/footprint.hpp"
+#include "tests/source_dir.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -28,7 +29,7 @@ std::string printed(double value) {
 
 // data/comet/transformer1t_derived.csv, every digit.
 TEST(Footprint, EqualsTheDerivedTable) {
-  std::ifstream file(NEREUS_SOURCE_DIR "/data/comet/transformer1t_derived.csv");
+  std::ifstream file(source_dir() + "/data/comet/transformer1t_derived.csv");
   std::string line;
   ASSERT_TRUE(std::getline(file, line));
   int rows = 0;

@@ -60,6 +60,7 @@ void Keeper::offer(const Candidate& candidate) {
 }
 
 bool Keeper::beyond(const Values& bound, int cluster, const plan::Degrees& layout) const {
+  if (bound[static_cast<std::size_t>(objectives_.front())] > limit_) return true;
   if (is_front())
     return std::any_of(kept_.begin(), kept_.end(), [&](const Candidate& known) {
       return at_least_as_good(known.values, bound, objectives_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "search/regular/search.hpp"
@@ -21,8 +22,10 @@ bool same_layout(const plan::Degrees& a, const plan::Degrees& b);
 
 class Keeper {
  public:
-  Keeper(std::vector<Objective> objectives, int top)
-      : objectives_(std::move(objectives)), top_(top) {}
+  // Nothing above `limit` of the first objective need be kept.
+  Keeper(std::vector<Objective> objectives, int top,
+         double limit = std::numeric_limits<double>::infinity())
+      : objectives_(std::move(objectives)), top_(top), limit_(limit) {}
 
   // Candidates come in a fixed order; of equals the first stays.
   void offer(const Candidate& candidate);
@@ -37,6 +40,7 @@ class Keeper {
 
   std::vector<Objective> objectives_;
   int top_;
+  double limit_;
   std::vector<Candidate> kept_;  // sorted
 };
 

@@ -34,7 +34,7 @@ class Search {
         clusters_(clusters),
         stack_(stack),
         options_(options),
-        keeper_(options.objectives, options.top) {
+        keeper_(options.objectives, options.top, options.limit) {
     for (const cluster::Cluster& cluster : clusters) {
       NEREUS_CHECK(cluster.uniform(), "a regular plan is for uniform clusters");
       spaces_.emplace_back(choices, model, cluster);
@@ -100,7 +100,7 @@ class Search {
 
   void bound(Slot& slot, Work& work) const {
     const Space& space = spaces_[static_cast<std::size_t>(work.cluster)];
-    work.count = space.count(*work.family);
+    if (options_.counts) work.count = space.count(*work.family);
     plan::Degrees d = work.family->degrees;
     std::vector<bool> flags;
     space.tensor_overlaps(*work.family, flags);

@@ -22,6 +22,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -35,7 +36,11 @@ struct SearchOptions {
   std::vector<Objective> objectives = {Objective::kTime};  // several: the Pareto front
   int top = 5;                                             // layouts kept, with one objective
   double headroom = 0;                                     // share of device memory left free
-  int threads = 0;                                         // 0 = all cores
+  // Of the first objective: what cannot be below it is not looked at, and what is found above it
+  // need not be the best.
+  double limit = std::numeric_limits<double>::infinity();
+  int threads = 0;     // 0 = all cores
+  bool counts = true;  // SearchResult::space and pruned are wanted: a fifth of the time
   // What a plan must also satisfy (an engine that can express it, say); asked only of plans that
   // fit and would be kept. Called from several threads.
   std::function<bool(const plan::Degrees&)> accept;

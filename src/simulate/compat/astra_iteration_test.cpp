@@ -5,11 +5,12 @@
 #include <chrono>
 
 #include "simulate/compat/astra_table.hpp"
+#include "tests/source_dir.hpp"
 
 namespace nereus::simulate {
 namespace {
 
-const std::string kTable = NEREUS_SOURCE_DIR "/data/collectives/astrasim_training.csv";
+const std::string kTable = source_dir() + "/data/collectives/astrasim_training.csv";
 
 TEST(AstraIteration, EqualsItsRunsToTheNanosecond) {
   const spec::Csv csv = spec::read_csv(kTable);

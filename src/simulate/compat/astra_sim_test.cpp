@@ -5,13 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "simulate/compat/astra_table.hpp"
+#include "tests/source_dir.hpp"
 
 namespace nereus::simulate {
 namespace {
 
 using testing::HasSubstr;
 
-std::string data(const std::string& name) { return NEREUS_SOURCE_DIR "/data/collectives/" + name; }
+std::string data(const std::string& name) { return source_dir() + "/data/collectives/" + name; }
 
 // Rows that are equal; a row with a formula that differs is a failure.
 int equal_rows(const std::string& file) {

@@ -5,12 +5,13 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "tests/source_dir.hpp"
 
 namespace nereus::simulate {
 namespace {
 
 std::vector<VarunaRun> all_runs() {
-  return read_varuna_runs(spec::read_csv(NEREUS_SOURCE_DIR "/data/varuna/simulator_runs.csv"));
+  return read_varuna_runs(spec::read_csv(source_dir() + "/data/varuna/simulator_runs.csv"));
 }
 
 // 88 runs of the released simulator. Each is one draw of its jitter, so it lies some standard

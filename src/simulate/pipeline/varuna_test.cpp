@@ -6,6 +6,7 @@
 #include <map>
 
 #include "spec/csv.hpp"
+#include "tests/source_dir.hpp"
 
 namespace nereus::simulate {
 namespace {
@@ -28,7 +29,7 @@ TEST(Varuna, GivesTheReleasedExample) {
 
 // The lengths and peaks of data/varuna/schedule_facts.csv, all of them, exactly.
 TEST(Varuna, GivesTheLengthsOfTheReleasedLists) {
-  const spec::Csv csv = spec::read_csv(NEREUS_SOURCE_DIR "/data/varuna/schedule_facts.csv");
+  const spec::Csv csv = spec::read_csv(source_dir() + "/data/varuna/schedule_facts.csv");
   EXPECT_EQ(csv.rows.size(), 60u);
   for (const spec::CsvRow& row : csv.rows) {
     const auto number = [&](const char* column) {

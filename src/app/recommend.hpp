@@ -1,0 +1,100 @@
+// `nereus recommend`: which machines to rent for a whole job, how many, spot or not, and with which
+// plan: the cheapest within a deadline, the quickest within a budget, and the front between.
+//
+//   RecommendAnswer a = recommend({.model = {"llama2-7b"}, .tokens = 1e12, .deadline_hours = 720});
+//   a.options.front().usd;                 // cheapest first; empty where nothing meets the terms
+//
+// Every offer of the catalogue (or of a file) is tried at every number of machines of a list, on
+// demand and, where it has such a price, as spot machines (search/rent). The plan of each is the
+// planner's best (search/regular), its step not quicker than the machines can feed it.
+//
+// The interval of the money says what is known of its two factors:
+//   hours   within the mean error of predictions of that kind (validate), else kUnknownError
+//   price   on demand: kPriceDrift a year of age each way; spot: the least and the most of its
+//           zones where both are stated, else kSpotSpread each way
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/plan.hpp"
+#include "search/rent/feed.hpp"
+#include "search/rent/rent.hpp"
+#include "search/rent/spot_goodput.hpp"
+
+namespace nereus::app {
+
+// Assumed, and said in every answer that uses them.
+inline constexpr double kUnknownError = 0.25;
+inline constexpr double kPriceDrift = 0.15;
+inline constexpr double kSpotSpread = 0.3;
+inline constexpr int kOldPriceDays = 180;
+
+struct RecommendRequest {
+  ModelRequest model;
+  CalibrationRequest calibration;
+  std::optional<int> seq;
+  std::optional<cluster::Precision> precision;
+  std::optional<int> global_batch;
+  double samples = 0;  // of the whole job; or
+  double tokens = 0;
+  std::optional<double> deadline_hours;
+  std::optional<double> budget_usd;
+  std::vector<int> counts;          // machines; empty = 1, 2, 4 .. 512
+  std::vector<std::string> offers;  // parts of names, of provider or offer; empty = all
+  std::string offers_file;          // CSV as data/catalog/offers.csv, instead of it
+  bool on_demand = true;
+  bool spot = true;
+  rent::Feed feed;
+  double start_seconds = 600;                 // from asking for machines to the first step
+  std::string trace = "bamboo/p3-trace.csv";  // how often spot machines go
+  std::string date;                           // today, ISO
+  std::string why;                            // an offer to account for
+  int top = 10;
+};
+
+struct RecommendOption {
+  std::string provider, offer;
+  int count = 0;
+  bool spot = false;
+  plan::Degrees degrees;
+  double step = 0;     // seconds, with feeding
+  double compute = 0;  // of it: what the plan alone takes
+  rent::FeedTime feed;
+  double hours = 0;
+  double usd = 0, usd_low = 0, usd_high = 0;
+  double goodput = 1;
+  bool meets_deadline = true;
+  double usd_per_hour = 0;  // of all machines
+  // Below this price of a machine it would be the first of the list.
+  double break_even = 0;
+  std::string price_date;
+  int price_age_days = -1;  // -1 = no date
+  bool old_price() const { return price_age_days < 0 || price_age_days > kOldPriceDays; }
+  cost::ExpectedError expected;
+};
+
+// Why an offer is not in the list.
+struct OfferRefusal {
+  std::string provider, offer, reason;
+};
+
+struct RecommendAnswer {
+  model::Model model;
+  int global_batch = 0;
+  double steps = 0;
+  std::vector<RecommendOption> options;  // the best of each offer and tariff that meets the terms
+  std::vector<RecommendOption> front;    // quickest first
+  std::optional<RecommendOption> nearest;
+  std::vector<OfferRefusal> refused;
+  std::vector<std::string> why;  // of the offer asked about
+  rent::Preemptions preemptions;
+  int num_offers = 0;
+  int asked = 0, cut = 0;
+  double seconds = 0;
+};
+
+RecommendAnswer recommend(const RecommendRequest& request);
+
+}  // namespace nereus::app

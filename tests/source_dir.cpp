@@ -1,0 +1,7 @@
+#include "tests/source_dir.hpp"
+
+namespace nereus {
+
+std::string source_dir() { return NEREUS_SOURCE_DIR; }
+
+}  // namespace nereus
