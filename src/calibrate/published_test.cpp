@@ -12,9 +12,7 @@
 namespace nereus::calibrate {
 namespace {
 
-std::string published(const char* file) {
-  return source_dir() + "/data/published/" + file;
-}
+std::string published(const char* file) { return source_dir() + "/data/published/" + file; }
 
 const RunTable& runs() {
   static const RunTable table = [] {

@@ -512,9 +512,7 @@ TEST(RunsErrors, NoFileOrADirectoryOrNothingInIt) {
 // --- the published runs
 // -------------------------------------------------------------------------------
 
-std::string published(const char* file) {
-  return source_dir() + "/data/published/" + file;
-}
+std::string published(const char* file) { return source_dir() + "/data/published/" + file; }
 
 // Lines of the dense pre-training rows that state all a prediction needs.
 std::set<int> stated_lines(const spec::Csv& csv) {
