@@ -129,6 +129,7 @@ simulate::JobRates read_rates(const std::string& file, double samples_per_step) 
     own.machines = static_cast<int>(cell_number(csv, row, "uses", machines, machines, errors));
     own.stages = static_cast<int>(cell_number(csv, row, "stages", 0, machines, errors));
     own.state_bytes = cell_number(csv, row, "state_bytes", 0, 1e18, errors);
+    own.planned = cell_number(csv, row, "planned_samples_per_s", 0, 1e12, errors);
     own.plan = fmt::format("row {} of {}", row.line, file);
   }
   errors.throw_if_any();

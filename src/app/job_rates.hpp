@@ -6,8 +6,10 @@
 //   r.rates.of(24).samples_per_s;
 //
 // A table is CSV with a header: machines,samples_per_s and, where known, uses (machines of the
-// plan), stages, state_bytes (of the fullest machine). Numbers of machines that are not in it have
-// no plan of their own; a play takes the next smaller one's with the others spare.
+// plan), stages, state_bytes (of the fullest machine), planned_samples_per_s (what the planner
+// believed, by which it chooses; where rates are measured that may be another). Numbers of machines
+// that are not in it have no plan of their own; a play takes the next smaller one's with the others
+// spare.
 #pragma once
 
 #include <string>

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "app/job_policies.hpp"
 #include "app/job_rates.hpp"
 #include "app/profiles.hpp"
 #include "base/error.hpp"
@@ -16,7 +17,6 @@
 
 namespace nereus::app {
 
-using simulate::JobPlay;
 using simulate::Policy;
 
 namespace {
@@ -109,120 +109,6 @@ void take_rates(const Subject& subject, int least, int most, JobAnswer& answer) 
   answer.plan_seconds += planned.seconds;
 }
 
-// What the job's own bytes and links make of the policies.
-struct Costs {
-  double checkpoint = 0;
-  double snapshot = 0;  // to the host's memory, where the rest is written beside training
-  double load = 0;
-  double bandwidth = 0;
-};
-
-Costs costs_of(const JobRequest& request, const JobAnswer& answer, double network, int devices) {
-  Costs out;
-  const simulate::JobRate& full = answer.rates.by_machines.back();
-  out.bandwidth = request.bandwidth.value_or(network);
-  if (full.state_bytes > 0 && out.bandwidth <= 0)
-    throw_input_error("job.bandwidth", "how fast machines send to each other is not known", {},
-                      "--link-bandwidth '10 Gbit/s'");
-  if (full.state_bytes > 0) {
-    out.load = full.state_bytes / out.bandwidth;
-    out.snapshot = full.state_bytes / (simulate::kSnapshotRate * devices);
-    out.checkpoint = out.load * std::max(full.stages, 1) / std::max(full.machines, 1);
-  }
-  if (request.checkpoint) out.checkpoint = *request.checkpoint;
-  return out;
-}
-
-Policy make_policy(const std::string& name, const JobRequest& request, const Costs& costs) {
-  const double detect = request.detect.value_or(simulate::kOurDetection);
-  Policy out;
-  if (name == "varuna") {
-    out = simulate::varuna_policy(
-        costs.checkpoint, request.restart.value_or(simulate::kVarunaPreemptionWait +
-                                                   simulate::kArtifactRendezvous + costs.load));
-    out.detect = request.restart ? 0 : simulate::kVarunaPreemptionPoll;
-    out.absorbs = false;
-  } else if (name == "restart") {
-    out = simulate::varuna_policy(
-        costs.checkpoint, request.restart.value_or(simulate::kArtifactRendezvous + costs.load));
-    out.name = name;
-    out.detect = request.restart ? 0 : detect;
-    out.absorbs = false;
-    out.checkpoint_steps = 0;
-  } else if (name == "oobleck") {
-    out = simulate::oobleck_policy(request.reconfigure.value_or(0));
-    if (!request.reconfigure) {
-      out.detect = detect;
-      out.bandwidth = costs.bandwidth;
-    }
-    out.absorbs = false;
-  } else {
-    out = simulate::our_policy(detect, costs.bandwidth);
-    out.look_ahead = request.look_ahead;
-  }
-  if (out.from_survivors) {
-    out.checkpoint = std::min(costs.snapshot, costs.checkpoint);
-    out.write = costs.checkpoint;
-    out.load = costs.load;
-  }
-  out.notice = request.notice;
-  if (request.checkpoint_every) {
-    out.checkpoint_steps = 0;
-    out.checkpoint_every = *request.checkpoint_every;
-  }
-  return out;
-}
-
-// Who lives from copies saves as often as losses that no copy survives are worth: counted in a play
-// without checkpoints.
-JobPlay play(const simulate::Availability& trace, const simulate::JobRates& rates, Policy policy) {
-  if (policy.from_survivors && policy.checkpoint_every == 0 && policy.checkpoint > 0) {
-    const JobPlay without = simulate::play_job(trace, rates, policy);
-    policy.checkpoint_every =
-        std::max(policy.checkpoint,
-                 simulate::daly_interval(policy.checkpoint,
-                                         trace.duration() / std::max(1, without.rollbacks)));
-  }
-  return simulate::play_job(trace, rates, policy);
-}
-
-void say_assumptions(const JobRequest& request, const Costs& costs, JobAnswer& answer) {
-  std::vector<std::string>& out = answer.assumptions;
-  const auto plays = [&](const char* name) {
-    return std::any_of(answer.plays.begin(), answer.plays.end(),
-                       [&](const JobPlay& own) { return own.policy == name; });
-  };
-  out.push_back(
-      fmt::format("writing a checkpoint takes {}", format_seconds(Seconds{costs.checkpoint})));
-  if (costs.bandwidth > 0)
-    out.push_back(fmt::format("state moves at {} a machine; reading a checkpoint takes {}",
-                              format_rate(BytesPerSecond{costs.bandwidth}),
-                              format_seconds(Seconds{costs.load})));
-  if (answer.rates.by_machines.back().state_bytes <= 0)
-    out.emplace_back(
-        "the table has no state_bytes: moving and reading state costs nothing, which flatters "
-        "ours and oobleck");
-  if (plays("varuna"))
-    out.emplace_back(
-        "varuna: polls every 5 s, waits 120 s, then all start again from the store (--restart-time "
-        "sets the whole); stops to save, every 10 steps");
-  if (plays("restart"))
-    out.emplace_back("restart: all its nodes or none; from the store; stops to save");
-  if (plays("oobleck"))
-    out.emplace_back(
-        "oobleck: every change breaks off the step; saves as ours does (its release saves "
-        "nothing)");
-  if (plays("ours"))
-    out.push_back(
-        fmt::format("ours: {} to see a loss (a machine that falls silent; one that dies is seen at "
-                    "once), state "
-                    "from copies where one is left; leaves at a notice; saves "
-                    "beside training, which waits {} for it; grows where that pays",
-                    format_seconds(Seconds{request.detect.value_or(simulate::kOurDetection)}),
-                    format_seconds(Seconds{std::min(costs.snapshot, costs.checkpoint)})));
-  for (const std::string& note : answer.trace.notes) out.push_back(note);
-}
-
 void play_trace(const JobRequest& request, JobAnswer& answer) {
   answer.trace = simulate::read_availability(request.availability, request.seed);
   if (request.duration) answer.trace = simulate::cut(answer.trace, *request.duration);
@@ -256,12 +142,13 @@ void play_trace(const JobRequest& request, JobAnswer& answer) {
                         "--checkpoint-time 50s, or a column state_bytes");
   }
   if (request.usd_per_hour) answer.usd_per_hour = request.usd_per_hour;
-  const Costs costs = costs_of(request, answer, network, devices);
+  const JobCosts costs = job_costs(request, answer, network, devices);
   std::vector<std::string> names = request.policies;
   if (names.empty()) names = {"varuna", "oobleck", "ours"};
   for (const std::string& name : names)
-    answer.plays.push_back(play(answer.trace, answer.rates, make_policy(name, request, costs)));
-  say_assumptions(request, costs, answer);
+    answer.plays.push_back(
+        play_with_interval(answer.trace, answer.rates, job_policy(name, request, costs)));
+  add_assumptions(request, costs, answer);
 }
 
 // Nodes beyond those of the plan are spare; the plan runs on all of its nodes or, under ours, on
@@ -278,7 +165,7 @@ void play_dedicated(const JobRequest& request, JobAnswer& answer) {
   for (int n = 0; n < nodes; ++n) whole.by_machines[static_cast<std::size_t>(n)] = {};
   if (node.price.on_demand.value > 0) answer.usd_per_hour = node.price.on_demand.value;
   if (request.usd_per_hour) answer.usd_per_hour = request.usd_per_hour;
-  const Costs costs = costs_of(request, answer, node.network.value, node.num_devices);
+  const JobCosts costs = job_costs(request, answer, node.network.value, node.num_devices);
 
   std::vector<std::string> names = request.policies;
   if (names.empty()) names = {"restart", "ours"};
@@ -292,16 +179,17 @@ void play_dedicated(const JobRequest& request, JobAnswer& answer) {
     throw_input_error(
         "job.failures", fmt::format("about {:.0f} failures and repairs", events), {},
         fmt::format("at most {:.0f}: a shorter --duration, or a longer --mtbf", kMostEvents));
-  const double daly = simulate::daly_interval(costs.checkpoint, between);
+  const double daly = daly_interval(costs.checkpoint, between);
   const int first = request.spares.value_or(0), last = request.spares.value_or(kMostSpares);
   for (int spares = first; spares <= last; ++spares) {
     failures.nodes = nodes + spares;
     simulate::Availability trace = simulate::poisson_failures(failures);
     JobAnswer::Spares row{spares, {}};
     for (const std::string& name : names) {
-      Policy policy = make_policy(name, request, costs);
-      if (name == "restart" && !request.checkpoint_every) policy.checkpoint_every = daly;
-      row.plays.push_back(play(trace, name == "ours" ? answer.rates : whole, policy));
+      Policy policy = job_policy(name, request, costs);
+      if (name == "restart" && !request.checkpoint_every && !request.checkpoint_steps)
+        policy.checkpoint_every = daly;
+      row.plays.push_back(play_with_interval(trace, name == "ours" ? answer.rates : whole, policy));
     }
     if (spares == first) {
       answer.trace = trace;
@@ -313,12 +201,12 @@ void play_dedicated(const JobRequest& request, JobAnswer& answer) {
   if (costs.checkpoint > 0) {
     failures.nodes = nodes + last;
     const simulate::Availability trace = simulate::poisson_failures(failures);
-    Policy policy = make_policy("restart", request, costs);
+    Policy policy = job_policy("restart", request, costs);
     const simulate::BestInterval best =
         simulate::best_interval(trace, whole, policy, costs.checkpoint / 4);
     JobAnswer::Intervals out{costs.checkpoint,
                              between,
-                             simulate::young_interval(costs.checkpoint, between),
+                             young_interval(costs.checkpoint, between),
                              daly,
                              best.seconds,
                              0,
@@ -334,12 +222,10 @@ void play_dedicated(const JobRequest& request, JobAnswer& answer) {
                                            format_seconds(Seconds{mtbf}),
                                            format_seconds(Seconds{request.repair})));
   answer.assumptions.push_back(fmt::format("plan of all {} nodes: {}", nodes, full.plan));
-  say_assumptions(request, costs, answer);
+  add_assumptions(request, costs, answer);
 }
 
 }  // namespace
-
-std::vector<std::string> job_policies() { return {"varuna", "oobleck", "ours", "restart"}; }
 
 JobAnswer simulate_job(const JobRequest& request) {
   const auto begin = std::chrono::steady_clock::now();

@@ -30,9 +30,11 @@ struct JobRequest {
   std::optional<double> duration;          // seconds; empty: the trace's, or 30 days
   std::optional<double> checkpoint;        // seconds that one takes; empty: from bytes
   std::optional<double> checkpoint_every;  // seconds of training; empty: the policy's own
+  std::optional<int> checkpoint_steps;     // the same in steps
   std::optional<double> restart;           // seconds, of varuna and restart
   std::optional<double> reconfigure;       // seconds, of oobleck
   std::optional<double> detect;            // seconds, of ours
+  double morph = 0;                        // seconds more, of ours: to plan, meet and agree
   double notice = 0;
   double look_ahead = 0;
   std::optional<double> bandwidth;     // bytes/s of a machine; empty: its network

@@ -220,8 +220,7 @@ void add_replay_claims(const VarunaSettings& settings, const ReproduceRequest& r
       ours.load = bytes / bandwidth;
       const int rollbacks = simulate::play_job(trace, rates, ours).rollbacks;
       ours.checkpoint_every = std::max(
-          ours.write,
-          simulate::daly_interval(ours.checkpoint, trace.duration() / std::max(1, rollbacks)));
+          ours.write, daly_interval(ours.checkpoint, trace.duration() / std::max(1, rollbacks)));
       const JobPlay play = simulate::play_job(trace, rates, ours);
       const double published = best->known.average;
       std::string note = fmt::format(

@@ -1,9 +1,33 @@
 #include <fmt/format.h>
 
+#include <charconv>
+#include <string_view>
+
 #include "cli/job_report.hpp"
 #include "cli/quantity_option.hpp"
 
 namespace nereus::cli {
+
+namespace {
+
+// "10 steps", or a time.
+Command::Take interval(app::JobRequest& request) {
+  app::JobRequest* const r = &request;
+  return [r](const std::string& text, ErrorList& errors) {
+    int steps = 0;
+    const char* const end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, steps);
+    std::string_view unit(at, end);
+    while (unit.starts_with(' ')) unit.remove_prefix(1);
+    if (error == std::errc() && (unit == "steps" || unit == "step") && steps > 0)
+      r->checkpoint_steps = steps;
+    else
+      quantity<Seconds>("--checkpoint-every", 1e-3, [r](double v) { r->checkpoint_every = v; })(
+          text, errors);
+  };
+}
+
+}  // namespace
 
 void add_job_options(Command& command, app::JobRequest& request) {
   command.group("Job (--availability or --mtbf: a whole job instead of one step)");
@@ -13,7 +37,8 @@ void add_job_options(Command& command, app::JobRequest& request) {
   command.texts("--policy", "NAME", request.policies,
                 "varuna, oobleck, ours, restart; may be repeated");
   command.text("--rates", "FILE.csv", request.rates_file,
-               "machines,samples_per_s[,uses,stages,state_bytes] instead of model and cluster");
+               "machines,samples_per_s[,uses,stages,state_bytes,planned_samples_per_s] instead of "
+               "model and cluster");
   const auto seconds = [&](const char* name, double least, std::function<void(double)> take,
                            const char* help) {
     command.custom(name, "TIME", quantity<Seconds>(name, least, std::move(take)), help);
@@ -31,9 +56,8 @@ void add_job_options(Command& command, app::JobRequest& request) {
   seconds(
       "--checkpoint-time", 0, [r](double v) { r->checkpoint = v; },
       "that training stops for one (from bytes and bandwidth)");
-  seconds(
-      "--checkpoint-every", 1e-3, [r](double v) { r->checkpoint_every = v; },
-      "training between two (varuna: 10 steps; else from failures and cost)");
+  command.custom("--checkpoint-every", "TIME|N steps", interval(request),
+                 "training between two (varuna: 10 steps; else from failures and cost)");
   seconds(
       "--restart-time", 0, [r](double v) { r->restart = v; },
       "of varuna and restart, from a loss until training goes on");
@@ -42,6 +66,9 @@ void add_job_options(Command& command, app::JobRequest& request) {
   seconds(
       "--detect-time", 0, [r](double v) { r->detect = v; },
       "of ours, from a loss until it is known (2s)");
+  seconds(
+      "--morph-time", 0, [r](double v) { r->morph = v; },
+      "of ours, more than detection and moving state: to plan, meet and agree (0s)");
   seconds(
       "--notice", 0, [r](double v) { r->notice = v; },
       "before a machine goes that this is known (0s)");

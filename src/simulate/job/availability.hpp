@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct AvailabilityEvent {
   double time = 0;  // seconds
   int node = 0;     // index into Availability::nodes
   bool added = true;
+  // Of one that goes, where the trace knows: seconds until that is seen; less than 0: it was known
+  // so long before.
+  std::optional<double> seen{};
   bool operator==(const AvailabilityEvent&) const = default;
 };
 

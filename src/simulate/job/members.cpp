@@ -1,8 +1,17 @@
 #include "simulate/job/members.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace nereus::simulate {
+
+Members::Members(const std::vector<std::string>& nodes)
+    : by_name_(nodes.size()), there_(nodes.size()), leaving_(nodes.size()) {
+  std::iota(by_name_.begin(), by_name_.end(), 0);
+  std::stable_sort(by_name_.begin(), by_name_.end(), [&](int a, int b) {
+    return nodes[static_cast<std::size_t>(a)] < nodes[static_cast<std::size_t>(b)];
+  });
+}
 
 int Members::num_there() const {
   return static_cast<int>(std::count(there_.begin(), there_.end(), 1));
@@ -26,44 +35,34 @@ std::vector<int> Members::workers() const {
       out.push_back(node);
       chosen[static_cast<std::size_t>(node)] = 1;
     }
-  for (std::size_t i = 0; i < there_.size(); ++i)
-    if (!chosen[i] && may_work(static_cast<int>(i))) out.push_back(static_cast<int>(i));
+  for (const int node : by_name_)
+    if (!chosen[static_cast<std::size_t>(node)] && may_work(node)) out.push_back(node);
   return out;
 }
 
 void Members::take(const JobRate& plan) {
-  std::vector<int> others = workers();
-  const std::size_t places = plan.machines > 0
-                                 ? std::min(static_cast<std::size_t>(plan.machines), others.size())
-                                 : others.size();
-  stages_ = plan.stages;
-  members_.assign(places, -1);
-  moves_ = true;
-  if (stages_ > 0 && stages_ == holders_stages_) {
-    const auto stages = static_cast<std::size_t>(stages_);
-    std::vector<std::size_t> next(stages);  // free place of each stage
-    for (std::size_t s = 0; s < stages; ++s) next[s] = s;
-    for (std::size_t i = 0; i < holders_.size(); ++i) {
-      const std::size_t stage = i % stages;
-      if (!may_work(holders_[i]) || next[stage] >= places) continue;
-      members_[next[stage]] = holders_[i];
-      next[stage] += stages;
-      std::erase(others, holders_[i]);
-    }
-    moves_ = std::count(members_.begin(), members_.end(), -1) > 0;
+  const std::vector<int> machines = workers();
+  const int most = static_cast<int>(machines.size());
+  stages_ =
+      plan::even_stages(plan.machines > 0 ? std::min(plan.machines, most) : most, plan.stages);
+  std::vector<plan::HeldStage> holds(machines.size());
+  for (std::size_t i = 0, m = 0; i < holders_.size(); ++i)
+    if (may_work(holders_[i])) holds[m++] = held_[i];
+  members_.clear();
+  moves_ = plan.stages <= 0;
+  for (const int who : plan::places_that_keep_stages(holds, stages_)) {
+    moves_ |= holds[static_cast<std::size_t>(who)] != stages_[members_.size()];
+    members_.push_back(machines[static_cast<std::size_t>(who)]);
   }
-  std::size_t at = 0;
-  for (int& node : members_)
-    if (node < 0) node = others[at++];
 }
 
 bool Members::every_stage_survives() const {
-  if (holders_stages_ <= 0) return true;
-  std::vector<char> alive(static_cast<std::size_t>(holders_stages_));
+  if (held_.empty() || held_.front().stages <= 0) return true;
+  std::vector<char> alive(static_cast<std::size_t>(held_.front().stages));
   for (std::size_t i = 0; i < holders_.size(); ++i)
     if (holders_[i] >= 0 && there_[static_cast<std::size_t>(holders_[i])])
-      alive[i % static_cast<std::size_t>(holders_stages_)] = 1;
-  return std::count(alive.begin(), alive.end(), 1) == holders_stages_;
+      alive[static_cast<std::size_t>(held_[i].stage)] = 1;
+  return std::count(alive.begin(), alive.end(), 1) == held_.front().stages;
 }
 
 }  // namespace nereus::simulate

@@ -1,11 +1,11 @@
 // Which machines are there, which of them the plan uses, and which hold the job's state. Inside
 // simulate/job only.
 //
-// Place i of a plan of s stages holds stage i mod s. When a plan is taken, machines that hold a
-// stage of it stay with that stage and others fill the places that are left; between plans of
-// different depth, or where a plan does not say its depth, everybody receives state.
+// When a plan is taken, machines that hold a stage of it stay with that stage and others fill the
+// places that are left (plan/places.hpp, as the coordinator does); between plans of different
+// depth, or where a plan does not say its depth, everybody receives state.
 //
-//   Members members(trace.nodes.size());
+//   Members members(trace.nodes);
 //   members.come(3);
 //   members.take(plan);                 // the best for members.num_usable()
 //   members.hold_state();               // once the morph is done
@@ -14,15 +14,17 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
+#include "plan/places.hpp"
 #include "simulate/job/play.hpp"
 
 namespace nereus::simulate {
 
 class Members {
  public:
-  explicit Members(std::size_t nodes) : there_(nodes), leaving_(nodes) {}
+  explicit Members(const std::vector<std::string>& nodes);
 
   void come(int node) { there_[static_cast<std::size_t>(node)] = 1; }
   void go(int node) {
@@ -43,7 +45,7 @@ class Members {
   bool moves() const { return moves_; }
   void hold_state() {
     holders_ = members_;
-    holders_stages_ = stages_;
+    held_ = stages_;
   }
   bool every_stage_survives() const;
 
@@ -52,14 +54,16 @@ class Members {
     return node >= 0 && there_[static_cast<std::size_t>(node)] &&
            !leaving_[static_cast<std::size_t>(node)];
   }
-  std::vector<int> workers() const;  // those that hold state first
+  // Those that hold state first, in the order of their places; then by name.
+  std::vector<int> workers() const;
 
+  std::vector<int> by_name_;
   std::vector<char> there_, leaving_;
-  std::vector<int> members_;  // of the plan, in the order of its places
-  int stages_ = 0;
+  std::vector<int> members_;             // of the plan, in the order of its places
+  std::vector<plan::HeldStage> stages_;  // of its places
   bool moves_ = false;
   std::vector<int> holders_;  // of the state, in the order of places of the plan they hold
-  int holders_stages_ = 0;
+  std::vector<plan::HeldStage> held_;
 };
 
 }  // namespace nereus::simulate

@@ -4,6 +4,7 @@
 //   for (const Moment& moment : moments_of(trace, policy)) ...
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "simulate/job/availability.hpp"
@@ -13,8 +14,10 @@ namespace nereus::simulate {
 
 struct Moment {
   double time = 0;
-  bool is_notice = false;  // of what goes at a later time
+  double notice = 0;  // above 0: of what goes so many seconds later
   std::vector<int> added{}, removed{};
+  // Seconds until the loss of removed[i] is seen, where the trace says.
+  std::vector<std::optional<double>> seen{};
 };
 
 // In order of time. The first is the begin of the trace, with whoever is there then. Who lives from

@@ -11,7 +11,7 @@
 // done. So the five parts add up to the duration, exactly. A step under way at the end of the trace
 // counts as useful time but not as samples.
 //
-// Where plans say how many stages they have, machine i of the plan holds stage i mod stages: state
+// Where plans say how many stages they have, machines hold one stage each (plan/places.hpp): state
 // survives if every stage has a machine left, and moves only to machines that must take another
 // stage; between plans of different depth all of it moves. Machines beyond those that the plan uses
 // are spare: losing one costs nothing. A plan that does not say is taken to keep a copy.
@@ -35,6 +35,9 @@ struct JobRate {
   int stages = 0;          // 0 = not said
   double state_bytes = 0;  // of the fullest machine: what it must receive
   std::string plan = {};   // in words
+  double planned = 0;  // samples/s by which plans are chosen, where that is another; 0 = it is not
+
+  double choice() const { return planned > 0 ? planned : samples_per_s; }
 };
 
 struct JobRates {
@@ -42,7 +45,7 @@ struct JobRates {
   std::vector<JobRate> by_machines;  // of 0, 1, ... machines; more than the last are spare
 
   const JobRate& of(int machines) const;
-  // The fastest for at most so many.
+  // The fastest for at most so many, by what was planned.
   const JobRate& best_of(int machines) const;
 };
 

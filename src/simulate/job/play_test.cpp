@@ -103,8 +103,49 @@ TEST(PlayJob, ReplicasThatGoTakeNoStateAlong) {
     const Availability trace = parse_availability(begin + gone + "1000,remove,a\n", "t");
     return play_job(trace, rates, our_policy(2, 1e10)).spent[static_cast<int>(Activity::kRestart)];
   };
-  EXPECT_DOUBLE_EQ(restart("100,remove,e\n100,remove,f\n"), 2);        // one of each stage
-  EXPECT_DOUBLE_EQ(restart("100,remove,d\n100,remove,f\n"), 2 + 100);  // one changes its stage
+  EXPECT_DOUBLE_EQ(restart("100,remove,c\n100,remove,f\n"), 2);        // one of each stage
+  EXPECT_DOUBLE_EQ(restart("100,remove,e\n100,remove,f\n"), 2 + 100);  // one changes its stage
+}
+
+TEST(PlayJob, ALossIsSeenWhenTheTraceSaysSo) {
+  const JobRates rates = even_rates(2, 1, 1, 10);  // steps of 5 s on two, of 10 s on one
+  const auto spent = [&](const std::string& seen, Activity activity) {
+    const std::string text =
+        "seconds,event,node,seen\n0,add,a,\n0,add,b,\n12,remove,b," + seen + "\n60,remove,a,\n";
+    Policy policy = our_policy(2, 0);
+    policy.restart = 0.5;
+    return play_job(parse_availability(text, "t"), rates, policy).spent[static_cast<int>(activity)];
+  };
+  EXPECT_DOUBLE_EQ(spent("", Activity::kRestart), 2.5);
+  EXPECT_DOUBLE_EQ(spent("0", Activity::kRestart), 0.5);
+  EXPECT_DOUBLE_EQ(spent("3.25", Activity::kRestart), 3.75);
+  EXPECT_DOUBLE_EQ(spent("0", Activity::kLost), 2);
+  // Told seven seconds before, it leaves after the step that ends then; told one before, too late.
+  EXPECT_DOUBLE_EQ(spent("-7", Activity::kRestart), 0.5);
+  EXPECT_DOUBLE_EQ(spent("-7", Activity::kLost), 0);
+  EXPECT_DOUBLE_EQ(spent("-1", Activity::kLost), 2);
+}
+
+TEST(PlayJob, PlansAreChosenByWhatWasPlanned) {
+  // Two machines were planned to be faster and are slower: they are taken all the same.
+  JobRates rates = even_rates(2, 1, 1, 10);
+  rates.by_machines[1].samples_per_s = 3;
+  const Availability trace =
+      parse_availability("seconds,event,node\n0,add,a\n0,add,b\n30,remove,b\n", "t");
+  EXPECT_EQ(play_job(trace, rates, our_policy(2, 0)).steps, 9);
+  rates.by_machines[1].planned = 1;
+  EXPECT_EQ(play_job(trace, rates, our_policy(2, 0)).steps, 6);
+}
+
+TEST(PlayJob, MachinesThatComeOneAfterTheOtherComeTogether) {
+  const JobRates rates = even_rates(3, 1, 1, 0.1);
+  const Availability trace = parse_availability(
+      "seconds,event,node\n0,add,a\n100,add,b\n100.5,add,c\n1000,remove,a\n", "t");
+  Policy policy = our_policy(2, 0);
+  policy.restart = 0.1;
+  EXPECT_EQ(play_job(trace, rates, policy).restarts, 1);
+  policy.gather = 0;
+  EXPECT_EQ(play_job(trace, rates, policy).restarts, 2);
 }
 
 // Where no restart is longer than the time between failures nothing else differs.

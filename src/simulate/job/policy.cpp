@@ -27,7 +27,9 @@ Policy our_policy(double detect, double bandwidth) {
   out.from_survivors = true;
   out.ends_step = true;
   out.grows_if_it_pays = true;
+  out.gather = kOurGathering;
   out.leaves_out = true;
+  out.sees_as_traced = true;
   out.detect = detect;
   out.bandwidth = bandwidth;
   return out;

@@ -32,6 +32,8 @@ struct Policy {
   // A change during a restart is taken into it; else the restart begins again.
   bool absorbs = false;
 
+  // Sees a loss when the trace says that it was seen; else after its own time.
+  bool sees_as_traced = false;
   double detect = 0;     // seconds from a loss until it is known
   double restart = 0;    // from then until training goes on, whatever the job
   double load = 0;       // more, where state comes from the checkpoint
@@ -43,6 +45,7 @@ struct Policy {
   double checkpoint_every = 0;  // seconds of training between two; 0 = none
   double notice = 0;            // seconds before a machine goes that this is known
   double look_ahead = 0;        // seconds
+  double gather = 0;  // seconds that a machine which came waits for others, to grow once for all
 };
 
 // Of Varuna's released manager (github.com/microsoft/varuna, morph_server.py).
@@ -55,6 +58,8 @@ inline constexpr int kArtifactCheckpointSteps = 10;
 // SIGSTOP; docs/elastic-training.md), of which 2 are waited for. A machine that dies is seen at
 // once (0.3 s).
 inline constexpr double kOurDetection = 2;
+// How long the coordinator waits for more machines before it grows (launch/elastic/growth.hpp).
+inline constexpr double kOurGathering = 0.7;
 // From a device to its host's memory over PCIe 3.0 x16, which is all that training waits for when a
 // checkpoint is written beside it (checkpoint/writer.hpp).
 inline constexpr double kSnapshotRate = 12e9;  // bytes/s
