@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "app/plan.hpp"
 #include "app/train_setup.hpp"
 
@@ -23,6 +25,35 @@ std::string node_of(const std::string& cluster) {
 }
 
 }  // namespace
+
+std::vector<Shape> parse_shapes(const std::string& text) {
+  std::vector<Shape> shapes;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string one = text.substr(at, end - at);
+    Shape shape{0, 0};
+    const char* last = one.data() + one.size();
+    const auto [middle, first_error] = std::from_chars(one.data(), last, shape.pp);
+    if (first_error == std::errc() && middle != last && *middle == 'x') {
+      const auto [stop, second_error] = std::from_chars(middle + 1, last, shape.dp);
+      if (second_error != std::errc() || stop != last) shape.dp = 0;
+    }
+    if (shape.pp < 1 || shape.dp < 1)
+      throw_input_error("elastic.shapes", fmt::format("--shapes: \"{}\" is no shape", one), {},
+                        "stages x replicas: --shapes 4x2,3x2,2x3");
+    shapes.push_back(shape);
+    at = end + 1;
+  }
+  return shapes;
+}
+
+std::string shape_text(const ElasticPlan& plan) {
+  if (!plan.resolved.degrees) return fmt::format("{} ranks", plan.num_ranks);
+  const plan::Degrees& d = *plan.resolved.degrees;
+  std::string text = fmt::format("pp {} dp {}", d.pp, d.dp);
+  if (d.tp > 1) text += fmt::format(" tp {}", d.tp);
+  return text;
+}
 
 ElasticPlans::ElasticPlans(const TrainRequest& request, std::vector<Shape> shapes)
     : request_(request), shapes_(std::move(shapes)) {

@@ -18,6 +18,8 @@ struct ElasticPlan {
   double step_s = 0;
 };
 
+std::string shape_text(const ElasticPlan& plan);  // "pp 2 dp 3"
+
 class ElasticPlans {
  public:
   ElasticPlans(const TrainRequest& request, std::vector<Shape> shapes);

@@ -26,7 +26,8 @@ struct ElasticRequest {
   int machines = 0;             // to wait for at the start; 0: the agents, or one
   std::vector<Shape> shapes{};  // allowed ones; none: all
   double dead_after_s = 2;
-  std::string program;  // path of nereus, for agents
+  double probation_s = 60;  // until a slow machine is tried again
+  std::string program;      // path of nereus, for agents
 };
 
 // Throws Errors with all that is wrong with the request. Codes: elastic.folder, elastic.comm,

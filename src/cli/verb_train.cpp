@@ -26,7 +26,7 @@ struct Given {
   app::ElasticRequest elastic_request;
   std::string shapes;
   std::optional<int> agents, machines;
-  std::optional<double> dead_after;
+  std::optional<double> dead_after, probation;
   std::string svg_file;
 };
 
@@ -80,7 +80,8 @@ void add_training_options(Command& command, app::TrainRequest& request, Given& g
 void add_run_options(Command& command, app::TrainRequest& request, Given& given) {
   command.group("Checkpoints");
   command.text("--checkpoint", "DIR", request.checkpoint.folder, "write checkpoints there");
-  command.whole("--checkpoint-every", given.every, 1, "steps (at the end only)");
+  command.whole("--checkpoint-every", given.every, 1,
+                "steps (at the end only; --elastic: by failures and cost)");
   command.whole("--checkpoint-keep", given.keep, 1, "how many complete ones stay (2)");
   command.text("--resume", "DIR", request.checkpoint.resume,
                "go on from a checkpoint, or the newest of a folder of them; the plan may differ");
@@ -127,6 +128,8 @@ void add_elastic_options(Command& command, Given& given) {
                "only these plans, stages x replicas (the fastest of all)");
   command.number("--dead-after", given.dead_after,
                  "seconds without a sign of life after which a machine is lost (2)");
+  command.number("--probation", given.probation,
+                 "seconds until a machine that was left out as slow is tried again (60)");
 }
 
 // A number within [least, most], or an error with the option's name.
@@ -167,13 +170,14 @@ void take(Given& given, app::TrainRequest& request, ErrorList& errors) {
   e.agents = given.agents.value_or(0);
   e.machines = given.machines.value_or(0);
   set(e.dead_after_s, given.dead_after, "--dead-after", 1, 1e6, errors);
+  set(e.probation_s, given.probation, "--probation", 1, 1e6, errors);
   if (given.elastic && e.folder.empty())
     errors.add("elastic.folder", "--elastic needs a folder for the job", {}, "--job DIR");
-  if (!given.elastic && (given.agents || given.machines || given.dead_after || !e.folder.empty() ||
-                         !e.listen.empty() || !given.shapes.empty()))
+  if (!given.elastic && (given.agents || given.machines || given.dead_after || given.probation ||
+                         !e.folder.empty() || !e.listen.empty() || !given.shapes.empty()))
     errors.add("cli.missing-option",
-               "--job, --listen, --agents, --machines, --shapes and --dead-after are of elastic "
-               "jobs",
+               "--job, --listen, --agents, --machines, --shapes, --dead-after and --probation are "
+               "of elastic jobs",
                {}, "--elastic");
   if (!given.shapes.empty()) e.shapes = app::parse_shapes(given.shapes);
   if (given.last_rate && t.rate_schedule == job::RateSchedule::kConstant)

@@ -9,15 +9,17 @@ namespace {
 
 using K = ElasticKind;
 
-constexpr plan::Names<K, 14> kKinds = {{{K::kHello, "hello"},
+constexpr plan::Names<K, 16> kKinds = {{{K::kHello, "hello"},
                                         {K::kBeat, "beat"},
                                         {K::kNotice, "notice"},
                                         {K::kLost, "lost"},
                                         {K::kGeneration, "generation"},
                                         {K::kEnd, "end"},
                                         {K::kEndAfter, "end-after"},
+                                        {K::kSaveAfter, "save-after"},
                                         {K::kNote, "note"},
                                         {K::kLeave, "leave"},
+                                        {K::kRefuse, "refuse"},
                                         {K::kRestart, "restart"},
                                         {K::kSaid, "said"},
                                         {K::kStarted, "started"},
@@ -84,10 +86,12 @@ void visit(V& v, M& m) {
       v.text("text", m.text);
       break;
     case K::kEndAfter:
+    case K::kSaveAfter:
     case K::kRestart:
     case K::kLost:
     case K::kEnd:
     case K::kLeave:
+    case K::kRefuse:
     case K::kSaid:
     case K::kRemark:
       v.text("text", m.text);

@@ -2,8 +2,8 @@
 // Between an agent and its worker a line on a pipe, between agent and coordinator a frame
 // (launch/elastic/frames.hpp). Agents hand on what is for others.
 //
-//   coordinator -> worker   generation, end, end-after, note; to its agent: leave, restart
-//   worker -> coordinator   said (a job::Message), note, started, ended, remark
+//   coordinator -> worker   generation, end, end-after, save-after, note; to its agent: leave,
+//   refuse, restart worker -> coordinator   said (a job::Message), note, started, ended, remark
 //   agent -> coordinator    hello, beat, notice, lost
 //
 // A generation is a set of ranks with a plan, numbered upwards. What belongs to one carries its
@@ -28,8 +28,10 @@ enum class ElasticKind {
   kGeneration,  // be this rank of that job, from that state
   kEnd,         // the generation is over: break off and say what you hold
   kEndAfter,    // the same after the step under way, all ranks together
+  kSaveAfter,   // save after the step under way, all ranks together; said to rank 0 alone
   kNote,        // of a generation's board: addresses
   kLeave,       // no longer wanted: why
+  kRefuse,      // never was: why
   kRestart,     // out of the job with what you hold; come again as a new one
   kSaid,        // a worker's own message
   kStarted,     // its state is complete: where it came from

@@ -212,12 +212,22 @@ class Agent {
     if (!connection_) return;
     std::vector<std::string> frames;
     const bool open = connection_->pump(frames);
-    if (connection_->is_proved()) last_connected_ = Clock::now();
+    if (connection_->is_proved()) {
+      last_connected_ = Clock::now();
+      was_proved_ = true;
+    }
     for (const std::string& frame : frames) {
       hear(job::parse_elastic(frame));
       if (exit_code_) return;
     }
     if (open) return;
+    // Nobody proves a refusal: one who was let in before calls again.
+    if (connection_->is_refused() && !was_proved_) {
+      say_(fmt::format("refused by {}:{}: {}", options_.coordinator.host, options_.coordinator.port,
+                       connection_->fault()));
+      exit_code_ = 2;
+      return;
+    }
     if (connection_->is_proved())
       say_(fmt::format("the coordinator is gone ({}); calling it again", connection_->fault()));
     else if (connection_->fault() != last_fault_)
@@ -237,6 +247,7 @@ class Agent {
         break;
       case ElasticKind::kEnd:
       case ElasticKind::kEndAfter:
+      case ElasticKind::kSaveAfter:
       case ElasticKind::kNote:
         tell_worker(message);
         break;
@@ -251,6 +262,10 @@ class Agent {
       case ElasticKind::kLeave:
         say_(message.text);
         exit_code_ = 0;
+        break;
+      case ElasticKind::kRefuse:
+        say_("refused: " + message.text);
+        exit_code_ = 2;
         break;
       default:
         break;
@@ -293,7 +308,7 @@ class Agent {
   SignalPipe signals_;
   Child worker_;
   Clock::time_point worker_heard_{}, called_{}, last_connected_{}, beaten_{};
-  bool worker_up_ = false, said_hello_ = false;
+  bool worker_up_ = false, said_hello_ = false, was_proved_ = false;
   std::int64_t generation_ = -1;
   int rank_ = -1;
   ElasticMessage held_{};

@@ -32,8 +32,8 @@ struct AgentOptions {
 
 using Say = std::function<void(const std::string& line)>;
 
-// The exit code: 0 the job is done or let it go; 4 no coordinator; 5 its worker fails again and
-// again.
+// The exit code: 0 the job is done or let it go; 2 refused (another token, build or name); 4 no
+// coordinator; 5 its worker fails again and again.
 int run_agent(const AgentOptions& options, const Say& say);
 
 }  // namespace nereus::launch

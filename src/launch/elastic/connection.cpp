@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -95,10 +96,17 @@ bool Connection::take(const std::string& frame) {
     put(fmt::format("answer {} {}", answer_, hmac_sha256(token_, "agent" + challenge_ + answer_)));
     return true;
   }
+  if (side_ == Side::kAgent && kind == "refused") {
+    refused_ = true;
+    return refuse(printable(frame.substr(std::min(frame.size(), kind.size() + 1))));
+  }
   if (side_ == Side::kCoordinator && kind == "answer") {
     answer_ = first;
-    if (!same_text(second, hmac_sha256(token_, "agent" + challenge_ + answer_)))
+    if (!same_text(second, hmac_sha256(token_, "agent" + challenge_ + answer_))) {
+      put("refused the token is not the job's");
+      flush();
       return refuse("it does not hold the job's token");
+    }
     put("accepted " + hmac_sha256(token_, "coordinator" + answer_ + challenge_));
     proved_ = true;
   } else if (side_ == Side::kAgent && kind == "accepted" && !answer_.empty()) {
@@ -110,6 +118,17 @@ bool Connection::take(const std::string& frame) {
   }
   for (const std::string& text : waiting_) put(text);
   waiting_.clear();
+  return true;
+}
+
+bool Connection::flush() {
+  while (!out_.empty()) {
+    const ssize_t count = ::send(fd_, out_.data(), out_.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && (errno == EAGAIN || errno == ENOTCONN || errno == EINPROGRESS)) break;
+    if (count < 0) return refuse(std::strerror(errno));
+    out_.erase(0, static_cast<std::size_t>(count));
+  }
   return true;
 }
 
@@ -142,14 +161,7 @@ bool Connection::pump(std::vector<std::string>& frames) {
       return false;
   }
   in_.erase(0, at);
-  while (open && !out_.empty()) {
-    const ssize_t count = ::send(fd_, out_.data(), out_.size(), MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && (errno == EAGAIN || errno == ENOTCONN || errno == EINPROGRESS)) break;
-    if (count < 0) return refuse(std::strerror(errno));
-    out_.erase(0, static_cast<std::size_t>(count));
-  }
-  return open;
+  return open && flush();
 }
 
 Address parse_address(const std::string& text, const std::string& option) {
@@ -186,6 +198,13 @@ int listen_on(Address& address) {
   }
   address.port = ntohs(place.sin_port);
   return fd;
+}
+
+std::string printable(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  constexpr std::size_t kLongest = 200;
+  return text.size() > kLongest ? text.substr(0, kLongest) : text;
 }
 
 int accept_from(int listener) { return accept4(listener, nullptr, nullptr, SOCK_CLOEXEC); }

@@ -5,7 +5,8 @@
 //   handshake  coordinator: challenge C        agent: answer A HMAC(token, "agent" C A)
 //              coordinator: accepted HMAC(token, "coordinator" A C)
 //
-// Whoever cannot prove it is refused: the connection closes and fault() says why. Until then a
+// Whoever cannot prove it is refused: it is told why ("refused WHY"), the connection closes and
+// fault() says so on both sides. Until then a
 // frame has 1 KiB at most. Nothing blocks: the owner polls fd() and calls pump().
 //
 //   Connection c(fd, token, Connection::Side::kCoordinator);
@@ -29,6 +30,7 @@ class Connection {
 
   int fd() const { return fd_; }
   bool is_proved() const { return proved_; }
+  bool is_refused() const { return refused_; }  // by the other side
   bool wants_to_write() const { return !out_.empty(); }
   // Reads and writes what it can. False: it is closed.
   bool pump(std::vector<std::string>& frames);
@@ -40,17 +42,21 @@ class Connection {
   bool take(const std::string& frame);  // of the handshake
   void put(std::string_view text);
   bool refuse(const std::string& why);
+  bool flush();
 
   int fd_;
   std::string token_;
   Side side_;
   std::string challenge_, answer_;
-  bool proved_ = false;
+  bool proved_ = false, refused_ = false;
   std::string peer_;
   std::string in_, out_;
   std::vector<std::string> waiting_;  // for the proof
   std::string fault_;
 };
+
+// What the other side says of itself, for a terminal and a log of lines.
+std::string printable(std::string text);
 
 struct Address {
   std::string host;

@@ -18,6 +18,12 @@ ElasticMessage message_of(ElasticKind kind, std::int64_t generation, std::string
   return message;
 }
 
+std::vector<plan::HeldStage> stages_of(const job::Job& job, int num_ranks) {
+  std::vector<plan::HeldStage> stages = plan::stages_of_places(job.plan.placement);
+  stages.resize(static_cast<std::size_t>(num_ranks));
+  return stages;
+}
+
 Coordinator::Coordinator(const CoordinatorOptions& options, const CoordinatorHooks& hooks)
     : options_(options), hooks_(hooks) {
   const std::optional<JobState> before = load_state(options_.folder);
@@ -69,6 +75,10 @@ void Coordinator::come_back() {
     member.rank = rank;
   }
   num_ranks_ = static_cast<int>(state_.ranks.size());
+  if (num_ranks_ > 0)
+    stages_ =
+        stages_of(job::parse_job(state_.job, options_.folder + "/coordinator.json"), num_ranks_);
+  begun_ = Clock::now();
   renews_ = !state_.ranks.empty() && state_.steps != options_.steps;
   event("coordinator restarted", -1, fmt::format("at generation {}", state_.generation));
 }
@@ -123,7 +133,9 @@ void Coordinator::finish() {
 void Coordinator::dismiss_all() {
   for (auto& [name, member] : members_)
     member.tell(message_of(ElasticKind::kLeave, -1,
-                           outcome_.failure ? "the job failed" : "the job is done"));
+                           outcome_.failure  ? "the job failed"
+                           : state_.complete ? "the job is done"
+                                             : "the job was asked to end, and may go on later"));
   const auto end = Clock::now() + std::chrono::milliseconds(500);
   while (!members_.empty() && Clock::now() < end) {
     for (auto at = members_.begin(); at != members_.end();) {

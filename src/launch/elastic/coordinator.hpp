@@ -5,8 +5,9 @@
 //   at once          a member's connection broke, it or its worker has shown no life for
 //                    `dead_after_s`, or a worker lost another: the survivors are freed from what
 //                    they wait in, and say how far they came
-//   after the step   a member has notice, or members came with whom it pays to go on: all agree on
-//                    the step
+//   after the step   a member has notice, members came with whom it pays to go on (growth.hpp), or
+//                    one is so slow that it pays to go on without it (step_times.hpp): all agree
+//                    on the step
 // Then all that is left is planned anew (`plan`), each member is told its rank, and from whose
 // state of which step to go on: the commit rule (worker/executor.hpp) makes that one step for all.
 // A member that is voted out is told to kill its worker and may come again as a new one; whatever
@@ -41,6 +42,8 @@ struct CoordinatorOptions {
   double dead_after_s = 2;  // without a beat, of an agent or its worker
   double answer_s = 10;  // for a survivor to say how far it came; thrice a step where that is more
   double return_s = 10;  // for agents to call again after this program was started anew
+  bool paces_saves = false;  // says when to save (save_pace.hpp); else the job does
+  double probation_s = 60;   // until a slow machine is tried again, the first time
 };
 
 // A plan for so many members.
@@ -49,10 +52,11 @@ struct PlannedJob {
   int num_ranks = 1;  // members that it uses
   double step_s = 0;  // predicted
   std::string text;   // "pp 2 dp 3"
+  int machines = 0;   // that it was planned for
 };
 
 struct ElasticEvent {
-  std::string kind;  // "joined", "lost", "notice", "fenced", "refused", "morph", "checkpoint", ..
+  std::string kind;        // "joined", "lost", "notice", "fenced", "refused", "slow", "morph", ..
   std::int64_t step = -1;  // steps done
   int rank = -1;
   std::string text;
@@ -67,6 +71,7 @@ struct ElasticEvent {
 struct CoordinatorHooks {
   // Nothing: they are not enough. Called with the number of members that may be used.
   std::function<std::optional<PlannedJob>(int num_members)> plan;
+  std::function<void(const PlannedJob&)> begins{};       // a generation with this plan
   std::function<void(const job::Message& step)> step{};  // a rank's; each step's may come twice
   std::function<void(const ElasticEvent&)> event{};
   std::function<void(const std::string&)> say{};

@@ -2,7 +2,11 @@
 //
 //   coordinator.cpp   its loop: waits for words, signals and time
 //   members.cpp       who is there: strangers, hellos, beats, losses
+//   hearing.cpp       what members and their workers say
 //   generations.cpp   how a generation begins, ends and is followed by the next
+//   growth.cpp        whether it pays to go on with more machines
+//   slowness.cpp      whether it pays to go on without a slow one
+//   saving.cpp        when to save
 #pragma once
 
 #include <algorithm>
@@ -16,7 +20,10 @@
 #include "job/elastic.hpp"
 #include "launch/elastic/coordinator.hpp"
 #include "launch/elastic/job_state.hpp"
+#include "launch/elastic/save_pace.hpp"
+#include "launch/elastic/step_times.hpp"
 #include "launch/signals.hpp"
+#include "plan/places.hpp"
 
 namespace nereus::launch {
 
@@ -38,9 +45,12 @@ struct Member {
   int rank = -1;
   bool started = false;
   bool noticed = false;
-  bool holds = false;   // state of the step to go on from
-  bool helper = false;  // in the generation to give what it holds, and no more
+  bool holds = false;       // state of the step to go on from
+  plan::HeldStage stage{};  // of that state
+  bool helper = false;      // in the generation to give what it holds, and no more
   std::optional<ElasticMessage> ended;
+  std::optional<Clock::time_point> slow_until;  // left out of plans until then
+  double probation_s = 0;                       // the last
 
   void tell(const ElasticMessage& message) {
     if (connection) connection->send(to_line(message));
@@ -57,6 +67,8 @@ struct Source {
 enum class Phase { kGathering, kRunning, kEnding, kFinished };
 
 ElasticMessage message_of(ElasticKind kind, std::int64_t generation, std::string text = {});
+
+std::vector<plan::HeldStage> stages_of(const job::Job& job, int num_ranks);
 
 class Coordinator {
  public:
@@ -85,7 +97,7 @@ class Coordinator {
   void hear(Member& member, const std::string& frame);
   void hear_of_generation(Member& member, const ElasticMessage& message);
   void hear_worker(const Member& member, const job::Message& message);
-  void member_step(const job::Message& message);
+  void member_step(const Member& member, const job::Message& message);
   // The member is gone, with its connection.
   void drop(std::string name, const std::string& why);
   static std::string lost_text(int rank);
@@ -105,12 +117,24 @@ class Coordinator {
   // All who are left have said what they hold.
   void conclude();
   void begin();
-  // Members keep the rank they had where that exists: what they hold is then what they need. The
-  // others fill the places that are free.
-  static std::vector<Member*> place(const std::vector<Member*>& members, int num_ranks);
+  // Members keep the stage they hold where the plan is as deep (plan/places.hpp).
+  static std::vector<Member*> place(std::vector<Member*> members,
+                                    const std::vector<plan::HeldStage>& stages);
   void begin_generation(const PlannedJob& planned, const std::vector<Member*>& places);
-  // A morph to more machines pays where the steps that are left save more than it takes.
+
+  // growth.cpp
   void grow();
+  // Seconds until machines come or go again, as they did so far; or until the job is done.
+  double expected_to_last() const;
+
+  // slowness.cpp
+  void leave_out_slow();
+  void end_probations(bool all);
+
+  // saving.cpp
+  void save_when_due();
+  static double now_s() { return seconds(Clock::now().time_since_epoch()); }
+
   bool all_of_generation(const auto& is) const {
     return std::all_of(members_.begin(), members_.end(), [&](const auto& entry) {
       return !entry.second.in_generation || is(entry.second);
@@ -138,12 +162,19 @@ class Coordinator {
   bool all_leave_ = false;  // everybody has notice: the generation that ends saves
   bool saved_ = false;      // and has: they may go
   int num_ranks_ = 0;
+  std::vector<plan::HeldStage> stages_;  // of its ranks
   bool changed_ = true;
   int tried_ = -1;      // members that were planned for last, in vain
   int grown_for_ = -1;  // so too, for growing
   int fruitless_ = 0;
   std::optional<Clock::time_point> returning_until_;
+  int changes_ = 0;  // machines that came, went or will go since `begun_`
+  std::optional<Clock::time_point> begun_;
   Clock::time_point sign_ = Clock::now(), asked_{}, joined_{}, looked_ = Clock::now();
+  StepTimes times_;  // of the generation
+  SavePace pace_;
+  bool single_copy_ = true;
+  double told_interval_ = 0;
   double measured_step_ = 0, last_morph_s_ = kFirstMorph;
   ElasticEvent morph_;
   bool morph_told_ = true;

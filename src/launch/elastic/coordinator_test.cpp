@@ -15,6 +15,8 @@
 #include "base/error.hpp"
 #include "job/elastic.hpp"
 #include "launch/elastic/job_state.hpp"
+#include "plan/expand.hpp"
+#include "plan/test_models.hpp"
 
 namespace nereus::launch {
 namespace {
@@ -24,7 +26,11 @@ using job::ElasticMessage;
 
 job::Job small_job() {
   job::Job job;
+  job.build = "build";
   job.training.steps = 100;
+  job.plan.model = plan::testing::make_dense(4);
+  job.plan.cluster = plan::testing::make_cluster(1);
+  job.plan.placement = plan::expand(plan::Degrees{}, job.plan.model);
   return job;
 }
 

@@ -9,10 +9,7 @@ namespace nereus::launch {
 
 namespace {
 
-using std::chrono::milliseconds;
-
-constexpr milliseconds kMoreJoin{700};  // members that come one after the other come together
-constexpr int kMostFruitless = 20;      // generations without a step
+constexpr int kMostFruitless = 20;  // generations without a step
 
 }  // namespace
 
@@ -56,7 +53,9 @@ void Coordinator::advance() {
         end_softly(name + " will leave", all_leave_);
         break;
       }
+    if (!soft_) leave_out_slow();
     if (!soft_) grow();
+    if (!soft_) save_when_due();
   }
   if (phase_ == Phase::kGathering) begin();
   let_go();
@@ -98,6 +97,7 @@ void Coordinator::conclude() {
     member.ended.reset();
   }
   phase_ = Phase::kGathering;
+  pace_.broken_off();
   const bool saved_now = soft_ && saves_;
   saved_ = all_leave_ && saved_now;
   all_leave_ = soft_ = saves_ = false;
@@ -122,11 +122,15 @@ void Coordinator::begin() {
   tried_ = count;
   if (count == 0) {
     if (asked_to_end_) return finish();
+    end_probations(true);
+    if (changed_) return;
     say("no machine is left: waiting for agents");
     return;
   }
   const std::optional<PlannedJob> planned = hooks_.plan(count);
   if (!planned) {
+    end_probations(true);
+    if (changed_) return;
     if (asked_to_end_) return finish();
     saved_ = saved_ || farewell;  // there is no way to
     say(fmt::format("{} machines are not enough: waiting for more", count));
@@ -142,25 +146,22 @@ void Coordinator::begin() {
     phase_ = Phase::kFinished;
     return;
   }
-  begin_generation(*planned, place(members, planned->num_ranks));
+  stages_ = stages_of(planned->job, planned->num_ranks);
+  begin_generation(*planned, place(members, stages_));
 }
 
-std::vector<Member*> Coordinator::place(const std::vector<Member*>& members, int num_ranks) {
-  std::vector<Member*> places(static_cast<std::size_t>(num_ranks), nullptr), others;
-  for (Member* member : members) {
-    const bool fits = member->rank >= 0 && member->rank < num_ranks &&
-                      places[static_cast<std::size_t>(member->rank)] == nullptr;
-    if (fits)
-      places[static_cast<std::size_t>(member->rank)] = member;
-    else
-      others.push_back(member);
-  }
+std::vector<Member*> Coordinator::place(std::vector<Member*> members,
+                                        const std::vector<plan::HeldStage>& stages) {
   // Those that trained before come before those that are new.
-  std::stable_partition(others.begin(), others.end(), [](Member* m) { return m->rank >= 0; });
-  std::size_t next = 0;
-  for (Member*& free : places)
-    if (free == nullptr) free = others[next++];
-  for (; next < others.size(); ++next) others[next]->rank = -1;  // spare
+  std::stable_sort(members.begin(), members.end(), [](const Member* a, const Member* b) {
+    return a->rank >= 0 && (b->rank < 0 || a->rank < b->rank);
+  });
+  std::vector<plan::HeldStage> held;
+  for (const Member* member : members) held.push_back(member->stage);
+  std::vector<Member*> places;
+  for (const int who : plan::places_that_keep_stages(held, stages))
+    places.push_back(members[static_cast<std::size_t>(who)]);
+  for (Member* member : members) member->rank = -1;  // but for those that are told one
   return places;
 }
 
@@ -180,8 +181,12 @@ void Coordinator::begin_generation(const PlannedJob& planned, const std::vector<
   morph_.num_ranks = planned.num_ranks;
   morph_.text = planned.text;
   morph_told_ = false;
+  times_.clear();
+  single_copy_ = plan::fewest_copies(planned.job.plan.placement) < 2;
+  if (hooks_.begins) hooks_.begins(planned);
   soft_ = saves_ = renews_ = false;
   if (state_.generation == 0) sign_ = Clock::now();
+  if (!begun_) begun_ = Clock::now();
   say(fmt::format("generation {}: {} on {} machines, from step {}", state_.generation, planned.text,
                   planned.num_ranks, source_.done));
   ElasticMessage message = message_of(ElasticKind::kGeneration, state_.generation);
@@ -207,25 +212,6 @@ void Coordinator::begin_generation(const PlannedJob& planned, const std::vector<
     member.tell(message);
   }
   phase_ = Phase::kRunning;
-}
-
-void Coordinator::grow() {
-  std::vector<Member*> members = usable();
-  const int count = static_cast<int>(members.size());
-  if (count <= num_ranks_ || count == grown_for_ || Clock::now() - joined_ < kMoreJoin ||
-      measured_step_ <= 0)
-    return;
-  grown_for_ = count;
-  const std::optional<PlannedJob> planned = hooks_.plan(count);
-  if (!planned || planned->num_ranks <= num_ranks_ || state_.step_s <= 0) return;
-  const double left = static_cast<double>(state_.steps - state_.steps_done);
-  const double saved = measured_step_ * (1 - planned->step_s / state_.step_s) * left;
-  if (saved <= last_morph_s_) {
-    say(fmt::format("{} machines: {} would save {:.1f} s, and a morph takes {:.1f} s", count,
-                    planned->text, saved, last_morph_s_));
-    return;
-  }
-  end_softly(fmt::format("{} machines are there: {}", count, planned->text), false);
 }
 
 }  // namespace nereus::launch

@@ -67,15 +67,18 @@ void Coordinator::greet(std::unique_ptr<Connection> connection,
     return;
   }
   const auto refuse = [&](const std::string& why) {
-    event("refused", -1, fmt::format("{} ({}): {}", hello.name, connection->peer(), why));
-    connection->send(to_line(message_of(ElasticKind::kLeave, -1, why)));
+    event("refused", -1,
+          fmt::format("{} ({}): {}", printable(hello.name), connection->peer(), why));
+    connection->send(to_line(message_of(ElasticKind::kRefuse, -1, why)));
     std::vector<std::string> ignored;
     connection->pump(ignored);
   };
   if (hello.kind != ElasticKind::kHello) return refuse("its first word is no hello");
   if (hello.build != options_.build)
-    return refuse(
-        fmt::format("it is of build {}, the job of build {}", hello.build, options_.build));
+    return refuse(fmt::format("it is of build {}, the job of build {}", printable(hello.build),
+                              options_.build));
+  if (hello.name.empty() || hello.name != printable(hello.name))
+    return refuse("its name is empty, or has characters that cannot be printed");
   Member& member = members_[hello.name];
   // A connection that broke at its end alone is taken over by who proves to be in its place.
   const bool again =
@@ -114,119 +117,12 @@ void Coordinator::take_hello(Member& member, const ElasticMessage& hello) {
   member.ended.reset();
   member.rank = -1;
   member.holds = member.helper = false;
+  member.stage = {};
   joined_ = Clock::now();
+  if (begun_) ++changes_;
   grown_for_ = -1;
   event("joined", -1, member.name);
   if (was_in) break_off(member.name + " came again as a new one");
-}
-
-void Coordinator::hear(Member& member, const std::string& frame) {
-  ElasticMessage message;
-  try {
-    message = job::parse_elastic(frame);
-  } catch (const Errors& errors) {
-    drop(member.name, "it said something else: " + errors.list().front().message);
-    return;
-  }
-  member.heard = Clock::now();
-  switch (message.kind) {
-    case ElasticKind::kHello:
-      take_hello(member, message);
-      return;
-    case ElasticKind::kBeat:
-      member.worker_silent = message.seconds;
-      return;
-    case ElasticKind::kNotice:
-      if (!member.noticed)
-        event("notice", member.in_generation ? member.rank : -1,
-              fmt::format("{}: {}", member.name, message.text));
-      member.noticed = true;
-      return;
-    case ElasticKind::kLost:
-      lose(member, "its worker ended: " + message.text);
-      return;
-    default:
-      break;
-  }
-  if (message.generation != state_.generation || !member.in_generation) return;  // too late
-  hear_of_generation(member, message);
-}
-
-void Coordinator::hear_of_generation(Member& member, const ElasticMessage& message) {
-  switch (message.kind) {
-    case ElasticKind::kNote:
-      for (auto& [name, other] : members_)
-        if (other.in_generation && &other != &member) other.tell(message);
-      break;
-    case ElasticKind::kStarted:
-      if (member.started) break;
-      member.started = true;
-      morph_.own_bytes += message.own_bytes;
-      morph_.peer_bytes += message.peer_bytes;
-      morph_.saved_bytes += message.saved_bytes;
-      if (message.saved_step >= 0 && morph_.text.find("checkpoint") == std::string::npos)
-        morph_.text += fmt::format(" from the checkpoint of step {}", message.saved_step);
-      morph_.lost_steps = std::max<std::int64_t>(0, state_.steps_done - message.done);
-      break;
-    case ElasticKind::kRemark:
-      if (std::exchange(last_remark_, message.text) != message.text)
-        event("remark", member.rank, message.text);
-      break;
-    case ElasticKind::kSaid:
-      try {
-        hear_worker(member, job::parse_line(message.text));
-      } catch (const Errors& errors) {
-        drop(member.name, "its worker said something else: " + errors.list().front().message);
-      }
-      break;
-    case ElasticKind::kEnded:
-      if (member.ended) break;
-      if (member.helper && message.agreed) {
-        member.helper = member.in_generation = member.holds = false;
-        break;
-      }
-      member.ended = message;
-      if (!message.agreed && phase_ == Phase::kRunning)
-        break_off(fmt::format("rank {} lost the others: {}", member.rank, message.text));
-      break;
-    default:
-      break;
-  }
-}
-
-void Coordinator::hear_worker(const Member& member, const job::Message& message) {
-  if (message.kind == job::MessageKind::kStep) {
-    member_step(message);
-  } else if (message.kind == job::MessageKind::kCheckpoint) {
-    event("checkpoint", member.rank, message.folder);
-  } else if (message.kind == job::MessageKind::kError) {
-    event("failure", member.rank, message.message);
-    if (!message.input_error) return;  // another may do better; kLost follows
-    outcome_.failure = message;
-    outcome_.exit_code = 2;
-    phase_ = Phase::kFinished;
-  }
-}
-
-void Coordinator::member_step(const job::Message& message) {
-  fruitless_ = 0;
-  if (morph_.generation >= 0 && !morph_told_) {
-    morph_told_ = true;
-    morph_.seconds = seconds(Clock::now() - sign_);
-    morph_.step = message.step;
-    last_morph_s_ = morph_.seconds;
-    if (hooks_.event) hooks_.event(morph_);
-    say(fmt::format(
-        "generation {}: {}, step {} {:.2f} s after the sign; state: {:.0f} bytes own, {:.0f} "
-        "from peers, {:.0f} from a checkpoint; {} steps done again",
-        morph_.generation, morph_.text, message.step, morph_.seconds, morph_.own_bytes,
-        morph_.peer_bytes, morph_.saved_bytes, morph_.lost_steps));
-  }
-  if (message.step + 1 > state_.steps_done) {
-    state_.steps_done = message.step + 1;
-    measured_step_ = message.seconds;
-  }
-  if (hooks_.step) hooks_.step(message);
 }
 
 void Coordinator::drop(std::string name, const std::string& why) {
@@ -236,9 +132,12 @@ void Coordinator::drop(std::string name, const std::string& why) {
   const bool left = member.noticed && !was_in;
   members_.erase(name);
   if (left) return;
+  ++changes_;
   event("lost", was_in ? rank : -1, fmt::format("{}: {}", name, why));
   grown_for_ = -1;
-  if (was_in) break_off(lost_text(rank));
+  if (!was_in) return;
+  pace_.lost();
+  break_off(lost_text(rank));
 }
 
 std::string Coordinator::lost_text(int rank) {
@@ -247,13 +146,17 @@ std::string Coordinator::lost_text(int rank) {
 }
 
 void Coordinator::lose(Member& member, const std::string& why) {
+  ++changes_;
   event("lost", member.in_generation ? member.rank : -1, fmt::format("{}: {}", member.name, why));
   const bool was_in = member.in_generation;
   const int rank = std::exchange(member.rank, -1);
   member.ready = member.in_generation = member.started = member.holds = member.helper = false;
+  member.stage = {};
   member.ended.reset();
   grown_for_ = -1;
-  if (was_in) break_off(lost_text(rank));
+  if (!was_in) return;
+  pace_.lost();
+  break_off(lost_text(rank));
 }
 
 void Coordinator::check_beats() {
@@ -321,7 +224,8 @@ std::vector<Member*> Coordinator::leaving() {
 std::vector<Member*> Coordinator::usable() {
   std::vector<Member*> list;
   for (auto& [name, member] : members_)
-    if (member.ready && member.connection && !member.noticed) list.push_back(&member);
+    if (member.ready && member.connection && !member.noticed && !member.slow_until)
+      list.push_back(&member);
   return list;
 }
 

@@ -157,6 +157,9 @@ void Commands::take(const ElasticMessage& command) {
       end_after_ = std::max(end_after_, command.generation);
       saves_at_end_ = command.text == "save";
       break;
+    case ElasticKind::kSaveAfter:
+      save_after_ = command.generation;
+      break;
     case ElasticKind::kLeave:
       std::_Exit(0);
     default:
@@ -188,6 +191,13 @@ Commands::Ending Commands::ends_after_step(std::int64_t generation) {
   const std::lock_guard lock(mutex_);
   if (generation > end_after_) return Ending::kNone;
   return saves_at_end_ ? Ending::kSave : Ending::kEnd;
+}
+
+bool Commands::take_save(std::int64_t generation) {
+  const std::lock_guard lock(mutex_);
+  if (save_after_ != generation) return false;
+  save_after_ = -1;
+  return true;
 }
 
 Commands::Running::Running(Commands& commands, std::int64_t generation, Comm& comm)

@@ -52,6 +52,7 @@ class Commands {
   bool is_over(std::int64_t generation);
   enum class Ending { kNone, kEnd, kSave };
   Ending ends_after_step(std::int64_t generation);
+  bool take_save(std::int64_t generation);  // once for each time that it was asked for
 
   // While it lives, the end of the generation aborts the Comm. Throws BoardClosed where it ended
   // already.
@@ -81,6 +82,7 @@ class Commands {
   std::int64_t over_ = -1;       // this generation, and all before it
   std::int64_t end_after_ = -1;  // so too
   bool saves_at_end_ = false;
+  std::int64_t save_after_ = -1;           // of this generation
   std::map<Comm*, std::int64_t> running_;  // with their generation
   std::thread thread_;
 };

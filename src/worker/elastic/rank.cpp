@@ -3,20 +3,18 @@
 #include <sys/resource.h>
 
 #include <chrono>
-#include <filesystem>
+#include <cmath>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/error.hpp"
-#include "checkpoint/reader.hpp"
 #include "job/message.hpp"
 #include "worker/elastic/commands.hpp"
 #include "worker/elastic/exchange.hpp"
+#include "worker/elastic/life.hpp"
+#include "worker/elastic/newest_checkpoint.hpp"
+#include "worker/elastic/part_of_board.hpp"
 #include "worker/failure.hpp"
-#include "worker/host_state.hpp"
-#include "worker/samples.hpp"
-#include "worker/saving.hpp"
 #include "worker/torch_compat.hpp"
 
 namespace nereus::worker {
@@ -27,82 +25,18 @@ using job::ElasticKind;
 using job::ElasticMessage;
 using Clock = std::chrono::steady_clock;
 
-// A rank of one generation, and its state.
-struct Life {
-  std::int64_t generation = -1;
-  int rank = 0;
-  int num_ranks = 1;
-  std::int64_t done = 0;     // steps whose updates are in the state
-  double gradient_norm = 0;  // of the last of them
-  bool complete = false;     // the job's last step is done
-  job::Job job;
-  ReadBatch read;
-  std::unique_ptr<Comm> comm;  // lives longer than what uses it
-  std::unique_ptr<Executor> executor;
-  HostState state;
-  std::unique_ptr<Saver> saver;
-
-  // What was written to `state` becomes what training uses.
-  void settle() {
-    state.put_back();
-    for (Optimizer::Slot& slot : executor->optimizer().slots()) slot.state->store_update();
-  }
-  std::int64_t state_bytes() const {
-    std::size_t bytes = 0;
-    for (const checkpoint::Part& part : state.parts) bytes += part.bytes.size();
-    return static_cast<std::int64_t>(bytes);
-  }
-};
-
 double memory_of_process() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<double>(usage.ru_maxrss) * 1024;
 }
 
-// How many ranks say yes; also a point that none passes before all have come.
-int count_votes(Comm& comm, bool yes) {
-  if (comm.num_ranks() == 1) return yes;
-  std::vector<int> all;
-  for (int i = 0; i < comm.num_ranks(); ++i) all.push_back(i);
-  at::Tensor votes = at::full({1}, yes ? 1 : 0, at::kLong);
-  comm.group(all)->all_reduce(votes)->wait();
-  return votes.item<int>();
-}
-
-// Rank 0's number, on every rank.
-std::int64_t from_first(Comm& comm, std::int64_t number) {
-  if (comm.num_ranks() == 1) return number;
-  std::vector<int> all;
-  for (int i = 0; i < comm.num_ranks(); ++i) all.push_back(i);
-  at::Tensor value = at::full({1}, comm.rank() == 0 ? number : 0, at::kLong);
-  comm.group(all)->all_reduce(value)->wait();
-  return value.item<std::int64_t>();
-}
-
-constexpr double kEnd = 1, kSave = 1e6;  // signals of ranks, summed
+// Signals of ranks, summed: to end, to end and save, to save and go on (of rank 0 alone).
+constexpr double kEnd = 1, kSave = 1e6, kSaveOnly = 1e12;
 
 double signal_of(Commands::Ending ending) {
   return ending == Commands::Ending::kSave ? kSave : ending == Commands::Ending::kEnd ? kEnd : 0;
 }
-
-// Notes of one of several Comms of a generation.
-class PartOfBoard : public Board {
- public:
-  PartOfBoard(std::shared_ptr<Board> board, std::string prefix)
-      : board_(std::move(board)), prefix_(std::move(prefix)) {}
-  void put(const std::string& key, const std::string& note) override {
-    board_->put(prefix_ + key, note);
-  }
-  std::optional<std::string> get(const std::string& key) override {
-    return board_->get(prefix_ + key);
-  }
-  bool closed() override { return board_->closed(); }
-
- private:
-  std::shared_ptr<Board> board_;
-  std::string prefix_;
-};
 
 class ElasticRank {
  public:
@@ -277,54 +211,9 @@ class ElasticRank {
     if (held_ && life.rank == 0)
       remark(fmt::format("no rank has {}{}: back to the last checkpoint", exchanged.missing.front(),
                          exchanged.missing.size() > 1 ? " and more" : ""));
-    life.done = read_newest(life, started);
+    life.done = read_newest(life, started, [this](const std::string& text) { remark(text); });
     filled_ = true;
     count_votes(*life.comm, true);
-  }
-
-  // The newest checkpoint that every rank can read.
-  std::int64_t read_newest(Life& life, ElasticMessage& started) {
-    std::map<std::int64_t, std::string> folders;
-    for (const std::string& folder : {life.job.checkpoint.resume, life.job.checkpoint.folder}) {
-      if (folder.empty()) continue;
-      if (const auto one = checkpoint::find_latest(folder); one && *one == folder)
-        folders[checkpoint::Checkpoint(folder).manifest().progress.step] = folder;
-      else
-        for (const auto& [step, path] : checkpoint::list_checkpoints(folder)) folders[step] = path;
-    }
-    std::int64_t below = std::numeric_limits<std::int64_t>::max();
-    while (true) {
-      const auto found = folders.lower_bound(below);
-      const std::int64_t step =
-          from_first(*life.comm, found == folders.begin() ? -1 : std::prev(found)->first);
-      if (step < 0) break;
-      bool read = false;
-      try {
-        read = folders.contains(step) &&
-               read_saved(life.job, folders.at(step), *life.executor) == step;
-      } catch (const Errors& errors) {
-        remark(fmt::format("the checkpoint of step {} is not read: {}", step,
-                           errors.list().front().message));
-      }
-      if (count_votes(*life.comm, read) == life.num_ranks) {
-        started.saved_step = step;
-        started.saved_bytes = static_cast<double>(life.state_bytes());
-        return step;
-      }
-      below = step;
-    }
-    for (Optimizer::Slot& slot : life.executor->optimizer().slots()) {
-      slot.state->start_afresh();
-      slot.first.zero_();
-      if (slot.second.defined()) slot.second.zero_();
-      if (NormStatistics* norm = slot.state->statistics()) {
-        norm->running[0].zero_();
-        norm->running[1].fill_(1);
-        norm->num_batches = 0;
-      }
-      slot.state->store_update();
-    }
-    return 0;
   }
 
   void run_steps(Life& life) {
@@ -334,14 +223,18 @@ class ElasticRank {
     while (life.done < job.training.steps) {
       const std::int64_t step = life.done;
       const Clock::time_point start = Clock::now();
-      const StepResult result =
-          life.executor->run(step, signal_of(commands_.ends_after_step(generation_)));
+      const double signal = signal_of(commands_.ends_after_step(generation_)) +
+                            (commands_.take_save(generation_) ? kSaveOnly : 0);
+      const StepResult result = life.executor->run(step, signal);
+      const double ending = std::fmod(result.signals, kSaveOnly);
       life.done = step + 1;
       life.gradient_norm = result.gradient_norm;
       life.complete = life.done == job.training.steps;
-      if (life.complete || result.signals >= kSave ||
+      const Clock::time_point before_save = Clock::now();
+      if (life.complete || ending >= kSave || result.signals >= kSaveOnly ||
           (job.checkpoint.every > 0 && life.done % job.checkpoint.every == 0))
         save(life);
+      const double copied = since(before_save);
       job::Message message;
       message.kind = job::MessageKind::kStep;
       message.step = step;
@@ -353,10 +246,11 @@ class ElasticRank {
           per_sample * static_cast<double>(job.plan.placement.global_batch));
       message.memory_bytes = memory_of_process();
       message.waits = result.waits;
+      message.waits.checkpoint = copied;
       say(message);
       if (life.complete) finish_saving(life);
       tell_saved(life);
-      if (result.signals > 0) break;
+      if (ending > 0) break;
     }
     if (!life.complete) finish_saving(life);
     tell_saved(life);

@@ -1,0 +1,51 @@
+// A rank of one generation, and its state; what its ranks agree on.
+//
+//   Life life;  life.executor = ...;  life.state = host_state(...);
+//   count_votes(*life.comm, true);            // also: nobody goes on before all have come
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "job/job.hpp"
+#include "worker/comm/comm.hpp"
+#include "worker/executor.hpp"
+#include "worker/host_state.hpp"
+#include "worker/samples.hpp"
+#include "worker/saving.hpp"
+
+namespace nereus::worker {
+
+struct Life {
+  std::int64_t generation = -1;
+  int rank = 0;
+  int num_ranks = 1;
+  std::int64_t done = 0;     // steps whose updates are in the state
+  double gradient_norm = 0;  // of the last of them
+  bool complete = false;     // the job's last step is done
+  job::Job job;
+  ReadBatch read;
+  std::unique_ptr<Comm> comm;  // lives longer than what uses it
+  std::unique_ptr<Executor> executor;
+  HostState state;
+  std::unique_ptr<Saver> saver;
+
+  // What was written to `state` becomes what training uses.
+  void settle() {
+    state.put_back();
+    for (Optimizer::Slot& slot : executor->optimizer().slots()) slot.state->store_update();
+  }
+  std::int64_t state_bytes() const {
+    std::size_t bytes = 0;
+    for (const checkpoint::Part& part : state.parts) bytes += part.bytes.size();
+    return static_cast<std::int64_t>(bytes);
+  }
+};
+
+// How many ranks say yes; also a point that none passes before all have come.
+int count_votes(Comm& comm, bool yes);
+
+// Rank 0's number, on every rank.
+std::int64_t from_first(Comm& comm, std::int64_t number);
+
+}  // namespace nereus::worker
