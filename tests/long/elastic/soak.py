@@ -6,7 +6,8 @@ from a seed: kill -9 of an agent or a worker, SIGTERM with notice, SIGSTOP and w
 killed and started again, two ranks at once, all replicas of a stage, kills during a morph and during a checkpoint.
 
 Afterwards: every step once and in order, every loss that of an undisturbed run (fp64, 1e-9), no step done again but where
-every copy of a stage was lost, and how long it took from each event to the next step.
+every copy of a stage was lost, how long it took from each event to the next step, and whether `nereus simulate
+--availability` predicts how much got done (goodput.py).
 """
 import argparse
 import json
@@ -16,140 +17,12 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 
-MODEL = ["--model", "gpt2", "--set", "model.layers=4", "--set", "model.hidden=64", "--set", "model.heads=4", "--set",
-         "model.vocab=256", "--seq", "32", "--precision", "fp64", "--data", "synthetic", "--global-batch", "12", "--rate", "1e-3",
-         "--clip", "1", "--seed", "7", "--threads", "1"]
-STARTED = re.compile(r"generation (\d+): (.*), step (\d+) ([\d.]+) s after the sign; state: (\d+) bytes own, (\d+) from peers, "
-                     r"(\d+) from a checkpoint; (\d+) steps done again")
-ROLE = re.compile(r"rank (\d+)")
-
-
-class Net:
-    """A bridge in a namespace of its own, and a namespace for each agent behind a link with a limited rate."""
-
-    def __init__(self, tag, count, rate):
-        self.tag, self.count = tag, count
-        self.run("ip", "netns", "add", f"{tag}-hub")
-        hub = ["ip", "-n", f"{tag}-hub"]
-        self.run(*hub, "link", "add", "br0", "type", "bridge")
-        self.run(*hub, "addr", "add", "10.231.8.254/24", "dev", "br0")
-        self.run(*hub, "link", "set", "br0", "up")
-        self.run(*hub, "link", "set", "lo", "up")
-        for i in range(count):
-            ns = self.name(i)
-            self.run("ip", "netns", "add", ns)
-            self.run("ip", "link", "add", "v0", "netns", ns, "type", "veth", "peer", "name", f"p{i}", "netns", f"{tag}-hub")
-            self.run(*hub, "link", "set", f"p{i}", "master", "br0")
-            self.run(*hub, "link", "set", f"p{i}", "up")
-            self.run("ip", "-n", ns, "addr", "add", f"10.231.8.{i + 1}/24", "dev", "v0")
-            self.run("ip", "-n", ns, "link", "set", "v0", "up")
-            self.run("ip", "-n", ns, "link", "set", "lo", "up")
-            for where, device in ((ns, "v0"), (f"{tag}-hub", f"p{i}")):
-                self.run("tc", "-n", where, "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst", "256kb", "latency",
-                         "50ms")
-
-    def run(self, *words):
-        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-
-    def name(self, i):
-        return f"{self.tag}-{i}"
-
-    def inside(self, i):
-        return ["ip", "netns", "exec", self.name(i)]
-
-    def hub(self):
-        return ["ip", "netns", "exec", f"{self.tag}-hub"]
-
-    def cut(self, i, down):
-        self.run("ip", "-n", self.name(i), "link", "set", "v0", "down" if down else "up")
-
-    def remove(self):
-        for ns in [f"{self.tag}-hub"] + [self.name(i) for i in range(self.count)]:
-            subprocess.run(["ip", "netns", "del", ns], stderr=subprocess.DEVNULL)
-
-
-class NoNet:
-    def inside(self, i):
-        return []
-
-    def hub(self):
-        return []
-
-    def remove(self):
-        pass
-
-
-class Job:
-    def __init__(self, args, net, folder):
-        self.args, self.net, self.folder = args, net, folder
-        self.host = "10.231.8.254" if args.namespaces else "127.0.0.1"
-        self.port = 29000 + os.getpid() % 1000
-        self.agents = {}
-        self.coordinator = None
-        self.log = open(f"{folder}/coordinator.log", "w")
-        self.lines = []  # (time, line)
-        self.morphs = []  # (time, match)
-        self.shape = None
-        self.lock = threading.Lock()
-
-    def start_coordinator(self):
-        command = self.net.hub() + [self.args.nereus, "train", "--elastic", *MODEL, "--steps", str(self.args.steps), "--job", self.folder,
-                                    "--listen", f"{self.host}:{self.port}", "--machines", str(self.args.agents), "--shapes",
-                                    self.args.shapes, "--checkpoint-every", str(self.args.every), "--format", "json", "-o",
-                                    f"{self.folder}/result.json"]
-        self.coordinator = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-        threading.Thread(target=self.read, args=(self.coordinator.stderr,), daemon=True).start()
-
-    def read(self, stream):
-        for line in stream:
-            now = time.monotonic()
-            self.log.write(f"{now:.3f} {line}")
-            self.log.flush()
-            with self.lock:
-                self.lines.append((now, line))
-                if match := STARTED.search(line):
-                    self.morphs.append((now, match))
-                    self.shape = match[2]
-
-    def start_agent(self, i):
-        log = open(f"{self.folder}/agent-{i}.log", "a")
-        self.agents[i] = subprocess.Popen(
-            self.net.inside(i) + [self.args.nereus, "agent", "--join", f"{self.host}:{self.port}", "--token", f"{self.folder}/token",
-                                  "--name", f"agent-{i}-{time.monotonic_ns() % 100000}"], stderr=log, stdout=log)
-
-    def worker(self, i):
-        out = subprocess.run(["pgrep", "-P", str(self.agents[i].pid)], capture_output=True, text=True).stdout.split()
-        return int(out[0]) if out else None
-
-    def alive(self):
-        return [i for i, p in self.agents.items() if p.poll() is None]
-
-    def steps(self):
-        try:
-            with open(f"{self.folder}/steps.jsonl", "rb") as f:
-                return f.read().count(b"\n")
-        except FileNotFoundError:
-            return 0
-
-    def ranks(self):
-        """Agent by rank, of the generation that runs."""
-        with open(f"{self.folder}/coordinator.json") as f:
-            state = json.load(f)
-        by_rank = {}
-        for name, rank in state["ranks"].items():
-            by_rank[rank] = int(name.split("-")[1])
-        return by_rank
-
-    def wait_steps(self, more, timeout):
-        goal, end = self.steps() + more, time.monotonic() + timeout
-        while self.steps() < goal:
-            if time.monotonic() > end or self.coordinator.poll() is not None:
-                return False
-            time.sleep(0.02)
-        return True
+import goodput
+from goodput import NOTICE
+from job import MODEL, Job
+from net import Net, NoNet
 
 
 class Soak:
@@ -157,8 +30,7 @@ class Soak:
         self.job, self.args = job, args
         self.random = random.Random(args.seed)
         self.events = []  # name, seconds to the next step of a new generation (or None), steps done again
-        self.stopped = []
-        self.cuts = []
+        self.gone = []  # time, name, seconds until it is seen: None = by heartbeats, less than 0 = known before
 
     def event(self, name, act, morphs=True, stage=False):
         before = len(self.job.morphs)
@@ -182,6 +54,15 @@ class Soak:
               flush=True)
         self.job.wait_steps(self.random.randint(1, 8), self.args.patience)
 
+    def kill(self, *machines):
+        now = time.monotonic()
+        for i in machines:
+            self.gone.append((now, self.job.names[i], 0))
+            self.job.agents[i].kill()
+
+    def goes(self, i, seen):
+        self.gone.append((time.monotonic(), self.job.names[i], seen))
+
     def pick(self, count=1):
         ranks = self.job.ranks()
         chosen = [i for i in ranks.values() if i in self.job.alive()]
@@ -190,32 +71,47 @@ class Soak:
 
     def kill_agent(self):
         i, = self.pick()
-        self.event("kill -9 of an agent", lambda: self.job.agents[i].kill())
+        self.event("kill -9 of an agent", lambda: self.kill(i))
 
     def kill_worker(self):
         i, = self.pick()
-        self.event("kill -9 of a worker", lambda: os.kill(self.job.worker(i), signal.SIGKILL))
+
+        def act():
+            self.goes(i, 0)
+            os.kill(self.job.worker(i), signal.SIGKILL)
+        self.event("kill -9 of a worker", act)
 
     def kill_two(self):
         pair = self.pick(2)
-        self.event("kill -9 of two at once", lambda: [self.job.agents[i].kill() for i in pair], stage=True)
+        self.event("kill -9 of two at once", lambda: self.kill(*pair), stage=True)
 
     def notice(self):
         i, = self.pick()
-        self.event("SIGTERM with notice", lambda: self.job.agents[i].terminate())
+
+        def act():
+            self.goes(i, -NOTICE)
+            self.job.agents[i].terminate()
+        self.event("SIGTERM with notice", act)
 
     def stop_worker(self):
         i, = self.pick()
         pid = self.job.worker(i)
-        self.event("SIGSTOP of a worker", lambda: os.kill(pid, signal.SIGSTOP))
+        self.stop("SIGSTOP of a worker", i, [pid])
         self.wake(pid)
 
     def stop_agent(self):
         i, = self.pick()
         pids = [self.job.agents[i].pid, self.job.worker(i)]
-        self.event("SIGSTOP of a machine", lambda: [os.kill(p, signal.SIGSTOP) for p in pids])
+        self.stop("SIGSTOP of a machine", i, pids)
         for pid in pids:
             self.wake(pid)
+
+    def stop(self, name, i, pids):
+        def act():
+            self.goes(i, None)
+            for pid in pids:
+                os.kill(pid, signal.SIGSTOP)
+        self.event(name, act)
 
     def wake(self, pid):
         try:
@@ -227,7 +123,11 @@ class Soak:
         if not self.args.namespaces:
             return self.stop_agent()
         i, = self.pick()
-        self.event("network cut", lambda: self.job.net.cut(i, True))
+
+        def act():
+            self.goes(i, None)
+            self.job.net.cut(i, True)
+        self.event("network cut", act)
         self.job.net.cut(i, False)
 
     def join(self):
@@ -238,6 +138,9 @@ class Soak:
             self.job.start_agent(i)
         before, start = len(self.job.morphs), time.monotonic()
         while len(self.job.morphs) == before and time.monotonic() < start + 20:
+            # They are there, and the coordinator has seen whether it pays to go on with them.
+            if len(self.job.joined_since(start)) >= len(gone) and time.monotonic() > self.job.joined_since(start)[-1] + 1.5:
+                break
             time.sleep(0.05)
         grew = len(self.job.morphs) > before
         print(f"  join of {len(gone)}: " + (f"morphed after {time.monotonic() - start:.2f} s" if grew else "no morph"), flush=True)
@@ -263,8 +166,7 @@ class Soak:
         chosen = [ranks[s * dp + d] for d in range(dp) if s * dp + d in ranks]
 
         def act():
-            for i in chosen:
-                self.job.agents[i].kill()
+            self.kill(*chosen)
             time.sleep(0.05)
             if not self.job.alive():  # all there were: others come
                 for i in range(self.args.agents):
@@ -277,9 +179,9 @@ class Soak:
             return
 
         def act():
-            self.job.agents[first].kill()
+            self.kill(first)
             time.sleep(self.random.uniform(0.02, 0.6))
-            self.job.agents[second].kill()
+            self.kill(second)
             time.sleep(0.05)
             if not self.job.alive():
                 self.job.start_agent(first)
@@ -295,7 +197,7 @@ class Soak:
                 if any(n.endswith(".partial") for n in os.listdir(folder)):
                     break
                 time.sleep(0.0005)
-            self.job.agents[i].kill()
+            self.kill(i)
         self.event("kill during a checkpoint", act)
 
     def run(self):
@@ -331,39 +233,27 @@ def main():
     parser.add_argument("--namespaces", action="store_true")
     parser.add_argument("--median", type=float, default=5)
     parser.add_argument("--worst", type=float, default=20)
+    parser.add_argument("--goodput", type=float, default=0.15, help="most that the simulation may be off")
     args = parser.parse_args()
     folder = os.path.abspath(args.folder)
-    os.makedirs(folder, exist_ok=True)
     net = Net(f"nereus{os.getpid()}", args.agents, args.rate) if args.namespaces else NoNet()
     job = Job(args, net, folder)
     failures = []
     soak = Soak(job, args)
+    rates = begin = end = None
     try:
-        job.start_coordinator()
-        while not os.path.exists(f"{folder}/token"):
-            time.sleep(0.05)
-            if job.coordinator.poll() is not None:
-                sys.exit("the coordinator ended: " + "".join(line for _, line in job.lines))
-        for i in range(args.agents):
-            job.start_agent(i)
-        if not job.wait_steps(5, 60):
+        rates = goodput.measure_rates(args, net, f"{folder}/rates")
+        if not job.start():
             failures.append("the job did not start")
         else:
+            begin = (time.monotonic(), job.steps())
             soak.run()
-        job.coordinator.send_signal(signal.SIGINT)
-        try:
-            code = job.coordinator.wait(60)
-        except subprocess.TimeoutExpired:
-            job.coordinator.kill()
-            code = "none: killed"
+            end = (time.monotonic(), job.steps())
+        code = job.end()
         if code != 10:
             failures.append(f"the coordinator's exit code is {code}, not 10")
     finally:
-        for process in job.agents.values():
-            process.kill()
-        if job.coordinator and job.coordinator.poll() is None:
-            job.coordinator.kill()
-        time.sleep(0.3)
+        job.kill()
         net.remove()
     with open(f"{folder}/steps.jsonl") as f:
         steps = [json.loads(line) for line in f]
@@ -391,6 +281,12 @@ def main():
             failures.append(f"median {median:.2f} s > {args.median} s")
         if times[-1] > args.worst:
             failures.append(f"worst {times[-1]:.2f} s > {args.worst} s")
+    if end:
+        measured = (end[1] - begin[1]) / (end[0] - begin[0])
+        predicted = goodput.predict(args, rates, job, soak.gone, steps, begin[0], end[0])
+        print(f"goodput: {measured:.3f} steps/s measured, {predicted:.3f} simulated ({predicted / measured - 1:+.1%})")
+        if abs(predicted / measured - 1) > args.goodput:
+            failures.append(f"the simulated goodput is off by {predicted / measured - 1:+.1%}, more than {args.goodput:.0%}")
     for failure in failures:
         print("failed:", failure)
     sys.exit(1 if failures else 0)
