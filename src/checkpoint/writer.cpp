@@ -175,7 +175,10 @@ void Writer::write(const Progress& progress, const plan::Plan& plan,
   try {
     if (options_.gather) reports = options_.gather(progress.step, std::move(reports.front()));
     if (failure) std::rethrow_exception(failure);
-    if (options_.rank == 0) commit(progress, plan, reports);
+    if (options_.rank == 0 && options_.allow)
+      options_.allow([&] { commit(progress, plan, reports); });
+    else if (options_.rank == 0)
+      commit(progress, plan, reports);
   } catch (...) {
     // The room is needed; what is left the next start removes.
     if (options_.rank == 0) remove_tree(folder);

@@ -66,6 +66,8 @@ struct WriterOptions {
   // Tells attempts at the same step apart where ranks may have been replaced meanwhile: what a rank
   // of an earlier attempt still writes does not get among the files of a later one.
   std::string attempt = {};
+  // Around what makes a checkpoint complete, on rank 0: calls it, or throws instead. May be empty.
+  std::function<void(const std::function<void()>& commit)> allow = {};
 };
 
 class Writer {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sched.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +14,7 @@
 #include "timeline/rank_timeline.hpp"
 #include "worker/failure.hpp"
 #include "worker/gpu.hpp"
+#include "worker/process_memory.hpp"
 #include "worker/samples.hpp"
 #include "worker/saving.hpp"
 #include "worker/torch_compat.hpp"
@@ -27,12 +27,6 @@ constexpr double kEnd = 1, kSave = 1e6;  // signals of ranks, summed
 
 double signal_of(job::Asked asked) {
   return asked == job::Asked::kSave ? kSave : asked == job::Asked::kEnd ? kEnd : 0;
-}
-
-double peak_memory() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) * 1024;
 }
 
 void pin_to_core(int core) {

@@ -59,8 +59,7 @@ void read_statistics(const checkpoint::Checkpoint& saved, NormStatistics& norm) 
 
 // Reports travel as files beside the checkpoint, whose folder all ranks share anyway.
 checkpoint::Gather by_files(const job::Job& job, int rank, int num_ranks,
-                            const std::string& attempt,
-                            const std::shared_ptr<std::atomic<bool>>& abandoned) {
+                            const std::string& attempt, const std::function<bool()>& abandoned) {
   const std::string folder = job.checkpoint.folder;
   const double timeout_s = job.machine.timeout_s;
   return [=](std::int64_t step, const std::string& mine) {
@@ -77,7 +76,7 @@ checkpoint::Gather by_files(const job::Job& job, int rank, int num_ranks,
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
     for (int r = 1; r < num_ranks; ++r) {
       while (!fs::exists(file(r))) {
-        if (*abandoned || std::chrono::steady_clock::now() > end)
+        if (abandoned() || std::chrono::steady_clock::now() > end)
           throw_environment_error(
               "checkpoint.no-report",
               fmt::format("rank {} has not written its part of step {}", r, step));
@@ -93,16 +92,30 @@ checkpoint::Gather by_files(const job::Job& job, int rank, int num_ranks,
 }  // namespace
 
 Saver::Saver(const job::Job& job, int rank, int num_ranks, const std::string& attempt)
-    : job_(&job), abandoned_(std::make_shared<std::atomic<bool>>(false)) {
+    : job_(&job), abandoned_(std::make_shared<Abandoned>()) {
   if (job.checkpoint.folder.empty()) return;
   checkpoint::WriterOptions options;
   options.folder = job.checkpoint.folder;
   options.rank = rank;
   options.num_ranks = num_ranks;
   options.keep = job.checkpoint.keep;
-  if (num_ranks > 1) options.gather = by_files(job, rank, num_ranks, attempt, abandoned_);
+  const std::shared_ptr<Abandoned> abandoned = abandoned_;
+  if (num_ranks > 1)
+    options.gather =
+        by_files(job, rank, num_ranks, attempt, [abandoned] { return abandoned->yes.load(); });
+  options.allow = [abandoned](const std::function<void()>& commit) {
+    const std::lock_guard lock(abandoned->mutex);
+    if (abandoned->yes)
+      throw_environment_error("checkpoint.abandoned", "its ranks do something else by now");
+    commit();
+  };
   options.attempt = attempt;
   writer_ = std::make_unique<checkpoint::Writer>(options);
+}
+
+void Saver::abandon() {
+  const std::lock_guard lock(abandoned_->mutex);
+  abandoned_->yes = true;
 }
 
 void Saver::save(std::int64_t steps_done, Executor& executor) {

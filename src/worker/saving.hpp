@@ -8,6 +8,8 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
+#include <mutex>
 
 #include "checkpoint/writer.hpp"
 #include "worker/executor.hpp"
@@ -20,15 +22,20 @@ class Saver {
   Saver(const job::Job& job, int rank, int num_ranks, const std::string& attempt = {});
   bool saves() const { return writer_ != nullptr; }
   void save(std::int64_t steps_done, Executor& executor);
-  void finish();                          // waits for what is being written; throws its error
-  void abandon() { *abandoned_ = true; }  // waits for no other rank any more
+  void finish();  // waits for what is being written; throws its error
+  // What is being written waits for no other rank any more, and never becomes complete after this.
+  void abandon();
   std::vector<checkpoint::Writer::Complete> take_completed() {
     return writer_ ? writer_->take_completed() : std::vector<checkpoint::Writer::Complete>();
   }
 
  private:
   const job::Job* job_;
-  std::shared_ptr<std::atomic<bool>> abandoned_;
+  struct Abandoned {
+    std::mutex mutex;  // held while a checkpoint becomes complete
+    std::atomic<bool> yes = false;
+  };
+  std::shared_ptr<Abandoned> abandoned_;
   std::unique_ptr<checkpoint::Writer> writer_;
 };
 

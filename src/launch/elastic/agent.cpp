@@ -1,10 +1,8 @@
 #include "launch/elastic/agent.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -15,7 +13,7 @@
 #include "base/error.hpp"
 #include "job/elastic.hpp"
 #include "job/message.hpp"
-#include "launch/child.hpp"
+#include "launch/elastic/agent_worker.hpp"
 #include "launch/elastic/notices.hpp"
 #include "launch/signals.hpp"
 
@@ -36,11 +34,10 @@ double seconds(Clock::duration time) { return std::chrono::duration<double>(time
 class Agent {
  public:
   Agent(const AgentOptions& options, const Say& say)
-      : options_(options), say_(say), notices_(options.notice_from) {
+      : options_(options), say_(say), notices_(options.notice_from), worker_(options.worker, say) {
     signal(SIGPIPE, SIG_IGN);
     if (options_.name.empty()) options_.name = fmt::format("{}-{}", host_name(), getpid());
   }
-  ~Agent() { end_worker(); }
 
   int run() {
     start_worker();
@@ -50,7 +47,7 @@ class Agent {
       wait();
       hear_worker();
       hear_coordinator();
-      write_to_worker();
+      worker_.write();
       hear_signals();
       beat();
     }
@@ -63,30 +60,13 @@ class Agent {
 
  private:
   void start_worker() {
-    worker_ = start_child({.arguments = {options_.worker, "--elastic"},
-                           .report_option = "--report-fd",
-                           .command_option = "--command-fd"});
-    worker_heard_ = Clock::now();
+    worker_.start();
     worker_up_ = false;
     said_hello_ = false;
     generation_ = -1;
     rank_ = -1;
     held_ = {};
     recent_.clear();
-    lines_.clear();
-    for_worker_.clear();
-    fcntl(worker_.command_fd, F_SETFL, O_NONBLOCK);
-  }
-
-  void end_worker() {
-    if (worker_.pid < 0) return;
-    kill(-worker_.pid, SIGKILL);
-    kill(worker_.pid, SIGKILL);
-    while (waitpid(worker_.pid, nullptr, 0) < 0 && errno == EINTR) {
-    }
-    for (const int fd : {worker_.report_fd, worker_.text_fd, worker_.command_fd})
-      if (fd >= 0) close(fd);
-    worker_ = {};
   }
 
   void call() {
@@ -107,8 +87,8 @@ class Agent {
   }
 
   void wait() {
-    std::vector<pollfd> list = {
-        {signals_.fd(), POLLIN, 0}, {worker_.report_fd, POLLIN, 0}, {worker_.text_fd, POLLIN, 0}};
+    std::vector<pollfd> list = {{signals_.fd(), POLLIN, 0}};
+    for (const int fd : worker_.fds()) list.push_back({fd, POLLIN, 0});
     if (connection_) {
       const bool writes = connection_->wants_to_write() || !connection_->is_proved();
       list.push_back({connection_->fd(), static_cast<short>(POLLIN | (writes ? POLLOUT : 0)), 0});
@@ -136,21 +116,12 @@ class Agent {
   }
 
   void hear_worker() {
-    std::string text;
-    read_available(worker_.text_fd, text);
-    for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
-      say_("worker: " + text.substr(at, end - at));
-    const bool open = read_available(worker_.report_fd, lines_);
-    std::size_t at = 0;
-    for (std::size_t end; (end = lines_.find('\n', at)) != std::string::npos; at = end + 1)
-      hear_line(std::string_view(lines_).substr(at, end - at));
-    lines_.erase(0, at);
-    if (!open && !exit_code_) worker_gone();
+    for (const std::string& line : worker_.lines()) hear_line(line);
+    if (worker_.is_gone() && !exit_code_) worker_gone();
     if (connection_ && connection_->is_proved() && worker_up_ && !said_hello_) hello();
   }
 
   void hear_line(std::string_view line) {
-    worker_heard_ = Clock::now();
     const ElasticMessage message = job::parse_elastic(line);
     if (message.kind == ElasticKind::kBeat) return;
     if (message.kind == ElasticKind::kSaid && !worker_up_) {  // its own hello
@@ -171,17 +142,10 @@ class Agent {
   }
 
   void worker_gone() {
-    int status = 0;
-    kill(-worker_.pid, SIGKILL);
-    while (waitpid(worker_.pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    for (const int fd : {worker_.report_fd, worker_.text_fd, worker_.command_fd}) close(fd);
-    worker_ = {};
     ElasticMessage lost;
     lost.kind = ElasticKind::kLost;
     lost.generation = generation_;
-    lost.text = WIFSIGNALED(status) ? fmt::format("killed by signal {}", WTERMSIG(status))
-                                    : fmt::format("exit code {}", WEXITSTATUS(status));
+    lost.text = worker_.reap();
     say_("the worker ended: " + lost.text);
     send(lost);
     const auto now = Clock::now();
@@ -194,18 +158,6 @@ class Agent {
       return;
     }
     start_worker();
-  }
-
-  void tell_worker(const ElasticMessage& message) { for_worker_ += to_line(message) + "\n"; }
-
-  // Without waiting: a worker that is stopped reads nothing, and the agent must not stop with it.
-  void write_to_worker() {
-    while (!for_worker_.empty() && worker_.command_fd >= 0) {
-      const ssize_t count = write(worker_.command_fd, for_worker_.data(), for_worker_.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return;  // full; or it is gone, which hear_worker() will see
-      for_worker_.erase(0, static_cast<std::size_t>(count));
-    }
   }
 
   void hear_coordinator() {
@@ -243,17 +195,17 @@ class Agent {
         rank_ = message.rank;
         recent_.clear();
         message.address = options_.coordinator.host;  // as it is reached from here
-        tell_worker(message);
+        worker_.tell(message);
         break;
       case ElasticKind::kEnd:
       case ElasticKind::kEndAfter:
       case ElasticKind::kSaveAfter:
       case ElasticKind::kNote:
-        tell_worker(message);
+        worker_.tell(message);
         break;
       case ElasticKind::kRestart:
         say_("out of the job: " + message.text);
-        end_worker();
+        worker_.end();
         if (notice_)
           exit_code_ = 0;
         else
@@ -298,7 +250,7 @@ class Agent {
     beaten_ = now;
     ElasticMessage message;
     message.generation = generation_;
-    message.seconds = seconds(now - worker_heard_);
+    message.seconds = worker_.silent_s();
     send(message);
   }
 
@@ -306,14 +258,13 @@ class Agent {
   const Say& say_;
   NoticeWatch notices_;
   SignalPipe signals_;
-  Child worker_;
-  Clock::time_point worker_heard_{}, called_{}, last_connected_{}, beaten_{};
+  AgentWorker worker_;
+  Clock::time_point called_{}, last_connected_{}, beaten_{};
   bool worker_up_ = false, said_hello_ = false, was_proved_ = false;
   std::int64_t generation_ = -1;
   int rank_ = -1;
   ElasticMessage held_{};
   std::deque<ElasticMessage> recent_;  // of this generation, for a coordinator that comes back
-  std::string lines_, for_worker_;
   std::unique_ptr<Connection> connection_;
   std::string last_fault_;
   std::optional<ElasticMessage> notice_;

@@ -175,7 +175,7 @@ class Coordinator {
   SavePace pace_;
   bool single_copy_ = true;
   double told_interval_ = 0;
-  double measured_step_ = 0, last_morph_s_ = kFirstMorph;
+  double measured_step_ = 0, usual_morph_s_ = kFirstMorph;
   ElasticEvent morph_;
   bool morph_told_ = true;
   std::string last_remark_;

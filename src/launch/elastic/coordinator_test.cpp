@@ -1,171 +1,25 @@
 // The coordinator against agents that say what they are told to: which step survivors go on from,
-// who is heard and who is not.
+// who is heard and who is not, who is left out.
 #include "launch/elastic/coordinator.hpp"
 
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <future>
-#include <mutex>
-#include <thread>
 
 #include "base/error.hpp"
-#include "job/elastic.hpp"
+#include "launch/elastic/coordinator_testing.hpp"
 #include "launch/elastic/job_state.hpp"
-#include "plan/expand.hpp"
-#include "plan/test_models.hpp"
 
 namespace nereus::launch {
 namespace {
 
 using job::ElasticKind;
 using job::ElasticMessage;
-
-job::Job small_job() {
-  job::Job job;
-  job.build = "build";
-  job.training.steps = 100;
-  job.plan.model = plan::testing::make_dense(4);
-  job.plan.cluster = plan::testing::make_cluster(1);
-  job.plan.placement = plan::expand(plan::Degrees{}, job.plan.model);
-  return job;
-}
-
-class Folder {
- public:
-  Folder() : path_(std::filesystem::temp_directory_path() / "nereus-coordinator-XXXXXX") {
-    EXPECT_NE(mkdtemp(path_.data()), nullptr);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-// A coordinator on a thread.
-class Running {
- public:
-  explicit Running(const std::string& folder, int first, int port = 0) {
-    options_.folder = folder;
-    options_.token = "token of the test";
-    options_.build = "build";
-    options_.steps = 100;
-    options_.first_members = first;
-    options_.dead_after_s = 0.6;
-    options_.return_s = 2;
-    options_.listen.port = port;
-    std::promise<Address> where;
-    std::future<Address> address = where.get_future();
-    hooks_.plan = [](int members) -> std::optional<PlannedJob> {
-      if (members < 2) return std::nullopt;
-      return PlannedJob{small_job(), members, 1.0 / members, "some"};
-    };
-    hooks_.listening = [&where](const Address& a) { where.set_value(a); };
-    hooks_.event = [this](const ElasticEvent& e) {
-      const std::lock_guard lock(mutex_);
-      events_.push_back(e.kind);
-    };
-    thread_ = std::thread([this] { outcome_ = run_coordinator(options_, hooks_); });
-    address_ = address.get();
-  }
-  ~Running() { thread_.join(); }
-  const Address& address() const { return address_; }
-  int count(const std::string& kind) {
-    const std::lock_guard lock(mutex_);
-    return static_cast<int>(std::count(events_.begin(), events_.end(), kind));
-  }
-  const JobOutcome& outcome() const { return outcome_; }
-
- private:
-  CoordinatorOptions options_;
-  CoordinatorHooks hooks_;
-  Address address_;
-  std::mutex mutex_;
-  std::vector<std::string> events_;
-  JobOutcome outcome_;
-  std::thread thread_;
-};
-
-class FakeAgent {
- public:
-  FakeAgent(const Address& address, std::string name, std::int64_t generation = -1)
-      : connection_(start_connecting(address), "token of the test", Connection::Side::kAgent) {
-    ElasticMessage hello;
-    hello.kind = ElasticKind::kHello;
-    hello.name = std::move(name);
-    hello.build = "build";
-    hello.generation = generation;
-    say(hello);
-  }
-  void say(const ElasticMessage& message) {
-    connection_.send(to_line(message));
-    pump();
-  }
-  void pump() {
-    std::vector<std::string> frames;
-    open_ = open_ && connection_.pump(frames);
-    for (const std::string& frame : frames) heard_.push_back(job::parse_elastic(frame));
-  }
-  // Beats until a message of that kind has come.
-  ElasticMessage wait(ElasticKind kind, std::vector<FakeAgent*> others = {}) {
-    for (int i = 0; i < 500; ++i) {
-      for (FakeAgent* other : others) other->beat();
-      beat();
-      for (auto at = heard_.begin(); at != heard_.end(); ++at)
-        if (at->kind == kind) {
-          ElasticMessage found = *at;
-          heard_.erase(at);
-          return found;
-        }
-      poll(nullptr, 0, 10);
-    }
-    ADD_FAILURE() << "no " << job::to_string(kind);
-    return {};
-  }
-  void beat() {
-    ElasticMessage message;
-    say(message);
-  }
-
- private:
-  Connection connection_;
-  bool open_ = true;
-  std::vector<ElasticMessage> heard_;
-};
-
-ElasticMessage started(const ElasticMessage& generation) {
-  ElasticMessage message;
-  message.kind = ElasticKind::kStarted;
-  message.generation = generation.generation;
-  message.rank = generation.rank;
-  message.done = generation.done;
-  return message;
-}
-
-ElasticMessage ended(const ElasticMessage& generation, std::int64_t done, bool arrived) {
-  ElasticMessage message;
-  message.kind = ElasticKind::kEnded;
-  message.generation = generation.generation;
-  message.rank = generation.rank;
-  message.held = generation.generation;
-  message.done = done;
-  message.arrived = arrived;
-  message.gradient_norm = static_cast<double>(done);
-  return message;
-}
-
-void finish(FakeAgent& a, FakeAgent& b, const ElasticMessage& ga, const ElasticMessage& gb) {
-  for (auto [agent, generation] : {std::pair{&a, &ga}, std::pair{&b, &gb}}) {
-    ElasticMessage message = ended(*generation, 100, false);
-    message.agreed = message.complete = true;
-    agent->say(message);
-  }
-  a.wait(ElasticKind::kLeave, {&b});
-}
+using testing::ended;
+using testing::FakeAgent;
+using testing::finish;
+using testing::Folder;
+using testing::Running;
+using testing::small_job;
+using testing::started;
 
 TEST(Coordinator, SurvivorsGoOnFromTheFarthestStep) {
   const Folder folder;
@@ -292,6 +146,92 @@ TEST(Coordinator, GoesOnAfterItWasStartedAgain) {
     poll(nullptr, 0, 10);
   }
   EXPECT_FALSE(to_a.empty());  // leave
+}
+
+// A step of a rank that is busy for so long while the slowest is for three seconds.
+ElasticMessage step_of(const ElasticMessage& generation, std::int64_t step, double busy) {
+  job::Message message;
+  message.kind = job::MessageKind::kStep;
+  message.rank = generation.rank;
+  message.step = step;
+  message.seconds = 3.1;
+  message.waits.reduce = 3.1 - busy;
+  ElasticMessage said;
+  said.kind = ElasticKind::kSaid;
+  said.generation = generation.generation;
+  said.text = job::to_line(message);
+  return said;
+}
+
+TEST(Coordinator, ASlowMemberIsLeftOutAndTriedAgain) {
+  const Folder folder;
+  CoordinatorOptions options;
+  options.probation_s = 0.3;
+  Running running(folder.path(), 3, 0, options);
+  FakeAgent a(running.address(), "a"), b(running.address(), "b"), c(running.address(), "c");
+  ElasticMessage ga = a.wait(ElasticKind::kGeneration, {&b, &c});
+  ElasticMessage gb = b.wait(ElasticKind::kGeneration, {&a, &c});
+  ElasticMessage gc = c.wait(ElasticKind::kGeneration, {&a, &b});
+  for (const auto& [agent, generation] :
+       {std::pair{&a, &ga}, std::pair{&b, &gb}, std::pair{&c, &gc}})
+    agent->say(started(*generation));
+  for (std::int64_t step = 0; step < 20; ++step) {
+    a.say(step_of(ga, step, 1));
+    b.say(step_of(gb, step, 1.1));
+    c.say(step_of(gc, step, 3));
+  }
+  for (FakeAgent* const agent : {&a, &b, &c}) agent->wait(ElasticKind::kEndAfter, {&a, &b, &c});
+  EXPECT_EQ(running.count("slow"), 1);
+  const auto end = [](const ElasticMessage& generation, std::int64_t done) {
+    ElasticMessage message = ended(generation, done, false);
+    message.agreed = true;
+    return message;
+  };
+  a.say(end(ga, 20));
+  b.say(end(gb, 20));
+  c.say(end(gc, 20));
+  ga = a.wait(ElasticKind::kGeneration, {&b, &c});
+  EXPECT_EQ(ga.num_ranks, 2);
+  EXPECT_EQ(ga.num_present, 3);  // c hands over what it holds
+  gb = b.wait(ElasticKind::kGeneration, {&a, &c});
+  const ElasticMessage helper = c.wait(ElasticKind::kGeneration, {&a, &b});
+  EXPECT_GE(helper.rank, helper.num_ranks);
+  c.say(end(helper, 20));
+  // It comes back for the next plan.
+  a.say(started(ga));
+  b.say(started(gb));
+  a.say(step_of(ga, 20, 1));
+  a.wait(ElasticKind::kEndAfter, {&b, &c});
+  EXPECT_EQ(running.count("probation"), 1);
+  a.say(end(ga, 21));
+  b.say(end(gb, 21));
+  const ElasticMessage all = a.wait(ElasticKind::kGeneration, {&b, &c});
+  EXPECT_EQ(all.num_ranks, 3);
+  for (FakeAgent* const agent : {&a, &b, &c}) {
+    ElasticMessage done = end(all, 100);
+    done.complete = true;
+    agent->say(done);
+  }
+  a.wait(ElasticKind::kLeave, {&b, &c});
+}
+
+TEST(Coordinator, SaysWhenToSave) {
+  const Folder folder;
+  CoordinatorOptions options;
+  options.paces_saves = true;
+  Running running(folder.path(), 2, 0, options);
+  FakeAgent a(running.address(), "a"), b(running.address(), "b");
+  const ElasticMessage ga = a.wait(ElasticKind::kGeneration, {&b});
+  const ElasticMessage gb = b.wait(ElasticKind::kGeneration, {&a});
+  a.say(started(ga));
+  b.say(started(gb));
+  for (std::int64_t step = 0; step < 20; ++step)
+    for (const auto& [agent, generation] : {std::pair{&a, &ga}, std::pair{&b, &gb}})
+      agent->say(step_of(*generation, step, 1));
+  FakeAgent& first = ga.rank == 0 ? a : b;  // it alone is told
+  FakeAgent& second = ga.rank == 0 ? b : a;
+  EXPECT_EQ(first.wait(ElasticKind::kSaveAfter, {&second}).generation, 0);
+  finish(a, b, ga, gb);
 }
 
 TEST(Coordinator, RefusesStrangersAndOtherBuilds) {

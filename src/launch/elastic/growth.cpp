@@ -20,13 +20,13 @@ void Coordinator::grow() {
   grown_for_ = count;
   const std::optional<PlannedJob> planned = hooks_.plan(count);
   if (!planned || planned->num_ranks <= num_ranks_) return;
-  const Growth growth{state_.step_s, planned->step_s, expected_to_last(), last_morph_s_};
+  const Growth growth{state_.step_s, planned->step_s, expected_to_last(), usual_morph_s_};
   if (growing_pays(growth)) {
     end_softly(fmt::format("{} machines are there: {}", count, planned->text), false);
     return;
   }
   say(fmt::format("{} machines: {} would save {:.1f} s, and a morph takes {:.1f} s", count,
-                  planned->text, growth.step_now > 0 ? growth.gained() : 0, last_morph_s_));
+                  planned->text, growth.step_now > 0 ? growth.gained() : 0, usual_morph_s_));
 }
 
 }  // namespace nereus::launch

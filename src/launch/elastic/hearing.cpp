@@ -110,7 +110,8 @@ void Coordinator::member_step(const Member& member, const job::Message& message)
     morph_told_ = true;
     morph_.seconds = seconds(Clock::now() - sign_);
     morph_.step = message.step;
-    last_morph_s_ = morph_.seconds;
+    // What was lost: all but the step.
+    usual_morph_s_ = (usual_morph_s_ + std::max(0.0, morph_.seconds - message.seconds)) / 2;
     if (hooks_.event) hooks_.event(morph_);
     say(fmt::format(
         "generation {}: {}, step {} {:.2f} s after the sign; state: {:.0f} bytes own, {:.0f} "

@@ -22,7 +22,7 @@ void Coordinator::leave_out_slow() {
   const std::optional<PlannedJob> planned = hooks_.plan(count);
   if (!planned) return;
   const std::optional<double> without =
-      leaving_out_pays(*slow, {state_.step_s, planned->step_s, expected_to_last(), last_morph_s_});
+      leaving_out_pays(*slow, {state_.step_s, planned->step_s, expected_to_last(), usual_morph_s_});
   if (!without) return;
   Member& member = found->second;
   member.probation_s = member.probation_s > 0 ? std::min(2 * member.probation_s, kLongestProbation)

@@ -1,9 +1,7 @@
 #include "worker/elastic/rank.hpp"
 
-#include <sys/resource.h>
-
 #include <chrono>
-#include <cmath>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -14,6 +12,7 @@
 #include "worker/elastic/life.hpp"
 #include "worker/elastic/newest_checkpoint.hpp"
 #include "worker/elastic/part_of_board.hpp"
+#include "worker/elastic/steps.hpp"
 #include "worker/failure.hpp"
 #include "worker/torch_compat.hpp"
 
@@ -25,17 +24,14 @@ using job::ElasticKind;
 using job::ElasticMessage;
 using Clock = std::chrono::steady_clock;
 
-double memory_of_process() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) * 1024;
-}
-
-// Signals of ranks, summed: to end, to end and save, to save and go on (of rank 0 alone).
-constexpr double kEnd = 1, kSave = 1e6, kSaveOnly = 1e12;
-
-double signal_of(Commands::Ending ending) {
-  return ending == Commands::Ending::kSave ? kSave : ending == Commands::Ending::kEnd ? kEnd : 0;
+// What a generation that is over was still writing is of no use, lies in a folder of its own, and
+// may hang on a slow disk for long: nobody waits for it.
+void retire(std::unique_ptr<Saver> saver) {
+  if (!saver) return;
+  saver->abandon();
+  std::thread([last = std::shared_ptr<Saver>(std::move(saver))]() mutable {
+    last.reset();
+  }).detach();
 }
 
 class ElasticRank {
@@ -135,7 +131,7 @@ class ElasticRank {
     generation_ = command.generation;
     rank_ = command.rank;
     bring_to(command);
-    if (held_) held_->saver.reset();  // nobody of an old generation writes any more
+    if (held_) retire(std::move(held_->saver));
     if (commands_.is_over(generation_)) throw BoardClosed();
     next_ = begin(command);
     Life& life = *next_;
@@ -181,7 +177,9 @@ class ElasticRank {
     started.done = life.done;
     started.seconds = since(start);
     out_.send(started);
-    run_steps(life);
+    run_steps(
+        life, commands_, generation_, [this](const job::Message& message) { say(message); },
+        [this](const std::string& text) { remark(text); });
   }
 
   // Of a rank that the plan has no place for: what it holds goes to the others, and with it its
@@ -214,74 +212,6 @@ class ElasticRank {
     life.done = read_newest(life, started, [this](const std::string& text) { remark(text); });
     filled_ = true;
     count_votes(*life.comm, true);
-  }
-
-  void run_steps(Life& life) {
-    const job::Job& job = life.job;
-    const double per_sample =
-        job.plan.model.tokens_per_sample > 0 ? job.plan.model.tokens_per_sample : 1;
-    while (life.done < job.training.steps) {
-      const std::int64_t step = life.done;
-      const Clock::time_point start = Clock::now();
-      const double signal = signal_of(commands_.ends_after_step(generation_)) +
-                            (commands_.take_save(generation_) ? kSaveOnly : 0);
-      const StepResult result = life.executor->run(step, signal);
-      const double ending = std::fmod(result.signals, kSaveOnly);
-      life.done = step + 1;
-      life.gradient_norm = result.gradient_norm;
-      life.complete = life.done == job.training.steps;
-      const Clock::time_point before_save = Clock::now();
-      if (life.complete || ending >= kSave || result.signals >= kSaveOnly ||
-          (job.checkpoint.every > 0 && life.done % job.checkpoint.every == 0))
-        save(life);
-      const double copied = since(before_save);
-      job::Message message;
-      message.kind = job::MessageKind::kStep;
-      message.step = step;
-      message.loss = result.loss;
-      message.gradient_norm = result.gradient_norm;
-      message.rate = rate_at(job.training, step);
-      message.seconds = since(start);
-      message.tokens = static_cast<std::int64_t>(
-          per_sample * static_cast<double>(job.plan.placement.global_batch));
-      message.memory_bytes = memory_of_process();
-      message.waits = result.waits;
-      message.waits.checkpoint = copied;
-      say(message);
-      if (life.complete) finish_saving(life);
-      tell_saved(life);
-      if (ending > 0) break;
-    }
-    if (!life.complete) finish_saving(life);
-    tell_saved(life);
-  }
-
-  // A checkpoint that fails is told and done without: the state is in memory.
-  void save(Life& life) {
-    if (!life.saver->saves()) return;
-    try {
-      life.saver->save(life.done, *life.executor);
-    } catch (const Errors& errors) {
-      remark("checkpoint: " + errors.list().front().message);
-    }
-  }
-
-  void finish_saving(Life& life) {
-    try {
-      life.saver->finish();
-    } catch (const Errors& errors) {
-      remark("checkpoint: " + errors.list().front().message);
-    }
-  }
-
-  void tell_saved(Life& life) {
-    for (const checkpoint::Writer::Complete& complete : life.saver->take_completed()) {
-      job::Message saved;
-      saved.kind = job::MessageKind::kCheckpoint;
-      saved.step = complete.step;
-      saved.folder = complete.folder;
-      say(saved);
-    }
   }
 
   LineOut out_;

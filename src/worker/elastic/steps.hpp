@@ -1,0 +1,21 @@
+// The steps of one generation: until the last, or one after which the ranks agree to end, with
+// checkpoints as the job or the coordinator says.
+//
+//   run_steps(life, commands, generation, say, remark);       // throws CommError when it is over
+#pragma once
+
+#include <functional>
+
+#include "job/message.hpp"
+#include "worker/elastic/commands.hpp"
+#include "worker/elastic/life.hpp"
+#include "worker/elastic/newest_checkpoint.hpp"
+
+namespace nereus::worker {
+
+using Say = std::function<void(const job::Message& message)>;
+
+void run_steps(Life& life, Commands& commands, std::int64_t generation, const Say& say,
+               const Remark& remark);
+
+}  // namespace nereus::worker

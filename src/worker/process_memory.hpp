@@ -1,0 +1,14 @@
+// The most memory that this process has held.
+#pragma once
+
+#include <sys/resource.h>
+
+namespace nereus::worker {
+
+inline double peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace nereus::worker
