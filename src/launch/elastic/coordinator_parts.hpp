@@ -45,6 +45,7 @@ struct Member {
   int rank = -1;
   bool started = false;
   bool noticed = false;
+  int arrival = 0;          // who came first
   bool holds = false;       // state of the step to go on from
   plan::HeldStage stage{};  // of that state
   bool helper = false;      // in the generation to give what it holds, and no more
@@ -179,6 +180,7 @@ class Coordinator {
   ElasticEvent morph_;
   bool morph_told_ = true;
   std::string last_remark_;
+  int arrivals_ = 0;
   JobOutcome outcome_;
 };
 

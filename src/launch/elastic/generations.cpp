@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "launch/elastic/coordinator_parts.hpp"
@@ -152,10 +153,12 @@ void Coordinator::begin() {
 
 std::vector<Member*> Coordinator::place(std::vector<Member*> members,
                                         const std::vector<plan::HeldStage>& stages) {
-  // Those that trained before come before those that are new.
-  std::stable_sort(members.begin(), members.end(), [](const Member* a, const Member* b) {
-    return a->rank >= 0 && (b->rank < 0 || a->rank < b->rank);
-  });
+  // Those that trained before come before those that are new, and of these who came first.
+  const auto order = [](const Member* m) {
+    return std::pair(m->rank >= 0 ? m->rank : std::numeric_limits<int>::max(), m->arrival);
+  };
+  std::sort(members.begin(), members.end(),
+            [&](const Member* a, const Member* b) { return order(a) < order(b); });
   std::vector<plan::HeldStage> held;
   for (const Member* member : members) held.push_back(member->stage);
   std::vector<Member*> places;

@@ -118,6 +118,7 @@ void Coordinator::take_hello(Member& member, const ElasticMessage& hello) {
   member.rank = -1;
   member.holds = member.helper = false;
   member.stage = {};
+  member.arrival = ++arrivals_;
   joined_ = Clock::now();
   if (begun_) ++changes_;
   grown_for_ = -1;

@@ -1,17 +1,8 @@
 #include "simulate/job/members.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace nereus::simulate {
-
-Members::Members(const std::vector<std::string>& nodes)
-    : by_name_(nodes.size()), there_(nodes.size()), leaving_(nodes.size()) {
-  std::iota(by_name_.begin(), by_name_.end(), 0);
-  std::stable_sort(by_name_.begin(), by_name_.end(), [&](int a, int b) {
-    return nodes[static_cast<std::size_t>(a)] < nodes[static_cast<std::size_t>(b)];
-  });
-}
 
 int Members::num_there() const {
   return static_cast<int>(std::count(there_.begin(), there_.end(), 1));
@@ -35,8 +26,12 @@ std::vector<int> Members::workers() const {
       out.push_back(node);
       chosen[static_cast<std::size_t>(node)] = 1;
     }
-  for (const int node : by_name_)
-    if (!chosen[static_cast<std::size_t>(node)] && may_work(node)) out.push_back(node);
+  const auto others = static_cast<std::ptrdiff_t>(out.size());
+  for (std::size_t i = 0; i < there_.size(); ++i)
+    if (!chosen[i] && may_work(static_cast<int>(i))) out.push_back(static_cast<int>(i));
+  std::sort(out.begin() + others, out.end(), [&](int a, int b) {
+    return arrival_[static_cast<std::size_t>(a)] < arrival_[static_cast<std::size_t>(b)];
+  });
   return out;
 }
 

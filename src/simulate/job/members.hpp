@@ -5,7 +5,7 @@
 // places that are left (plan/places.hpp, as the coordinator does); between plans of different
 // depth, or where a plan does not say its depth, everybody receives state.
 //
-//   Members members(trace.nodes);
+//   Members members(trace.nodes.size());
 //   members.come(3);
 //   members.take(plan);                 // the best for members.num_usable()
 //   members.hold_state();               // once the morph is done
@@ -14,7 +14,6 @@
 #pragma once
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "plan/places.hpp"
@@ -24,9 +23,12 @@ namespace nereus::simulate {
 
 class Members {
  public:
-  explicit Members(const std::vector<std::string>& nodes);
+  explicit Members(std::size_t nodes) : arrival_(nodes), there_(nodes), leaving_(nodes) {}
 
-  void come(int node) { there_[static_cast<std::size_t>(node)] = 1; }
+  void come(int node) {
+    there_[static_cast<std::size_t>(node)] = 1;
+    arrival_[static_cast<std::size_t>(node)] = ++arrivals_;
+  }
   void go(int node) {
     there_[static_cast<std::size_t>(node)] = 0;
     leaving_[static_cast<std::size_t>(node)] = 0;
@@ -54,10 +56,11 @@ class Members {
     return node >= 0 && there_[static_cast<std::size_t>(node)] &&
            !leaving_[static_cast<std::size_t>(node)];
   }
-  // Those that hold state first, in the order of their places; then by name.
+  // Those that hold state first, in the order of their places; then who came first.
   std::vector<int> workers() const;
 
-  std::vector<int> by_name_;
+  std::vector<int> arrival_;  // when it came last, among all that ever came
+  int arrivals_ = 0;
   std::vector<char> there_, leaving_;
   std::vector<int> members_;             // of the plan, in the order of its places
   std::vector<plan::HeldStage> stages_;  // of its places

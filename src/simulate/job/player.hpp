@@ -17,7 +17,7 @@ namespace nereus::simulate {
 class Player {
  public:
   Player(const Availability& trace, const JobRates& rates, const Policy& policy)
-      : trace_(trace), rates_(rates), policy_(policy), members_(trace.nodes) {}
+      : trace_(trace), rates_(rates), policy_(policy), members_(trace.nodes.size()) {}
 
   JobPlay play();
 

@@ -121,10 +121,12 @@ def predict(args, measured, job, gone, steps, begin, end):
 
 def play(args, measured, folder, trace, rates):
     table = f"{folder}/rates.csv"
+    # Plans that the run did few steps of were slower than before by as much as the others.
+    slower = statistics.mean([rates[row["plan"]] / row["steps_per_s"] for row in measured["rows"] if row["plan"] in rates] or [1])
     with open(table, "w") as f:
         f.write("machines,samples_per_s,uses,stages,planned_samples_per_s\n")
         for row in sorted(measured["rows"], key=lambda row: row["machines"]):
-            rate = rates.get(row["plan"], row["steps_per_s"])
+            rate = rates.get(row["plan"], row["steps_per_s"] * slower)
             f.write(f"{row['machines']},{rate * GLOBAL_BATCH},{row['uses']},{row['stages']},{row['planned'] * GLOBAL_BATCH}\n")
     command = [args.nereus, "simulate", "--availability", trace, "--rates", table, "--global-batch", str(GLOBAL_BATCH), "--policy", "ours",
                "--checkpoint-every", f"{args.every} steps", "--checkpoint-time", f"{measured['write']:.4f} s", "--morph-time",
