@@ -109,6 +109,7 @@ wait_for "^slow: local-1" slow.err
 kill "$stutter" && kill -CONT "$worker"
 check "a slow machine is found by its step times" grep -q "^slow: local-1: busy" slow.err
 wait_for "^probation: local-1: was slow" slow.err
+wait_for "^checkpoint interval" slow.err
 check "it is tried again" grep -q "^probation: local-1: was slow" slow.err
 kill -INT "$job"
 wait "$job"

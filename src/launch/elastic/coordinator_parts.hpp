@@ -134,6 +134,7 @@ class Coordinator {
 
   // saving.cpp
   void save_when_due();
+  void tell_interval();  // where it is another than was told
   static double now_s() { return seconds(Clock::now().time_since_epoch()); }
 
   bool all_of_generation(const auto& is) const {

@@ -93,6 +93,7 @@ void Coordinator::hear_worker(const Member& member, const job::Message& message)
   } else if (message.kind == job::MessageKind::kCheckpoint) {
     event("checkpoint", member.rank, message.folder);
     pace_.written(now_s());
+    tell_interval();
   } else if (message.kind == job::MessageKind::kError) {
     event("failure", member.rank, message.message);
     if (!message.input_error) return;  // another may do better; kLost follows

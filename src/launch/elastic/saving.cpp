@@ -15,10 +15,13 @@ void Coordinator::save_when_due() {
   for (auto& [name, member] : members_)
     if (member.in_generation && member.rank == 0)
       member.tell(message_of(ElasticKind::kSaveAfter, state_.generation));
-  const std::optional<SavePace::Numbers> n = pace_.numbers(now_s(), single_copy_);
   pace_.asked(now_s());
-  if (!n || (n->interval < told_interval_ * kWorthTelling &&
-             n->interval * kWorthTelling > told_interval_))
+}
+
+void Coordinator::tell_interval() {
+  const std::optional<SavePace::Numbers> n = pace_.numbers(now_s(), single_copy_);
+  if (!options_.paces_saves || !n) return;
+  if (n->interval < told_interval_ * kWorthTelling && n->interval * kWorthTelling > told_interval_)
     return;
   told_interval_ = n->interval;
   event("checkpoint interval", -1,
