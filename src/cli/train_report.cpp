@@ -114,6 +114,29 @@ std::string json_of(const app::TrainAnswer& answer, bool compare) {
   return json.dump(2);
 }
 
+// Of an elastic job: what happened to its machines. Empty of any other.
+std::string machines_text(const app::TrainAnswer& answer) {
+  int morphs = 0, lost = 0, notices = 0, slow = 0;
+  std::int64_t again = 0;
+  bool elastic = false;
+  for (const app::TrainEvent& event : answer.events) {
+    elastic |= event.morph.has_value();
+    morphs += event.kind == "morph";
+    lost += event.kind == "lost";
+    notices += event.kind == "notice";
+    slow += event.kind == "slow";
+    if (event.morph) again += event.morph->lost_steps;
+  }
+  if (!elastic) return "";
+  const auto counted = [](std::int64_t count, const char* one, const char* many) {
+    return fmt::format("{} {}", count, count == 1 ? one : many);
+  };
+  return fmt::format("{}: {}, {}, {}; {}", counted(morphs, "morph", "morphs"),
+                     counted(lost, "loss", "losses"), counted(notices, "notice", "notices"),
+                     counted(slow, "slow machine", "slow machines"),
+                     counted(again, "step done again", "steps done again"));
+}
+
 Table summary_table(const app::TrainAnswer& answer) {
   Table table{.name = "", .title = {}, .columns = {}, .rows = {{}}, .record = true};
   const auto add = [&](Column column, Cell cell) {
@@ -137,6 +160,8 @@ Table summary_table(const app::TrainAnswer& answer) {
     add({"memory_bytes", "memory (fullest rank)", Unit::kBytes}, most_memory(answer));
     add({"waits", "waiting"}, waits_text(answer.waits, answer.step_s));
   }
+  if (const std::string machines = machines_text(answer); !machines.empty())
+    add({"machines", "machines"}, machines);
   for (const app::TrainEvent& event : answer.events)
     table.notes.push_back(
         event.step >= 0 ? fmt::format("after step {}: {}: {}", event.step, event.kind, event.text)

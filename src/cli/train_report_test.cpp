@@ -45,6 +45,23 @@ TEST(TrainReport, LinesComeOnceASecondAndTheLastAlways) {
   EXPECT_THAT(lines, ElementsAre("step 0 ", "step 10", "step 20", "step 24"));
 }
 
+TEST(TrainReport, WhatHappenedToTheMachinesOfAnElasticJob) {
+  app::TrainAnswer answer;
+  answer.steps = {step_of(0, 1)};
+  answer.events = {{"started", 0, -1, "pp 2 dp 2", app::Morph{}},
+                   {"lost", 4, 1, "a: its connection broke"},
+                   {"morph", 4, -1, "pp 1 dp 3", app::Morph{.lost_steps = 3}}};
+  const auto machines = [&]() -> std::string {
+    const Table table = train_report(answer, false).tables.at(0);
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+      if (table.columns[i].key == "machines") return std::get<std::string>(table.rows[0][i].value);
+    return "";
+  };
+  EXPECT_EQ(machines(), "1 morph: 1 loss, 0 notices, 0 slow machines; 3 steps done again");
+  answer.events = {{"failure", 4, 2, "rank 2 was killed"}};
+  EXPECT_EQ(machines(), "");
+}
+
 TEST(TrainReport, TheContractsFields) {
   app::TrainAnswer answer;
   answer.steps = {step_of(3, 4.5), step_of(4, NAN)};
