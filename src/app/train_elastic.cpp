@@ -71,6 +71,7 @@ TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elast
   options.token = launch::job_token(elastic.folder);
   options.build = build_id();
   options.steps = request.training.steps;
+  if (!answer.steps.empty()) options.known = answer.steps.back().step + 1;
   options.first_members = first;
   options.dead_after_s = elastic.dead_after_s;
   options.probation_s = elastic.probation_s;

@@ -63,6 +63,7 @@ void visit(V& v, M& m) {
       v.text("job", m.job);
       v.text("address", m.address);
       v.whole("next_held", m.next_held, -1);
+      v.whole("most_done", m.most_done, -1);
       v.whole("done", m.done);
       v.real("gradient_norm", m.gradient_norm);
       break;

@@ -56,6 +56,9 @@ struct ElasticMessage {
   std::string job = {};         // job_to_json()
   std::string address = {};     // towards which a rank finds its own address
   std::int64_t next_held = -1;  // the generation whose state is gone on with; -1: none
+  // Steps that the coordinator knows of: a checkpoint of a later one was written by ranks that were
+  // voted out, and is not read; -1: any is.
+  std::int64_t most_done = -1;
   // Steps whose updates are in the state: kGeneration (to be brought to), kStarted, kEnded
   std::int64_t done = 0;
   double gradient_norm = 0;  // of step `done` - 1

@@ -29,6 +29,7 @@ Coordinator::Coordinator(const CoordinatorOptions& options, const CoordinatorHoo
   const std::optional<JobState> before = load_state(options_.folder);
   if (before) {
     state_ = *before;
+    state_.steps_done = std::max(state_.steps_done, options_.known);
     if (options_.listen.port == 0) options_.listen = before->listen;
   }
   listener_ = listen_on(options_.listen);

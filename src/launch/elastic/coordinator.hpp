@@ -38,6 +38,7 @@ struct CoordinatorOptions {
   std::string token;
   std::string build;
   std::int64_t steps = 0;   // of the job, in all
+  std::int64_t known = 0;   // of them, that were done before, as far as anybody noted
   int first_members = 1;    // how many are waited for at the start
   double dead_after_s = 2;  // without a beat, of an agent or its worker
   double answer_s = 10;  // for a survivor to say how far it came; thrice a step where that is more

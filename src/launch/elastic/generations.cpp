@@ -196,6 +196,7 @@ void Coordinator::begin_generation(const PlannedJob& planned, const std::vector<
   message.num_ranks = planned.num_ranks;
   message.job = state_.job;
   message.next_held = source_.held;
+  message.most_done = state_.steps_done > 0 ? state_.steps_done : -1;
   message.done = source_.done;
   message.gradient_norm = source_.gradient_norm;
   std::vector<Member*> present = places;

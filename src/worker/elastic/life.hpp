@@ -20,9 +20,10 @@ struct Life {
   std::int64_t generation = -1;
   int rank = 0;
   int num_ranks = 1;
-  std::int64_t done = 0;     // steps whose updates are in the state
-  double gradient_norm = 0;  // of the last of them
-  bool complete = false;     // the job's last step is done
+  std::int64_t most_done = -1;  // no checkpoint of a later step is read; -1: any
+  std::int64_t done = 0;        // steps whose updates are in the state
+  double gradient_norm = 0;     // of the last of them
+  bool complete = false;        // the job's last step is done
   job::Job job;
   ReadBatch read;
   std::unique_ptr<Comm> comm;  // lives longer than what uses it

@@ -31,12 +31,18 @@ void start_afresh(Life& life) {
 
 std::int64_t read_newest(Life& life, job::ElasticMessage& started, const Remark& remark) {
   std::map<std::int64_t, std::string> folders;
-  for (const std::string& folder : {life.job.checkpoint.resume, life.job.checkpoint.folder}) {
+  const job::Checkpoint& where = life.job.checkpoint;
+  for (const std::string& folder : {where.resume, where.folder}) {
     if (folder.empty()) continue;
+    // In the job's own: of ranks that were cut off and trained on, which nobody knows of.
+    const bool bounded = folder == where.folder && life.most_done >= 0;
+    const auto take = [&](std::int64_t step, const std::string& path) {
+      if (!bounded || step <= life.most_done) folders[step] = path;
+    };
     if (const auto one = checkpoint::find_latest(folder); one && *one == folder)
-      folders[checkpoint::Checkpoint(folder).manifest().progress.step] = folder;
+      take(checkpoint::Checkpoint(folder).manifest().progress.step, folder);
     else
-      for (const auto& [step, path] : checkpoint::list_checkpoints(folder)) folders[step] = path;
+      for (const auto& [step, path] : checkpoint::list_checkpoints(folder)) take(step, path);
   }
   std::int64_t below = std::numeric_limits<std::int64_t>::max();
   while (true) {

@@ -121,6 +121,7 @@ class ElasticRank {
     life->rank = command.rank;
     life->num_ranks = command.num_ranks;
     life->done = command.done;
+    life->most_done = command.most_done;
     life->job = job::parse_job(command.job, "the job of a generation");
     check_can_run(life->job);
     return life;

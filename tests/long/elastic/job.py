@@ -50,7 +50,7 @@ class Job:
                 self.lines.append((now, line))
                 if match := STARTED.search(line):
                     self.morphs.append((now, match))
-                    self.shape = match[2]
+                    self.shape = match[2].split(" from the checkpoint")[0]
 
     def joined_since(self, start):
         with self.lock:
