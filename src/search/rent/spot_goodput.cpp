@@ -25,9 +25,8 @@ double spot_goodput(const Preemptions& p, const SpotJob& job) {
   }
   const double save = job.state_bytes / simulate::kSnapshotRate;
   const double between = 1 / rate;
-  const double interval = std::max(job.step, simulate::daly_interval(save, between));
-  return p.present *
-         simulate::daly_useful_share(interval, save, simulate::kOurDetection + move, between);
+  const double interval = std::max(job.step, daly_interval(save, between));
+  return p.present * daly_useful_share(interval, save, simulate::kOurDetection + move, between);
 }
 
 }  // namespace nereus::rent
