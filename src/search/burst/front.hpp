@@ -1,0 +1,52 @@
+// All plans of a burst problem (search/burst/problem.hpp) that no other beats: least seconds for
+// their rank-seconds, least rank-seconds for their seconds.
+//
+// Labels (seconds, rank-seconds, and bytes where memory binds) are carried along the chain for each
+// candidate of the block in hand. Of two labels at the same place one that is no better in anything
+// is dropped: whatever follows costs both the same. A link with branches is a table of labels
+// between every pair of candidates. On the trunk a label is also dropped where no completion of it
+// can lie before the front of plans found so far; bounds on completions are least costs of seconds
+// + lambda rank-seconds for some lambda, from the back, and the plans found so far come from a
+// first walk that drops labels which gain little. Both only save time: the front is exact.
+//
+//   const Front front = solve(problem);
+//   front.plans.front();          // the fastest
+//   pick(front, ...)              // search/burst/pick.hpp
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "search/burst/problem.hpp"
+
+namespace nereus::burst {
+
+struct BlockPlace {
+  int candidate = 0;   // index into counts
+  int first_rank = 0;  // 0 on the trunk; of ranks of a branch's own their first
+  bool operator==(const BlockPlace&) const = default;
+};
+
+struct BurstPlan {
+  double seconds = 0;
+  double rank_seconds = 0;
+  double memory = 0;  // of the fullest rank of the trunk; 0 where the problem has none
+  std::vector<BlockPlace> blocks{};
+};
+
+struct Front {
+  std::vector<BurstPlan>
+      plans{};  // seconds rise, rank-seconds fall; none: memory suffices for none
+  std::vector<std::string> notes{};
+  std::int64_t labels = 0;  // that were made
+  double least_memory = 0;  // of any plan, where none fits
+};
+
+Front solve(const Problem& problem);
+
+// What it costs to put every block where `candidates` says, all on the trunk: branches one after
+// the other.
+BurstPlan evaluate(const Problem& problem, const std::vector<int>& candidates);
+
+}  // namespace nereus::burst

@@ -1,0 +1,333 @@
+#include "search/burst/front.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+
+namespace nereus::burst {
+namespace {
+
+// A random graph that knows how it was put together, so that plans can be priced without the code
+// under test: a chain of blocks with, between two of them, an edge or branches.
+struct Tree {
+  struct Part;
+  struct Between {
+    double edge = -1;  // bytes of an edge from block to block; none below 0
+    std::vector<Part> branches;
+  };
+  struct Part {
+    double in = 0, out = 0;  // bytes, where it is a branch
+    std::vector<int> blocks;
+    std::vector<Between> between;
+  };
+  Part trunk;
+};
+
+struct Cost {
+  double seconds = 0, rank_seconds = 0, memory = 0;
+};
+
+class RandomGraph {
+ public:
+  RandomGraph(std::uint64_t seed, int most_blocks, bool branches) : random_(seed) {
+    const int batch = 4 + static_cast<int>(random_.below(13));
+    problem.num_ranks = 2 + static_cast<int>(random_.below(9));
+    std::vector<int> counts = candidate_counts(batch, problem.num_ranks);
+    while (counts.size() > 4) counts.erase(counts.begin() + 1 + random_.below(counts.size() - 2));
+    problem.counts = counts;
+    problem.trunk_ranks =
+        branches ? 1 + static_cast<int>(random_.below(problem.num_ranks)) : problem.num_ranks;
+    const std::size_t k = counts.size();
+    for (std::size_t i = 0; i < k * k; ++i) {
+      problem.near.push_back(i % k == i / k ? MoveCost{} : MoveCost{any(), any()});
+      problem.away.push_back({any() + 0.5, any()});
+    }
+    left_ = most_blocks;
+    tree.trunk = part(branches ? 2 : 0, 2 + static_cast<int>(random_.below(3)));
+    if (random_.below(3) == 0) {
+      double most = 0;
+      for (const Block& b : problem.blocks) most += b.memory[0];
+      problem.memory_limit = most * (0.5 + 0.5 * random_.uniform());
+    }
+    std::sort(problem.edges.begin(), problem.edges.end(), [](const Edge& a, const Edge& b) {
+      return std::tie(a.from, a.to) < std::tie(b.from, b.to);
+    });
+  }
+
+  Problem problem;
+  Tree tree;
+
+ private:
+  double any() { return (1 + static_cast<double>(random_.below(32))) / 16; }
+  int block() {
+    Block own;
+    own.name = "b" + std::to_string(problem.blocks.size());
+    const double work = any() * 4, fixed = any();
+    for (const int count : problem.counts) {
+      // Mostly less on more ranks, but with some noise: nothing may rely on it.
+      own.seconds.push_back(work / count + fixed + (random_.below(4) == 0 ? any() : 0));
+      own.memory.push_back(1 + 8.0 / count);
+    }
+    problem.blocks.push_back(own);
+    --left_;
+    return static_cast<int>(problem.blocks.size()) - 1;
+  }
+  Tree::Part part(int depth, int length) {
+    Tree::Part own;
+    own.blocks.push_back(block());
+    for (int i = 1; i < length && left_ > 0; ++i) {
+      const int fork = own.blocks.back();
+      Tree::Between between;
+      const bool split = depth > 0 && left_ > 2 && random_.below(2) == 0;
+      if (split) {
+        const int n = 1 + static_cast<int>(random_.below(3));
+        for (int j = 0; j < n && left_ > 1; ++j) {
+          Tree::Part branch = part(depth - 1, 1 + static_cast<int>(random_.below(2)));
+          branch.in = any();
+          branch.out = any();
+          problem.edges.push_back({fork, branch.blocks.front(), branch.in});
+          between.branches.push_back(branch);
+        }
+        // One branch alone would be part of the chain.
+        if (between.branches.size() < 2 || random_.below(2) == 0) between.edge = any();
+      } else {
+        between.edge = any();
+      }
+      const int join = block();
+      if (between.edge >= 0) problem.edges.push_back({fork, join, between.edge});
+      for (const Tree::Part& branch : between.branches)
+        problem.edges.push_back({branch.blocks.back(), join, branch.out});
+      own.blocks.push_back(join);
+      own.between.push_back(between);
+    }
+    return own;
+  }
+  Random random_;
+  int left_ = 0;
+};
+
+// Prices one choice of candidates, and of branches that leave (by the first block of each).
+class Judge {
+ public:
+  Judge(const Problem& problem, const std::vector<int>& candidates,
+        const std::map<int, bool>& leaves)
+      : p_(problem), c_(candidates), leaves_(leaves) {}
+
+  bool price(const Tree::Part& trunk, Cost& cost) {
+    for (const int b : all_of(trunk, false))
+      if (count(b) > p_.trunk_ranks) return false;
+    cost = part(trunk, true);
+    return ok_ && !(cost.memory > p_.memory_limit);
+  }
+
+  static double on_one(const Problem& p, const Tree::Part& part) {
+    double sum = 0;
+    for (const int b : part.blocks) sum += p.blocks[static_cast<std::size_t>(b)].seconds[0];
+    for (const Tree::Between& between : part.between)
+      for (const Tree::Part& branch : between.branches) sum += on_one(p, branch);
+    return sum;
+  }
+
+ private:
+  int k(int block) const { return c_[static_cast<std::size_t>(block)]; }
+  int count(int block) const { return p_.counts[static_cast<std::size_t>(k(block))]; }
+  std::vector<int> all_of(const Tree::Part& part, bool trunk) const {
+    std::vector<int> out = part.blocks;
+    for (const Tree::Between& between : part.between)
+      for (const Tree::Part& branch : between.branches) {
+        if (trunk && leaves_.at(branch.blocks[0])) continue;
+        for (const int b : all_of(branch, trunk)) out.push_back(b);
+      }
+    return out;
+  }
+  Cost move(int a, int b, double bytes, bool away) const {
+    const MoveCost& m = away ? p_.away_of(k(a), k(b)) : p_.near_of(k(a), k(b));
+    const double seconds = m.fixed + m.per_byte * bytes;
+    if (!away && k(a) == k(b)) return {};
+    return {seconds, seconds * (away ? count(a) + count(b) : std::max(count(a), count(b))), 0};
+  }
+  Cost part(const Tree::Part& own, bool trunk) {
+    Cost sum;
+    const auto add = [&](const Cost& c) {
+      sum.seconds += c.seconds;
+      sum.rank_seconds += c.rank_seconds;
+      sum.memory += c.memory;
+    };
+    for (std::size_t i = 0; i < own.blocks.size(); ++i) {
+      const Block& b = p_.blocks[static_cast<std::size_t>(own.blocks[i])];
+      const auto at = static_cast<std::size_t>(k(own.blocks[i]));
+      add({b.seconds[at], b.seconds[at] * count(own.blocks[i]), b.memory[at]});
+      if (i + 1 < own.blocks.size())
+        add(between(own.between[i], own.blocks[i], own.blocks[i + 1], trunk));
+    }
+    return sum;
+  }
+  Cost between(const Tree::Between& own, int fork, int join, bool trunk) {
+    Cost here;
+    double longest = 0;
+    int widest = 0, leaving = 0;
+    if (own.edge >= 0) here = move(fork, join, own.edge, false);
+    for (const Tree::Part& branch : own.branches) {
+      const bool away = trunk && leaves_.at(branch.blocks[0]);
+      const Cost in = move(fork, branch.blocks.front(), branch.in, away);
+      const Cost out = move(branch.blocks.back(), join, branch.out, away);
+      const Cost body = part(branch, false);
+      const double seconds = in.seconds + body.seconds + out.seconds;
+      here.rank_seconds += in.rank_seconds + body.rank_seconds + out.rank_seconds;
+      if (away) {
+        longest = std::max(longest, seconds);
+        ++leaving;
+        for (const int b : all_of(branch, false)) widest = std::max(widest, count(b));
+      } else {
+        here.seconds += seconds;
+        here.memory += body.memory;
+      }
+    }
+    if (widest * leaving > p_.num_ranks - p_.trunk_ranks) ok_ = false;
+    here.seconds = std::max(here.seconds, longest);
+    return here;
+  }
+
+  const Problem& p_;
+  const std::vector<int>& c_;
+  const std::map<int, bool>& leaves_;
+  bool ok_ = true;
+};
+
+// Branches that may leave: on the trunk, all but the one of the most seconds on one rank, each
+// within memory whatever its counts.
+std::vector<int> may_leave(const Problem& p, const Tree& tree) {
+  std::vector<int> out;
+  const auto worst = [&](const Tree::Part& part, const auto& self) -> double {
+    double sum = 0;
+    for (const int b : part.blocks) {
+      const std::vector<double>& m = p.blocks[static_cast<std::size_t>(b)].memory;
+      sum += *std::max_element(m.begin(), m.end());
+    }
+    for (const Tree::Between& between : part.between)
+      for (const Tree::Part& branch : between.branches) sum += self(branch, self);
+    return sum;
+  };
+  for (const Tree::Between& between : tree.trunk.between) {
+    // As the search lists them: the edge first, then by their first block.
+    std::vector<const Tree::Part*> branches;
+    for (const Tree::Part& branch : between.branches) branches.push_back(&branch);
+    const Tree::Part* home = nullptr;
+    for (const Tree::Part* branch : branches)
+      if (!home || Judge::on_one(p, *branch) > Judge::on_one(p, *home)) home = branch;
+    for (const Tree::Part* branch : branches)
+      if (branch != home && worst(*branch, worst) <= p.memory_limit)
+        out.push_back(branch->blocks[0]);
+  }
+  return out;
+}
+
+void all_branches(const Tree::Part& part, std::map<int, bool>& out) {
+  for (const Tree::Between& between : part.between)
+    for (const Tree::Part& branch : between.branches) {
+      out[branch.blocks[0]] = false;
+      all_branches(branch, out);
+    }
+}
+
+std::vector<Cost> brute_force(const RandomGraph& graph) {
+  const Problem& p = graph.problem;
+  std::map<int, bool> leaves;
+  all_branches(graph.tree.trunk, leaves);
+  const std::vector<int> movable = may_leave(p, graph.tree);
+  std::vector<Cost> all;
+  for (std::size_t flags = 0; flags < (std::size_t{1} << movable.size()); ++flags) {
+    for (std::size_t i = 0; i < movable.size(); ++i) leaves[movable[i]] = (flags >> i) & 1;
+    std::vector<int> candidates(p.blocks.size(), 0);
+    for (;;) {
+      Cost cost;
+      if (Judge(p, candidates, leaves).price(graph.tree.trunk, cost)) all.push_back(cost);
+      std::size_t i = 0;
+      while (i < candidates.size() && ++candidates[i] == p.num_candidates()) candidates[i++] = 0;
+      if (i == candidates.size()) break;
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const Cost& a, const Cost& b) {
+    return std::tie(a.seconds, a.rank_seconds) < std::tie(b.seconds, b.rank_seconds);
+  });
+  std::vector<Cost> front;
+  for (const Cost& own : all)
+    if (front.empty() || own.rank_seconds < front.back().rank_seconds - 1e-9) front.push_back(own);
+  return front;
+}
+
+void expect_same(const RandomGraph& graph, std::uint64_t seed) {
+  const Front front = solve(graph.problem);
+  const std::vector<Cost> truth = brute_force(graph);
+  std::vector<BurstPlan> plans;  // sums in another order may split a plan in two
+  for (const BurstPlan& own : front.plans)
+    if (plans.empty() || own.rank_seconds < plans.back().rank_seconds - 1e-9) plans.push_back(own);
+  ASSERT_EQ(plans.size(), truth.size()) << "seed " << seed;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    EXPECT_NEAR(plans[i].seconds, truth[i].seconds, 1e-9) << "seed " << seed;
+    EXPECT_NEAR(plans[i].rank_seconds, truth[i].rank_seconds, 1e-9) << "seed " << seed;
+  }
+  // What a plan says it costs is what its places cost.
+  std::map<int, bool> leaves;
+  all_branches(graph.tree.trunk, leaves);
+  for (const BurstPlan& own : front.plans) {
+    std::vector<int> candidates;
+    for (const BlockPlace& place : own.blocks) candidates.push_back(place.candidate);
+    for (auto& [block, away] : leaves)
+      away = own.blocks[static_cast<std::size_t>(block)].first_rank > 0;
+    // Nested branches go where their own branch is.
+    for (const Tree::Between& between : graph.tree.trunk.between)
+      for (const Tree::Part& branch : between.branches) {
+        std::map<int, bool> nested;
+        all_branches(branch, nested);
+        for (const auto& [block, away] : nested) leaves[block] = false;
+      }
+    Cost cost;
+    ASSERT_TRUE(Judge(graph.problem, candidates, leaves).price(graph.tree.trunk, cost));
+    EXPECT_NEAR(cost.seconds, own.seconds, 1e-9);
+    EXPECT_NEAR(cost.rank_seconds, own.rank_seconds, 1e-9);
+  }
+}
+
+TEST(BurstFront, ChainsEqualBruteForce) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) expect_same(RandomGraph(seed, 6, false), seed);
+}
+
+TEST(BurstFront, BranchesEqualBruteForce) {
+  int with_branches = 0, left = 0, limited = 0;
+  for (std::uint64_t seed = 1000; seed < 1300; ++seed) {
+    const RandomGraph graph(seed, 6, true);
+    expect_same(graph, seed);
+    bool has = false;
+    for (const Tree::Between& between : graph.tree.trunk.between) has |= !between.branches.empty();
+    with_branches += has ? 1 : 0;
+    limited += std::isfinite(graph.problem.memory_limit) ? 1 : 0;
+    for (const BurstPlan& plan : solve(graph.problem).plans)
+      left += std::any_of(plan.blocks.begin(), plan.blocks.end(),
+                          [](const BlockPlace& b) { return b.first_rank > 0; });
+  }
+  EXPECT_GT(with_branches, 150);
+  EXPECT_GT(left, 50);
+  EXPECT_GT(limited, 50);
+}
+
+TEST(BurstFront, CanonicalCountsStandForAll) {
+  for (const int batch : {1, 2, 7, 32, 60, 64}) {
+    const std::vector<int> counts = candidate_counts(batch, batch);
+    for (int g = 1; g <= batch; ++g) {
+      const int own = canonical_count(batch, g);
+      EXPECT_TRUE(std::binary_search(counts.begin(), counts.end(), own));
+      EXPECT_LE(own, g);
+      EXPECT_EQ(samples_per_rank(batch, own), samples_per_rank(batch, g));
+    }
+    EXPECT_LE(counts.size(), 2 * std::sqrt(batch) + 1);
+  }
+}
+
+}  // namespace
+}  // namespace nereus::burst
