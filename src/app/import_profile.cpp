@@ -11,7 +11,9 @@ namespace nereus::app {
 bool are_profiles(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     std::error_code error;
-    if (!path.ends_with(".json") || !std::filesystem::is_regular_file(path, error)) continue;
+    if (!(path.ends_with(".json") || path.ends_with(".prof")) ||
+        !std::filesystem::is_regular_file(path, error))
+      continue;
     if (profile::form_of({path, spec::read_text_file(path)}) != profile::ProfileForm::kNone)
       return true;
   }

@@ -25,13 +25,14 @@ std::vector<Measured> by_device(const profile::Profile& profile) {
   for (const profile::MeasuredLayer& layer : profile.layers) {
     const auto same = std::find_if(rows.begin(), rows.end(), [&](const Measured& row) {
       return row.layer->model == layer.model && row.layer->device == layer.device &&
-             row.layer->role == layer.role && row.layer->precision == layer.precision &&
-             row.layer->seq == layer.seq;
+             row.layer->role == layer.role && row.layer->layer == layer.layer &&
+             row.layer->precision == layer.precision && row.layer->seq == layer.seq;
     });
     Measured& row = same != rows.end()
                         ? *same
                         : rows.emplace_back(Measured{&layer, {}, layer.samples.front(), 0});
-    row.degrees.push_back(layer.tp);
+    if (std::find(row.degrees.begin(), row.degrees.end(), layer.tp) == row.degrees.end())
+      row.degrees.push_back(layer.tp);
     row.low = std::min(row.low, layer.samples.front());
     row.high = std::max(row.high, layer.samples.back());
     row.update |= layer.update > 0;
@@ -61,7 +62,8 @@ Report profile_report(const app::ImportedProfile& imported) {
   Json layers = Json::array();
   for (const Measured& row : by_device(profile)) {
     const profile::MeasuredLayer& layer = *row.layer;
-    table.rows.push_back({layer.model, layer.device, std::string(to_string(layer.role)),
+    table.rows.push_back({layer.model, layer.device,
+                          layer.layer.empty() ? std::string(to_string(layer.role)) : layer.layer,
                           layer.precision, layer.seq > 0 ? Cell{layer.seq} : Cell{},
                           fmt::format("{}", fmt::join(row.degrees, ", ")),
                           fmt::format("{:g} to {:g}", row.low, row.high),
@@ -69,6 +71,7 @@ Report profile_report(const app::ImportedProfile& imported) {
     layers.push_back({{"model", layer.model},
                       {"device", layer.device},
                       {"role", to_string(layer.role)},
+                      {"layer", layer.layer.empty() ? Json(nullptr) : Json(layer.layer)},
                       {"precision", layer.precision},
                       {"seq", layer.seq},
                       {"parameters", layer.parameters},

@@ -67,6 +67,7 @@ class Matcher {
   // Why the layer is not that kind of the model's; empty where it is.
   std::string differs(const MeasuredLayer& layer, const model::LayerKind& kind) const {
     const double tokens = model_.tokens_per_sample;
+    if (!layer.layer.empty()) return differs_in_vision(layer, kind);
     if (layer.seq > 0 && tokens > 0 && layer.seq != tokens)
       return fmt::format("{} tokens a sample, not {}", layer.seq,
                          format_count(std::llround(tokens)));
@@ -84,6 +85,21 @@ class Matcher {
       return {};
     return fmt::format("{} parameters, not {}", format_count(std::llround(layer.parameters)),
                        format_count(std::llround(wanted)));
+  }
+  // Layers of a vision model are told apart by what they read; norms and biases are a matter of
+  // taste, and pools have no parameters.
+  static std::string differs_in_vision(const MeasuredLayer& layer, const model::LayerKind& kind) {
+    if (layer.elements != kind.input_elements)
+      return fmt::format("{} elements a sample, not {}", format_count(std::llround(layer.elements)),
+                         format_count(std::llround(kind.input_elements)));
+    if (layer.parameters > 0 && near(layer.parameters, kind.parameters(), kPadded)) return {};
+    const bool average = layer.layer == "avgPool2d";
+    if (layer.parameters == 0 && kind.parameters() == 0 &&
+        kind.name.rfind(average ? "average_pool" : "max_pool", 0) == 0 &&
+        (average || layer.layer == "maxPool2d"))
+      return {};
+    return fmt::format("{} parameters, not {}", format_count(std::llround(layer.parameters)),
+                       format_count(std::llround(kind.parameters())));
   }
   double elements() const {
     for (const model::LayerKind& kind : model_.kinds)

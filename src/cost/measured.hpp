@@ -4,6 +4,8 @@
 // hidden agree, and
 //   block      its parameters within 1 %
 //   embedding  its parameters within 5 % (vocabularies are padded), as are its model's blocks
+//   vision     what the layer reads, and its parameters within 5 % (norms and biases); pools by
+//              their kind
 //   head       the same, within 5 % of vocabulary x hidden; or nothing but norms, where the weights
 //              are the embedding's
 // A time below half of what the device's peak allows, or a fifth of a second at less than 1/2000 of

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "profile/deeppool.hpp"
 #include "profile/import_parts.hpp"
 
 namespace nereus::profile {
@@ -42,8 +43,10 @@ double median(std::vector<double> values) {
 
 void add_layer(Profile& profile, MeasuredLayer layer) {
   const auto name = [&] {
-    return fmt::format("{} of {} on {}, tp {}", to_string(layer.role), layer.model, layer.device,
-                       layer.tp);
+    const std::string what = layer.layer.empty()
+                                 ? std::string(to_string(layer.role))
+                                 : fmt::format("{} ({:g} elements)", layer.layer, layer.elements);
+    return fmt::format("{} of {} on {}, tp {}", what, layer.model, layer.device, layer.tp);
   };
   double most = curve_of(layer.samples, layer.forward).most;
   int moved = curve_of(layer.samples, layer.forward).moved;
@@ -155,6 +158,10 @@ void import_file(const Parsed& own, const SailorSizes& sailor, const CephaloSize
       import_cephalo(own.root, cephalo, profile, errors);
       set_origin(profile, "github.com/benson-guo/cephalo or github.com/benson-guo/zorse", "MIT");
       break;
+    case ProfileForm::kDeepPool:
+      import_deeppool(own.file->text, own.file->name, profile);
+      set_origin(profile, "github.com/DeepPoolML/DeepPool", "MIT");
+      break;
     case ProfileForm::kSailorSizes:
     case ProfileForm::kCephaloSizes:
       break;
@@ -163,13 +170,14 @@ void import_file(const Parsed& own, const SailorSizes& sailor, const CephaloSize
                  fmt::format("{} is none of the forms of profiles that are read", own.file->name),
                  {own.file->name},
                  "nereus profiles, Sailor's profile.json and llm_info.json, Cephalo's and Zorse's "
-                 "model_latencies.json and model_stats.json");
+                 "model_latencies.json and model_stats.json, DeepPool's DEVICE_MODEL.prof");
   }
 }
 
 }  // namespace
 
 ProfileForm form_of(const ProfileFile& file) {
+  if (is_deeppool(file.text)) return ProfileForm::kDeepPool;
   try {
     return form_of_value(spec::parse_json(file.text, file.name));
   } catch (const Errors&) {
@@ -180,6 +188,10 @@ ProfileForm form_of(const ProfileFile& file) {
 Profile import_profiles(const std::vector<ProfileFile>& files) {
   std::vector<Parsed> parsed;
   for (const ProfileFile& file : files) {
+    if (is_deeppool(file.text)) {
+      parsed.push_back({&file, {}, ProfileForm::kDeepPool});
+      continue;
+    }
     Value root = spec::parse_json(file.text, file.name);
     const ProfileForm form = form_of_value(root);
     parsed.push_back({&file, std::move(root), form});

@@ -6,6 +6,8 @@
 //   Cephalo   github.com/benson-guo/cephalo and /zorse: model -> device -> sequence -> precision ->
 //             [line forward, line backward, points forward, points backward] in ms of one block;
 //             its model_stats.json has the sizes.
+//   DeepPool  github.com/DeepPoolML/DeepPool: text, a line for each layer and batch of a vision
+//             model (profile/deeppool.hpp), in a file DEVICE_MODEL.prof.
 //
 //   Profile p = import_profiles({{"OPT-350/A100-40/profile.json", text}, {"llm_info.json",
 //   sizes}}); p.notes;                                          // what was left out, and why
@@ -35,6 +37,7 @@ enum class ProfileForm {
   kSailorSizes,   // llm_info.json
   kCephalo,       // and Zorse's
   kCephaloSizes,  // model_stats.json
+  kDeepPool,
 };
 // By its form alone; what is no JSON has none.
 ProfileForm form_of(const ProfileFile& file);

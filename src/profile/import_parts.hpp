@@ -29,6 +29,9 @@ CephaloSizes read_cephalo_sizes(const spec::Value& root, ErrorList& errors);
 void import_cephalo(const spec::Value& root, const CephaloSizes& sizes, Profile& profile,
                     ErrorList& errors);
 
+// DeepPool's text (profile/deeppool.hpp); its name says device and model: A100_vgg.prof.
+void import_deeppool(std::string_view text, const std::string& file, Profile& profile);
+
 struct SailorSize {
   double parameters = 0;
   double elements = 0;  // of its output

@@ -9,7 +9,8 @@
 //                "memory_bytes": 360726528}]}
 //
 // Seconds and bytes are those of one rank of a tensor group of `tp`. Where seq is not known,
-// `elements` (seq x hidden) tells what was measured. `links` and `collectives` are kept free for
+// `elements` (seq x hidden) tells what was measured; of a layer of a vision model, which `layer`
+// names, it is what the layer reads. `links` and `collectives` are kept free for
 // what `nereus measure` will write.
 //
 //   Profile p = parse_profile(text, "a100.json");          // or one of profile/import.hpp
@@ -42,6 +43,7 @@ struct Origin {
 struct MeasuredLayer {
   std::string model{};  // as its source calls it
   Role role = Role::kBlock;
+  std::string layer{};    // of a vision model: its type as its source calls it
   int hidden = 0;         // 0: not known, as below; but of seq and elements one is
   int seq = 0;            // tokens of a sample
   double elements = 0;    // of a sample's activations between layers: seq x hidden

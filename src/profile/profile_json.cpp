@@ -25,8 +25,9 @@ constexpr int kMostRanks = 1 << 20;
 
 std::string name_of(const MeasuredLayer& layer) {
   const std::string tokens = layer.seq > 0 ? fmt::format(", {} tokens", layer.seq) : "";
-  return fmt::format("{} of {} on {}{}, {}, tp {}", to_string(layer.role), layer.model,
-                     layer.device, tokens, layer.precision, layer.tp);
+  return fmt::format("{} of {} on {}{}, {}, tp {}",
+                     layer.layer.empty() ? std::string(to_string(layer.role)) : layer.layer,
+                     layer.model, layer.device, tokens, layer.precision, layer.tp);
 }
 
 // `fail(key, code, message, hint)` notes one fault.
@@ -86,11 +87,16 @@ void check_layer(const MeasuredLayer& layer, const Fail& fail) {
 class Twins {
  public:
   bool seen(const MeasuredLayer& l) {
-    return !seen_.emplace(l.model, l.role, l.device, l.precision, l.seq, l.tp, l.hidden).second;
+    return !seen_
+                .emplace(l.model, l.role, l.device, l.precision, l.seq, l.tp, l.hidden, l.layer,
+                         l.layer.empty() ? 0 : l.elements, l.layer.empty() ? 0 : l.parameters)
+                .second;
   }
 
  private:
-  std::set<std::tuple<std::string, Role, std::string, std::string, int, int, int>> seen_;
+  std::set<std::tuple<std::string, Role, std::string, std::string, int, int, int, std::string,
+                      double, double>>
+      seen_;
 };
 
 MeasuredLayer read_layer(Reader& r) {
@@ -100,6 +106,7 @@ MeasuredLayer read_layer(Reader& r) {
                                           {"block", Role::kBlock},
                                           {"head", Role::kHead},
                                           {"other", Role::kOther}});
+  l.layer = r.optional_string("layer");
   l.hidden = r.optional_int("hidden", 0, 0, kMostTokens);
   l.seq = r.optional_int("seq", 0, 1, kMostTokens);
   l.elements = r.optional_double("elements", 0, 1, kMostParameters);
@@ -212,6 +219,7 @@ std::string profile_to_json(const Profile& profile) {
     Json own;
     own["model"] = l.model;
     own["role"] = to_string(l.role);
+    if (!l.layer.empty()) own["layer"] = l.layer;
     if (l.hidden > 0) own["hidden"] = l.hidden;
     if (l.seq > 0) own["seq"] = l.seq;
     if (l.elements > 0) own["elements"] = l.elements;
