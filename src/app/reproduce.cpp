@@ -4,6 +4,7 @@
 
 #include "app/reproduce_cephalo.hpp"
 #include "app/reproduce_comet.hpp"
+#include "app/reproduce_deeppool.hpp"
 #include "app/reproduce_varuna.hpp"
 #include "base/error.hpp"
 #include "base/nearest.hpp"
@@ -22,12 +23,15 @@ std::string_view to_string(ClaimKind kind) {
   return "";
 }
 
-std::vector<std::string> reproducible_systems() { return {"comet", "cephalo", "varuna"}; }
+std::vector<std::string> reproducible_systems() {
+  return {"comet", "cephalo", "varuna", "deeppool"};
+}
 
 ReproduceAnswer reproduce(const ReproduceRequest& request, const ProgressSink& progress) {
   if (request.system == "comet") return reproduce_comet(request, progress);
   if (request.system == "cephalo") return reproduce_cephalo(request);
   if (request.system == "varuna") return reproduce_varuna(request);
+  if (request.system == "deeppool") return reproduce_deeppool(request);
   throw_input_error("reproduce.unknown",
                     fmt::format("nothing of '{}' is reproduced", request.system), {},
                     fmt::format("one of {}", fmt::join(reproducible_systems(), ", ")));

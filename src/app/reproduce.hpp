@@ -7,6 +7,7 @@
 // ratio of their answers. Overrides change the studies, and the claims with them.
 // Cephalo: the cases of data/cephalo/cases.csv are solved under its own objective.
 // Varuna: the replay of Oobleck's artifact, public spot traces, the paper's own claims.
+// DeepPool: its planner's rule beside our front on its released profiles.
 #pragma once
 
 #include <functional>

@@ -1,29 +1,17 @@
 #include "app/reproduce_varuna.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
 
 namespace nereus::app {
 
 namespace {
 
-struct Field {
-  const char* name;
-  const char* usual;
-  double least, most;  // of numbers; both 0 for words
-};
-
-constexpr Field kFields[] = {
-    {"part", "", 0, 0},                     // replay, spot or paper alone
-    {"model", "", 0, 0},                    // one model alone
-    {"trace", "", 0, 0},                    // one trace alone
+constexpr ReproduceField kFields[] = {
+    {"part", "", 0, 0, true},               // replay, spot or paper alone
+    {"model", "", 0, 0, true},              // one model alone
+    {"trace", "", 0, 0, true},              // one trace alone
     {"detect_s", "2", 0, 1e6},              // ours, from a loss until it is known; not measured yet
     {"bandwidth_gbit_s", "10", 1e-3, 1e6},  // of a machine, over which state moves
     {"notice_s", "30", 0, 1e6},             // on spot traces
@@ -36,64 +24,14 @@ constexpr Field kFields[] = {
     {"link_jitter", "delay:10ms", 0, 0},
 };
 
-const Field* find(const std::string& name) {
-  for (const Field& own : kFields)
-    if (name == own.name) return &own;
-  return nullptr;
-}
-
-VarunaSettings read_settings(const ReproduceRequest& request) {
-  VarunaSettings out;
-  std::vector<std::string> names;
-  for (const Field& own : kFields) {
-    out.text[own.name] = own.usual;
-    names.emplace_back(own.name);
-  }
-  ErrorList errors;
-  for (const auto& [path, value] : request.overrides) {
-    const std::size_t dot = path.find('.');
-    const std::string study = path.substr(0, dot), name = path.substr(dot + 1);
-    const Field* field = find(name);
-    if (study != "all" || !field) {
-      const std::optional<std::string> near = nearest(name, names);
-      errors.add("reproduce.field", fmt::format("no field '{}'", path), {},
-                 near ? "did you mean all." + *near
-                      : fmt::format("all. and one of {}", fmt::join(names, ", ")));
-      continue;
-    }
-    if (field->most > 0) {
-      double number = 0;
-      const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
-      if (read.ec != std::errc() || read.ptr != value.data() + value.size() ||
-          !(number >= field->least) || !(number <= field->most)) {
-        errors.add("reproduce.value", fmt::format("{} is '{}'", path, value), {},
-                   fmt::format("a number from {:g} to {:g}", field->least, field->most));
-        continue;
-      }
-    }
-    out.text[name] = value;
-    if (name != "part" && name != "model" && name != "trace")
-      out.options += fmt::format(" --set 'all.{}={}'", name, value);
-  }
-  const std::string& part = out.text["part"];
-  if (!part.empty() && part != "replay" && part != "spot" && part != "paper")
-    errors.add("reproduce.value", fmt::format("all.part is '{}'", part), {},
-               "replay, spot or paper");
-  errors.throw_if_any();
-  return out;
-}
-
 }  // namespace
 
-double VarunaSettings::number(const std::string& field) const { return std::stod(text.at(field)); }
-
-bool VarunaSettings::wants(const std::string& field, const std::string& value) const {
-  const std::string& wanted = text.at(field);
-  return wanted.empty() || wanted == value;
-}
-
 ReproduceAnswer reproduce_varuna(const ReproduceRequest& request) {
-  const VarunaSettings settings = read_settings(request);
+  const VarunaSettings settings = read_settings(kFields, request);
+  if (const std::string& part = settings.text.at("part");
+      !part.empty() && part != "replay" && part != "spot" && part != "paper")
+    throw_input_error("reproduce.value", fmt::format("all.part is '{}'", part), {},
+                      "replay, spot or paper");
   ReproduceAnswer out;
   out.system = "varuna";
   if (settings.wants("part", "paper")) add_paper_claims(settings, request, out);

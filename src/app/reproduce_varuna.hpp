@@ -8,21 +8,11 @@
 // What --set may change, all under "all.": see fields in reproduce_varuna.cpp.
 #pragma once
 
-#include <map>
-
-#include "app/reproduce.hpp"
+#include "app/reproduce_settings.hpp"
 
 namespace nereus::app {
 
-// What was set, with the options that say so again.
-struct VarunaSettings {
-  std::map<std::string, std::string> text;
-  std::string options;
-
-  double number(const std::string& field) const;
-  // Whether a claim of this model, trace or part is wanted.
-  bool wants(const std::string& field, const std::string& value) const;
-};
+using VarunaSettings = ReproduceSettings;
 
 void add_replay_claims(const VarunaSettings& settings, const ReproduceRequest& request,
                        ReproduceAnswer& answer);

@@ -64,7 +64,7 @@ Report claims_report(const app::ReproduceAnswer& answer) {
 Verb reproduce_verb(const Session& session) {
   auto request = std::make_shared<Request>();
   auto command = std::make_unique<Command>("reproduce", "claims of published systems beside ours");
-  command->argument("SYSTEM", request->reproduce.system, "comet, cephalo or varuna",
+  command->argument("SYSTEM", request->reproduce.system, "comet, cephalo, varuna or deeppool",
                     app::reproducible_systems());
   command->texts("--set", "STUDY.PATH=VALUE", request->sets,
                  "change an input: all.workload.global_batch=512, expansion.cluster.base=...");
@@ -78,7 +78,11 @@ Verb reproduce_verb(const Session& session) {
       "example, "
       "20 cases without communication and 33 with. varuna: the replay of Oobleck's artifact, "
       "public "
-      "traces of spot machines under three policies, and the paper's claims.");
+      "traces of spot machines under three policies, and the paper's claims. deeppool: plans of "
+      "its "
+      "rule beside ours on its released profiles of VGG-16, wide ResNet-101-2 and Inception-v3, "
+      "and "
+      "the throughput of a cluster with background jobs.");
   command->example("nereus reproduce comet", "all of it, in about half a minute");
   command->example("nereus reproduce comet --set all.workload.global_batch=4096 --format json",
                    "with a larger batch");
@@ -87,6 +91,8 @@ Verb reproduce_verb(const Session& session) {
       "one case, with more of the memory");
   command->example("nereus reproduce varuna --set all.part=replay --set all.model=GPT-3-6.7B",
                    "the replay of one model, and ours beside it");
+  command->example("nereus reproduce deeppool --set all.part=throughput --set all.yield=0.5",
+                   "background jobs that make half of a free rank");
   command->run = [&session, request] {
     app::ReproduceRequest wanted = request->reproduce;
     ErrorList errors;

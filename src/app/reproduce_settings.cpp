@@ -1,0 +1,61 @@
+#include "app/reproduce_settings.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+
+namespace nereus::app {
+
+ReproduceSettings read_settings(std::span<const ReproduceField> fields,
+                                const ReproduceRequest& request) {
+  ReproduceSettings out;
+  std::vector<std::string> names;
+  for (const ReproduceField& own : fields) {
+    out.text[own.name] = own.usual;
+    names.emplace_back(own.name);
+  }
+  ErrorList errors;
+  for (const auto& [path, value] : request.overrides) {
+    const std::size_t dot = path.find('.');
+    const std::string study = path.substr(0, dot), name = path.substr(dot + 1);
+    const ReproduceField* field = nullptr;
+    for (const ReproduceField& own : fields)
+      if (name == own.name) field = &own;
+    if (study != "all" || !field) {
+      const std::optional<std::string> near = nearest(name, names);
+      errors.add("reproduce.field", fmt::format("no field '{}'", path), {},
+                 near ? "did you mean all." + *near
+                      : fmt::format("all. and one of {}", fmt::join(names, ", ")));
+      continue;
+    }
+    if (field->most > 0) {
+      double number = 0;
+      const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
+      if (read.ec != std::errc() || read.ptr != value.data() + value.size() ||
+          !(number >= field->least) || !(number <= field->most)) {
+        errors.add("reproduce.value", fmt::format("{} is '{}'", path, value), {},
+                   fmt::format("a number from {:g} to {:g}", field->least, field->most));
+        continue;
+      }
+    }
+    out.text[name] = value;
+    if (!field->chooses) out.options += fmt::format(" --set 'all.{}={}'", name, value);
+  }
+  errors.throw_if_any();
+  return out;
+}
+
+double ReproduceSettings::number(const std::string& field) const {
+  return std::stod(text.at(field));
+}
+
+bool ReproduceSettings::wants(const std::string& field, const std::string& value) const {
+  const std::string& wanted = text.at(field);
+  return wanted.empty() || wanted == value;
+}
+
+}  // namespace nereus::app
