@@ -3,9 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/plan.hpp"
+#include "app/plan_burst.hpp"
 #include "app/plan_spot.hpp"
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
+#include "cli/burst_report.hpp"
 #include "cli/cli.hpp"
 #include "cli/lists.hpp"
 #include "cli/plan_report.hpp"
@@ -34,6 +36,10 @@ struct Request {
   std::string plan_file;
   bool spot = false;
   app::SpotOptions spot_options;
+  bool burst = false;
+  bool throughput = false;  // --objective throughput, of --burst alone
+  std::optional<double> amplification, background_yield, slower;
+  app::BurstOptions burst_options;
 };
 
 template <class Enum>
@@ -127,12 +133,17 @@ void add_goal_options(Command& command, Request& request) {
                           [&request, precision] { request.plan.precision = precision; }});
   }
   command.choice("--precision", std::move(precisions), "of matrix products");
-  command.custom("--objective", "LIST",
-                 word_list("--objective", {"time", "money", "energy"},
-                           [&request](std::size_t i) {
-                             request.objectives.push_back(static_cast<search::Objective>(i));
-                           }),
-                 "time, money or energy of a step; several give the Pareto front");
+  command.custom(
+      "--objective", "LIST",
+      word_list("--objective", {"time", "money", "energy", "throughput"},
+                [&request](std::size_t i) {
+                  if (i == 3)
+                    request.throughput = true;
+                  else
+                    request.objectives.push_back(static_cast<search::Objective>(i));
+                }),
+      "time, money or energy of a step; several give the Pareto front; throughput of the "
+      "cluster with --burst");
   std::vector<Choice> engines;
   for (const std::string& name : exporting::engine_names())
     engines.push_back(
@@ -154,6 +165,57 @@ void add_spot_options(Command& command, Request& request) {
   command.text("--jitter", "FORM", request.spot_options.jitter,
                "how compute varies in that play, as in simulate");
   command.text("--link-jitter", "FORM", request.spot_options.link_jitter, "how messages vary");
+}
+
+void add_burst_options(Command& command, Request& request) {
+  command.group("Burst (a number of ranks for each layer, where the batch may not grow)");
+  command.flag("--burst", request.burst,
+               "every layer on as many ranks as it can use; --objective time, money or throughput");
+  command.number("--amplification", request.amplification,
+                 "the fastest whose rank-seconds are at most so many times those of one rank");
+  command.number("--background-yield", request.background_yield,
+                 "what background jobs make of free ranks, 0 to 1 (1), for throughput");
+  command.number("--slower", request.slower,
+                 "how much slower than data parallelism a step may be (1), for throughput");
+  command.flag("--powers-of-two", request.burst_options.powers_of_two,
+               "counts of ranks that are powers of two alone");
+  command.flag("--branches-apart", request.burst_options.branches_apart,
+               "branches of a graph may have ranks of their own");
+  command.text("--samples-to-target", "NAME|LEAST:CRITICAL",
+               request.burst_options.samples_to_target,
+               "choose the batch too: samples to the target are LEAST (1 + batch / CRITICAL)");
+}
+
+bool asks_for_burst(const Request& request) {
+  const app::BurstOptions& own = request.burst_options;
+  return request.throughput || request.amplification || request.background_yield ||
+         request.slower || own.powers_of_two || own.branches_apart ||
+         !own.samples_to_target.empty();
+}
+
+ExitCode plan_burst(const Request& request, const app::PlanRequest& wanted,
+                    const Session& session) {
+  app::BurstOptions options = request.burst_options;
+  options.yield = request.background_yield.value_or(1);
+  options.slower = request.slower.value_or(1);
+  const std::size_t goals =
+      request.objectives.size() + (request.throughput ? 1 : 0) + (request.amplification ? 1 : 0);
+  if (goals > 1 ||
+      (request.objectives.size() == 1 && request.objectives[0] == search::Objective::kEnergy))
+    throw_input_error("plan.burst-option", "with --burst one plan of the front is picked", {},
+                      "--amplification A, or --objective time, money or throughput");
+  if (request.throughput) options.goal = app::BurstGoal::kThroughput;
+  if (request.objectives == std::vector{search::Objective::kMoney})
+    options.goal = app::BurstGoal::kMoney;
+  if (request.amplification) {
+    options.goal = app::BurstGoal::kAmplification;
+    options.amplification = *request.amplification;
+  }
+  const app::BurstAnswer answer = app::plan_burst(wanted, options);
+  if (!request.plan_file.empty() && !answer.rows.empty())
+    plan::save_plan(request.plan_file, app::to_plan(answer.rows.front().predicted.plan));
+  emit(burst_report(answer), request.output, session);
+  return answer.rows.empty() ? kNothingFeasible : kDone;
 }
 
 ExitCode plan_spot(const Request& request, const app::PlanRequest& wanted, const Session& session) {
@@ -199,6 +261,7 @@ Verb plan_verb(const Session& session) {
   add_goal_options(*command, *request);
   add_space_options(*command, *request);
   add_spot_options(*command, *request);
+  add_burst_options(*command, *request);
   add_calibration_options(*command, request->plan.calibration);
   add_output_options(*command, request->output, false);
   command->text("-o,--output", "FILE", request->plan_file, "write the best plan to FILE");
@@ -221,9 +284,22 @@ Verb plan_verb(const Session& session) {
       "--link-jitter "
       "delay:10ms",
       "37 spot machines, which divide nothing");
+  command->example(
+      "nereus plan --burst --model vgg16 --cluster 1xdgx-a100-80 --global-batch 32 "
+      "--amplification 2 -o vgg.plan",
+      "ranks for each layer, at most twice the GPU time of one");
   command->run = [&session, request] {
     app::PlanRequest wanted = finished(*request);
+    if (request->spot && request->burst)
+      throw_input_error("plan.burst-option", "--spot and --burst are two kinds of plans", {},
+                        "one of them");
     if (request->spot) return plan_spot(*request, wanted, session);
+    if (request->burst) return plan_burst(*request, wanted, session);
+    if (asks_for_burst(*request))
+      throw_input_error("plan.burst-option",
+                        "--amplification, --objective throughput, --background-yield, --slower, "
+                        "--powers-of-two, --branches-apart and --samples-to-target are of --burst",
+                        {}, "--burst");
     if (!request->spot_options.jitter.empty() || !request->spot_options.link_jitter.empty())
       throw_input_error("plan.spot-option", "--jitter and --link-jitter are of --spot", {},
                         "--spot, or nereus simulate");

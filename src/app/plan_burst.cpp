@@ -1,0 +1,311 @@
+#include "app/plan_burst.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "app/layer_predictions.hpp"
+#include "app/profiles.hpp"
+#include "base/error.hpp"
+#include "base/format.hpp"
+#include "cost/general.hpp"
+#include "cost/kernels.hpp"
+#include "cost/machine.hpp"
+#include "plan/check.hpp"
+#include "plan/complete.hpp"
+#include "plan/rules.hpp"
+#include "search/burst/costs.hpp"
+#include "search/burst/pick.hpp"
+#include "search/burst/placement.hpp"
+
+namespace nereus::app {
+
+namespace {
+
+using burst::BurstPlan;
+using burst::Front;
+using burst::Problem;
+
+constexpr double kBackwardShare = 2.0 / 3;  // of a layer's seconds: two products of three
+
+void check(const PlanRequest& request, const BurstOptions& options, const Inputs& inputs) {
+  ErrorList errors;
+  const search::Choices& c = request.choices;
+  const bool chosen =
+      !(c.tp.empty() && c.pp.empty() && c.dp.empty() && c.cp.empty() && c.ep.empty() &&
+        c.interleave.empty() && c.micro_batch.empty() && c.zero.empty() && c.zero_group.empty() &&
+        c.recompute.empty() && c.schedules.empty() && c.offloads.empty() && !c.offload_any);
+  if (chosen || request.engine || !request.nodes.empty())
+    errors.add("plan.burst-option",
+               "with --burst every layer gets ranks of its own, and no degrees", {},
+               "leave degrees, schedules, --nodes and --engine out");
+  if (!inputs.cluster.uniform())
+    errors.add("plan.burst-cluster", "machines of several kinds", {},
+               "one kind; or without --burst");
+  for (const model::LayerKind& kind : inputs.model.kinds)
+    if (kind.expert_parameters() > 0 || kind.table_parameters() > 0) {
+      errors.add("plan.burst-model",
+                 fmt::format("{} has experts or embedding tables", inputs.model.name), {},
+                 "a dense model; or without --burst");
+      break;
+    }
+  if (options.goal == BurstGoal::kAmplification && !(options.amplification >= 1))
+    errors.add("plan.amplification",
+               fmt::format("--amplification is {}: no plan takes less than one rank does",
+                           options.amplification),
+               {}, "1 or more, as in --amplification 2");
+  if (!(options.yield >= 0 && options.yield <= 1))
+    errors.add("plan.yield", fmt::format("--background-yield is {}", options.yield), {}, "0 to 1");
+  if (!(options.slower >= 1))
+    errors.add("plan.slower", fmt::format("--slower is {}", options.slower), {}, "1 or more");
+  errors.throw_if_any();
+}
+
+cluster::Precision precision_of(const PlanRequest& request, const Inputs& inputs) {
+  plan::DegreesRequest wanted;
+  wanted.precision = request.precision ? request.precision : measured_precision(inputs.stack);
+  plan::Degrees one;
+  one.precision = plan::complete_degrees(wanted, inputs.model, inputs.cluster).degrees.precision;
+  check_precision(inputs.stack, one.precision);
+  const ErrorList wrong = plan::check_degrees(one, inputs.model, inputs.cluster);
+  for (const Error& error : wrong.list())
+    if (error.code == plan::code_of(plan::Rule::kPrecision)) throw Errors({error});
+  return one.precision;
+}
+
+class BurstPlanner {
+ public:
+  BurstPlanner(const Inputs& inputs, cluster::Precision precision, const BurstOptions& options,
+               double headroom)
+      : inputs_(inputs),
+        precision_(precision),
+        options_(options),
+        num_ranks_(inputs.cluster.num_devices()),
+        machine_(cost::make_machine(inputs.cluster, 0, inputs.stack)),
+        limit_(machine_.capacity() * (1 - headroom)),
+        layers_(inputs.model, inputs.cluster, inputs.stack, precision),
+        predictor_(inputs.model, inputs.cluster, inputs.stack) {}
+
+  Problem problem(int batch) {
+    const std::vector<int> counts = options_.powers_of_two
+                                        ? burst::powers_of_two(batch, num_ranks_)
+                                        : burst::candidate_counts(batch, num_ranks_);
+    const int least = burst::samples_per_rank(batch, counts.back());
+    const bool one_domain = num_ranks_ <= machine_.fabric.domain;
+    burst::Prices prices;
+    prices.overlap = 1;
+    prices.sum = [this, batch, least](int count, double bytes) {
+      // Ranks lie as far apart as their first samples.
+      const int stride = burst::samples_per_rank(batch, count) / least;
+      const cost::Wire wire = machine_.wire(count, std::max(1, stride));
+      return cost::all_reduce_seconds(wire.fabric, wire.group, bytes);
+    };
+    prices.move = [this, one_domain](int samples) {
+      const double delay = cost::send_seconds(machine_.fabric, one_domain, 0);
+      const double byte = cost::send_seconds(machine_.fabric, one_domain, 1e9) - delay;
+      return burst::MoveCost{2 * delay, 2 * samples * byte / 1e9};
+    };
+    Problem out = burst::make_problem(blocks(), edges(), prices, batch, counts);
+    out.num_ranks = num_ranks_;
+    if (!options_.branches_apart) out.trunk_ranks = num_ranks_;
+    out.memory_limit = limit_;
+    return out;
+  }
+
+  // The plan as a whole, checked and predicted.
+  BurstRow row(std::string name, const BurstPlan& own, const Problem& problem, int batch) {
+    BurstRow out;
+    out.name = std::move(name);
+    out.plan = own;
+    out.ranks = burst::ranks_used(own, problem.counts);
+    ResolvedPlan resolved{inputs_.model, inputs_.cluster, inputs_.stack, {}, {}, {}};
+    resolved.placement = burst::placement_of(own, problem.counts, batch, precision_);
+    NEREUS_CHECK(plan::check(resolved.placement, inputs_.model, inputs_.cluster).empty(),
+                 "every plan that the search gives passes the checker");
+    const cost::Prediction prediction = predictor_.predict(resolved.placement);
+    out.predicted = describe(std::move(resolved), prediction);
+    return out;
+  }
+
+  // Index into the front; none where no plan is within the limit.
+  std::optional<std::size_t> pick(const Front& front, const Problem& problem, double one_rank,
+                                  double data_parallel) const {
+    if (front.plans.empty()) return std::nullopt;
+    switch (options_.goal) {
+      case BurstGoal::kTime:
+        return 0;
+      case BurstGoal::kMoney:
+        return burst::pick_money(front, problem.counts);
+      case BurstGoal::kThroughput:
+        return burst::pick_throughput(front, {one_rank, num_ranks_, options_.yield},
+                                      data_parallel * options_.slower);
+      case BurstGoal::kAmplification:
+        return burst::pick_amplification(front, one_rank, options_.amplification);
+    }
+    return std::nullopt;
+  }
+
+  double limit() const { return limit_; }
+
+ private:
+  std::vector<burst::BlockCosts> blocks() {
+    std::vector<burst::BlockCosts> out;
+    const cost::StackOptions& widths = inputs_.stack.options;
+    for (int i = 0; i < inputs_.model.num_layers(); ++i) {
+      const model::LayerKind& kind = inputs_.model.layer(i);
+      burst::BlockCosts own;
+      own.name = fmt::format("layer {} ({})", i, kind.name);
+      own.seconds = [this, i](int samples) { return layers_.seconds(i, samples); };
+      own.backward = [this, i](int samples) {
+        return kBackwardShare * layers_.seconds(i, samples);
+      };
+      own.gradient_bytes = kind.parameters() * widths.reduce_bytes;
+      own.state_bytes = kind.parameters() *
+                        (widths.weight_bytes + widths.gradient_bytes + widths.optimizer_bytes);
+      for (const model::Operator& op : kind.operators)
+        own.kept_bytes += op.saved_elements * cost::element_bytes(precision_) + op.saved_bytes;
+      out.push_back(std::move(own));
+    }
+    return out;
+  }
+  std::vector<burst::Edge> edges() const {
+    std::vector<burst::Edge> out;
+    for (const model::Edge& edge : model::all_edges(inputs_.model))
+      out.push_back({edge.from, edge.to, edge.elements * cost::element_bytes(precision_)});
+    return out;
+  }
+
+  const Inputs& inputs_;
+  cluster::Precision precision_;
+  const BurstOptions& options_;
+  int num_ranks_;
+  cost::Machine machine_;
+  double limit_;
+  LayerPredictions layers_;
+  cost::GeneralPredictor predictor_;
+};
+
+std::vector<int> all_at(const Problem& problem, int candidate) {
+  return std::vector<int>(problem.blocks.size(), candidate);
+}
+
+// One batch: its front, and the plan of it that is wanted.
+struct Solved {
+  int batch = 0;
+  Problem problem;
+  Front front;
+  BurstPlan one_rank, data_parallel;
+  std::optional<std::size_t> picked;
+};
+
+Solved solve(BurstPlanner& planner, int batch) {
+  Solved out;
+  out.batch = batch;
+  out.problem = planner.problem(batch);
+  out.front = burst::solve(out.problem);
+  out.one_rank = burst::evaluate(out.problem, all_at(out.problem, 0));
+  out.data_parallel =
+      burst::evaluate(out.problem, all_at(out.problem, out.problem.num_candidates() - 1));
+  out.picked =
+      planner.pick(out.front, out.problem, out.one_rank.seconds, out.data_parallel.seconds);
+  return out;
+}
+
+// Powers of two that were measured, or up to four times the critical batch.
+std::vector<int> batches_of(const SamplesToTarget& target) {
+  std::vector<int> out;
+  const double most = std::min<double>(target.largest > 0 ? target.largest : 4 * target.critical,
+                                       plan::kMostSamples);
+  for (int batch = 1; batch <= most; batch *= 2)
+    if (batch >= target.smallest || batch * 2 > most) out.push_back(batch);
+  return out;
+}
+
+double to_target(const Solved& own, const SamplesToTarget& target, BurstGoal goal) {
+  if (!own.picked) return std::numeric_limits<double>::infinity();
+  const BurstPlan& plan = own.front.plans[*own.picked];
+  const double steps = target.samples(own.batch) / own.batch;
+  const double ranks = goal == BurstGoal::kMoney ? burst::ranks_used(plan, own.problem.counts) : 1;
+  return steps * plan.seconds * ranks;
+}
+
+}  // namespace
+
+BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  BurstAnswer out;
+  out.inputs = load_inputs(request.model, request.seq, request.cluster, request.calibration);
+  check(request, options, out.inputs);
+  out.precision = precision_of(request, out.inputs);
+  out.inputs.stack.options = cost::options_for(out.inputs.stack.options, out.precision);
+  BurstPlanner planner(out.inputs, out.precision, options, request.options.headroom);
+
+  std::vector<int> batches = {request.choices.global_batch};
+  if (!options.samples_to_target.empty()) {
+    out.target.emplace();
+    out.target->target = read_samples_to_target(options.samples_to_target);
+    if (batches[0] == 0) batches = batches_of(out.target->target);
+  } else if (batches[0] == 0) {
+    batches[0] = plan::default_global_batch(out.inputs.model, out.inputs.cluster);
+  }
+  Solved best;
+  for (const int batch : batches) {
+    if (batch > plan::kMostSamples)
+      throw_input_error("plan.too-large", fmt::format("--global-batch is {}", format_count(batch)),
+                        {}, fmt::format("at most {}", format_count(plan::kMostSamples)));
+    Solved own = solve(planner, batch);
+    if (best.batch == 0 || (out.target && to_target(own, out.target->target, options.goal) <
+                                              to_target(best, out.target->target, options.goal)))
+      best = std::move(own);
+  }
+  out.global_batch = best.batch;
+  out.counts = best.problem.counts;
+  out.front = best.front;
+  out.one_rank = best.one_rank.seconds;
+  out.notes = best.front.notes;
+  const int num_ranks = out.inputs.cluster.num_devices();
+  if (best.batch < num_ranks)
+    out.notes.push_back(fmt::format("{} samples for {} ranks: at most {} of them compute a layer",
+                                    format_count(best.batch), format_count(num_ranks),
+                                    format_count(best.batch)));
+  if (out.front.plans.empty())
+    out.notes.push_back(fmt::format(
+        "no plan fits: rank 0 computes its share of every layer and "
+        "needs {} at the least, of {}",
+        format_bytes(Bytes{best.front.least_memory}), format_bytes(Bytes{planner.limit()})));
+  if (best.picked) {
+    out.notes.emplace_back(
+        "steps are of kernels, as of replayed CUDA graphs; predicted as a whole: with the host's "
+        "launches, the optimizer and what every step takes");
+    if (!out.inputs.model.edges.empty() || options.branches_apart)
+      out.notes.emplace_back(
+          "predicted as a whole, layers of a graph follow one another, also where branches have "
+          "ranks of their own");
+    const auto add = [&](std::string name, const BurstPlan& own) {
+      out.rows.push_back(planner.row(std::move(name), own, best.problem, best.batch));
+    };
+    const BurstPlan& picked = out.front.plans[*best.picked];
+    add("picked", picked);
+    add("fastest", out.front.plans.front());
+    for (const double limit : {1.5, 2.0, 5.0})
+      if (const auto at = burst::pick_amplification(out.front, out.one_rank, limit))
+        add(fmt::format("amplification {:g}", limit), out.front.plans[*at]);
+    add("data parallel", best.data_parallel);
+    add("one rank", best.one_rank);
+    if (out.target) {
+      const double steps = out.target->target.samples(best.batch) / best.batch;
+      out.target->seconds = steps * picked.seconds;
+      out.target->rank_seconds = steps * picked.rank_seconds;
+    }
+  } else if (!out.front.plans.empty()) {
+    out.notes.push_back("no plan is within the limit: the least amplification is " +
+                        format_significant(out.front.plans.back().rank_seconds / out.one_rank));
+  }
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return out;
+}
+
+}  // namespace nereus::app
