@@ -69,11 +69,13 @@ CnnShape resolve(CnnShape shape) {
             shape.width, kWidest));
   }
   constexpr int kMostChannels = 4096;
-  if (shape.channels < 1 || shape.channels > kMostChannels ||
-      (shape.channels != kResnetChannels && shape.family != "resnet"))
+  // Inception's published widths are multiples of 16.
+  const int step = shape.family == "inception" ? kResnetChannels / 16 : 1;
+  if (shape.channels < 1 || shape.channels > kMostChannels || shape.channels % step != 0)
     errors.add("model.channels",
-               fmt::format("channels = {} must lie in 1 .. {}, and only resnet's can be chosen",
-                           shape.channels, kMostChannels),
+               fmt::format("channels = {} of {} must lie in {} .. {}{}", shape.channels,
+                           shape.family, step, kMostChannels,
+                           step > 1 ? fmt::format(" and be a multiple of {}", step) : ""),
                {}, fmt::format("{}", kResnetChannels));
   if (!shape.batch_norm && shape.family != "vgg")
     errors.add("model.batch-norm", fmt::format("{} cannot be without batch norm", shape.family), {},

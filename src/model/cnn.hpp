@@ -29,8 +29,8 @@ struct CnnShape {
   std::string family{};  // resnet, vgg, inception
   int depth = 0;  // resnet 18, 34, 50, 101, 152; vgg 11, 13, 16, 19; inception 3 (its version)
   int width = 1;  // factor on a bottleneck's inner channels: 2 for wide ResNet-50-2 and 101-2
-  // resnet only: of its first stage; the others have 2, 4 and 8 times as many. Published ones have
-  // 64, small ones are for trials.
+  // Published networks have 64, the channels of a ResNet's or VGG's first stage; small ones are for
+  // trials. All other widths are in proportion (inception: a multiple of 4 keeps them whole).
   int channels = kResnetChannels;
   int image = 0;  // height and width of a sample; 0: 224, inception 299
   int classes = 1000;

@@ -283,17 +283,26 @@ TEST(CnnRecipe, AgreesWithTheGraphLayerByLayer) {
   }
 }
 
-TEST(CnnRecipe, NarrowResnetsHaveFewerChannelsEverywhere) {
-  const Tensors narrow = tensors_of({.family = "resnet", .depth = 18, .channels = 8});
-  const Tensors whole = tensors_of({.family = "resnet", .depth = 18});
-  ASSERT_EQ(narrow.size(), whole.size());
-  for (std::size_t i = 0; i < narrow.size(); ++i) {
-    EXPECT_EQ(narrow[i].name, whole[i].name);
-    if (!narrow[i].name.starts_with("fc")) {
-      EXPECT_EQ(narrow[i].shape[0] * 8, whole[i].shape[0]);
+TEST(CnnRecipe, NarrowNetworksHaveFewerChannelsEverywhere) {
+  const auto classifies = [](const std::string& name) {
+    return name.starts_with("fc") || name.starts_with("classifier.6") ||
+           name.starts_with("AuxLogits.fc");
+  };
+  for (const CnnShape& published :
+       {CnnShape{.family = "resnet", .depth = 18}, CnnShape{.family = "vgg", .depth = 11},
+        CnnShape{.family = "inception", .aux_head = true}}) {
+    CnnShape small = published;
+    small.channels = 8;
+    const Tensors narrow = tensors_of(small), whole = tensors_of(published);
+    ASSERT_EQ(narrow.size(), whole.size());
+    for (std::size_t i = 0; i < narrow.size(); ++i) {
+      EXPECT_EQ(narrow[i].name, whole[i].name);
+      EXPECT_EQ(narrow[i].shape[0] * (classifies(narrow[i].name) ? 1 : 8), whole[i].shape[0])
+          << narrow[i].name;
     }
   }
-  EXPECT_THROW(cnn_recipe({.family = "vgg", .depth = 11, .channels = 8}), Errors);
+  EXPECT_THROW(cnn_recipe({.family = "inception", .channels = 6}), Errors);
+  EXPECT_THROW(cnn_recipe({.family = "vgg", .depth = 11, .channels = 0}), Errors);
 }
 
 }  // namespace

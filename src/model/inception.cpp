@@ -14,17 +14,20 @@ constexpr Window kColumn7{.height = 7, .width = 1, .stride = 1, .pad_height = 3,
 constexpr Window kRow3{.height = 1, .width = 3, .stride = 1, .pad_height = 0, .pad_width = 1};
 constexpr Window kColumn3{.height = 3, .width = 1, .stride = 1, .pad_height = 1, .pad_width = 0};
 
-// One module: `at` is "Mixed_5b." or empty, and each convolution has its norm beside it.
+// One module: `at` is "Mixed_5b." or empty, and each convolution has its norm beside it. Widths are
+// written as published, for 64 channels.
 struct Module {
   CnnBuilder& net;
+  int channels = kResnetChannels;
   std::string at{};
 
-  Feature conv(const Feature& x, const std::string& name, int channels,
+  Feature conv(const Feature& x, const std::string& name, int width,
                const Window& window = square(1)) const {
-    return net.conv(x, {at + name + ".conv", at + name + ".bn"}, channels, window);
+    return net.conv(x, {at + name + ".conv", at + name + ".bn"}, width * channels / kResnetChannels,
+                    window);
   }
-  Feature pooled_branch(const Feature& x, int channels) const {
-    return conv(net.average_pool(x, square(3, 1, 1)), "branch_pool", channels);
+  Feature pooled_branch(const Feature& x, int width) const {
+    return conv(net.average_pool(x, square(3, 1, 1)), "branch_pool", width);
   }
 };
 
@@ -93,8 +96,10 @@ Feature aux_branch(const Module& m, const Feature& x) {
 }  // namespace
 
 void build_inception(CnnBuilder& net, const CnnShape& shape) {
-  const Module stem{net};
-  const auto mixed = [&](const char* name) { return Module{net, fmt::format("Mixed_{}.", name)}; };
+  const Module stem{net, shape.channels};
+  const auto mixed = [&](const char* name) {
+    return Module{net, shape.channels, fmt::format("Mixed_{}.", name)};
+  };
   Feature x = stem.conv(net.sample(), "Conv2d_1a_3x3", 32, square(3, 2));
   x = stem.conv(x, "Conv2d_2a_3x3", 32, square(3));
   x = stem.conv(x, "Conv2d_2b_3x3", 64, square(3, 1, 1));
@@ -111,7 +116,7 @@ void build_inception(CnnBuilder& net, const CnnShape& shape) {
   x = block_c(mixed("6d"), x, 160);
   x = block_c(mixed("6e"), x, 192);
   std::optional<Feature> aux;
-  if (shape.aux_head) aux = aux_branch({net, "AuxLogits."}, x);
+  if (shape.aux_head) aux = aux_branch({net, shape.channels, "AuxLogits."}, x);
   x = block_d(mixed("7a"), x);
   x = block_e(mixed("7b"), x);
   x = block_e(mixed("7c"), x);

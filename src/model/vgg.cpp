@@ -26,7 +26,8 @@ std::array<int, 5> convs_of(int depth) {
 }  // namespace
 
 void build_vgg(CnnBuilder& net, const CnnShape& shape) {
-  constexpr std::array<int, 5> kChannels = {64, 128, 256, 512, 512};
+  constexpr std::array<int, 5> kFactors = {1, 2, 4, 8, 8};
+  constexpr int kDenseFactor = 64;
   const std::array<int, 5> convs = convs_of(shape.depth);
   Feature x = net.sample();
   // torchvision numbers convolutions, norms, activations and pools alike.
@@ -35,15 +36,16 @@ void build_vgg(CnnBuilder& net, const CnnShape& shape) {
     for (int i = 0; i < convs[stage]; ++i) {
       ConvNames names{fmt::format("features.{}", place)};
       if (shape.batch_norm) names.norm = fmt::format("features.{}", place + 1);
-      x = net.conv(x, names, kChannels[stage], square(3, 1, 1), {.bias = true, .relu = true});
+      x = net.conv(x, names, kFactors[stage] * shape.channels, square(3, 1, 1),
+                   {.bias = true, .relu = true});
       place += shape.batch_norm ? 3 : 2;
     }
     x = net.max_pool(x, square(2, 2));
     ++place;
   }
   x = net.adaptive_pool(x, 7);
-  x = net.dense(x, "classifier.0", 4096, true, true);
-  x = net.dense(x, "classifier.3", 4096, true, true);
+  x = net.dense(x, "classifier.0", kDenseFactor * shape.channels, true, true);
+  x = net.dense(x, "classifier.3", kDenseFactor * shape.channels, true, true);
   net.head({{x, "classifier.6"}}, false);
 }
 
