@@ -33,6 +33,12 @@ timeline::SliceKind kind_of(Pass pass) {
   return timeline::SliceKind::kOther;
 }
 
+LayerInputs inputs_of(const std::vector<std::unique_ptr<Layer>>& layers) {
+  LayerInputs inputs;
+  for (const auto& layer : layers) inputs.push_back(layer->inputs);
+  return inputs;
+}
+
 // The first stage reads inputs, the last one targets.
 bool reads_samples(const StageWork& work, const model::Model& model) {
   return work.first_layer == 0 || work.first_layer + work.num_layers == model.num_layers();
@@ -48,8 +54,9 @@ Executor::Executor(const job::Job& job, Comm& comm, ReadBatch read, bool starts_
     : job_(job),
       comm_(&comm),
       read_(std::move(read)),
-      mine_(worker::rank_plan(job_.plan.placement, comm.rank())),
       layers_(build_layers(job_.plan.model)),
+      mine_(worker::rank_plan(job_.plan.placement, comm.rank(), inputs_of(layers_),
+                              job_.machine.comm == "nccl" ? Routing::kThrough : Routing::kDirect)),
       groups_(comm),
       norm_groups_(comm),
       optimizer_(job_.training),
@@ -228,7 +235,7 @@ void Executor::run_pass(std::size_t index, std::int64_t step) {
       record.values = std::move(received);
       stage.forward(record);
       if (work.slice == 0 && record.loss.defined()) loss_.add_(record.loss);
-      send(record.values, stage.leaving(), batch.to, batch, op.stage, false);
+      send(record.values, work, batch, false);
       record.values.clear();
       break;
     }
@@ -243,7 +250,7 @@ void Executor::run_pass(std::size_t index, std::int64_t step) {
         stage.backward_inputs(record);
       else
         stage.backward(record, [&](LayerState& state) { layer_done(state); });
-      send(record.gradients, stage.entering(), batch.from, batch, op.stage - 1, true);
+      send(record.gradients, work, batch, true);
       if (op.pass == Pass::kBackward) {
         records_.erase(key);
         --num_held_;

@@ -102,7 +102,7 @@ class Executor {
 
  private:
   struct Incoming {
-    std::map<int, at::Tensor> values;
+    std::vector<std::map<int, at::Tensor>> values;  // by link of the stage
     std::vector<Handle> handles;
   };
 
@@ -133,8 +133,7 @@ class Executor {
   void ask_ahead(std::size_t index);
   void ask(std::size_t index);
   std::map<int, at::Tensor> take(std::size_t index);
-  void send(const std::map<int, at::Tensor>& values, const std::vector<int>& which,
-            const std::vector<Route>& routes, const MicroBatch& batch, int boundary,
+  void send(const std::map<int, at::Tensor>& values, const StageWork& work, const MicroBatch& batch,
             bool gradients);
   Record begin_record(const StageWork& work, int micro_batch, std::int64_t step);
   void layer_done(LayerState& state);
@@ -142,14 +141,14 @@ class Executor {
   void finish(std::int64_t step, double signal, StepResult& result);
   void settle_times(std::size_t first);
   void note(timeline::SliceKind kind, std::int64_t start, int stage = -1, int micro_batch = -1);
-  std::int64_t tag_of(int boundary, bool gradients, std::int64_t first_sample, int layer) const;
+  std::int64_t tag_of(int reader, bool gradients, std::int64_t first_sample, int layer) const;
   const Stage& stage_of(int number) const;
 
   const job::Job job_;
   Comm* comm_;
   ReadBatch read_;
-  RankPlan mine_;
   std::vector<std::unique_ptr<Layer>> layers_;
+  RankPlan mine_;
   GroupCache groups_;
   GroupCache norm_groups_;  // of their own: they do not wait for gradients on their way
   std::shared_ptr<Group> world_;

@@ -15,10 +15,11 @@ constexpr std::size_t kAhead = 2;  // passes whose inputs are asked for before t
 
 }  // namespace
 
-std::int64_t Executor::tag_of(int boundary, bool gradients, std::int64_t first_sample,
+// A value and the stage that reads it say which message it is, there and back.
+std::int64_t Executor::tag_of(int reader, bool gradients, std::int64_t first_sample,
                               int layer) const {
   const std::int64_t batch = job_.plan.placement.global_batch;
-  return ((boundary * 2 + (gradients ? 1 : 0)) * batch + first_sample) *
+  return ((reader * 2 + (gradients ? 1 : 0)) * batch + first_sample) *
              job_.plan.model.num_layers() +
          layer;
 }
@@ -41,31 +42,35 @@ void Executor::ask(std::size_t index) {
   const Stage& stage = stage_of(op.stage);
   const StageWork& work = stage.work();
   const MicroBatch& batch = work.micro_batch(op.micro_batch);
-  const std::vector<Route>& routes = backward ? batch.to : batch.from;
-  const int boundary = backward ? op.stage : op.stage - 1;
   PassContext shape_of;
   shape_of.sequence_parallel = job_.plan.placement.sequence_parallel && work.team.size() > 1;
   for (std::size_t i = 0; i < mine_.stages.size(); ++i)
     if (mine_.stages[i].stage == op.stage) shape_of.tensor = teams_[i].get();
-  for (const int layer : backward ? stage.leaving() : stage.entering()) {
+  const std::vector<Link>& links = backward ? work.to : work.from;
+  incoming.values.resize(links.size());
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const std::vector<Route>& routes = (backward ? batch.to : batch.from)[i];
     const bool all_local = routes.size() == 1 && routes[0].rank == mine_.rank;
     if (all_local) continue;  // take() finds it
-    at::Tensor& value = incoming.values[layer];
-    value = at::empty(stage.value_shape(layer, batch.num_samples, shape_of),
-                      at::TensorOptions(options_.device).dtype(options_.type));
-    for (const Route& route : in_order(routes, backward))
-      if (route.rank != mine_.rank)
-        incoming.handles.push_back(comm_->receive(
-            value.narrow(0, route.first_sample - batch.first_sample, route.num_samples), route.rank,
-            tag_of(boundary, backward, route.first_sample, layer)));
+    for (const int layer : links[i].values) {
+      at::Tensor& value = incoming.values[i][layer];
+      value = at::empty(stage.value_shape(layer, batch.num_samples, shape_of),
+                        at::TensorOptions(options_.device).dtype(options_.type));
+      for (const Route& route : in_order(routes, backward))
+        if (route.rank != mine_.rank)
+          incoming.handles.push_back(comm_->receive(
+              value.narrow(0, route.first_sample - batch.first_sample, route.num_samples),
+              route.rank,
+              tag_of(backward ? links[i].stage : op.stage, backward, route.first_sample, layer)));
+    }
   }
 }
 
 std::map<int, at::Tensor> Executor::take(std::size_t index) {
   const schedule::PipelineOp& op = mine_.order[index];
   const bool backward = is_backward(op.pass);
-  const Stage& stage = stage_of(op.stage);
-  const MicroBatch& batch = stage.work().micro_batch(op.micro_batch);
+  const StageWork& work = stage_of(op.stage).work();
+  const MicroBatch& batch = work.micro_batch(op.micro_batch);
   Incoming incoming = std::move(incoming_.at(index));
   incoming_.erase(index);
   const Clock::time_point start = Clock::now();
@@ -74,56 +79,73 @@ std::map<int, at::Tensor> Executor::take(std::size_t index) {
   waits_.pipeline += since(start);
   if (!incoming.handles.empty())
     note(timeline::SliceKind::kReceive, start_ns, op.stage, op.micro_batch);
-  for (const Route& route : backward ? batch.to : batch.from) {
-    if (route.rank != mine_.rank) continue;
-    for (const int layer : backward ? stage.leaving() : stage.entering()) {
-      const std::int64_t tag =
-          tag_of(backward ? op.stage : op.stage - 1, backward, route.first_sample, layer);
-      at::Tensor own = std::move(local_.at(tag));
-      local_.erase(tag);
-      at::Tensor& value = incoming.values[layer];
-      if (value.defined())
-        value.narrow(0, route.first_sample - batch.first_sample, route.num_samples).copy_(own);
-      else
-        value = std::move(own);
+  const std::vector<Link>& links = backward ? work.to : work.from;
+  std::map<int, at::Tensor> values;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    for (const Route& route : (backward ? batch.to : batch.from)[i]) {
+      if (route.rank != mine_.rank) continue;
+      for (const int layer : links[i].values) {
+        const std::int64_t tag =
+            tag_of(backward ? links[i].stage : op.stage, backward, route.first_sample, layer);
+        at::Tensor own = std::move(local_.at(tag));
+        local_.erase(tag);
+        at::Tensor& value = incoming.values[i][layer];
+        if (value.defined())
+          value.narrow(0, route.first_sample - batch.first_sample, route.num_samples).copy_(own);
+        else
+          value = std::move(own);
+      }
+    }
+    // Gradients of a value that several stages read: the latest first, as one device sums them.
+    for (const auto& [layer, value] : incoming.values[i]) {
+      at::Tensor& sum = values[layer];
+      sum = sum.defined() ? sum + value : value;
     }
   }
-  return std::move(incoming.values);
+  return values;
 }
 
-void Executor::send(const std::map<int, at::Tensor>& values, const std::vector<int>& which,
-                    const std::vector<Route>& routes, const MicroBatch& batch, int boundary,
-                    bool gradients) {
+void Executor::send(const std::map<int, at::Tensor>& values, const StageWork& work,
+                    const MicroBatch& batch, bool gradients) {
   while (!sent_.empty() && sent_.front()->done()) {
     sent_.front()->wait();
     sent_.pop_front();
   }
-  for (const int layer : which)
-    for (const Route& route : in_order(routes, gradients)) {
-      const at::Tensor& value = values.at(layer);
-      const at::Tensor part =
-          value.narrow(0, route.first_sample - batch.first_sample, route.num_samples).contiguous();
-      const std::int64_t tag = tag_of(boundary, gradients, route.first_sample, layer);
-      if (route.rank == mine_.rank)
-        local_[tag] = part;
-      else
-        sent_.push_back(comm_->send(part, route.rank, tag));
-    }
+  const std::vector<Link>& links = gradients ? work.from : work.to;
+  // The nearest reader first: it is the next to wait.
+  for (std::size_t n = 0; n < links.size(); ++n) {
+    const std::size_t i = links.size() - 1 - n;
+    for (const int layer : links[i].values)
+      for (const Route& route : in_order((gradients ? batch.from : batch.to)[i], gradients)) {
+        const at::Tensor& value = values.at(layer);
+        const at::Tensor part =
+            value.narrow(0, route.first_sample - batch.first_sample, route.num_samples)
+                .contiguous();
+        const std::int64_t tag =
+            tag_of(gradients ? work.stage : links[i].stage, gradients, route.first_sample, layer);
+        if (route.rank == mine_.rank)
+          local_[tag] = part;
+        else
+          sent_.push_back(comm_->send(part, route.rank, tag));
+      }
+  }
 }
 
 bool Executor::is_there(std::size_t index) const {
   const schedule::PipelineOp& op = mine_.order[index];
   const bool backward = is_backward(op.pass);
-  const Stage& stage = stage_of(op.stage);
-  const MicroBatch& batch = stage.work().micro_batch(op.micro_batch);
+  const StageWork& work = stage_of(op.stage).work();
+  const MicroBatch& batch = work.micro_batch(op.micro_batch);
   for (const Handle& handle : incoming_.at(index).handles)
     if (!handle->done()) return false;
-  for (const Route& route : backward ? batch.to : batch.from)
-    for (const int layer : backward ? stage.leaving() : stage.entering())
-      if (route.rank == mine_.rank &&
-          local_.count(
-              tag_of(backward ? op.stage : op.stage - 1, backward, route.first_sample, layer)) == 0)
-        return false;
+  const std::vector<Link>& links = backward ? work.to : work.from;
+  for (std::size_t i = 0; i < links.size(); ++i)
+    for (const Route& route : (backward ? batch.to : batch.from)[i])
+      for (const int layer : links[i].values)
+        if (route.rank == mine_.rank &&
+            local_.count(tag_of(backward ? links[i].stage : op.stage, backward, route.first_sample,
+                                layer)) == 0)
+          return false;
   return true;
 }
 

@@ -70,8 +70,7 @@ void Executor::forward_layered(const Stage& stage, std::size_t first, std::int64
       note(timeline::SliceKind::kForward, start, work.stage, m);
       count_kept();
       if (place + 1 < work.num_layers) continue;
-      send(record.values, stage.leaving(), work.micro_batch(m).to, work.micro_batch(m), work.stage,
-           false);
+      send(record.values, work, work.micro_batch(m), false);
       record.values.clear();
     }
   });
@@ -105,8 +104,7 @@ void Executor::backward_layered(const Stage& stage, std::size_t first) {
       note(timeline::SliceKind::kBackward, start, work.stage, m);
       count_kept();
       if (place > 0) continue;
-      send(record.gradients, stage.entering(), work.micro_batch(m).from, work.micro_batch(m),
-           work.stage - 1, true);
+      send(record.gradients, work, work.micro_batch(m), true);
       records_.erase({work.stage, m});
     }
   });

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "base/error.hpp"
 #include "schedule/greedy.hpp"
@@ -45,6 +47,37 @@ std::vector<Route> holders(const LayerRun& run, int slice, std::int64_t first, s
   return routes;
 }
 
+int run_of(const plan::Placement& placement, int layer) {
+  int run = 0;
+  while (layer >= placement.runs[static_cast<std::size_t>(run)].first_layer +
+                      placement.runs[static_cast<std::size_t>(run)].num_layers)
+    ++run;
+  return run;
+}
+
+// Links of one stage to earlier and to later ones.
+void find_links(const plan::Placement& placement, const LayerInputs& inputs, Routing routing,
+                StageWork& work) {
+  std::map<int, std::set<int>> from, to;
+  const auto link = [&](int maker, int reader, int value) {
+    if (reader == work.stage) from[maker].insert(value);
+    if (maker == work.stage) to[reader].insert(value);
+  };
+  for (std::size_t layer = 0; layer < inputs.size(); ++layer)
+    for (const int value : inputs[layer]) {
+      if (value < 0) continue;
+      const int maker = run_of(placement, value);
+      const int reader = run_of(placement, static_cast<int>(layer));
+      if (routing == Routing::kDirect && maker < reader) link(maker, reader, value);
+      for (int run = maker; routing == Routing::kThrough && run < reader; ++run)
+        link(run, run + 1, value);
+    }
+  for (const auto& [stage, values] : from)
+    work.from.push_back({stage, {values.begin(), values.end()}});
+  for (auto at = to.rbegin(); at != to.rend(); ++at)
+    work.to.push_back({at->first, {at->second.begin(), at->second.end()}});
+}
+
 // First samples of all micro-batches of a run, in order.
 std::vector<std::int64_t> first_samples(const LayerRun& run) {
   std::vector<std::int64_t> firsts;
@@ -56,7 +89,8 @@ std::vector<std::int64_t> first_samples(const LayerRun& run) {
 }
 
 // This rank's part of a run; false where it has none.
-bool find_work(const plan::Placement& placement, std::size_t stage, int rank, StageWork& work) {
+bool find_work(const plan::Placement& placement, std::size_t stage, int rank,
+               const LayerInputs& inputs, Routing routing, StageWork& work) {
   const LayerRun& run = placement.runs[stage];
   int micro_batches_before = 0;  // of streams before this one (DualPipe)
   for (const Replicas& r : run.replicas) {
@@ -66,6 +100,7 @@ bool find_work(const plan::Placement& placement, std::size_t stage, int rank, St
         work.stage = static_cast<int>(stage);
         work.first_layer = run.first_layer;
         work.num_layers = run.num_layers;
+        find_links(placement, inputs, routing, work);
         work.slice = slice;
         work.num_slices = r.tp;
         for (int t = 0; t < r.tp; ++t) work.team.push_back(rank_at(r, team, t));
@@ -77,12 +112,15 @@ bool find_work(const plan::Placement& placement, std::size_t stage, int rank, St
         work.num_in_run = static_cast<int>(firsts.size());
         for (int m = 0; m < r.num_micro_batches; ++m) {
           MicroBatch batch{first_sample_of(r, team, m), num_samples_of(r, m)};
-          if (stage > 0)
-            batch.from =
-                holders(placement.runs[stage - 1], slice, batch.first_sample, batch.num_samples);
-          if (stage + 1 < placement.runs.size())
-            batch.to =
-                holders(placement.runs[stage + 1], slice, batch.first_sample, batch.num_samples);
+          const auto routes = [&](const std::vector<Link>& links) {
+            std::vector<std::vector<Route>> list;
+            for (const Link& link : links)
+              list.push_back(holders(placement.runs[static_cast<std::size_t>(link.stage)], slice,
+                                     batch.first_sample, batch.num_samples));
+            return list;
+          };
+          batch.from = routes(work.from);
+          batch.to = routes(work.to);
           batch.place = static_cast<int>(
               std::lower_bound(firsts.begin(), firsts.end(), batch.first_sample) - firsts.begin());
           work.micro_batches.push_back(std::move(batch));
@@ -106,8 +144,9 @@ bool find_work(const plan::Placement& placement, std::size_t stage, int rank, St
 }
 
 // Layer by layer: all micro-batches pass a stage before the next one's turn, and go back through it
-// in reverse. No rank waits in a circle: every stage's passes wait for those of the stage before
-// (forward) or behind it (backward), which come earlier in this order.
+// in reverse. No rank waits in a circle: every stage's passes wait for those of stages before it
+// (forward) or behind it (backward), which come earlier in this order. And ranks that share several
+// stages start their collectives in one order, whatever samples they have of each.
 std::vector<schedule::PipelineOp> layered_order(const RankPlan& mine) {
   std::vector<schedule::PipelineOp> order;
   for (const StageWork& work : mine.stages)
@@ -131,11 +170,20 @@ std::vector<int> lane_of(const plan::Placement& placement, const StageWork& any)
   return places;
 }
 
+// Burst plans: every rank has all its samples of a run in one pass.
+bool runs_once(const plan::Placement& placement) {
+  for (const LayerRun& run : placement.runs)
+    for (const Replicas& r : run.replicas)
+      if (r.num_micro_batches > 1) return false;
+  return true;
+}
+
 std::vector<schedule::PipelineOp> order_of(const plan::Placement& placement, const RankPlan& mine) {
   const StageWork& any = *std::find_if(mine.stages.begin(), mine.stages.end(),
                                        [](const StageWork& work) { return work.computes(); });
   if (placement.gather == plan::Gather::kPerPass) return layered_order(mine);
-  if (!meets_whole(placement)) return sample_order(placement, mine.rank);
+  if (!meets_whole(placement))
+    return runs_once(placement) ? layered_order(mine) : sample_order(placement, mine.rank);
   const std::vector<int> lane = lane_of(placement, any);
   const int depth = *std::max_element(lane.begin(), lane.end()) + 1;
   const int num_stages = static_cast<int>(lane.size());
@@ -163,12 +211,14 @@ const StageWork& RankPlan::stage(int number) const {
   return stages.front();
 }
 
-RankPlan rank_plan(const plan::Placement& placement, int rank) {
+RankPlan rank_plan(const plan::Placement& placement, int rank, const LayerInputs& inputs,
+                   Routing routing) {
   RankPlan mine;
   mine.rank = rank;
   for (std::size_t stage = 0; stage < placement.runs.size(); ++stage) {
     StageWork work;
-    if (find_work(placement, stage, rank, work)) mine.stages.push_back(std::move(work));
+    if (find_work(placement, stage, rank, inputs, routing, work))
+      mine.stages.push_back(std::move(work));
   }
   if (std::any_of(mine.stages.begin(), mine.stages.end(),
                   [](const StageWork& work) { return work.computes(); }))

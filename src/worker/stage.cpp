@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "base/error.hpp"
 
@@ -17,19 +16,14 @@ Stage::Stage(const StageWork& work, const model::Model& model,
       states_(std::move(states)),
       store_(work.offload > 0 ? store : nullptr) {
   const int begin = work.first_layer, end = begin + work.num_layers;
-  std::set<int> entering, leaving;
   for (const auto& layer : layers)
     for (const int from : layer->inputs) {
-      if (from < 0) continue;
-      if (from < begin && layer->index >= begin) entering.insert(from);
-      if (from < end && layer->index >= end) leaving.insert(from);
-      if (layer->index < begin || layer->index >= end) continue;
+      if (from < 0 || layer->index < begin || layer->index >= end) continue;
       const auto [at, is_new] = readers_.try_emplace(from, layer->index, layer->index);
       at->second = {std::min(at->second.first, layer->index),
                     std::max(at->second.second, layer->index)};
     }
-  entering_.assign(entering.begin(), entering.end());
-  leaving_.assign(leaving.begin(), leaving.end());
+  for (const Link& link : work.to) leaving_.insert(link.values.begin(), link.values.end());
 }
 
 std::vector<std::int64_t> Stage::value_shape(int layer, std::int64_t num_samples,
@@ -92,7 +86,7 @@ void Stage::forget_values(Record& record, int place) const {
   const Layer& layer = *(*layers_)[static_cast<std::size_t>(work_->first_layer + place)];
   for (const int from : layer.inputs) {
     if (from < 0 || readers_.at(from).second != layer.index) continue;
-    if (std::binary_search(leaving_.begin(), leaving_.end(), from)) continue;
+    if (leaving_.count(from) > 0) continue;
     record.values.erase(from);
     record.values_away.erase(from);
   }
@@ -122,7 +116,7 @@ void Stage::forward_layer(Record& record, int place, bool with_graph) const {
 
 void Stage::put_value(Record& record, int place) const {
   const int made = work_->first_layer + place;
-  if (!is_away(record, made) || std::binary_search(leaving_.begin(), leaving_.end(), made)) return;
+  if (!is_away(record, made) || leaving_.count(made) > 0) return;
   const auto value = record.values.find(made);
   if (value == record.values.end()) return;
   record.values_away[made] = store_->put(value->second);

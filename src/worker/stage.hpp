@@ -3,18 +3,19 @@
 // Layers run one by one, each with a graph of its own: its inputs are leaves, its backward pass is
 // one call. So a layer's gradients are final as soon as it is through (they can travel while
 // earlier layers work), its weights may come and go around it, and whole layers can be computed
-// again instead of kept. Values that cross a boundary are named by the layer that made them; a
-// value that a later stage reads passes through those between.
+// again instead of kept. Values that cross a boundary are named by the layer that made them. A
+// gradient that comes from other stages is the first term of its sum: they read the value later.
 //
 //   Record record = stage.begin(micro_batch, pass);
-//   record.values[layer] = received;           // for each of stage.entering()
-//   stage.forward(record);                     // record.values now has each of stage.leaving()
-//   record.gradients[layer] = received;        // for each of stage.leaving()
-//   stage.backward(record, done);              // record.gradients now has each of stage.entering()
+//   record.values[layer] = received;           // for each value of work().from
+//   stage.forward(record);                     // record.values now has each value of work().to
+//   record.gradients[layer] = received;        // for each value of work().to
+//   stage.backward(record, done);              // record.gradients now has each of work().from
 #pragma once
 
 #include <functional>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "worker/host_store.hpp"
@@ -47,8 +48,6 @@ class Stage {
 
   const StageWork& work() const { return *work_; }
   const std::vector<LayerState*>& states() const { return states_; }
-  const std::vector<int>& entering() const { return entering_; }
-  const std::vector<int>& leaving() const { return leaving_; }
   std::vector<std::int64_t> value_shape(int layer, std::int64_t num_samples,
                                         const PassContext& pass) const;
 
@@ -89,8 +88,7 @@ class Stage {
   const model::Model* model_;
   const std::vector<std::unique_ptr<Layer>>* layers_;
   std::vector<LayerState*> states_;
-  std::vector<int> entering_;
-  std::vector<int> leaving_;
+  std::set<int> leaving_;  // values that other stages read
   std::map<int, std::pair<int, int>>
       readers_;  // first and last layer of the stage that reads a value
   HostStore* store_ = nullptr;
