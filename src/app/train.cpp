@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "app/run_record.hpp"
+#include "app/train_background.hpp"
 #include "app/train_setup.hpp"
 #include "app/train_steps.hpp"
 #include "base/write_file.hpp"
@@ -120,27 +121,6 @@ std::vector<int> ranks_to_start(const TrainRequest& request, int num_ranks) {
   return ranks;
 }
 
-std::vector<launch::RankSpec> specs_of(const TrainRequest& request, const std::vector<int>& ranks,
-                                       int num_ranks, const std::string& job_file) {
-  const auto& launched = request.launched;
-  const std::string address = launched ? launched->master_address : "127.0.0.1";
-  const int port = launched ? launched->master_port : launch::free_port();
-  std::vector<launch::RankSpec> specs;
-  for (const int rank : ranks) {
-    launch::RankSpec spec{rank, {}};
-    spec.child.arguments = {request.worker, "--job", job_file, "--rank", std::to_string(rank)};
-    spec.child.report_option = "--report-fd";
-    spec.child.environment = {
-        {"RANK", std::to_string(rank)},
-        {"WORLD_SIZE", std::to_string(num_ranks)},
-        {"LOCAL_RANK", std::to_string(launched ? launched->local_rank : rank)},
-        {"MASTER_ADDR", address},
-        {"MASTER_PORT", std::to_string(port)}};
-    specs.push_back(std::move(spec));
-  }
-  return specs;
-}
-
 // Of the whole job; nothing where the devices' rates are only assumed.
 std::optional<double> peak_of(const ResolvedPlan& plan, const plan::Placement& placement) {
   if (cluster::is_nominal(plan.cluster)) return std::nullopt;
@@ -249,10 +229,20 @@ TrainAnswer train(const TrainRequest& request, const TrainWatch& watch) {
   Recorder recorder(request, watch, answer);
   const std::vector<int> ranks = ranks_to_start(request, setup.num_ranks);
   StepCollector collector(ranks);
+  // Before anything starts, so that what is wrong with it is said first.
+  std::optional<launch::BackgroundRunner> background;
+  if (!request.background.empty()) {
+    BackgroundJobs jobs = set_up_background(request, setup, scratch.path());
+    jobs.options.say = watch.say;
+    background.emplace(std::move(jobs.list), jobs.options);
+  }
   launch::Watch launch_watch;
   launch_watch.message = [&](const job::Message& message) {
     hear(message, recorder, answer, watch);
-    for (TrainStep& step : collector.take(message)) recorder.take(std::move(step), peak);
+    for (TrainStep& step : collector.take(message)) {
+      if (background) background->foreground_step(step.seconds);
+      recorder.take(std::move(step), peak);
+    }
   };
   launch_watch.text = watch.text;
   launch_watch.asked = [&](launch::Asked asked) {
@@ -265,9 +255,11 @@ TrainAnswer train(const TrainRequest& request, const TrainWatch& watch) {
     watch.begin({answer.plan.model.name, answer.num_ranks, answer.library, answer.counts_tokens,
                  answer.speaks});
   const launch::Limits limits{.timeout_s = request.machine.timeout_s};
-  const launch::Outcome outcome =
-      launch::run_ranks(specs_of(request, ranks, setup.num_ranks, job_file), limits, launch_watch);
+  const launch::Outcome outcome = launch::run_ranks(
+      rank_specs(request, ranks, setup.num_ranks, job_file), limits, launch_watch);
   for (TrainStep& step : collector.rest()) recorder.take(std::move(step), peak);
+
+  if (background) answer.background = background->finish(outcome.exit_code == 0);
 
   answer.exit_code = outcome.exit_code;
   if (outcome.failure) {

@@ -20,6 +20,7 @@
 #include "base/error.hpp"
 #include "job/job.hpp"
 #include "job/message.hpp"
+#include "launch/background/outcome.hpp"
 
 namespace nereus::app {
 
@@ -32,6 +33,18 @@ struct LaunchedRank {
   int master_port = 0;
   std::string launcher;  // "torchrun", "mpirun", "srun"
   bool operator==(const LaunchedRank&) const = default;
+};
+
+// A job that runs beside another, in what that leaves (app/train_background.hpp).
+struct BackgroundRequest {
+  std::string plan_file{};
+  std::string data = "synthetic";
+  std::int64_t steps = 0;  // 0: until the foreground ends
+  std::uint64_t seed = 0;
+  double rate = job::Training{}.rate;
+  int norm_group = 0;
+  int threads = 0;  // a rank; 0: cores / ranks
+  job::Checkpoint checkpoint{};
 };
 
 struct TrainRequest {
@@ -48,6 +61,11 @@ struct TrainRequest {
   bool compare = false;
   std::string worker{};  // path of nereus-worker
   std::optional<LaunchedRank> launched{};
+  std::vector<BackgroundRequest> background{};  // one after the other
+  double slowdown = 0.05;                       // of the foreground's step, promised
+  double background_memory = 0;  // bytes, of all ranks of a job; 0: what the foreground leaves
+  // Runs only where nobody on the machine would; else its share of the time is all that holds it.
+  bool background_idle = true;
 };
 
 // One step as all ranks of this launcher saw it.
@@ -122,6 +140,7 @@ struct TrainAnswer {
   std::vector<Error> more;       // else that this rank found wrong
   int exit_code = 0;             // 0, 2, 5, 10, 75
   bool speaks = true;            // for the whole job: rank 0, or all ranks of one machine
+  std::optional<launch::BackgroundOutcome> background{};
 };
 
 // Throws Errors with all that is wrong with the request.

@@ -163,6 +163,27 @@ int ranks_of(const plan::Placement& placement) {
   return last + 1;
 }
 
+std::vector<launch::RankSpec> rank_specs(const TrainRequest& request, const std::vector<int>& ranks,
+                                         int num_ranks, const std::string& job_file) {
+  const auto& launched = request.launched;
+  const std::string address = launched ? launched->master_address : "127.0.0.1";
+  const int port = launched ? launched->master_port : launch::free_port();
+  std::vector<launch::RankSpec> specs;
+  for (const int rank : ranks) {
+    launch::RankSpec spec{rank, {}};
+    spec.child.arguments = {request.worker, "--job", job_file, "--rank", std::to_string(rank)};
+    spec.child.report_option = "--report-fd";
+    spec.child.environment = {
+        {"RANK", std::to_string(rank)},
+        {"WORLD_SIZE", std::to_string(num_ranks)},
+        {"LOCAL_RANK", std::to_string(launched ? launched->local_rank : rank)},
+        {"MASTER_ADDR", address},
+        {"MASTER_PORT", std::to_string(port)}};
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
 job::WorkerInfo ask_worker(const std::string& path) {
   std::error_code unknown;
   if (!fs::exists(path, unknown) || access(path.c_str(), X_OK) != 0)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "app/train.hpp"
+#include "launch/supervise.hpp"
 
 namespace nereus::app {
 
@@ -26,6 +27,10 @@ ResolvedPlan resolve_plan(const TrainRequest& request);
 
 // The highest rank that a placement names, and one.
 int ranks_of(const plan::Placement& placement);
+
+// The processes of these ranks, which all read `job_file`.
+std::vector<launch::RankSpec> rank_specs(const TrainRequest& request, const std::vector<int>& ranks,
+                                         int num_ranks, const std::string& job_file);
 
 // What `nereus-worker --version` says. Throws Errors where it is not there or does not say it.
 job::WorkerInfo ask_worker(const std::string& path);

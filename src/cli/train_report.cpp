@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.hpp"
+#include "cli/background_report.hpp"
 #include "cli/prediction_report.hpp"
 
 namespace nereus::cli {
@@ -109,6 +110,7 @@ std::string json_of(const app::TrainAnswer& answer, bool compare) {
       json["compare"].push_back(
           {{"part", part.name}, {"predicted_s", part.predicted}, {"measured_s", part.measured}});
   }
+  if (answer.background) json["background"] = Json::parse(background_json(*answer.background));
   json["events"] = Json::array();
   for (const app::TrainEvent& event : answer.events) json["events"].push_back(event_json(event));
   return json.dump(2);
@@ -221,6 +223,9 @@ void StepLines::finish() {
 Report train_report(const app::TrainAnswer& answer, bool compare) {
   Report report{.tables = {summary_table(answer)}, .json = json_of(answer, compare)};
   if (compare) report.tables.push_back(compare_table(answer));
+  if (answer.background)
+    for (Table& table : background_tables(*answer.background))
+      report.tables.push_back(std::move(table));
   return report;
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "app/train_background.hpp"
 #include "app/train_elastic.hpp"
 #include "base/error.hpp"
 #include "base/write_file.hpp"
@@ -10,6 +11,7 @@
 #include "cli/say_error.hpp"
 #include "cli/train_report.hpp"
 #include "cli/verbs.hpp"
+#include "spec/quantity.hpp"
 
 namespace nereus::cli {
 
@@ -27,6 +29,8 @@ struct Given {
   std::string shapes;
   std::optional<int> agents, machines;
   std::optional<double> dead_after, probation;
+  std::vector<std::string> background;
+  std::string slowdown, background_memory;
   std::string svg_file;
 };
 
@@ -132,6 +136,55 @@ void add_elastic_options(Command& command, Given& given) {
                  "seconds until a machine that was left out as slow is tried again (60)");
 }
 
+void add_background_options(Command& command, app::TrainRequest& request, Given& given) {
+  command.group("Background jobs");
+  command.texts("--background", "PLAN[,KEY=VALUE..]", given.background,
+                "another job in what this one leaves of the machine; several queue. Keys: data "
+                "(synthetic), steps (until this job ends), seed, rate, norm-group, threads, "
+                "checkpoint, resume");
+  command.text("--slowdown", "SHARE", given.slowdown,
+               "that this job's steps may suffer from it (5%)");
+  command.text("--background-memory", "SIZE", given.background_memory,
+               "for all ranks of a background job (what this job leaves)");
+  command.choice(
+      "--background-priority",
+      {{"idle", [&request] { request.background_idle = true; }},
+       {"usual", [&request] { request.background_idle = false; }}},
+      "idle: behind everybody on this machine; usual: where others would starve it (idle)");
+}
+
+void take_background(const Given& given, app::TrainRequest& request, ErrorList& errors) {
+  const auto collect = [&](const auto& call) {
+    try {
+      call();
+    } catch (const Errors& wrong) {
+      for (const Error& error : wrong.list()) errors.add(error);
+    }
+  };
+  for (const std::string& text : given.background)
+    collect([&] { request.background.push_back(app::parse_background(text)); });
+  if (!given.slowdown.empty())
+    collect([&] { request.slowdown = app::parse_slowdown(given.slowdown); });
+  if (!given.background_memory.empty()) {
+    const spec::Parsed<Bytes> size = spec::parse_bytes(given.background_memory);
+    if (!size.value)
+      errors.add(size.code, "--background-memory: " + size.reason, {}, size.hint);
+    else if (size.value->value <= 0)
+      errors.add("cli.bad-value",
+                 fmt::format("--background-memory {} is no size", given.background_memory), {},
+                 "\"4 GiB\"");
+    else
+      request.background_memory = size.value->value;
+  }
+  if (given.background.empty() && (!given.slowdown.empty() || !given.background_memory.empty()))
+    errors.add("cli.missing-option", "--slowdown and --background-memory are of background jobs",
+               {}, "--background PLAN");
+  if (!given.background.empty() && given.elastic)
+    errors.add("train.background-elastic",
+               "an elastic job runs on machines that come and go, and background jobs share one",
+               {}, "--background without --elastic");
+}
+
 // A number within [least, most], or an error with the option's name.
 void set(double& target, const std::optional<double>& given, const char* name, double least,
          double most, ErrorList& errors) {
@@ -180,6 +233,7 @@ void take(Given& given, app::TrainRequest& request, ErrorList& errors) {
                "of elastic jobs",
                {}, "--elastic");
   if (!given.shapes.empty()) e.shapes = app::parse_shapes(given.shapes);
+  take_background(given, request, errors);
   if (given.last_rate && t.rate_schedule == job::RateSchedule::kConstant)
     errors.add("train.rate", "--last-rate says where the rate falls to, but it stays constant", {},
                "--rate-schedule cosine or linear");
@@ -237,6 +291,7 @@ Verb train_verb(const Session& session) {
   add_training_options(*command, request->train, request->given);
   add_run_options(*command, request->train, request->given);
   add_elastic_options(*command, request->given);
+  add_background_options(*command, request->train, request->given);
   add_output_options(*command, request->output);
   command->about(
       "Starts one worker process a rank and trains. The plan is a file, or a model with degrees; "
@@ -263,6 +318,10 @@ Verb train_verb(const Session& session) {
       "nereus train --elastic --model gpt2 --global-batch 48 --data text.tokens --steps 5000 "
       "--job job/ --listen 10.0.0.1:29400 --machines 4",
       "on spot machines: nereus agent --join 10.0.0.1:29400 --token job/token on each");
+  command->example(
+      "nereus train burst.plan --data photos/ --steps 1000 --background "
+      "gpt.plan,data=text.tokens,checkpoint=gpt/ --slowdown 5%",
+      "another job in the gaps of this one");
   command->run = [&session, request] {
     ErrorList errors;
     take(request->given, request->train, errors);

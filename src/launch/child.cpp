@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,9 +64,20 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
+// What fails here leaves a process of usual priority: its pacing is somebody else's work.
+void lower_priority() {
+  const sched_param none{};
+  sched_setscheduler(0, SCHED_IDLE, &none);
+  setpriority(PRIO_PROCESS, 0, 19);
+  const int score = open("/proc/self/oom_score_adj", O_WRONLY);
+  if (score < 0) return;
+  [[maybe_unused]] const ssize_t written = write(score, "1000", 4);
+  close(score);
+}
+
 // Between fork and exec only calls that are safe there: other threads may have held locks.
-[[noreturn]] void become(char* const* arguments, char* const* environment, int report, int command,
-                         int text, pid_t parent) {
+[[noreturn]] void become(char* const* arguments, char* const* environment, const ChildSpec& spec,
+                         int report, int command, int text, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);  // it ended before the line above
@@ -79,6 +92,11 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   dup2(text, STDERR_FILENO);
   for (const int fd : {report, command})
     if (fd >= 0) fcntl(fd, F_SETFD, 0);
+  if (spec.lowest_priority) lower_priority();
+  if (spec.data_limit > 0) {
+    const rlimit limit{static_cast<rlim_t>(spec.data_limit), static_cast<rlim_t>(spec.data_limit)};
+    setrlimit(RLIMIT_DATA, &limit);
+  }
   execve(arguments[0], arguments, environment);
   const char* reason = std::strerror(errno);
   const auto say = [](const char* part) {
@@ -116,7 +134,8 @@ Child start_child(const ChildSpec& spec) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t pid = fork();
-  if (pid == 0) become(argv.data(), envp.data(), report.write, command.read, text.write, parent);
+  if (pid == 0)
+    become(argv.data(), envp.data(), spec, report.write, command.read, text.write, parent);
   const int reason = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   close(text.write);

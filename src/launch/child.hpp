@@ -23,6 +23,10 @@ struct ChildSpec {
   std::vector<std::pair<std::string, std::string>> environment{};  // over what this process has
   std::string report_option{};  // given with the number of a pipe to write messages to; empty: none
   std::string command_option{};  // so too, of a pipe to read commands from
+  // Runs only where nobody else would (SCHED_IDLE, nice 19), and is what the kernel ends first
+  // where memory is short.
+  bool lowest_priority = false;
+  double data_limit = 0;  // bytes of private memory (RLIMIT_DATA); 0: none
 };
 
 struct Child {

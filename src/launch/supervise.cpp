@@ -41,7 +41,9 @@ struct Running {
 
 class Supervisor {
  public:
-  Supervisor(const Limits& limits, const Watch& watch) : limits_(limits), watch_(watch) {}
+  Supervisor(const Limits& limits, const Watch& watch) : limits_(limits), watch_(watch) {
+    if (limits.hears_signals) signals_.emplace();
+  }
   ~Supervisor() { kill_all(); }
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -51,13 +53,14 @@ class Supervisor {
     state.rank = spec.rank;
     state.heard_at = now();
     running_.push_back({start_child(spec.child), {}, {}});
+    if (watch_.control) watch_.control->add(running_.back().child.pid);
     states_.push_back(std::move(state));
   }
 
   Outcome run() {
     while (!all_ended()) {
       wait();
-      handle(signals_.take());
+      if (signals_) handle(signals_->take());
       for (std::size_t i = 0; i < running_.size(); ++i) look_at(i);
       if (outcome_.failure || gave_up_) {
         if (now() >= kill_at_) kill_all();
@@ -78,7 +81,8 @@ class Supervisor {
   }
 
   void wait() const {
-    std::vector<pollfd> list{{signals_.fd(), POLLIN, 0}};
+    std::vector<pollfd> list;
+    if (signals_) list.push_back({signals_->fd(), POLLIN, 0});
     for (const Running& rank : running_)
       for (const int fd : {rank.child.report_fd, rank.child.text_fd})
         if (fd >= 0) list.push_back({fd, POLLIN, 0});
@@ -170,6 +174,7 @@ class Supervisor {
     }
     // Not yet reaped, so the group's number is still its own: whatever it started ends here too.
     kill(-pid, SIGKILL);
+    if (watch_.control) watch_.control->remove(pid);
     waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED);
     // Its last words are in the pipes.
     drain_rest(i);
@@ -245,7 +250,7 @@ class Supervisor {
   const Watch& watch_;
   const Clock::time_point begin_ = Clock::now();
   double asked_at_ = 0;
-  const SignalPipe signals_{};
+  std::optional<SignalPipe> signals_{};
   std::vector<Running> running_{};
   std::vector<RankState> states_{};
   Outcome outcome_{};

@@ -22,6 +22,7 @@
 #include "job/message.hpp"
 #include "launch/child.hpp"
 #include "launch/judge.hpp"
+#include "launch/rank_control.hpp"
 
 namespace nereus::launch {
 
@@ -34,6 +35,7 @@ struct Limits {
   double timeout_s = 60;         // without a message, once it has greeted
   double start_timeout_s = 120;  // until then: libraries are loaded, files are cold
   double grace_s = 3;            // between SIGTERM and SIGKILL
+  bool hears_signals = true;     // of this process; off where another call hears them
 };
 
 enum class Asked { kNothing, kEnd, kSave, kKill };  // by SIGINT, by SIGTERM, by a second of either
@@ -42,6 +44,7 @@ struct Watch {
   std::function<void(const job::Message&)> message{};
   std::function<void(int rank, std::string_view line)> text{};  // a line of a rank's output
   std::function<void(Asked)> asked{};
+  RankControl* control = nullptr;  // where somebody else stops, continues or ends them too
 };
 
 struct Outcome {

@@ -1,0 +1,127 @@
+#include "cli/background_report.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace nereus::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using launch::BackgroundEnd;
+using launch::BackgroundResult;
+
+const char* word_of(BackgroundEnd end) {
+  switch (end) {
+    case BackgroundEnd::kNotBegun:
+      return "not begun";
+    case BackgroundEnd::kDone:
+      return "done";
+    case BackgroundEnd::kWithForeground:
+      return "ended with the foreground";
+    case BackgroundEnd::kFailed:
+      return "failed";
+    case BackgroundEnd::kOverQuota:
+      return "over its quota";
+  }
+  return "";
+}
+
+double rate_of(const BackgroundResult& job, double step_s) {
+  return static_cast<double>(job.work) / step_s;
+}
+
+Cell known(bool is_known, double value) { return is_known ? Cell(value) : Cell(); }
+
+Table slowdown_table(const launch::BackgroundOutcome& outcome) {
+  const launch::Slowdown& s = outcome.slowdown;
+  Table table{.name = "slowdown",
+              .title = "What it cost the foreground",
+              .columns = {},
+              .rows = {{}},
+              .record = true};
+  const auto add = [&](Column column, Cell cell) {
+    table.columns.push_back(std::move(column));
+    table.rows[0].push_back(std::move(cell));
+  };
+  const bool any = s.num_shared > 0;
+  add({"alone_s", "step alone (median)", Unit::kSeconds}, known(s.num_alone > 0, s.alone_s));
+  add({"median", "slow-down, median", Unit::kShare}, known(any, s.median));
+  add({"p99", "slow-down, 99th percentile", Unit::kShare}, known(any, s.p99));
+  add({"alone_p99", "the same of steps alone", Unit::kShare}, known(s.num_alone > 0, s.alone_p99));
+  add({"bound", "promised", Unit::kShare}, outcome.bound);
+  add({"held", "held"}, !any ? "nothing ran beside it" : s.held(outcome.bound) ? "yes" : "no");
+  add({"share_of_time", "background ran", Unit::kShare}, outcome.mean_share);
+  table.notes.push_back(fmt::format(
+      "{} steps alone, {} beside the background; held: the median within what is promised, and the "
+      "99th percentile within that of the steps alone",
+      s.num_alone, s.num_shared));
+  return table;
+}
+
+Table jobs_table(const launch::BackgroundOutcome& outcome) {
+  Table table{.name = "background",
+              .title = "Background jobs",
+              .columns = {{"job", "job"},
+                          {"end", "end"},
+                          {"steps", "steps", Unit::kCount},
+                          {"final_loss", "last loss"},
+                          {"per_s", "tokens or samples/s"},
+                          {"alone_per_s", "alone"},
+                          {"share", "share of alone", Unit::kShare},
+                          {"memory_bytes", "memory", Unit::kBytes}},
+              .rows = {}};
+  for (const BackgroundResult& job : outcome.jobs) {
+    const bool measured = job.step_s > 0, alone = job.alone_step_s > 0;
+    table.rows.push_back({job.name, word_of(job.end), job.steps,
+                          known(job.steps > 0, job.last_loss),
+                          measured ? Cell(rate_of(job, job.step_s)) : Cell(),
+                          alone ? Cell(rate_of(job, job.alone_step_s)) : Cell(),
+                          measured && alone ? Cell(job.alone_step_s / job.step_s) : Cell(),
+                          known(job.memory_bytes > 0, job.memory_bytes)});
+    if (!job.why.empty()) table.notes.push_back(fmt::format("{}: {}", job.name, job.why));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<Table> background_tables(const launch::BackgroundOutcome& outcome) {
+  return {slowdown_table(outcome), jobs_table(outcome)};
+}
+
+std::string background_json(const launch::BackgroundOutcome& outcome) {
+  const launch::Slowdown& s = outcome.slowdown;
+  const auto if_any = [](bool any, double value) { return any ? Json(value) : Json(); };
+  const bool any = s.num_shared > 0;
+  Json json;
+  json["slowdown"] = {{"promised", outcome.bound},
+                      {"median", if_any(any, s.median)},
+                      {"p99", if_any(any, s.p99)},
+                      {"alone_p99", if_any(s.num_alone > 0, s.alone_p99)},
+                      {"held", any ? Json(s.held(outcome.bound)) : Json()},
+                      {"alone_step_s", if_any(s.num_alone > 0, s.alone_s)},
+                      {"steps_alone", s.num_alone},
+                      {"steps_beside", s.num_shared}};
+  json["share_of_time"] = outcome.mean_share;
+  json["control_group"] = outcome.control_group;
+  json["jobs"] = Json::array();
+  for (const BackgroundResult& job : outcome.jobs) {
+    const bool measured = job.step_s > 0, alone = job.alone_step_s > 0;
+    json["jobs"].push_back(
+        {{"job", job.name},
+         {"end", word_of(job.end)},
+         {"why", job.why},
+         {"steps", job.steps},
+         {"first_loss", if_any(job.steps > 0, job.first_loss)},
+         {"final_loss", if_any(job.steps > 0, job.last_loss)},
+         {"per_s", measured ? Json(rate_of(job, job.step_s)) : Json()},
+         {"alone_per_s", alone ? Json(rate_of(job, job.alone_step_s)) : Json()},
+         {"share", if_any(measured && alone, alone ? job.alone_step_s / job.step_s : 0)},
+         {"memory_bytes", job.memory_bytes}});
+  }
+  return json.dump();
+}
+
+}  // namespace nereus::cli

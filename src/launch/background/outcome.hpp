@@ -1,0 +1,37 @@
+// What background jobs did beside a foreground job, and what they cost it
+// (launch/background/runner.hpp).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "launch/background/pace.hpp"
+
+namespace nereus::launch {
+
+enum class BackgroundEnd { kNotBegun, kDone, kWithForeground, kFailed, kOverQuota };
+
+struct BackgroundResult {
+  std::string name;
+  BackgroundEnd end = BackgroundEnd::kNotBegun;
+  std::string why{};       // it failed
+  std::int64_t steps = 0;  // done beside the foreground
+  double first_loss = 0;
+  double last_loss = 0;
+  double seconds = 0;       // beside the foreground, from its start
+  double step_s = 0;        // beside the foreground; 0: fewer than two steps. So the next
+  double alone_step_s = 0;  // after it
+  std::int64_t work = 0;    // tokens or samples of a step
+  double memory_bytes = 0;  // of its ranks together, the most that was seen
+};
+
+struct BackgroundOutcome {
+  Slowdown slowdown{};
+  double bound = 0;
+  double mean_share = 0;  // of the time from the first job's start to the foreground's end
+  bool control_group = false;
+  std::vector<BackgroundResult> jobs{};
+};
+
+}  // namespace nereus::launch

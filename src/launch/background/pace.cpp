@@ -1,0 +1,108 @@
+#include "launch/background/pace.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace nereus::launch {
+
+namespace {
+
+constexpr double kFirstShare = 0.02;  // cautious: the first steps beside it count too
+constexpr double kSmallestShare = 0.001;
+constexpr double kAim = 0.6, kLow = 0.35, kHigh = 0.8;  // of the bound
+constexpr double kMostUp = 2, kMostDown = 0.1;          // factors of one decision on the share
+constexpr int kRowOver = 2;
+constexpr std::size_t kRemembered = 16;  // steps alone
+// A step in which the background ran less than this was alone.
+constexpr double kNothing = 1e-4;
+
+}  // namespace
+
+double quantile(std::vector<double> values, double q) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const double at = q * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(std::floor(at));
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (at - std::floor(at)) * (values[above] - values[below]);
+}
+
+void Pace::step(double seconds, double ran) {
+  if (warmup_left_ > 0) {
+    --warmup_left_;
+    return;
+  }
+  if (alone_left_ > 0) {
+    // The step in which the background was stopped is neither alone nor beside it.
+    if (ran < kNothing) measure_alone(seconds);
+    return;
+  }
+  ++since_probe_;
+  if (ran < kNothing) {
+    // There is no background now, or it may not run: what is measured is a step alone.
+    measure_alone(seconds);
+  } else {
+    const double slowdown = seconds / alone_ - 1;
+    all_shared_.push_back(seconds / alone_);
+    window_.push_back(slowdown);
+    over_in_a_row_ = slowdown > options_.bound ? over_in_a_row_ + 1 : 0;
+    if (static_cast<int>(window_.size()) >= options_.window || over_in_a_row_ >= kRowOver) decide();
+  }
+  if (since_probe_ >= options_.probe_every) probe(options_.probe_steps);
+}
+
+void Pace::measure_alone(double seconds) {
+  recent_alone_.push_back(seconds);
+  if (recent_alone_.size() > kRemembered) recent_alone_.pop_front();
+  alone_ = quantile({recent_alone_.begin(), recent_alone_.end()}, 0.5);
+  alone_seconds_.push_back(seconds);
+  all_alone_.push_back(seconds / alone_);
+  if (alone_left_ == 0 || --alone_left_ > 0) return;
+  if (share_ == 0) share_ = since_probe_ == 0 && all_shared_.empty() ? kFirstShare : kSmallestShare;
+}
+
+void Pace::probe(int steps) {
+  alone_left_ = steps;
+  since_probe_ = 0;
+  window_.clear();
+  over_in_a_row_ = 0;
+  last_slowdown_ = 0;
+  // What was measured long ago may be of another machine by now.
+  while (recent_alone_.size() > static_cast<std::size_t>(steps)) recent_alone_.pop_front();
+}
+
+void Pace::decide() {
+  const double slowdown = quantile(window_, 0.5);
+  window_.clear();
+  over_in_a_row_ = 0;
+  const double aim = kAim * options_.bound;
+  if (slowdown > kHigh * options_.bound) {
+    // Less of the background and no better: it is something else, and `alone` is out of date.
+    if (last_slowdown_ > 0 && slowdown > 0.8 * last_slowdown_) {
+      probe(options_.probe_steps);
+      return;
+    }
+    last_slowdown_ = slowdown > options_.bound ? slowdown : 0;
+    share_ *= std::max(kMostDown, aim / slowdown);
+    if (share_ < kSmallestShare) share_ = 0;
+    return;
+  }
+  last_slowdown_ = 0;
+  if (slowdown < kLow * options_.bound)
+    share_ = std::min(1.0, share_ * aim / std::max(slowdown, aim / kMostUp));
+}
+
+Slowdown Pace::slowdown() const {
+  Slowdown all;
+  all.alone_s = quantile(alone_seconds_, 0.5);
+  all.num_alone = static_cast<std::int64_t>(all_alone_.size());
+  all.num_shared = static_cast<std::int64_t>(all_shared_.size());
+  if (!all_shared_.empty()) {
+    all.median = quantile(all_shared_, 0.5) - 1;
+    all.p99 = quantile(all_shared_, 0.99) - 1;
+  }
+  if (!all_alone_.empty()) all.alone_p99 = quantile(all_alone_, 0.99) - 1;
+  return all;
+}
+
+}  // namespace nereus::launch

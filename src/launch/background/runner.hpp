@@ -1,0 +1,92 @@
+// Background jobs beside a foreground job on the CPUs of one machine: they queue, one runs at a
+// time, and as much as the foreground's own steps allow (launch/background/pace.hpp).
+//
+//   BackgroundRunner runner(jobs, {.pace = {.bound = 0.05}, .memory_bytes = 4e9});
+//   runner.foreground_step(seconds);               // from the foreground's supervisor, every step
+//   BackgroundOutcome outcome = runner.finish(true);   // the foreground is done
+//
+// The ranks are processes of lowest priority, in a control group where one can be made. Within
+// every period (a quarter of a foreground's step alone, 4 to 100 ms) they run for pace.share() of
+// it and are stopped (SIGSTOP) for the rest, all ranks of a job at once. So what pace counts on,
+// that they run for a share of every step, holds also where steps are as short as a period.
+//
+// Whatever happens to a background job, the foreground does not notice: nothing is shared but the
+// machine. A job that fails, or takes more memory than its quota, is ended, named in the outcome,
+// and the next begins. At the end of the foreground the running job goes on alone for a few steps,
+// so that its speed beside the foreground has something to be compared with; then it is asked to
+// end, upon which it saves where it was told to.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "launch/background/control_group.hpp"
+#include "launch/background/outcome.hpp"
+#include "launch/supervise.hpp"
+
+namespace nereus::launch {
+
+struct BackgroundJob {
+  std::string name;
+  std::vector<RankSpec> ranks;
+};
+
+struct BackgroundOptions {
+  PaceOptions pace{};
+  double memory_bytes = 0;    // of all ranks of a job together; 0: no quota
+  bool control_group = true;  // where one can be made
+  std::function<void(const std::string&)> say{};
+};
+
+class BackgroundRunner {
+ public:
+  BackgroundRunner(std::vector<BackgroundJob> jobs, BackgroundOptions options);
+  ~BackgroundRunner();
+  BackgroundRunner(const BackgroundRunner&) = delete;
+  BackgroundRunner& operator=(const BackgroundRunner&) = delete;
+
+  void foreground_step(double seconds);
+  // Once. `measure_alone`: the foreground ended as it should, so there is time for it.
+  BackgroundOutcome finish(bool measure_alone);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Running;
+
+  void loop();
+  void start_next();
+  void look_after();
+  void let_run(bool runs);
+  void pause_until(Clock::time_point end);
+  void end_running(bool measure_alone);
+  double memory_of_running() const;
+
+  const BackgroundOptions options_;
+  std::vector<BackgroundJob> jobs_;
+  std::unique_ptr<ControlGroup> group_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Pace pace_;
+  bool finishing_ = false;
+  bool measures_alone_ = false;
+  // How long the background ran since the foreground's last step, and since when it does.
+  Clock::time_point last_step_ = Clock::now();
+  Clock::duration ran_{};
+  std::optional<Clock::time_point> runs_since_{};
+  // In all, since the first job's start.
+  std::optional<Clock::time_point> begun_{};
+  Clock::duration ran_in_all_{};
+
+  std::size_t next_ = 0;
+  std::unique_ptr<Running> running_;
+  BackgroundOutcome outcome_{};
+  std::thread thread_;
+};
+
+}  // namespace nereus::launch

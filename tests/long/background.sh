@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Background jobs beside a foreground job, as real worker processes: whatever happens to them, the foreground's losses are,
+# to the bit, those of running alone; they queue, save, and are refused where they cannot be.
+#
+#   NEREUS=build/dev/nereus tests/long/background.sh
+set -uo pipefail
+root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")
+nereus=$(readlink -f -- "${NEREUS:-$root/build/test/nereus}")
+[[ -x $(dirname "$nereus")/nereus-worker ]] || { echo "nereus-worker is not built"; exit 77; }
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+source "$root/tests/long/checks"
+
+plan() { # file, hidden, global batch, ranks
+  cat >"$4.toml" <<EOF
+[[groups]]
+count = $4
+[groups.node]
+name = "here"
+num_devices = 1
+network = "2 GB/s"
+network_latency = "30 us"
+network_kind = "other"
+device = { name = "core", memory = "8 GiB", memory_bandwidth = "10 GB/s", peak = { fp32 = "80 GFLOP/s" } }
+EOF
+  "$nereus" plan --model gpt2 --set model.layers=2 --set model.hidden="$2" --set model.heads=4 --set model.vocab=256 \
+    --set model.seq=32 --cluster "$4.toml" --precision fp32 --global-batch "$3" --tp 1 --pp 1 --dp "$4" -o "$1" >plan.txt 2>&1 || cat plan.txt
+}
+plan fg.plan 128 8 2
+plan bg.plan 64 4 1
+plan wide.plan 64 4 2
+losses() { python3 -c 'import json, sys; print(*map(repr, json.load(open(sys.argv[1]))["losses"]))' "$1"; }
+of() { python3 -c 'import json, sys; b = json.load(open(sys.argv[1]))["background"]; print(eval(sys.argv[2]))' "$1" "$2"; }
+foreground=(train fg.plan --data synthetic --steps 100 --threads 1 --format json)
+# Other work on this machine must not starve them here.
+beside=(--background-priority usual --slowdown 300%)
+
+"$nereus" "${foreground[@]}" >alone.json 2>err.txt
+check "alone" test $? -eq 0
+check "and it has losses" test -n "$(losses alone.json)"
+
+"$nereus" "${foreground[@]}" --background bg.plan,steps=3,threads=1 --background wide.plan,threads=1,checkpoint=bg "${beside[@]}" >beside.json 2>err.txt
+check "two background jobs" test $? -eq 0
+check "the foreground's losses, to the bit" test "$(losses beside.json)" = "$(losses alone.json)"
+check "the first is done" test "$(of beside.json 'b["jobs"][0]["end"]')" = done
+check "after three steps" test "$(of beside.json 'b["jobs"][0]["steps"]')" = 3
+check "the second ended with the foreground" test "$(of beside.json 'b["jobs"][1]["end"]')" = "ended with the foreground"
+check "its speed is measured beside and alone" test "$(of beside.json 'b["jobs"][1]["share"] is not None')" = True
+check "it saved" test -d bg
+check "steps alone and beside" test "$(of beside.json 'b["slowdown"]["steps_alone"] >= 8 and b["slowdown"]["steps_beside"] > 10')" = True
+((failed == 0)) || { cat err.txt; of beside.json b; }
+
+# Killed at several moments: as it starts, in its first steps, later.
+for moment in 0.05 0.7 1.5; do
+  "$nereus" "${foreground[@]}" --background bg.plan,threads=1 --background bg.plan,threads=1 "${beside[@]}" >killed.json 2>err.txt &
+  job=$!
+  until victim=$(pgrep -P "$job" -f background-0.json | head -1) && [[ $victim ]] || ! kill -0 "$job" 2>/dev/null; do sleep 0.02; done
+  sleep "$moment"
+  [[ $victim ]] && kill -KILL "$victim" 2>/dev/null
+  wait "$job"
+  check "killed after $moment s: exit 0" test $? -eq 0
+  check "the same losses" test "$(losses killed.json)" = "$(losses alone.json)"
+  check "it failed" test "$(of killed.json 'b["jobs"][0]["end"]')" = failed
+  check "the next began" test "$(of killed.json 'b["jobs"][1]["end"] != "not begun"')" = True
+done
+
+"$nereus" train fg.plan --data synthetic --checkpoint run --background bg.plan,checkpoint=./run/ >out.txt 2>err.txt
+check "one folder for two jobs: exit 2" test $? -eq 2
+check "and the reason" grep -q train.background-folder err.txt
+"$nereus" train fg.plan --data synthetic --background bg.plan --background-memory 1MiB >out.txt 2>err.txt
+check "more memory than its quota: exit 2" test $? -eq 2
+check "and the reason" grep -q train.background-memory err.txt
+"$nereus" train fg.plan --data synthetic --background nothing.plan >out.txt 2>err.txt
+check "no such plan: exit 2" test $? -eq 2
+check "nothing is left of them" test -z "$(pgrep -f "$scratch" | grep -v "^$$\$" | head -1)"
+exit $failed
