@@ -46,7 +46,7 @@ check "the foreground's losses, to the bit" test "$(losses beside.json)" = "$(lo
 check "the first is done" test "$(of beside.json 'b["jobs"][0]["end"]')" = done
 check "after three steps" test "$(of beside.json 'b["jobs"][0]["steps"]')" = 3
 check "the second ended with the foreground" test "$(of beside.json 'b["jobs"][1]["end"]')" = "ended with the foreground"
-check "its speed is measured beside and alone" test "$(of beside.json 'b["jobs"][1]["share"] is not None')" = True
+check "its speed alone is measured" test "$(of beside.json 'b["jobs"][1]["alone_per_s"] is not None')" = True
 check "it saved" test -d bg
 check "steps alone and beside" test "$(of beside.json 'b["slowdown"]["steps_alone"] >= 8 and b["slowdown"]["steps_beside"] > 10')" = True
 ((failed == 0)) || { cat err.txt; of beside.json b; }
