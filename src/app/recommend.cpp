@@ -61,7 +61,7 @@ double samples_of(const RecommendRequest& request, const model::Model& model) {
 class Recommending {
  public:
   Recommending(const RecommendRequest& request, Machines& machines, const rent::Terms& terms)
-      : request_(request), machines_(machines), terms_(terms) {
+      : machines_(machines), terms_(terms) {
     const auto day = parse_date(request.date);
     if (!day)
       throw_input_error("recommend.date", fmt::format("'{}' is no date", request.date), {},
@@ -113,7 +113,6 @@ class Recommending {
     o.usd_high = o.usd * high * (1 + error);
   }
 
-  const RecommendRequest& request_;
   Machines& machines_;
   const rent::Terms terms_;
   std::chrono::sys_days today_;

@@ -105,9 +105,9 @@ TEST(TopologiesCost, RingsAreAsPlayed) {
         const cluster::Cluster cluster = joined(topology, n, inside);
         const cost::Fabric fabric = fabric_of(cluster);
         const cost::Group group{n, inside ? n : 1};
-        const auto played = [&](Collective collective) {
+        const auto played = [&, a = algorithm](Collective collective) {
           return simulate(network_of(cluster),
-                          {collective, kBytes, {algorithm}, 1, Folding::kWhereProvable})
+                          {collective, kBytes, {a}, 1, Folding::kWhereProvable})
               .seconds;
         };
         const double reduced = cost::all_reduce_seconds(fabric, group, kBytes);
