@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "app/layer_predictions.hpp"
+#include "app/plan_choices.hpp"
 #include "app/profiles.hpp"
 #include "base/error.hpp"
 #include "base/format.hpp"
@@ -33,12 +34,7 @@ constexpr double kBackwardShare = 2.0 / 3;  // of a layer's seconds: two product
 
 void check(const PlanRequest& request, const BurstOptions& options, const Inputs& inputs) {
   ErrorList errors;
-  const search::Choices& c = request.choices;
-  const bool chosen =
-      !(c.tp.empty() && c.pp.empty() && c.dp.empty() && c.cp.empty() && c.ep.empty() &&
-        c.interleave.empty() && c.micro_batch.empty() && c.zero.empty() && c.zero_group.empty() &&
-        c.recompute.empty() && c.schedules.empty() && c.offloads.empty() && !c.offload_any);
-  if (chosen || request.engine || !request.nodes.empty())
+  if (fixes_layout(request))
     errors.add("plan.burst-option",
                "with --burst every layer gets ranks of its own, and no degrees", {},
                "leave degrees, schedules, --nodes and --engine out");

@@ -1,4 +1,5 @@
 #include "app/plan_spot.hpp"
+#include "app/plan_choices.hpp"
 #include "app/profiles.hpp"
 
 #include <fmt/format.h>
@@ -18,12 +19,7 @@ namespace {
 
 void check(const PlanRequest& request, const Inputs& inputs) {
   ErrorList errors;
-  const search::Choices& c = request.choices;
-  const bool chosen =
-      !(c.tp.empty() && c.pp.empty() && c.dp.empty() && c.cp.empty() && c.ep.empty() &&
-        c.interleave.empty() && c.micro_batch.empty() && c.zero.empty() && c.zero_group.empty() &&
-        c.recompute.empty() && c.schedules.empty() && c.offloads.empty() && !c.offload_any);
-  if (chosen || request.engine || !request.nodes.empty())
+  if (fixes_layout(request))
     errors.add("plan.spot-option", "with --spot the whole space is searched on all machines", {},
                "leave degrees, schedules, --nodes and --engine out");
   if (!inputs.cluster.uniform())

@@ -10,14 +10,14 @@
 #include "app/recommend_machines.hpp"
 #include "base/error.hpp"
 #include "base/format.hpp"
+#include "plan/complete.hpp"
 #include "simulate/job/availability_file.hpp"
 
 namespace nereus::app {
 
 namespace {
 
-constexpr double kUsualTokens = 4 << 20;
-constexpr int kUsualSamples = 1024;
+constexpr int kUsualSamples = 1024;  // of a model without tokens
 constexpr int kMostMachines = 512;
 
 std::optional<std::chrono::sys_days> parse_date(const std::string& text) {
@@ -40,11 +40,10 @@ int days_between(const std::string& from, const std::chrono::sys_days& to) {
   return day ? std::max(0, static_cast<int>((to - *day).count())) : -1;
 }
 
-int batch_of(const RecommendRequest& request, const model::Model& model) {
+int batch_of(const RecommendRequest& request, const Inputs& any) {
   if (request.global_batch) return *request.global_batch;
-  if (model.tokens_per_sample <= 0) return kUsualSamples;
-  return static_cast<int>(
-      std::exp2(std::round(std::log2(std::max(1.0, kUsualTokens / model.tokens_per_sample)))));
+  return any.model.tokens_per_sample > 0 ? plan::default_global_batch(any.model, any.cluster)
+                                         : kUsualSamples;
 }
 
 double samples_of(const RecommendRequest& request, const model::Model& model) {
@@ -170,8 +169,9 @@ std::vector<std::string> why_lines(Recommending& recommending, Machines& machine
 RecommendAnswer recommend(const RecommendRequest& request) {
   const auto begin = std::chrono::steady_clock::now();
   RecommendAnswer answer;
-  answer.model = load_inputs(request.model, request.seq, {"1xdgx-h100"}, {}).model;
-  answer.global_batch = batch_of(request, answer.model);
+  const Inputs any = load_inputs(request.model, request.seq, {"1xdgx-h100"}, {});
+  answer.model = any.model;
+  answer.global_batch = batch_of(request, any);
   answer.steps = std::ceil(samples_of(request, answer.model) / answer.global_batch);
   answer.preemptions = rent::preemptions_of(simulate::read_availability(request.trace));
   std::vector<int> counts = request.counts;

@@ -4,24 +4,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "cli/enum_choices.hpp"
 #include "cli/options.hpp"
 
 namespace nereus::cli {
-
-namespace {
-
-// One choice per enumerator up to `last`, under the word plan/ and cluster/ know it by.
-template <class Enum>
-std::vector<Choice> choices_of(std::optional<Enum>& target, Enum last) {
-  std::vector<Choice> choices;
-  for (int i = 0; i <= static_cast<int>(last); ++i) {
-    const Enum value = static_cast<Enum>(i);
-    choices.push_back({std::string(to_string(value)), [&target, value] { target = value; }});
-  }
-  return choices;
-}
-
-}  // namespace
 
 namespace {
 

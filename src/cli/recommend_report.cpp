@@ -6,6 +6,7 @@
 
 #include "base/format.hpp"
 #include "chart/scatter.hpp"
+#include "cli/degrees_json.hpp"
 #include "cli/plan_text.hpp"
 
 namespace nereus::cli {
@@ -32,23 +33,12 @@ std::string age_text(const RecommendOption& o) {
 }
 
 Json option_json(const RecommendOption& o) {
-  const plan::Degrees& d = o.degrees;
   Json json;
   json["offer"] = o.offer;
   json["provider"] = o.provider;
   json["count"] = o.count;
   json["spot"] = o.spot;
-  json["plan"] = {{"tp", d.tp},
-                  {"pp", d.pp},
-                  {"dp", d.dp},
-                  {"cp", d.cp},
-                  {"ep", d.ep},
-                  {"micro_batch", d.micro_batch},
-                  {"micro_batches", d.num_micro_batches()},
-                  {"zero", d.zero},
-                  {"recompute", to_string(d.recompute)},
-                  {"schedule", to_string(d.schedule)},
-                  {"precision", cluster::to_string(d.precision)}};
+  json["plan"] = degrees_json(o.degrees);
   json["hours"] = o.hours;
   json["usd"] = o.usd;
   json["low"] = o.usd_low;

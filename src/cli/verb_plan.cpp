@@ -9,6 +9,7 @@
 #include "base/interrupt.hpp"
 #include "cli/burst_report.hpp"
 #include "cli/cli.hpp"
+#include "cli/enum_choices.hpp"
 #include "cli/lists.hpp"
 #include "cli/plan_report.hpp"
 #include "cli/progress.hpp"
@@ -126,13 +127,8 @@ void add_goal_options(Command& command, Request& request) {
   command.whole("--global-batch", request.global_batch, 1,
                 "samples of one step; about four million tokens if not given");
   command.whole("--seq", request.plan.seq, 1, "tokens of one sample");
-  std::vector<Choice> precisions;
-  for (int i = 0; i <= static_cast<int>(cluster::Precision::kNvfp4); ++i) {
-    const auto precision = static_cast<cluster::Precision>(i);
-    precisions.push_back({std::string(to_string(precision)),
-                          [&request, precision] { request.plan.precision = precision; }});
-  }
-  command.choice("--precision", std::move(precisions), "of matrix products");
+  command.choice("--precision", choices_of(request.plan.precision, cluster::Precision::kNvfp4),
+                 "of matrix products");
   command.custom(
       "--objective", "LIST",
       word_list("--objective", {"time", "money", "energy", "throughput"},

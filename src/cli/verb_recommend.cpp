@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/write_file.hpp"
 #include "cli/cli.hpp"
+#include "cli/enum_choices.hpp"
 #include "cli/lists.hpp"
 #include "cli/quantity_option.hpp"
 #include "cli/recommend_report.hpp"
@@ -44,13 +45,8 @@ void add_job_options(Command& command, Request& request) {
   command.whole("--global-batch", r->global_batch, 1,
                 "samples of one step (about four million tokens; 1,024 images)");
   command.whole("--seq", r->seq, 1, "tokens of one sample");
-  std::vector<Choice> precisions;
-  for (int i = 0; i <= static_cast<int>(cluster::Precision::kNvfp4); ++i) {
-    const auto precision = static_cast<cluster::Precision>(i);
-    precisions.push_back(
-        {std::string(to_string(precision)), [r, precision] { r->precision = precision; }});
-  }
-  command.choice("--precision", std::move(precisions), "of matrix products");
+  command.choice("--precision", choices_of(r->precision, cluster::Precision::kNvfp4),
+                 "of matrix products");
   command.custom("--start-time", "TIME",
                  quantity<Seconds>("--start-time", 0, [r](double v) { r->start_seconds = v; }),
                  "from asking for machines to the first step (10min)");

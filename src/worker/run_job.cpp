@@ -12,9 +12,8 @@
 #include "base/write_file.hpp"
 #include "job/reporter.hpp"
 #include "timeline/rank_timeline.hpp"
-#include "worker/failure.hpp"
 #include "worker/gpu.hpp"
-#include "worker/process_memory.hpp"
+#include "worker/rank_messages.hpp"
 #include "worker/samples.hpp"
 #include "worker/saving.hpp"
 #include "worker/torch_compat.hpp"
@@ -112,10 +111,6 @@ int train(const RankOptions& options, const job::Job& job, job::Reporter& report
   read = make_reader(job, options.rank, first);
   Saver saver(job, options.rank, options.num_ranks);
 
-  const double per_sample =
-      job.plan.model.tokens_per_sample > 0 ? job.plan.model.tokens_per_sample : 1;
-  const auto tokens =
-      static_cast<std::int64_t>(per_sample * static_cast<double>(job.plan.placement.global_batch));
   const job::AskedGuard guard;
   std::vector<Done> slices;
   std::vector<std::int64_t> step_starts;
@@ -143,18 +138,9 @@ int train(const RankOptions& options, const job::Job& job, job::Reporter& report
       result.waits.checkpoint =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - save_start).count();
     }
-    job::Message message;
-    message.kind = job::MessageKind::kStep;
-    message.step = step;
-    message.loss = result.loss;
-    message.gradient_norm = result.gradient_norm;
-    message.rate = rate_at(job.training, step);
-    message.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    message.tokens = tokens;
-    message.memory_bytes = job.machine.device == "cuda" ? peak_gpu_memory() : peak_memory();
-    message.waits = result.waits;
-    reporter.send(message);
+    reporter.send(message_of_step(
+        job, step, result,
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
     if (ends || step + 1 == job.training.steps) saver.finish();
     for (const checkpoint::Writer::Complete& complete : saver.take_completed()) {
       job::Message saved;

@@ -5,12 +5,8 @@
 #   NEREUS=build/dev/nereus tests/long/background.sh
 set -uo pipefail
 root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")
-nereus=$(readlink -f -- "${NEREUS:-$root/build/test/nereus}")
-[[ -x $(dirname "$nereus")/nereus-worker ]] || { echo "nereus-worker is not built"; exit 77; }
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
 source "$root/tests/long/checks"
+begin_with_worker
 
 plan() { # file, hidden, global batch, ranks
   cat >"$4.toml" <<EOF

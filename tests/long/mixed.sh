@@ -5,12 +5,8 @@
 #   NEREUS=build/dev/nereus tests/long/mixed.sh
 set -uo pipefail
 root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")
-nereus=$(readlink -f -- "${NEREUS:-$root/build/test/nereus}")
-[[ -x $(dirname "$nereus")/nereus-worker ]] || { echo "nereus-worker is not built"; exit 77; }
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
 source "$root/tests/long/checks"
+begin_with_worker
 
 model=(--model gpt2 --set model.layers=4 --set model.hidden=64 --set model.heads=4 --set model.vocab=128 --set model.seq=32)
 "$nereus" plan "${model[@]}" --cluster 1xdgx-h100 --global-batch 8 -o any.plan >plan.txt

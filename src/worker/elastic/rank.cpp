@@ -13,7 +13,7 @@
 #include "worker/elastic/newest_checkpoint.hpp"
 #include "worker/elastic/part_of_board.hpp"
 #include "worker/elastic/steps.hpp"
-#include "worker/failure.hpp"
+#include "worker/rank_messages.hpp"
 #include "worker/torch_compat.hpp"
 
 namespace nereus::worker {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "worker/process_memory.hpp"
+#include "worker/rank_messages.hpp"
 
 namespace nereus::worker {
 
@@ -52,8 +52,6 @@ void tell_saved(Life& life, const Say& say) {
 void run_steps(Life& life, Commands& commands, std::int64_t generation, const Say& say,
                const Remark& remark) {
   const job::Job& job = life.job;
-  const double per_sample =
-      job.plan.model.tokens_per_sample > 0 ? job.plan.model.tokens_per_sample : 1;
   while (life.done < job.training.steps) {
     const std::int64_t step = life.done;
     const Clock::time_point start = Clock::now();
@@ -69,17 +67,7 @@ void run_steps(Life& life, Commands& commands, std::int64_t generation, const Sa
         (job.checkpoint.every > 0 && life.done % job.checkpoint.every == 0))
       save(life, remark);
     const double copied = since(before_save);
-    job::Message message;
-    message.kind = job::MessageKind::kStep;
-    message.step = step;
-    message.loss = result.loss;
-    message.gradient_norm = result.gradient_norm;
-    message.rate = rate_at(job.training, step);
-    message.seconds = since(start);
-    message.tokens = static_cast<std::int64_t>(
-        per_sample * static_cast<double>(job.plan.placement.global_batch));
-    message.memory_bytes = peak_memory();
-    message.waits = result.waits;
+    job::Message message = message_of_step(job, step, result, since(start));
     message.waits.checkpoint = copied;
     say(message);
     if (life.complete) finish_saving(life, remark);

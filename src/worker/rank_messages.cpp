@@ -1,4 +1,4 @@
-#include "worker/failure.hpp"
+#include "worker/rank_messages.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,6 +9,8 @@
 #include "base/error.hpp"
 #include "job/norm_check.hpp"
 #include "worker/comm/comm.hpp"
+#include "worker/gpu.hpp"
+#include "worker/process_memory.hpp"
 #include "worker/rank_plan.hpp"
 #include "worker/run_job.hpp"
 
@@ -31,6 +33,24 @@ job::Message hello_of_rank() {
   hello.build = build_id();
   hello.library = worker_info().library;
   return hello;
+}
+
+job::Message message_of_step(const job::Job& job, std::int64_t step, const StepResult& result,
+                             double seconds) {
+  const double per_sample =
+      job.plan.model.tokens_per_sample > 0 ? job.plan.model.tokens_per_sample : 1;
+  job::Message message;
+  message.kind = job::MessageKind::kStep;
+  message.step = step;
+  message.loss = result.loss;
+  message.gradient_norm = result.gradient_norm;
+  message.rate = rate_at(job.training, step);
+  message.seconds = seconds;
+  message.tokens =
+      static_cast<std::int64_t>(per_sample * static_cast<double>(job.plan.placement.global_batch));
+  message.memory_bytes = job.machine.device == "cuda" ? peak_gpu_memory() : peak_memory();
+  message.waits = result.waits;
+  return message;
 }
 
 std::vector<job::Message> failures(const std::exception_ptr& error) {

@@ -1,7 +1,8 @@
-// What a rank tells of itself at its start and at its end, whoever started it.
+// What a rank tells of itself at its start, after every step and at its end, whoever started it.
 //
 //   check_can_run(job);                             // throws Errors
 //   report(hello_of_rank());
+//   report(message_of_step(job, step, executor.run(step), seconds));
 //   } catch (...) { for (const job::Message& m : failures(std::current_exception())) report(m); }
 #pragma once
 
@@ -10,12 +11,16 @@
 
 #include "job/job.hpp"
 #include "job/message.hpp"
+#include "worker/executor.hpp"
 
 namespace nereus::worker {
 
 // Of this build, and a plan and norm groups that the worker runs.
 void check_can_run(const job::Job& job);
 job::Message hello_of_rank();
+// `seconds`: that it took, with what was done beside it.
+job::Message message_of_step(const job::Job& job, std::int64_t step, const StepResult& result,
+                             double seconds);
 // All that is wrong, at least one.
 std::vector<job::Message> failures(const std::exception_ptr& error);
 int exit_code_of(const std::vector<job::Message>& failures);  // 2 (input) or 5
