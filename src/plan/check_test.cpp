@@ -390,9 +390,9 @@ TEST(Check, AgreesWithTheOracleOnSpoiltPlans) {
     }
   });
   EXPECT_TRUE(passed);
-  // Both answers must have been put to the test.
-  EXPECT_GT(sound, 100);
-  EXPECT_GT(unsound, 500);
+  // Both answers must have been put to the test, however many cases were asked for.
+  EXPECT_GT(20 * sound, sound + unsound);
+  EXPECT_GT(2 * unsound, sound + unsound);
 }
 
 // 16,384 ranks x 126 blocks: as a regular plan, and with every layer a run of its own on all ranks.
