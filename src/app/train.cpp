@@ -1,7 +1,6 @@
 #include "app/train.hpp"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,6 +8,7 @@
 #include <fstream>
 
 #include "app/run_record.hpp"
+#include "app/scratch_folder.hpp"
 #include "app/train_background.hpp"
 #include "app/train_setup.hpp"
 #include "app/train_steps.hpp"
@@ -30,28 +30,6 @@ namespace fs = std::filesystem;
 double wall_clock() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
-
-// A folder for the job and what the ranks leave, gone with this.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = fs::temp_directory_path() / "nereus-train-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr)
-      throw_environment_error("train.scratch", fmt::format("{} cannot be made", name),
-                              "TMPDIR names a folder that can be written to");
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 // Where steps go: the answer, the screen, files.
 class Recorder {
@@ -157,16 +135,6 @@ void write_timeline(const TrainRequest& request, const fs::path& folder, const s
     timeline::write_chrome_trace(path, all);
 }
 
-Error error_of(int rank, const std::string& code, const std::string& message,
-               const std::string& hint, bool input_error) {
-  Error error;
-  error.code = code;
-  error.message = fmt::format("rank {} (on {}): {}", rank, launch::host_name(), message);
-  error.hint = hint;
-  error.kind = input_error ? ErrorKind::kInput : ErrorKind::kEnvironment;
-  return error;
-}
-
 std::optional<cost::Prediction> try_predict(const ResolvedPlan& plan) {
   try {
     return predict_step(plan);
@@ -217,7 +185,7 @@ TrainAnswer train(const TrainRequest& request, const TrainWatch& watch) {
   std::optional<double> peak = peak_of(setup.resolved, setup.job.plan.placement);
   if (!answer.predicted) peak.reset();
 
-  const ScratchFolder scratch;
+  const ScratchFolder scratch("train");
   const fs::path timelines = scratch.path() / "timeline";
   if (!request.timeline_file.empty()) {
     fs::create_directory(timelines);
@@ -264,11 +232,10 @@ TrainAnswer train(const TrainRequest& request, const TrainWatch& watch) {
   answer.exit_code = outcome.exit_code;
   if (outcome.failure) {
     const launch::Failure& failure = *outcome.failure;
-    answer.failure =
-        error_of(failure.rank, failure.code, failure.message, failure.hint, failure.input_error);
+    answer.failure = error_of_rank(failure);
     for (const job::Message& more : failure.more)
       answer.more.push_back(
-          error_of(failure.rank, more.code, more.message, more.hint, more.input_error));
+          error_of_rank(failure.rank, more.code, more.message, more.hint, more.input_error));
     recorder.event("failure", outcome.failure->rank, answer.failure->message);
   }
   answer.step_s = median_step(answer.steps);

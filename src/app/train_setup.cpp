@@ -184,6 +184,21 @@ std::vector<launch::RankSpec> rank_specs(const TrainRequest& request, const std:
   return specs;
 }
 
+Error error_of_rank(int rank, const std::string& code, const std::string& message,
+                    const std::string& hint, bool input_error) {
+  Error error;
+  error.code = code;
+  error.message = fmt::format("rank {} (on {}): {}", rank, launch::host_name(), message);
+  error.hint = hint;
+  error.kind = input_error ? ErrorKind::kInput : ErrorKind::kEnvironment;
+  return error;
+}
+
+Error error_of_rank(const launch::Failure& failure) {
+  return error_of_rank(failure.rank, failure.code, failure.message, failure.hint,
+                       failure.input_error);
+}
+
 job::WorkerInfo ask_worker(const std::string& path) {
   std::error_code unknown;
   if (!fs::exists(path, unknown) || access(path.c_str(), X_OK) != 0)

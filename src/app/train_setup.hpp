@@ -32,6 +32,11 @@ int ranks_of(const plan::Placement& placement);
 std::vector<launch::RankSpec> rank_specs(const TrainRequest& request, const std::vector<int>& ranks,
                                          int num_ranks, const std::string& job_file);
 
+// What ended a rank of this host, in its own words.
+Error error_of_rank(int rank, const std::string& code, const std::string& message,
+                    const std::string& hint, bool input_error);
+Error error_of_rank(const launch::Failure& failure);
+
 // What `nereus-worker --version` says. Throws Errors where it is not there or does not say it.
 job::WorkerInfo ask_worker(const std::string& path);
 

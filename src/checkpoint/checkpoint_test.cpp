@@ -256,6 +256,42 @@ TEST(Checkpoint, PiecesMustMakeWholeTensors) {
   EXPECT_TRUE(fs::is_empty(folder.path()));  // nothing looks like a checkpoint, nothing is left
 }
 
+// A rank that was voted out goes on writing until it learns of it, and others go on from what was
+// known: neither takes away what the other counts on.
+TEST(Checkpoint, RemovesNothingThatOthersCountOn) {
+  const TempFolder folder;
+  const std::vector<Part> parts = {part_of(small_wholes()[2], {}, 0, 5, 0)};
+  const auto names = [&] {
+    std::vector<std::int64_t> list;
+    for (const auto& [step, path] : list_checkpoints(folder.path())) list.push_back(step);
+    return list;
+  };
+  std::int64_t known_of_old = 20, known_of_new = 20;
+  WriterOptions options{.folder = folder.path(), .keep = 2};
+  options.attempt = "old";
+  options.known = [&] { return known_of_old; };
+  Writer old(options);
+  const auto save = [&](Writer& writer, std::int64_t step) {
+    writer.save(at_step(step), small_plan(), parts);
+    writer.wait();
+  };
+  for (const int step : {10, 20, 30, 40, 50}) save(old, step);
+  // Up to 20 others would start from; of its own later ones two.
+  EXPECT_THAT(names(), ElementsAre(10, 20, 40, 50));
+  options.attempt = "new";
+  options.known = [&] { return known_of_new; };
+  Writer fresh(options);
+  save(fresh, 30);
+  known_of_new = 30;
+  save(fresh, 40);  // takes the place of the old one's
+  known_of_new = 40;
+  EXPECT_THAT(names(), ElementsAre(20, 30, 40, 50));
+  for (const int step : {60, 70, 80}) save(old, step);
+  EXPECT_THAT(names(), ElementsAre(20, 30, 40, 70, 80));
+  save(fresh, 50);
+  EXPECT_THAT(names(), ElementsAre(30, 40, 50, 70, 80));
+}
+
 TEST(Checkpoint, KeepsTheLastOnesAndRemovesLeftovers) {
   const TempFolder folder;
   const auto names = [&] {

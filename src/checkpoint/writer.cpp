@@ -1,6 +1,7 @@
 #include "checkpoint/writer.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cstring>
 #include <filesystem>
@@ -66,6 +67,12 @@ void write_layer(const std::string& folder, int layer, int rank,
   for (const StoredTensor& tensor : writer.tensors()) writer.write(by_name.at(tensor.name)->bytes);
   const FileSum sum = writer.finish();
   report.files.push_back({name, sum.size, sum.checksum});
+}
+
+FolderMark mark_of(const std::string& folder) {
+  struct stat found {};
+  if (stat(folder.c_str(), &found) != 0) return {};
+  return {found.st_ino, found.st_mtim.tv_sec * 1'000'000'000 + found.st_mtim.tv_nsec};
 }
 
 // All files are there, as large as they were on the rank that wrote them, and no others.
@@ -213,14 +220,29 @@ void Writer::commit(const Progress& progress, const plan::Plan& plan,
     const std::lock_guard lock(completed_mutex_);
     completed_.push_back({progress.step, complete});
   }
+  written_[progress.step] = mark_of(complete);
+  remove_old(progress.step);
+}
 
+void Writer::remove_old(std::int64_t step) {
+  const std::int64_t known = options_.known ? options_.known() : step;
+  std::vector<std::string> counted, own;  // the oldest first
   // Later steps than this one are another run's or a resumed one's: not ours to remove.
-  std::map<std::int64_t, std::string> earlier = list_checkpoints(options_.folder);
-  earlier.erase(earlier.lower_bound(progress.step), earlier.end());
-  for (auto it = earlier.begin();
-       static_cast<int>(earlier.size()) > options_.keep - 1 && it != earlier.end();
-       it = earlier.erase(it))
-    remove_folder(it->second);
+  for (const auto& [earlier, folder] : list_checkpoints(options_.folder)) {
+    if (earlier >= step) break;
+    if (earlier <= known) {
+      counted.push_back(folder);
+    } else if (const auto mine = written_.find(earlier);
+               mine != written_.end() && mine->second == mark_of(folder)) {
+      own.push_back(folder);
+    }
+  }
+  const auto remove_but = [](const std::vector<std::string>& folders, int keep) {
+    for (int i = 0; i + keep < static_cast<int>(folders.size()); ++i)
+      remove_folder(folders[static_cast<std::size_t>(i)]);
+  };
+  remove_but(counted, step <= known ? options_.keep - 1 : options_.keep);
+  remove_but(own, options_.keep - 1);
 }
 
 }  // namespace nereus::checkpoint

@@ -5,7 +5,8 @@
 //                layer, each flushed; then what it wrote as a report to rank 0
 //   rank 0       joins and checks the reports, writes manifest.json, flushes file and folder,
 //                renames step-N.partial to step-N, flushes FOLDER: from here on it is complete
-//   then         of the checkpoints of earlier steps all but `keep` - 1 are removed
+//   then         of the checkpoints of earlier steps all but `keep` - 1 are removed; `known` may
+//                have more stay
 //
 // A folder step-N is therefore whole or not there; what ends in .partial is a leftover, removed by
 // rank 0 when a writer is made. FOLDER must be one that all ranks see.
@@ -24,6 +25,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -66,8 +68,19 @@ struct WriterOptions {
   // Tells attempts at the same step apart where ranks may have been replaced meanwhile: what a rank
   // of an earlier attempt still writes does not get among the files of a later one.
   std::string attempt = {};
+  // The step up to which those who would start anew count on checkpoints; empty: any. Of later ones
+  // (somebody may train elsewhere by now, and write the same steps) a writer removes its own alone.
+  std::function<std::int64_t()> known = {};
   // Around what makes a checkpoint complete, on rank 0: calls it, or throws instead. May be empty.
   std::function<void(const std::function<void()>& commit)> allow = {};
+};
+
+// Tells a folder from another that took its name: its number in the file system, which is used
+// again, and when it was last written to.
+struct FolderMark {
+  std::uint64_t number = 0;
+  std::int64_t written_ns = 0;
+  bool operator==(const FolderMark&) const = default;
 };
 
 class Writer {
@@ -96,8 +109,10 @@ class Writer {
   void write(const Progress& progress, const plan::Plan& plan, const std::vector<Part>& parts);
   void commit(const Progress& progress, const plan::Plan& plan,
               const std::vector<std::string>& reports);
+  void remove_old(std::int64_t step);
 
   WriterOptions options_;
+  std::map<std::int64_t, FolderMark> written_;  // by step
   std::thread thread_;
   std::atomic<bool> busy_ = false;
   std::exception_ptr error_;

@@ -7,6 +7,7 @@
 #include "cli/cli.hpp"
 #include "cli/launched_rank.hpp"
 #include "cli/loss_picture.hpp"
+#include "cli/machine_options.hpp"
 #include "cli/prediction_report.hpp"
 #include "cli/say_error.hpp"
 #include "cli/train_report.hpp"
@@ -19,11 +20,10 @@ namespace {
 
 // Options that the structs hold as plain numbers.
 struct Given {
-  std::optional<int> steps, seed, warmup, decay_steps, norm_group, every, keep, threads, workers,
-      prefetch;
+  std::optional<int> steps, seed, warmup, decay_steps, norm_group, every, keep;
   std::optional<double> rate, last_rate, beta1, beta2, epsilon, momentum, weight_decay, clip,
-      dropout, timeout;
-  std::optional<bool> shuffle, graphs;
+      dropout;
+  MachineOptions machine;
   bool elastic = false;
   app::ElasticRequest elastic_request;
   std::string shapes;
@@ -42,17 +42,10 @@ std::vector<Choice> choices_of(Enum& target, std::initializer_list<Enum> values)
   return choices;
 }
 
-std::vector<Choice> words_of(std::string& target, const auto& words) {
-  std::vector<Choice> choices;
-  for (const char* word : words) choices.push_back({word, [&target, word] { target = word; }});
-  return choices;
-}
-
 void add_training_options(Command& command, app::TrainRequest& request, Given& given) {
   job::Training& t = request.training;
   command.group("Training");
-  command.text("--data", "FILE|DIR|synthetic", request.data,
-               "a token file (nereus data prepare), a folder of images, or made-up samples");
+  add_data_options(command, request, given.machine);
   command.whole("--steps", given.steps, 1, "how many (1); after --resume: in all");
   command.whole("--seed", given.seed, 0, "of weights, order of samples and dropout (0)");
   command.choice("--optimizer",
@@ -78,7 +71,6 @@ void add_training_options(Command& command, app::TrainRequest& request, Given& g
                  "what BatchNorm normalises over: a group of samples of fixed size, or all samples "
                  "of the data-parallel ranks (group)");
   command.whole("--norm-group", given.norm_group, 1, "samples of such a group (the micro-batch)");
-  command.toggle("--shuffle", given.shuffle, "samples in a random order (on unless =off)");
 }
 
 void add_run_options(Command& command, app::TrainRequest& request, Given& given) {
@@ -99,22 +91,7 @@ void add_run_options(Command& command, app::TrainRequest& request, Given& given)
                "add the measured step to a table that nereus calibrate and validate read");
   command.text("--svg", "FILE", given.svg_file, "the losses as a picture");
   command.flag("--compare", request.compare, "predicted against measured, part by part");
-  command.group("Machine");
-  command.choice("--device", words_of(request.machine.device, job::kDevices), "(cpu)");
-  command.choice("--comm", words_of(request.machine.comm, job::kComms),
-                 "how ranks talk (on CPUs shared memory, or gloo under a launcher; on GPUs nccl, "
-                 "or shared memory where ranks share one)");
-  command.whole("--threads", given.threads, 1, "of computation, a rank (cores / ranks)");
-  command.flag("--pin", request.machine.pin, "each rank to cores of its own");
-  command.number("--timeout", given.timeout,
-                 "seconds after which a rank that others wait for has failed (60)");
-  command.text("--memory-limit", "SIZE[,SIZE..]", request.machine.memory_limits,
-               "of its GPU's memory a rank may take, one for all or one a rank: 40GiB,10GiB");
-  command.toggle("--cuda-graphs", given.graphs, "on GPUs (on unless =off)");
-  command.whole("--loaders", given.workers, 1, "threads that prepare samples, a rank (1)");
-  command.whole("--prefetch", given.prefetch, 0, "micro-batches prepared ahead (2)");
-  command.text("--worker", "FILE", request.worker,
-               "the program that runs a rank (nereus-worker beside this one)");
+  add_machine_options(command, request, given.machine);
 }
 
 void add_elastic_options(Command& command, Given& given) {
@@ -185,16 +162,6 @@ void take_background(const Given& given, app::TrainRequest& request, ErrorList& 
                {}, "--background without --elastic");
 }
 
-// A number within [least, most], or an error with the option's name.
-void set(double& target, const std::optional<double>& given, const char* name, double least,
-         double most, ErrorList& errors) {
-  if (!given) return;
-  if (!(*given >= least && *given <= most))
-    errors.add("cli.bad-value",
-               fmt::format("{} {} is outside {} to {}", name, *given, least, most));
-  target = *given;
-}
-
 void take(Given& given, app::TrainRequest& request, ErrorList& errors) {
   job::Training& t = request.training;
   t.steps = given.steps.value_or(1);
@@ -202,28 +169,23 @@ void take(Given& given, app::TrainRequest& request, ErrorList& errors) {
   t.warmup_steps = given.warmup.value_or(0);
   t.decay_steps = given.decay_steps.value_or(0);
   t.norm_group = given.norm_group.value_or(0);
-  set(t.rate, given.rate, "--rate", 0, 1e9, errors);
-  set(t.last_rate, given.last_rate, "--last-rate", 0, 1e9, errors);
-  set(t.beta1, given.beta1, "--beta1", 0, 1, errors);
-  set(t.beta2, given.beta2, "--beta2", 0, 1, errors);
-  set(t.epsilon, given.epsilon, "--epsilon", 0, 1e9, errors);
-  set(t.momentum, given.momentum, "--momentum", 0, 1, errors);
-  set(t.weight_decay, given.weight_decay, "--weight-decay", 0, 1e9, errors);
-  set(t.clip, given.clip, "--clip", 0, 1e18, errors);
-  set(t.dropout, given.dropout, "--dropout", 0, 0.999, errors);
-  set(request.machine.timeout_s, given.timeout, "--timeout", 1, 1e6, errors);
+  set_within(t.rate, given.rate, "--rate", 0, 1e9, errors);
+  set_within(t.last_rate, given.last_rate, "--last-rate", 0, 1e9, errors);
+  set_within(t.beta1, given.beta1, "--beta1", 0, 1, errors);
+  set_within(t.beta2, given.beta2, "--beta2", 0, 1, errors);
+  set_within(t.epsilon, given.epsilon, "--epsilon", 0, 1e9, errors);
+  set_within(t.momentum, given.momentum, "--momentum", 0, 1, errors);
+  set_within(t.weight_decay, given.weight_decay, "--weight-decay", 0, 1e9, errors);
+  set_within(t.clip, given.clip, "--clip", 0, 1e18, errors);
+  set_within(t.dropout, given.dropout, "--dropout", 0, 0.999, errors);
+  take_machine_options(given.machine, request, errors);
   request.checkpoint.every = given.every.value_or(0);
   request.checkpoint.keep = given.keep.value_or(request.checkpoint.keep);
-  request.machine.threads = given.threads.value_or(0);
-  request.machine.graphs = given.graphs.value_or(true);
-  request.loading.shuffle = given.shuffle.value_or(true);
-  request.loading.workers = given.workers.value_or(request.loading.workers);
-  request.loading.prefetch = given.prefetch.value_or(request.loading.prefetch);
   app::ElasticRequest& e = given.elastic_request;
   e.agents = given.agents.value_or(0);
   e.machines = given.machines.value_or(0);
-  set(e.dead_after_s, given.dead_after, "--dead-after", 1, 1e6, errors);
-  set(e.probation_s, given.probation, "--probation", 1, 1e6, errors);
+  set_within(e.dead_after_s, given.dead_after, "--dead-after", 1, 1e6, errors);
+  set_within(e.probation_s, given.probation, "--probation", 1, 1e6, errors);
   if (given.elastic && e.folder.empty())
     errors.add("elastic.folder", "--elastic needs a folder for the job", {}, "--job DIR");
   if (!given.elastic && (given.agents || given.machines || given.dead_after || given.probation ||

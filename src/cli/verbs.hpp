@@ -16,6 +16,7 @@ Verb predict_verb(const Session& session);
 Verb simulate_verb(const Session& session);
 Verb explore_verb(const Session& session);
 Verb recommend_verb(const Session& session);
+Verb measure_verb(const Session& session);
 Verb data_verb(const Session& session);
 Verb train_verb(const Session& session);
 Verb agent_verb(const Session& session);

@@ -88,9 +88,13 @@ ImageFolderSamples::ImageFolderSamples(ImageFolder folder, std::int64_t size,
                       {folder_.path});
 }
 
-void ImageFolderSamples::read(std::uint64_t g, const SampleView& into) const {
+const ImageFolder::Entry& ImageFolderSamples::entry_of(std::uint64_t g) const {
   const std::uint64_t item = item_of_sample(g, folder_.entries.size(), order_);
-  const ImageFolder::Entry& entry = folder_.entries[static_cast<std::size_t>(item)];
+  return folder_.entries[static_cast<std::size_t>(item)];
+}
+
+void ImageFolderSamples::read(std::uint64_t g, const SampleView& into) const {
+  const ImageFolder::Entry& entry = entry_of(g);
   const std::string path = folder_.file(entry);
   const MappedFile file = map_file(path);
   to_pixels(decode_image(file.text(), path), size_, into.pixels);

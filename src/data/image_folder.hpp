@@ -41,8 +41,11 @@ class ImageFolderSamples : public SampleSource {
   SampleShape shape() const override { return {.num_pixels = 3 * size_ * size_}; }
   std::uint64_t samples_per_epoch() const override { return folder_.entries.size(); }
   void read(std::uint64_t g, const SampleView& into) const override;
+  std::string file_of(std::uint64_t g) const override { return folder_.file(entry_of(g)); }
 
  private:
+  const ImageFolder::Entry& entry_of(std::uint64_t g) const;
+
   ImageFolder folder_;
   std::int64_t size_;
   SampleOrder order_;

@@ -70,6 +70,8 @@ class SampleSource {
   virtual std::uint64_t samples_per_epoch() const = 0;  // 0 = no sample comes twice
   // Safe in any number of threads at a time. Throws Errors where the data are broken.
   virtual void read(std::uint64_t g, const SampleView& into) const = 0;
+  // That it is read from; empty = from none.
+  virtual std::string file_of(std::uint64_t /*g*/) const { return {}; }
 };
 
 class TokenFileSamples : public SampleSource {
@@ -80,6 +82,7 @@ class TokenFileSamples : public SampleSource {
   SampleShape shape() const override { return {.num_tokens = seq_ + 1}; }
   std::uint64_t samples_per_epoch() const override { return num_windows_; }
   void read(std::uint64_t g, const SampleView& into) const override;
+  std::string file_of(std::uint64_t) const override { return file_.info().path; }
   const TokenFile& file() const { return file_; }
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 using K = ElasticKind;
 
-constexpr plan::Names<K, 16> kKinds = {{{K::kHello, "hello"},
+constexpr plan::Names<K, 17> kKinds = {{{K::kHello, "hello"},
                                         {K::kBeat, "beat"},
                                         {K::kNotice, "notice"},
                                         {K::kLost, "lost"},
@@ -17,6 +17,7 @@ constexpr plan::Names<K, 16> kKinds = {{{K::kHello, "hello"},
                                         {K::kEnd, "end"},
                                         {K::kEndAfter, "end-after"},
                                         {K::kSaveAfter, "save-after"},
+                                        {K::kKnown, "known"},
                                         {K::kNote, "note"},
                                         {K::kLeave, "leave"},
                                         {K::kRefuse, "refuse"},
@@ -80,6 +81,9 @@ void visit(V& v, M& m) {
       v.real("saved_bytes", m.saved_bytes, 0);
       v.whole("saved_step", m.saved_step, -1);
       v.text("text", m.text);
+      break;
+    case K::kKnown:
+      v.whole("done", m.done);
       break;
     case K::kEnded:
       v.whole("rank", m.rank, -1);

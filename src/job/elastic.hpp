@@ -2,8 +2,9 @@
 // Between an agent and its worker a line on a pipe, between agent and coordinator a frame
 // (launch/elastic/frames.hpp). Agents hand on what is for others.
 //
-//   coordinator -> worker   generation, end, end-after, save-after, note; to its agent: leave,
-//   refuse, restart worker -> coordinator   said (a job::Message), note, started, ended, remark
+//   coordinator -> worker   generation, end, end-after, save-after, known, note
+//   coordinator -> agent    leave, refuse, restart
+//   worker -> coordinator   said (a job::Message), note, started, ended, remark
 //   agent -> coordinator    hello, beat, notice, lost
 //
 // A generation is a set of ranks with a plan, numbered upwards. What belongs to one carries its
@@ -29,6 +30,7 @@ enum class ElasticKind {
   kEnd,         // the generation is over: break off and say what you hold
   kEndAfter,    // the same after the step under way, all ranks together
   kSaveAfter,   // save after the step under way, all ranks together; said to rank 0 alone
+  kKnown,       // a checkpoint of `done` steps was heard of, and is counted on; said to rank 0 alone
   kNote,        // of a generation's board: addresses
   kLeave,       // no longer wanted: why
   kRefuse,      // never was: why
@@ -59,7 +61,7 @@ struct ElasticMessage {
   // Steps that the coordinator knows of: a checkpoint of a later one was written by ranks that were
   // voted out, and is not read; -1: any is.
   std::int64_t most_done = -1;
-  // Steps whose updates are in the state: kGeneration (to be brought to), kStarted, kEnded
+  // Steps whose updates are in the state: kGeneration (to be brought to), kStarted, kEnded, kKnown
   std::int64_t done = 0;
   double gradient_norm = 0;  // of step `done` - 1
   // kEnded, kHello

@@ -28,7 +28,11 @@ TEST(ElasticMessage, ReadsBackAsItWasWritten) {
   note.kind = ElasticKind::kNote;
   note.key = "rank/1";
   note.note = to_hex_text(std::string("\x00\xff\x10", 3));
-  for (const ElasticMessage& message : {hello, generation, note}) {
+  ElasticMessage known;
+  known.kind = ElasticKind::kKnown;
+  known.generation = 5;
+  known.done = 40;
+  for (const ElasticMessage& message : {hello, generation, note, known}) {
     const std::string line = to_line(message);
     EXPECT_EQ(line.find('\n'), std::string::npos);
     EXPECT_EQ(parse_elastic(line), message);

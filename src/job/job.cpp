@@ -84,6 +84,13 @@ void visit_output(V& v, T& o) {
   v.text("gradients", o.gradients);
 }
 
+template <class V, class T>
+void visit_measuring(V& v, T& m) {
+  v.real("seconds", m.seconds, 0, 1e9);
+  v.whole("rounds", m.rounds, 2);
+  v.whole("most_rounds", m.most_rounds, 2);
+}
+
 // Every part of a job but its plan. `part(key, visitor)` is called for each.
 template <class JobT, class Part>
 void each_part(JobT& job, const Part& part) {
@@ -92,6 +99,7 @@ void each_part(JobT& job, const Part& part) {
   part("checkpoint", [&](auto& v) { visit_checkpoint(v, job.checkpoint); });
   part("machine", [&](auto& v) { visit_machine(v, job.machine); });
   part("output", [&](auto& v) { visit_output(v, job.output); });
+  part("measuring", [&](auto& v) { visit_measuring(v, job.measuring); });
 }
 
 // A file of another version is not read with this one's rules.

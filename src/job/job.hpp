@@ -2,7 +2,7 @@
 // (job_to_json), read by every rank; the worker needs nothing else.
 //
 //   {"schema_version": 1, "build": "0.1.0 <commit>", "training": {..}, "data": {..},
-//    "checkpoint": {..}, "machine": {..}, "output": {..}, "plan": {..}}
+//    "checkpoint": {..}, "machine": {..}, "output": {..}, "measuring": {..}, "plan": {..}}
 //
 // Keys are the fields below; what is left out is at its default. What is written reads back equal.
 //
@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "job/measuring.hpp"
 #include "plan/placement.hpp"
 
 namespace nereus::job {
@@ -96,6 +97,7 @@ struct Job {
   Checkpoint checkpoint{};
   Machine machine{};
   Output output{};
+  Measuring measuring{};
   bool operator==(const Job&) const = default;
 };
 

@@ -72,6 +72,8 @@ Job any_job() {
                  any_share() * 100,
                  *rc::gen::arbitrary<bool>()};
   job.output = {any_text(), *rc::gen::inRange(1, 50), any_text()};
+  job.measuring = {*rc::gen::inRange(0, 100) / 4.0, *rc::gen::inRange(2, 50),
+                   *rc::gen::inRange(2, 50)};
   return job;
 }
 
@@ -91,7 +93,7 @@ TEST(Job, WhatIsLeftOutIsAtItsDefault) {
   job.build = "b";
   job.plan = small_plan(2, 1);
   std::string text = job_to_json(job);
-  for (const char* part : {"training", "data", "checkpoint", "machine", "output"}) {
+  for (const char* part : {"training", "data", "checkpoint", "machine", "output", "measuring"}) {
     const std::size_t at = text.find(std::string("\n\"") + part + "\": ");
     ASSERT_NE(at, std::string::npos);
     text.erase(at, text.find('\n', at + 1) - at);

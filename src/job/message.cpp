@@ -6,12 +6,22 @@ namespace nereus::job {
 
 namespace {
 
-constexpr plan::Names<MessageKind, 6> kKinds = {{{MessageKind::kHello, "hello"},
+constexpr plan::Names<MessageKind, 7> kKinds = {{{MessageKind::kHello, "hello"},
                                                  {MessageKind::kAlive, "alive"},
                                                  {MessageKind::kStep, "step"},
                                                  {MessageKind::kCheckpoint, "checkpoint"},
+                                                 {MessageKind::kBlock, "block"},
                                                  {MessageKind::kError, "error"},
                                                  {MessageKind::kDone, "done"}}};
+
+constexpr plan::Names<Block, 8> kBlockNames = {{{Block::kAlone, "alone"},
+                                                {Block::kTogether, "together"},
+                                                {Block::kHost, "host"},
+                                                {Block::kAll, "all"},
+                                                {Block::kCopied, "copied"},
+                                                {Block::kWarm, "warm"},
+                                                {Block::kCold, "cold"},
+                                                {Block::kLaunch, "launch"}}};
 
 template <class V, class T>
 void visit_waits(V& v, T& w) {
@@ -50,6 +60,16 @@ void visit(V& v, M& m) {
     case MessageKind::kCheckpoint:
       v.whole("step", m.step);
       v.text("folder", m.folder);
+      break;
+    case MessageKind::kBlock:
+      v.name("block", m.block, kBlockNames);
+      v.whole("round", m.round);
+      v.whole("of_rank", m.of_rank);
+      v.whole("host", m.host);
+      v.real("seconds", m.seconds, 0);
+      v.real("slowest", m.slowest, 0);
+      v.real("bytes", m.bytes, 0);
+      v.whole("count", m.count);
       break;
     case MessageKind::kError:
       v.text("code", m.code);
@@ -102,6 +122,7 @@ std::string as_utf8(const std::string& line) {
   return out;
 }
 
+std::string_view to_string(Block block) { return plan::name_of(kBlockNames, block); }
 std::string_view to_string(MessageKind kind) { return plan::name_of(kKinds, kind); }
 
 std::string to_line(const Message& message) {

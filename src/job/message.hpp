@@ -18,6 +18,8 @@
 #include <string>
 #include <string_view>
 
+#include "job/measuring.hpp"
+
 namespace nereus::job {
 
 enum class MessageKind {
@@ -25,6 +27,7 @@ enum class MessageKind {
   kAlive,       // every second, from a thread of its own: operation number, what it does
   kStep,        // a step is done
   kCheckpoint,  // a checkpoint is complete
+  kBlock,       // a block of steps was measured (job/measuring.hpp); rank 0 speaks for all
   kError,       // why it ends
   kDone,
 };
@@ -59,6 +62,14 @@ struct Message {
   std::int64_t tokens = 0;  // or samples, of the whole job
   double memory_bytes = 0;  // most held so far
   Waits waits{};
+  // kBlock: `seconds` a step, or an operation
+  Block block = Block::kAlone;
+  int round = 0;
+  int of_rank = 0;
+  int host = 0;            // that this rank is on
+  double slowest = 0;      // together: mean over the steps of the slowest rank's
+  double bytes = 0;        // from storage, a step
+  std::int64_t count = 0;  // steps of the block, or operations of a step
   // kCheckpoint
   std::string folder = {};
   // kError

@@ -21,7 +21,7 @@ std::string any_text() {
 
 Message any_message() {
   Message m;
-  m.kind = static_cast<MessageKind>(*rc::gen::inRange(0, 6));
+  m.kind = static_cast<MessageKind>(*rc::gen::inRange(0, 7));
   m.rank = *rc::gen::inRange(0, 1 << 20);
   switch (m.kind) {
     case MessageKind::kHello:
@@ -47,6 +47,16 @@ Message any_message() {
     case MessageKind::kCheckpoint:
       m.step = *rc::gen::inRange(0, 100);
       m.folder = any_text();
+      break;
+    case MessageKind::kBlock:
+      m.block = *rc::gen::elementOf(std::vector<Block>(std::begin(kBlocks), std::end(kBlocks)));
+      m.round = *rc::gen::inRange(0, 100);
+      m.of_rank = *rc::gen::inRange(0, 1 << 20);
+      m.host = *rc::gen::inRange(0, 1 << 20);
+      m.seconds = any_seconds();
+      m.slowest = any_seconds();
+      m.bytes = any_seconds();
+      m.count = *rc::gen::inRange(0, 1 << 20);
       break;
     case MessageKind::kError:
       m.code = any_text();

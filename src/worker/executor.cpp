@@ -180,13 +180,17 @@ void Executor::run_graph(std::int64_t step) {
 
 Batch Executor::read_batch(const MicroBatch& batch, std::int64_t step) {
   const Clock::time_point start = Clock::now();
-  Batch read = read_(step, batch.first_sample, batch.num_samples);
+  const Batch read = on_device(read_(step, batch.first_sample, batch.num_samples));
+  waits_.data += since(start);
+  return read;
+}
+
+Batch Executor::on_device(Batch read) const {
   // Tokens and classes as they are, pictures in the width of computation.
   for (at::Tensor* value : {&read.inputs, &read.targets, &read.positions})
     if (value->defined())
       *value = value->is_floating_point() ? value->to(options_.device, options_.type)
                                           : value->to(options_.device);
-  waits_.data += since(start);
   return read;
 }
 

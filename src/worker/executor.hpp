@@ -76,6 +76,8 @@ class Executor {
   const RankPlan& rank_plan() const { return mine_; }
   const GradientBuckets& buckets() const { return buckets_; }
   std::vector<Done>* slices = nullptr;
+  // The samples as passes take them: where this rank computes, and in what it computes with.
+  Batch on_device(Batch read) const;
 
   // The sums of the step under way are all here, and its update has not been done: it needs no
   // other rank any more.

@@ -13,6 +13,7 @@
 #include "job/reporter.hpp"
 #include "timeline/rank_timeline.hpp"
 #include "worker/gpu.hpp"
+#include "worker/measure/blocks.hpp"
 #include "worker/rank_messages.hpp"
 #include "worker/samples.hpp"
 #include "worker/saving.hpp"
@@ -79,7 +80,8 @@ std::int64_t wall_ns() {
       .count();
 }
 
-int train(const RankOptions& options, const job::Job& job, job::Reporter& reporter) {
+// This process as the rank: its core or GPU, and the others at the end of a wire.
+std::unique_ptr<Comm> become_rank(const RankOptions& options, const job::Job& job) {
   if (job.machine.pin) pin_to_core(options.local_rank);
   if (job.machine.device == "cuda" && job.machine.comm == "nccl") choose_gpu(options.local_rank);
   use_own_stream(at::Device(job.machine.device));
@@ -97,8 +99,21 @@ int train(const RankOptions& options, const job::Job& job, job::Reporter& report
   comm_options.job = fmt::format("{}-{}", options.address, options.port);
   comm_options.timeout =
       std::chrono::milliseconds(static_cast<std::int64_t>(job.machine.timeout_s * 1000));
-  const std::unique_ptr<Comm> comm = open_comm(comm_options);
+  return open_comm(comm_options);
+}
 
+int measure(const RankOptions& options, const job::Job& job, job::Reporter& reporter) {
+  const std::unique_ptr<Comm> comm = become_rank(options, job);
+  const job::AskedGuard guard;
+  measure_blocks(job, *comm, [&](const job::Message& message) { reporter.send(message); });
+  job::Message done;
+  done.kind = job::MessageKind::kDone;
+  reporter.send(done);
+  return job::asked() == job::Asked::kNothing ? 0 : 10;
+}
+
+int train(const RankOptions& options, const job::Job& job, job::Reporter& reporter) {
+  const std::unique_ptr<Comm> comm = become_rank(options, job);
   // The reader needs the first step, and that the checkpoint: so it comes in later.
   ReadBatch read;
   Executor executor(job, *comm, [&](auto... which) { return read(which...); });
@@ -189,7 +204,8 @@ int run_rank(const RankOptions& options) {
     const job::Job job = job::load_job(options.job_file);
     check_can_run(job);
     reporter.send(hello_of_rank());
-    return train(options, job, reporter);
+    return job.measuring.seconds > 0 ? measure(options, job, reporter)
+                                     : train(options, job, reporter);
   } catch (...) {
     const std::vector<job::Message> list = failures(std::current_exception());
     for (const job::Message& failure : list) {

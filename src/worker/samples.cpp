@@ -1,8 +1,11 @@
 #include "worker/samples.hpp"
 
+#include <set>
+
 #include "base/error.hpp"
 #include "data/image_folder.hpp"
 #include "data/loader.hpp"
+#include "data/page_cache.hpp"
 #include "data/synthetic.hpp"
 #include "model/script.hpp"
 #include "worker/masking.hpp"
@@ -22,23 +25,6 @@ std::pair<std::int64_t, std::int64_t> token_kind(const model::Model& model) {
   return {script.input.vocabulary, script.input.shape.front()};
 }
 
-std::shared_ptr<const data::SampleSource> open_source(const job::Job& job) {
-  const data::SampleOrder order{job.training.seed, job.data.shuffle};
-  const model::Model& model = job.plan.model;
-  if (model.cnn) {
-    const std::int64_t classes = model.cnn->classes, size = model.cnn->image;
-    if (job.data.kind == job::Data::Kind::kSynthetic)
-      return std::make_shared<data::SyntheticImages>(classes, size, order.seed);
-    return std::make_shared<data::ImageFolderSamples>(data::ImageFolder::open(job.data.path), size,
-                                                      classes, order);
-  }
-  const auto [vocabulary, seq] = token_kind(model);
-  if (job.data.kind == job::Data::Kind::kSynthetic)
-    return std::make_shared<data::SyntheticTokens>(vocabulary, seq, order.seed);
-  return std::make_shared<data::TokenFileSamples>(data::TokenFile::open(job.data.path), seq,
-                                                  vocabulary, order);
-}
-
 // The micro-batches that a rank reads in one step, in turn: its forward passes of the first and the
 // last layer.
 std::vector<MicroBatch> reads_of(const RankPlan& mine, int num_layers) {
@@ -52,8 +38,39 @@ std::vector<MicroBatch> reads_of(const RankPlan& mine, int num_layers) {
   return reads;
 }
 
+// The samples of each micro-batch that a rank reads, from a step up to the job's last.
+class ReadList {
+ public:
+  ReadList(const job::Job& job, int rank, std::int64_t first_step)
+      : reads_(reads_of(rank_plan(job.plan.placement, rank), job.plan.model.num_layers())),
+        first_step_(first_step),
+        global_batch_(job.plan.placement.global_batch),
+        size_(static_cast<std::int64_t>(reads_.size()) * (job.training.steps - first_step)) {}
+
+  std::int64_t size() const { return size_; }
+  std::int64_t step(std::int64_t k) const {
+    return first_step_ + k / static_cast<std::int64_t>(reads_.size());
+  }
+  const MicroBatch& batch(std::int64_t k) const {
+    return reads_[static_cast<std::size_t>(k) % reads_.size()];
+  }
+  std::vector<std::uint64_t> operator()(std::int64_t k) const {
+    std::vector<std::uint64_t> samples;
+    if (k >= size_) return samples;  // the end
+    for (std::int64_t i = 0; i < batch(k).num_samples; ++i)
+      samples.push_back(
+          static_cast<std::uint64_t>(step(k) * global_batch_ + batch(k).first_sample + i));
+    return samples;
+  }
+
+ private:
+  std::vector<MicroBatch> reads_;
+  std::int64_t first_step_;
+  std::int64_t global_batch_;
+  std::int64_t size_;
+};
+
 struct Reader {
-  std::vector<MicroBatch> reads;
   std::unique_ptr<data::Loader> loader;
   std::int64_t seq = 0;
   std::int64_t image = 0;                           // height and width; 0: tokens
@@ -79,10 +96,26 @@ Batch to_batch(data::Batch& read, const Reader& reader, std::int64_t step, std::
 
 }  // namespace
 
-ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step) {
+Source open_source(const job::Job& job) {
+  const data::SampleOrder order{job.training.seed, job.data.shuffle};
+  const model::Model& model = job.plan.model;
+  if (model.cnn) {
+    const std::int64_t classes = model.cnn->classes, size = model.cnn->image;
+    if (job.data.kind == job::Data::Kind::kSynthetic)
+      return std::make_shared<data::SyntheticImages>(classes, size, order.seed);
+    return std::make_shared<data::ImageFolderSamples>(data::ImageFolder::open(job.data.path), size,
+                                                      classes, order);
+  }
+  const auto [vocabulary, seq] = token_kind(model);
+  if (job.data.kind == job::Data::Kind::kSynthetic)
+    return std::make_shared<data::SyntheticTokens>(vocabulary, seq, order.seed);
+  return std::make_shared<data::TokenFileSamples>(data::TokenFile::open(job.data.path), seq,
+                                                  vocabulary, order);
+}
+
+ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step, Source source) {
   if (job.data.kind == job::Data::Kind::kTensors) return tensor_reader(job);
   const auto reader = std::make_shared<Reader>();
-  reader->reads = reads_of(rank_plan(job.plan.placement, rank), job.plan.model.num_layers());
   const model::Model& model = job.plan.model;
   if (model.cnn)
     reader->image = model.cnn->image;
@@ -91,21 +124,10 @@ ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step) {
   if (model.family == "bert") reader->masked = model.transformer;
   reader->seed = job.training.seed;
   const std::int64_t global_batch = job.plan.placement.global_batch;
-  const auto reads = static_cast<std::int64_t>(reader->reads.size());
-  const std::int64_t num_reads = reads * (job.training.steps - first_step);
-  const auto list = [reader = reader.get(), first_step, global_batch, reads,
-                     num_reads](std::int64_t k) {
-    std::vector<std::uint64_t> samples;
-    if (k >= num_reads) return samples;  // the end
-    const MicroBatch& batch = reader->reads[static_cast<std::size_t>(k % reads)];
-    const std::int64_t step = first_step + k / reads;
-    for (std::int64_t i = 0; i < batch.num_samples; ++i)
-      samples.push_back(static_cast<std::uint64_t>(step * global_batch + batch.first_sample + i));
-    return samples;
-  };
-  if (reads > 0)
+  const ReadList list(job, rank, first_step);
+  if (list.size() > 0)
     reader->loader = std::make_unique<data::Loader>(
-        open_source(job), list,
+        source ? source : open_source(job), list,
         data::LoaderOptions{.workers = job.data.workers, .prefetch = job.data.prefetch});
 
   return [reader, global_batch](std::int64_t step, std::int64_t first, std::int64_t count) {
@@ -116,6 +138,37 @@ ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step) {
         "samples are read in the order of the passes");
     return to_batch(*read, *reader, step, first);
   };
+}
+
+bool make_cold(const job::Job& job, int rank, std::int64_t first_step, Source source) {
+  if (job.data.kind == job::Data::Kind::kSynthetic) return false;
+  if (job.data.kind == job::Data::Kind::kTensors) return data::evict(job.data.path);
+  if (!source) source = open_source(job);
+  std::set<std::string> files;
+  const ReadList list(job, rank, first_step);
+  for (std::int64_t k = 0; k < list.size(); ++k)
+    for (const std::uint64_t g : list(k)) files.insert(source->file_of(g));
+  source.reset();  // what is mapped stays
+  bool all = true;
+  for (const std::string& file : files) all = data::evict(file) && all;
+  return all;
+}
+
+bool make_warm(const job::Job& job, int rank, std::int64_t first_step, Source source) {
+  if (job.data.kind == job::Data::Kind::kSynthetic) return false;
+  const ReadList list(job, rank, first_step);
+  if (job.data.kind == job::Data::Kind::kTensors) {
+    const ReadBatch read = tensor_reader(job);
+    for (std::int64_t k = 0; k < list.size(); ++k)
+      read(list.step(k), list.batch(k).first_sample, list.batch(k).num_samples);
+    return true;
+  }
+  if (!source) source = open_source(job);
+  std::vector<std::int64_t> tokens(static_cast<std::size_t>(source->shape().num_tokens));
+  std::vector<float> pixels(static_cast<std::size_t>(source->shape().num_pixels));
+  for (std::int64_t k = 0; k < list.size(); ++k)
+    for (const std::uint64_t g : list(k)) source->read(g, {.tokens = tokens, .pixels = pixels});
+  return true;
 }
 
 }  // namespace nereus::worker

@@ -91,7 +91,8 @@ checkpoint::Gather by_files(const job::Job& job, int rank, int num_ranks,
 
 }  // namespace
 
-Saver::Saver(const job::Job& job, int rank, int num_ranks, const std::string& attempt)
+Saver::Saver(const job::Job& job, int rank, int num_ranks, const std::string& attempt,
+             std::function<std::int64_t()> known)
     : job_(&job), abandoned_(std::make_shared<Abandoned>()) {
   if (job.checkpoint.folder.empty()) return;
   checkpoint::WriterOptions options;
@@ -110,6 +111,7 @@ Saver::Saver(const job::Job& job, int rank, int num_ranks, const std::string& at
     commit();
   };
   options.attempt = attempt;
+  options.known = std::move(known);
   writer_ = std::make_unique<checkpoint::Writer>(options);
 }
 

@@ -18,8 +18,9 @@ namespace nereus::worker {
 
 class Saver {
  public:
-  // `attempt`: as of checkpoint::WriterOptions.
-  Saver(const job::Job& job, int rank, int num_ranks, const std::string& attempt = {});
+  // `attempt`, `known`: as of checkpoint::WriterOptions.
+  Saver(const job::Job& job, int rank, int num_ranks, const std::string& attempt = {},
+        std::function<std::int64_t()> known = {});
   bool saves() const { return writer_ != nullptr; }
   void save(std::int64_t steps_done, Executor& executor);
   void finish();  // waits for what is being written; throws its error

@@ -200,6 +200,7 @@ class Agent {
       case ElasticKind::kEnd:
       case ElasticKind::kEndAfter:
       case ElasticKind::kSaveAfter:
+      case ElasticKind::kKnown:
       case ElasticKind::kNote:
         worker_.tell(message);
         break;

@@ -97,7 +97,7 @@ class Coordinator {
   void take_hello(Member& member, const ElasticMessage& hello);
   void hear(Member& member, const std::string& frame);
   void hear_of_generation(Member& member, const ElasticMessage& message);
-  void hear_worker(const Member& member, const job::Message& message);
+  void hear_worker(Member& member, const job::Message& message);
   void member_step(const Member& member, const job::Message& message);
   // The member is gone, with its connection.
   void drop(std::string name, const std::string& why);

@@ -232,6 +232,17 @@ TEST(Coordinator, SaysWhenToSave) {
   FakeAgent& first = ga.rank == 0 ? a : b;  // it alone is told
   FakeAgent& second = ga.rank == 0 ? b : a;
   EXPECT_EQ(first.wait(ElasticKind::kSaveAfter, {&second}).generation, 0);
+  // What was saved is counted on once it was heard of, and its writer learns that.
+  job::Message saved;
+  saved.kind = job::MessageKind::kCheckpoint;
+  saved.step = 20;
+  saved.folder = "step-000020";
+  ElasticMessage said;
+  said.kind = ElasticKind::kSaid;
+  said.generation = 0;
+  said.text = job::to_line(saved);
+  first.say(said);
+  EXPECT_EQ(first.wait(ElasticKind::kKnown, {&second}).done, 20);
   finish(a, b, ga, gb);
 }
 

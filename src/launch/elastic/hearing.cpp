@@ -87,11 +87,14 @@ void Coordinator::hear_of_generation(Member& member, const ElasticMessage& messa
   }
 }
 
-void Coordinator::hear_worker(const Member& member, const job::Message& message) {
+void Coordinator::hear_worker(Member& member, const job::Message& message) {
   if (message.kind == job::MessageKind::kStep) {
     member_step(member, message);
   } else if (message.kind == job::MessageKind::kCheckpoint) {
     event("checkpoint", member.rank, message.folder);
+    ElasticMessage known = message_of(ElasticKind::kKnown, state_.generation);
+    known.done = message.step;
+    member.tell(known);
     pace_.written(now_s());
     tell_interval();
   } else if (message.kind == job::MessageKind::kError) {

@@ -160,6 +160,9 @@ void Commands::take(const ElasticMessage& command) {
     case ElasticKind::kSaveAfter:
       save_after_ = command.generation;
       break;
+    case ElasticKind::kKnown:
+      known_ = std::max(known_, {command.generation, command.done});
+      break;
     case ElasticKind::kLeave:
       std::_Exit(0);
     default:
@@ -198,6 +201,11 @@ bool Commands::take_save(std::int64_t generation) {
   if (save_after_ != generation) return false;
   save_after_ = -1;
   return true;
+}
+
+std::int64_t Commands::known_saved(std::int64_t generation) {
+  const std::lock_guard lock(mutex_);
+  return known_.first == generation ? known_.second : -1;
 }
 
 Commands::Running::Running(Commands& commands, std::int64_t generation, Comm& comm)

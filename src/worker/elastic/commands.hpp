@@ -53,6 +53,8 @@ class Commands {
   enum class Ending { kNone, kEnd, kSave };
   Ending ends_after_step(std::int64_t generation);
   bool take_save(std::int64_t generation);  // once for each time that it was asked for
+  // Steps of the newest checkpoint of the generation that the coordinator heard of; -1: none.
+  std::int64_t known_saved(std::int64_t generation);
 
   // While it lives, the end of the generation aborts the Comm. Throws BoardClosed where it ended
   // already.
@@ -83,6 +85,7 @@ class Commands {
   std::int64_t end_after_ = -1;  // so too
   bool saves_at_end_ = false;
   std::int64_t save_after_ = -1;           // of this generation
+  std::pair<std::int64_t, std::int64_t> known_{-1, -1};  // generation, steps
   std::map<Comm*, std::int64_t> running_;  // with their generation
   std::thread thread_;
 };

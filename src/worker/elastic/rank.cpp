@@ -170,8 +170,11 @@ class ElasticRank {
     filled_ = false;
     for (Optimizer::Slot& slot : life.executor->optimizer().slots()) slot.state->spread_start();
     life.read = make_reader(life.job, life.rank, life.done);
-    life.saver = std::make_unique<Saver>(life.job, life.rank, life.num_ranks,
-                                         fmt::format("generation-{}", generation_));
+    life.saver = std::make_unique<Saver>(
+        life.job, life.rank, life.num_ranks, fmt::format("generation-{}", generation_),
+        [this, generation = generation_, before = life.most_done] {
+          return std::max(before, commands_.known_saved(generation));
+        });
     count_votes(*life.comm, true);  // leftovers are removed before anyone saves
     running_with_helpers.reset();
     with_helpers.reset();

@@ -1,0 +1,15 @@
+// Quantiles of Student's t distribution for a whole number of degrees of freedom: how far a mean of
+// few measurements may be off.
+//
+//   half_width = t_quantile(1 - 0.05 / 2, n - 1) * deviation / sqrt(n);      // 95 %, two sides
+//
+// The distribution by its finite sums (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4), inverted by
+// bisection.
+#pragma once
+
+namespace nereus {
+
+double t_distribution(double t, int degrees);        // P(T <= t)
+double t_quantile(double probability, int degrees);  // 0 < probability < 1, degrees >= 1
+
+}  // namespace nereus

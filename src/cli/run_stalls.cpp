@@ -1,0 +1,59 @@
+#include "cli/run_stalls.hpp"
+
+#include <fmt/format.h>
+
+#include "app/measure_stalls.hpp"
+#include "base/write_file.hpp"
+#include "cli/launched_rank.hpp"
+#include "cli/machine_options.hpp"
+#include "cli/say_error.hpp"
+#include "cli/stalls_report.hpp"
+
+namespace nereus::cli {
+
+void add_stall_options(Command& command, StallOptions& given) {
+  command.group("Stalls of a job");
+  command.flag("--stalls", given.stalls,
+               "what a step of this job waits for, by cause: the job is run without talking, "
+               "without files, and so on, a few steps each");
+  command.number("--seconds", given.seconds, "to spend on it (60)");
+  command.whole("--rounds", given.rounds, 2, "at least (6)");
+  command.text("--svg", "FILE", given.svg_file, "the stalls as a picture");
+}
+
+int run_stalls(const Session& session, app::TrainRequest train, const StallOptions& given,
+               const OutputOptions& output) {
+  app::StallRequest request;
+  ErrorList errors;
+  set_within(request.seconds, given.seconds, "--seconds", 1, 1e6, errors);
+  errors.throw_if_any();
+  request.rounds = given.rounds.value_or(request.rounds);
+  request.train = std::move(train);
+  if (request.train.worker.empty()) request.train.worker = worker_beside_this();
+  request.train.launched = launched_rank();
+  const auto write = [](const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+  };
+  app::StallWatch watch;
+  watch.begin = [&](const app::TrainBegin& begin) {
+    if (begin.speaks)
+      write(fmt::format("measuring {} on {} {}: {}\n", begin.model, begin.num_ranks,
+                        begin.num_ranks == 1 ? "rank" : "ranks", begin.library));
+  };
+  watch.round = [&](int round, double left) {
+    write(left > 0 ? fmt::format("round {}, {:.0f} s left\n", round + 1, left)
+                   : fmt::format("round {}\n", round + 1));
+  };
+  watch.text = [&](int rank, std::string_view line) {
+    write(fmt::format("rank {}: {}\n", rank, line));
+  };
+  const app::StallAnswer answer = app::measure_stalls(request, watch);
+  if (answer.speaks && !answer.failure) {
+    emit(stalls_report(answer), output, session);
+    if (!given.svg_file.empty()) write_file(given.svg_file, stalls_picture(answer));
+  }
+  if (answer.failure) say_error(*answer.failure, session.err);
+  return answer.exit_code;
+}
+
+}  // namespace nereus::cli

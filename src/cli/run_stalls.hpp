@@ -1,0 +1,28 @@
+// `nereus measure --stalls`: options and the call.
+//
+//   StallOptions given;
+//   add_stall_options(command, given);
+//   return run_stalls(session, train_request, given, output);
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app/train.hpp"
+#include "cli/command.hpp"
+#include "cli/options.hpp"
+
+namespace nereus::cli {
+
+struct StallOptions {
+  bool stalls = false;
+  std::optional<double> seconds;
+  std::optional<int> rounds;
+  std::string svg_file;
+};
+
+void add_stall_options(Command& command, StallOptions& given);
+int run_stalls(const Session& session, app::TrainRequest train, const StallOptions& given,
+               const OutputOptions& output);
+
+}  // namespace nereus::cli

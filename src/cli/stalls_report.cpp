@@ -1,0 +1,146 @@
+#include "cli/stalls_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "chart/stacked_bars.hpp"
+
+namespace nereus::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using measure::Stall;
+using measure::StallKind;
+
+const char* words_of(StallKind kind) {
+  switch (kind) {
+    case StallKind::kLaunch:
+      return "launching operations";
+    case StallKind::kContention:
+      return "contention of ranks";
+    case StallKind::kStraggler:
+      return "slowest rank";
+    case StallKind::kInterconnect:
+      return "interconnect";
+    case StallKind::kNetwork:
+      return "network";
+    case StallKind::kHostCopy:
+      return "copies to the device";
+    case StallKind::kPrepare:
+      return "preparing samples";
+    case StallKind::kFetch:
+      return "reading storage";
+  }
+  return "";
+}
+
+std::string verdict_of(const Stall& stall, int num_ranks) {
+  if (!stall.measured) return stall.note;
+  if (!stall.significant) return "not significant";
+  if (stall.kind == StallKind::kStraggler && num_ranks > 2)
+    return fmt::format("rank {} is the slowest", stall.rank);
+  return stall.kind == StallKind::kLaunch ? "within one device's time" : "";
+}
+
+std::string json_of(const app::StallAnswer& answer) {
+  const measure::StallReport& report = answer.report;
+  Json json;
+  json["model"] = answer.model;
+  json["ranks"] = report.num_ranks;
+  json["hosts"] = report.num_hosts;
+  json["library"] = answer.library;
+  json["step_s"] = report.step_s;
+  json["one_device_s"] = report.alone_s;
+  json["at_hand_s"] = report.at_hand_s;
+  json["warm_s"] = report.warm_s;
+  json["parameters"] = answer.parameters;
+  json["operations_per_step"] = report.operations;
+  json[answer.counts_tokens ? "tokens_per_s" : "samples_per_s"] = answer.tokens / report.step_s;
+  json["rounds"] = report.rounds;
+  json["confidence"] = measure::kConfidence;
+  json["storage_bytes_per_step"] = report.bytes_from_storage;
+  for (const Stall& stall : report.stalls) {
+    Json& one = json["stalls"][std::string(to_string(stall.kind))];
+    one = {{"seconds", stall.seconds},
+           {"share", stall.share},
+           {"low", stall.low},
+           {"high", stall.high},
+           {"significant", stall.significant},
+           {"measured", stall.measured}};
+    if (stall.rank >= 0) one["rank"] = stall.rank;
+    if (!stall.note.empty()) one["note"] = stall.note;
+  }
+  json["notes"] = report.notes;
+  json["blocks"] = Json::array();
+  for (const measure::BlockTime& time : answer.blocks)
+    json["blocks"].push_back({{"block", to_string(time.block)},
+                              {"round", time.round},
+                              {"rank", time.rank},
+                              {"host", time.host},
+                              {"seconds", time.seconds},
+                              {"storage_bytes", time.bytes},
+                              {"count", time.count}});
+  return json.dump(2);
+}
+
+}  // namespace
+
+Report stalls_report(const app::StallAnswer& answer) {
+  const measure::StallReport& report = answer.report;
+  Report result;
+  Table step{.name = "step",
+             .title = fmt::format("Step of {} on {} {}", answer.model, report.num_ranks,
+                                  report.num_ranks == 1 ? "rank" : "ranks"),
+             .columns = {{"step_s", "step", Unit::kSeconds},
+                         {"one_device_s", "one device's work", Unit::kSeconds},
+                         {"rounds", "rounds"}},
+             .rows = {{report.step_s, report.alone_s, report.rounds}},
+             .record = true};
+  Table stalls{.name = "stalls",
+               .title = "What it waits for",
+               .columns = {{"cause", "cause"},
+                           {"seconds", "a step", Unit::kSeconds},
+                           {"share", "share", Unit::kShare, true},
+                           {"low", "from", Unit::kSeconds},
+                           {"high", "to", Unit::kSeconds},
+                           {"verdict", ""}}};
+  for (const Stall& stall : report.stalls) {
+    std::vector<Cell> row = {words_of(stall.kind)};
+    if (stall.measured)
+      row.insert(row.end(), {stall.seconds, stall.share, stall.low, stall.high});
+    else
+      row.insert(row.end(), 4, Cell());
+    row.push_back(verdict_of(stall, report.num_ranks));
+    stalls.rows.push_back(std::move(row));
+  }
+  stalls.notes.push_back(
+      fmt::format("Differences of short runs, means of {} rounds; all intervals hold together at "
+                  "{:.0f} %. Significant: the interval lies above {:.0f} % of the step.",
+                  report.rounds, measure::kConfidence * 100, measure::kNegligible * 100));
+  for (const std::string& note : report.notes) stalls.notes.push_back(note);
+  result.tables = {std::move(step), std::move(stalls)};
+  result.json = json_of(answer);
+  return result;
+}
+
+std::string stalls_picture(const app::StallAnswer& answer) {
+  const measure::StallReport& report = answer.report;
+  chart::StackedBars bars;
+  bars.title = fmt::format("Where a step of {} goes", answer.model);
+  bars.parts = {"one device's work"};
+  chart::Bar bar{.name = fmt::format("{} {}", report.num_ranks,
+                                     report.num_ranks == 1 ? "rank" : "ranks"),
+                 .parts = {report.alone_s}};
+  for (const Stall& stall : report.stalls) {
+    if (!stall.measured || stall.kind == StallKind::kLaunch) continue;
+    bars.parts.push_back(words_of(stall.kind));
+    bar.parts.push_back(std::max(0.0, stall.seconds));
+  }
+  bars.bars = {std::move(bar)};
+  return chart::svg_of(bars, "stalls");
+}
+
+}  // namespace nereus::cli

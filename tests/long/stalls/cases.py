@@ -1,0 +1,282 @@
+"""Stalls that are put in on purpose, and what `nereus measure --stalls` makes of them.
+
+Each case is a small job with one stall or two; what was put in is known by construction:
+  launch        every operation takes X longer (inject.cpp): operations of a step x X
+  straggler     the same on one rank of two
+  contention    two ranks on one core: as much again as one alone takes
+  interconnect  two ranks of one host whose loopback carries B bytes/s: gradient bytes / B, whole after the backward pass
+  network       the same between two network namespaces
+  prepare       every picture takes X to decode (asleep): pictures of a step x X / loaders, less the step that it hides behind
+  fetch         reading is limited to B bytes/s (control group): bytes read / B, less the step that it hides behind
+A stall counts as found where it is significant, and as sized where what was found is within 10 % of what was put in, or within its
+own interval. What the machine has of each kind by itself, measured in the same way without, is taken off first.
+"""
+import argparse
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+WIRE = 1514 / 1448  # bytes on a wire for a byte of TCP over Ethernet
+GPT = ["--model", "gpt2", "--set", "model.layers=2", "--set", "model.hidden=128", "--set", "model.heads=4", "--set", "model.vocab=512",
+       "--seq", "64", "--global-batch", "8", "--data", "synthetic"]
+PARAMETERS = 0  # of that model; asked of the program
+PICTURES, SIZE = 400, 160  # files, and pixels a side
+
+
+def write_png(path, size, seed):
+    """Of noise, which does not compress: files as large as their pixels."""
+    rows = b"".join(b"\0" + random.Random(seed * size + y).randbytes(3 * size) for y in range(size))
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    with open(path, "wb") as f:
+        f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)) +
+                chunk(b"IDAT", zlib.compress(rows, 0)) + chunk(b"IEND", b""))
+
+
+def make_pictures(folder):
+    for label in ("a", "b"):
+        os.makedirs(f"{folder}/{label}")
+        for i in range(PICTURES // 2):
+            write_png(f"{folder}/{label}/{i}.png", SIZE, i + (label == "b") * PICTURES)
+
+
+class Bench:
+    def __init__(self, args, folder):
+        self.args, self.folder, self.tag = args, folder, f"stall{os.getpid()}"
+        self.namespaces, self.group = [], None
+        self.cnn = ["--model", "resnet18", "--set", "model.image=32", "--set", "model.classes=2", "--global-batch", "8", "--norm-group", "4",
+                    "--data", f"{folder}/pictures"]
+
+    def run(self, *words):
+        return subprocess.run(words, capture_output=True, text=True)
+
+    def namespace(self, name):
+        name = f"{self.tag}-{name}"
+        if self.run("ip", "netns", "add", name).returncode != 0:
+            return None
+        self.namespaces.append(name)
+        self.run("ip", "-n", name, "link", "set", "lo", "up")
+        return name
+
+    def limit(self, namespace, device, rate):
+        return self.run("tc", "-n", namespace, "qdisc", "add", "dev", device, "root", "tbf", "rate", f"{int(rate * 8)}bit", "burst", "16kb",
+                        "latency", "100ms").returncode == 0
+
+    def slow_reading(self, rate):
+        """A prefix of commands whose reads from the data's disk are limited, or None."""
+        group = f"/sys/fs/cgroup/blkio/{self.tag}"
+        device = os.stat(self.folder).st_dev
+        try:
+            os.makedirs(group, exist_ok=True)
+            self.group = group
+            with open(f"{group}/blkio.throttle.read_bps_device", "w") as f:
+                f.write(f"{os.major(device)}:{os.minor(device)} {int(rate)}")
+        except OSError:
+            return None
+        return ["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh"]
+
+    def clean(self):
+        for name in self.namespaces:
+            self.run("ip", "netns", "del", name)
+        self.namespaces = []
+        if self.group:
+            try:
+                os.rmdir(self.group)
+            except OSError:
+                pass
+            self.group = None
+
+    def measure(self, words, prefix=(), inject=None, seconds=None):
+        environment = dict(os.environ)
+        if inject:
+            environment.update(inject, LD_PRELOAD=self.args.inject)
+        out = f"{self.folder}/out.json"
+        command = [*prefix, self.args.nereus, "measure", "--stalls", *words, "--threads", "1", "--seconds",
+                   str(seconds or self.args.seconds), "--format", "json", "-o", out]
+        ran = subprocess.run(command, capture_output=True, text=True, env=environment)
+        if ran.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)}: exit {ran.returncode}: {ran.stderr[-800:]}")
+        with open(out) as f:
+            return json.load(f)
+
+    def measure_hosts(self, words, inject=None):
+        """Two ranks, each in a namespace."""
+        out = f"{self.folder}/out.json"
+        ranks = []
+        for rank in (0, 1):
+            environment = dict(os.environ, RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK="0", MASTER_ADDR="10.232.9.1", MASTER_PORT="29500")
+            if inject:
+                environment.update(inject, LD_PRELOAD=self.args.inject)
+            ranks.append(subprocess.Popen(
+                ["ip", "netns", "exec", self.namespaces[rank], self.args.nereus, "measure", "--stalls", *words, "--threads", "1", "--seconds",
+                 str(self.args.seconds), "--format", "json", "-o", out], env=environment, stderr=subprocess.PIPE, text=True))
+        for rank in ranks:
+            _, said = rank.communicate()
+            if rank.returncode != 0:
+                raise RuntimeError(f"exit {rank.returncode}: {said[-800:]}")
+        with open(out) as f:
+            return json.load(f)
+
+
+def two_hosts(bench, rate):
+    a, b = bench.namespace("a"), bench.namespace("b")
+    if not a or not b:
+        return False
+    bench.run("ip", "link", "add", "v0", "netns", a, "type", "veth", "peer", "name", "v0", "netns", b)
+    for name, address in ((a, 1), (b, 2)):
+        bench.run("ip", "-n", name, "addr", "add", f"10.232.9.{address}/24", "dev", "v0")
+        bench.run("ip", "-n", name, "link", "set", "v0", "up")
+        if rate and not bench.limit(name, "v0", rate):
+            return False
+    return True
+
+
+def one_host(bench, rate):
+    name = bench.namespace("one")
+    # A loopback's packets would be 64 KiB, as large as the bucket.
+    return bool(name) and bench.run("ip", "-n", name, "link", "set", "lo", "mtu", "1500").returncode == 0 and \
+        bench.limit(name, "lo", rate)
+
+
+class Case:
+    """One job, the stalls that are put in, and the same without them."""
+
+    def __init__(self, bench, kinds):
+        self.bench, self.kinds = bench, kinds
+        self.pictures = bool({"prepare", "fetch"} & set(kinds))
+        self.two = bool({"straggler", "contention", "interconnect", "network"} & set(kinds))
+
+    def words(self):
+        words = list(self.bench.cnn if self.pictures else GPT)
+        if self.two:
+            words += ["--dp", "2"]
+        if {"interconnect"} & set(self.kinds):
+            words += ["--comm", "gloo"]
+        return words
+
+    def run(self, with_stalls):
+        bench, kinds = self.bench, self.kinds if with_stalls else []
+        inject, prefix = {}, []
+        gradient_bytes = 4 * bench.parameters[self.pictures]
+        self.rate = gradient_bytes / 0.12
+        if "launch" in kinds or "straggler" in kinds:
+            inject["INJECT_OPERATION_US"] = str(self.bench.delay)
+            if "straggler" in kinds:
+                inject["INJECT_RANK"] = "1"
+        if "prepare" in kinds:
+            inject["INJECT_PICTURE_MS"] = "30"
+        try:
+            if "network" in self.kinds:
+                if not two_hosts(bench, self.rate if with_stalls else None):
+                    return None
+                return bench.measure_hosts(self.words(), inject)
+            if "interconnect" in kinds:
+                if not one_host(bench, self.rate):
+                    return None
+                prefix = ["ip", "netns", "exec", bench.namespaces[0]]
+            if "fetch" in kinds:
+                slow = bench.slow_reading(self.bench.read_rate)
+                if slow is None:
+                    return None
+                prefix = prefix + slow
+            if "contention" in kinds:
+                prefix = prefix + ["taskset", "-c", "0"]
+            return bench.measure(self.words(), prefix, inject)
+        finally:
+            bench.clean()
+
+    def put_in(self, found, plain):
+        """Seconds of each kind."""
+        per_rank = 4 if self.two else 8  # pictures of a step
+        operations = found["operations_per_step"] * self.bench.delay * 1e-6
+        gradient_s = 4 * self.bench.parameters[self.pictures] / self.rate * WIRE
+        seconds = {"launch": operations, "straggler": operations, "interconnect": gradient_s, "network": gradient_s,
+                   "contention": found["one_device_s"]}
+        at_hand = found["at_hand_s"]
+        seconds["prepare"] = per_rank * 0.030 - at_hand
+        warm = max(at_hand, per_rank * 0.030) if "prepare" in self.kinds else found["warm_s"]
+        reading = found["storage_bytes_per_step"] / self.bench.read_rate
+        if "prepare" in self.kinds:
+            seconds["fetch"] = reading  # one thread reads, then prepares
+        else:
+            seconds["fetch"] = reading - warm
+        return {kind: seconds[kind] for kind in self.kinds}
+
+
+def judge(case, found, plain):
+    """Words for every kind that was put in, and whether all are right."""
+    right, words = True, []
+    for kind, expected in case.put_in(found, plain).items():
+        stall = found["stalls"][kind]
+        own = plain["stalls"][kind]["seconds"] if kind not in ("prepare", "fetch") else 0
+        seen = stall["seconds"] - own
+        half = (stall["high"] - stall["low"]) / 2
+        sized = abs(seen - expected) <= max(0.1 * expected, half)
+        right = right and stall["significant"] and sized
+        words.append(f"{kind} {expected * 1e3:.1f} ms, found {seen * 1e3:.1f} +- {half * 1e3:.1f}"
+                     f"{'' if stall['significant'] else ', not significant'}{'' if sized else ', WRONG'}")
+    return right, "; ".join(words)
+
+
+SINGLE = [["launch"], ["straggler"], ["contention"], ["interconnect"], ["network"], ["prepare"], ["fetch"]]
+PAIRS = [["launch", "prepare"], ["straggler", "network"], ["straggler", "interconnect"], ["prepare", "fetch"], ["contention", "launch"],
+         ["launch", "network"], ["straggler", "prepare"]]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--nereus", required=True)
+    parser.add_argument("--inject", required=True)
+    parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--nulls", type=int, default=4)
+    parser.add_argument("--only", default="")
+    args = parser.parse_args()
+    folder = tempfile.mkdtemp(prefix="nereus-stalls-", dir=os.environ.get("NEREUS_STALL_FOLDER"))
+    bench = Bench(args, folder)
+    bench.delay, bench.read_rate = 60.0, 3e6
+    results = []
+    try:
+        make_pictures(f"{folder}/pictures")
+        bench.parameters = {}
+        for pictures, words in ((False, GPT), (True, bench.cnn)):
+            answer = bench.measure(words, seconds=1)
+            bench.parameters[pictures] = answer["parameters"]
+        for kinds in SINGLE + PAIRS:
+            name = " and ".join(kinds)
+            if args.only and args.only not in name:
+                continue
+            case = Case(bench, kinds)
+            found, plain = case.run(True), case.run(False)
+            if found is None or plain is None:
+                print(f"skipped {name}: this machine cannot limit it", flush=True)
+                continue
+            right, words = judge(case, found, plain)
+            results.append(right)
+            print(f"{'passed' if right else 'failed'} {name}: {words}", flush=True)
+        alarms = runs = 0
+        for i in range(args.nulls):
+            answer = bench.measure((bench.cnn if i % 2 else GPT) + ["--dp", "2"])
+            runs += 1
+            # What is none by construction. The rest (launching, contention, talking) every machine has.
+            named = [kind for kind in ("network", "host_copy", "fetch") if answer["stalls"][kind]["significant"]]
+            alarms += bool(named)
+            print(f"  nothing put in: named {named or 'nothing'}", flush=True)
+        if runs:
+            allowed = max(1, runs // 20)
+            print(f"{'passed' if alarms <= allowed else 'failed'} nothing put in: {alarms} false alarms in {runs} runs", flush=True)
+            results.append(alarms <= allowed)
+    finally:
+        bench.clean()
+        shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(0 if results and all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()

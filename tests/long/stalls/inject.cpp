@@ -1,0 +1,48 @@
+// Stalls put into nereus-worker on purpose, from outside (LD_PRELOAD), so that what is measured of them can be compared with what
+// they are.
+//
+//   INJECT_OPERATION_US=20 [INJECT_RANK=1]   every operation of libtorch, on all ranks or one, takes so many microseconds longer
+//   INJECT_PICTURE_MS=20                     and every picture so many milliseconds longer to decode, asleep
+#include <ATen/record_function.h>
+#include <dlfcn.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+namespace {
+
+double number(const char* name) {
+  const char* text = std::getenv(name);
+  return text ? std::atof(text) : 0;
+}
+
+const std::chrono::duration<double, std::micro> operation{number("INJECT_OPERATION_US")};
+const std::chrono::duration<double, std::milli> picture{number("INJECT_PICTURE_MS")};
+
+std::unique_ptr<at::ObserverContext> delay(const at::RecordFunction&) {
+  const auto end = std::chrono::steady_clock::now() + operation;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+  return nullptr;
+}
+
+struct Start {
+  Start() {
+    const char* only = std::getenv("INJECT_RANK");
+    const char* rank = std::getenv("RANK");
+    if (operation.count() <= 0 || (only && rank && std::strcmp(only, rank) != 0)) return;
+    at::addGlobalCallback(at::RecordFunctionCallback(delay).scopes(
+        {at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
+  }
+} const start;
+
+}  // namespace
+
+// libpng's last call of a picture.
+extern "C" void png_image_free(void* image) {
+  static const auto real = reinterpret_cast<void (*)(void*)>(dlsym(RTLD_NEXT, "png_image_free"));
+  if (picture.count() > 0) std::this_thread::sleep_for(picture);
+  real(image);
+}
