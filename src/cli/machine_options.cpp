@@ -20,6 +20,20 @@ void add_data_options(Command& command, app::TrainRequest& request, MachineOptio
   command.toggle("--shuffle", given.shuffle, "samples in a random order (on unless =off)");
 }
 
+void add_step_options(Command& command, app::TrainRequest& request, StepOptions& given) {
+  job::Training& t = request.training;
+  command.whole("--seed", given.seed, 0, "of weights, order of samples and dropout (0)");
+  command.choice("--optimizer",
+                 job_choices(t.optimizer, {job::OptimizerKind::kAdamW, job::OptimizerKind::kSgd}),
+                 "(adamw)");
+  command.number("--clip", given.clip, "largest norm of the whole gradient (no limit)");
+  command.number("--dropout", given.dropout, "(0)");
+  command.choice("--norm", job_choices(t.norm, {job::NormScope::kGroup, job::NormScope::kSync}),
+                 "what BatchNorm normalises over: a group of samples of fixed size, or all samples "
+                 "of the data-parallel ranks (group)");
+  command.whole("--norm-group", given.norm_group, 1, "samples of such a group (the micro-batch)");
+}
+
 void add_machine_options(Command& command, app::TrainRequest& request, MachineOptions& given) {
   command.group("Machine");
   command.choice("--device", words_of(request.machine.device, job::kDevices), "(cpu)");
@@ -46,6 +60,14 @@ void set_within(double& target, const std::optional<double>& given, const char* 
     errors.add("cli.bad-value",
                fmt::format("{} {} is outside {} to {}", name, *given, least, most));
   target = *given;
+}
+
+void take_step_options(const StepOptions& given, app::TrainRequest& request, ErrorList& errors) {
+  job::Training& t = request.training;
+  t.seed = static_cast<std::uint64_t>(given.seed.value_or(0));
+  t.norm_group = given.norm_group.value_or(0);
+  set_within(t.clip, given.clip, "--clip", 0, 1e18, errors);
+  set_within(t.dropout, given.dropout, "--dropout", 0, 0.999, errors);
 }
 
 void take_machine_options(const MachineOptions& given, app::TrainRequest& request,

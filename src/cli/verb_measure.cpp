@@ -9,6 +9,7 @@ namespace nereus::cli {
 Verb measure_verb(const Session& session) {
   struct Request {
     app::TrainRequest train;
+    StepOptions step;
     MachineOptions machine;
     StallOptions stalls;
     OutputOptions output;
@@ -19,6 +20,7 @@ Verb measure_verb(const Session& session) {
   add_prediction_options(*command, request->train.plan);
   add_stall_options(*command, request->stalls);
   add_data_options(*command, request->train, request->machine);
+  add_step_options(*command, request->train, request->step);
   add_machine_options(*command, request->train, request->machine);
   add_output_options(*command, request->output);
   command->about(
@@ -33,6 +35,7 @@ Verb measure_verb(const Session& session) {
       "is it the disk, the cores or the ranks?");
   command->run = [&session, request] {
     ErrorList errors;
+    take_step_options(request->step, request->train, errors);
     take_machine_options(request->machine, request->train, errors);
     errors.throw_if_any();
     return run_stalls(session, request->train, request->stalls, request->output);

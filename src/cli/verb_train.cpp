@@ -20,9 +20,9 @@ namespace {
 
 // Options that the structs hold as plain numbers.
 struct Given {
-  std::optional<int> steps, seed, warmup, decay_steps, norm_group, every, keep;
-  std::optional<double> rate, last_rate, beta1, beta2, epsilon, momentum, weight_decay, clip,
-      dropout;
+  std::optional<int> steps, warmup, decay_steps, every, keep;
+  std::optional<double> rate, last_rate, beta1, beta2, epsilon, momentum, weight_decay;
+  StepOptions step;
   MachineOptions machine;
   bool elastic = false;
   app::ElasticRequest elastic_request;
@@ -34,28 +34,17 @@ struct Given {
   std::string svg_file;
 };
 
-template <class Enum>
-std::vector<Choice> choices_of(Enum& target, std::initializer_list<Enum> values) {
-  std::vector<Choice> choices;
-  for (const Enum value : values)
-    choices.push_back({std::string(job::to_string(value)), [&target, value] { target = value; }});
-  return choices;
-}
-
 void add_training_options(Command& command, app::TrainRequest& request, Given& given) {
   job::Training& t = request.training;
   command.group("Training");
   add_data_options(command, request, given.machine);
   command.whole("--steps", given.steps, 1, "how many (1); after --resume: in all");
-  command.whole("--seed", given.seed, 0, "of weights, order of samples and dropout (0)");
-  command.choice("--optimizer",
-                 choices_of(t.optimizer, {job::OptimizerKind::kAdamW, job::OptimizerKind::kSgd}),
-                 "(adamw)");
+  add_step_options(command, request, given.step);
   command.number("--rate", given.rate, "learning rate after the warm-up (3e-4)");
   command.whole("--warmup", given.warmup, 0, "steps in which the rate rises to it (0)");
   command.choice(
       "--rate-schedule",
-      choices_of(t.rate_schedule, {job::RateSchedule::kConstant, job::RateSchedule::kLinear,
+      job_choices(t.rate_schedule, {job::RateSchedule::kConstant, job::RateSchedule::kLinear,
                                    job::RateSchedule::kCosine}),
       "how it falls afterwards (constant)");
   command.number("--last-rate", given.last_rate, "where it falls to (0)");
@@ -65,12 +54,6 @@ void add_training_options(Command& command, app::TrainRequest& request, Given& g
   command.number("--epsilon", given.epsilon, "of AdamW (1e-8)");
   command.number("--momentum", given.momentum, "of SGD (0)");
   command.number("--weight-decay", given.weight_decay, "of matrices (0)");
-  command.number("--clip", given.clip, "largest norm of the whole gradient (no limit)");
-  command.number("--dropout", given.dropout, "(0)");
-  command.choice("--norm", choices_of(t.norm, {job::NormScope::kGroup, job::NormScope::kSync}),
-                 "what BatchNorm normalises over: a group of samples of fixed size, or all samples "
-                 "of the data-parallel ranks (group)");
-  command.whole("--norm-group", given.norm_group, 1, "samples of such a group (the micro-batch)");
 }
 
 void add_run_options(Command& command, app::TrainRequest& request, Given& given) {
@@ -165,10 +148,8 @@ void take_background(const Given& given, app::TrainRequest& request, ErrorList& 
 void take(Given& given, app::TrainRequest& request, ErrorList& errors) {
   job::Training& t = request.training;
   t.steps = given.steps.value_or(1);
-  t.seed = static_cast<std::uint64_t>(given.seed.value_or(0));
   t.warmup_steps = given.warmup.value_or(0);
   t.decay_steps = given.decay_steps.value_or(0);
-  t.norm_group = given.norm_group.value_or(0);
   set_within(t.rate, given.rate, "--rate", 0, 1e9, errors);
   set_within(t.last_rate, given.last_rate, "--last-rate", 0, 1e9, errors);
   set_within(t.beta1, given.beta1, "--beta1", 0, 1, errors);
@@ -176,8 +157,7 @@ void take(Given& given, app::TrainRequest& request, ErrorList& errors) {
   set_within(t.epsilon, given.epsilon, "--epsilon", 0, 1e9, errors);
   set_within(t.momentum, given.momentum, "--momentum", 0, 1, errors);
   set_within(t.weight_decay, given.weight_decay, "--weight-decay", 0, 1e9, errors);
-  set_within(t.clip, given.clip, "--clip", 0, 1e18, errors);
-  set_within(t.dropout, given.dropout, "--dropout", 0, 0.999, errors);
+  take_step_options(given.step, request, errors);
   take_machine_options(given.machine, request, errors);
   request.checkpoint.every = given.every.value_or(0);
   request.checkpoint.keep = given.keep.value_or(request.checkpoint.keep);

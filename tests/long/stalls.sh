@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Stalls that are put into small jobs on purpose, one by one and in pairs, are found, named and sized; and where nothing was put in,
-# nothing is found (tests/long/stalls/cases.py says how). NEREUS_STALL_SECONDS: of each measurement (8); NEREUS_STALL_NULLS: runs
+# nothing is found (tests/long/stalls/cases.py says how). NEREUS_STALL_SECONDS: of each measurement (5); NEREUS_STALL_NULLS: runs
 # without a stall (4; the 20). Some need root, for namespaces and control groups. RESULTS takes a line a test.
 set -uo pipefail
 
@@ -14,7 +14,7 @@ source "$root/tests/long/checks"
 g++ -std=c++17 -O1 -w -shared -fPIC "$root/tests/long/stalls/inject.cpp" -o "$scratch/inject.so" -ldl ||
   skip "what puts stalls in does not build"
 status=0
-python3 "$root/tests/long/stalls/cases.py" --nereus "$nereus" --inject "$scratch/inject.so" --seconds "${NEREUS_STALL_SECONDS:-8}" \
+python3 "$root/tests/long/stalls/cases.py" --nereus "$nereus" --inject "$scratch/inject.so" --seconds "${NEREUS_STALL_SECONDS:-5}" \
   --nulls "${NEREUS_STALL_NULLS:-4}" "$@" | tee "$scratch/out" || status=$?
 while IFS= read -r line; do
   case $line in

@@ -4,8 +4,9 @@ Each case is a small job with one stall or two; what was put in is known by cons
   launch        every operation takes X longer (inject.cpp): operations of a step x X
   straggler     the same on one rank of two
   contention    two ranks on one core: as much again as one alone takes
-  interconnect  two ranks of one host whose loopback carries B bytes/s: gradient bytes / B, whole after the backward pass
-  network       the same between two network namespaces
+  interconnect  two ranks of one host whose loopback, both ways together, carries B bytes/s: 2 gradient bytes / B, whole after the
+                backward pass
+  network       two network namespaces whose link carries B bytes/s either way: gradient bytes / B
   prepare       every picture takes X to decode (asleep): pictures of a step x X / loaders, less the step that it hides behind
   fetch         reading is limited to B bytes/s (control group): bytes read / B, less the step that it hides behind
 A stall counts as found where it is significant, and as sized where what was found is within 10 % of what was put in, or within its
@@ -51,7 +52,11 @@ class Bench:
     def __init__(self, args, folder):
         self.args, self.folder, self.tag = args, folder, f"stall{os.getpid()}"
         self.namespaces, self.group = [], None
-        self.cnn = ["--model", "resnet18", "--set", "model.image=32", "--set", "model.classes=2", "--global-batch", "8", "--norm-group", "4",
+        self.worker = f"{folder}/worker"  # with what puts stalls in, which only it can load
+        with open(self.worker, "w") as f:
+            f.write(f'#!/bin/sh\nLD_PRELOAD={args.inject} exec {os.path.dirname(args.nereus)}/nereus-worker "$@"\n')
+        os.chmod(self.worker, 0o755)
+        self.cnn = ["--model", "resnet18", "--set", "model.image=32", "--set", "model.classes=2", "--global-batch", "8", "--micro-batch", "4",
                     "--data", f"{folder}/pictures"]
 
     def run(self, *words):
@@ -94,11 +99,9 @@ class Bench:
             self.group = None
 
     def measure(self, words, prefix=(), inject=None, seconds=None):
-        environment = dict(os.environ)
-        if inject:
-            environment.update(inject, LD_PRELOAD=self.args.inject)
+        environment = dict(os.environ, **(inject or {}))
         out = f"{self.folder}/out.json"
-        command = [*prefix, self.args.nereus, "measure", "--stalls", *words, "--threads", "1", "--seconds",
+        command = [*prefix, self.args.nereus, "measure", "--stalls", *words, "--worker", self.worker, "--threads", "1", "--seconds",
                    str(seconds or self.args.seconds), "--format", "json", "-o", out]
         ran = subprocess.run(command, capture_output=True, text=True, env=environment)
         if ran.returncode != 0:
@@ -111,12 +114,11 @@ class Bench:
         out = f"{self.folder}/out.json"
         ranks = []
         for rank in (0, 1):
-            environment = dict(os.environ, RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK="0", MASTER_ADDR="10.232.9.1", MASTER_PORT="29500")
-            if inject:
-                environment.update(inject, LD_PRELOAD=self.args.inject)
+            environment = dict(os.environ, RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK="0", MASTER_ADDR="10.232.9.1", MASTER_PORT="29500",
+                               **(inject or {}))
             ranks.append(subprocess.Popen(
-                ["ip", "netns", "exec", self.namespaces[rank], self.args.nereus, "measure", "--stalls", *words, "--threads", "1", "--seconds",
-                 str(self.args.seconds), "--format", "json", "-o", out], env=environment, stderr=subprocess.PIPE, text=True))
+                ["ip", "netns", "exec", self.namespaces[rank], self.args.nereus, "measure", "--stalls", *words, "--worker", self.worker,
+                 "--threads", "1", "--seconds", str(self.args.seconds), "--format", "json", "-o", out], env=environment, stderr=subprocess.PIPE, text=True))
         for rank in ranks:
             _, said = rank.communicate()
             if rank.returncode != 0:
@@ -197,7 +199,7 @@ class Case:
         per_rank = 4 if self.two else 8  # pictures of a step
         operations = found["operations_per_step"] * self.bench.delay * 1e-6
         gradient_s = 4 * self.bench.parameters[self.pictures] / self.rate * WIRE
-        seconds = {"launch": operations, "straggler": operations, "interconnect": gradient_s, "network": gradient_s,
+        seconds = {"launch": operations, "straggler": operations, "interconnect": 2 * gradient_s, "network": gradient_s,
                    "contention": found["one_device_s"]}
         at_hand = found["at_hand_s"]
         seconds["prepare"] = per_rank * 0.030 - at_hand
@@ -234,13 +236,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--nereus", required=True)
     parser.add_argument("--inject", required=True)
-    parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--nulls", type=int, default=4)
     parser.add_argument("--only", default="")
     args = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="nereus-stalls-", dir=os.environ.get("NEREUS_STALL_FOLDER"))
     bench = Bench(args, folder)
-    bench.delay, bench.read_rate = 60.0, 3e6
+    bench.delay, bench.read_rate = 8.0, 5e6
     results = []
     try:
         make_pictures(f"{folder}/pictures")
