@@ -113,6 +113,10 @@ std::string torchvision_name(const model::CnnShape& shape) {
   if (shape.family == "inception") return fmt::format("inception_v{}", shape.depth);
   if (shape.family == "vgg")
     return fmt::format("vgg{}{}", shape.depth, shape.batch_norm ? "_bn" : "");
+  if (shape.family == "alexnet") return "alexnet";
+  if (shape.family == "squeezenet") return "squeezenet1_0";
+  if (shape.family == "mobilenet") return "mobilenet_v2";
+  if (shape.family == "shufflenet") return "shufflenet_v2_x0_5";
   if (shape.width > 1) return fmt::format("wide_resnet{}_{}", shape.depth, shape.width);
   return fmt::format("resnet{}", shape.depth);
 }
@@ -121,7 +125,7 @@ std::string torchvision_name(const model::CnnShape& shape) {
 bool is_torchvisions(const model::CnnShape& shape) {
   if (shape.family != "resnet") return true;
   const bool wide = shape.width == 2 && (shape.depth == 50 || shape.depth == 101);
-  return shape.channels == model::kResnetChannels && shape.depth >= 18 &&
+  return shape.channels == model::kResnetChannels && shape.depth >= 18 && shape.batch_norm &&
          (shape.width == 1 || wide);
 }
 
@@ -129,8 +133,9 @@ Json torchvision_config(const model::CnnShape& shape) {
   if (!is_torchvisions(shape))
     throw_input_error(
         "export.cannot-express",
-        fmt::format("torchvision has no resnet of depth {}, width {} and {} channels", shape.depth,
-                    shape.width, shape.channels),
+        fmt::format("torchvision has no resnet of depth {}, width {} and {} channels{}",
+                    shape.depth, shape.width, shape.channels,
+                    shape.batch_norm ? "" : " without batch norm"),
         {},
         fmt::format("depth 18, 34, 50, 101 or 152 (50 and 101 also with width 2), {} channels",
                     model::kResnetChannels));

@@ -19,13 +19,19 @@ struct Family {
   int image;           // default
   int smallest_image;  // below it some layer would have no output
   int smallest_with_aux;
+  int channel_step = 1;      // of `channels`, that keeps all widths whole
+  bool always_norm = false;  // cannot be without batch norm
 };
 
 const std::vector<Family>& families() {
   static const std::vector<Family> kList = {
       {"resnet", {10, 12, 16, 18, 34, 50, 101, 152}, 224, 1, 1},
       {"vgg", {11, 13, 16, 19}, 224, 32, 32},
-      {"inception", {3}, 299, 75, 299},
+      {"inception", {3}, 299, 75, 299, 4, true},
+      {"alexnet", {8}, 224, 63, 63},
+      {"squeezenet", {26}, 224, 21, 21, 4},
+      {"mobilenet", {53}, 224, 1, 1, 8, true},
+      {"shufflenet", {57}, 224, 1, 1, 8, true},
   };
   return kList;
 }
@@ -39,9 +45,9 @@ CnnShape resolve(CnnShape shape) {
   if (family == families().end()) {
     throw_input_error("model.family",
                       fmt::format("'{}' is not a convolutional family", shape.family), {},
-                      "resnet, vgg or inception");
+                      "resnet, vgg, inception, alexnet, squeezenet, mobilenet or shufflenet");
   }
-  if (shape.family == "inception" && shape.depth == 0) shape.depth = 3;
+  if (family->depths.size() == 1 && shape.depth == 0) shape.depth = family->depths.front();
   if (shape.image == 0) shape.image = family->image;
   const auto& depths = family->depths;
   if (std::find(depths.begin(), depths.end(), shape.depth) == depths.end()) {
@@ -69,17 +75,16 @@ CnnShape resolve(CnnShape shape) {
             shape.width, kWidest));
   }
   constexpr int kMostChannels = 4096;
-  // Inception's published widths are multiples of 16.
-  const int step = shape.family == "inception" ? kResnetChannels / 16 : 1;
+  const int step = family->channel_step;
   if (shape.channels < 1 || shape.channels > kMostChannels || shape.channels % step != 0)
     errors.add("model.channels",
                fmt::format("channels = {} of {} must lie in {} .. {}{}", shape.channels,
                            shape.family, step, kMostChannels,
                            step > 1 ? fmt::format(" and be a multiple of {}", step) : ""),
                {}, fmt::format("{}", kResnetChannels));
-  if (!shape.batch_norm && shape.family != "vgg")
+  if (!shape.batch_norm && family->always_norm)
     errors.add("model.batch-norm", fmt::format("{} cannot be without batch norm", shape.family), {},
-               "batch_norm = true, or family = \"vgg\"");
+               "batch_norm = true, or family = \"resnet\" or \"vgg\"");
   if (shape.aux_head && shape.family != "inception")
     errors.add("model.aux-head", fmt::format("{} has no auxiliary head", shape.family), {},
                "aux_head = false");
@@ -91,6 +96,10 @@ void build_family(CnnBuilder& net, const CnnShape& shape) {
   if (shape.family == "resnet") build_resnet(net, shape);
   if (shape.family == "vgg") build_vgg(net, shape);
   if (shape.family == "inception") build_inception(net, shape);
+  if (shape.family == "alexnet") build_alexnet(net, shape);
+  if (shape.family == "squeezenet") build_squeezenet(net, shape);
+  if (shape.family == "mobilenet") build_mobilenet(net, shape);
+  if (shape.family == "shufflenet") build_shufflenet(net, shape);
 }
 
 Model build_cnn(const CnnShape& given) {
@@ -113,7 +122,7 @@ std::vector<CnnTensor> parameters_of(const CnnLayer& layer) {
   const std::int64_t out = layer.num_outputs;
   std::vector<std::int64_t> shape = {out, static_cast<std::int64_t>(layer.in.elements())};
   if (layer.kind == CnnLayer::Kind::kConv)
-    shape = {out, layer.in.channels, layer.window.height, layer.window.width};
+    shape = {out, layer.in.channels / layer.groups, layer.window.height, layer.window.width};
   tensors.push_back({layer.name + ".weight", shape});
   if (layer.bias) tensors.push_back({layer.name + ".bias", {out}});
   if (!layer.norm.empty()) {

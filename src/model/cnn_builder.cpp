@@ -28,12 +28,39 @@ Operator dropout_op(double features) {
   return op;
 }
 
+// As slide(), but what is left at the border makes a window of its own where it begins inside.
+Image slide_ceil(const Image& in, const Window& window) {
+  const auto out = [&](int size, int width) {
+    const int more = size > width ? (size - width + window.stride - 1) / window.stride : 0;
+    return more * window.stride < size ? more + 1 : more;
+  };
+  return {in.channels, out(in.height, window.height), out(in.width, window.width)};
+}
+
+Image second_half_of(Image image) {
+  image.channels -= image.channels / 2;
+  return image;
+}
+
+std::string conv_name(const Image& in, const Image& out, const Window& window,
+                      const ConvOptions& options, bool norm) {
+  const std::string stride = window.stride > 1 ? fmt::format("/{}", window.stride) : "";
+  const std::string groups = options.groups > 1 ? fmt::format(" groups {}", options.groups) : "";
+  return fmt::format("{}conv{}x{}{}{} {}{} -> {}{}{}", options.dropout_before ? "dropout " : "",
+                     window.height, window.width, stride, groups,
+                     options.second_half ? "half " : "", size_text(in), size_text(out),
+                     norm ? " norm" : "",
+                     options.relu6  ? " relu6"
+                     : options.relu ? " relu"
+                                    : "");
+}
+
 }  // namespace
 
-Feature CnnBuilder::add(LayerKind kind, CnnLayer what, const std::vector<Feature>& inputs,
-                        const Image& out) {
+Feature CnnBuilder::add_layer(LayerKind kind, CnnLayer what, const std::vector<Feature>& inputs,
+                              const Image& out) {
   kind.output_elements = out.elements();
-  what.in = inputs.front().image;
+  what.in = what.second_half ? second_half_of(inputs.front().image) : inputs.front().image;
   what.out = out;
   std::vector<GraphInput> from;
   for (const Feature& input : inputs) {
@@ -51,41 +78,49 @@ Feature CnnBuilder::add(LayerKind kind, CnnLayer what, const std::vector<Feature
 
 Feature CnnBuilder::conv(const Feature& x, const ConvNames& names, int channels,
                          const Window& window, ConvOptions options) {
-  const Image out = slide(x.image, window, channels);
+  const Image in = options.second_half ? second_half_of(x.image) : x.image;
+  const Image out = slide(in, window, channels);
   NEREUS_CHECK(out.height > 0 && out.width > 0, "resolve() refuses images that are too small");
+  if (options.groups == 0) options.groups = channels;
   LayerKind kind;
-  kind.name =
-      fmt::format("conv{}x{}{} {} -> {}{}{}", window.height, window.width,
-                  window.stride > 1 ? fmt::format("/{}", window.stride) : "", size_text(x.image),
-                  size_text(out), !names.norm.empty() ? " norm" : "", options.relu ? " relu" : "");
-  kind.operators.push_back(convolution("conv", x.image, out, window, 1, options.bias));
+  kind.name = conv_name(in, out, window, options, !names.norm.empty());
+  if (options.dropout_before) kind.operators.push_back(dropout_op(in.elements()));
+  kind.operators.push_back(convolution("conv", in, out, window, options.groups, options.bias));
   if (!names.norm.empty()) kind.operators.push_back(batch_norm(out));
-  if (options.relu) kind.operators.push_back(relu_op(out.positions(), out.channels));
+  if (options.relu || options.relu6)
+    kind.operators.push_back(relu_op(out.positions(), out.channels));
   CnnLayer what{.kind = CnnLayer::Kind::kConv, .window = window};
   what.num_outputs = channels;
   what.bias = options.bias;
-  what.relu = options.relu;
+  what.relu = options.relu && !options.relu6;
+  what.relu6 = options.relu6;
+  what.dropout_before = options.dropout_before;
+  what.second_half = options.second_half;
+  what.groups = options.groups;
   what.name = names.conv;
   what.norm = names.norm;
-  return add(std::move(kind), std::move(what), {x}, out);
+  return add_layer(std::move(kind), std::move(what), {x}, out);
 }
 
 Feature CnnBuilder::pool_layer(const char* name, CnnLayer::Kind what, const Feature& x,
-                               const Image& out, const Window& window) {
+                               const Image& out, const Window& window, bool ceil) {
   NEREUS_CHECK(out.height > 0 && out.width > 0, "resolve() refuses images that are too small");
   LayerKind kind;
   kind.role = LayerRole::kOther;
-  kind.name = fmt::format("{}{}x{} {} -> {}", name, window.height, window.width, size_text(x.image),
-                          size_text(out));
+  kind.name = fmt::format("{}{}x{}{} {} -> {}", name, window.height, window.width,
+                          ceil ? " ceil" : "", size_text(x.image), size_text(out));
   kind.operators.push_back(pool(name, x.image, out, window));
   const bool keeps_index = what == CnnLayer::Kind::kMaxPool;
   if (keeps_index) kind.operators.back().saved_bytes = 8 * out.elements();
-  return add(std::move(kind), {.kind = what, .window = window}, {x}, out);
+  CnnLayer pool{.kind = what, .window = window};
+  pool.ceil = ceil;
+  return add_layer(std::move(kind), std::move(pool), {x}, out);
 }
 
-Feature CnnBuilder::max_pool(const Feature& x, const Window& window) {
+Feature CnnBuilder::max_pool(const Feature& x, const Window& window, bool ceil) {
   return pool_layer("max_pool", CnnLayer::Kind::kMaxPool, x,
-                    slide(x.image, window, x.image.channels), window);
+                    ceil ? slide_ceil(x.image, window) : slide(x.image, window, x.image.channels),
+                    window, ceil);
 }
 
 Feature CnnBuilder::average_pool(const Feature& x, const Window& window) {
@@ -100,13 +135,42 @@ Feature CnnBuilder::adaptive_pool(const Feature& x, int size) {
                     {window(x.image.height), window(x.image.width), 1, 0, 0});
 }
 
-Feature CnnBuilder::add_relu(const Feature& x, const Feature& shortcut) {
+Feature CnnBuilder::sum_layer(const Feature& x, const Feature& shortcut, bool relu) {
   LayerKind kind;
   kind.role = LayerRole::kOther;
-  kind.name = fmt::format("add {} relu", size_text(x.image));
+  kind.name = fmt::format("add {}{}", size_text(x.image), relu ? " relu" : "");
   kind.operators.push_back(elementwise("add", x.image.positions(), x.image.channels, 2));
-  kind.operators.push_back(relu_op(x.image.positions(), x.image.channels));
-  return add(std::move(kind), {.kind = CnnLayer::Kind::kAddRelu}, {x, shortcut}, x.image);
+  if (relu)
+    kind.operators.push_back(relu_op(x.image.positions(), x.image.channels));
+  else
+    kind.operators.back().saved_elements = x.image.elements();  // what the next layer reads
+  return add_layer(std::move(kind),
+                   {.kind = relu ? CnnLayer::Kind::kAddRelu : CnnLayer::Kind::kAdd}, {x, shortcut},
+                   x.image);
+}
+
+Feature CnnBuilder::add_relu(const Feature& x, const Feature& shortcut) {
+  return sum_layer(x, shortcut, true);
+}
+
+Feature CnnBuilder::add(const Feature& x, const Feature& shortcut) {
+  return sum_layer(x, shortcut, false);
+}
+
+// One pass joins both, another sorts the channels.
+Feature CnnBuilder::shuffle(const Feature& x, const Feature& y) {
+  Image out = y.image;
+  out.channels *= 2;
+  LayerKind kind;
+  kind.role = LayerRole::kOther;
+  kind.name = fmt::format("shuffle {} -> {}", x.image.channels, size_text(out));
+  Operator op = elementwise("shuffle", out.positions(), out.channels, 2);
+  op.flops = 0;
+  op.written_elements = 2 * out.elements();
+  op.saved_elements = out.elements();
+  op.kernels = 2;
+  kind.operators.push_back(op);
+  return add_layer(std::move(kind), {.kind = CnnLayer::Kind::kShuffle}, {x, y}, out);
 }
 
 Feature CnnBuilder::concat(const std::vector<Feature>& parts) {
@@ -122,15 +186,17 @@ Feature CnnBuilder::concat(const std::vector<Feature>& parts) {
   op.flops = 0;
   op.saved_elements = out.elements();
   kind.operators.push_back(op);
-  return add(std::move(kind), {.kind = CnnLayer::Kind::kConcat}, parts, out);
+  return add_layer(std::move(kind), {.kind = CnnLayer::Kind::kConcat}, parts, out);
 }
 
 Feature CnnBuilder::dense(const Feature& x, const std::string& name, int features, bool relu,
-                          bool dropout) {
+                          bool dropout, bool dropout_before) {
   const Image out{features, 1, 1};
   LayerKind kind;
-  kind.name = fmt::format("dense {} -> {}{}{}", x.image.elements(), features, relu ? " relu" : "",
-                          dropout ? " dropout" : "");
+  kind.name =
+      fmt::format("{}dense {} -> {}{}{}", dropout_before ? "dropout " : "", x.image.elements(),
+                  features, relu ? " relu" : "", dropout ? " dropout" : "");
+  if (dropout_before) kind.operators.push_back(dropout_op(x.image.elements()));
   kind.operators.push_back(linear("dense", 1, features, x.image.elements(), true));
   if (relu) kind.operators.push_back(relu_op(1, features));
   if (dropout) kind.operators.push_back(dropout_op(features));
@@ -139,8 +205,9 @@ Feature CnnBuilder::dense(const Feature& x, const std::string& name, int feature
   what.bias = true;
   what.relu = relu;
   what.dropout = dropout;
+  what.dropout_before = dropout_before;
   what.name = name;
-  return add(std::move(kind), std::move(what), {x}, out);
+  return add_layer(std::move(kind), std::move(what), {x}, out);
 }
 
 void CnnBuilder::head(const std::vector<ClassifierInput>& inputs, bool dropout) {
@@ -163,14 +230,22 @@ void CnnBuilder::head(const std::vector<ClassifierInput>& inputs, bool dropout) 
     what.dropout = drop;
     what.name = inputs[i].name;
     logits.push_back(
-        add(std::move(kind), std::move(what), {x}, last ? Image{} : Image{classes, 1, 1}));
+        add_layer(std::move(kind), std::move(what), {x}, last ? Image{} : Image{classes, 1, 1}));
   }
   if (inputs.size() == 1) return;
   LayerKind kind;
   kind.role = LayerRole::kHead;
   kind.name = fmt::format("loss over {} heads", inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) kind.operators.push_back(cross_entropy(1, classes));
-  add(std::move(kind), {.kind = CnnLayer::Kind::kLoss}, logits, Image{});
+  add_layer(std::move(kind), {.kind = CnnLayer::Kind::kLoss}, logits, Image{});
+}
+
+void CnnBuilder::loss(const Feature& logits) {
+  LayerKind kind;
+  kind.role = LayerRole::kHead;
+  kind.name = fmt::format("loss over {}", logits.image.channels);
+  kind.operators.push_back(cross_entropy(1, logits.image.channels));
+  add_layer(std::move(kind), {.kind = CnnLayer::Kind::kLoss}, {logits}, Image{});
 }
 
 Model CnnBuilder::finish() {

@@ -18,27 +18,35 @@ namespace nereus::model {
 
 struct CnnLayer {
   enum class Kind {
-    kConv,  // then its norm and its ReLU, where it has them
+    kConv,  // then its norm and its activation, where it has them
     kMaxPool,
     kAveragePool,   // the border counts as zeros
     kAdaptivePool,  // to out.height x out.width
     kAddRelu,       // of two inputs
+    kAdd,           // the same without ReLU
     kConcat,        // of channels
+    kShuffle,       // of channels: as many of its first input as are missing, all of its second,
+                    // then those of both by turns
     kDense,         // of all elements of its input; then ReLU and dropout, where it has them
     kClassifier,    // dropout, then a dense layer; and the loss where it is the last layer
-    kLoss,          // over several classifiers, the main one first
+    kLoss,          // over one or several classifiers, the main one first
   };
   Kind kind = Kind::kConv;
   std::vector<int> inputs{};
-  Image in{};  // of the first input
+  Image in{};  // of the first input, or of the half of it that is read
   Image out{};
   Window window{};
   int num_outputs = 0;  // channels, features or classes that its weights make
   bool bias = false;
   bool relu = false;
+  bool relu6 = false;  // cut at 6; never beside relu
   bool dropout = false;
-  std::string name{};  // of what has weights
-  std::string norm{};  // of its BatchNorm; empty: none
+  bool dropout_before = false;  // of a convolution or dense layer
+  bool second_half = false;     // reads the second half of its input's channels alone
+  bool ceil = false;            // a pool's last window may reach over the border
+  int groups = 1;               // of a convolution's channels
+  std::string name{};           // of what has weights
+  std::string norm{};           // of its BatchNorm; empty: none
 };
 
 struct CnnTensor {

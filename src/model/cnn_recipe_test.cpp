@@ -255,13 +255,82 @@ TEST(CnnRecipe, InceptionIsTorchvisions) {
   }
 }
 
+// Written out from torchvision's modules: a few of each kind, and how many there are.
+TEST(CnnRecipe, SmallNetworksAreTorchvisions) {
+  struct Expected {
+    const char* family;
+    std::size_t tensors;
+    Tensors some;
+  };
+  const std::vector<Expected> all = {
+      {"alexnet",
+       16,
+       {{"features.0.weight", {64, 3, 11, 11}},
+        {"features.10.weight", {256, 256, 3, 3}},
+        {"classifier.1.weight", {4096, 9216}},
+        {"classifier.4.bias", {4096}},
+        {"classifier.6.weight", {1000, 4096}}}},
+      {"squeezenet",
+       52,
+       {{"features.0.weight", {96, 3, 7, 7}},
+        {"features.3.squeeze.weight", {16, 96, 1, 1}},
+        {"features.8.expand3x3.weight", {192, 48, 3, 3}},
+        {"features.12.expand1x1.bias", {256}},
+        {"classifier.1.weight", {1000, 512, 1, 1}}}},
+      {"mobilenet",
+       158,
+       {{"features.0.0.weight", {32, 3, 3, 3}},
+        {"features.1.conv.0.0.weight", {32, 1, 3, 3}},
+        {"features.1.conv.1.weight", {16, 32, 1, 1}},
+        {"features.1.conv.2.bias", {16}},
+        {"features.17.conv.1.0.weight", {960, 1, 3, 3}},
+        {"features.17.conv.2.weight", {320, 960, 1, 1}},
+        {"features.18.1.weight", {1280}},
+        {"classifier.1.weight", {1000, 1280}}}},
+      {"shufflenet",
+       170,
+       {{"conv1.0.weight", {24, 3, 3, 3}},
+        {"stage2.0.branch1.0.weight", {24, 1, 3, 3}},
+        {"stage2.0.branch1.2.weight", {24, 24, 1, 1}},
+        {"stage2.0.branch2.0.weight", {24, 24, 1, 1}},
+        {"stage3.0.branch1.0.weight", {48, 1, 3, 3}},
+        {"stage3.7.branch2.3.weight", {48, 1, 3, 3}},
+        {"stage4.3.branch2.6.bias", {96}},
+        {"conv5.0.weight", {1024, 192, 1, 1}},
+        {"fc.weight", {1000, 1024}}}},
+  };
+  for (const Expected& own : all) {
+    const Tensors tensors = tensors_of({.family = own.family});
+    EXPECT_EQ(tensors.size(), own.tensors) << own.family;
+    for (const CnnTensor& tensor : own.some)
+      EXPECT_NE(std::find(tensors.begin(), tensors.end(), tensor), tensors.end())
+          << own.family << " " << tensor.name;
+  }
+}
+
+// In the order in which torchvision registers them: what buckets of gradients depend on.
+TEST(CnnRecipe, TensorsComeInOrderOfRegistration) {
+  std::vector<std::string> names;
+  for (const CnnLayer& layer : cnn_recipe({.family = "shufflenet"}))
+    for (const CnnTensor& tensor : parameters_of(layer)) names.push_back(tensor.name);
+  const std::vector<std::string> unit(names.begin() + 3, names.begin() + 3 + 15);
+  const std::vector<std::string> expected = {
+      "stage2.0.branch1.0.weight", "stage2.0.branch1.1.weight", "stage2.0.branch1.1.bias",
+      "stage2.0.branch1.2.weight", "stage2.0.branch1.3.weight", "stage2.0.branch1.3.bias",
+      "stage2.0.branch2.0.weight", "stage2.0.branch2.1.weight", "stage2.0.branch2.1.bias",
+      "stage2.0.branch2.3.weight", "stage2.0.branch2.4.weight", "stage2.0.branch2.4.bias",
+      "stage2.0.branch2.5.weight", "stage2.0.branch2.6.weight", "stage2.0.branch2.6.bias"};
+  EXPECT_EQ(unit, expected);
+}
+
 // The recipe is the graph that plans are made for: the same layers, edges and parameters.
 TEST(CnnRecipe, AgreesWithTheGraphLayerByLayer) {
   for (const CnnShape& shape :
        {CnnShape{.family = "resnet", .depth = 34, .channels = 8, .image = 64},
         CnnShape{.family = "resnet", .depth = 101, .width = 2},
-        CnnShape{.family = "vgg", .depth = 19},
-        CnnShape{.family = "inception", .aux_head = true}}) {
+        CnnShape{.family = "vgg", .depth = 19}, CnnShape{.family = "inception", .aux_head = true},
+        CnnShape{.family = "alexnet"}, CnnShape{.family = "squeezenet"},
+        CnnShape{.family = "mobilenet"}, CnnShape{.family = "shufflenet"}}) {
     const Model model = build_cnn(shape);
     const std::vector<CnnLayer> recipe = cnn_recipe(shape);
     ASSERT_EQ(static_cast<int>(recipe.size()), model.num_layers());

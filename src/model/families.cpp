@@ -65,7 +65,8 @@ const std::vector<Family>& families() {
 }  // namespace
 
 std::vector<std::string> family_names() {
-  std::vector<std::string> names = {"dlrm", "inception", "resnet", "vgg"};
+  std::vector<std::string> names = {"alexnet", "dlrm",       "inception",  "mobilenet",
+                                    "resnet",  "shufflenet", "squeezenet", "vgg"};
   for (const Family& family : families()) names.emplace_back(family.name);
   std::sort(names.begin(), names.end());
   return names;

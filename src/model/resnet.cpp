@@ -1,5 +1,6 @@
 // ResNet as torchvision lays it out: the stride sits in the 3x3 convolution of a bottleneck, the
-// shortcut is a 1x1 convolution where the size changes.
+// shortcut is a 1x1 convolution where the size changes. Without batch norm all norms go, and
+// convolutions stay without bias.
 #include <fmt/format.h>
 
 #include <array>
@@ -39,16 +40,17 @@ struct Block {
   std::string at;
   int channels = 0;
   int stride = 1;
+  bool norm = true;
 
   ConvNames names(int number) const {
-    return {fmt::format("{}conv{}", at, number), fmt::format("{}bn{}", at, number)};
+    return {fmt::format("{}conv{}", at, number), norm ? fmt::format("{}bn{}", at, number) : ""};
   }
 };
 
 Feature shortcut(CnnBuilder& net, const Feature& x, const Block& block, int channels) {
   if (block.stride == 1 && x.image.channels == channels) return x;
-  return net.conv(x, {block.at + "downsample.0", block.at + "downsample.1"}, channels,
-                  square(1, block.stride), kNoRelu);
+  return net.conv(x, {block.at + "downsample.0", block.norm ? block.at + "downsample.1" : ""},
+                  channels, square(1, block.stride), kNoRelu);
 }
 
 Feature basic_block(CnnBuilder& net, const Feature& x, const Block& block) {
@@ -69,13 +71,14 @@ Feature bottleneck(CnnBuilder& net, const Feature& x, const Block& block, int wi
 
 void build_resnet(CnnBuilder& net, const CnnShape& shape) {
   int channels = shape.channels;
-  Feature x = net.conv(net.sample(), {"conv1", "bn1"}, channels, square(7, 2, 3));
+  Feature x =
+      net.conv(net.sample(), {"conv1", shape.batch_norm ? "bn1" : ""}, channels, square(7, 2, 3));
   x = net.max_pool(x, square(3, 2, 1));
   const Blocks blocks = blocks_of(shape.depth);
   for (size_t stage = 0; stage < blocks.size(); ++stage) {
     for (int i = 0; i < blocks[stage]; ++i) {
       const Block block{fmt::format("layer{}.{}.", stage + 1, i), channels,
-                        stage > 0 && i == 0 ? 2 : 1};
+                        stage > 0 && i == 0 ? 2 : 1, shape.batch_norm};
       x = shape.depth < 50 ? basic_block(net, x, block) : bottleneck(net, x, block, shape.width);
     }
     channels *= 2;

@@ -194,7 +194,9 @@ struct WriteField {
 };
 
 bool is_cnn(std::string_view family) {
-  return family == "resnet" || family == "vgg" || family == "inception";
+  static constexpr std::string_view kFamilies[] = {
+      "resnet", "vgg", "inception", "alexnet", "squeezenet", "mobilenet", "shufflenet"};
+  return std::find(std::begin(kFamilies), std::end(kFamilies), family) != std::end(kFamilies);
 }
 
 // A plain MLP is four times as wide as the model unless stated.

@@ -15,7 +15,7 @@ Layers build_family(const model::Model& model) {
                       fmt::format("{} (family {}): the worker runs transformers and convolutional "
                                   "networks alone so far",
                                   model.name, model.family),
-                      {}, "families: gpt, llama, bert, resnet, vgg, inception");
+                      {}, "families: gpt, llama, bert, and all convolutional ones");
   const model::TransformerShape& shape = *model.transformer;
   const bool plain = shape.experts == 0 && shape.pattern.empty() && shape.q_lora == 0 &&
                      shape.kv_lora == 0 && shape.window == 0 && shape.compress_near == 0 &&
@@ -35,7 +35,7 @@ Layers build_family(const model::Model& model) {
   throw_input_error(
       "train.model",
       fmt::format("{} (family {}): the worker has no such block", model.name, shape.family), {},
-      "families: gpt, llama, bert, resnet, vgg, inception");
+      "families: gpt, llama, bert, and all convolutional ones");
 }
 
 }  // namespace

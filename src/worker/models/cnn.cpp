@@ -6,6 +6,9 @@
 //   VGG         convolutions as above, biases 0; dense layers: normal, deviation 0.01, biases 0
 //   Inception   all: normal, deviation 0.1 (the auxiliary classifier 0.001); torchvision cuts it at
 //               2, which is 20 deviations and never met
+//   AlexNet, ShuffleNet   as torch starts: uniform within 1 / sqrt(fan in), biases too
+//   SqueezeNet  uniform within sqrt(6 / fan in), the classifier normal, deviation 0.01; biases 0
+//   MobileNet   convolutions as ResNet; classifier normal, deviation 0.01, bias 0
 //
 // Norms start with weights 1 and biases 0.
 #include <algorithm>
@@ -26,18 +29,28 @@ using Kind = CnnLayer::Kind;
 
 constexpr double kInceptionDeviation = 0.1, kAuxiliaryDeviation = 0.001, kDenseDeviation = 0.01;
 
-Init conv_init(const model::CnnShape& shape, const CnnLayer& layer) {
-  if (shape.family == "inception") return {Init::kNormal, kInceptionDeviation};
-  const double fan_out =
-      static_cast<double>(layer.num_outputs) * layer.window.height * layer.window.width;
-  return {Init::kNormal, std::sqrt(2 / fan_out)};
+// Of the weight, then of the bias.
+std::pair<Init, Init> conv_init(const model::CnnShape& shape, const CnnLayer& layer) {
+  const double window = static_cast<double>(layer.window.height) * layer.window.width;
+  const double fan_in = window * layer.in.channels / layer.groups;
+  if (shape.family == "inception") return {{Init::kNormal, kInceptionDeviation}, {Init::kZero}};
+  if (shape.family == "alexnet" || shape.family == "shufflenet") {
+    const Init as_torch{Init::kUniform, 1 / std::sqrt(fan_in)};
+    return {as_torch, as_torch};
+  }
+  if (shape.family == "squeezenet" && layer.name.starts_with("classifier"))
+    return {{Init::kNormal, kDenseDeviation}, {Init::kZero}};
+  if (shape.family == "squeezenet") return {{Init::kUniform, std::sqrt(6 / fan_in)}, {Init::kZero}};
+  const double fan_out = window * layer.num_outputs;
+  return {{Init::kNormal, std::sqrt(2 / fan_out)}, {Init::kZero}};
 }
 
 // Of the weight, then of the bias.
 std::pair<Init, Init> dense_init(const model::CnnShape& shape, const CnnLayer& layer) {
-  if (shape.family == "vgg") return {{Init::kNormal, kDenseDeviation}, {Init::kZero}};
+  if (shape.family == "vgg" || shape.family == "mobilenet")
+    return {{Init::kNormal, kDenseDeviation}, {Init::kZero}};
   const Init as_torch{Init::kUniform, 1 / std::sqrt(layer.in.elements())};
-  if (shape.family == "resnet") return {as_torch, as_torch};
+  if (shape.family != "inception") return {as_torch, as_torch};
   const bool auxiliary = layer.name.starts_with("AuxLogits");
   return {{Init::kNormal, auxiliary ? kAuxiliaryDeviation : kInceptionDeviation}, as_torch};
 }
@@ -58,8 +71,8 @@ class Convolution : public Layer {
         constants_(model::norm_constants(shape)) {}
 
   std::vector<Parameter> parameters() const override {
-    std::vector<Init> inits{init_};
-    if (layer_.bias) inits.push_back({Init::kZero});
+    std::vector<Init> inits{init_.first};
+    if (layer_.bias) inits.push_back(init_.second);
     inits.push_back({Init::kOne});
     inits.push_back({Init::kZero});
     return with_inits(layer_, inits);
@@ -72,17 +85,22 @@ class Convolution : public Layer {
 
   at::Tensor forward(const std::vector<at::Tensor>& in, const Weights& w,
                      PassContext& pass) const override {
-    const at::Tensor& x = in.empty() ? pass.batch.inputs : in[0];
+    at::Tensor x = in.empty() ? pass.batch.inputs : in[0];
+    if (layer_.second_half)
+      x = x.narrow(1, x.size(1) - layer_.in.channels, layer_.in.channels).contiguous();
+    if (layer_.dropout_before) x = drop(x.flatten(1).unsqueeze(1), index, 0, pass).view(x.sizes());
     const model::Window& window = layer_.window;
-    at::Tensor y = convolution(x, w, 0, layer_.bias ? 1 : -1,
-                               {window.stride, window.pad_height, window.pad_width}, pass);
+    at::Tensor y =
+        convolution(x, w, 0, layer_.bias ? 1 : -1,
+                    {window.stride, window.pad_height, window.pad_width, layer_.groups}, pass);
     if (!layer_.norm.empty()) y = batch_norm(y, w, layer_.bias ? 2 : 1, constants_, pass);
+    if (layer_.relu6) return at::hardtanh_(y, 0, 6);
     return layer_.relu ? at::relu_(y) : y;
   }
 
  private:
   CnnLayer layer_;
-  Init init_;
+  std::pair<Init, Init> init_;
   model::NormConstants constants_;
 };
 
@@ -97,7 +115,7 @@ class Pool : public Layer {
       return at::adaptive_avg_pool2d(in[0], {layer_.out.height, layer_.out.width});
     if (layer_.kind == Kind::kMaxPool)
       return at::max_pool2d(in[0], {w.height, w.width}, {w.stride, w.stride},
-                            {w.pad_height, w.pad_width});
+                            {w.pad_height, w.pad_width}, {1, 1}, layer_.ceil);
     return at::avg_pool2d(in[0], {w.height, w.width}, {w.stride, w.stride},
                           {w.pad_height, w.pad_width});
   }
@@ -112,6 +130,24 @@ class AddRelu : public Layer {
                      PassContext&) const override {
     at::Tensor sum = in[0] + in[1];
     return at::relu_(sum);
+  }
+};
+
+class Add : public Layer {
+ public:
+  at::Tensor forward(const std::vector<at::Tensor>& in, const Weights&,
+                     PassContext&) const override {
+    return in[0] + in[1];
+  }
+};
+
+class Shuffle : public Layer {
+ public:
+  at::Tensor forward(const std::vector<at::Tensor>& in, const Weights&,
+                     PassContext&) const override {
+    const at::Tensor& y = in[1];
+    const std::int64_t half = y.size(1);
+    return at::stack({in[0].narrow(1, 0, half), y}, 2).flatten(1, 2);
   }
 };
 
@@ -140,16 +176,17 @@ class Dense : public Layer {
   at::Tensor forward(const std::vector<at::Tensor>& in, const Weights& w,
                      PassContext& pass) const override {
     at::Tensor x = in[0].flatten(1);
-    if (layer_.kind == Kind::kClassifier && layer_.dropout) x = dropped(x, pass);
+    if (layer_.kind == Kind::kClassifier && layer_.dropout) x = dropped(x, 0, pass);
+    if (layer_.dropout_before) x = dropped(x, 1, pass);
     x = linear(x, w, 0, 1, WeightLayout::kOutIn, pass);
     if (layer_.relu) x = at::relu(x);  // linear's output is a view, which may not change in place
-    if (layer_.kind == Kind::kDense && layer_.dropout) x = dropped(x, pass);
+    if (layer_.kind == Kind::kDense && layer_.dropout) x = dropped(x, 0, pass);
     return loss_ ? class_loss(x, pass) : x;
   }
 
  private:
-  at::Tensor dropped(const at::Tensor& x, const PassContext& pass) const {
-    return drop(x.unsqueeze(1), index, 0, pass).squeeze(1);
+  at::Tensor dropped(const at::Tensor& x, int site, const PassContext& pass) const {
+    return drop(x.unsqueeze(1), index, site, pass).squeeze(1);
   }
 
   CnnLayer layer_;
@@ -161,7 +198,7 @@ class Loss : public Layer {
  public:
   at::Tensor forward(const std::vector<at::Tensor>& in, const Weights&,
                      PassContext& pass) const override {
-    at::Tensor loss = class_loss(in[0], pass);
+    at::Tensor loss = class_loss(in[0].flatten(1), pass);
     for (std::size_t i = 1; i < in.size(); ++i)
       loss = loss + model::kAuxiliaryLoss * class_loss(in[i], pass);
     return loss;
@@ -178,6 +215,10 @@ std::unique_ptr<Layer> make_layer(const model::CnnShape& shape, const CnnLayer& 
       return std::make_unique<Pool>(layer);
     case Kind::kAddRelu:
       return std::make_unique<AddRelu>();
+    case Kind::kAdd:
+      return std::make_unique<Add>();
+    case Kind::kShuffle:
+      return std::make_unique<Shuffle>();
     case Kind::kConcat:
       return std::make_unique<Concat>();
     case Kind::kDense:

@@ -29,7 +29,7 @@ struct ConvolutionFunction : Function<ConvolutionFunction> {
     context->save_for_backward({x, weight});
     context->saved_data["call"] = c10::IValue::make_capsule(call);
     return at::convolution(x, weight, call->bias, call->stride(), call->padding(), kOne, false,
-                           kNone, 1);
+                           kNone, call->shape.groups);
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
@@ -39,7 +39,8 @@ struct ConvolutionFunction : Function<ConvolutionFunction> {
     const at::Tensor x = saved[0], weight = saved[1], gy = gradients[0];
     const auto half = [=](bool input, bool own) {
       return at::convolution_backward(gy, x, weight, at::OptionalIntArrayRef(), call->stride(),
-                                      call->padding(), kOne, false, kNone, 1, {input, own, false});
+                                      call->padding(), kOne, false, kNone, call->shape.groups,
+                                      {input, own, false});
     };
     const auto add = [=](const at::Tensor& weight_gradient) {
       const at::NoGradGuard no_grad;

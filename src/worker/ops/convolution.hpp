@@ -15,10 +15,11 @@ struct ConvolutionShape {
   std::int64_t stride = 1;
   std::int64_t pad_height = 0;
   std::int64_t pad_width = 0;
+  std::int64_t groups = 1;
 };
 
-// x [n, c, h, w], weight [out, c, height, width]; `weight` and `bias` are places in `weights`,
-// bias -1: none. Where x needs no gradient (the samples) none is computed.
+// x [n, c, h, w], weight [out, c / groups, height, width]; `weight` and `bias` are places in
+// `weights`, bias -1: none. Where x needs no gradient (the samples) none is computed.
 at::Tensor convolution(const at::Tensor& x, const Weights& weights, int weight, int bias,
                        const ConvolutionShape& shape, PassContext& pass);
 
