@@ -139,6 +139,8 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
   attention_rate = plain * p.attention_efficiency;
   attention_backward = p.attention_backward;
   scan_rate = plain * p.scan_efficiency;
+  const double vector_peak = device.peak_of(Precision::kFp32).value;
+  vector_rate = vector_peak > 0 ? vector_peak * p.clock * p.gemm_efficiency_32bit : gemm_rate;
   grouped_gemm = p.grouped_gemm;
   expert_passes = p.expert_passes;
   fused_experts = precision == Precision::kMxfp8 ? p.fused_experts : 0;
@@ -182,7 +184,35 @@ double gemm_seconds(const KernelModel& model, double m, double n, double k, doub
   return std::max(compute, bytes / model.memory_rate) + model.gap;
 }
 
+namespace {
+
+// Depthwise and other grouped convolutions.
+OperatorCost grouped_convolution_cost(const Operator& op, const KernelModel& model,
+                                      const LayerSplit& split) {
+  OperatorCost cost;
+  const double rows = op.rows * split.samples / split.cp;
+  const double groups = op.groups, n = op.n / groups;
+  cost.parameters = op.parameters;
+  cost.flops = op.flops * split.samples / split.cp;
+  cost.bytes =
+      ((op.read_elements + op.written_elements) * split.samples / split.cp + op.parameters) *
+      model.element;
+  const double direct =
+      std::max(cost.flops / model.vector_rate, cost.bytes / model.memory_rate) + model.gap;
+  cost.forward = std::min(direct, gemm_seconds(model, rows, n, op.k, groups, model.gemm_rate));
+  cost.weight_gradient =
+      std::min(direct, gemm_seconds(model, op.k, n, rows, groups, model.gemm_rate));
+  cost.backward = std::min(direct, gemm_seconds(model, rows, op.k, n, groups, model.gemm_rate)) +
+                  cost.weight_gradient;
+  cost.saved = op.saved_elements * split.samples / split.cp * model.element;
+  return cost;
+}
+
+}  // namespace
+
 OperatorCost operator_cost(const Operator& op, const KernelModel& model, const LayerSplit& split) {
+  if (op.kind == OpKind::kConvolution && op.groups > 1)
+    return grouped_convolution_cost(op, model, split);
   if (op.split == Split::kTables) return table_operator_cost(op, model, split);
   const Piece piece = piece_of(op, split, model.imbalance);
   OperatorCost cost;

@@ -9,6 +9,11 @@
 // for the best of four tile sizes, and at least bytes / bandwidth. Backward runs two GEMMs of the
 // same FLOPs: m x n times n x k (input) and k x m times m x n (weight).
 //
+// Convolutions are such GEMMs of positions x window. Grouped ones take the quicker of a GEMM for
+// each group and a kernel without matrix units that reads and writes every value once:
+//   t = max(FLOP / (fp32 peak clock efficiency), bytes / bandwidth)         forward, and backward
+//   twice
+//
 // Attention. Fused (Dao 2022): FLOP / (peak clock attention_efficiency), masked tiles skipped when
 // causal; backward 2.5x the FLOPs. Unfused: two batched GEMMs over the full square, 3 passes over
 // the score matrix forward and 5 backward (times score_passes) at memory bandwidth.
@@ -69,6 +74,7 @@ struct KernelModel {
   double attention_rate;  // FLOP/s of fused attention, forward
   double attention_backward;
   double scan_rate;     // FLOP/s of state-space scans, forward
+  double vector_rate;   // FLOP/s of kernels without matrix units
   double grouped_gemm;  // rate of grouped GEMMs relative to plain ones
   double expert_passes;
   double fused_experts;  // share of gated experts that run as one kernel, without the host

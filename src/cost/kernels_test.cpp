@@ -50,6 +50,42 @@ double gemm(const KernelModel& m, double rows, double n, double k, double batch 
   return gemm_seconds(m, rows, n, k, batch, m.gemm_rate);
 }
 
+// 32 samples of 32 channels, 112 x 112, a 3 x 3 filter for each channel: 8 bytes of traffic and 18
+// FLOP a value in fp32, so memory decides; both gradients take as long each.
+TEST(GroupedConvolution, OfSingleChannelsReadsAndWritesOnce) {
+  Operator op;
+  op.kind = OpKind::kConvolution;
+  op.groups = 32;
+  op.window = 9;
+  op.rows = 112 * 112;
+  op.n = 32;
+  op.k = 9;
+  op.parameters = 32 * 9;
+  op.read_elements = op.written_elements = 32.0 * 112 * 112;
+  op.flops = 2 * op.rows * op.n * op.k;
+  const OperatorCost cost = operator_cost(op, model_of(ideal(), Precision::kFp32), {.samples = 32});
+  const double bytes = 4 * (32 * 2 * 32.0 * 112 * 112 + 32 * 9);
+  EXPECT_NEAR(cost.forward, bytes / 1e12, 1e-12);
+  EXPECT_NEAR(cost.backward, 2 * bytes / 1e12, 1e-12);
+  EXPECT_EQ(cost.flops, 32 * op.flops);
+  EXPECT_EQ(cost.bytes, bytes);
+}
+
+// Two wide groups are two GEMMs on matrix units, which a kernel without them cannot match.
+TEST(GroupedConvolution, OfWideGroupsIsAGemmEach) {
+  Operator op;
+  op.kind = OpKind::kConvolution;
+  op.groups = 2;
+  op.rows = 4096;
+  op.n = 2048;
+  op.k = 4096;
+  op.read_elements = 4096.0 * 8192;
+  op.written_elements = 4096.0 * 2048;
+  op.flops = 2 * op.rows * op.n * op.k;
+  const KernelModel m = model_of(ideal());
+  EXPECT_NEAR(operator_cost(op, m, {.samples = 1}).forward, gemm(m, 4096, 1024, 4096, 2), 1e-12);
+}
+
 model::TransformerShape gpt_shape() {
   model::TransformerShape shape;
   shape.layers = 2;
