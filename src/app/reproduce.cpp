@@ -5,6 +5,7 @@
 #include "app/reproduce_cephalo.hpp"
 #include "app/reproduce_comet.hpp"
 #include "app/reproduce_deeppool.hpp"
+#include "app/reproduce_stash.hpp"
 #include "app/reproduce_varuna.hpp"
 #include "base/error.hpp"
 #include "base/nearest.hpp"
@@ -24,7 +25,7 @@ std::string_view to_string(ClaimKind kind) {
 }
 
 std::vector<std::string> reproducible_systems() {
-  return {"comet", "cephalo", "varuna", "deeppool"};
+  return {"comet", "cephalo", "varuna", "deeppool", "stash"};
 }
 
 ReproduceAnswer reproduce(const ReproduceRequest& request, const ProgressSink& progress) {
@@ -32,6 +33,7 @@ ReproduceAnswer reproduce(const ReproduceRequest& request, const ProgressSink& p
   if (request.system == "cephalo") return reproduce_cephalo(request);
   if (request.system == "varuna") return reproduce_varuna(request);
   if (request.system == "deeppool") return reproduce_deeppool(request);
+  if (request.system == "stash") return reproduce_stash(request);
   throw_input_error("reproduce.unknown",
                     fmt::format("nothing of '{}' is reproduced", request.system), {},
                     fmt::format("one of {}", fmt::join(reproducible_systems(), ", ")));

@@ -8,6 +8,7 @@
 // Cephalo: the cases of data/cephalo/cases.csv are solved under its own objective.
 // Varuna: the replay of Oobleck's artifact, public spot traces, the paper's own claims.
 // DeepPool: its planner's rule beside our front on its released profiles.
+// Stash: its steps, stalls and costs by prediction on its machines; published collectives.
 #pragma once
 
 #include <functional>

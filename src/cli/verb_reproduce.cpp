@@ -64,8 +64,8 @@ Report claims_report(const app::ReproduceAnswer& answer) {
 Verb reproduce_verb(const Session& session) {
   auto request = std::make_shared<Request>();
   auto command = std::make_unique<Command>("reproduce", "claims of published systems beside ours");
-  command->argument("SYSTEM", request->reproduce.system, "comet, cephalo, varuna or deeppool",
-                    app::reproducible_systems());
+  command->argument("SYSTEM", request->reproduce.system,
+                    "comet, cephalo, varuna, deeppool or stash", app::reproducible_systems());
   command->texts("--set", "STUDY.PATH=VALUE", request->sets,
                  "change an input: all.workload.global_batch=512, expansion.cluster.base=...");
   command->whole("--threads", request->threads, 1, "threads (all cores); the answer is the same");
@@ -82,7 +82,9 @@ Verb reproduce_verb(const Session& session) {
       "its "
       "rule beside ours on its released profiles of VGG-16, wide ResNet-101-2 and Inception-v3, "
       "and "
-      "the throughput of a cluster with background jobs.");
+      "the throughput of a cluster with background jobs. stash: stalls and costs of its networks "
+      "on "
+      "its p2 and p3 machines, published times of collectives, stalls by layers and bytes.");
   command->example("nereus reproduce comet", "all of it, in about half a minute");
   command->example("nereus reproduce comet --set all.workload.global_batch=4096 --format json",
                    "with a larger batch");
@@ -93,6 +95,8 @@ Verb reproduce_verb(const Session& session) {
                    "the replay of one model, and ours beside it");
   command->example("nereus reproduce deeppool --set all.part=throughput --set all.yield=0.5",
                    "background jobs that make half of a free rank");
+  command->example("nereus reproduce stash --set all.part=network --set all.gradient_bytes=2",
+                   "two machines beside one, with gradients of 16 bits");
   command->run = [&session, request] {
     app::ReproduceRequest wanted = request->reproduce;
     ErrorList errors;

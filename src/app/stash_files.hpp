@@ -1,0 +1,26 @@
+// Tables of data/stash, which are part of the program. Inside app/ only.
+//
+//   const StashTable table("instances.csv");
+//   for (const spec::CsvRow& row : table.rows()) table.number(row, "usd_per_hour");
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "spec/csv.hpp"
+
+namespace nereus::app {
+
+class StashTable {
+ public:
+  explicit StashTable(const std::string& file);
+  const std::vector<spec::CsvRow>& rows() const { return csv_.rows; }
+  const std::string& text(const spec::CsvRow& row, const char* column) const;
+  // Nothing where the cell is no number alone: "8-128 MB", "up to 10".
+  std::optional<double> number(const spec::CsvRow& row, const char* column) const;
+
+ private:
+  spec::Csv csv_;
+};
+
+}  // namespace nereus::app
