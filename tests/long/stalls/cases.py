@@ -173,7 +173,7 @@ class Case:
             if "straggler" in kinds:
                 inject["INJECT_RANK"] = "1"
         if "prepare" in kinds:
-            inject["INJECT_PICTURE_MS"] = "30"
+            inject["INJECT_PICTURE_MS"] = "50"
         try:
             if "network" in self.kinds:
                 if not two_hosts(bench, self.rate if with_stalls else None):
@@ -202,8 +202,8 @@ class Case:
         seconds = {"launch": operations, "straggler": operations, "interconnect": 2 * gradient_s, "network": gradient_s,
                    "contention": found["one_device_s"]}
         at_hand = found["at_hand_s"]
-        seconds["prepare"] = per_rank * 0.030 - at_hand
-        warm = max(at_hand, per_rank * 0.030) if "prepare" in self.kinds else found["warm_s"]
+        seconds["prepare"] = per_rank * 0.050 - at_hand
+        warm = max(at_hand, per_rank * 0.050) if "prepare" in self.kinds else found["warm_s"]
         reading = found["storage_bytes_per_step"] / self.bench.read_rate
         if "prepare" in self.kinds:
             seconds["fetch"] = reading  # one thread reads, then prepares
@@ -242,7 +242,7 @@ def main():
     args = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="nereus-stalls-", dir=os.environ.get("NEREUS_STALL_FOLDER"))
     bench = Bench(args, folder)
-    bench.delay, bench.read_rate = 8.0, 5e6
+    bench.delay, bench.read_rate = 8.0, 1.2e6
     results = []
     try:
         make_pictures(f"{folder}/pictures")

@@ -40,9 +40,10 @@ struct Start {
 
 }  // namespace
 
-// libpng's last call of a picture.
-extern "C" void png_image_free(void* image) {
-  static const auto real = reinterpret_cast<void (*)(void*)>(dlsym(RTLD_NEXT, "png_image_free"));
+// libpng's first call of a picture.
+extern "C" int png_image_begin_read_from_memory(void* image, const void* memory, std::size_t size) {
+  using Begin = int (*)(void*, const void*, std::size_t);
+  static const auto real = reinterpret_cast<Begin>(dlsym(RTLD_NEXT, "png_image_begin_read_from_memory"));
   if (picture.count() > 0) std::this_thread::sleep_for(picture);
-  real(image);
+  return real(image, memory, size);
 }
