@@ -68,8 +68,8 @@ StallAnswer measure_stalls(const StallRequest& request, const StallWatch& watch)
   };
   launch_watch.text = watch.text;
   if (watch.begin)
-    watch.begin({answer.model, setup.num_ranks, answer.library, answer.counts_tokens,
-                 answer.speaks});
+    watch.begin(
+        {answer.model, setup.num_ranks, answer.library, answer.counts_tokens, answer.speaks});
   const launch::Outcome outcome =
       launch::run_ranks(rank_specs(request.train, ranks, setup.num_ranks, job_file),
                         {.timeout_s = setup.job.machine.timeout_s}, launch_watch);

@@ -18,8 +18,8 @@ namespace {
 std::vector<Verb> all_verbs(const Session& session) {
   std::vector<Verb> verbs;
   for (const auto make :
-       {plan_verb, predict_verb, simulate_verb, explore_verb, recommend_verb, measure_verb, train_verb,
-        agent_verb, data_verb, explain_verb, export_verb, import_verb, validate_verb,
+       {plan_verb, predict_verb, simulate_verb, explore_verb, recommend_verb, measure_verb,
+        train_verb, agent_verb, data_verb, explain_verb, export_verb, import_verb, validate_verb,
         calibrate_verb, reproduce_verb, catalog_verb, doctor_verb, version_verb}) {
     verbs.push_back(make(session));
   }

@@ -131,9 +131,9 @@ std::string stalls_picture(const app::StallAnswer& answer) {
   chart::StackedBars bars;
   bars.title = fmt::format("Where a step of {} goes", answer.model);
   bars.parts = {"one device's work"};
-  chart::Bar bar{.name = fmt::format("{} {}", report.num_ranks,
-                                     report.num_ranks == 1 ? "rank" : "ranks"),
-                 .parts = {report.alone_s}};
+  chart::Bar bar{
+      .name = fmt::format("{} {}", report.num_ranks, report.num_ranks == 1 ? "rank" : "ranks"),
+      .parts = {report.alone_s}};
   for (const Stall& stall : report.stalls) {
     if (!stall.measured || stall.kind == StallKind::kLaunch) continue;
     bars.parts.push_back(words_of(stall.kind));

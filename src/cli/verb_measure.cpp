@@ -16,7 +16,7 @@ Verb measure_verb(const Session& session) {
   };
   auto request = std::make_shared<Request>();
   request->train.machine.comm.clear();
-  auto command = std::make_unique<Command>("measure", "find what training waits for");
+  auto command = std::make_unique<Command>("measure", "what a step of training waits for");
   add_prediction_options(*command, request->train.plan);
   add_stall_options(*command, request->stalls);
   add_data_options(*command, request->train, request->machine);
@@ -35,6 +35,9 @@ Verb measure_verb(const Session& session) {
       "is it the disk, the cores or the ranks?");
   command->run = [&session, request] {
     ErrorList errors;
+    if (!request->stalls.stalls)
+      errors.add("cli.missing-option", "nothing to measure is named", {},
+                 "--stalls: what a step of a job waits for");
     take_step_options(request->step, request->train, errors);
     take_machine_options(request->machine, request->train, errors);
     errors.throw_if_any();

@@ -45,7 +45,7 @@ void add_training_options(Command& command, app::TrainRequest& request, Given& g
   command.choice(
       "--rate-schedule",
       job_choices(t.rate_schedule, {job::RateSchedule::kConstant, job::RateSchedule::kLinear,
-                                   job::RateSchedule::kCosine}),
+                                    job::RateSchedule::kCosine}),
       "how it falls afterwards (constant)");
   command.number("--last-rate", given.last_rate, "where it falls to (0)");
   command.whole("--decay-steps", given.decay_steps, 1, "at which step it is there (the last)");

@@ -30,15 +30,15 @@ enum class ElasticKind {
   kEnd,         // the generation is over: break off and say what you hold
   kEndAfter,    // the same after the step under way, all ranks together
   kSaveAfter,   // save after the step under way, all ranks together; said to rank 0 alone
-  kKnown,       // a checkpoint of `done` steps was heard of, and is counted on; said to rank 0 alone
-  kNote,        // of a generation's board: addresses
-  kLeave,       // no longer wanted: why
-  kRefuse,      // never was: why
-  kRestart,     // out of the job with what you hold; come again as a new one
-  kSaid,        // a worker's own message
-  kStarted,     // its state is complete: where it came from
-  kEnded,       // it is out of the generation: what it holds
-  kRemark,      // what a user should know, and nothing that ends the job
+  kKnown,    // a checkpoint of `done` steps was heard of, and is counted on; said to rank 0 alone
+  kNote,     // of a generation's board: addresses
+  kLeave,    // no longer wanted: why
+  kRefuse,   // never was: why
+  kRestart,  // out of the job with what you hold; come again as a new one
+  kSaid,     // a worker's own message
+  kStarted,  // its state is complete: where it came from
+  kEnded,    // it is out of the generation: what it holds
+  kRemark,   // what a user should know, and nothing that ends the job
 };
 
 struct ElasticMessage {

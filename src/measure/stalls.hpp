@@ -37,9 +37,9 @@ struct BlockTime {
   int round = 0;
   int rank = 0;
   int host = 0;
-  double seconds = 0;   // a step, or an operation
-  double slowest = 0;   // together: mean over the block's steps of the slowest rank's
-  double bytes = 0;     // from storage, a step
+  double seconds = 0;  // a step, or an operation
+  double slowest = 0;  // together: mean over the block's steps of the slowest rank's
+  double bytes = 0;    // from storage, a step
   std::int64_t count = 0;
 };
 
@@ -68,12 +68,12 @@ struct Stall {
 };
 
 struct StallReport {
-  double step_s = 0;   // as in training on data that are not in memory
-  double alone_s = 0;  // what one device takes: the step without any stall but launch
-  double at_hand_s = 0;  // the step where samples need not be read
-  double warm_s = 0;     // and where they are read from the page cache
+  double step_s = 0;            // as in training on data that are not in memory
+  double alone_s = 0;           // what one device takes: the step without any stall but launch
+  double at_hand_s = 0;         // the step where samples need not be read
+  double warm_s = 0;            // and where they are read from the page cache
   std::int64_t operations = 0;  // of a step, as libtorch counts them; 0: not counted
-  int rounds = 0;      // that were whole
+  int rounds = 0;               // that were whole
   int num_ranks = 0;
   int num_hosts = 0;
   double bytes_from_storage = 0;  // a step, all ranks, cold

@@ -11,8 +11,8 @@ namespace nereus::worker {
 
 using Source = std::shared_ptr<const data::SampleSource>;
 
-// What the job's samples are read from, where that is not tensors. A file of tokens is mapped while it
-// lives. Throws Errors where the data cannot serve the model.
+// What the job's samples are read from, where that is not tensors. A file of tokens is mapped while
+// it lives. Throws Errors where the data cannot serve the model.
 Source open_source(const job::Job& job);
 
 // `source`: where it is open already; else it is opened. Throws what open_source() throws.

@@ -84,9 +84,9 @@ class Commands {
   std::int64_t over_ = -1;       // this generation, and all before it
   std::int64_t end_after_ = -1;  // so too
   bool saves_at_end_ = false;
-  std::int64_t save_after_ = -1;           // of this generation
+  std::int64_t save_after_ = -1;                         // of this generation
   std::pair<std::int64_t, std::int64_t> known_{-1, -1};  // generation, steps
-  std::map<Comm*, std::int64_t> running_;  // with their generation
+  std::map<Comm*, std::int64_t> running_;                // with their generation
   std::thread thread_;
 };
 

@@ -152,12 +152,11 @@ class Blocks {
     const Clock::time_point start = Clock::now();
     operations_ = count_operations([&] { step(); });
     wait_for_device();
-    const double once =
-        round_.first(std::chrono::duration<double>(Clock::now() - start).count());
+    const double once = round_.first(std::chrono::duration<double>(Clock::now() - start).count());
     const double block = job_.measuring.seconds / kRoundsWanted /
                          static_cast<double>(blocks_of().size() + static_cast<std::size_t>(turns_));
-    steps_ = std::clamp(static_cast<int>(std::lround(block / once)) - kWarmUp, kLeastSteps,
-                        kMostSteps);
+    steps_ =
+        std::clamp(static_cast<int>(std::lround(block / once)) - kWarmUp, kLeastSteps, kMostSteps);
   }
 
   Time time_of(Block block) {
@@ -296,7 +295,7 @@ class Blocks {
   int steps_ = kLeastSteps;   // of a block
   std::int64_t next_step_ = 0;
   std::int64_t operations_ = 0;
-  std::vector<double> step_seconds_;  // of the last block
+  std::vector<double> step_seconds_;                 // of the last block
   std::map<std::int64_t, Batch> at_hand_, on_host_;  // by first sample of the micro-batch
 };
 

@@ -29,9 +29,9 @@ void run_chain(const at::Tensor& rows, const at::Tensor& weight, const at::Tenso
 
 std::int64_t count_operations(const std::function<void()>& work) {
   operations = 0;
-  const at::CallbackHandle handle = at::addGlobalCallback(
-      at::RecordFunctionCallback(count_one)
-          .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
+  const at::CallbackHandle handle =
+      at::addGlobalCallback(at::RecordFunctionCallback(count_one).scopes(
+          {at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
   try {
     work();
   } catch (...) {

@@ -41,8 +41,7 @@ class SwitchGroup : public Group {
   Handle all_gather(at::Tensor flat, std::vector<Range> ranges) override {
     if (talks_to_all()) return real_->all_gather(std::move(flat), std::move(ranges));
     for (std::size_t i = 0; i < ranges.size(); ++i)
-      if (!hears(ranks()[i]))
-        flat.narrow(0, ranges[i].begin, ranges[i].size()).zero_();
+      if (!hears(ranks()[i])) flat.narrow(0, ranges[i].begin, ranges[i].size()).zero_();
     if (talks_near()) return near_->all_gather(std::move(flat), near_ranges(ranges));
     return nothing();
   }

@@ -1,8 +1,9 @@
-// Stalls put into nereus-worker on purpose, from outside (LD_PRELOAD), so that what is measured of them can be compared with what
-// they are.
+// Stalls put into nereus-worker on purpose, from outside (LD_PRELOAD), so that what is measured of
+// them can be compared with what they are.
 //
-//   INJECT_OPERATION_US=20 [INJECT_RANK=1]   every operation of libtorch, on all ranks or one, takes so many microseconds longer
-//   INJECT_PICTURE_MS=20                     and every picture so many milliseconds longer to decode, asleep
+//   INJECT_OPERATION_US=20 [INJECT_RANK=1]   every operation of libtorch, on all ranks or one,
+//   takes so many microseconds longer INJECT_PICTURE_MS=20                     and every picture so
+//   many milliseconds longer to decode, asleep
 #include <ATen/record_function.h>
 #include <dlfcn.h>
 
@@ -43,7 +44,8 @@ struct Start {
 // libpng's first call of a picture.
 extern "C" int png_image_begin_read_from_memory(void* image, const void* memory, std::size_t size) {
   using Begin = int (*)(void*, const void*, std::size_t);
-  static const auto real = reinterpret_cast<Begin>(dlsym(RTLD_NEXT, "png_image_begin_read_from_memory"));
+  static const auto real =
+      reinterpret_cast<Begin>(dlsym(RTLD_NEXT, "png_image_begin_read_from_memory"));
   if (picture.count() > 0) std::this_thread::sleep_for(picture);
   return real(image, memory, size);
 }
