@@ -7,10 +7,11 @@ Each case is a small job with one stall or two; what was put in is known by cons
   interconnect  two ranks of one host whose loopback, both ways together, carries B bytes/s: 2 gradient bytes / B, whole after the
                 backward pass
   network       two network namespaces whose link carries B bytes/s either way: gradient bytes / B
-  prepare       every picture takes X to decode (asleep): pictures of a step x X / loaders, less the step that it hides behind
-  fetch         reading is limited to B bytes/s (control group): bytes read / B, less the step that it hides behind
+  prepare       every picture takes X longer to decode (asleep), against X / 1.5: pictures of a step x the difference
+  fetch         reading is limited to B bytes/s (control group), against 2 B: bytes read x the difference
 A stall counts as found where it is significant, and as sized where what was found is within 10 % of what was put in, or within its
-own interval. What the machine has of each kind by itself, measured in the same way without, is taken off first.
+own interval. What the machine has of each kind by itself, measured in the same way without, is taken off first; of prepare and
+fetch with less of it, since the first of either hides behind the step.
 """
 import argparse
 import json
@@ -166,14 +167,13 @@ class Case:
     def run(self, with_stalls):
         bench, kinds = self.bench, self.kinds if with_stalls else []
         inject, prefix = {}, []
-        gradient_bytes = 4 * bench.parameters[self.pictures]
-        self.rate = gradient_bytes / 0.12
+        self.rate = 4 * bench.parameters[self.pictures] / 0.12
         if "launch" in kinds or "straggler" in kinds:
-            inject["INJECT_OPERATION_US"] = str(self.bench.delay)
+            inject["INJECT_OPERATION_US"] = str(bench.delay)
             if "straggler" in kinds:
                 inject["INJECT_RANK"] = "1"
-        if "prepare" in kinds:
-            inject["INJECT_PICTURE_MS"] = "50"
+        if "prepare" in self.kinds:
+            inject["INJECT_PICTURE_MS"] = str(1e3 * bench.picture_s / (1 if with_stalls else 1.5))
         try:
             if "network" in self.kinds:
                 if not two_hosts(bench, self.rate if with_stalls else None):
@@ -183,8 +183,8 @@ class Case:
                 if not one_host(bench, self.rate):
                     return None
                 prefix = ["ip", "netns", "exec", bench.namespaces[0]]
-            if "fetch" in kinds:
-                slow = bench.slow_reading(self.bench.read_rate)
+            if "fetch" in self.kinds:
+                slow = bench.slow_reading(bench.read_rate * (1 if with_stalls else 2))
                 if slow is None:
                     return None
                 prefix = prefix + slow
@@ -196,19 +196,12 @@ class Case:
 
     def put_in(self, found, plain):
         """Seconds of each kind."""
-        per_rank = 2 if self.two else 4  # pictures of a step
-        operations = found["operations_per_step"] * self.bench.delay * 1e-6
-        gradient_s = 4 * self.bench.parameters[self.pictures] / self.rate * WIRE
-        seconds = {"launch": operations, "straggler": operations, "interconnect": 2 * gradient_s, "network": gradient_s,
-                   "contention": found["one_device_s"]}
-        at_hand = found["at_hand_s"]
-        seconds["prepare"] = per_rank * 0.050 - at_hand
-        warm = max(at_hand, per_rank * 0.050) if "prepare" in self.kinds else found["warm_s"]
-        reading = found["storage_bytes_per_step"] / self.bench.read_rate
-        if "prepare" in self.kinds:
-            seconds["fetch"] = reading  # one thread reads, then prepares
-        else:
-            seconds["fetch"] = reading - warm
+        bench = self.bench
+        operations = found["operations_per_step"] * bench.delay * 1e-6
+        gradient_s = 4 * bench.parameters[self.pictures] / self.rate * WIRE
+        reading = [run["storage_bytes_per_step"] / (bench.read_rate * times) for run, times in ((found, 1), (plain, 2))]
+        seconds = {"launch": operations, "straggler": operations, "contention": found["one_device_s"], "interconnect": 2 * gradient_s,
+                   "network": gradient_s, "prepare": (2 if self.two else 4) * bench.picture_s / 3, "fetch": reading[0] - reading[1]}
         return {kind: seconds[kind] for kind in self.kinds}
 
 
@@ -217,8 +210,7 @@ def judge(case, found, plain):
     right, words = True, []
     for kind, expected in case.put_in(found, plain).items():
         stall = found["stalls"][kind]
-        own = plain["stalls"][kind]["seconds"] if kind not in ("prepare", "fetch") else 0
-        seen = stall["seconds"] - own
+        seen = stall["seconds"] - plain["stalls"][kind]["seconds"]
         half = (stall["high"] - stall["low"]) / 2
         sized = abs(seen - expected) <= max(0.1 * expected, half)
         right = right and stall["significant"] and sized
@@ -243,7 +235,7 @@ def main():
     args = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="nereus-stalls-", dir=os.environ.get("NEREUS_STALL_FOLDER"))
     bench = Bench(args, folder)
-    bench.delay, bench.read_rate = 8.0, 1.2e6
+    bench.delay, bench.read_rate, bench.picture_s = 8.0, 1.2e6, 0.12
     results = []
     try:
         make_pictures(f"{folder}/pictures")
