@@ -21,7 +21,7 @@ using model::TransformerShape;
   throw_input_error("export.cannot-express",
                     fmt::format("there is no Hugging Face type for the layers of {} (family {})",
                                 model.name, model.family),
-                    {}, "families: gpt, llama, bert, resnet, vgg, inception");
+                    {}, "families: gpt, llama, bert, and all convolutional ones");
 }
 
 // Token numbers that end a text are the tokenizer's business; GPT-2's own are the defaults of its
@@ -123,7 +123,7 @@ std::string torchvision_name(const model::CnnShape& shape) {
 
 // Depths, widths and channels that none of its functions makes.
 bool is_torchvisions(const model::CnnShape& shape) {
-  if (shape.family != "resnet") return true;
+  if (shape.family != "resnet") return shape.channels == model::kResnetChannels;
   const bool wide = shape.width == 2 && (shape.depth == 50 || shape.depth == 101);
   return shape.channels == model::kResnetChannels && shape.depth >= 18 && shape.batch_norm &&
          (shape.width == 1 || wide);
@@ -133,12 +133,15 @@ Json torchvision_config(const model::CnnShape& shape) {
   if (!is_torchvisions(shape))
     throw_input_error(
         "export.cannot-express",
-        fmt::format("torchvision has no resnet of depth {}, width {} and {} channels{}",
+        fmt::format("torchvision has no {} of depth {}, width {} and {} channels{}", shape.family,
                     shape.depth, shape.width, shape.channels,
                     shape.batch_norm ? "" : " without batch norm"),
         {},
-        fmt::format("depth 18, 34, 50, 101 or 152 (50 and 101 also with width 2), {} channels",
-                    model::kResnetChannels));
+        shape.family == "resnet"
+            ? fmt::format(
+                  "depth 18, 34, 50, 101 or 152 (50 and 101 also with width 2), {} channels",
+                  model::kResnetChannels)
+            : fmt::format("{} channels", model::kResnetChannels));
   Json json{{"library", "torchvision"}, {"model", torchvision_name(shape)}};
   json["num_classes"] = shape.classes;
   if (shape.family == "inception") json["aux_logits"] = shape.aux_head;

@@ -51,13 +51,21 @@ TEST(HfModel, ConvolutionalNetworksAreTorchvisions) {
   EXPECT_EQ(config_of("resnet50", {{"width", "2"}})["model"], "wide_resnet50_2");
   EXPECT_EQ(config_of("resnet18", {{"classes", "10"}})["num_classes"], 10);
   EXPECT_EQ(config_of("resnet18")["library"], "torchvision");
+  for (const char* name : {"alexnet", "squeezenet1_0", "mobilenet_v2", "shufflenet_v2_x0_5"})
+    EXPECT_EQ(config_of(name)["model"], name);
 }
 
 TEST(HfModel, ResnetsThatTorchvisionHasNotAreRefused) {
-  for (const model::Overrides& overrides :
-       {model::Overrides{{"channels", "16"}}, {{"depth", "10"}}, {{"depth", "50"}, {"width", "3"}}})
+  for (const model::Overrides& overrides : {model::Overrides{{"channels", "16"}},
+                                            {{"depth", "10"}},
+                                            {{"batch_norm", "false"}},
+                                            {{"depth", "50"}, {"width", "3"}}})
     EXPECT_THAT(codes_of([&] { config_of("resnet18", overrides); }),
                 ElementsAre("export.cannot-express"));
+  EXPECT_THAT(codes_of([&] {
+                config_of("mobilenet_v2", {{"channels", "16"}});
+              }),
+              ElementsAre("export.cannot-express"));
 }
 
 TEST(HfModel, OnesOwnModelsAreNamedByTheirId) {
