@@ -2,6 +2,7 @@
 //
 //   models       its 17 networks counted from their layers, and without batch norm
 //   buckets      of ResNet-18, as PyTorch has them
+//   steps        of ResNet-50 on one device, beside a measured one
 //   interconnect most that sums inside one machine add to a step
 //   network      two 8xlarge beside one 16xlarge
 //   cost         of an epoch, over models, batches and machines, with its prices

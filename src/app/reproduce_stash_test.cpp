@@ -65,6 +65,13 @@ TEST(StashSteps, StallIsWhatBackwardDoesNotHide) {
   EXPECT_GT(stash_step(net, machine, slow, 32).stall, all.stall);
 }
 
+// Nothing of it is fitted to the step.
+TEST(ReproduceStash, StepOfResnet50IsNearThePublishedOne) {
+  const ReproduceAnswer answer = part("steps");
+  ASSERT_EQ(answer.claims.size(), 1U);
+  EXPECT_NEAR(*answer.claims[0].ours / *answer.claims[0].published, 1, 0.2);
+}
+
 TEST(ReproduceStash, BucketsOfResnet18AreExact) {
   const ReproduceAnswer answer = part("buckets");
   ASSERT_EQ(answer.claims.size(), 3U);
