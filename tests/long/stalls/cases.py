@@ -8,7 +8,7 @@ Each case is a small job with one stall or two; what was put in is known by cons
                 backward pass
   network       two network namespaces whose link carries B bytes/s either way: gradient bytes / B
   prepare       every picture takes X longer to decode (asleep), against X / 1.5: pictures of a step x the difference
-  fetch         reading is limited to B bytes/s (control group), against 2 B: bytes read x the difference
+  fetch         reading is limited to B bytes/s (control group), against 2 B: bytes read / B, less what the loader does meanwhile
 A stall counts as found where it is significant, and as sized where what was found is within 10 % of what was put in, or within its
 own interval. What the machine has of each kind by itself, measured in the same way without, is taken off first; of prepare and
 fetch with less of it, since the first of either hides behind the step.
@@ -153,6 +153,8 @@ class Case:
 
     def __init__(self, bench, kinds):
         self.bench, self.kinds = bench, kinds
+        # The limit is of the mean rate: what is not read while a picture is decoded may be read quicker afterwards.
+        self.read_rate = bench.read_rate / (3 if "prepare" in kinds else 1)
         self.pictures = bool({"prepare", "fetch"} & set(kinds))
         self.two = bool({"straggler", "contention", "interconnect", "network"} & set(kinds))
 
@@ -184,7 +186,7 @@ class Case:
                     return None
                 prefix = ["ip", "netns", "exec", bench.namespaces[0]]
             if "fetch" in self.kinds:
-                slow = bench.slow_reading(bench.read_rate * (1 if with_stalls else 2))
+                slow = bench.slow_reading(self.read_rate * (1 if with_stalls else 2))
                 if slow is None:
                     return None
                 prefix = prefix + slow
@@ -199,7 +201,7 @@ class Case:
         bench = self.bench
         operations = found["operations_per_step"] * bench.delay * 1e-6
         gradient_s = 4 * bench.parameters[self.pictures] / self.rate * WIRE
-        reading = [run["storage_bytes_per_step"] / (bench.read_rate * times) for run, times in ((found, 1), (plain, 2))]
+        reading = [max(0, run["storage_bytes_per_step"] / (self.read_rate * times) - run["warm_s"]) for run, times in ((found, 1), (plain, 2))]
         seconds = {"launch": operations, "straggler": operations, "contention": found["one_device_s"], "interconnect": 2 * gradient_s,
                    "network": gradient_s, "prepare": (2 if self.two else 4) * bench.picture_s / 3, "fetch": reading[0] - reading[1]}
         return {kind: seconds[kind] for kind in self.kinds}
