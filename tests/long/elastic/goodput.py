@@ -4,8 +4,7 @@
 Measured before the disturbed run, in a job of its own on the same machines:
   plans        which one the coordinator takes with 1, 2, .. all machines, what its planner predicts of it, by which it chooses,
                and its steps per second
-  morph        from a kill to the first step after it, less that step: the mean of kills of workers, whose agents start others
-               beside the job, and of agents
+  morph        from a kill to the first step after it, less that step: the median
   checkpoint   from the step to the complete folder: the median
 Steps per second of a plan are then taken from the disturbed run, where it did enough steps: the mean of all steps but the
 first of a generation. All machines share the cores here, so whoever starts slows the others down, and so does who else works.
@@ -13,9 +12,7 @@ Detection is the coordinator's --dead-after where a machine falls silent (the si
 The trace says when machines were there: since they had joined, and until they were killed, stopped, cut off or given notice.
 """
 import json
-import os
 import re
-import signal
 import statistics
 import subprocess
 import time
@@ -36,19 +33,9 @@ def watch_steps(job, seconds):
     return seen
 
 
-def time_morph(job, lose):
-    """Seconds from the loss of the last rank's machine to the step after it."""
-    before, start = len(job.morphs), time.monotonic()
-    ranks = job.ranks()
-    lose(ranks[max(ranks)])
-    while len(job.morphs) == before and time.monotonic() < start + 60:
-        time.sleep(0.01)
-    return job.morphs[before][0] - start
-
-
 def measure_rates(args, net, folder):
     job = Job(args, net, folder)
-    rows, morphs, unfinished, writes = [], [], [], []
+    rows, morphs, writes = [], [], []
     try:
         if not job.start():
             raise SystemExit("the job that is measured did not start")
@@ -59,22 +46,21 @@ def measure_rates(args, net, folder):
             stages = int(re.match(r"pp (\d+)", job.shape)[1])
             rows.append({"machines": machines, "plan": job.shape, "steps_per_s": rate, "uses": len(state["ranks"]), "stages": stages,
                          "planned": 1 / state["step_s"]})
-            morphs += [took - 1 / rate for took in unfinished]
+            if morphs and morphs[-1][1] is None:
+                morphs[-1] = (morphs[-1][0], morphs[-1][0] - 1 / rate)
             for when, line in job.lines:
                 if (saved := re.match(r"checkpoint: .*step-(\d+)", line)) and (at := [t for t, n in steps if n == int(saved[1])]):
                     writes.append(max(0.0, when - at[0]))
-            unfinished = []  # with a step of the plan that is measured next
             if machines > 1:
-                start = time.monotonic()
-                unfinished.append(time_morph(job, lambda i: os.kill(job.worker(i), signal.SIGKILL)))
-                while not job.joined_since(start) and time.monotonic() < start + 60:
+                before, start = len(job.morphs), time.monotonic()
+                job.agents[job.ranks()[len(state["ranks"]) - 1]].kill()
+                while len(job.morphs) == before and time.monotonic() < start + 60:
                     time.sleep(0.01)
-                job.wait_steps(3, 60)
-                unfinished.append(time_morph(job, lambda i: job.agents[i].kill()))
+                morphs.append((job.morphs[before][0] - start, None))
         job.end()
     finally:
         job.kill()
-    measured = {"rows": rows, "morph": statistics.mean(morphs), "write": statistics.median(writes or [0.1])}
+    measured = {"rows": rows, "morph": statistics.median(m for _, m in morphs), "write": statistics.median(writes or [0.1])}
     print("steps/s before: " + ", ".join(f"{row['machines']} machines ({row['plan']}) {row['steps_per_s']:.1f}" for row in rows))
     print(f"a morph takes {measured['morph']:.2f} s beyond its first step, a checkpoint {measured['write']:.2f} s", flush=True)
     return measured
