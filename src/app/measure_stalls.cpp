@@ -49,11 +49,7 @@ StallAnswer measure_stalls(const StallRequest& request, const StallWatch& watch)
   const ScratchFolder scratch("measure");
   const std::string job_file = scratch.path() / "job.json";
   job::save_job(job_file, setup.job);
-  std::vector<int> ranks;
-  if (request.train.launched)
-    ranks.push_back(request.train.launched->rank);
-  else
-    for (int rank = 0; rank < setup.num_ranks; ++rank) ranks.push_back(rank);
+  const std::vector<int> ranks = ranks_to_start(request.train, setup.num_ranks);
 
   std::vector<measure::BlockTime> times;
   int last_round = -1;

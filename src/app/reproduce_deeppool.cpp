@@ -1,7 +1,6 @@
 #include "app/reproduce_deeppool.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -269,15 +268,9 @@ class DeepPool {
 
 void check(const ReproduceSettings& settings) {
   ErrorList errors;
-  const auto one_of = [&](const char* field, const std::vector<std::string>& known) {
-    const std::string& own = settings.text.at(field);
-    if (!own.empty() && std::find(known.begin(), known.end(), own) == known.end())
-      errors.add("reproduce.value", fmt::format("all.{} is '{}'", field, own), {},
-                 fmt::format("one of {}", fmt::join(known, ", ")));
-  };
-  one_of("part", {std::begin(kParts), std::end(kParts)});
-  one_of("profile", deeppool_profiles());
-  one_of("counts", {"auto", "all", "powers-of-two"});
+  settings.require_one_of("part", {std::begin(kParts), std::end(kParts)}, errors);
+  settings.require_one_of("profile", deeppool_profiles(), errors);
+  settings.require_one_of("counts", {"auto", "all", "powers-of-two"}, errors);
   errors.throw_if_any();
 }
 

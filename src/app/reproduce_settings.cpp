@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/error.hpp"
@@ -56,6 +57,15 @@ double ReproduceSettings::number(const std::string& field) const {
 bool ReproduceSettings::wants(const std::string& field, const std::string& value) const {
   const std::string& wanted = text.at(field);
   return wanted.empty() || wanted == value;
+}
+
+void ReproduceSettings::require_one_of(const std::string& field,
+                                       const std::vector<std::string>& known,
+                                       ErrorList& errors) const {
+  const std::string& own = text.at(field);
+  if (!own.empty() && std::find(known.begin(), known.end(), own) == known.end())
+    errors.add("reproduce.value", fmt::format("all.{} is '{}'", field, own), {},
+               fmt::format("one of {}", fmt::join(known, ", ")));
 }
 
 }  // namespace nereus::app

@@ -8,8 +8,10 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "app/reproduce.hpp"
+#include "base/error.hpp"
 
 namespace nereus::app {
 
@@ -28,6 +30,9 @@ struct ReproduceSettings {
   double number(const std::string& field) const;
   // Whether a claim of this model, trace or part is wanted.
   bool wants(const std::string& field, const std::string& value) const;
+  // Adds an error where the field's word is not empty and none of the known ones.
+  void require_one_of(const std::string& field, const std::vector<std::string>& known,
+                      ErrorList& errors) const;
 };
 
 ReproduceSettings read_settings(std::span<const ReproduceField> fields,

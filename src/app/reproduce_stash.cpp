@@ -1,7 +1,6 @@
 #include "app/reproduce_stash.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -179,19 +178,13 @@ void add_network(StashClaims& claims) {
 
 void check(const ReproduceSettings& settings) {
   ErrorList errors;
-  const auto one_of = [&](const char* field, const std::vector<std::string>& known) {
-    const std::string& own = settings.text.at(field);
-    if (!own.empty() && std::find(known.begin(), known.end(), own) == known.end())
-      errors.add("reproduce.value", fmt::format("all.{} is '{}'", field, own), {},
-                 fmt::format("one of {}", fmt::join(known, ", ")));
-  };
-  one_of("part", {std::begin(kParts), std::end(kParts)});
-  one_of("sums", {"buckets", "tensor"});
-  one_of("links", {"best", "shared"});
+  settings.require_one_of("part", {std::begin(kParts), std::end(kParts)}, errors);
+  settings.require_one_of("sums", {"buckets", "tensor"}, errors);
+  settings.require_one_of("links", {"best", "shared"}, errors);
   std::vector<std::string> models;
   for (const StashModelRow& row : stash_model_rows())
     models.push_back(row.name.starts_with("bert") ? "bert-large" : row.name);
-  one_of("model", models);
+  settings.require_one_of("model", models, errors);
   errors.throw_if_any();
 }
 

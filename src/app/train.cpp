@@ -92,13 +92,6 @@ class Recorder {
   std::optional<launch::EventFile> events_;
 };
 
-std::vector<int> ranks_to_start(const TrainRequest& request, int num_ranks) {
-  if (request.launched) return {request.launched->rank};
-  std::vector<int> ranks(static_cast<std::size_t>(num_ranks));
-  for (int i = 0; i < num_ranks; ++i) ranks[static_cast<std::size_t>(i)] = i;
-  return ranks;
-}
-
 // Of the whole job; nothing where the devices' rates are only assumed.
 std::optional<double> peak_of(const ResolvedPlan& plan, const plan::Placement& placement) {
   if (cluster::is_nominal(plan.cluster)) return std::nullopt;

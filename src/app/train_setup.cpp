@@ -163,6 +163,13 @@ int ranks_of(const plan::Placement& placement) {
   return last + 1;
 }
 
+std::vector<int> ranks_to_start(const TrainRequest& request, int num_ranks) {
+  if (request.launched) return {request.launched->rank};
+  std::vector<int> ranks(static_cast<std::size_t>(num_ranks));
+  for (int i = 0; i < num_ranks; ++i) ranks[static_cast<std::size_t>(i)] = i;
+  return ranks;
+}
+
 std::vector<launch::RankSpec> rank_specs(const TrainRequest& request, const std::vector<int>& ranks,
                                          int num_ranks, const std::string& job_file) {
   const auto& launched = request.launched;

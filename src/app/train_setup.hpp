@@ -28,6 +28,9 @@ ResolvedPlan resolve_plan(const TrainRequest& request);
 // The highest rank that a placement names, and one.
 int ranks_of(const plan::Placement& placement);
 
+// Under a launcher its own rank, else all of them.
+std::vector<int> ranks_to_start(const TrainRequest& request, int num_ranks);
+
 // The processes of these ranks, which all read `job_file`.
 std::vector<launch::RankSpec> rank_specs(const TrainRequest& request, const std::vector<int>& ranks,
                                          int num_ranks, const std::string& job_file);

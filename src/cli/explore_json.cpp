@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/degrees_json.hpp"
 #include "cost/prediction.hpp"
 
 namespace nereus::cli {
@@ -19,27 +20,6 @@ double value_of(const PointDetail& point, Goal goal) {
 }
 
 Json number_or_null(double value) { return value > 0 ? Json(value) : Json(nullptr); }
-
-Json degrees_json(const plan::Degrees& d) {
-  Json json = {{"tp", d.tp},
-               {"pp", d.pp},
-               {"dp", d.dp},
-               {"cp", d.cp},
-               {"ep", d.ep},
-               {"interleave", d.interleave},
-               {"micro_batch", d.micro_batch},
-               {"global_batch", d.global_batch},
-               {"recompute", to_string(d.recompute)},
-               {"recompute_blocks", d.recompute_blocks},
-               {"zero", d.zero},
-               {"zero_group", d.zero_group},
-               {"sequence_parallel", d.sequence_parallel},
-               {"tensor_overlap", d.tensor_overlap},
-               {"data_overlap", d.data_overlap},
-               {"precision", to_string(d.precision)},
-               {"schedule", to_string(d.schedule)}};
-  return json;
-}
 
 Json point_json(const ExploreAnswer& answer, const PointDetail& point) {
   const explore::Study& study = answer.study;

@@ -3,7 +3,7 @@
 # SIGTERM with notice, SIGSTOP and waking, network cuts, joins, the coordinator killed, two ranks and whole stages at once, kills
 # during a morph and a checkpoint), and every loss compared with that of an undisturbed run. Before that: what must be refused, plans
 # against those of `nereus plan`, a slow machine, clocks that are wrong.
-# NEREUS_SOAK_SEED and NEREUS_SOAK_SECONDS (45; the ten minutes: 600) choose another. Needs root, for namespaces.
+# NEREUS_SOAK_SEED and NEREUS_SOAK_SECONDS (45; ten minutes: 600) choose another. Needs root, for namespaces.
 # RESULTS takes a line a test.
 set -uo pipefail
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Stalls that are put into small jobs on purpose, one by one and in pairs, are found, named and sized; and where nothing was put in,
 # nothing is found (tests/long/stalls/cases.py says how). NEREUS_STALL_SECONDS: of each measurement (5); NEREUS_STALL_NULLS: runs
-# without a stall (4; the issue's 20). NEREUS_STALL_PAIRS=1: pairs too, which take another ten minutes. Some need root, for namespaces and control groups. RESULTS takes a line a test.
+# without a stall (4). NEREUS_STALL_PAIRS=1: pairs too, which take another ten minutes. Some need root, for namespaces and control groups. RESULTS takes a line a test.
 set -uo pipefail
 
 root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")
