@@ -84,7 +84,8 @@ LayerState::LayerState(const Layer& layer, const plan::LayerRun& run, const Stag
   fill(options);
   make_views();
   end_step();  // what is divided is gathered when it is needed
-  if (!computes_) set_memory(gradients_, false);
+  // Whole gradients of all layers at once may be more than a rank has: each step makes its own.
+  if (divided_gradients_) set_memory(gradients_, false);
 }
 
 void LayerState::find_shards(const Keeping& keeping, const plan::LayerRun& run, int rank, int of,

@@ -5,8 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -52,14 +55,16 @@ inline model::Model small_llama() {
 
 // Residual blocks and shortcuts, 21 thousand parameters. The last norms see images of 2 x 2, so
 // that a group of one sample has a variance.
-inline model::Model small_resnet() {
+// The last norms are over (image / 32)^2 values of a sample.
+inline model::Model small_resnet_of(int image) {
   return model::build_cnn({.name = "small-resnet",
                            .family = "resnet",
                            .depth = 10,
                            .channels = 4,
-                           .image = 64,
+                           .image = image,
                            .classes = 10});
 }
+inline model::Model small_resnet() { return small_resnet_of(64); }
 
 inline model::Model small_bert() {
   model::TransformerShape shape = small_shape("bert");
@@ -126,7 +131,8 @@ struct Outcome {
   std::map<std::string, std::int64_t> num_batches;
 };
 
-// What this rank keeps of the gradients, into the whole. Ranks that keep the same write the same.
+// What this rank keeps of the gradients, into the whole. Ranks that keep the same write the same;
+// what this rank does not keep is not a number until another writes it.
 inline void add_gradients(Executor& executor, Outcome& outcome) {
   for (const auto& state : executor.states())
     for (std::size_t i = 0; i < state->parameters().size(); ++i) {
@@ -135,8 +141,8 @@ inline void add_gradients(Executor& executor, Outcome& outcome) {
       if (offset < 0) continue;
       const std::int64_t size = slice_elements(parameter, 0, 1);
       at::Tensor& whole = outcome.gradients[parameter.name];
-      const at::Tensor own = state->own_gradient();
-      if (!whole.defined()) whole = at::zeros({size}, own.options());
+      const at::Tensor own = state->own_gradient().cpu();
+      if (!whole.defined()) whole = at::full({size}, NAN, own.options());
       // Where in the whole the elements of this slice are.
       const at::Tensor places = take_slice(at::arange(size).view(parameter.shape), parameter.cut,
                                            state->slice(), state->num_slices())
@@ -173,6 +179,30 @@ inline bool read_all(int descriptor, double* value) {
   return ::read(descriptor, value, sizeof *value) == static_cast<ssize_t>(sizeof *value);
 }
 
+// Gradients from one process to another, by a file: lines of names, each followed by its numbers.
+inline void write_gradients(const std::string& path, const Outcome& outcome) {
+  std::ofstream file(path, std::ios::binary);
+  for (const auto& [name, gradient] : outcome.gradients) {
+    const at::Tensor wide = gradient.to(at::kDouble).contiguous();
+    file << name << ' ' << wide.numel() << '\n';
+    file.write(reinterpret_cast<const char*>(wide.data_ptr<double>()), wide.numel() * 8);
+  }
+}
+
+inline void add_gradients_of(const std::string& path, Outcome& outcome) {
+  std::ifstream file(path, std::ios::binary);
+  std::string name;
+  for (std::int64_t size = 0; file >> name >> size;) {
+    file.get();
+    at::Tensor part = at::empty({size}, at::kDouble);
+    file.read(reinterpret_cast<char*>(part.data_ptr<double>()), size * 8);
+    at::Tensor& whole = outcome.gradients[name];
+    whole = whole.defined() ? at::where(part.isnan(), whole, part) : part;
+  }
+  file.close();
+  std::remove(path.c_str());  // the wheel exports a std::filesystem of its own
+}
+
 inline int ranks_of(const job::Job& job) {
   int num_ranks = 0;
   for (const plan::LayerRun& run : job.plan.placement.runs)
@@ -195,6 +225,7 @@ inline Outcome run_on_gpu(job::Job job, int num_steps, const ReadBatch& read) {
   job.machine.device = "cuda";
   const int num_ranks = ranks_of(job);
   const std::string name = "equality-" + std::to_string(getpid()) + "-" + std::to_string(++number);
+  const auto file_of = [&](int rank) { return fmt::format("/dev/shm/{}.{}", name, rank); };
   int ends[2];
   NEREUS_CHECK(pipe(ends) == 0, "a pipe");
   std::vector<pid_t> children;
@@ -213,8 +244,14 @@ inline Outcome run_on_gpu(job::Job job, int num_steps, const ReadBatch& read) {
       Executor executor(job, *comm, read);
       Saver saver(job, rank, num_ranks);
       std::vector<double> losses;
-      for (std::int64_t step = resume(job, executor); step < num_steps; ++step)
+      Outcome own;
+      const std::int64_t first = resume(job, executor);
+      executor.before_update = [&] { add_gradients(executor, own); };
+      for (std::int64_t step = first; step < num_steps; ++step) {
         losses.push_back(executor.run(step).loss);
+        executor.before_update = nullptr;
+      }
+      write_gradients(file_of(rank), own);
       if (saver.saves()) saver.save(num_steps, executor);
       saver.finish();
       const auto bytes = static_cast<ssize_t>(losses.size() * sizeof(double));
@@ -239,6 +276,7 @@ inline Outcome run_on_gpu(job::Job job, int num_steps, const ReadBatch& read) {
     else if (status != 0)
       failed += fmt::format("rank {}: exit {}; ", rank, WEXITSTATUS(status));
   }
+  for (int rank = 0; rank < num_ranks; ++rank) add_gradients_of(file_of(rank), outcome);
   if (!failed.empty() || outcome.losses.empty())
     throw std::runtime_error(fmt::format("{} losses. {}", outcome.losses.size(), failed));
   return outcome;

@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <filesystem>
+#include <cstdlib>
 
+#include "checkpoint/files.hpp"
 #include "worker/uneven_testing.hpp"
 
 namespace nereus::worker {
@@ -118,10 +119,10 @@ TEST_P(Uneven, ClippedGpt) { expect_losses_of_one_rank(testing::small_gpt(), Get
 // Ten steps, a checkpoint, and the other ten from there; the checkpoint goes on under other plans.
 TEST_P(Uneven, Resumed) {
   const model::Model model = testing::small_gpt();
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() /
-      ("nereus-uneven-" + std::to_string(getpid()) + "-" + GetParam().name);
-  std::filesystem::remove_all(folder);
+  const char* temporary = std::getenv("TMPDIR");
+  const std::string folder = fmt::format("{}/nereus-uneven-{}-{}", temporary ? temporary : "/tmp",
+                                         getpid(), GetParam().name);
+  checkpoint::remove_tree(folder);
   job::Job job = testing::uneven_job(model, GetParam(), kGlobalBatch);
   job.checkpoint.folder = folder;
   testing::run_job(job, kSteps / 2, testing::reader_of(model), "shared");
@@ -137,7 +138,7 @@ TEST_P(Uneven, Resumed) {
     for (std::size_t i = 0; i < got.losses.size(); ++i)
       EXPECT_NEAR(got.losses[i] / one_rank(model).losses[i + kSteps / 2], 1, 1e-9) << i;
   }
-  std::filesystem::remove_all(folder);
+  checkpoint::remove_tree(folder);
 }
 
 INSTANTIATE_TEST_SUITE_P(Plans, Uneven, ::testing::ValuesIn(plans()),

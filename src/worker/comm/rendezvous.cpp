@@ -151,6 +151,8 @@ class BoardStore : public c10d::Store {
   std::int64_t add(const std::string&, std::int64_t) override { return refuse(); }
   bool deleteKey(const std::string&) override { return refuse() != 0; }
   std::int64_t getNumKeys() override { return refuse(); }
+  // Asked for by libtorch 2.11, unknown to 1.13: so not marked as an override.
+  StorePointer clone() { return c10::make_intrusive<BoardStore>(board_); }
 
  private:
   static std::int64_t refuse() { throw std::runtime_error("a board only has notes"); }
