@@ -10,8 +10,8 @@
 //
 // Seconds and bytes are those of one rank of a tensor group of `tp`. Where seq is not known,
 // `elements` (seq x hidden) tells what was measured; of a layer of a vision model, which `layer`
-// names, it is what the layer reads. `links` and `collectives` are kept free for
-// what `nereus measure` will write.
+// names, it is what the layer reads. `nereus measure` writes what else it found of the machine
+// beside them (profile/machine.hpp); of such a file `layers` may be empty.
 //
 //   Profile p = parse_profile(text, "a100.json");          // or one of profile/import.hpp
 //   TimeCurve forward = curve_of(p.layers[0].samples, p.layers[0].forward).curve;
@@ -21,6 +21,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "profile/machine.hpp"
 
 namespace nereus::profile {
 
@@ -57,8 +59,10 @@ struct MeasuredLayer {
   std::vector<double> samples{};      // ascending
   std::vector<double> forward{};      // seconds of as many samples
   std::vector<double> backward{};     // empty: not measured
-  double update = 0;                  // seconds of the optimizer; 0: not measured
-  double memory = 0;                  // bytes kept for backward of one sample; 0: not measured
+  // Quantiles of 10 and 90 % of the repeats; empty: not known
+  std::vector<double> forward_low{}, forward_high{}, backward_low{}, backward_high{};
+  double update = 0;  // seconds of the optimizer; 0: not measured
+  double memory = 0;  // bytes kept for backward of one sample; 0: not measured
   bool operator==(const MeasuredLayer&) const = default;
 };
 
@@ -66,11 +70,13 @@ struct Profile {
   Origin origin{};
   std::vector<std::string> notes{};  // what its importer left out or repaired
   std::vector<MeasuredLayer> layers{};
+  Machine machine{};
   bool operator==(const Profile&) const = default;
 };
 
 // Throws Errors with every fault: a time that is not above 0 or over an hour, memory of 0, lists of
-// unequal length, samples out of order, the same layer twice.
+// unequal length, samples out of order, the same layer or number of the machine twice, quantiles
+// out of order.
 Profile parse_profile(std::string_view text, const std::string& file);
 std::string profile_to_json(const Profile& profile);
 // Every fault of layers that no file holds, as an importer made them.

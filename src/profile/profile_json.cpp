@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "profile/machine_json.hpp"
 #include "profile/profile.hpp"
 #include "spec/reader.hpp"
 
@@ -45,6 +46,26 @@ void check_values(const std::vector<double>& values, std::size_t wanted, const c
            "leave the layer out where it was not measured");
 }
 
+// What repeats strayed to, where it is known, lies on both sides of the median.
+template <class Fail>
+void check_ranges(const std::vector<double>& median, const std::vector<double>& low,
+                  const std::vector<double>& high, const char* what, const Fail& fail) {
+  if (low.empty() && high.empty()) return;
+  const std::string key = fmt::format("{}_low_s", what);
+  if (low.size() != median.size() || high.size() != median.size()) {
+    fail(key.c_str(), "profile.length",
+         fmt::format("{} low and {} high values of {} {} times", low.size(), high.size(),
+                     median.size(), what),
+         "one of each for each of samples");
+    return;
+  }
+  for (std::size_t i = 0; i < median.size(); ++i)
+    if (!(low[i] >= 0 && low[i] <= median[i] && median[i] <= high[i] && high[i] <= kLongest))
+      fail(key.c_str(), "profile.quantiles",
+           fmt::format("low {}, median {}, high {} are not in order", low[i], median[i], high[i]),
+           "low <= median <= high");
+}
+
 template <class Fail>
 void check_layer(const MeasuredLayer& layer, const Fail& fail) {
   if (layer.seq == 0 && layer.elements == 0)
@@ -82,6 +103,8 @@ void check_layer(const MeasuredLayer& layer, const Fail& fail) {
   };
   noise(layer.forward, "forward_s");
   noise(layer.backward, "backward_s");
+  check_ranges(layer.forward, layer.forward_low, layer.forward_high, "forward", fail);
+  check_ranges(layer.backward, layer.backward_low, layer.backward_high, "backward", fail);
 }
 
 class Twins {
@@ -120,6 +143,10 @@ MeasuredLayer read_layer(Reader& r) {
   l.samples = r.required_doubles("samples");
   l.forward = r.required_doubles("forward_s");
   l.backward = r.optional_doubles("backward_s");
+  l.forward_low = r.optional_doubles("forward_low_s");
+  l.forward_high = r.optional_doubles("forward_high_s");
+  l.backward_low = r.optional_doubles("backward_low_s");
+  l.backward_high = r.optional_doubles("backward_high_s");
   if (r.has("update_s")) {
     l.update = r.required_double("update_s");
     if (!(l.update > 0 && l.update <= kLongest))
@@ -161,10 +188,12 @@ Profile parse_profile(std::string_view text, const std::string& file) {
   profile.origin.driver = origin.optional_string("driver");
   origin.finish();
   profile.notes = r.optional_strings("notes");
-  r.skip("links");
-  r.skip("collectives");
+  profile.machine = read_machine(r);
+  // A machine may be measured without any model.
+  std::vector<Reader> layers =
+      profile.machine.empty() ? r.required_tables("layers") : r.optional_tables("layers");
   Twins twins;
-  for (Reader& layer : r.required_tables("layers")) {
+  for (Reader& layer : layers) {
     MeasuredLayer own = read_layer(layer);
     check_layer(own, [&](const char* key, std::string code, std::string message, std::string hint) {
       layer.fail(key, std::move(code), std::move(message), std::move(hint));
@@ -213,6 +242,7 @@ std::string profile_to_json(const Profile& profile) {
   std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace);
   text.erase(text.rfind('}'));
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  text += machine_members(profile.machine);
   text += ",\n \"layers\": [";
   for (std::size_t i = 0; i < profile.layers.size(); ++i) {
     const MeasuredLayer& l = profile.layers[i];
@@ -233,6 +263,13 @@ std::string profile_to_json(const Profile& profile) {
     own["samples"] = l.samples;
     own["forward_s"] = l.forward;
     if (!l.backward.empty()) own["backward_s"] = l.backward;
+    const auto range = [&](const char* key, const std::vector<double>& values) {
+      if (!values.empty()) own[key] = values;
+    };
+    range("forward_low_s", l.forward_low);
+    range("forward_high_s", l.forward_high);
+    range("backward_low_s", l.backward_low);
+    range("backward_high_s", l.backward_high);
     if (l.update > 0) own["update_s"] = l.update;
     if (l.memory > 0) own["memory_bytes"] = l.memory;
     text += (i > 0 ? ",\n  " : "\n  ") + own.dump(-1, ' ', false, Json::error_handler_t::replace);

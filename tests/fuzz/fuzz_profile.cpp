@@ -1,5 +1,6 @@
 // Measured layers: our own form, which comes back the same; and other people's, with and without
-// their sizes. What is accepted has a time for any micro-batch that never falls.
+// their sizes. What is accepted has a time for any micro-batch that never falls, and numbers of the
+// machine that are in order.
 #include <cmath>
 
 #include "fuzz.hpp"
@@ -14,7 +15,11 @@ constexpr const char* kSizes = R"({"OPT": {"1": {
   "2": {"params_floats": 4900, "params_bytes": 19600, "act_output_floats": 9000}}}})";
 
 void check(const Profile& profile) {
-  NEREUS_CHECK(!profile.layers.empty(), "a profile without layers");
+  NEREUS_CHECK(!profile.layers.empty() || !profile.machine.empty(), "a profile of nothing");
+  for (const Kernel& own : profile.machine.kernels)
+    NEREUS_CHECK(own.seconds.median > 0 && agree(own.seconds, own.seconds), "quantiles");
+  for (const Collective& own : profile.machine.collectives)
+    NEREUS_CHECK(own.seconds.median > 0 && own.ranks >= own.hosts, "a collective");
   for (const MeasuredLayer& layer : profile.layers) {
     const RepairedCurve forward = curve_of(layer.samples, layer.forward);
     NEREUS_CHECK(forward.most <= kMostNoise, "more than noise");
