@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "cluster/links.hpp"
 #include "cost/measured.hpp"
+#include "cost/measured_network.hpp"
 
 namespace nereus::cost {
 
@@ -92,6 +93,9 @@ Machine make_machine(const cluster::Cluster& cluster, int group_index, const Sta
   machine.parameters = stack.parameters_for(machine.device);
   const Parameters& p = machine.parameters;
   machine.fabric = fabric_of(cluster, group, first_rank_of(cluster, group_index), p);
+  const MeasuredNetwork* network =
+      stack.networks ? stack.networks->of(machine.device.short_name) : nullptr;
+  if (network) use_measured(machine.fabric, *network);
   machine.devices_per_node = group.node.num_devices;
   machine.memory_rate = machine.device.memory_bandwidth.value * p.memory_efficiency;
   if (stack.measured)
@@ -103,6 +107,8 @@ Machine make_machine(const cluster::Cluster& cluster, int group_index, const Sta
   machine.host_ratio = std::pow(1e-17, 1 / p.host_sharpness);
   for (plan::Tier tier : {plan::Tier::kExpanded, plan::Tier::kHost, plan::Tier::kNvme})
     machine.tiers[static_cast<std::size_t>(tier)] = room_of(group.node, tier);
+  TierRoom& host = machine.tiers[static_cast<std::size_t>(plan::Tier::kHost)];
+  if (network && network->host_rate > 0 && host.rate > 0) host.rate = network->host_rate;
   return machine;
 }
 

@@ -5,6 +5,8 @@
 //   network  = what one device gets of the node's network when all its devices send at once, over
 //              the outermost level that the cluster needs (cluster/links.hpp) x network_efficiency
 //   kinds    = of the node's own level, and of the outermost level that the cluster needs
+//              Both, and their latencies, are what was measured where a profile has collectives of
+//              the device (cost/measured_network.hpp).
 //   latency  = the stack's, or the wire's own where that is longer (two regions, slow Ethernet)
 //   tier     = the tier's rate; of host memory and drives at most the device's host link, which
 //              expanded memory does not pass (CXL or NVLink); 16 GB/s (PCIe 3.0 x16) where nothing

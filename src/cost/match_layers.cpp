@@ -67,6 +67,7 @@ class Matcher {
   // Why the layer is not that kind of the model's; empty where it is.
   std::string differs(const MeasuredLayer& layer, const model::LayerKind& kind) const {
     const double tokens = model_.tokens_per_sample;
+    if (!layer.layer.empty() && layer.layer == kind.name) return differs_in_own(layer, kind);
     if (!layer.layer.empty()) return differs_in_vision(layer, kind);
     if (layer.seq > 0 && tokens > 0 && layer.seq != tokens)
       return fmt::format("{} tokens a sample, not {}", layer.seq,
@@ -85,6 +86,19 @@ class Matcher {
       return {};
     return fmt::format("{} parameters, not {}", format_count(std::llround(layer.parameters)),
                        format_count(std::llround(wanted)));
+  }
+  // Layers that nereus measure names as the model does.
+  std::string differs_in_own(const MeasuredLayer& layer, const model::LayerKind& kind) const {
+    if (model_.transformer && layer.seq > 0 && layer.seq != model_.transformer->seq)
+      return fmt::format("{} tokens a sample, not {}", layer.seq, model_.transformer->seq);
+    if (model_.transformer && layer.hidden > 0 && layer.hidden != model_.transformer->hidden)
+      return fmt::format("hidden {}, not {}", layer.hidden, model_.transformer->hidden);
+    if (layer.elements > 0 && !near(layer.elements, kind.input_elements, 1e-6))
+      return fmt::format("{} elements a sample, not {}", format_count(std::llround(layer.elements)),
+                         format_count(std::llround(kind.input_elements)));
+    if (near(layer.parameters, kind.parameters(), kBlockNear)) return {};
+    return fmt::format("{} parameters, not {}", format_count(std::llround(layer.parameters)),
+                       format_count(std::llround(kind.parameters())));
   }
   // Layers of a vision model are told apart by what they read; norms and biases are a matter of
   // taste, and pools have no parameters.

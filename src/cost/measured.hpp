@@ -4,6 +4,9 @@
 // hidden agree, and
 //   block      its parameters within 1 %
 //   embedding  its parameters within 5 % (vocabularies are padded), as are its model's blocks
+//   named      as nereus measure names it, `layer` being the model's own name: what it reads, and
+//   its
+//              parameters within 1 %
 //   vision     what the layer reads, and its parameters within 5 % (norms and biases); pools by
 //              their kind
 //   head       the same, within 5 % of vocabulary x hidden; or nothing but norms, where the weights

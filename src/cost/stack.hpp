@@ -81,6 +81,7 @@ struct ExpectedError {
 };
 
 struct MeasuredLayers;
+struct MeasuredNetworks;
 
 struct Stack {
   std::string name;
@@ -93,6 +94,8 @@ struct Stack {
   std::map<std::string, std::string, std::less<>> device_parents;  // "H200" -> "H100"
   // Layers of one model that were measured (cost/measured.hpp); null: none were.
   std::shared_ptr<const MeasuredLayers> measured{};
+  // Links by device that were measured (cost/measured_network.hpp); null: none were.
+  std::shared_ptr<const MeasuredNetworks> networks{};
   Parameters parameters_for(const cluster::Device& device) const;
   ExpectedError expected_on(const cluster::Device& device) const;
 };
