@@ -44,7 +44,7 @@ if(TORCH_LIBRARY_torch_cuda)
   endif()
 endif()
 
-nereus_folder(worker DEPENDS job schedule timeline data checkpoint nereus_build_info nereus_torch)
+nereus_folder(worker DEPENDS job schedule timeline profile data checkpoint nereus_build_info nereus_torch)
 # Loops over plain memory: vectors pay, and torch's headers are not needed.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/worker/comm/combine.cpp ${PROJECT_SOURCE_DIR}/src/worker/ops/gelu_loops.cpp
   PROPERTIES COMPILE_OPTIONS "-O3;-fno-math-errno;-fno-trapping-math" SKIP_PRECOMPILE_HEADERS ON)

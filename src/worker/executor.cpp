@@ -76,6 +76,8 @@ StepResult Executor::run(std::int64_t step, double signal) {
   clock_.begin(slices != nullptr);
   store_.seen = clock_.has_tickets() ? &seen_ : nullptr;
   for (auto& state : states_) state->gather_wait = state->reduce_wait = 0;
+  for (auto& stage : stages_) stage->clock = layer_clock;
+  if (layer_clock) layer_clock->begin_step();
   if (graph_helps())
     run_graph(step);
   else
@@ -151,8 +153,8 @@ void Executor::pull_ahead(std::size_t recompute, std::int64_t step) {
 // BatchNorm, and modules of the user's own, have not been tried in a graph.
 bool Executor::graph_helps() const {
   return job_.plan.model.transformer && StepGraph::is_built() && options_.device.is_cuda() &&
-         job_.machine.graphs && !slices && store_.host_bytes() == 0 && comm_->num_ranks() == 1 &&
-         job_.training.dropout == 0 && steps_run_ >= kStepsBeforeGraph;
+         job_.machine.graphs && !slices && !layer_clock && store_.host_bytes() == 0 &&
+         comm_->num_ranks() == 1 && job_.training.dropout == 0 && steps_run_ >= kStepsBeforeGraph;
 }
 
 void Executor::run_graph(std::int64_t step) {
@@ -372,7 +374,9 @@ void Executor::commit(std::int64_t step, double gradient_norm) {
     statistics_[i].apply(num_norm_groups(job_.training, job_.plan.placement, stages_[i]->work()));
   statistics_.clear();
   const double clip = job_.training.clip;
+  const std::int64_t start = layer_clock ? layer_clock->now() : 0;
   optimizer_.update(step, clip > 0 && gradient_norm > clip ? clip / gradient_norm : 1);
+  if (layer_clock) layer_clock->end(0, LayerClock::kUpdate, start);
   arrived_ = false;
 }
 

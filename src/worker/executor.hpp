@@ -78,6 +78,10 @@ class Executor {
   std::vector<Done>* slices = nullptr;
   // The samples as passes take them: where this rank computes, and in what it computes with.
   Batch on_device(Batch read) const;
+  LayerClock* layer_clock = nullptr;  // of the steps to come; such a step is no graph
+  // For `nereus measure`, of a rank with one stage and one micro-batch: the first so many passes of
+  // a step's layers, forward and then backward, on the same samples each time. Changes no weights.
+  void run_cut(int passes);
 
   // The sums of the step under way are all here, and its update has not been done: it needs no
   // other rank any more.

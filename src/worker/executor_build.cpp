@@ -49,11 +49,7 @@ void Executor::build() {
   options_.type = type_of(placement.precision);
   options_.sum_type = options_.type == at::kDouble ? at::kDouble : at::kFloat;
   options_.device = at::Device(job_.machine.device);
-#ifdef __aarch64__
-  // Debian's oneDNN has no vector kernels for arm64 (attention's products take thrice as long as in
-  // OpenBLAS), and no bf16 products, which it says only when it is asked for one.
-  if (options_.device.is_cpu()) at::globalContext().setUserEnabledMkldnn(false);
-#endif
+  choose_kernels(options_.device);
   allow_tf32(placement.precision == cluster::Precision::kTf32);
   options_.seed = job_.training.seed;
   options_.sequence_parallel = placement.sequence_parallel;

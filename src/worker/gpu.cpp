@@ -45,6 +45,11 @@ double peak_gpu_memory() {
   return static_cast<double>(stats.allocated_bytes[0].peak);
 }
 
+std::string gpu_name() {
+  if (!torch::cuda::is_available()) return {};
+  return at::cuda::getDeviceProperties(c10::cuda::current_device())->name;
+}
+
 void limit_gpu_memory(double bytes) {
   const c10::DeviceIndex device = c10::cuda::current_device();
   at::empty({1}, at::TensorOptions(at::kCUDA));  // the allocator exists once it was asked
@@ -79,6 +84,7 @@ void StepGraph::replay() { held_->graph.replay(); }
 
 void use_own_stream(const at::Device&) {}
 double peak_gpu_memory() { return 0; }
+std::string gpu_name() { return {}; }
 void limit_gpu_memory(double) {}
 struct StepGraph::Held {};
 StepGraph::StepGraph() = default;

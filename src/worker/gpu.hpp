@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "worker/torch.hpp"
 
@@ -23,6 +24,7 @@ namespace nereus::worker {
 void choose_gpu(int local_rank);
 void use_own_stream(const at::Device& device);
 double peak_gpu_memory();  // bytes; 0 on CPUs
+std::string gpu_name();    // of this rank's, as its driver calls it; empty on CPUs
 // What this process may take of its GPU, where several share one.
 void limit_gpu_memory(double bytes);
 

@@ -1,6 +1,8 @@
-// nereus-worker: one rank of a job. Started by `nereus train`, one process a rank.
+// nereus-worker: one rank of a job. Started by `nereus train` or `nereus measure`, one process a
+// rank.
 //
 //   nereus-worker --job FILE --rank R [--report-fd N]     MASTER_ADDR, MASTER_PORT, WORLD_SIZE
+//   nereus-worker --measure FILE --rank R [--report-fd N]
 //   nereus-worker --elastic --command-fd N --report-fd N     started by `nereus agent`
 //   nereus-worker --version
 #include <cstdio>
@@ -10,6 +12,7 @@
 
 #include "base/build_info.hpp"
 #include "worker/elastic/rank.hpp"
+#include "worker/measure/run_measure.hpp"
 #include "worker/run_job.hpp"
 #include "worker/torch_compat.hpp"
 
@@ -26,7 +29,7 @@ int main(int argc, char** argv) {
   using namespace nereus;
   worker::RankOptions options;
   worker::ElasticOptions elastic;
-  bool is_elastic = false;
+  bool is_elastic = false, measures = false;
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
     if (option == "--version") {
@@ -37,13 +40,14 @@ int main(int argc, char** argv) {
       is_elastic = true;
       continue;
     }
-    if (i + 1 == argc || (option != "--job" && option != "--rank" && option != "--report-fd" &&
-                          option != "--command-fd")) {
+    if (i + 1 == argc || (option != "--job" && option != "--measure" && option != "--rank" &&
+                          option != "--report-fd" && option != "--command-fd")) {
       std::fprintf(stderr, "nereus-worker: started by nereus train, or with --version\n");
       return 2;
     }
     const char* value = argv[++i];
-    if (option == "--job") options.job_file = value;
+    if (option == "--job" || option == "--measure") options.job_file = value;
+    measures |= option == "--measure";
     if (option == "--rank") options.rank = std::atoi(value);
     if (option == "--report-fd") options.report_fd = elastic.report_fd = std::atoi(value);
     if (option == "--command-fd") elastic.command_fd = std::atoi(value);
@@ -52,7 +56,9 @@ int main(int argc, char** argv) {
   options.local_rank = std::atoi(environment("LOCAL_RANK", "0").c_str());
   options.address = environment("MASTER_ADDR", "127.0.0.1");
   options.port = std::atoi(environment("MASTER_PORT", "0").c_str());
-  const int status = is_elastic ? worker::run_elastic(elastic) : worker::run_rank(options);
+  const int status = is_elastic ? worker::run_elastic(elastic)
+                     : measures ? worker::run_measure(options)
+                                : worker::run_rank(options);
   // Static destructors of libraries whose threads still run are not worth waiting for.
   std::fflush(nullptr);
   std::_Exit(status);

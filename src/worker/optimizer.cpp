@@ -85,6 +85,15 @@ double rate_at(const job::Training& t, std::int64_t step) {
   return t.rate;
 }
 
+void update_flat(const at::Tensor& weights, const at::Tensor& gradients, const at::Tensor& first,
+                 const at::Tensor& second, const UpdateConstants& c) {
+  if (fused_adamw({weights}, {gradients}, {first}, {second}, 1, c.rate, c.beta1, c.beta2, c.decay,
+                  c.epsilon))
+    return;
+  adamw(weights.data_ptr<float>(), gradients.data_ptr<float>(), first.data_ptr<float>(),
+        second.data_ptr<float>(), weights.numel(), c);
+}
+
 void Optimizer::add(LayerState& state) {
   Slot slot;
   slot.state = &state;

@@ -27,6 +27,11 @@ struct UpdateConstants {
   double rate, beta1, beta2, epsilon, momentum, decay, scale, correct1, correct2;
 };
 
+// One AdamW update of flat tensors, as the Optimizer does it: what `nereus measure` takes the time
+// of.
+void update_flat(const at::Tensor& weights, const at::Tensor& gradients, const at::Tensor& first,
+                 const at::Tensor& second, const UpdateConstants& constants);
+
 class Optimizer {
  public:
   explicit Optimizer(const job::Training& training) : training_(training) {}

@@ -154,10 +154,12 @@ void Stage::fetch_for_backward(Record& record, int place) const {
 
 void Stage::forward(Record& record) const {
   for (int place = 0; place < work_->num_layers; ++place) {
+    const std::int64_t start = clock_now();
     states_[static_cast<std::size_t>(place)]->gather_start();
     if (place + 1 < work_->num_layers) states_[static_cast<std::size_t>(place) + 1]->gather_start();
     forward_layer(record, place);
     states_[static_cast<std::size_t>(place)]->release();
+    clock_end(place, LayerClock::kForward, start);
   }
 }
 
@@ -219,6 +221,7 @@ void Stage::backward_layer(Record& record, int place) const {
 
 void Stage::backward(Record& record, const LayerDone& done) const {
   for (int place = work_->num_layers - 1; place >= 0; --place) {
+    const std::int64_t start = clock_now();
     states_[static_cast<std::size_t>(place)]->gather_start();
     if (place > 0) states_[static_cast<std::size_t>(place) - 1]->gather_start();
     fetch_for_backward(record, place);
@@ -226,6 +229,7 @@ void Stage::backward(Record& record, const LayerDone& done) const {
     backward_layer(record, place);
     states_[static_cast<std::size_t>(place)]->release();
     done(*states_[static_cast<std::size_t>(place)]);
+    clock_end(place, LayerClock::kBackward, start);
   }
 }
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "worker/host_store.hpp"
+#include "worker/layer_clock.hpp"
 #include "worker/layer_state.hpp"
 
 namespace nereus::worker {
@@ -74,6 +75,8 @@ class Stage {
   // Whether the layer is the model's last: its forward and backward pass can be one.
   bool is_head(int place) const { return work_->first_layer + place + 1 == model_->num_layers(); }
 
+  LayerClock* clock = nullptr;  // where somebody wants to know how long layers take
+
  private:
   bool keeps(int place) const;  // the layer's graph, from forward to backward
   at::Tensor run_layer(Record& record, int place, std::vector<at::Tensor>& inputs,
@@ -83,6 +86,10 @@ class Stage {
   void take_value(Record& record, int from, std::vector<at::Tensor>& inputs) const;
   void forget_values(Record& record, int place) const;
   void bring_back(LayerRecord& kept) const;
+  std::int64_t clock_now() const { return clock ? clock->now() : 0; }
+  void clock_end(int place, LayerClock::What what, std::int64_t start) const {
+    if (clock) clock->end(work_->first_layer + place, what, start);
+  }
 
   const StageWork* work_;
   const model::Model* model_;

@@ -131,6 +131,14 @@ bool fused_adamw(const std::vector<at::Tensor>& weights, const std::vector<at::T
 #endif
 }
 
+void choose_kernels([[maybe_unused]] const at::Device& device) {
+#ifdef __aarch64__
+  // Debian's oneDNN has no vector kernels for arm64 (attention's products take thrice as long as in
+  // OpenBLAS), and no bf16 products, which it says only when it is asked for one.
+  if (device.is_cpu()) at::globalContext().setUserEnabledMkldnn(false);
+#endif
+}
+
 std::string torch_version() { return TORCH_VERSION; }
 
 }  // namespace nereus::worker

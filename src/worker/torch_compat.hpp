@@ -47,6 +47,9 @@ void add_product(at::Tensor sum, const at::Tensor& a, const at::Tensor& b);
 // convolutions by default).
 void allow_tf32(bool allowed);
 
+// Before anything is computed: which of libtorch's libraries do it.
+void choose_kernels(const at::Device& device);
+
 // log softmax over the last dim, in fp32 for narrower types.
 at::Tensor wide_log_softmax(const at::Tensor& x);
 

@@ -1,0 +1,35 @@
+// The kernels of training, by shape and precision: products of matrices, attention, norms,
+// element-wise functions, convolutions, the optimizer's update; and copies in memory, between host
+// and device where there are two.
+//
+// All of them are timed in rounds, one repeat of each a round, so that repeats of one lie seconds
+// apart and what disturbs the machine for a moment disturbs one of them.
+//
+//   std::vector<profile::Kernel> kernels = measure_kernels(device, depth, say);
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "profile/machine.hpp"
+#include "worker/torch.hpp"
+
+namespace nereus::worker {
+
+// How thorough: rounds, seconds of one repeat, and whether the large shapes are measured too.
+struct Depth {
+  int rounds = 9;
+  double repeat_seconds = 0.02;
+  bool all_shapes = true;
+};
+Depth depth_of(bool quick);
+
+using Say = std::function<void(const std::string& what)>;  // what is measured now
+
+std::vector<profile::Kernel> measure_kernels(const at::Device& device, const Depth& depth,
+                                             const Say& say);
+std::vector<profile::Copy> measure_copies(const at::Device& device, const Depth& depth,
+                                          const Say& say);
+profile::Jitter measure_jitter(const at::Device& device, bool quick);
+
+}  // namespace nereus::worker
