@@ -210,7 +210,7 @@ ImportAnswer import_plan(const ImportRequest& request) {
   resolved.model = reading.model;
   resolved.cluster = machines;
   resolved.stack = stack;
-  use_profiles(request.calibration.profiles, resolved.model, resolved.cluster, resolved.stack);
+  use_profiles(request.calibration, resolved.model, resolved.cluster, resolved.stack);
   check_precision(resolved.stack, reading.degrees.precision);
   resolved.stack.options = cost::options_for(stack.options, reading.degrees.precision);
   resolved.degrees = answer.plan.degrees;

@@ -10,7 +10,9 @@
 #include "base/format.hpp"
 #include "cluster/check.hpp"
 #include "cluster/load.hpp"
+#include "cluster/this_machine.hpp"
 #include "cost/general.hpp"
+#include "cost/measured_network.hpp"
 #include "cost/pipeline.hpp"
 #include "cost/stack_file.hpp"
 #include "model/load.hpp"
@@ -44,8 +46,26 @@ model::Model load_model(const ModelRequest& request, std::optional<int> seq) {
 cluster::Cluster load_cluster(const ClusterRequest& request) {
   std::vector<cluster::Override> overrides;
   for (const Override& o : request.overrides) overrides.push_back({o.path, o.value});
+  if (const std::optional<int> ranks = cluster::ranks_here(request.cluster)) {
+    if (!overrides.empty())
+      throw_input_error("cluster.this-machine",
+                        "this-machine is as it is: --set changes no field of it", {},
+                        "a cluster file, or --profile with what was measured here");
+    return cluster::this_machine(*ranks, "cpu");
+  }
   return cluster::load_cluster(request.cluster.empty() ? kDefaultCluster : request.cluster,
                                overrides);
+}
+
+bool is_this_cpu(const cluster::Cluster& cluster) {
+  return cluster::is_nominal(cluster) &&
+         cluster::own_device_kind(cluster.groups.front().node.device.short_name) == "cpu";
+}
+
+// On this machine it is our own worker that would run.
+std::string usual_stack(const model::Model& model, const cluster::Cluster& cluster) {
+  return is_this_cpu(cluster) ? "nereus"
+                              : cost::default_stack(model, cluster.groups.front().node.device);
 }
 
 cost::Stack load_stack(const CalibrationRequest& calibration, const std::string& usual) {
@@ -131,6 +151,27 @@ std::vector<std::string> table_assumptions(const model::LayerKind& layer) {
   return list;
 }
 
+std::vector<std::string> network_assumptions(const cost::MeasuredNetworks& networks) {
+  std::vector<std::string> list;
+  for (const cost::MeasuredNetwork& own : networks.list) {
+    const auto say = [&](const char* where, const cost::LevelFit& fit) {
+      if (fit.rate > 0)
+        list.push_back(fmt::format(
+            "collectives {} as measured on {} by {}: {} and {} a step, {:.0f} % off their {} "
+            "measured times (median)",
+            where, own.device, own.backend, format_rate(BytesPerSecond{fit.rate}),
+            format_seconds(Seconds{fit.latency}), 100 * fit.error, fit.rows));
+    };
+    say("inside a host", own.inside);
+    say("between hosts", own.between);
+    if (own.host_rate > 0)
+      list.push_back(fmt::format("host memory as measured on {}: {}", own.device,
+                                 format_rate(BytesPerSecond{own.host_rate})));
+  }
+  list.insert(list.end(), networks.notes.begin(), networks.notes.end());
+  return list;
+}
+
 std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
   std::vector<std::string> list;
   const cost::Stack& stack = plan.stack;
@@ -153,6 +194,8 @@ std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
                                group.count, node.name, node.num_devices,
                                format_rate(node.inside.bandwidth), format_rate(node.network)));
   }
+  if (stack.networks)
+    for (const std::string& line : network_assumptions(*stack.networks)) list.push_back(line);
   list.push_back("input is read as fast as it is used");
   return list;
 }
@@ -167,13 +210,11 @@ Inputs load_inputs(const ModelRequest& model, std::optional<int> seq, const Clus
   collect(errors, [&] { inputs.cluster = load_cluster(cluster); });
   collect(errors, [&] {
     const bool known = !inputs.cluster.groups.empty();
-    const std::string usual =
-        known ? cost::default_stack(inputs.model, inputs.cluster.groups.front().node.device)
-              : "megatron";
+    const std::string usual = known ? usual_stack(inputs.model, inputs.cluster) : "megatron";
     inputs.stack = load_stack(calibration, usual);
   });
   errors.throw_if_any();
-  use_profiles(calibration.profiles, inputs.model, inputs.cluster, inputs.stack);
+  use_profiles(calibration, inputs.model, inputs.cluster, inputs.stack);
   return inputs;
 }
 
@@ -188,9 +229,13 @@ ResolvedPlan with_degrees(const PredictRequest& request, Inputs inputs) {
   PredictRequest wanted = request;
   const std::optional<cluster::Precision> measured = measured_precision(resolved.stack);
   if (!wanted.degrees.precision) wanted.degrees.precision = measured;
+  // As train does on CPUs.
+  if (!wanted.degrees.precision && is_this_cpu(resolved.cluster))
+    wanted.degrees.precision = cluster::Precision::kFp32;
   const plan::CompletedDegrees completed = complete(wanted, resolved);
   resolved.derived = completed.derived;
-  if (measured && !request.degrees.precision) resolved.derived.emplace_back("precision");
+  if (wanted.degrees.precision && !request.degrees.precision)
+    resolved.derived.emplace_back("precision");
   check_precision(resolved.stack, completed.degrees.precision);
   plan::check_degrees(completed.degrees, resolved.model, resolved.cluster).throw_if_any();
   resolved.degrees = completed.degrees;
@@ -215,14 +260,12 @@ ResolvedPlan resolve(const PredictRequest& request) {
     cluster::check_cluster(file.cluster, wrong);
     wrong.throw_if_any();
     const std::string usual =
-        file.stack.empty()
-            ? cost::default_stack(file.model, file.cluster.groups.front().node.device)
-            : file.stack;
+        file.stack.empty() ? usual_stack(file.model, file.cluster) : file.stack;
     resolved.stack = load_stack(request.calibration, usual);
     resolved.model = std::move(file.model);
     resolved.cluster = std::move(file.cluster);
     resolved.placement = std::move(file.placement);
-    use_profiles(request.calibration.profiles, resolved.model, resolved.cluster, resolved.stack);
+    use_profiles(request.calibration, resolved.model, resolved.cluster, resolved.stack);
     check_precision(resolved.stack, resolved.placement.precision);
     resolved.stack.options =
         cost::options_for(resolved.stack.options, resolved.placement.precision);
@@ -244,7 +287,7 @@ ResolvedPlan resolve_on(const PredictRequest& request, const cluster::Cluster& m
   collect(errors, [&] { inputs.model = load_model(request.model, request.degrees.seq); });
   collect(errors, [&] { inputs.stack = load_stack(request.calibration, usual_stack); });
   errors.throw_if_any();
-  use_profiles(request.calibration.profiles, inputs.model, inputs.cluster, inputs.stack);
+  use_profiles(request.calibration, inputs.model, inputs.cluster, inputs.stack);
   return with_degrees(request, std::move(inputs));
 }
 

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "app/profile_checks.hpp"
 #include "base/error.hpp"
 #include "cost/kernels.hpp"
+#include "cost/measured_network.hpp"
 #include "spec/source.hpp"
 
 namespace nereus::app {
@@ -60,9 +62,9 @@ std::vector<ProfileFile> read_profile_files(const std::vector<std::string>& path
   return files;
 }
 
-void use_profiles(const std::vector<std::string>& paths, const model::Model& model,
-                  const cluster::Cluster& cluster, cost::Stack& stack) {
-  if (paths.empty()) return;
+namespace {
+
+std::vector<cost::NamedProfile> read_profiles(const std::vector<std::string>& paths) {
   std::vector<cost::NamedProfile> profiles;
   std::vector<ProfileFile> others;
   for (ProfileFile& file : read_profile_files(paths)) {
@@ -75,6 +77,36 @@ void use_profiles(const std::vector<std::string>& paths, const model::Model& mod
     const std::string first = others.front().name;
     profiles.push_back({profile::import_profiles(others), first});
   }
+  return profiles;
+}
+
+// The first profile with collectives of a device counts.
+std::shared_ptr<const cost::MeasuredNetworks> networks_of(
+    const std::vector<cost::NamedProfile>& profiles, const cluster::Cluster& cluster,
+    const std::vector<std::string>& notes) {
+  auto networks = std::make_shared<cost::MeasuredNetworks>();
+  networks->notes = notes;
+  for (const cost::NamedProfile& own : profiles) {
+    const cluster::Device* device = device_named(cluster, own.profile.machine.context.device);
+    if (!device || networks->of(device->short_name)) continue;
+    cost::MeasuredNetwork fitted = cost::fit_network(own.profile.machine, device->short_name);
+    if (!fitted.empty()) networks->list.push_back(std::move(fitted));
+  }
+  return networks;
+}
+
+}  // namespace
+
+void use_profiles(const CalibrationRequest& calibration, const model::Model& model,
+                  const cluster::Cluster& cluster, cost::Stack& stack) {
+  if (calibration.profiles.empty()) return;
+  std::vector<cost::NamedProfile> profiles = read_profiles(calibration.profiles);
+  const std::vector<std::string> notes =
+      check_profiles(profiles, cluster, calibration.force_profile);
+  stack.networks = networks_of(profiles, cluster, notes);
+  // A machine may have been measured without a model.
+  std::erase_if(profiles, [](const cost::NamedProfile& own) { return own.profile.layers.empty(); });
+  if (profiles.empty()) return;
   stack.measured =
       std::make_shared<const cost::MeasuredLayers>(cost::match_layers(profiles, model, cluster));
 }

@@ -1,6 +1,6 @@
 // `--profile FILE`: measured layers in predictions, and which of a plan's layers they are.
 //
-//   use_profiles({"a100.json", "v100.json"}, model, cluster, stack);     // throws Errors
+//   use_profiles({.profiles = {"a100.json"}}, model, cluster, stack);    // throws Errors
 //   for (const LayerSource& s : layer_sources(plan)) ...                 // block on A100: measured
 //
 // Files are profiles of Nereus, or any form that `nereus import` reads; the file of sizes that
@@ -20,9 +20,10 @@ namespace nereus::app {
 // The files and, where none of them has the sizes they need, the nearest that has.
 std::vector<profile::ProfileFile> read_profile_files(const std::vector<std::string>& paths);
 
-// Matches the profiles with the model's layers and the cluster's devices; nothing where there are
-// none.
-void use_profiles(const std::vector<std::string>& paths, const model::Model& model,
+// Matches the profiles with the model's layers and the cluster's devices, and fits their
+// collectives (cost/measured_network.hpp); nothing where there are none. Throws Errors where they
+// are of other machines (app/profile_checks.hpp).
+void use_profiles(const CalibrationRequest& calibration, const model::Model& model,
                   const cluster::Cluster& cluster, cost::Stack& stack);
 
 // What most devices were measured in, of equals the first of bf16, fp16, fp32; none without

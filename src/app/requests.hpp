@@ -59,6 +59,7 @@ struct DegreesRequest {
 struct CalibrationRequest {
   std::string stack;
   std::vector<std::string> profiles;
+  bool force_profile = false;  // also of another device or library
 };
 
 }  // namespace nereus::app

@@ -1,13 +1,13 @@
 #include "app/train_setup.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "app/plan.hpp"
+#include "app/profile_checks.hpp"
 #include "app/run_record.hpp"
 #include "app/train_checks.hpp"
 #include "base/build_info.hpp"
@@ -74,20 +74,6 @@ bool has_word(const std::string& words, const std::string& word) {
   return (" " + words + " ").find(" " + word + " ") != std::string::npos;
 }
 
-// Ranks that a launcher starts may be on any host; those that this program starts share its memory,
-// which is quicker than a socket. NCCL refuses two ranks on one GPU.
-std::string default_comm(const std::string& device, const job::WorkerInfo& worker, int num_ranks,
-                         bool launched) {
-  if (device == "cpu") return launched && has_word(worker.backends, "gloo") ? "gloo" : "shared";
-  return num_ranks > worker.num_gpus || !has_word(worker.backends, "nccl") ? "shared" : "nccl";
-}
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 void check_worker(const TrainRequest& request, TrainSetup& setup, ErrorList& errors) {
   job::Machine& machine = setup.job.machine;
   if (machine.device == "cpu" && machine.comm == "nccl")
@@ -97,6 +83,7 @@ void check_worker(const TrainRequest& request, TrainSetup& setup, ErrorList& err
   collect(errors, [&] { setup.worker = ask_worker(request.worker); });
   if (errors.list().size() > before) return;
   const job::WorkerInfo& worker = setup.worker;
+  collect(errors, [&] { check_library(request.plan.calibration, worker.library, errors); });
   if (worker.build != build_id())
     errors.add("train.worker-build",
                fmt::format("this nereus is build {}, and its worker is build {}", build_id(),
@@ -125,6 +112,14 @@ void check_world(const TrainRequest& request, int num_ranks, ErrorList& errors) 
 }
 
 }  // namespace
+
+// Ranks that a launcher starts may be on any host; those that this program starts share its memory,
+// which is quicker than a socket. NCCL refuses two ranks on one GPU.
+std::string default_comm(const std::string& device, const job::WorkerInfo& worker, int num_ranks,
+                         bool launched) {
+  if (device == "cpu") return launched && has_word(worker.backends, "gloo") ? "gloo" : "shared";
+  return num_ranks > worker.num_gpus || !has_word(worker.backends, "nccl") ? "shared" : "nccl";
+}
 
 ResolvedPlan resolve_plan(const TrainRequest& request) {
   if (request.plan.plan_file.empty() && request.plan.model.model.empty())
@@ -270,7 +265,8 @@ TrainSetup set_up(const TrainRequest& request) {
   job.training = request.training;
   job.checkpoint = request.checkpoint;
   if (job.machine.threads == 0)
-    job.machine.threads = std::max(1, usable_cores() / (request.launched ? 1 : setup.num_ranks));
+    job.machine.threads =
+        std::max(1, cluster::usable_cores() / (request.launched ? 1 : setup.num_ranks));
   return setup;
 }
 

@@ -30,6 +30,9 @@ int ranks_of(const plan::Placement& placement);
 
 // Under a launcher its own rank, else all of them.
 std::vector<int> ranks_to_start(const TrainRequest& request, int num_ranks);
+// How ranks talk where nobody says: what suits the device and the worker.
+std::string default_comm(const std::string& device, const job::WorkerInfo& worker, int num_ranks,
+                         bool launched);
 
 // The processes of these ranks, which all read `job_file`.
 std::vector<launch::RankSpec> rank_specs(const TrainRequest& request, const std::vector<int>& ranks,

@@ -169,7 +169,10 @@ void add_calibration_options(Command& command, app::CalibrationRequest& calibrat
   command.group("Calibration");
   command.text("--stack", "NAME|FILE", calibration.stack,
                "software description: a name, or a file written by nereus calibrate");
-  command.texts("--profile", "FILE", calibration.profiles, "measured times of a machine");
+  command.texts("--profile", "FILE", calibration.profiles,
+                "measured times of a machine, from nereus measure or nereus import");
+  command.flag("--force-profile", calibration.force_profile,
+               "take profiles of another device or library too");
 }
 
 }  // namespace nereus::cli

@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "cli/degrees_json.hpp"
 #include "cli/sources_report.hpp"
+#include "cost/measured_network.hpp"
 
 namespace nereus::cli {
 
@@ -105,6 +106,26 @@ std::string degrees_text(const plan::Degrees& d) {
   return text;
 }
 
+namespace {
+
+// What profiles say of them; empty where none does.
+std::string links_text(const app::ResolvedPlan& plan) {
+  std::string text;
+  if (!plan.stack.networks) return text;
+  for (const cost::MeasuredNetwork& own : plan.stack.networks->list)
+    for (const auto& [where, fit] :
+         {std::pair{"inside a host", &own.inside}, std::pair{"between hosts", &own.between}})
+      if (fit->rate > 0)
+        text += fmt::format("{}{} and {} a step {}", text.empty() ? "measured: " : "; ",
+                            format_rate(BytesPerSecond{fit->rate}),
+                            format_seconds(Seconds{fit->latency}), where);
+  for (const std::string& note : plan.stack.networks->notes)
+    text += (text.empty() ? "" : "; ") + note;
+  return text;
+}
+
+}  // namespace
+
 Table prediction_summary(const app::PredictAnswer& answer) {
   const cost::Prediction& p = answer.prediction;
   const app::ResolvedPlan& plan = answer.plan;
@@ -142,6 +163,7 @@ Table prediction_summary(const app::PredictAnswer& answer) {
                     lacks ? "does NOT fit" : "fits"));
   add("usd_per_step", "cost", cost_text(answer));
   if (plan.stack.measured) add("profile", "layer times", sources_text(answer));
+  if (const std::string links = links_text(plan); !links.empty()) add("links", "links", links);
   add("expected_error", "expected error", expected_text(answer));
   table.rows.push_back(std::move(row));
   return table;

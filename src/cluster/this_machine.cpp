@@ -1,6 +1,15 @@
 #include "cluster/this_machine.hpp"
 
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/utsname.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+
+#include "base/error.hpp"
 
 namespace nereus::cluster {
 
@@ -64,6 +73,47 @@ Cluster this_machine(int ranks, std::string_view device_kind) {
   node.inside.latency = Seconds{kLoopbackLatency};
   cluster.groups.push_back(group);
   return cluster;
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+std::optional<int> ranks_here(std::string_view spec) {
+  const std::string_view name = kName;
+  if (spec.substr(0, name.size()) != name) return std::nullopt;
+  std::string_view rest = spec.substr(name.size());
+  if (rest.empty()) return usable_cores();
+  constexpr int kMostRanks = 4096;
+  int ranks = 0;
+  const char* end = rest.data() + rest.size();
+  if (rest.front() == ':') {
+    const auto [last, code] = std::from_chars(rest.data() + 1, end, ranks);
+    if (code == std::errc{} && last == end && ranks >= 1 && ranks <= kMostRanks) return ranks;
+  }
+  throw_input_error("cluster.this-machine",
+                    fmt::format("'{}' is no number of ranks of this machine", spec), {},
+                    fmt::format("this-machine:{}, 1 to {}", usable_cores(), kMostRanks));
+}
+
+std::string this_cpu() {
+  // Arm states numbers alone.
+  std::string maker, part, line;
+  std::ifstream lines("/proc/cpuinfo");
+  while (std::getline(lines, line)) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::size_t at = line.find_first_not_of(" \t", colon + 1);
+    const std::string value = at == std::string::npos ? "" : line.substr(at);
+    if (line.starts_with("model name")) return value;
+    if (line.starts_with("CPU implementer")) maker = value;
+    if (line.starts_with("CPU part")) part = value;
+  }
+  utsname system{};
+  uname(&system);
+  return fmt::format("{} {} {}", system.machine, maker, part);
 }
 
 std::string_view own_device_kind(std::string_view device_name) {

@@ -8,6 +8,8 @@
 //   is_nominal(c);                                 // also of a plan that was made on it
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "cluster/cluster.hpp"
@@ -15,6 +17,11 @@
 namespace nereus::cluster {
 
 Cluster this_machine(int ranks, std::string_view device);
+// `--cluster this-machine[:RANKS]`: how many; a rank a core where nobody says. Nothing where the
+// text is another cluster's. Throws Errors where RANKS is no number.
+std::optional<int> ranks_here(std::string_view spec);
+int usable_cores();      // that this process may run on
+std::string this_cpu();  // "Intel(R) Xeon(R) ..": as the system names it
 bool is_nominal(const Cluster& cluster);
 // "cpu" of "CPU", the name that its devices have; empty where it is none of them.
 std::string_view own_device_kind(std::string_view device_name);

@@ -1,0 +1,201 @@
+#include "app/measure_machine.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "app/plan.hpp"
+#include "base/build_info.hpp"
+#include "base/testing.hpp"
+#include "base/write_file.hpp"
+#include "cluster/this_machine.hpp"
+#include "tests/source_dir.hpp"
+
+namespace nereus::app {
+namespace {
+
+using ::nereus::testing::codes_of;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::string kFake = source_dir() + "/tests/fake_worker";
+
+profile::Quantiles around(double median) { return {median, 0.9 * median, 1.1 * median, 5}; }
+
+// Two ranks of this machine; collectives of 1 GB/s without latency.
+profile::Profile measured_here() {
+  profile::Profile p;
+  p.machine.context.device = "CPU";
+  p.machine.context.device_name = cluster::this_cpu();
+  p.machine.context.library = "fake 1.0";
+  p.machine.context.backend = "shared";
+  p.machine.context.ranks = 2;
+  p.machine.context.threads = 1;
+  for (const double bytes : {1e5, 1e7})
+    p.machine.collectives.push_back({"all_reduce", "shared", 2, 1, bytes, around(bytes / 1e9)});
+  p.machine.links = {{0, 1, true, 1e7, around(1e-2)}};
+  return p;
+}
+
+class MeasureMachine : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() /
+              ("nereus_measure_test." + std::to_string(getpid()));
+    std::filesystem::create_directory(folder_);
+    setenv("FAKE_BUILD", build_id().c_str(), 1);
+    unsetenv("FAKE_FAULT");
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string save(const char* name, const profile::Profile& profile) const {
+    const std::string path = folder_ / name;
+    write_file(path, profile::profile_to_json(profile));
+    return path;
+  }
+  static MeasureRequest request() {
+    MeasureRequest r;
+    r.train.worker = kFake;
+    r.train.machine.comm.clear();
+    r.ranks = 2;
+    return r;
+  }
+  static PredictRequest step_here(const std::string& profile) {
+    PredictRequest r;
+    r.model = {"gpt2", {{"layers", "2"}, {"hidden", "64"}, {"heads", "4"}, {"vocab", "512"}}};
+    r.degrees.seq = 32;
+    r.degrees.dp = 2;
+    r.degrees.global_batch = 4;
+    r.cluster.cluster = "this-machine:2";
+    if (!profile.empty()) r.calibration.profiles = {profile};
+    return r;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(MeasureMachine, IsWhatTheWorkerWroteWithItsContext) {
+  setenv("FAKE_PROFILE", save("fake.json", measured_here()).c_str(), 1);
+  std::vector<std::string> said;
+  MeasureWatch watch;
+  watch.say = [&](const std::string& what) { said.push_back(what); };
+  const MeasureAnswer answer = measure_machine(request(), watch);
+  EXPECT_EQ(answer.exit_code, 0);
+  EXPECT_EQ(answer.profile.machine, measured_here().machine);
+  EXPECT_EQ(answer.profile.origin.library, "fake 1.0");
+  EXPECT_THAT(said, Contains("gemm 2 x 3 x 4"));
+  EXPECT_TRUE(answer.slow_links.empty());
+}
+
+TEST_F(MeasureMachine, LinksBelowWhatWasRentedAreNamed) {
+  setenv("FAKE_PROFILE", save("fake.json", measured_here()).c_str(), 1);
+  MeasureRequest r = request();
+  r.train.plan.cluster.cluster = "1xdgx-h100";
+  const MeasureAnswer answer = measure_machine(r, {});
+  ASSERT_EQ(answer.slow_links.size(), 1u);
+  EXPECT_THAT(answer.profile.notes, ElementsAre(HasSubstr("slow link: ranks 0 and 1: 1.00 GB/s")));
+}
+
+TEST_F(MeasureMachine, WhatIsWrongIsSaidAtOnce) {
+  MeasureRequest r = request();
+  r.folder = "no-such-folder";
+  r.parts = {"kernels", "lnks"};
+  r.train.plan.degrees.tp = 4;
+  EXPECT_THAT(codes_of([&] { measure_machine(r, {}); }),
+              ElementsAre("measure.part", "measure.folder", "measure.ranks"));
+  r = request();
+  r.train.machine.device = "cuda";
+  EXPECT_THAT(codes_of([&] { measure_machine(r, {}); }), Contains("train.no-gpu"));
+  r = request();
+  r.train.worker = "no-such-worker";
+  EXPECT_THAT(codes_of([&] { measure_machine(r, {}); }), Contains("train.no-worker"));
+}
+
+TEST_F(MeasureMachine, AWorkerThatFailsIsNamed) {
+  setenv("FAKE_PROFILE", "/no/such/file", 1);
+  const MeasureAnswer answer = measure_machine(request(), {});
+  EXPECT_EQ(answer.exit_code, 5);
+  ASSERT_TRUE(answer.failure);
+  EXPECT_THAT(answer.failure->message, HasSubstr("rank 0"));
+}
+
+// What was measured takes the place of what is assumed of this machine.
+TEST_F(MeasureMachine, PredictionsTakeMeasuredCollectives) {
+  const PredictAnswer assumed = predict(step_here(""));
+  EXPECT_EQ(assumed.plan.stack.name, "nereus");
+  const std::string file = save("here.json", measured_here());
+  const PredictAnswer measured = predict(step_here(file));
+  // Two ranks reduce all gradients once: bytes / (1 GB/s), if nothing hides it.
+  PredictRequest plain = step_here(file);
+  plain.degrees.data_overlap = false;
+  const double bytes = 4 * measured.plan.model.parameters();
+  EXPECT_NEAR(predict(plain).prediction.part(cost::Part::kDataComm), bytes / 1e9,
+              0.02 * bytes / 1e9);
+  EXPECT_NE(measured.prediction.step, assumed.prediction.step);
+}
+
+TEST_F(MeasureMachine, ProfilesOfOtherMachinesAreRefusedUnlessForced) {
+  profile::Profile other = measured_here();
+  other.machine.context.device_name = "Another CPU";
+  PredictRequest r = step_here(save("other.json", other));
+  EXPECT_THAT(codes_of([&] { predict(r); }), ElementsAre("profile.other-device"));
+  r.calibration.force_profile = true;
+  EXPECT_GT(predict(r).prediction.step, 0);
+
+  r = step_here(save("here.json", measured_here()));
+  r.cluster.cluster = "1xdgx-h100";
+  r.degrees.dp = 8;
+  r.degrees.global_batch = 8;
+  EXPECT_THAT(codes_of([&] { predict(r); }), ElementsAre("profile.no-device"));
+  r.calibration.force_profile = true;
+  EXPECT_GT(predict(r).prediction.step, 0);
+}
+
+TEST_F(MeasureMachine, TwoLibrariesAreNotMixed) {
+  profile::Profile other = measured_here();
+  other.machine.context.library = "libtorch 9.9";
+  PredictRequest r = step_here(save("here.json", measured_here()));
+  r.calibration.profiles.push_back(save("other.json", other));
+  EXPECT_THAT(codes_of([&] { predict(r); }), ElementsAre("profile.other-library"));
+
+  TrainRequest t;
+  t.plan = step_here(save("other.json", other));
+  t.plan.cluster = {};
+  t.data = "synthetic";
+  t.worker = kFake;
+  t.machine.comm.clear();
+  EXPECT_THAT(codes_of([&] { train(t, {}); }), Contains("profile.other-library"));
+  t.plan.calibration.force_profile = true;
+  EXPECT_EQ(train(t, {}).exit_code, 0);
+}
+
+TEST_F(MeasureMachine, ComparesTwoFiles) {
+  profile::Profile slower = measured_here();
+  slower.machine.collectives[1].seconds = around(2e-2);
+  const std::string a = save("a.json", measured_here()), b = save("b.json", slower);
+  EXPECT_TRUE(compare_profiles(a, a).agree());
+  const measure::Comparison c = compare_profiles(a, b);
+  EXPECT_EQ(c.num_differing(), 1);
+  EXPECT_EQ(c.numbers.size(), 3u);
+  EXPECT_THAT(codes_of([&] {
+                compare_profiles(a, source_dir() + "/tests/fuzz/seeds/fuzz_profile/own.json");
+              }),
+              ElementsAre("measure.no-machine"));
+}
+
+TEST(ThisMachine, AsACluster) {
+  EXPECT_EQ(cluster::ranks_here("this-machine:3"), 3);
+  EXPECT_EQ(cluster::ranks_here("this-machine"), cluster::usable_cores());
+  EXPECT_EQ(cluster::ranks_here("16xdgx-h100"), std::nullopt);
+  EXPECT_THAT(codes_of([] { cluster::ranks_here("this-machine:0"); }),
+              ElementsAre("cluster.this-machine"));
+  EXPECT_THAT(codes_of([] { cluster::ranks_here("this-machines"); }),
+              ElementsAre("cluster.this-machine"));
+}
+
+}  // namespace
+}  // namespace nereus::app

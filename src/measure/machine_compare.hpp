@@ -1,0 +1,36 @@
+// Two profiles of a machine (profile/machine.hpp), number by number: which agree within their own
+// spreads (profile/statistics.hpp) and which do not. Two measurements of one idle machine should;
+// where they do not, the machine was busy, its clock changes, or it is not the same machine.
+//
+//   Comparison c = compare_machines(first, second);
+//   c.agree();                                    // all of them
+//   for (const Compared& own : c.numbers) own.difference;
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profile/profile.hpp"
+
+namespace nereus::measure {
+
+struct Compared {
+  std::string what{};  // "gemm fp32 512 x 512 x 512"
+  profile::Quantiles first{};
+  profile::Quantiles second{};
+  double difference = 0;  // of medians, a share of the smaller
+  bool agrees = true;
+};
+
+struct Comparison {
+  std::vector<Compared> numbers{};        // that both have
+  std::vector<std::string> first_only{};  // measured in one of them alone
+  std::vector<std::string> second_only{};
+  std::vector<std::string> other_contexts{};  // "library: libtorch 1.13.1, then libtorch 2.1.0"
+  int num_differing() const;
+  bool agree() const { return num_differing() == 0; }
+};
+
+Comparison compare_machines(const profile::Profile& first, const profile::Profile& second);
+
+}  // namespace nereus::measure
