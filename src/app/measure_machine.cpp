@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 
 #include "app/plan.hpp"
 #include "app/scratch_folder.hpp"
@@ -29,6 +32,7 @@ namespace fs = std::filesystem;
 constexpr int kBlocks = 4;          // of the model whose layers are measured
 constexpr int kSteps = 1000;        // more than are ever run
 constexpr double kComm = 1800;      // seconds that ranks wait for rank 0's own measurements
+constexpr double kBusy = 0.05;      // share of the cores that others may use
 constexpr double kNoMessage = 120;  // of a worker that greeted
 
 int product_of(const DegreesRequest& d) {
@@ -186,6 +190,50 @@ void finish_profile(profile::Profile& profile) {
   }
 }
 
+// How much of the machine other processes use: what all use (/proc/stat) less what ours do.
+class OthersAtWork {
+ public:
+  OthersAtWork() : all_(all()), ours_(ours()), start_(Clock::now()) {}
+  double share() const {
+    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    const double cores = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+    return std::max(0.0, (all() - all_) - (ours() - ours_)) / (seconds * std::max(1.0, cores));
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  // CPU seconds but idle ones; those that a hypervisor gave to somebody else count.
+  static double all() {
+    std::ifstream stat("/proc/stat");
+    std::string cpu;
+    double user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0, steal = 0;
+    stat >> cpu >> user >> nice >> system >> idle >> wait >> irq >> soft >> steal;
+    return (user + nice + system + irq + soft + steal) /
+           static_cast<double>(std::max(1L, sysconf(_SC_CLK_TCK)));
+  }
+  static double ours() {
+    double sum = 0;
+    for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+      rusage used{};
+      getrusage(who, &used);
+      for (const timeval& own : {used.ru_utime, used.ru_stime})
+        sum += static_cast<double>(own.tv_sec) + 1e-6 * static_cast<double>(own.tv_usec);
+    }
+    return sum;
+  }
+
+  double all_, ours_;
+  Clock::time_point start_;
+};
+
+void note_others(double share, profile::Profile& profile) {
+  if (share > kBusy)
+    profile.notes.push_back(fmt::format(
+        "busy machine: other processes used {:.0f} % of its cores meanwhile; measure again when it "
+        "is idle",
+        100 * share));
+}
+
 std::vector<measure::SlowLink> find_slow_links(const MeasureRequest& request,
                                                profile::Profile& profile) {
   std::optional<cluster::Cluster> stated;
@@ -229,6 +277,7 @@ MeasureAnswer measure_machine(const MeasureRequest& request, const MeasureWatch&
   std::vector<launch::RankSpec> specs = rank_specs(request.train, ranks, setup.num_ranks, file);
   for (launch::RankSpec& spec : specs) spec.child.arguments[1] = "--measure";
 
+  const OthersAtWork others;
   launch::Watch heard;
   std::string doing;
   heard.message = [&](const job::Message& message) {
@@ -249,6 +298,7 @@ MeasureAnswer measure_machine(const MeasureRequest& request, const MeasureWatch&
     answer.profile =
         profile::parse_profile(spec::read_text_file(setup.job.output), setup.job.output);
     finish_profile(answer.profile);
+    note_others(others.share(), answer.profile);
     answer.slow_links = find_slow_links(request, answer.profile);
   }
   answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

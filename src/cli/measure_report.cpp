@@ -183,13 +183,13 @@ Report comparison_report(const measure::Comparison& comparison, const std::strin
   Table table{.name = "differing",
               .title = "Beyond their spreads",
               .columns = {{"what", "what", Unit::kNone, false, true},
-                          {"first", "first"},
-                          {"second", "second"},
+                          {"first", "first", Unit::kNone, false, true},
+                          {"second", "second", Unit::kNone, false, true},
                           {"difference", "difference", Unit::kShare}}};
   Json numbers = Json::array();
-  const auto text = [](const Quantiles& q) {
-    return fmt::format("{} ({} to {})", format_significant(q.median), format_significant(q.low),
-                       format_significant(q.high));
+  const auto text = [](const Quantiles& q, Unit unit) {
+    return fmt::format("{} ({} to {})", human(q.median, unit), human(q.low, unit),
+                       human(q.high, unit));
   };
   for (const measure::Compared& own : comparison.numbers) {
     numbers.push_back({{"what", own.what},
@@ -198,7 +198,8 @@ Report comparison_report(const measure::Comparison& comparison, const std::strin
                        {"difference", own.difference},
                        {"agrees", own.agrees}});
     if (!own.agrees)
-      table.rows.push_back({own.what, text(own.first), text(own.second), own.difference});
+      table.rows.push_back(
+          {own.what, text(own.first, own.unit), text(own.second, own.unit), own.difference});
   }
   std::vector<double> differences;
   for (const measure::Compared& own : comparison.numbers) differences.push_back(own.difference);

@@ -69,10 +69,9 @@ void add_options(Command& command, Request& request) {
 
 int run_compare(const Session& session, const Request& request) {
   if (request.files.size() != 2)
-    throw_input_error(
-        "measure.files",
-        fmt::format("--compare takes two profiles, and {} are given", request.files.size()), {},
-        "nereus measure --compare FIRST SECOND");
+    throw_input_error("measure.files",
+                      fmt::format("--compare takes two profiles, not {}", request.files.size()), {},
+                      "nereus measure --compare FIRST SECOND");
   const measure::Comparison comparison = app::compare_profiles(request.files[0], request.files[1]);
   emit(comparison_report(comparison, request.files[0], request.files[1]), request.output, session);
   return kDone;

@@ -16,6 +16,7 @@ using profile::Quantiles;
 struct Number {
   std::string what;
   Quantiles value;
+  Unit unit = Unit::kSeconds;
 };
 
 std::string bytes_text(double bytes) { return format_bytes(Bytes{bytes}); }
@@ -42,7 +43,7 @@ std::vector<Number> numbers_of(const profile::Profile& profile) {
     list.push_back(
         {fmt::format("{} {} {}", k.kind, k.precision, fmt::join(k.shape, " x ")), k.seconds});
   for (const profile::Copy& c : m.copies)
-    list.push_back({fmt::format("memory {}", c.kind), c.rate});
+    list.push_back({fmt::format("memory {}", c.kind), c.rate, Unit::kBytesPerSecond});
   for (const profile::RankLink& l : m.links)
     list.push_back(
         {fmt::format("link {} to {}, {}", l.from, l.to, bytes_text(l.bytes)), l.seconds});
@@ -51,10 +52,12 @@ std::vector<Number> numbers_of(const profile::Profile& profile) {
                                 c.backend, bytes_text(c.bytes)),
                     c.seconds});
   if (m.jitter.seconds.repeats > 0) list.push_back({"jitter's work", m.jitter.seconds});
-  if (m.disk.cold.rate.repeats > 0) list.push_back({"disk cold", m.disk.cold.rate});
-  if (m.disk.warm.rate.repeats > 0) list.push_back({"disk warm", m.disk.warm.rate});
+  if (m.disk.cold.rate.repeats > 0)
+    list.push_back({"disk cold", m.disk.cold.rate, Unit::kBytesPerSecond});
+  if (m.disk.warm.rate.repeats > 0)
+    list.push_back({"disk warm", m.disk.warm.rate, Unit::kBytesPerSecond});
   for (const profile::Preparation& p : m.preparations)
-    list.push_back({fmt::format("preparation of {}", p.kind), p.rate});
+    list.push_back({fmt::format("preparation of {}", p.kind), p.rate, Unit::kNone});
   add_layers(profile, list);
   return list;
 }
@@ -99,7 +102,7 @@ Comparison compare_machines(const profile::Profile& first, const profile::Profil
     if (other == nullptr)
       out.first_only.push_back(own.what);
     else
-      out.numbers.push_back({own.what, own.value, other->value,
+      out.numbers.push_back({own.what, own.unit, own.value, other->value,
                              profile::difference(own.value, other->value),
                              profile::agree(own.value, other->value)});
   }

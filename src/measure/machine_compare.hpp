@@ -10,12 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "base/format.hpp"
 #include "profile/profile.hpp"
 
 namespace nereus::measure {
 
 struct Compared {
   std::string what{};  // "gemm fp32 512 x 512 x 512"
+  Unit unit = Unit::kNone;
   profile::Quantiles first{};
   profile::Quantiles second{};
   double difference = 0;  // of medians, a share of the smaller

@@ -83,7 +83,8 @@ bool is_sailor(const Value& root) {
 }
 
 ProfileForm form_of_value(const Value& root) {
-  if (root.find("schema_version") && root.find("layers")) return ProfileForm::kOwn;
+  if (root.find("schema_version") && (root.find("layers") || root.find("context")))
+    return ProfileForm::kOwn;
   if (is_sailor(root)) return ProfileForm::kSailor;
   const Member* a = first_member(&root);
   const Member* b = a ? first_member(&a->second) : nullptr;
@@ -130,6 +131,7 @@ void set_origin(Profile& profile, const char* source, const char* licence) {
 }
 
 void join(Profile& profile, Profile other) {
+  if (profile.machine.empty()) profile.machine = other.machine;  // the first counts
   if (profile.origin.source.empty()) profile.origin = other.origin;
   for (std::string& note : other.notes) profile.notes.push_back(std::move(note));
   for (MeasuredLayer& layer : other.layers) profile.layers.push_back(std::move(layer));

@@ -50,8 +50,20 @@ check "every part is there, with its spread" fields first.json
 
 "$nereus" measure --compare first.json second.json --format json >compare.json 2>err.txt
 check "compare ends well" test $? -eq 0
-share() { python3 -c 'import json; c = json.load(open("compare.json")); print(c["differing"], "of", len(c["numbers"]), "differ; median difference", round(c["median_difference"], 3)); exit(c["differing"] > 0.3 * len(c["numbers"]))'; }
-check "two runs agree in seven numbers of ten and more" share
+share() { # of numbers that may differ
+  python3 - "$1" <<'PY'
+import json, sys
+c = json.load(open("compare.json"))
+print(c["differing"], "of", len(c["numbers"]), "differ; median difference", round(c["median_difference"], 3))
+sys.exit(c["differing"] > float(sys.argv[1]) * len(c["numbers"]))
+PY
+}
+# Other work on the machine is no fault of the measurement, which says so itself.
+if grep -q '"busy machine: ' first.json second.json; then
+  echo "not checked whether two runs agree: $(grep -ho 'busy machine: [^;]*' first.json second.json | head -n 1)"
+else
+  check "on an idle machine two runs agree in four numbers of five and more" share 0.2
+fi
 
 plan=("${model[@]}" --dp 2 --micro-batch 2 --global-batch 8)
 "$nereus" train "${plan[@]}" --data synthetic --steps 12 --format json >train.json 2>err.txt
