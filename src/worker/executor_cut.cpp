@@ -9,9 +9,9 @@ void Executor::run_cut(int passes) {
                "a step is cut where it is one micro-batch of one stage");
   const StageWork& work = mine_.stages.front();
   const MicroBatch& batch = work.micro_batches.front();
-  // Read once: nothing may come from the host while a graph is taken.
+  // Read once, as the next step would: nothing may come from the host while a graph is taken.
   if (graph_batches_.find(batch.first_sample) == graph_batches_.end())
-    graph_batches_[batch.first_sample] = read_batch(batch, 0);
+    graph_batches_[batch.first_sample] = read_batch(batch, steps_run_);
   const Stage& stage = *stages_.front();
   stages_.front()->clock = nullptr;
   loss_.zero_();

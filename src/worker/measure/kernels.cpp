@@ -1,8 +1,9 @@
 #include "worker/measure/kernels.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <memory>
+#include <chrono>
 
 #include "worker/measure/timed_call.hpp"
 #include "worker/optimizer.hpp"

@@ -5,9 +5,13 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "base/build_info.hpp"
 #include "base/error.hpp"
