@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "data/page_cache.hpp"
 
 namespace nereus::data {
 
@@ -54,33 +54,17 @@ double read_through(const OpenFile& file) {
 
 }  // namespace
 
-void evict(const std::string& path) {
-  const OpenFile file(path, O_RDONLY | O_CLOEXEC);
-  // Pages that are not yet on disk stay; a read-only descriptor may flush them too.
-  fdatasync(file.fd());
-  posix_fadvise(file.fd(), 0, 0, POSIX_FADV_DONTNEED);
-}
-
-std::optional<double> bytes_loaded_so_far() {
-  std::ifstream io("/proc/self/io");
-  std::string key;
-  double value = 0;
-  while (io >> key >> value)
-    if (key == "read_bytes:") return value;
-  return std::nullopt;
-}
-
 ReadTimes read_file_times(const std::string& path, int repeats, bool cold) {
   ReadTimes times;
   if (!cold) times.bytes = read_through(OpenFile(path, O_RDONLY | O_CLOEXEC));
   for (int i = 0; i < repeats; ++i) {
     if (cold) evict(path);
     const OpenFile file(path, O_RDONLY | O_CLOEXEC);
-    const double before = bytes_loaded_so_far().value_or(0);
+    const std::int64_t before = bytes_from_storage();
     const Clock::time_point start = Clock::now();
     times.bytes = read_through(file);
     times.seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
-    times.bytes_loaded += bytes_loaded_so_far().value_or(0) - before;
+    times.bytes_loaded += static_cast<double>(bytes_from_storage() - before);
     times.bytes_read += times.bytes;
   }
   return times;
