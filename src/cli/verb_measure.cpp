@@ -106,10 +106,10 @@ int run_profile(const Session& session, Request& request) {
 int run_stalls_of(const Session& session, Request& request) {
   app::TrainRequest train = request.measure.train;
   if (request.files.size() > 1)
-    throw_input_error("measure.files",
-                      fmt::format("--stalls takes one plan, and {} files are given",
-                                  request.files.size()),
-                      {request.files[1]}, "nereus measure --stalls PLAN");
+    throw_input_error(
+        "measure.files",
+        fmt::format("--stalls takes one plan, and {} files are given", request.files.size()),
+        {request.files[1]}, "nereus measure --stalls PLAN");
   if (!request.files.empty()) train.plan.plan_file = request.files[0];
   request.output.file = request.output_file;
   return run_stalls(session, std::move(train), request.stalls, request.output);
@@ -127,7 +127,8 @@ Verb measure_verb(const Session& session) {
       "Measures kernels, memory, links between ranks, collectives, evenness, disk and preparation "
       "of samples, each with its spread, and with --model the layers of a model by samples. The "
       "profile serves as --profile FILE: layers and collectives take the place of what predict, "
-      "plan, simulate and explain else model. With --stalls it runs a job as nereus train would, in "
+      "plan, simulate and explain else model. With --stalls it runs a job as nereus train would, "
+      "in "
       "short blocks of steps that differ in one thing each, and says what each thing costs, with "
       "an interval. Measure on an idle machine, with as many ranks as will train. Across machines, "
       "start it once a rank under torchrun --no-python, mpirun or srun.");

@@ -2,8 +2,8 @@
 //
 // Cold: every page of the file is evicted first (data/page_cache.hpp). Whether they were dropped is
 // not promised (a file system in memory keeps them), so the kernel's count of what this process
-// loaded from a disk says it: the share of the bytes that were read. Warm: the file was read through
-// just before.
+// loaded from a disk says it: the share of the bytes that were read. Warm: the file was read
+// through just before.
 //
 //   const ReadTimes cold = read_file_times(path, 3, true);
 //   cold.seconds; cold.bytes_loaded / cold.bytes_read;      // 1: all of it came from the disk

@@ -16,6 +16,7 @@
 #include "base/build_info.hpp"
 #include "base/error.hpp"
 #include "base/write_file.hpp"
+#include "checkpoint/files.hpp"
 #include "cluster/this_machine.hpp"
 #include "data/disk_speed.hpp"
 #include "data/image_folder.hpp"
@@ -76,10 +77,7 @@ profile::Context context_of(const job::MeasureJob& job, const RankOptions& place
 // A file that goes when this does.
 struct Scratch {
   fs::path path;
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
+  ~Scratch() { checkpoint::remove_tree(path); }
 };
 
 profile::Disk measure_disk(const job::MeasureJob& job, const Say& say) {
