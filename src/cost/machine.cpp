@@ -101,8 +101,11 @@ Machine make_machine(const cluster::Cluster& cluster, int group_index, const Sta
   if (stack.measured)
     for (int i = 0; i < cluster::kNumPrecisions; ++i)
       if (const MeasuredDevice* own =
-              stack.measured->of(machine.device.short_name, static_cast<cluster::Precision>(i)))
+              stack.measured->of(machine.device.short_name, static_cast<cluster::Precision>(i))) {
         machine.update[static_cast<std::size_t>(i)] = own->update;
+        if (own->includes_rest)
+          machine.parameters.host_step = machine.parameters.host_micro_batch = 0;
+      }
   // (1 + x)^(1/s) is 1 in doubles once x = ratio^s is below half their spacing.
   machine.host_ratio = std::pow(1e-17, 1 / p.host_sharpness);
   for (plan::Tier tier : {plan::Tier::kExpanded, plan::Tier::kHost, plan::Tier::kNvme})

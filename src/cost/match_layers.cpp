@@ -240,6 +240,7 @@ class Matcher {
     measured.fitted = layer.fitted;
     if (!layer.backward.empty()) measured.backward = repaired(layer.backward);
     own->kinds[kind].push_back(std::move(measured));
+    own->includes_rest = own->includes_rest || layer.includes_rest;
     if (layer.update > 0) updates_.push_back({device.short_name, precision, kind, layer});
   }
 

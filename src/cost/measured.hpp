@@ -60,7 +60,8 @@ struct MeasuredDevice {
   cluster::Precision precision = cluster::Precision::kBf16;
   // By kind of layer of the model; of kinds with experts or tables none.
   std::vector<std::vector<MeasuredKind>> kinds{};
-  double update = 0;  // optimizer's seconds of one parameter; 0: not measured
+  double update = 0;           // optimizer's seconds of one parameter; 0: not measured
+  bool includes_rest = false;  // layers and update make up a step: the host adds nothing
 
   // Of that kind under that split; nullptr where it was not measured.
   const MeasuredKind* find(std::size_t kind, const LayerSplit& split) const;

@@ -55,6 +55,7 @@ struct MeasuredLayer {
   int tp = 1;
   bool includes_collectives = false;  // of the tensor group
   bool includes_launches = false;     // a wall clock, or kernels alone
+  bool includes_rest = false;         // layers and updates make up a whole step
   bool fitted = false;                // two points of a line whose measured points nobody kept
   std::vector<double> samples{};      // ascending
   std::vector<double> forward{};      // seconds of as many samples

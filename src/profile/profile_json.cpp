@@ -139,6 +139,7 @@ MeasuredLayer read_layer(Reader& r) {
   l.tp = r.required_int("tp", 1, kMostRanks);
   l.includes_collectives = r.optional_bool("includes_collectives", false);
   l.includes_launches = r.optional_bool("includes_launches", false);
+  l.includes_rest = r.optional_bool("includes_rest", false);
   l.fitted = r.optional_bool("fitted_line", false);
   l.samples = r.required_doubles("samples");
   l.forward = r.required_doubles("forward_s");
@@ -259,6 +260,7 @@ std::string profile_to_json(const Profile& profile) {
     own["tp"] = l.tp;
     own["includes_collectives"] = l.includes_collectives;
     own["includes_launches"] = l.includes_launches;
+    if (l.includes_rest) own["includes_rest"] = true;
     if (l.fitted) own["fitted_line"] = true;
     own["samples"] = l.samples;
     own["forward_s"] = l.forward;

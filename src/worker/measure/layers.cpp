@@ -17,12 +17,15 @@ namespace {
 
 using profile::MeasuredLayer;
 
-constexpr int kWarmUpSteps = 2;
+constexpr int kWarmUpSteps = 4;  // the last of them as graphs, where the trainer takes them
+constexpr int kPlainSteps = 5;
 
-// One step's times: by kind of layer forward and backward, then the update.
+// One step's times: by kind of layer forward and backward, then the update with the zeroing of
+// gradients, then what else the step takes.
 struct StepTimes {
   std::vector<double> forward, backward;
   double update = 0;
+  double rest = 0;
 };
 
 profile::Role role_of(model::LayerRole role) {
@@ -62,15 +65,41 @@ class LayerRun {
 
   void warm_up() {
     for (int i = 0; i < kWarmUpSteps; ++i) executor_.run(next_step_++);
-    finish_device(device_);
+    std::vector<double> plain;
+    for (int i = 0; i < kPlainSteps; ++i) plain.push_back(plain_step());
+    plain_ = profile::quantile(plain, 0.5);
   }
 
-  StepTimes step() { return is_cut() ? differences() : clocked(); }
+  StepTimes step() {
+    StepTimes times = is_cut() ? differences() : clocked();
+    const double zeroing = seconds_of([&] { executor_.run_cut(0); });
+    times.update += zeroing;
+    times.rest = plain_ - times.update;
+    const model::Model& model = job_.plan.model;
+    for (std::size_t kind = 0; kind < model.kinds.size(); ++kind)
+      times.rest -= count_of(model, kind) * (times.forward[kind] + times.backward[kind]);
+    return times;
+  }
 
  private:
   StepTimes empty_times() const {
     const std::size_t kinds = job_.plan.model.kinds.size();
-    return {std::vector<double>(kinds), std::vector<double>(kinds), 0};
+    return {std::vector<double>(kinds), std::vector<double>(kinds), 0, 0};
+  }
+
+  double seconds_of(const std::function<void()>& what) const {
+    finish_device(device_);
+    const auto start = std::chrono::steady_clock::now();
+    what();
+    finish_device(device_);
+    return since(start);
+  }
+
+  // As it is trained, but for the wait for samples that are not ready.
+  double plain_step() {
+    double waited = 0;
+    const double all = seconds_of([&] { waited = executor_.run(next_step_++).waits.data; });
+    return all - waited;
   }
 
   StepTimes clocked() {
@@ -103,11 +132,7 @@ class LayerRun {
           until[static_cast<std::size_t>(i) + 1] - until[static_cast<std::size_t>(i)];
       (i < n ? times.forward : times.backward)[kind] += seconds / count_of(model, kind);
     }
-    finish_device(device_);
-    const auto start = std::chrono::steady_clock::now();
-    executor_.optimizer().update(next_step_++, 1);
-    finish_device(device_);
-    times.update = since(start);
+    times.update = seconds_of([&] { executor_.optimizer().update(next_step_++, 1); });
     return times;
   }
 
@@ -117,17 +142,17 @@ class LayerRun {
     StepGraph graph;
     graph.capture([&] { executor_.run_cut(passes); });
     graph.replay();
-    finish_device(device_);
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < kReplays; ++i) graph.replay();
-    finish_device(device_);
-    return since(start) / kReplays;
+    const auto replays = [&] {
+      for (int i = 0; i < kReplays; ++i) graph.replay();
+    };
+    return seconds_of(replays) / kReplays;
   }
 
   job::Job job_;
   at::Device device_;
   Executor executor_;
   LayerClock clock_;
+  double plain_ = 0;
   std::int64_t next_step_ = 0;
 };
 
@@ -135,11 +160,13 @@ class LayerRun {
 void average(Links& links, StepTimes& times) {
   std::vector<double> flat = times.forward;
   flat.insert(flat.end(), times.backward.begin(), times.backward.end());
+  flat.push_back(times.rest);
   flat.push_back(times.update);
   flat = links.mean(flat);
   const std::size_t kinds = times.forward.size();
   std::copy_n(flat.begin(), kinds, times.forward.begin());
   std::copy_n(flat.begin() + static_cast<std::ptrdiff_t>(kinds), kinds, times.backward.begin());
+  times.rest = flat[2 * kinds];
   times.update = flat.back();
 }
 
@@ -161,6 +188,7 @@ MeasuredLayer describe(const job::Job& job, std::size_t kind, const std::string&
   layer.tp = job.plan.placement.runs.front().replicas.front().tp;
   layer.includes_collectives = layer.tp > 1;
   layer.includes_launches = true;
+  layer.includes_rest = true;
   return layer;
 }
 
@@ -173,10 +201,11 @@ void add_point(std::vector<MeasuredLayer>& layers, const job::Job& job,
     parameters += count_of(model, k) * model.kinds[k].parameters();
   std::vector<double> updates;
   for (const StepTimes& own : steps) updates.push_back(own.update);
+  const auto first = static_cast<std::size_t>(model.layers.front());
   for (std::size_t k = 0; k < layers.size(); ++k) {
     std::vector<double> forward, backward;
     for (const StepTimes& own : steps) {
-      forward.push_back(own.forward[k]);
+      forward.push_back(own.forward[k] + (k == first ? own.rest : 0));
       backward.push_back(own.backward[k]);
     }
     MeasuredLayer& layer = layers[k];

@@ -22,7 +22,6 @@
 #include "data/image_folder.hpp"
 #include "data/prepare_speed.hpp"
 #include "job/reporter.hpp"
-#include "profile/import_parts.hpp"
 #include "worker/gpu.hpp"
 #include "worker/measure/layers.hpp"
 #include "worker/rank_messages.hpp"
@@ -123,6 +122,19 @@ std::vector<profile::Preparation> measure_preparation(const job::MeasureJob& job
   return list;
 }
 
+// Where launches take longer than kernels, few samples take as long as many, and noise does the
+// rest. Curves are smoothed where they are used; nothing is left out.
+void note_falling(const profile::MeasuredLayer& layer, std::vector<std::string>& notes) {
+  for (const auto* times : {&layer.forward, &layer.backward}) {
+    if (times->empty()) continue;
+    const profile::RepairedCurve curve = profile::curve_of(layer.samples, *times);
+    if (curve.most > 1.1)
+      notes.push_back(fmt::format("{} {}: more samples take less at {} points, by {:.0f} % at most",
+                                  layer.layer, times == &layer.forward ? "forward" : "backward",
+                                  curve.moved, 100 * (curve.most - 1)));
+  }
+}
+
 void measure(const RankOptions& place, const job::MeasureJob& job, job::Reporter& reporter) {
   const at::Device device(job.device);
   if (job.device == "cuda" && job.comm == "nccl") choose_gpu(place.local_rank);
@@ -160,8 +172,10 @@ void measure(const RankOptions& place, const job::MeasureJob& job, job::Reporter
   if (job.wants("collectives")) machine.collectives = links.measure_collectives(say);
   if (job.wants("layers") && job.num_jobs > 0)
     for (profile::MeasuredLayer& layer :
-         measure_layers(job, place, links, machine.context.device, say))
-      profile::add_layer(found, std::move(layer));
+         measure_layers(job, place, links, machine.context.device, say)) {
+      note_falling(layer, found.notes);
+      found.layers.push_back(std::move(layer));
+    }
   if (first) write_file(job.output, profile::profile_to_json(found));
 }
 
