@@ -72,8 +72,9 @@ class LayerRun {
 
   StepTimes step() {
     StepTimes times = is_cut() ? differences() : clocked();
-    const double zeroing = seconds_of([&] { executor_.run_cut(0); });
-    times.update += zeroing;
+    times.update += seconds_of([&] {  // gradients are zeroed
+      for (const auto& state : executor_.states()) state->begin_step();
+    });
     times.rest = plain_ - times.update;
     const model::Model& model = job_.plan.model;
     for (std::size_t kind = 0; kind < model.kinds.size(); ++kind)
