@@ -123,16 +123,23 @@ std::vector<profile::Preparation> measure_preparation(const job::MeasureJob& job
 }
 
 // Where launches take longer than kernels, few samples take as long as many, and noise does the
-// rest. Curves are smoothed where they are used; nothing is left out.
-void note_falling(const profile::MeasuredLayer& layer, std::vector<std::string>& notes) {
-  for (const auto* times : {&layer.forward, &layer.backward}) {
-    if (times->empty()) continue;
-    const profile::RepairedCurve curve = profile::curve_of(layer.samples, *times);
-    if (curve.most > 1.1)
-      notes.push_back(fmt::format("{} {}: more samples take less at {} points, by {:.0f} % at most",
-                                  layer.layer, times == &layer.forward ? "forward" : "backward",
-                                  curve.moved, 100 * (curve.most - 1)));
-  }
+// rest: a curve that falls by more than noise may is put right here, and the profile says so.
+void mend_falling(profile::MeasuredLayer& layer, std::vector<std::string>& notes) {
+  const auto mend = [&](const char* pass, std::vector<double>& times, std::vector<double>& low,
+                        std::vector<double>& high) {
+    if (times.empty()) return;
+    const profile::RepairedCurve curve = profile::curve_of(layer.samples, times);
+    if (curve.most <= profile::kMostNoise) return;
+    times = curve.curve.seconds;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      low[i] = std::min(low[i], times[i]);
+      high[i] = std::max(high[i], times[i]);
+    }
+    notes.push_back(fmt::format("{} {}: more samples took less at {} points; smoothed, by {:.0f} %",
+                                layer.layer, pass, curve.moved, 100 * (curve.most - 1)));
+  };
+  mend("forward", layer.forward, layer.forward_low, layer.forward_high);
+  mend("backward", layer.backward, layer.backward_low, layer.backward_high);
 }
 
 void measure(const RankOptions& place, const job::MeasureJob& job, job::Reporter& reporter) {
@@ -173,7 +180,7 @@ void measure(const RankOptions& place, const job::MeasureJob& job, job::Reporter
   if (job.wants("layers") && job.num_jobs > 0)
     for (profile::MeasuredLayer& layer :
          measure_layers(job, place, links, machine.context.device, say)) {
-      note_falling(layer, found.notes);
+      mend_falling(layer, found.notes);
       found.layers.push_back(std::move(layer));
     }
   if (first) write_file(job.output, profile::profile_to_json(found));

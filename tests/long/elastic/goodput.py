@@ -4,7 +4,8 @@
 Measured before the disturbed run, in a job of its own on the same machines:
   plans        which one the coordinator takes with 1, 2, .. all machines, what its planner predicts of it, by which it chooses,
                and its steps per second
-  morph        from a kill to the first step after it, less that step: the median
+  morph        from the coordinator's sign to the first step after it, less that step: the mean over machines that are lost and
+               come again, whose workers start beside the job as they do in the disturbed run
   checkpoint   from the step to the complete folder: the median
 Steps per second of a plan are then taken from the disturbed run, where it did enough steps: the mean of all steps but the
 first of a generation. All machines share the cores here, so whoever starts slows the others down, and so does who else works.
@@ -33,9 +34,30 @@ def watch_steps(job, seconds):
     return seen
 
 
+def measure_morphs(job, rates, rounds=8):
+    """Seconds of every morph beyond its first step, while machines are killed and come again."""
+    first = len(job.morphs)
+
+    def wait_morph(seconds):
+        before, end = len(job.morphs), time.monotonic() + seconds
+        while len(job.morphs) == before and time.monotonic() < end:
+            time.sleep(0.01)
+
+    for number in range(rounds):
+        chosen = list(job.ranks().values())
+        i = chosen[number % len(chosen)]
+        job.agents[i].kill()
+        wait_morph(20)
+        job.start_agent(i)
+        wait_morph(5)  # it may not pay to go on with it
+        job.wait_steps(3, 20)
+    plans = [(match[2].split(" from the checkpoint")[0], float(match[4])) for _, match in job.morphs[first:]]
+    return [seconds - 1 / rates[plan] for plan, seconds in plans if plan in rates] or [0.1]
+
+
 def measure_rates(args, net, folder):
     job = Job(args, net, folder)
-    rows, morphs, writes = [], [], []
+    rows, writes = [], []
     try:
         if not job.start():
             raise SystemExit("the job that is measured did not start")
@@ -46,8 +68,6 @@ def measure_rates(args, net, folder):
             stages = int(re.match(r"pp (\d+)", job.shape)[1])
             rows.append({"machines": machines, "plan": job.shape, "steps_per_s": rate, "uses": len(state["ranks"]), "stages": stages,
                          "planned": 1 / state["step_s"]})
-            if morphs and morphs[-1][1] is None:
-                morphs[-1] = (morphs[-1][0], morphs[-1][0] - 1 / rate)
             for when, line in job.lines:
                 if (saved := re.match(r"checkpoint: .*step-(\d+)", line)) and (at := [t for t, n in steps if n == int(saved[1])]):
                     writes.append(max(0.0, when - at[0]))
@@ -56,11 +76,15 @@ def measure_rates(args, net, folder):
                 job.agents[job.ranks()[len(state["ranks"]) - 1]].kill()
                 while len(job.morphs) == before and time.monotonic() < start + 60:
                     time.sleep(0.01)
-                morphs.append((job.morphs[before][0] - start, None))
+        for i in range(args.agents):
+            if i not in job.alive():
+                job.start_agent(i)
+        job.wait_steps(20, 60)
+        morphs = measure_morphs(job, {row["plan"]: row["steps_per_s"] for row in rows})
         job.end()
     finally:
         job.kill()
-    measured = {"rows": rows, "morph": statistics.median(m for _, m in morphs), "write": statistics.median(writes or [0.1])}
+    measured = {"rows": rows, "morph": statistics.mean(morphs), "write": statistics.median(writes or [0.1])}
     print("steps/s before: " + ", ".join(f"{row['machines']} machines ({row['plan']}) {row['steps_per_s']:.1f}" for row in rows))
     print(f"a morph takes {measured['morph']:.2f} s beyond its first step, a checkpoint {measured['write']:.2f} s", flush=True)
     return measured
