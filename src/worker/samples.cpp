@@ -78,11 +78,19 @@ struct Reader {
   std::uint64_t seed = 0;
 };
 
+// The numbers as they are: pictures of a batch are tens of megabytes, and a copy takes as long as
+// reading them from memory twice.
+at::Tensor take_pixels(std::vector<float>&& pixels, const std::vector<std::int64_t>& shape) {
+  const auto kept = std::make_shared<std::vector<float>>(std::move(pixels));
+  return at::from_blob(
+      kept->data(), shape, [kept](void*) {}, at::kFloat);
+}
+
 Batch to_batch(data::Batch& read, const Reader& reader, std::int64_t step, std::int64_t first) {
   const auto count = static_cast<std::int64_t>(read.samples.size());
   Batch batch;
   if (reader.image > 0) {
-    batch.inputs = at::tensor(read.pixels).view({count, 3, reader.image, reader.image});
+    batch.inputs = take_pixels(std::move(read.pixels), {count, 3, reader.image, reader.image});
     batch.targets = at::tensor(read.labels);
     return batch;
   }
