@@ -26,7 +26,8 @@ struct StallAnswer {
   std::string library;
   double parameters = 0;
   bool counts_tokens = true;
-  double tokens = 0;  // or samples, of a step
+  double tokens = 0;  // or samples, of a step; 0: not known
+  std::string how = "Differences of short runs, means of {} rounds";  // {}: report.rounds
   bool speaks = true;
   int exit_code = 0;
   std::optional<Error> failure;  // what ended it

@@ -1,4 +1,4 @@
-// Files of data/catalog, data/stacks and data/studies that are part of the program.
+// Files of data/ and python/shim/ that are part of the program (cmake/embed.cmake lists them).
 //
 //   for (const EmbeddedFile& file : embedded_files())
 //     if (file.path.starts_with("catalog/models/")) ...
@@ -10,7 +10,7 @@
 namespace nereus {
 
 struct EmbeddedFile {
-  std::string_view path;  // relative to data/: "catalog/devices.csv"
+  std::string_view path;  // relative to data/: "catalog/devices.csv", "../python/shim/nereus_shim.py"
   std::string_view text;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <memory>
@@ -110,6 +111,12 @@ void Command::texts(std::string names, std::string value, std::vector<std::strin
   option.take = [&target](const std::string& text, ErrorList&) { target.push_back(text); };
 }
 
+void Command::files(std::string names, std::string value, std::vector<std::string>& target,
+                    std::string help) {
+  texts(std::move(names), std::move(value), target, std::move(help));
+  options_.back().greedy = true;
+}
+
 void Command::whole(std::string names, std::optional<int>& target, int least, std::string help) {
   Option& option = add(std::move(names), "N", std::move(help));
   const std::string name = option.long_name();
@@ -189,6 +196,36 @@ void Command::optional_arguments(std::string value, std::vector<std::string>& ta
   options_.back().required = false;
 }
 
+void Command::rest(std::string value, std::vector<std::string>& target, std::string help) {
+  rest_value_ = std::move(value);
+  rest_help_ = std::move(help);
+  rest_ = &target;
+}
+
+// "--files a b" as "--files a --files b".
+std::vector<std::string> Command::one_value_each(const std::vector<std::string>& words) const {
+  std::vector<std::string> result;
+  const Option* open = nullptr;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--") {
+      result.insert(result.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+      break;
+    }
+    if (looks_like_option(words[i])) {
+      const Option* option = find(before_equals(words[i]));
+      open = option != nullptr && option->greedy ? option : nullptr;
+      result.push_back(words[i]);
+      if (open != nullptr && words[i] == before_equals(words[i]) && i + 1 < words.size() &&
+          !looks_like_option(words[i + 1]))
+        result.push_back(words[++i]);
+      continue;
+    }
+    if (open != nullptr) result.push_back(open->long_name());
+    result.push_back(words[i]);
+  }
+  return result;
+}
+
 const Command::Option* Command::find(std::string_view name) const {
   for (const Option& option : options_) {
     if (!option.positional && option.is(name)) return &option;
@@ -241,8 +278,17 @@ void Command::check_names(const std::vector<std::string>& words, ErrorList& erro
   }
 }
 
-void Command::parse(const std::vector<std::string>& words) const {
+void Command::parse(const std::vector<std::string>& given_words) const {
   ErrorList errors;
+  std::vector<std::string> words = one_value_each(given_words);
+  if (const auto dashes = std::find(words.begin(), words.end(), "--");
+      rest_ != nullptr && dashes != words.end()) {
+    rest_->assign(dashes + 1, words.end());
+    words.erase(dashes, words.end());
+    if (rest_->empty())
+      errors.add("cli.missing-argument",
+                 fmt::format("{} is missing after --: {}", rest_value_, rest_help_), {}, usage());
+  }
   check_names(words, errors);
   errors.throw_if_any();
 
@@ -310,7 +356,8 @@ std::string Command::usage() const {
     const std::string value = option.value + (option.many ? "..." : "");
     line += option.required ? " " + value : " [" + value + "]";
   }
-  return has_options ? line + " [options]" : line;
+  if (has_options) line += " [options]";
+  return rest_ != nullptr ? line + " [-- " + rest_value_ + "...]" : line;
 }
 
 std::string Command::help(int width) const {
@@ -335,6 +382,10 @@ std::string Command::help(int width) const {
       left.insert(comma + 1, " ");
     if (!option.positional && !option.value.empty()) left += " " + option.value;
     lines[title] += describe(left, option.help + (option.many ? " (may be repeated)" : ""));
+  }
+  if (rest_ != nullptr) {
+    if (!lines.contains("Arguments")) groups.emplace_back("Arguments");
+    lines["Arguments"] += describe("-- " + rest_value_, rest_help_);
   }
   for (const std::string& title : groups) out += fmt::format("\n{}:\n{}", title, lines[title]);
   if (!examples_.empty()) out += "\nExamples:\n";

@@ -45,6 +45,9 @@ class Command {
   void text(std::string names, std::string value, std::string& target, std::string help);
   void texts(std::string names, std::string value, std::vector<std::string>& target,
              std::string help);  // may be repeated
+  // One or several values after the name, up to the next option; may be repeated.
+  void files(std::string names, std::string value, std::vector<std::string>& target,
+             std::string help);
   void whole(std::string names, std::optional<int>& target, int least, std::string help);
   void number(std::string names, std::optional<double>& target, std::string help);
   void choice(std::string names, std::vector<Choice> choices, std::string help);
@@ -58,6 +61,9 @@ class Command {
   void optional_argument(std::string value, std::string& target, std::string help);
   void arguments(std::string value, std::vector<std::string>& target, std::string help);
   void optional_arguments(std::string value, std::vector<std::string>& target, std::string help);
+
+  // Everything after "--", whatever it looks like: a command of the user's own.
+  void rest(std::string value, std::vector<std::string>& target, std::string help);
 
   void parse(const std::vector<std::string>& words) const;
   bool asks_for_help(const std::vector<std::string>& words) const;
@@ -78,6 +84,7 @@ class Command {
     bool required = false;
     bool many = false;
     bool may_equal = false;  // a flag that also takes =VALUE
+    bool greedy = false;     // takes all words up to the next option
     Take take;
 
     bool is(std::string_view name) const;
@@ -88,6 +95,7 @@ class Command {
   const Option* find(std::string_view name) const;
   std::vector<std::string> option_names() const;
   void check_names(const std::vector<std::string>& words, ErrorList& errors) const;
+  std::vector<std::string> one_value_each(const std::vector<std::string>& words) const;
   std::string usage() const;
 
   std::string name_;
@@ -96,6 +104,8 @@ class Command {
   std::string group_ = "Options";
   std::vector<Option> options_;
   std::vector<std::pair<std::string, std::string>> examples_;
+  std::string rest_value_, rest_help_;
+  std::vector<std::string>* rest_ = nullptr;
 };
 
 // An input error about a word nobody knows, with the nearest of `known` as the hint, else all of

@@ -56,9 +56,10 @@ std::string json_of(const app::StallAnswer& answer) {
   json["one_device_s"] = report.alone_s;
   json["at_hand_s"] = report.at_hand_s;
   json["warm_s"] = report.warm_s;
-  json["parameters"] = answer.parameters;
+  if (answer.parameters > 0) json["parameters"] = answer.parameters;
   json["operations_per_step"] = report.operations;
-  json[answer.counts_tokens ? "tokens_per_s" : "samples_per_s"] = answer.tokens / report.step_s;
+  if (answer.tokens > 0)
+    json[answer.counts_tokens ? "tokens_per_s" : "samples_per_s"] = answer.tokens / report.step_s;
   json["rounds"] = report.rounds;
   json["confidence"] = measure::kConfidence;
   json["storage_bytes_per_step"] = report.bytes_from_storage;
@@ -117,9 +118,9 @@ Report stalls_report(const app::StallAnswer& answer) {
     stalls.rows.push_back(std::move(row));
   }
   stalls.notes.push_back(
-      fmt::format("Differences of short runs, means of {} rounds; all intervals hold together at "
+      fmt::format("{}; all intervals hold together at "
                   "{:.0f} %. Significant: the interval lies above {:.0f} % of the step.",
-                  report.rounds, measure::kConfidence * 100, measure::kNegligible * 100));
+                  fmt::format(fmt::runtime(answer.how), report.rounds), measure::kConfidence * 100, measure::kNegligible * 100));
   for (const std::string& note : report.notes) stalls.notes.push_back(note);
   result.tables = {std::move(step), std::move(stalls)};
   result.json = json_of(answer);

@@ -7,6 +7,7 @@
 #include "cli/lists.hpp"
 #include "cli/machine_options.hpp"
 #include "cli/measure_report.hpp"
+#include "cli/run_job.hpp"
 #include "cli/run_stalls.hpp"
 #include "cli/say_error.hpp"
 #include "cli/verbs.hpp"
@@ -21,6 +22,7 @@ struct Request {
   StepOptions step;
   MachineOptions machine;
   StallOptions stalls;
+  JobOptions job;
   std::string output_file;
   bool compare = false;
   std::vector<std::string> files;
@@ -57,6 +59,7 @@ void add_options(Command& command, Request& request) {
                "measure nothing; say which numbers of two profiles differ by more than their "
                "spreads");
   add_stall_options(command, request.stalls);
+  add_job_options(command, request.job);
   add_degrees_options(command, train.plan.degrees);
   command.group("Job");
   add_data_options(command, train, request.machine);
@@ -144,7 +147,15 @@ Verb measure_verb(const Session& session) {
       "nereus measure --stalls --model resnet50 --dp 2 --global-batch 32 --data photos/ "
       "--loaders 4",
       "is it the disk, the cores or the ranks?");
+  command->example("nereus measure -- torchrun --nproc-per-node 2 train.py --epochs 1",
+                   "the same of a PyTorch script, which is not edited");
+  command->example("nereus measure --kineto traces/*.json.gz",
+                   "what its steps waited for, by traces of its ranks");
   command->run = [&session, request] {
+    if (request->job.named()) {
+      request->output.file = request->output_file;
+      return run_job(session, request->job, request->stalls, request->output);
+    }
     ErrorList errors;
     take_step_options(request->step, request->measure.train, errors);
     take_machine_options(request->machine, request->measure.train, errors);

@@ -113,10 +113,7 @@ void set_numbers(Stall& stall, const Series& values, int num_measured) {
   stall.high = stall.seconds + half;
 }
 
-// What each stall is the difference of; nothing where it was not measured.
-using Causes = std::map<StallKind, Series>;
-
-Causes causes_of(const Table& table, StallReport& report) {
+Causes causes_of(const Table& table, StallReport& report, int& slowest_rank) {
   Causes causes;
   const bool several = table.has(Block::kTogether);
   const std::vector<int> ranks = by_speed(table, several ? Block::kTogether : Block::kAlone);
@@ -141,7 +138,7 @@ Causes causes_of(const Table& table, StallReport& report) {
     if (table.has(Block::kHost)) add(StallKind::kInterconnect, table.last(Block::kHost));
     add(table.num_hosts() > 1 ? StallKind::kNetwork : StallKind::kInterconnect,
         table.last(Block::kAll));
-    report.stalls[static_cast<std::size_t>(StallKind::kStraggler)].rank = ranks.back();
+    slowest_rank = ranks.back();
   } else {
     so_far = table.last(Block::kAll);
   }
@@ -182,6 +179,21 @@ std::string_view to_string(StallKind kind) {
   return kNames[static_cast<int>(kind)];
 }
 
+void set_stalls(StallReport& report, const Causes& causes,
+                const std::function<std::string(StallKind)>& why_not) {
+  report.stalls.clear();
+  for (int kind = 0; kind < kNumStalls; ++kind) {
+    Stall stall{.kind = static_cast<StallKind>(kind)};
+    if (const auto cause = causes.find(stall.kind); cause != causes.end())
+      set_numbers(stall, cause->second, static_cast<int>(causes.size()));
+    else
+      stall.note = why_not(stall.kind);
+    stall.share = report.step_s > 0 ? stall.seconds / report.step_s : 0;
+    stall.significant = stall.measured && stall.low > kNegligible * report.step_s;
+    report.stalls.push_back(std::move(stall));
+  }
+}
+
 StallReport find_stalls(const std::vector<BlockTime>& times) {
   const Table table(times);
   if (table.rounds < 2)
@@ -193,17 +205,10 @@ StallReport find_stalls(const std::vector<BlockTime>& times) {
   report.rounds = table.rounds;
   report.num_ranks = table.num_ranks;
   report.num_hosts = table.num_hosts();
-  for (int kind = 0; kind < kNumStalls; ++kind)
-    report.stalls.push_back({.kind = static_cast<StallKind>(kind)});
-  const Causes causes = causes_of(table, report);
-  for (Stall& stall : report.stalls) {
-    if (const auto cause = causes.find(stall.kind); cause != causes.end())
-      set_numbers(stall, cause->second, static_cast<int>(causes.size()));
-    else
-      stall.note = why_not(stall.kind, table);
-    stall.share = report.step_s > 0 ? stall.seconds / report.step_s : 0;
-    stall.significant = stall.measured && stall.low > kNegligible * report.step_s;
-  }
+  int slowest_rank = -1;
+  const Causes causes = causes_of(table, report, slowest_rank);
+  set_stalls(report, causes, [&](StallKind kind) { return why_not(kind, table); });
+  report.stalls[static_cast<std::size_t>(StallKind::kStraggler)].rank = slowest_rank;
   if (table.has(Block::kCold)) {
     report.bytes_from_storage = table.bytes(Block::kCold);
     if (report.bytes_from_storage == 0)

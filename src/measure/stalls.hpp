@@ -21,6 +21,8 @@
 //   report.step_s; report.stalls[3].seconds; report.stalls[3].significant;
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -82,6 +84,14 @@ struct StallReport {
 
   const Stall& of(StallKind kind) const { return stalls.at(static_cast<std::size_t>(kind)); }
 };
+
+// What each stall was in each round, in seconds; nothing where it was not measured.
+using Causes = std::map<StallKind, std::vector<double>>;
+
+// One stall of each kind, with its interval and share of report.step_s; `why_not` says what keeps
+// one from being measured.
+void set_stalls(StallReport& report, const Causes& causes,
+                const std::function<std::string(StallKind)>& why_not);
 
 // Rounds that are not whole are left out. Throws Errors where fewer than two are: measure.rounds.
 StallReport find_stalls(const std::vector<BlockTime>& times);

@@ -1,0 +1,39 @@
+// What the shim on somebody's PyTorch job (python/shim) wrote: a line about the job, and a line a
+// block and rank, as JSON.
+//
+//   ShimBlocks read = read_shim_blocks(text, "blocks-123.jsonl");
+//   StallReport report = find_stalls(read.times);
+//   explain_missing(report, read.job);             // why a stall of this job could not be measured
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "measure/stalls.hpp"
+
+namespace nereus::measure {
+
+struct ShimJob {
+  std::string torch;    // version
+  std::string backend;  // of torch.distributed; empty: one rank
+  double parameters = 0;
+  double samples = 0;  // of a step, all ranks; 0: unknown
+  int num_ranks = 1;
+  bool on_gpu = false;
+  int loaders = 0;       // DataLoaders that feed steps
+  bool counted = false;  // operations of a step
+  std::vector<std::string> unswitchable{};  // collectives that cannot be left out of a step
+};
+
+struct ShimBlocks {
+  ShimJob job;
+  std::vector<BlockTime> times;
+};
+
+// A last line that a kill cut is left out. Throws Errors: measure.blocks, and those of the JSON.
+ShimBlocks read_shim_blocks(std::string_view text, const std::string& file);
+
+void explain_missing(StallReport& report, const ShimJob& job);
+
+}  // namespace nereus::measure
