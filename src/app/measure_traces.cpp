@@ -76,7 +76,7 @@ void check_ranks(std::vector<measure::Trace>& traces) {
       errors.add("measure.trace-rank",
                  "the trace does not say of which rank it is (distributedInfo), and its job has "
                  "several",
-                 {trace.file}, fmt::format("RANK=FILE, as in --kineto 0={}", trace.file));
+                 {trace.file}, "RANK=FILE, as in --kineto 0=first.json 1=second.json");
   errors.throw_if_any();
   std::sort(traces.begin(), traces.end(),
             [](const measure::Trace& a, const measure::Trace& b) { return a.rank < b.rank; });
@@ -94,6 +94,11 @@ void check_ranks(std::vector<measure::Trace>& traces) {
                  {traces[i].file}, "one trace of each rank, of the same run");
     if (traces[i].num_ranks > 0) stated = traces[i].num_ranks;
   }
+  if (stated > 0 && traces.back().rank >= stated)
+    errors.add("measure.trace-rank",
+               fmt::format("rank {} of a job of {} {}", traces.back().rank, stated,
+                           stated == 1 ? "rank" : "ranks"),
+               {traces.back().file}, "one trace of each rank, of the same run");
   errors.throw_if_any();
   // Where none says how many there are, the largest rank does; one trace that talks is of several.
   if (stated == 0) {

@@ -54,17 +54,12 @@ std::string why_not(StallKind kind, const ShimJob& job) {
     case StallKind::kStraggler:
     case StallKind::kInterconnect:
     case StallKind::kNetwork:
-      return stuck ? fmt::format("torch.distributed.{} cannot be left out of a step; what ranks "
-                                 "wait for is within one device's time",
-                                 fmt::join(job.unswitchable, ", "))
-                   : "";
+      return stuck ? "ranks talk in a way that cannot be left out" : "";
     case StallKind::kHostCopy:
-      return job.on_gpu ? "the script copies batches itself: within one device's time" : "";
+      return job.on_gpu ? "the script copies batches itself" : "";
     case StallKind::kPrepare:
     case StallKind::kFetch:
-      return job.loaders == 0 ? "no torch DataLoader feeds the steps; what the script reads itself "
-                                "is within one device's time"
-                              : "";
+      return job.loaders == 0 ? "no torch DataLoader feeds the steps" : "";
   }
   return {};
 }
@@ -102,6 +97,14 @@ void explain_missing(StallReport& report, const ShimJob& job) {
     if (!stall.measured)
       if (std::string reason = why_not(stall.kind, job); !reason.empty())
         stall.note = std::move(reason);
+  if (job.num_ranks > 1 && !job.unswitchable.empty())
+    report.notes.push_back(
+        fmt::format("the script calls torch.distributed.{}, which cannot be left out of a step: "
+                    "what ranks wait for is in one device's work",
+                    fmt::join(job.unswitchable, ", ")));
+  if (job.loaders == 0)
+    report.notes.push_back("what the script reads and prepares itself is in one device's work");
+  if (job.on_gpu) report.notes.push_back("copies to the device are in one device's work");
 }
 
 }  // namespace nereus::measure

@@ -121,24 +121,23 @@ std::vector<std::int64_t> common_steps(const std::vector<Trace>& traces) {
 std::string why_not(StallKind kind, bool one_of_several, int num_ranks, bool on_gpu) {
   switch (kind) {
     case StallKind::kLaunch:
-      return on_gpu ? "" : "a trace of CPUs does not say what an empty operation takes";
+      return on_gpu ? "" : "not in traces of CPUs";
     case StallKind::kContention:
-      return num_ranks == 1 ? "one rank" : "no rank runs alone in a trace: within one device's work";
+      return num_ranks == 1 ? "one rank" : "not in traces: no rank runs alone";
     case StallKind::kStraggler:
       return num_ranks == 1   ? "one rank"
-             : one_of_several ? "traces of the other ranks are not given"
+             : one_of_several ? "other ranks' traces are not given"
                               : "";
     case StallKind::kInterconnect:
       return num_ranks == 1 ? "one rank" : "";
     case StallKind::kNetwork:
-      return num_ranks == 1 ? "one rank"
-                            : "a trace does not say which ranks share a host: with interconnect";
+      return num_ranks == 1 ? "one rank" : "hosts unknown: with interconnect";
     case StallKind::kHostCopy:
       return on_gpu ? "" : "ranks compute in the host's memory";
     case StallKind::kPrepare:
-      return "no torch DataLoader is in the trace";
+      return "no torch DataLoader in the trace";
     case StallKind::kFetch:
-      return "a trace does not say what was in the page cache: with preparing";
+      return "not in traces: with preparing";
   }
   return {};
 }
@@ -209,6 +208,8 @@ StallReport stalls_of(const std::vector<Trace>& traces) {
   if (all && traces.size() > 1)
     report.stalls[static_cast<std::size_t>(StallKind::kStraggler)].rank =
         traces[order.back()].rank;
+  if (report.num_ranks > 1)
+    report.notes.push_back("what ranks take from each other (contention) is in one device's work");
   if (!all)
     report.notes.push_back(fmt::format(
         "traces of {} of {} ranks: waiting for a slower rank counts as interconnect",
