@@ -93,12 +93,11 @@ std::vector<fs::path> named(const fs::path& folder, std::string_view prefix) {
 
 [[noreturn]] void explain_nothing(const fs::path& folder, const std::string& command) {
   if (named(folder, "attached-").empty())
-    throw_input_error("measure.no-torch",
-                      fmt::format("'{}' ended and no Python of it loaded torch with the shim",
-                                  command),
-                      {},
-                      "a command that runs Python with PYTHONPATH and without -I, -E or -S, on this "
-                      "machine, and imports torch");
+    throw_input_error(
+        "measure.no-torch",
+        fmt::format("'{}' ended and no Python of it loaded torch with the shim", command), {},
+        "a command that runs Python with PYTHONPATH and without -I, -E or -S, on this "
+        "machine, and imports torch");
   throw_input_error(
       "measure.no-step",
       fmt::format("'{}' ended before an optimizer of torch.optim had made enough steps", command),
@@ -115,8 +114,8 @@ std::string name_of(const std::vector<std::string>& command) {
 void take(StallAnswer& answer, const std::string& file) {
   measure::ShimBlocks blocks = measure::read_shim_blocks(spec::read_text_file(file), file);
   const measure::ShimJob& job = blocks.job;
-  answer.library = fmt::format("PyTorch {}{}{}", job.torch, job.backend.empty() ? "" : ", ",
-                               job.backend);
+  answer.library =
+      fmt::format("PyTorch {}{}{}", job.torch, job.backend.empty() ? "" : ", ", job.backend);
   answer.parameters = job.parameters;
   answer.tokens = job.samples;
   answer.report = measure::find_stalls(blocks.times);

@@ -68,8 +68,7 @@ measure::Trace read(const Named& name) {
 
 // One rank alone need not say that it is rank 0, unless it talks to others.
 void check_ranks(std::vector<measure::Trace>& traces) {
-  if (traces.size() == 1 && traces[0].rank < 0 && traces[0].collectives.empty())
-    traces[0].rank = 0;
+  if (traces.size() == 1 && traces[0].rank < 0 && traces[0].collectives.empty()) traces[0].rank = 0;
   ErrorList errors;
   for (const measure::Trace& trace : traces)
     if (trace.rank < 0)
@@ -88,10 +87,10 @@ void check_ranks(std::vector<measure::Trace>& traces) {
                              traces[i - 1].file),
                  {traces[i].file}, "one trace of each rank, of the same run");
     if (stated > 0 && traces[i].num_ranks > 0 && traces[i].num_ranks != stated)
-      errors.add("measure.trace-rank",
-                 fmt::format("a job of {} ranks, and another trace is of {}", traces[i].num_ranks,
-                             stated),
-                 {traces[i].file}, "one trace of each rank, of the same run");
+      errors.add(
+          "measure.trace-rank",
+          fmt::format("a job of {} ranks, and another trace is of {}", traces[i].num_ranks, stated),
+          {traces[i].file}, "one trace of each rank, of the same run");
     if (traces[i].num_ranks > 0) stated = traces[i].num_ranks;
   }
   if (stated > 0 && traces.back().rank >= stated)
@@ -117,8 +116,8 @@ StallAnswer measure_traces(const std::vector<std::string>& names) {
   answer.report = measure::stalls_of(traces);
   answer.model = traces.size() == 1 ? fs::path(traces[0].file).filename().string()
                                     : fmt::format("{} traces", traces.size());
-  answer.library = traces[0].backend.empty() ? "PyTorch's profiler"
-                                             : "PyTorch's profiler, " + traces[0].backend;
+  answer.library =
+      traces[0].backend.empty() ? "PyTorch's profiler" : "PyTorch's profiler, " + traces[0].backend;
   answer.counts_tokens = false;
   answer.how = "Parts of the steps in the traces, means of {} steps";
   return answer;

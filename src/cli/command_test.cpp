@@ -113,5 +113,33 @@ TEST_F(Fixture, HelpFitsItsWidthAndNamesEveryOption) {
   }
 }
 
+TEST(Command, TakesWhatFollowsTwoDashesAsItIs) {
+  Command command("try", "for tests");
+  std::vector<std::string> rest;
+  bool fast = false;
+  command.flag("--fast", fast, "quick");
+  command.rest("COMMAND", rest, "to run");
+  command.parse({"--fast", "--", "python3", "--help", "--", "-x"});
+  EXPECT_TRUE(fast);
+  EXPECT_THAT(rest, ElementsAre("python3", "--help", "--", "-x"));
+  EXPECT_THROW(command.parse({"--"}), Errors);
+  EXPECT_THAT(command.help(100), HasSubstr("nereus try [options] [-- COMMAND...]"));
+}
+
+TEST(Command, FilesFollowTheirOptionUpToTheNext) {
+  Command command("try", "for tests");
+  std::vector<std::string> files;
+  std::string plan;
+  std::optional<int> tp;
+  command.optional_argument("PLAN", plan, "a plan");
+  command.files("--files", "FILE", files, "some");
+  command.whole("--tp", tp, 1, "degree");
+  command.parse({"a.plan", "--files", "b", "c", "--tp", "2", "--files=d", "e"});
+  EXPECT_THAT(files, ElementsAre("b", "c", "d", "e"));
+  EXPECT_EQ(plan, "a.plan");
+  EXPECT_EQ(tp, 2);
+  EXPECT_THROW(command.parse({"--files", "--tp", "2"}), Errors);
+}
+
 }  // namespace
 }  // namespace nereus::cli

@@ -28,9 +28,8 @@ app::StallAnswer answer_of(const JobOptions& given, const StallOptions& stalls) 
   if (!given.traces.empty()) return app::measure_traces(given.traces);
   request.rounds = stalls.rounds.value_or(request.rounds);
   request.command = given.command;
-  return app::measure_job(request, [](std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stderr);
-  });
+  return app::measure_job(
+      request, [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); });
 }
 
 }  // namespace

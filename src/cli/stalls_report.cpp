@@ -120,7 +120,8 @@ Report stalls_report(const app::StallAnswer& answer) {
   stalls.notes.push_back(
       fmt::format("{}; all intervals hold together at "
                   "{:.0f} %. Significant: the interval lies above {:.0f} % of the step.",
-                  fmt::format(fmt::runtime(answer.how), report.rounds), measure::kConfidence * 100, measure::kNegligible * 100));
+                  fmt::format(fmt::runtime(answer.how), report.rounds), measure::kConfidence * 100,
+                  measure::kNegligible * 100));
   for (const std::string& note : report.notes) stalls.notes.push_back(note);
   result.tables = {std::move(step), std::move(stalls)};
   result.json = json_of(answer);

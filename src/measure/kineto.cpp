@@ -186,17 +186,18 @@ Trace read_kineto(std::istream& in, const std::string& file) {
     in.clear();
     const bool at_end = in.peek() == std::istream::traits_type::eof();
     if (at_end && handler.broken_at() > 1)
-      throw_input_error("measure.trace-truncated",
-                        fmt::format("the trace ends early, after {} bytes of JSON",
-                                    handler.broken_at() - 1),
-                        {file}, "the whole file; a job that is killed leaves half of it");
+      throw_input_error(
+          "measure.trace-truncated",
+          fmt::format("the trace ends early, after {} bytes of JSON", handler.broken_at() - 1),
+          {file}, "the whole file; a job that is killed leaves half of it");
     throw_input_error("measure.trace-broken",
                       fmt::format("not JSON at byte {}", handler.broken_at()), {file},
                       "a file as torch.profiler's export_chrome_trace writes it");
   }
   if (!handler.has_events())
-    throw_input_error("measure.no-trace", "neither an array of events nor an object with traceEvents",
-                      {file}, "a file as torch.profiler's export_chrome_trace writes it");
+    throw_input_error("measure.no-trace",
+                      "neither an array of events nor an object with traceEvents", {file},
+                      "a file as torch.profiler's export_chrome_trace writes it");
   if (trace.on_gpu) trace.work = std::move(handler.kernels);
   return trace;
 }

@@ -35,8 +35,8 @@ std::string code_of(const std::string& text) {
 
 std::string event(const std::string& category, const std::string& name, int start, int length) {
   return R"({"ph": "X", "cat": ")" + category + R"(", "name": ")" + name +
-         R"(", "pid": 1, "tid": 2, "ts": )" + std::to_string(start) +
-         R"(, "dur": )" + std::to_string(length) + R"(, "args": {"ts": 7, "name": "no"}})";
+         R"(", "pid": 1, "tid": 2, "ts": )" + std::to_string(start) + R"(, "dur": )" +
+         std::to_string(length) + R"(, "args": {"ts": 7, "name": "no"}})";
 }
 
 std::string object(const std::string& events, const std::string& more = "") {
@@ -65,12 +65,12 @@ TEST(Kineto, ReadsRankStepsAndKindsOfEvents) {
 }
 
 TEST(Kineto, OnGpusKernelsAreTheWork) {
-  const Trace trace = read(object(
-      event("cpu_op", "aten::mm", 0, 30) + "," + event("kernel", "sgemm_128x64", 5, 9) + "," +
-      event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 20, 10) + "," +
-      event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 1, 2) + "," +
-      event("gpu_memcpy", "Memcpy DtoD (Device -> Device)", 40, 2) + "," +
-      event("gpu_user_annotation", "ProfilerStep#1", 3, 3)));
+  const Trace trace =
+      read(object(event("cpu_op", "aten::mm", 0, 30) + "," + event("kernel", "sgemm_128x64", 5, 9) +
+                  "," + event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 20, 10) + "," +
+                  event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 1, 2) + "," +
+                  event("gpu_memcpy", "Memcpy DtoD (Device -> Device)", 40, 2) + "," +
+                  event("gpu_user_annotation", "ProfilerStep#1", 3, 3)));
   EXPECT_TRUE(trace.on_gpu);
   EXPECT_EQ(trace.rank, -1);
   EXPECT_THAT(trace.work, ElementsAre(Span{5000, 14000}, Span{40000, 42000}));

@@ -83,10 +83,10 @@ ShimBlocks read_shim_blocks(std::string_view text, const std::string& file) {
     reader.finish();
     errors.throw_if_any();
     if (!result.times.empty() && has_job && result.times.back().rank >= result.job.num_ranks)
-      throw_input_error("measure.blocks",
-                        fmt::format("a block of rank {} of {}", result.times.back().rank,
-                                    result.job.num_ranks),
-                        {file});
+      throw_input_error(
+          "measure.blocks",
+          fmt::format("a block of rank {} of {}", result.times.back().rank, result.job.num_ranks),
+          {file});
   }
   if (!has_job) throw_input_error("measure.blocks", "no line says what the job is", {file});
   return result;

@@ -21,8 +21,8 @@ struct ShimJob {
   double samples = 0;  // of a step, all ranks; 0: unknown
   int num_ranks = 1;
   bool on_gpu = false;
-  int loaders = 0;       // DataLoaders that feed steps
-  bool counted = false;  // operations of a step
+  int loaders = 0;                          // DataLoaders that feed steps
+  bool counted = false;                     // operations of a step
   std::vector<std::string> unswitchable{};  // collectives that cannot be left out of a step
 };
 

@@ -26,8 +26,8 @@ TraceFile::TraceFile(const std::string& path) : path_(path), buffer_(kBuffer) {
     throw_input_error("spec.is-directory", "a folder stands where a trace is expected", {path});
   file_ = gzopen(path.c_str(), "rb");
   if (file_ == nullptr)
-    throw_input_error("spec.unreadable",
-                      fmt::format("it cannot be read: {}", std::strerror(errno)), {path});
+    throw_input_error("spec.unreadable", fmt::format("it cannot be read: {}", std::strerror(errno)),
+                      {path});
   gzbuffer(file_, kZipBuffer);
 }
 

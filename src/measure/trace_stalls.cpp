@@ -32,7 +32,8 @@ class Timeline {
   explicit Timeline(const Trace& trace) : trace_(trace) {
     work_ = united(trace.work);
     const Spans loading = united(trace.loading);
-    // A loader of this process computes too (it stacks samples): the step waits for it all the same.
+    // A loader of this process computes too (it stacks samples): the step waits for it all the
+    // same.
     if (!trace.on_gpu) loading_ = loading;
     Spans taken = with(work_, loading_);
     collectives_ = without(united(trace.collectives), taken);
@@ -84,8 +85,9 @@ class Timeline {
     return result;
   }
   static double within(const Spans& spans, const Span& of) {
-    auto at = std::lower_bound(spans.begin(), spans.end(), of.begin,
-                               [](const Span& span, std::int64_t time) { return span.end <= time; });
+    auto at =
+        std::lower_bound(spans.begin(), spans.end(), of.begin,
+                         [](const Span& span, std::int64_t time) { return span.end <= time; });
     std::int64_t sum = 0;
     for (; at != spans.end() && at->begin < of.end; ++at)
       sum += std::min(at->end, of.end) - std::max(at->begin, of.begin);
@@ -109,12 +111,12 @@ std::vector<std::int64_t> common_steps(const std::vector<Trace>& traces) {
       numbers.push_back(number);
   }
   if (numbers.size() < 2)
-    throw_input_error(
-        "measure.trace-steps",
-        fmt::format("{} {} in {}; an interval needs two at least", numbers.size(),
-                    numbers.size() == 1 ? "step" : "steps",
-                    traces.size() == 1 ? "the trace" : "all of the traces"),
-        {traces.front().file}, "schedule(wait=2, warmup=2, active=10), the same on all ranks");
+    throw_input_error("measure.trace-steps",
+                      fmt::format("{} {} in {}; an interval needs two at least", numbers.size(),
+                                  numbers.size() == 1 ? "step" : "steps",
+                                  traces.size() == 1 ? "the trace" : "all of the traces"),
+                      {traces.front().file},
+                      "schedule(wait=2, warmup=2, active=10), the same on all ranks");
   return numbers;
 }
 
@@ -202,18 +204,16 @@ StallReport stalls_of(const std::vector<Trace>& traces) {
     report.at_hand_s += (length - (loaded - worked)) / n;
   }
   report.warm_s = report.step_s;
-  set_stalls(report, causes, [&](StallKind kind) {
-    return why_not(kind, !all, report.num_ranks, on_gpu);
-  });
+  set_stalls(report, causes,
+             [&](StallKind kind) { return why_not(kind, !all, report.num_ranks, on_gpu); });
   if (all && traces.size() > 1)
-    report.stalls[static_cast<std::size_t>(StallKind::kStraggler)].rank =
-        traces[order.back()].rank;
+    report.stalls[static_cast<std::size_t>(StallKind::kStraggler)].rank = traces[order.back()].rank;
   if (report.num_ranks > 1)
     report.notes.push_back("what ranks take from each other (contention) is in one device's work");
   if (!all)
-    report.notes.push_back(fmt::format(
-        "traces of {} of {} ranks: waiting for a slower rank counts as interconnect",
-        traces.size(), report.num_ranks));
+    report.notes.push_back(
+        fmt::format("traces of {} of {} ranks: waiting for a slower rank counts as interconnect",
+                    traces.size(), report.num_ranks));
   return report;
 }
 

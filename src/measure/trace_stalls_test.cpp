@@ -25,7 +25,8 @@ Trace trace_of(int rank, int num_ranks, const std::vector<Part>& steps) {
     const Part& part = steps[i];
     const std::int64_t begin = now;
     if (part.loading > 0) trace.loading.push_back({now, now + part.loading * kMs});
-    trace.work.push_back({now, now + part.loading * kMs / 2});  // of the loader: it waits all the same
+    trace.work.push_back(
+        {now, now + part.loading * kMs / 2});  // of the loader: it waits all the same
     now += part.loading * kMs;
     trace.work.push_back({now, now + part.work * kMs});
     trace.work.push_back({now + kMs, now + 2 * kMs});  // within another
@@ -88,10 +89,10 @@ TEST(TraceStalls, OnAGpuWhatIsHiddenCostsNothing) {
   for (std::int64_t step = 0; step < 3; ++step) {
     const std::int64_t t = step * 100 * kMs;
     trace.steps[step] = {t, t + 100 * kMs};
-    trace.loading.push_back({t, t + 20 * kMs});             // the device works for half of it
-    trace.work.push_back({t, t + 10 * kMs});                // kernels of the step before
-    trace.copies.push_back({t + 20 * kMs, t + 25 * kMs});   // nothing else
-    trace.work.push_back({t + 30 * kMs, t + 80 * kMs});     // after 5 ms without anything
+    trace.loading.push_back({t, t + 20 * kMs});                 // the device works for half of it
+    trace.work.push_back({t, t + 10 * kMs});                    // kernels of the step before
+    trace.copies.push_back({t + 20 * kMs, t + 25 * kMs});       // nothing else
+    trace.work.push_back({t + 30 * kMs, t + 80 * kMs});         // after 5 ms without anything
     trace.collectives.push_back({t + 60 * kMs, t + 90 * kMs});  // and 10 ms more at the end
   }
   const StallReport report = stalls_of({trace});

@@ -1,5 +1,5 @@
-// Any text is a trace or an error, and what is read of a trace is in order: parts of steps add up to
-// them.
+// Any text is a trace or an error, and what is read of a trace is in order: parts of steps add up
+// to them.
 #include <cmath>
 #include <sstream>
 

@@ -46,7 +46,7 @@ class Bench:
         return json.loads(self.run([self.args.nereus, "measure", "--format", "json", "--seconds", str(self.args.seconds), *words]))
 
     def ours(self):
-        return self.measure("--stalls", "--model", "stack", "--dp", "2", "--global-batch", "128", "--data", "data.safetensors",
+        return self.measure("--stalls", "--model", "stack", "--dp", "2", "--global-batch", "128", "--micro-batch", "64", "--data", "data.safetensors",
                             "--threads", "1", "--comm", "gloo", "--optimizer", "sgd", "--precision", "fp32")
 
     def shim(self):
@@ -66,7 +66,7 @@ def line_of(answer):
 def compare(bench, name, kind):
     for _ in range(2):
         ours, theirs = bench.ours(), getattr(bench, kind)()
-        print(f"{name}: ours {line_of(ours)}; {kind} {line_of(theirs)}")
+        print(f"{name}: ours {line_of(ours)}; {kind} {line_of(theirs)}", flush=True)
         a, b = shares(ours), shares(theirs)
         if all(abs(a[part] - b[part]) <= WITHIN for part in a) and abs(sum(b.values()) - 1) < 1e-6:
             print(f"passed {name}: {kind} as our trainer's", flush=True)
