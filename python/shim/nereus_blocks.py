@@ -20,7 +20,7 @@ import torch
 import torch.distributed as dist
 
 from nereus_files import bytes_from_storage
-from nereus_talk import ALL, HOST, NONE
+from nereus_talk import ALL, HOST, NONE, num_threads, settle
 
 FIRST_STEPS = 3  # of the job: allocations, choices of kernels; batches of the last two are kept
 WARM_UP = 2      # steps of a block before the clock starts
@@ -100,6 +100,7 @@ class Blocks:
         self.operations = self.chain_operations = 0
         self.per_step = {}  # batches of a step, by loader
         self.step_seconds = []
+        self.threads = None  # of this process while no loader reads
         self.start = time.perf_counter()
 
     def run(self):
@@ -219,9 +220,12 @@ class Blocks:
 
     def open_files(self, cold):
         """Batches of the coming block are read once; ranks share files: nobody reads while they leave the page cache."""
+        settle(self.threads)
+        self.threads = num_threads()
         for batches in self.loaders:
             batches.choose((WARM_UP + self.steps) * self.per_step[batches])
             batches.drain()
+            settle(self.threads)
         self.ranks.meet()
         if cold:
             self.shim.files.unmap()

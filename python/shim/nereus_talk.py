@@ -10,6 +10,8 @@ parameters it talks beside the hook too, and synchronising is put off instead. C
 functions. Those that cannot be left out are in `unswitchable` once they were called.
 """
 import functools
+import os
+import time
 
 import torch
 import torch.distributed as dist
@@ -77,6 +79,40 @@ _UNSWITCHABLE = (
 )
 
 
+def _of_all_ranks(name, arguments, words):
+    """A sum or a barrier that names no group: group is the third of all_reduce's arguments and the first of barrier's."""
+    before = {"all_reduce": 2, "barrier": 0}.get(name, -1)
+    return len(arguments) <= before and words.get("group") is None
+
+
+class _First:
+    """The first of a collective's tensors, taken on the thread of the collective when it is done."""
+    under_way = 0
+
+    def __init__(self):
+        _First.under_way += 1
+
+    def __call__(self, done):
+        return done.value()[0]
+
+    def __del__(self):
+        _First.under_way -= 1
+
+
+def settle(threads=None):
+    """Before this process forks a loader's workers: in Python 3.11 the child waits for ever where another thread was just about to
+    leave Python, or to enter it (_PyThreadState_DeleteExcept takes a lock before it is made anew). So callbacks of collectives must be
+    over, and threads that fed a loader's workers be gone: no more than `threads` are left."""
+    until = time.monotonic() + 10
+    while time.monotonic() < until and (_First.under_way > 0 or (threads is not None and num_threads() > threads)):
+        time.sleep(0.001)
+    time.sleep(0.01)
+
+
+def num_threads():
+    return len(os.listdir("/proc/self/task"))
+
+
 class Talk:
     def __init__(self):
         self.reach = ALL
@@ -114,8 +150,7 @@ class Talk:
         def collective(*arguments, **words):
             if self.reach == ALL:
                 return real(*arguments, **words)
-            among_host = name in ("all_reduce", "barrier") and words.get("group") is None and len(arguments) < (3 if name == "all_reduce" else 1)
-            if self.reach == HOST and among_host:
+            if self.reach == HOST and _of_all_ranks(name, arguments, words):
                 return real(*arguments, **dict(words, group=self.host_group))
             tensors = alone(*arguments, **words)
             return _Done(tensors) if words.get("async_op") else None
@@ -175,4 +210,4 @@ class Talk:
             future.set_result(buffer)
             return future
         work = self._real["all_reduce"](buffer, group=group, async_op=True)
-        return work.get_future().then(lambda done: done.value()[0])
+        return work.get_future().then(_First())
