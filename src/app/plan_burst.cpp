@@ -276,10 +276,6 @@ BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options) 
     out.notes.emplace_back(
         "steps are of kernels, as of replayed CUDA graphs; predicted as a whole: with the host's "
         "launches, the optimizer and what every step takes");
-    if (!out.inputs.model.edges.empty() || options.branches_apart)
-      out.notes.emplace_back(
-          "predicted as a whole, layers of a graph follow one another, also where branches have "
-          "ranks of their own");
     const auto add = [&](std::string name, const BurstPlan& own) {
       out.rows.push_back(planner.row(std::move(name), own, best.problem, best.batch));
     };

@@ -7,6 +7,9 @@
 // anew (another set of ranks from layer to layer), one lane stands for all of them, each pass as
 // long as its slowest team's; `joint` says so.
 //
+// Burst plans, whose layers have ranks of their own and one micro-batch, also carry their layers
+// one by one (`layers`), for a play in which branches run beside each other.
+//
 // A rank's time for a micro-batch, host and sharding included, is divided among the passes of its
 // virtual stages in the measure of what each takes alone (cost/played.hpp).
 //
@@ -14,8 +17,10 @@
 //   work.lanes[0].passes[2].forward;            // seconds on virtual stage 2
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "cost/layer_graph.hpp"
 #include "cost/prediction.hpp"
 #include "cost/stage.hpp"
 #include "plan/degrees.hpp"
@@ -69,6 +74,7 @@ struct StepWork {
   double closing = 0;              // after all reductions: optimizer, tied weights
   std::vector<double> held;        // bytes by pipeline rank without activations in flight
   std::vector<double> activation;  // bytes by pipeline rank of one micro-batch on one chunk
+  std::optional<LayerGraph> layers;
   int num_stages() const { return static_cast<int>(rank_of_stage.size()); }
 };
 

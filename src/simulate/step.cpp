@@ -55,6 +55,7 @@ class Simulation {
       first_team_.push_back(first);
       first += lane.num_teams();
     }
+    if (work.layers) play_layers_first();
     opportunistic_ = work.schedule == Schedule::kVaruna && work.depth > 1 && !options.order;
     staggered_ = work.depth > 1 && cost::splits_backward(work.schedule);
     place_slow_ranks();
@@ -91,10 +92,28 @@ class Simulation {
     }
     out.staggered = staggered_;
     out.lanes = std::move(orders_);
+    if (layers_) {
+      out.events += layers_->events;
+      for (std::size_t c = 0; c < layers_->classes.size(); ++c)
+        out.events_represented += 2 * static_cast<std::int64_t>(layers_->classes[c].held.size() *
+                                                                work_.layers->classes[c].size());
+      out.layers = std::move(layers_);
+    }
     return out;
   }
 
  private:
+  // The passes of the one lane that stands for all take what the layers take.
+  void play_layers_first() {
+    NEREUS_CHECK(orders_.size() == 1 && work_.depth == 1, "layers are those of one stage");
+    layers_ = play_layers(*work_.layers);
+    StageTimes& times = orders_.front().times.stages.front();
+    times.forward = layers_->forward;
+    times.recompute = 0;
+    times.weight = 0;
+    times.input = layers_->end - layers_->forward;
+  }
+
   // Every pass is held in memory, its order too.
   void check_passes() const {
     constexpr double kMostPasses = 5e7;
@@ -229,6 +248,7 @@ class Simulation {
   bool varies_ = false;
   bool opportunistic_ = false;
   bool staggered_ = false;
+  std::optional<PlayedGraph> layers_;
 };
 
 }  // namespace

@@ -15,6 +15,9 @@
 // (simulate/jitter.hpp) every team draws its own; a slow rank unfolds its own team. Teams that wait
 // for each other at every pass (LaneWork::joint) take the longest of their draws in each.
 //
+// Burst plans, which say what every layer takes, are played layer by layer first
+// (simulate/layer_graph.hpp); that says how long their two passes are.
+//
 //   SimulatedStep step = simulate_step(predictor.work(degrees), {});
 //   step.step;                                   // seconds
 #pragma once
@@ -25,6 +28,7 @@
 #include "cost/step_work.hpp"
 #include "simulate/jitter.hpp"
 #include "simulate/lane_order.hpp"
+#include "simulate/layer_graph.hpp"
 #include "simulate/reduction.hpp"
 
 namespace nereus::simulate {
@@ -57,6 +61,7 @@ struct SimulatedStep {
   std::int64_t events = 0;              // starts and ends of passes, arrivals of messages
   std::int64_t events_represented = 0;  // over all ranks and steps
   bool staggered = false;               // no common barrier
+  std::optional<PlayedGraph> layers;    // where the work has them
   const SimulatedTeam& slowest() const;
   const Order& order_of(const SimulatedTeam& team) const {
     return team.order.empty() ? lanes[static_cast<std::size_t>(team.lane)].order : team.order;

@@ -76,7 +76,8 @@ LaneStep lane_step(Context& context, Work& work, const std::vector<std::vector<L
   const double later = later_chunks(shape, pipeline.own, m);
   ReductionWindow window{kBackward * quickest, kBackward * later};
   if (shape.depth == 1)
-    window = one_stage_window(quickest, lane_alone(context, work, lane).ranks.front().forward);
+    window = one_stage_window(quickest, stages.front()[lane].on_path *
+                                            lane_alone(context, work, lane).ranks.front().forward);
   const double exposed = exposed_reduce(reductions.longest(), context.reduced_as(), window,
                                         shape.interleave, context.placement.data_overlap, p);
   double whole = all + exposed;

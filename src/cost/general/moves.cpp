@@ -100,6 +100,20 @@ Moves::Pattern Moves::pattern_of(const LayerRun& before, const LayerRun& after) 
 double Moves::seconds(const Segment& from, const Segment& to) {
   const LayerRun& before = context_.run(from.runs.back());
   const LayerRun& after = context_.run(to.runs.front());
+  const int last = before.first_layer + before.num_layers - 1;
+  return between(before, after, context_.model.layers[static_cast<std::size_t>(last)], 1);
+}
+
+double Moves::of_edge(const model::Edge& edge) {
+  const LayerRun& before = context_.run(context_.run_of_layer(edge.from));
+  const LayerRun& after = context_.run(context_.run_of_layer(edge.to));
+  const int kind = context_.model.layers[static_cast<std::size_t>(edge.from)];
+  const double whole = context_.model.layer(edge.from).output_elements;
+  if (&before == &after || !(whole > 0)) return 0;
+  return between(before, after, kind, edge.elements / whole);
+}
+
+double Moves::between(const LayerRun& before, const LayerRun& after, int kind, double share) {
   const auto same = [](const LayerRun& a, const LayerRun& b) {
     return std::equal(a.replicas.begin(), a.replicas.end(), b.replicas.begin(), b.replicas.end(),
                       same_teams);
@@ -110,11 +124,10 @@ double Moves::seconds(const Segment& from, const Segment& to) {
   if (known == patterns_.end())
     known = patterns_.insert(patterns_.end(), pattern_of(before, after));
 
-  const int kind =
-      context_.model.layers[static_cast<std::size_t>(before.first_layer + before.num_layers - 1)];
   const auto bytes_per_sample = [&](const LayerRun& run, const Replicas& r) {
     const int machine = context_.wires.kind_of(rank_at(r, 0, 0, 0));
-    return context_.costs.of(context_.placement, run, r, 0, machine, 1).of(kind).cost.message;
+    return context_.costs.of(context_.placement, run, r, 0, machine, 1).of(kind).cost.message *
+           share;
   };
   double most = 0;  // bytes
   double num_micro_batches = 1;

@@ -8,6 +8,7 @@
 //
 //   Moves moves(context);
 //   double seconds = moves.seconds(stage.segments[0], stage.segments[1]);   // in one step
+//   seconds = moves.of_edge(edge);            // between any two layers, 0 where ranks are the same
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@ class Moves {
  public:
   explicit Moves(Context& context) : context_(context) {}
   double seconds(const Segment& from, const Segment& to);
+  double of_edge(const model::Edge& edge);
 
  private:
   struct Pattern {
@@ -32,6 +34,8 @@ class Moves {
     bool same_domain = true;
   };
   Pattern pattern_of(const plan::LayerRun& before, const plan::LayerRun& after);
+  // `share` of what a layer of the kind hands on.
+  double between(const plan::LayerRun& before, const plan::LayerRun& after, int kind, double share);
 
   Context& context_;
   std::vector<Pattern> patterns_;

@@ -46,6 +46,7 @@ class Writer {
     add_memory();
     add_wires();
     add_closing();
+    out_.layers = work_.layer_graph();
     return std::move(out_);
   }
 

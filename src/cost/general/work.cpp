@@ -50,6 +50,10 @@ const LaneTime& slowest(const std::vector<LaneTime>& lanes) {
 std::vector<LaneTime> Work::stage(int index) {
   const PhysicalStage& stage = context_.layout.stages[static_cast<std::size_t>(index)];
   std::vector<LaneTime> lanes;
+  if (plays_layers()) {
+    for (const Segment& segment : stage.segments) lanes.push_back(slowest(segment_times(segment)));
+    return {on_longest_path(lanes)};
+  }
   for (std::size_t i = 0; i < stage.segments.size(); ++i) {
     const Segment& segment = stage.segments[i];
     std::vector<LaneTime> own = segment_times(segment);

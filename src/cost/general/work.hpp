@@ -9,14 +9,20 @@
 // Under a pipeline divided weights are gathered once a step and kept, whatever `gather` says: every
 // stage needs them again for each micro-batch.
 //
+// Where layers have ranks of their own (burst) and go once through the whole batch, the stage takes
+// the longest path through its layers and the samples that move along the model's edges
+// (cost/layer_graph.hpp): branches on other ranks run beside each other.
+//
 //   Work work(context);
 //   std::vector<LaneTime> lanes = work.stage(0);
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "cost/general/context.hpp"
 #include "cost/general/moves.hpp"
+#include "cost/layer_graph.hpp"
 #include "cost/stage.hpp"
 
 namespace nereus::cost::general {
@@ -29,6 +35,9 @@ struct LaneTime {
   double backward = 0;
   double moved = 0;  // seconds in which samples change ranks between segments
   double num_micro_batches = 0;
+  // Of a graph's layers the share, in seconds, that the longest path goes through: the others run
+  // beside them.
+  double on_path = 1;
   double total() const { return all.total + moved; }
 };
 
@@ -40,6 +49,8 @@ class Work {
   std::vector<LaneTime> stage(int index);
   // A run's layers for the lane's first micro-batch, on its first machine.
   LayerTime layers_of(int run, const Lane& lane);
+  // Layer by layer, where layers have ranks of their own and one micro-batch is all.
+  std::optional<LayerGraph> layer_graph();
 
  private:
   // Equal layers of a run: `count` of a kind, all recomputed or none by any lane.
@@ -54,6 +65,10 @@ class Work {
     Rounds rounds;
   };
 
+  bool plays_layers() const;
+  void add_layers(const Segment& segment, LayerGraph& graph);
+  void add_moves(LayerGraph& graph);
+  LaneTime on_longest_path(const std::vector<LaneTime>& segments);
   std::vector<LayerClass> classes_of(const Segment& segment) const;
   std::vector<LaneTime> segment_times(const Segment& segment);
   LaneTime on_its_own(const Segment& segment, const std::vector<LayerClass>& classes,

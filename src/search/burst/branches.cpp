@@ -57,6 +57,8 @@ Labels beside(const Labels& a, const Labels& b) {
 
 States Walk::branch(const Branch& branch, int fork, Where where, int candidates) {
   const bool away = where == Where::kAway;
+  // Blocks of a branch that left move samples between its own ranks.
+  const Where inner = away ? Where::kWithin : where;
   const auto size = at(k_);
   const auto move = [&](int from, int to, double bytes) {
     if (!away && from == to) return 0.0;
@@ -86,14 +88,16 @@ States Walk::branch(const Branch& branch, int fork, Where where, int candidates)
       record(states[at(k)], first, k);
     }
   } else {
-    States from(size);
+    States from(at(candidates));
     from[at(fork)].push_back({});
-    states = next(branch.ends[0], from, first, where, 0, 0);
+    states = next(branch.ends[0], from, first, inner, 0, 0);
   }
   for (std::size_t i = 0; i < branch.inner.links.size(); ++i)
-    states = next(branch.inner.links[i], states, branch.inner.blocks[i + 1], where, 0, 0);
-  const LinkTable* table = branch.ends[1].plain() ? nullptr : &table_of(branch.ends[1], where, 0);
-  for (int to = 0; to < k_; ++to) {
+    states = next(branch.inner.links[i], states, branch.inner.blocks[i + 1], inner, 0, 0);
+  const LinkTable* table =
+      branch.ends[1].plain() ? nullptr : &table_of(branch.ends[1], inner, 0, candidates);
+  // Behind a branch that left comes the trunk, which may be wider.
+  for (int to = 0; to < (away ? k_ : candidates); ++to) {
     Labels& own = out[at(to)];
     for (int k = 0; k < static_cast<int>(states.size()); ++k)
       for (const Label& before : states[at(k)]) {
@@ -120,15 +124,6 @@ States Walk::branch(const Branch& branch, int fork, Where where, int candidates)
   }
   return out;
 }
-
-// Labels of a link's branches from one candidate of the fork, by candidate of the join.
-struct Walk::Branches {
-  std::size_t home = 0;
-  std::vector<std::size_t> movable;  // that may leave
-  std::vector<States> here;          // by branch
-  // By how many leave, less one, and place in `movable`; none where they have no ranks.
-  std::vector<std::vector<States>> away;
-};
 
 // Least costs of all but the link between these two, by weight.
 std::vector<double> Walk::missing(std::size_t fork, std::size_t join, std::size_t position) const {
@@ -197,22 +192,24 @@ void Walk::fold(const Branches& branches, std::size_t fork, std::size_t join, Wh
   keep_best(out, bounded ? gain_ : 0);
 }
 
-const LinkTable& Walk::table_of(const Link& link, Where where, std::size_t position) {
-  const auto key = std::make_pair(&link, where);
-  if (const auto known = tables_.find(key); known != tables_.end()) return known->second;
-  const auto size = at(k_);
-  LinkTable table(size * size);
+// From every candidate of the fork. They do not depend on bounds or on the plans known, so that
+// both walks over the trunk share them.
+const std::vector<Walk::Branches>& Walk::branches_of(const Link& link, Where where,
+                                                     int num_candidates) {
+  const Key key{&link, where, num_candidates};
+  if (const auto known = branches_.find(key); known != branches_.end()) return known->second;
+  std::vector<Branches> out;
   Branches branches;
   branches.home = home_branch(problem_, link);
   // Branches within branches stay with them.
   for (std::size_t i = 0; i < link.branches.size(); ++i)
     if (where == Where::kTrunk && i != branches.home && may_leave(problem_, link.branches[i]))
       branches.movable.push_back(i);
-  for (int fork = 0; fork < k_; ++fork) {
+  for (int fork = 0; fork < num_candidates; ++fork) {
     branches.here.clear();
     for (const Branch& own : link.branches)
       branches.here.push_back(
-          branch(own, fork, where == Where::kTrunk ? Where::kBranch : where, k_));
+          branch(own, fork, where == Where::kTrunk ? Where::kBranch : where, num_candidates));
     branches.away.assign(branches.movable.size(), {});
     for (std::size_t n = 1; n <= branches.movable.size(); ++n) {
       const int candidates = away_candidates(static_cast<int>(n));
@@ -224,9 +221,21 @@ const LinkTable& Walk::table_of(const Link& link, Where where, std::size_t posit
         for (const std::size_t i : branches.movable)
           own.push_back(branch(link.branches[i], fork, Where::kAway, candidates));
     }
-    for (std::size_t join = 0; join < size; ++join)
-      fold(branches, at(fork), join, where, position, table[at(fork) * size + join]);
+    out.push_back(branches);
   }
+  return branches_.emplace(key, std::move(out)).first->second;
+}
+
+const LinkTable& Walk::table_of(const Link& link, Where where, std::size_t position,
+                                int num_candidates) {
+  const Key key{&link, where, num_candidates};
+  if (const auto known = tables_.find(key); known != tables_.end()) return known->second;
+  const auto size = at(k_);
+  LinkTable table(size * size);
+  const std::vector<Branches>& branches = branches_of(link, where, num_candidates);
+  for (std::size_t fork = 0; fork < at(num_candidates); ++fork)
+    for (std::size_t join = 0; join < at(num_candidates); ++join)
+      fold(branches[fork], fork, join, where, position, table[fork * size + join]);
   return tables_.emplace(key, std::move(table)).first->second;
 }
 

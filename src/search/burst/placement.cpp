@@ -1,7 +1,7 @@
 #include "search/burst/placement.hpp"
 
 #include <algorithm>
-#include <map>
+#include <limits>
 
 namespace nereus::burst {
 
@@ -52,6 +52,29 @@ std::vector<plan::StateShare> state_of(const std::vector<Replicas>& replicas) {
   return out;
 }
 
+// Least samples a rank, for each block: of all of the trunk, or of its own stretch of a branch. Not
+// of all branches with that first rank: others elsewhere may be wider, and would push this one onto
+// its neighbour's ranks.
+template <class SamplesOf>
+std::vector<int> least_samples(const BurstPlan& burst, const SamplesOf& samples_of) {
+  const std::vector<BlockPlace>& blocks = burst.blocks;
+  std::vector<int> out(blocks.size());
+  int trunk = std::numeric_limits<int>::max();
+  for (const BlockPlace& own : blocks)
+    if (own.first_rank == 0) trunk = std::min(trunk, samples_of(own));
+  for (std::size_t begin = 0; begin < blocks.size();) {
+    std::size_t end = begin;
+    int least = std::numeric_limits<int>::max();
+    for (; end < blocks.size() && blocks[end].first_rank == blocks[begin].first_rank; ++end)
+      least = std::min(least, samples_of(blocks[end]));
+    const bool on_trunk = blocks[begin].first_rank == 0;
+    std::fill(out.begin() + static_cast<std::ptrdiff_t>(begin),
+              out.begin() + static_cast<std::ptrdiff_t>(end), on_trunk ? trunk : least);
+    begin = end;
+  }
+  return out;
+}
+
 }  // namespace
 
 plan::Placement placement_of(const BurstPlan& burst, const std::vector<int>& counts,
@@ -59,25 +82,20 @@ plan::Placement placement_of(const BurstPlan& burst, const std::vector<int>& cou
   const auto samples_of = [&](const BlockPlace& place) {
     return samples_per_rank(global_batch, counts[static_cast<std::size_t>(place.candidate)]);
   };
-  std::map<int, int> least;  // samples a rank, by first rank
-  for (const BlockPlace& own : burst.blocks) {
-    const auto [at, added] = least.emplace(own.first_rank, samples_of(own));
-    at->second = std::min(at->second, samples_of(own));
-  }
+  const std::vector<int> least = least_samples(burst, samples_of);
   plan::Placement out;
   out.global_batch = global_batch;
   out.precision = precision;
   for (std::size_t i = 0; i < burst.blocks.size(); ++i) {
     const BlockPlace& own = burst.blocks[i];
-    if (i > 0 && own == burst.blocks[i - 1]) {
+    if (i > 0 && own == burst.blocks[i - 1] && least[i] == least[i - 1]) {
       ++out.runs.back().num_layers;
       continue;
     }
     plan::LayerRun run;
     run.first_layer = static_cast<int>(i);
     run.num_layers = 1;
-    run.replicas =
-        replicas_of(global_batch, samples_of(own), least.at(own.first_rank), own.first_rank);
+    run.replicas = replicas_of(global_batch, samples_of(own), least[i], own.first_rank);
     run.state = state_of(run.replicas);
     out.runs.push_back(std::move(run));
   }

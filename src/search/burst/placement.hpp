@@ -2,7 +2,7 @@
 // one micro-batch, a copy of the state on each rank that computes the layer.
 //
 // Chunk i of l samples lies on rank first + floor(i l / l*), with l* the least l of the trunk or of
-// the branch, so that samples stay where they are (search/burst/problem.hpp).
+// the branch's stretch of layers, so that samples stay where they are (search/burst/problem.hpp).
 //
 //   plan::Placement p = placement_of(plan, counts, 32, precision);
 #pragma once

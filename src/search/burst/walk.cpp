@@ -62,7 +62,7 @@ void Walk::add_block(const Label& before, double move, double held, int link, in
   label.seconds += move + seconds;
   label.rank_seconds += held + count * seconds;
   label.link = link;
-  if (where != Where::kAway && memory_binds_) {
+  if (!off_trunk(where) && memory_binds_) {
     label.third += own.memory.empty() ? 0 : own.memory[at(candidate)];
     if (label.third > problem_.memory_limit) return;
   }
@@ -81,9 +81,10 @@ States Walk::start(int block, Where where) {
 States Walk::next(const Link& link, const States& from, int block, Where where, double gain,
                   std::size_t position) {
   States states(from.size());
-  const LinkTable* table = link.plain() ? nullptr : &table_of(link, where, position);
+  const LinkTable* table =
+      link.plain() ? nullptr : &table_of(link, where, position, static_cast<int>(from.size()));
   const bool bounded = where == Where::kTrunk;
-  const bool two = where == Where::kAway || !memory_binds_;  // no third to mind
+  const bool two = off_trunk(where) || !memory_binds_;  // no third to mind
   Labels edge(1), made;
   for (std::size_t to = 0; to < states.size(); ++to) {
     Labels& own = states[to];
@@ -136,7 +137,8 @@ States Walk::next(const Link& link, const States& from, int block, Where where, 
 States Walk::trunk(double gain, const std::vector<KnownPlan>& known) {
   bounds_.emplace(least_.weights(), known);
   gain_ = gain;
-  std::erase_if(tables_, [](const auto& own) { return own.first.second == Where::kTrunk; });
+  std::erase_if(tables_,
+                [](const auto& own) { return std::get<Where>(own.first) == Where::kTrunk; });
   States states = start(chain_.blocks.front(), Where::kTrunk);
   for (std::size_t i = 0; i < chain_.links.size(); ++i)
     states = next(chain_.links[i], states, chain_.blocks[i + 1], Where::kTrunk, gain, i + 1);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "search/burst/bounds.hpp"
@@ -32,7 +33,9 @@ class Walk {
 
  private:
   // Where a part of the plan runs. The third of a label counts bytes on the trunk's ranks.
-  enum class Where { kTrunk, kBranch, kAway };
+  // kWithin: on the ranks of a branch that left, inside it.
+  enum class Where { kTrunk, kBranch, kAway, kWithin };
+  static bool off_trunk(Where where) { return where == Where::kAway || where == Where::kWithin; }
 
   States start(int block, Where where);
   // `position` of the block on the trunk.
@@ -40,10 +43,19 @@ class Walk {
               std::size_t position);
   void add_block(const Label& before, double move, double held, int link, int block, int candidate,
                  Where where, Labels& to) const;
-  const LinkTable& table_of(const Link& link, Where where, std::size_t position);
+  // On the first candidates.
+  const LinkTable& table_of(const Link& link, Where where, std::size_t position, int candidates);
   // Of one branch on the first candidates, from a candidate of the fork: by candidate of the join.
   States branch(const Branch& branch, int fork, Where where, int candidates);
-  struct Branches;
+  // Labels of a link's branches from one candidate of the fork, by candidate of the join.
+  struct Branches {
+    std::size_t home = 0;
+    std::vector<std::size_t> movable;  // that may leave
+    std::vector<States> here;          // by branch
+    // By how many leave, less one, and place in `movable`; none where they have no ranks.
+    std::vector<std::vector<States>> away;
+  };
+  const std::vector<Branches>& branches_of(const Link& link, Where where, int candidates);
   // Puts the branches of a link together; `position` of its join on the trunk.
   void fold(const Branches& branches, std::size_t fork, std::size_t join, Where where,
             std::size_t position, Labels& out);
@@ -58,7 +70,9 @@ class Walk {
   int k_ = 0;  // candidates of the trunk
   bool memory_binds_ = false;
   std::vector<Step> steps_;
-  std::map<std::pair<const Link*, Where>, LinkTable> tables_;
+  using Key = std::tuple<const Link*, Where, int>;  // of so many candidates
+  std::map<Key, LinkTable> tables_;
+  std::map<Key, std::vector<Branches>> branches_;
   LeastCosts least_;
   std::optional<Bounds> bounds_;  // of the walk in hand
   double gain_ = 0;
