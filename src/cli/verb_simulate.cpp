@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include "app/simulate.hpp"
+#include "app/simulate_cluster.hpp"
+#include "app/train_background.hpp"
 #include "base/error.hpp"
 #include "base/write_file.hpp"
 #include "cli/cli.hpp"
+#include "cli/cluster_report.hpp"
 #include "cli/collective_report.hpp"
 #include "cli/job_report.hpp"
 #include "cli/prediction_report.hpp"
@@ -73,6 +76,37 @@ Report whole_job(app::JobRequest job, const app::SimulateRequest& step,
   return job_report(answer, session.out);
 }
 
+struct BackgroundOptions {
+  std::vector<std::string> jobs;
+  std::string slowdown;
+};
+
+void add_background_options(Command& command, BackgroundOptions& options) {
+  command.group("Background jobs");
+  command.texts("--background", "PLAN[,KEY=VALUE..]", options.jobs,
+                "another job in what this one leaves of the cluster; several queue. Keys: steps "
+                "(as long as this job), copies (1; all: wherever there is a place)");
+  command.text("--slowdown", "SHARE", options.slowdown,
+               "that this job's steps may suffer from it (5%)");
+}
+
+Report cluster_with_background(const BackgroundOptions& options, const app::SimulateRequest& step,
+                               const std::optional<int>& seed, const Session& session) {
+  app::SimulateRequest others = step;
+  others.steps.reset();
+  refuse_play_options(others, seed, "--background", true);
+  if (seed)
+    throw_input_error("simulate.options", "with --background nothing is drawn", {},
+                      "leave --seed out");
+  app::ClusterSimulation request;
+  request.foreground = step.predict;
+  request.background = options.jobs;
+  if (!options.slowdown.empty()) request.slowdown = app::parse_slowdown(options.slowdown);
+  if (step.steps) request.steps = *step.steps;
+  request.svg_file = step.svg_file;
+  return cluster_report(app::simulate_cluster(request), session.out);
+}
+
 }  // namespace
 
 Verb simulate_verb(const Session& session) {
@@ -80,6 +114,7 @@ Verb simulate_verb(const Session& session) {
     app::SimulateRequest simulate;
     app::SimulateCollectiveRequest collective;
     app::JobRequest job;
+    BackgroundOptions background;
     std::optional<int> seed;
     OutputOptions output;
   };
@@ -91,13 +126,14 @@ Verb simulate_verb(const Session& session) {
   add_output_options(*command, request->output);
   add_play_options(*command, request->simulate, request->seed);
   add_job_options(*command, request->job);
+  add_background_options(*command, request->background);
   command->about(
       "Takes what predict takes, any plan file too, and plays the passes of every stage, their "
       "messages and the gradient reduction: when each rank computes, when it waits and for what. "
       "Teams that do the same stand for one another. With --collective one collective on one "
       "network instead; with --availability or --mtbf a whole job through machines that come and "
       "go, "
-      "or fail.");
+      "or fail; with --background a cluster that background jobs share.");
   command->example("nereus simulate --model llama3-8b --cluster 2xdgx-h100 --pp 4 --schedule zb-h1",
                    "a zero-bubble schedule");
   command->example("nereus simulate best.plan --svg step.svg --trace step.json",
@@ -114,7 +150,22 @@ Verb simulate_verb(const Session& session) {
   command->example(
       "nereus simulate --mtbf 1000h --model llama3-8b --cluster 8xdgx-h100 --global-batch 512",
       "a dedicated cluster: spare nodes, how often to save");
+  command->example("nereus simulate burst.plan --background bg.plan,copies=all",
+                   "a burst plan beside data parallelism, each with and without background jobs");
   command->run = [&session, request] {
+    if (!request->background.slowdown.empty() && request->background.jobs.empty())
+      throw_input_error("cli.missing-option", "--slowdown is of background jobs", {},
+                        "--background PLAN");
+    if (!request->background.jobs.empty()) {
+      if (!request->collective.collective.empty() || request->collective.astra_sim ||
+          asks_for_job(request->job))
+        throw_input_error("simulate.options",
+                          "--background is of a plan's steps, not of collectives or whole jobs", {},
+                          "one of them");
+      emit(cluster_with_background(request->background, request->simulate, request->seed, session),
+           request->output, session);
+      return kDone;
+    }
     if (!request->collective.collective.empty() || request->collective.astra_sim)
       refuse_play_options(request->simulate, request->seed, "--collective or --compat", false);
     else if (asks_for_job(request->job)) {

@@ -45,6 +45,27 @@ RankStatistics rank_of(const cost::StepWork& work, const SimulatedStep& step,
   return out;
 }
 
+// Of a step that was played layer by layer, a row for each class of ranks instead.
+std::vector<RankStatistics> classes_of(const cost::StepWork& work, const SimulatedStep& step,
+                                       const RankStatistics& one) {
+  if (!step.layers) return {one};
+  std::vector<RankStatistics> out;
+  // What was drawn may have made passes longer.
+  const double passes = one.compute + one.collectives;
+  const double factor = step.layers->end > 0 ? passes / seconds(step.layers->end) : 1;
+  for (std::size_t c = 0; c < step.layers->classes.size(); ++c) {
+    const PlayedClass& played = step.layers->classes[c];
+    RankStatistics own = one;
+    own.first_rank = work.layers->classes[c].front();
+    own.compute = factor * seconds(played.computes);
+    own.collectives = factor * seconds(played.moves);
+    own.wait_input = factor * seconds(played.idle_forward);
+    own.wait_gradient = factor * seconds(played.idle_backward);
+    out.push_back(own);
+  }
+  return out;
+}
+
 PathPart part_of(Pass pass) {
   switch (pass) {
     case Pass::kForward:
@@ -162,7 +183,9 @@ StepStatistics statistics_of(const cost::StepWork& work, const SimulatedStep& st
   for (std::size_t t = 0; t < step.teams.size(); ++t) {
     const SimulatedTeam& team = step.teams[t];
     for (std::size_t r = 0; r < team.played.ranks.size(); ++r) {
-      out.ranks.push_back(rank_of(work, step, team, r));
+      const RankStatistics own = rank_of(work, step, team, r);
+      const std::vector<RankStatistics> classes = classes_of(work, step, own);
+      out.ranks.insert(out.ranks.end(), classes.begin(), classes.end());
       out.ranks.back().team = static_cast<int>(t);
     }
     out.bubble = std::max(out.bubble, seconds(team.played.bubble()));

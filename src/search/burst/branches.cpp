@@ -96,17 +96,20 @@ States Walk::branch(const Branch& branch, int fork, Where where, int candidates)
     states = next(branch.inner.links[i], states, branch.inner.blocks[i + 1], inner, 0, 0);
   const LinkTable* table =
       branch.ends[1].plain() ? nullptr : &table_of(branch.ends[1], inner, 0, candidates);
+  const bool ordered = !table && (off_trunk(where) || !memory_binds_);
+  Labels made;
   // Behind a branch that left comes the trunk, which may be wider.
   for (int to = 0; to < (away ? k_ : candidates); ++to) {
     Labels& own = out[at(to)];
-    for (int k = 0; k < static_cast<int>(states.size()); ++k)
+    for (int k = 0; k < static_cast<int>(states.size()); ++k) {
+      made.clear();
+      const double edge = table ? 0 : move(k, to, branch.ends[1].bytes());
       for (const Label& before : states[at(k)]) {
         if (!table) {
           Label label = before;
-          const double seconds = move(k, to, branch.ends[1].bytes());
-          label.seconds += seconds;
-          label.rank_seconds += held(k, to, seconds);
-          own.push_back(label);
+          label.seconds += edge;
+          label.rank_seconds += held(k, to, edge);
+          made.push_back(label);
           continue;
         }
         for (const Label& between : (*table)[at(k) * size + at(to)]) {
@@ -115,10 +118,16 @@ States Walk::branch(const Branch& branch, int fork, Where where, int candidates)
           label.rank_seconds += between.rank_seconds;
           label.third += between.third;
           label.link = between.before;
-          own.push_back(label);
+          made.push_back(label);
         }
       }
-    keep_best(own);
+      // Those of one candidate are in order already.
+      if (ordered)
+        merge_best(own, made);
+      else
+        own.insert(own.end(), made.begin(), made.end());
+    }
+    if (!ordered) keep_best(own);
     if (table)
       for (Label& label : own) label.before = add_step({label.before, label.link, -1, 0, false});
   }

@@ -12,16 +12,28 @@ void keep_best(Labels& labels, double gain) {
     return std::tie(a.seconds, a.rank_seconds, a.third) <
            std::tie(b.seconds, b.rank_seconds, b.third);
   });
-  // Least third by rank-seconds, both strictly falling along one another, of those kept so far.
-  std::map<double, double> stairs;
-  std::size_t kept = 0;
   const auto cheapest = std::min_element(
       labels.begin(), labels.end(),
       [](const Label& a, const Label& b) { return a.rank_seconds < b.rank_seconds; });
   const double least = labels.empty() ? 0 : cheapest->rank_seconds;
+  const auto enough_of = [&](const Label& own) {
+    return own.rank_seconds > least ? own.rank_seconds * (1 + gain) : least;
+  };
+  const bool two = std::all_of(labels.begin(), labels.end(),
+                               [&](const Label& own) { return own.third == labels[0].third; });
+  if (two) {
+    // The last one kept has the least rank-seconds so far.
+    std::size_t num = 0;
+    for (const Label& own : labels)
+      if (num == 0 || labels[num - 1].rank_seconds > enough_of(own)) labels[num++] = own;
+    labels.resize(num);
+    return;
+  }
+  // Least third by rank-seconds, both strictly falling along one another, of those kept so far.
+  std::map<double, double> stairs;
+  std::size_t kept = 0;
   for (const Label& own : labels) {
-    const double enough = own.rank_seconds > least ? own.rank_seconds * (1 + gain) : least;
-    const auto behind = stairs.upper_bound(enough);
+    const auto behind = stairs.upper_bound(enough_of(own));
     if (behind != stairs.begin() && std::prev(behind)->second <= own.third) continue;
     auto at = stairs.lower_bound(own.rank_seconds);
     while (at != stairs.end() && at->second >= own.third) at = stairs.erase(at);

@@ -47,20 +47,36 @@ LeastCosts::Matrix LeastCosts::edge(const Weight& weight, double bytes, bool awa
   return out;
 }
 
+// Weighed costs first, by themselves so that the compiler can take several at once; then what the
+// best of them is made of.
 LeastCosts::Matrix LeastCosts::product(const Matrix& a, const Matrix& b) const {
+  std::vector<double> second(k_ * k_), best(k_);
+  std::vector<double> by(k_);  // middle candidate; as a number of the same width
+  for (std::size_t i = 0; i < second.size(); ++i) second[i] = b[i].weighed;
   Matrix out(k_ * k_, Cost{kNever, 0, 0});
-  for (std::size_t i = 0; i < k_; ++i)
+  for (std::size_t i = 0; i < k_; ++i) {
+    std::fill(best.begin(), best.end(), kNever);
     for (std::size_t j = 0; j < k_; ++j) {
-      const Cost& first = a[i * k_ + j];
-      if (!(first.weighed < kNever)) continue;
+      const double first = a[i * k_ + j].weighed;
+      if (!(first < kNever)) continue;
+      const double* row = &second[j * k_];
+      const auto middle = static_cast<double>(j);
       for (std::size_t to = 0; to < k_; ++to) {
-        const Cost& second = b[j * k_ + to];
-        Cost& own = out[i * k_ + to];
-        if (first.weighed + second.weighed < own.weighed)
-          own = {first.weighed + second.weighed, first.seconds + second.seconds,
-                 first.rank_seconds + second.rank_seconds};
+        const double sum = first + row[to];
+        const bool less = sum < best[to];
+        best[to] = less ? sum : best[to];
+        by[to] = less ? middle : by[to];
       }
     }
+    for (std::size_t to = 0; to < k_; ++to) {
+      if (!(best[to] < kNever)) continue;
+      const auto j = static_cast<std::size_t>(by[to]);
+      const Cost& first = a[i * k_ + j];
+      const Cost& then = b[j * k_ + to];
+      out[i * k_ + to] = {best[to], first.seconds + then.seconds,
+                          first.rank_seconds + then.rank_seconds};
+    }
+  }
   return out;
 }
 

@@ -1,0 +1,89 @@
+// A cluster that one foreground job has, and a queue of background jobs in what it leaves: played
+// from one foreground step to the next, over the idle spans of every rank's step.
+//
+//   gaps      spans in which a rank of the foreground does nothing: in each, background pieces of
+//             `piece` seconds as far as they fit behind `switching`; none overlaps the foreground
+//   paid      the pacing controller (launch/background/pace.hpp) aims at `aim` x the promised
+//             slow-down `bound`: while background jobs run on its ranks, the foreground's step is
+//             longer by that, and every rank is the background's as long
+//   yield     of both, what a background job makes of a second beside the foreground. Measured on
+//             an H200 with two processes in turn: the foreground's step went from 8.56 to 20.9 ms,
+//             59 % of the time, in which the background made 50 % of what it makes alone: 0.85
+//   ranks     of no use to the foreground are the background's throughout, nothing lost
+//   piece     0.5 ms, DeepPool's least piece (its BeTask cuts CUDA graphs so); switching 7 us: a
+//             launch of 2.1 us and 5 us to track it (measured on an A100 by a re-implementation of
+//             LithOS)
+//
+// A job of n ranks takes n neighbouring ranks, a multiple of n from the first, all free of other
+// background jobs and with room in memory; it advances while all of them are its own. Of the places
+// free the one of the most time a step is taken. Jobs start in their order, with a foreground step;
+// the next that fits starts where one ends.
+//
+//   QueuePlay play = play_queue(ranks, 12e-3, jobs, {}, 1000);
+//   play.background;                          // devices' worth of background work
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nereus::simulate {
+
+struct IdleSpan {
+  double start = 0;  // seconds of the foreground's step
+  double end = 0;
+};
+
+// Ranks that do the same.
+struct SharedRanks {
+  std::vector<int> ranks;
+  bool used = true;  // by the foreground
+  std::vector<IdleSpan> idle;
+  double room = 0;  // bytes that the foreground leaves on each
+};
+
+struct QueuedJob {
+  std::string name;
+  int num_ranks = 1;
+  double step_s = 0;       // alone
+  double bytes = 0;        // on each rank
+  std::int64_t steps = 0;  // 0: as long as the foreground
+  int copies = 1;          // 0: one wherever there is a place, at the start
+};
+
+struct SharingRules {
+  double bound = 0.05;
+  double aim = 0.6;
+  double yield = 0.85;
+  double piece = 0.5e-3;
+  double switching = 7e-6;
+};
+
+struct PlayedJob {
+  int job = 0;  // index
+  int first_rank = 0;
+  double start = 0;
+  double end = 0;  // or the play's
+  double steps = 0;
+  bool done = false;
+};
+
+struct QueuePlay {
+  double seconds = 0;     // of all foreground steps
+  double step_s = 0;      // of one, their mean
+  double slowdown = 0;    // of the mean
+  double background = 0;  // mean over time: devices' worth of background work
+  std::vector<PlayedJob> jobs;
+  std::int64_t waiting = 0;  // copies that never began
+};
+
+// Seconds that a job on all these groups of ranks makes of a step, without what is paid for.
+double gained_in_gaps(const std::vector<const SharedRanks*>& groups, const SharingRules& rules);
+// How many places have room for the job where none runs.
+int num_places(const std::vector<SharedRanks>& ranks, const QueuedJob& job);
+
+QueuePlay play_queue(const std::vector<SharedRanks>& ranks, double step_s,
+                     const std::vector<QueuedJob>& jobs, const SharingRules& rules,
+                     std::int64_t foreground_steps);
+
+}  // namespace nereus::simulate
