@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# PyTorch scripts that are not ours: measured by the shim and by their traces, beside our own trainer's measurement of the same model
-# (tests/long/shim/compare.py says how), and what the shim does with scripts of other kinds. NEREUS_SHIM_SECONDS: of each measurement
-# (10). Skipped where no python3 has torch, or the worker is not built. RESULTS takes a line a test.
+# PyTorch scripts that are not ours: what the shim does with scripts of several kinds; and with NEREUS_SHIM_COMPARE=1 a script measured
+# by the shim and by its traces, beside our own trainer's measurement of the same model (tests/long/shim/compare.py says how; shares of
+# a step within 0.10 of each other take an idle machine). NEREUS_SHIM_SECONDS: of each such measurement (10). Skipped where no python3
+# has torch, or the worker is not built. RESULTS takes a line a test.
 set -uo pipefail
 
 root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")
@@ -18,7 +19,7 @@ for i in {0..63}; do head -c 65536 /dev/urandom >"$i.bin"; done
 measure() { # seconds, command: the answer is in out.json
   local seconds=$1
   shift
-  "$nereus" measure --format json --seconds "$seconds" --rounds 3 -o out.json -- "$@" 2>err.txt
+  timeout 180 "$nereus" measure --format json --seconds "$seconds" --rounds 3 -o out.json -- "$@" 2>err.txt
 }
 # Two ranks. Standard output is redirected and shown again: without, Debian's torch 1.13 under Python 3.11 fails to start ranks.
 two=("$python" -m torch.distributed.run --nproc_per_node 2 --redirects 1 --tee 1 "$root/tests/long/shim/scripts.py")
@@ -38,7 +39,7 @@ check "ranks are two, on one host" holds 'a["ranks"] == 2 and a["hosts"] == 1 an
 check "samples of all ranks" holds 'abs(a["samples_per_s"] * a["step_s"] - 32) < 1e-6'
 
 measure 2 "${one[@]}" slow-files .
-check "a loader that sleeps 32 ms a batch is found" holds '0.028 < s["prepare"]["seconds"] < 0.048 and s["prepare"]["significant"]'
+check "a loader that sleeps 32 ms a batch is found" holds '0.028 < s["prepare"]["seconds"] < 0.08 and s["prepare"]["significant"]'
 check "one rank has nobody to wait for" holds 's["interconnect"]["note"] == "one rank" and not s["straggler"]["measured"]'
 
 measure 1 "${one[@]}" no-loader .
@@ -53,6 +54,7 @@ check "a script that ends too soon: exit 2, and why" bash -c "[[ $? -eq 2 ]] && 
 measure 1 "${one[@]}" fails .
 check "a script that fails: exit 5, and why" bash -c "[[ $? -eq 5 ]] && grep -q 'measure.job-failed' err.txt"
 
+[[ ${NEREUS_SHIM_COMPARE:-} ]] || exit "$failed"
 mkdir compare
 "$python" "$root/tests/long/shim/compare.py" --nereus "$nereus" --python "$python" --folder "$scratch/compare" \
   --seconds "${NEREUS_SHIM_SECONDS:-10}" >compare.txt 2>compare.err
