@@ -10,7 +10,8 @@
 namespace nereus {
 
 struct EmbeddedFile {
-  std::string_view path;  // relative to data/: "catalog/devices.csv", "../python/shim/nereus_shim.py"
+  std::string_view
+      path;  // relative to data/: "catalog/devices.csv", "../python/shim/nereus_shim.py"
   std::string_view text;
 };
 
