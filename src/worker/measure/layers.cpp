@@ -193,6 +193,14 @@ MeasuredLayer describe(const job::Job& job, std::size_t kind, const std::string&
   return layer;
 }
 
+// A plain step may be quicker than its parts are one by one, by noise or by clocks that are not
+// read; as long as the layer takes some time with that, it counts.
+void add_rest(const std::vector<StepTimes>& steps, std::vector<double>& forward) {
+  std::vector<double> with_rest = forward;
+  for (std::size_t i = 0; i < steps.size(); ++i) with_rest[i] += steps[i].rest;
+  if (profile::quantile(with_rest, 0.5) > 0) forward = with_rest;
+}
+
 // Adds a number of samples to every layer.
 void add_point(std::vector<MeasuredLayer>& layers, const job::Job& job,
                const std::vector<StepTimes>& steps, double samples) {
@@ -206,9 +214,10 @@ void add_point(std::vector<MeasuredLayer>& layers, const job::Job& job,
   for (std::size_t k = 0; k < layers.size(); ++k) {
     std::vector<double> forward, backward;
     for (const StepTimes& own : steps) {
-      forward.push_back(own.forward[k] + (k == first ? own.rest : 0));
+      forward.push_back(own.forward[k]);
       backward.push_back(own.backward[k]);
     }
+    if (k == first) add_rest(steps, forward);
     MeasuredLayer& layer = layers[k];
     const auto put = [](const std::vector<double>& times, std::vector<double>& median,
                         std::vector<double>& low, std::vector<double>& high) {
