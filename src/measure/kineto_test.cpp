@@ -150,7 +150,8 @@ TEST_F(ZippedTrace, IsReadAsItIsUnzipped) {
 
 TEST(TraceFile, SaysThatThereIsNone) {
   EXPECT_THROW(TraceFile("/nowhere/t.json"), Errors);
-  EXPECT_THROW(TraceFile(std::filesystem::temp_directory_path()), Errors);
+  const std::string folder = std::filesystem::temp_directory_path();
+  EXPECT_THROW(TraceFile{folder}, Errors);
 }
 
 }  // namespace
