@@ -62,8 +62,15 @@ class TeamMemory {
 
   // Where all micro-batches pass a layer before the next, what each of them keeps adds up.
   double without_state(int group, int m, int n) {
-    const double first = bytes(group, m, 1, 0);
-    return manner_.zero < 3 ? first : first + (n - 1) * (bytes(group, m, 2, 0) - first);
+    const auto g = static_cast<std::size_t>(group), at = static_cast<std::size_t>(m);
+    if (g >= by_micro_batch_.size()) by_micro_batch_.resize(g + 1);
+    if (at >= by_micro_batch_[g].size()) by_micro_batch_[g].resize(at + 1);
+    Line& own = by_micro_batch_[g][at];
+    if (own.first < 0) {
+      own.first = bytes(group, m, 1, 0);
+      own.more = manner_.zero < 3 ? 0 : bytes(group, m, 2, 0) - own.first;
+    }
+    return own.first + (n - 1) * own.more;
   }
   double state(int group) {
     if (manner_.zero == 0) return 0;
@@ -105,8 +112,14 @@ class TeamMemory {
     return at->second;
   }
 
+  struct Line {
+    double first = -1;  // < 0: not known
+    double more = 0;
+  };
+
   Machines& machines_;
   const FlatManner& manner_;
+  std::vector<std::vector<Line>> by_micro_batch_;  // by group and samples
   std::map<std::tuple<int, int, int, double>, double> known_;
   std::map<int, double> state_;
   std::map<int, double> capacity_;
@@ -153,7 +166,14 @@ class FlatSearch {
   }
 
  private:
-  double one(int group, int m) { return machines_.seconds(manner_of(manner_, group), m); }
+  // Asked for millions of times: known by index.
+  double one(int group, int m) {
+    const auto g = static_cast<std::size_t>(group), at = static_cast<std::size_t>(m);
+    if (g >= seconds_.size()) seconds_.resize(g + 1);
+    if (at >= seconds_[g].size()) seconds_[g].resize(at + 1, -1);
+    if (seconds_[g][at] < 0) seconds_[g][at] = machines_.seconds(manner_of(manner_, group), m);
+    return seconds_[g][at];
+  }
 
   std::vector<int> computing() const {
     std::vector<int> groups;
@@ -369,19 +389,30 @@ class FlatSearch {
       return;
     }
     team.micro_batch = std::min(team.micro_batch, team.samples);
-    TeamShare best = team;
+    // Teams of a group mostly have as many samples.
+    const auto [known, is_new] =
+        quickest_.try_emplace({team.group, team.samples, team.micro_batch, largest});
+    if (is_new) known->second = quickest_of(team, largest);
+    team.micro_batch = known->second;
+  }
+  int quickest_of(const TeamShare& team, int largest) {
+    int best = team.micro_batch;
+    double least = time_of(team);
+    TeamShare other = team;
     for (int m = 1; m <= std::min(largest, team.samples); ++m) {
-      TeamShare other = team;
-      other.micro_batch = m;
       const int n = (team.samples + m - 1) / m;
       if (m > team.micro_batch &&
           memory_.without_state(team.group, m, n) +
                   memory_.state(team.group) / static_cast<double>(group_of_.size()) >
               limit(team.group))
         break;
-      if (time_of(other) < time_of(best)) best = other;
+      other.micro_batch = m;
+      const double seconds = time_of(other);
+      if (!(seconds < least)) continue;
+      best = m;
+      least = seconds;
     }
-    team = best;
+    return best;
   }
 
   // Where teams wait for each other at every layer a step is the sum of the slowest layers, which
@@ -463,7 +494,9 @@ class FlatSearch {
   TeamMemory memory_;
   double room_;
   int batch_ = 0;
-  std::vector<int> group_of_;  // by team
+  std::vector<int> group_of_;                               // by team
+  std::vector<std::vector<double>> seconds_;                // by group and samples; < 0: not known
+  std::map<std::tuple<int, int, int, int>, int> quickest_;  // micro-batch by what was asked
 };
 
 }  // namespace
