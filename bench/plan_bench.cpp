@@ -1,8 +1,9 @@
 // How long `nereus plan` looks for the best plan, all of it inside: listing the space, tables,
 // bounds, predictions.
 //
-// gpt3-175b and megatron-1t on 512 dgx-a100-80 (4,096 devices), batch 4096, on one and two threads.
-// Fails where a space has fewer than a million candidates, or where the answers differ.
+// gpt3-175b and megatron-1t on 512 dgx-a100-80 (4,096 devices), batch 4096, on one and two threads;
+// a GPT of 200 B parameters on 1,000 spot machines of one GPU, with jitter played. Fails where a
+// space has fewer than a million candidates, where the answers differ, or where no plan fits.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -13,6 +14,8 @@
 #include "cluster/load.hpp"
 #include "cost/stack_file.hpp"
 #include "model/load.hpp"
+#include "model/transformer.hpp"
+#include "search/elastic/spot.hpp"
 #include "search/regular/search.hpp"
 
 namespace {
@@ -61,6 +64,31 @@ BENCHMARK_CAPTURE(plan, megatron_1t, "megatron-1t")
     ->Arg(2)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
+
+void spot(benchmark::State& state) {
+  model::TransformerShape shape;
+  shape.name = "gpt";
+  shape.layers = 100;
+  shape.hidden = 12800;
+  shape.heads = shape.kv_heads = 128;
+  shape.ffn = 4 * shape.hidden;
+  shape.vocab = 50257;
+  shape.seq = 1024;
+  const model::Model model = model::build_transformer(shape);
+  cluster::Cluster cluster = cluster::load_cluster("1000xStandard_NC24ads_A100_v4");
+  cluster.groups.front().node.network = BytesPerSecond{10e9 / 8};
+  const cost::Stack stack = cost::load_stack("megatron");
+  simulate::Jitter jitter;
+  jitter.compute = simulate::parse_distribution("normal:2ms");
+  jitter.link = simulate::parse_distribution("delay:10ms");
+  jitter.seed = 1;
+  const elastic::SpotProblem problem{model, cluster, stack, 8192, cluster::Precision::kBf16,
+                                     jitter};
+  elastic::SpotResult found;
+  for (auto _ : state) found = elastic::search(problem);
+  if (found.plans.empty()) fail("no plan fits the spot machines");
+}
+BENCHMARK(spot)->Unit(benchmark::kMillisecond)->Iterations(1)->UseRealTime();
 
 }  // namespace
 

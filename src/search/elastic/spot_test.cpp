@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "base/random.hpp"
 #include "cluster/load.hpp"
 #include "cost/general.hpp"
@@ -133,19 +131,15 @@ TEST(Spot, FindsTheBestOfASmallSpace) {
     }
 }
 
-TEST(Spot, PlansAThousandMachinesInSeconds) {
+// How long it takes is bench/plan_bench.cpp's to say.
+TEST(Spot, PlansAThousandMachines) {
   const model::Model model = gpt(100, 12800, 128, 1024);
   const cluster::Cluster cluster = machines(1000, "Standard_NC24ads_A100_v4", 10);
   const cost::Stack stack = cost::load_stack("megatron");
   const SpotProblem problem{model,           cluster, stack, 8192, cluster::Precision::kBf16,
                             varuna_jitter(1)};
-  const auto begin = std::chrono::steady_clock::now();
   const SpotResult found = search(problem);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   ASSERT_FALSE(found.plans.empty());
-  RecordProperty("seconds", std::to_string(seconds));
-  EXPECT_LE(seconds, 20) << "the limit of 5 s holds on a quiet machine";
 }
 
 // On a slow network the sum over more replicas may cost more than they bring: then some stay idle.
