@@ -19,7 +19,6 @@ namespace {
 
 using ::nereus::testing::codes_of;
 using ::testing::Contains;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const std::string kFake = source_dir() + "/tests/fake_worker";
@@ -97,7 +96,8 @@ TEST_F(MeasureMachine, LinksBelowWhatWasRentedAreNamed) {
   r.train.plan.cluster.cluster = "1xdgx-h100";
   const MeasureAnswer answer = measure_machine(r, {});
   ASSERT_EQ(answer.slow_links.size(), 1u);
-  EXPECT_THAT(answer.profile.notes, ElementsAre(HasSubstr("slow link: ranks 0 and 1: 1.00 GB/s")));
+  // Beside it may be that the machine is busy.
+  EXPECT_THAT(answer.profile.notes, Contains(HasSubstr("slow link: ranks 0 and 1: 1.00 GB/s")));
 }
 
 TEST_F(MeasureMachine, WhatIsWrongIsSaidAtOnce) {
