@@ -19,6 +19,7 @@ namespace {
 
 using ::nereus::testing::codes_of;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const std::string kFake = source_dir() + "/tests/fake_worker";
