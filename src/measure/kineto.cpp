@@ -152,6 +152,7 @@ class Handler : public nlohmann::json_sax<Json> {
         out_.on_gpu |= starts_with_any(name_, {"nccl", "rccl"});
         return out_.collectives.push_back(span);
       case Kind::kCopy:
+        out_.on_gpu = true;
         return out_.copies.push_back(span);
       case Kind::kKernel:
         out_.on_gpu = true;

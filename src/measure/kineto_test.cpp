@@ -148,6 +148,14 @@ TEST_F(ZippedTrace, IsReadAsItIsUnzipped) {
   EXPECT_EQ(code(broken), "measure.trace-broken");
 }
 
+// Else what they take would be in no part of the step.
+TEST(Kineto, CopiesToTheDeviceAloneTellThatThereIsOne) {
+  const Trace trace = read(object(event("user_annotation", "ProfilerStep#1", 0, 9) + "," +
+                                  event("gpu_memcpy", "Memcpy HtoD", 2, 3)));
+  EXPECT_TRUE(trace.on_gpu);
+  EXPECT_EQ(trace.copies.size(), 1u);
+}
+
 TEST(TraceFile, SaysThatThereIsNone) {
   EXPECT_THROW(TraceFile("/nowhere/t.json"), Errors);
   const std::string folder = std::filesystem::temp_directory_path();
