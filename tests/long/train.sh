@@ -163,11 +163,12 @@ check "real: rank 0 answers nothing: in time" test $((SECONDS - began)) -le 12
 kill "$host"
 
 for signal in KILL STOP; do
+  : >err.txt  # or the last run's steps are taken for this one's
   "$nereus" train "${tiny[@]}" --pp 2 --dp 2 --steps 1000000 --timeout 8 >out.txt 2>err.txt &
   launcher=$!
   for _ in $(seq 600); do grep -q '^step ' err.txt && break; sleep 0.1; done
   began=$SECONDS
-  kill -"$signal" "$(pgrep -P "$launcher" -f -- '--rank 2')"
+  kill -"$signal" "$(pgrep -P "$launcher" -f -- '--rank 2')" || kill "$launcher"
   wait "$launcher"
   check "real: SIG$signal to rank 2: exit 5" test $? -eq 5
   check "real: SIG$signal to rank 2: named last" bash -c "tail -n 2 err.txt | grep -q 'rank 2 (on '"
