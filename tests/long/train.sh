@@ -84,6 +84,7 @@ PYTHON
 done
 
 # A launcher that is killed takes its ranks with it.
+: >err.txt
 FAKE_SLEEP=0.1 "$nereus" train "${small[@]}" --dp 4 --steps 10000 >out.txt 2>err.txt &
 launcher=$!
 for _ in $(seq 100); do grep -q '^step ' err.txt && break; sleep 0.1; done
