@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/build_info.hpp"
 #include "base/error.hpp"
@@ -91,6 +92,15 @@ std::vector<job::Message> failures(const std::exception_ptr& error) {
 
 int exit_code_of(const std::vector<job::Message>& failures) {
   return failures.back().input_error ? 2 : 5;
+}
+
+int tell_failures(job::Reporter& reporter) {
+  const std::vector<job::Message> list = failures(std::current_exception());
+  for (const job::Message& failure : list) {
+    reporter.send(failure);
+    std::fprintf(stderr, "%s: %s\n", failure.code.c_str(), failure.message.c_str());
+  }
+  return exit_code_of(list);
 }
 
 }  // namespace nereus::worker

@@ -3,7 +3,7 @@
 //   check_can_run(job);                             // throws Errors
 //   report(hello_of_rank());
 //   report(message_of_step(job, step, executor.run(step), seconds));
-//   } catch (...) { for (const job::Message& m : failures(std::current_exception())) report(m); }
+//   } catch (...) { return tell_failures(reporter); }
 #pragma once
 
 #include <exception>
@@ -11,6 +11,7 @@
 
 #include "job/job.hpp"
 #include "job/message.hpp"
+#include "job/reporter.hpp"
 #include "worker/executor.hpp"
 
 namespace nereus::worker {
@@ -24,5 +25,7 @@ job::Message message_of_step(const job::Job& job, std::int64_t step, const StepR
 // All that is wrong, at least one.
 std::vector<job::Message> failures(const std::exception_ptr& error);
 int exit_code_of(const std::vector<job::Message>& failures);  // 2 (input) or 5
+// What is being caught, to whoever started the rank and to stderr; the exit code.
+int tell_failures(job::Reporter& reporter);
 
 }  // namespace nereus::worker

@@ -207,12 +207,7 @@ int run_rank(const RankOptions& options) {
     return job.measuring.seconds > 0 ? measure(options, job, reporter)
                                      : train(options, job, reporter);
   } catch (...) {
-    const std::vector<job::Message> list = failures(std::current_exception());
-    for (const job::Message& failure : list) {
-      reporter.send(failure);
-      std::fprintf(stderr, "%s: %s\n", failure.code.c_str(), failure.message.c_str());
-    }
-    return exit_code_of(list);
+    return tell_failures(reporter);
   }
 }
 

@@ -7,123 +7,17 @@
 #include <map>
 #include <tuple>
 
+#include "search/mixed/team_memory.hpp"
+
 namespace nereus::mixed {
 
 namespace {
-
-using plan::StateKind;
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostTable = 4 << 20;  // teams x samples whose division is exact
 constexpr std::size_t kFewTeams = 16;        // whose samples are tried one by one
 constexpr int kMostLast = 16;                // samples of a smaller last micro-batch that are tried
 constexpr int kMostMicroBatch = 64;          // samples; larger ones gain nothing measurable
-
-bool divides(const FlatManner& manner, StateKind kind) {
-  switch (kind) {
-    case StateKind::kOptimizer:
-      return manner.zero >= 1;
-    case StateKind::kGradients:
-      return manner.zero >= 2;
-    case StateKind::kWeights:
-      return manner.zero >= 3;
-  }
-  return false;
-}
-
-Manner manner_of(const FlatManner& flat, int group) { return {group, flat.tp, flat.recompute}; }
-
-int teams_of(const FlatManner& manner, std::size_t group) { return manner.uses[group]; }
-
-std::int64_t units_of(double share) {
-  return std::llround(share * static_cast<double>(plan::kStateUnits));
-}
-
-plan::Replicas replicas_of(const FlatManner& manner, const TeamShare& share, int first, int count,
-                           std::int64_t first_sample) {
-  plan::Replicas r;
-  r.count = count;
-  r.first = first;
-  r.tp = r.team_stride = manner.tp;
-  r.micro_batch = share.micro_batch;
-  r.num_micro_batches = (share.samples + share.micro_batch - 1) / share.micro_batch;
-  r.last_micro_batch = share.samples % share.micro_batch;
-  r.first_sample = first_sample;
-  r.recompute = manner.recompute;
-  r.offload_activations = manner.offload;
-  return r;
-}
-
-// Memory of a team by what it does, from the predictor: without divided state, and what all of that
-// would add. The state lies on another team meanwhile.
-class TeamMemory {
- public:
-  TeamMemory(Machines& machines, const FlatManner& manner) : machines_(machines), manner_(manner) {}
-
-  // Where all micro-batches pass a layer before the next, what each of them keeps adds up.
-  double without_state(int group, int m, int n) {
-    const auto g = static_cast<std::size_t>(group), at = static_cast<std::size_t>(m);
-    if (g >= by_micro_batch_.size()) by_micro_batch_.resize(g + 1);
-    if (at >= by_micro_batch_[g].size()) by_micro_batch_[g].resize(at + 1);
-    Line& own = by_micro_batch_[g][at];
-    if (own.first < 0) {
-      own.first = bytes(group, m, 1, 0);
-      own.more = manner_.zero < 3 ? 0 : bytes(group, m, 2, 0) - own.first;
-    }
-    return own.first + (n - 1) * own.more;
-  }
-  double state(int group) {
-    if (manner_.zero == 0) return 0;
-    const auto [at, is_new] = state_.try_emplace(group);
-    if (is_new) at->second = 2 * (bytes(group, 1, 1, 0.5) - bytes(group, 1, 1, 0));
-    return at->second;
-  }
-  double capacity(int group) {
-    without_state(group, 1, 1);
-    return capacity_.at(group);
-  }
-
- private:
-  double bytes(int group, int m, int n, double share) {
-    const auto [at, is_new] = known_.try_emplace({group, m, n, share});
-    if (!is_new) return at->second;
-    std::vector<TeamShare> teams;
-    int own = -1, other = -1, own_rank = 0;
-    for (std::size_t g = 0; g < machines_.groups().size(); ++g)
-      for (int t = 0; t < teams_of(manner_, g); ++t) {
-        const auto index = static_cast<int>(teams.size());
-        if (own < 0 && static_cast<int>(g) == group) {
-          own = index;
-          own_rank = machines_.groups()[g].first + t * manner_.tp;
-        } else if (other < 0) {
-          other = index;
-        }
-        teams.push_back({static_cast<int>(g), 0, 1, 0});
-      }
-    teams[static_cast<std::size_t>(own)].samples = m * n;
-    teams[static_cast<std::size_t>(own)].micro_batch = m;
-    teams[static_cast<std::size_t>(own)].state = other < 0 ? 1 : share;
-    if (other >= 0) teams[static_cast<std::size_t>(other)].state = 1 - share;
-    const auto ranks =
-        machines_.predictor().memory_by_rank(flat_placement(machines_, manner_, teams));
-    ++machines_.evaluated;
-    at->second = ranks[static_cast<std::size_t>(own_rank)].total;
-    capacity_[group] = ranks[static_cast<std::size_t>(own_rank)].capacity;
-    return at->second;
-  }
-
-  struct Line {
-    double first = -1;  // < 0: not known
-    double more = 0;
-  };
-
-  Machines& machines_;
-  const FlatManner& manner_;
-  std::vector<std::vector<Line>> by_micro_batch_;  // by group and samples
-  std::map<std::tuple<int, int, int, double>, double> known_;
-  std::map<int, double> state_;
-  std::map<int, double> capacity_;
-};
 
 // A way of a team to compute some samples.
 struct Way {
@@ -501,72 +395,6 @@ class FlatSearch {
 
 }  // namespace
 
-plan::Placement flat_placement(const Machines& machines, const FlatManner& manner,
-                               const std::vector<TeamShare>& teams) {
-  plan::Placement p = machines.like();
-  p.sequence_parallel = manner.tp > 1;
-  p.gather = manner.zero >= 3 ? plan::Gather::kPerPass : plan::Gather::kPerStep;
-  p.runs.assign(1, {});
-  plan::LayerRun& run = p.runs.front();
-  run.num_layers = machines.model().num_layers();
-  // Neighbours that do the same are written once.
-  std::int64_t sample = 0, unit = 0;
-  double given = 0;
-  std::vector<plan::StateShare> divided;
-  plan::RankSet computing;
-  std::size_t next = 0;
-  std::vector<int> team_in_group(machines.groups().size());
-  for (std::size_t i = 0; i < teams.size(); i = next) {
-    next = i + 1;
-    while (next < teams.size() && teams[next] == teams[i]) ++next;
-    const auto count = static_cast<int>(next - i);
-    const TeamShare& share = teams[i];
-    int& before = team_in_group[static_cast<std::size_t>(share.group)];
-    const int first =
-        machines.groups()[static_cast<std::size_t>(share.group)].first + before * manner.tp;
-    before += count;
-    if (share.samples > 0) {
-      run.replicas.push_back(replicas_of(manner, share, first, count, sample));
-      sample += static_cast<std::int64_t>(count) * share.samples;
-      computing.push_back({first, count, manner.tp});
-    }
-    given += count * share.state;
-    const std::int64_t end = given >= 1 - 1e-9 ? plan::kStateUnits : units_of(given);
-    if (share.state > 0 && end > unit) {
-      plan::StateShare part;
-      part.ranks = {{first, count, manner.tp}};
-      part.pieces = count;
-      part.begin = unit;
-      part.end = end;
-      divided.push_back(part);
-      unit = end;
-    }
-  }
-  p.global_batch = sample;
-  // Equal shares everywhere are one, divided by all.
-  const bool even = divided.size() > 1 &&
-                    std::all_of(teams.begin(), teams.end(),
-                                [&](const auto& t) { return t.state == teams.front().state; });
-  if (even) {
-    plan::StateShare all = divided.front();
-    all.end = plan::kStateUnits;
-    all.pieces = static_cast<int>(teams.size());
-    for (std::size_t i = 1; i < divided.size(); ++i) all.ranks.push_back(divided[i].ranks.front());
-    divided = {all};
-  }
-  for (const StateKind kind : {StateKind::kWeights, StateKind::kGradients, StateKind::kOptimizer}) {
-    plan::StateShare copies;
-    copies.ranks = computing;
-    for (plan::StateShare share :
-         divides(manner, kind) ? divided : std::vector<plan::StateShare>{copies}) {
-      share.kind = kind;
-      share.cut = share.num_slices = manner.tp;
-      run.state.push_back(share);
-    }
-  }
-  return p;
-}
-
 double flat_bound(Machines& machines, const FlatManner& manner) {
   double rate = 0;
   for (std::size_t g = 0; g < manner.uses.size(); ++g) {
@@ -583,36 +411,6 @@ double flat_bound(Machines& machines, const FlatManner& manner) {
 std::optional<plan::Placement> best_flat(Machines& machines, const FlatManner& manner,
                                          double room) {
   return FlatSearch(machines, manner, room).best();
-}
-
-std::optional<plan::Placement> simple_flat(Machines& machines, const FlatManner& manner,
-                                           bool by_speed, int micro_batch) {
-  std::vector<TeamShare> teams;
-  std::vector<double> speed;
-  double all = 0;
-  for (std::size_t g = 0; g < machines.groups().size(); ++g)
-    for (int t = 0; t < teams_of(manner, g); ++t) {
-      teams.push_back({static_cast<int>(g), 0, 1, 0});
-      speed.push_back(by_speed ? 1 / machines.seconds(manner_of(manner, static_cast<int>(g)), 1)
-                               : 1);
-      all += speed.back();
-    }
-  const auto batch = static_cast<double>(machines.like().global_batch);
-  std::int64_t left = machines.like().global_batch;
-  if (teams.empty() || left < static_cast<std::int64_t>(teams.size())) return std::nullopt;
-  for (std::size_t i = 0; i < teams.size(); ++i) {
-    teams[i].samples = std::max(1, static_cast<int>(batch * speed[i] / all));
-    teams[i].state = 1 / static_cast<double>(teams.size());
-    left -= teams[i].samples;
-  }
-  for (std::size_t i = 0; left != 0; i = (i + 1) % teams.size()) {
-    if (left > 0 || teams[i].samples > 1) {
-      teams[i].samples += left > 0 ? 1 : -1;
-      left -= left > 0 ? 1 : -1;
-    }
-  }
-  for (TeamShare& team : teams) team.micro_batch = std::min(micro_batch, team.samples);
-  return flat_placement(machines, manner, teams);
 }
 
 }  // namespace nereus::mixed

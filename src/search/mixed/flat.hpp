@@ -31,6 +31,12 @@ struct FlatManner {
   bool operator==(const FlatManner&) const = default;
 };
 
+inline Manner manner_of(const FlatManner& flat, int group) {
+  return {group, flat.tp, flat.recompute};
+}
+
+inline int teams_of(const FlatManner& manner, std::size_t group) { return manner.uses[group]; }
+
 // What one team does.
 struct TeamShare {
   int group = 0;

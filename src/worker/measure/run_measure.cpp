@@ -203,12 +203,7 @@ int run_measure(const RankOptions& place) {
     reporter.send(done);
     return 0;
   } catch (...) {
-    const std::vector<job::Message> list = failures(std::current_exception());
-    for (const job::Message& failure : list) {
-      reporter.send(failure);
-      std::fprintf(stderr, "%s: %s\n", failure.code.c_str(), failure.message.c_str());
-    }
-    return exit_code_of(list);
+    return tell_failures(reporter);
   }
 }
 

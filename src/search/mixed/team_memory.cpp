@@ -1,0 +1,45 @@
+#include "search/mixed/team_memory.hpp"
+
+namespace nereus::mixed {
+
+double TeamMemory::without_state(int group, int m, int n) {
+  const auto g = static_cast<std::size_t>(group), at = static_cast<std::size_t>(m);
+  if (g >= by_micro_batch_.size()) by_micro_batch_.resize(g + 1);
+  if (at >= by_micro_batch_[g].size()) by_micro_batch_[g].resize(at + 1);
+  Line& own = by_micro_batch_[g][at];
+  if (own.first < 0) {
+    own.first = bytes(group, m, 1, 0);
+    own.more = manner_.zero < 3 ? 0 : bytes(group, m, 2, 0) - own.first;
+  }
+  return own.first + (n - 1) * own.more;
+}
+
+double TeamMemory::bytes(int group, int m, int n, double share) {
+  const auto [at, is_new] = known_.try_emplace({group, m, n, share});
+  if (!is_new) return at->second;
+  std::vector<TeamShare> teams;
+  int own = -1, other = -1, own_rank = 0;
+  for (std::size_t g = 0; g < machines_.groups().size(); ++g)
+    for (int t = 0; t < teams_of(manner_, g); ++t) {
+      const auto index = static_cast<int>(teams.size());
+      if (own < 0 && static_cast<int>(g) == group) {
+        own = index;
+        own_rank = machines_.groups()[g].first + t * manner_.tp;
+      } else if (other < 0) {
+        other = index;
+      }
+      teams.push_back({static_cast<int>(g), 0, 1, 0});
+    }
+  teams[static_cast<std::size_t>(own)].samples = m * n;
+  teams[static_cast<std::size_t>(own)].micro_batch = m;
+  teams[static_cast<std::size_t>(own)].state = other < 0 ? 1 : share;
+  if (other >= 0) teams[static_cast<std::size_t>(other)].state = 1 - share;
+  const auto ranks =
+      machines_.predictor().memory_by_rank(flat_placement(machines_, manner_, teams));
+  ++machines_.evaluated;
+  at->second = ranks[static_cast<std::size_t>(own_rank)].total;
+  capacity_[group] = ranks[static_cast<std::size_t>(own_rank)].capacity;
+  return at->second;
+}
+
+}  // namespace nereus::mixed

@@ -1,0 +1,50 @@
+// Memory of a team by what it does, asked of the predictor once each.
+//
+//   TeamMemory memory(machines, manner);
+//   memory.without_state(group, 4, 2) + share * memory.state(group) <= memory.capacity(group);
+#pragma once
+
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "search/mixed/flat.hpp"
+
+namespace nereus::mixed {
+
+// Memory of a team by what it does, from the predictor: without divided state, and what all of that
+// would add. The state lies on another team meanwhile.
+class TeamMemory {
+ public:
+  TeamMemory(Machines& machines, const FlatManner& manner) : machines_(machines), manner_(manner) {}
+
+  // Where all micro-batches pass a layer before the next, what each of them keeps adds up.
+  double without_state(int group, int m, int n);
+  double state(int group) {
+    if (manner_.zero == 0) return 0;
+    const auto [at, is_new] = state_.try_emplace(group);
+    if (is_new) at->second = 2 * (bytes(group, 1, 1, 0.5) - bytes(group, 1, 1, 0));
+    return at->second;
+  }
+  double capacity(int group) {
+    without_state(group, 1, 1);
+    return capacity_.at(group);
+  }
+
+ private:
+  double bytes(int group, int m, int n, double share);
+
+  struct Line {
+    double first = -1;  // < 0: not known
+    double more = 0;
+  };
+
+  Machines& machines_;
+  const FlatManner& manner_;
+  std::vector<std::vector<Line>> by_micro_batch_;  // by group and samples
+  std::map<std::tuple<int, int, int, double>, double> known_;
+  std::map<int, double> state_;
+  std::map<int, double> capacity_;
+};
+
+}  // namespace nereus::mixed
