@@ -164,6 +164,8 @@ std::vector<std::string> network_assumptions(const cost::MeasuredNetworks& netwo
     };
     say("inside a host", own.inside);
     say("between hosts", own.between);
+    if (own.on_busy_cores)
+      list.push_back("sums of gradients are not hidden: ranks compute on every core");
     if (own.host_rate > 0)
       list.push_back(fmt::format("host memory as measured on {}: {}", own.device,
                                  format_rate(BytesPerSecond{own.host_rate})));

@@ -95,7 +95,7 @@ Machine make_machine(const cluster::Cluster& cluster, int group_index, const Sta
   machine.fabric = fabric_of(cluster, group, first_rank_of(cluster, group_index), p);
   const MeasuredNetwork* network =
       stack.networks ? stack.networks->of(machine.device.short_name) : nullptr;
-  if (network) use_measured(machine.fabric, *network);
+  if (network) use_measured(machine.fabric, machine.parameters, *network);
   machine.devices_per_node = group.node.num_devices;
   machine.memory_rate = machine.device.memory_bandwidth.value * p.memory_efficiency;
   if (stack.measured)

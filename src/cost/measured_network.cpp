@@ -84,7 +84,10 @@ const MeasuredNetwork* MeasuredNetworks::of(std::string_view device) const {
 }
 
 MeasuredNetwork fit_network(const profile::Machine& machine, const std::string& device) {
-  MeasuredNetwork network{device, machine.context.backend, {}, {}, host_rate_of(machine)};
+  const profile::Context& context = machine.context;
+  MeasuredNetwork network{device, context.backend, {}, {}, host_rate_of(machine), false};
+  network.on_busy_cores = context.device == "CPU" && context.hosts == 1 && context.cores > 0 &&
+                          context.ranks * std::max(1, context.threads) >= context.cores;
   std::vector<Row> inside, between;
   int most = 0;  // ranks a host of the rings that cross hosts
   for (const Collective& own : machine.collectives)
@@ -98,10 +101,12 @@ MeasuredNetwork fit_network(const profile::Machine& machine, const std::string& 
   return network;
 }
 
-void use_measured(Fabric& fabric, const MeasuredNetwork& measured) {
+void use_measured(Fabric& fabric, Parameters& parameters, const MeasuredNetwork& measured) {
   if (measured.inside.rate > 0) {
     fabric.link = measured.inside.rate;
     fabric.link_latency = measured.inside.latency;
+    if (measured.on_busy_cores)
+      parameters.data_overlap = parameters.zero_overlap = parameters.shard_overlap = 0;
   }
   if (measured.between.rate > 0) {
     fabric.network = measured.between.rate;

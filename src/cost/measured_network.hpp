@@ -9,6 +9,8 @@
 // those rings that have most ranks a host. So ring sizes and kinds share two numbers; `error` says
 // how far the fit lies from what was measured. Copies between a GPU and pinned host memory, where
 // they were measured, are the rate of what is offloaded to it: the slower of the two ways.
+// On CPUs of one host whose ranks compute on every core, sums are computed by those cores too:
+// nothing of them is hidden behind passes, whatever the stack says (`on_busy_cores`).
 //
 //   MeasuredNetwork n = fit_network(profile.machine, "CPU");
 //   n.inside.rate; n.inside.latency; n.inside.error;        // median of abs(fit / measured - 1)
@@ -20,6 +22,7 @@
 #include <vector>
 
 #include "cost/collectives.hpp"
+#include "cost/parameters.hpp"
 #include "profile/machine.hpp"
 
 namespace nereus::cost {
@@ -38,6 +41,7 @@ struct MeasuredNetwork {
   LevelFit inside{};
   LevelFit between{};
   double host_rate = 0;  // bytes per second between device and host memory; 0: not measured
+  bool on_busy_cores = false;
   bool empty() const { return inside.rate <= 0 && between.rate <= 0 && host_rate <= 0; }
   bool operator==(const MeasuredNetwork&) const = default;
 };
@@ -50,7 +54,7 @@ struct MeasuredNetworks {
 
 MeasuredNetwork fit_network(const profile::Machine& machine, const std::string& device);
 
-// Puts what was measured in the place of what the cluster states.
-void use_measured(Fabric& fabric, const MeasuredNetwork& measured);
+// Puts what was measured in the place of what the cluster and the stack state.
+void use_measured(Fabric& fabric, Parameters& parameters, const MeasuredNetwork& measured);
 
 }  // namespace nereus::cost

@@ -95,5 +95,30 @@ TEST(MeasuredNetwork, TakesThePlaceOfWhatTheClusterStates) {
   EXPECT_EQ(make_machine(here, 0, stack).fabric, stated) << "of another device";
 }
 
+TEST(MeasuredNetwork, HidesNothingBehindCoresThatAreAllBusy) {
+  const cluster::Cluster here = cluster::this_machine(4, "cpu");
+  Stack stack = load_stack("nereus");
+  const double stated = make_machine(here, 0, stack).parameters.data_overlap;
+  ASSERT_GT(stated, 0);
+  profile::Machine machine;
+  machine.context.device = "CPU";
+  machine.context.hosts = 1;
+  machine.context.ranks = 4;
+  machine.context.threads = 2;
+  machine.collectives = {collective("all_reduce", 4, 1, 1e6, 1e-3)};
+  const auto overlap = [&](int cores) {
+    machine.context.cores = cores;
+    auto networks = std::make_shared<MeasuredNetworks>();
+    networks->list.push_back(fit_network(machine, "CPU"));
+    stack.networks = networks;
+    return make_machine(here, 0, stack).parameters.data_overlap;
+  };
+  EXPECT_EQ(overlap(8), 0);
+  EXPECT_EQ(overlap(16), stated) << "others are free for it";
+  EXPECT_EQ(overlap(0), stated) << "nobody knows";
+  machine.context.hosts = 2;
+  EXPECT_EQ(overlap(8), stated) << "a network is waited for";
+}
+
 }  // namespace
 }  // namespace nereus::cost

@@ -18,14 +18,18 @@ namespace {
 using profile::MeasuredLayer;
 
 constexpr int kWarmUpSteps = 4;  // the last of them as graphs, where the trainer takes them
-constexpr int kPlainSteps = 5;
 
-// One step's times: by kind of layer forward and backward, then the update with the zeroing of
-// gradients, then what else the step takes.
+// Of one step: by kind of layer forward and backward, and the update with the zeroing of gradients;
+// and how long a plain step takes.
 struct StepTimes {
   std::vector<double> forward, backward;
   double update = 0;
-  double rest = 0;
+  double plain = 0;
+};
+
+struct Point {
+  double samples = 0;
+  std::vector<StepTimes> steps;
 };
 
 profile::Role role_of(model::LayerRole role) {
@@ -65,20 +69,15 @@ class LayerRun {
 
   void warm_up() {
     for (int i = 0; i < kWarmUpSteps; ++i) executor_.run(next_step_++);
-    std::vector<double> plain;
-    for (int i = 0; i < kPlainSteps; ++i) plain.push_back(plain_step());
-    plain_ = profile::quantile(plain, 0.5);
   }
 
   StepTimes step() {
+    const double plain = plain_step();
     StepTimes times = is_cut() ? differences() : clocked();
+    times.plain = plain;
     times.update += seconds_of([&] {  // gradients are zeroed
       for (const auto& state : executor_.states()) state->begin_step();
     });
-    times.rest = plain_ - times.update;
-    const model::Model& model = job_.plan.model;
-    for (std::size_t kind = 0; kind < model.kinds.size(); ++kind)
-      times.rest -= count_of(model, kind) * (times.forward[kind] + times.backward[kind]);
     return times;
   }
 
@@ -153,7 +152,6 @@ class LayerRun {
   at::Device device_;
   Executor executor_;
   LayerClock clock_;
-  double plain_ = 0;
   std::int64_t next_step_ = 0;
 };
 
@@ -161,13 +159,13 @@ class LayerRun {
 void average(Links& links, StepTimes& times) {
   std::vector<double> flat = times.forward;
   flat.insert(flat.end(), times.backward.begin(), times.backward.end());
-  flat.push_back(times.rest);
+  flat.push_back(times.plain);
   flat.push_back(times.update);
   flat = links.mean(flat);
   const std::size_t kinds = times.forward.size();
   std::copy_n(flat.begin(), kinds, times.forward.begin());
   std::copy_n(flat.begin() + static_cast<std::ptrdiff_t>(kinds), kinds, times.backward.begin());
-  times.rest = flat[2 * kinds];
+  times.plain = flat[2 * kinds];
   times.update = flat.back();
 }
 
@@ -193,31 +191,41 @@ MeasuredLayer describe(const job::Job& job, std::size_t kind, const std::string&
   return layer;
 }
 
-// A plain step may be quicker than its parts are one by one, by noise or by clocks that are not
-// read; as long as the layer takes some time with that, it counts.
-void add_rest(const std::vector<StepTimes>& steps, std::vector<double>& forward) {
-  std::vector<double> with_rest = forward;
-  for (std::size_t i = 0; i < steps.size(); ++i) with_rest[i] += steps[i].rest;
-  if (profile::quantile(with_rest, 0.5) > 0) forward = with_rest;
+// The update does not depend on samples: one number, of all steps.
+double update_of(const std::vector<Point>& points) {
+  std::vector<double> updates;
+  for (const Point& point : points)
+    for (const StepTimes& step : point.steps) updates.push_back(step.update);
+  return profile::quantile(updates, 0.5);
+}
+
+// Makes layers and update the plain step. What it takes beyond them is put to the first layer's
+// forward pass. It may also take less, by noise or by clocks that are not read: then all passes
+// are that much shorter, where the first layer's alone is too short for it.
+void add_rest(const model::Model& model, double update, StepTimes& step) {
+  double passes = 0;
+  for (std::size_t k = 0; k < model.kinds.size(); ++k)
+    passes += count_of(model, k) * (step.forward[k] + step.backward[k]);
+  double& first = step.forward[static_cast<std::size_t>(model.layers.front())];
+  const double rest = step.plain - update - passes;
+  if (first + rest > 0) {
+    first += rest;
+  } else if (passes + rest > 0) {
+    for (double& seconds : step.forward) seconds *= 1 + rest / passes;
+    for (double& seconds : step.backward) seconds *= 1 + rest / passes;
+  }
 }
 
 // Adds a number of samples to every layer.
-void add_point(std::vector<MeasuredLayer>& layers, const job::Job& job,
-               const std::vector<StepTimes>& steps, double samples) {
-  const model::Model& model = job.plan.model;
-  double parameters = 0;
-  for (std::size_t k = 0; k < model.kinds.size(); ++k)
-    parameters += count_of(model, k) * model.kinds[k].parameters();
-  std::vector<double> updates;
-  for (const StepTimes& own : steps) updates.push_back(own.update);
-  const auto first = static_cast<std::size_t>(model.layers.front());
+void add_point(std::vector<MeasuredLayer>& layers, const model::Model& model, double update,
+               Point point) {
+  for (StepTimes& step : point.steps) add_rest(model, update, step);
   for (std::size_t k = 0; k < layers.size(); ++k) {
     std::vector<double> forward, backward;
-    for (const StepTimes& own : steps) {
+    for (const StepTimes& own : point.steps) {
       forward.push_back(own.forward[k]);
       backward.push_back(own.backward[k]);
     }
-    if (k == first) add_rest(steps, forward);
     MeasuredLayer& layer = layers[k];
     const auto put = [](const std::vector<double>& times, std::vector<double>& median,
                         std::vector<double>& low, std::vector<double>& high) {
@@ -226,11 +234,11 @@ void add_point(std::vector<MeasuredLayer>& layers, const job::Job& job,
       low.push_back(std::max(0.0, q.low));
       high.push_back(q.high);
     };
-    layer.samples.push_back(samples);
+    layer.samples.push_back(point.samples);
     put(forward, layer.forward, layer.forward_low, layer.forward_high);
     put(backward, layer.backward, layer.backward_low, layer.backward_high);
-    if (layer.parameters > 0 && parameters > 0)
-      layer.update = profile::quantile(updates, 0.5) * layer.parameters / parameters;
+    // A weight that two layers share is updated once.
+    if (layer.parameters > 0) layer.update = update * layer.parameters / model.parameters();
   }
 }
 
@@ -273,14 +281,18 @@ std::vector<MeasuredLayer> measure_layers(const job::MeasureJob& request, const 
   const double budget = request.quick ? 8 : 60;  // of one number of samples
   const std::unique_ptr<Comm> team = open_team(request, place);
   std::vector<MeasuredLayer> layers;
+  std::vector<Point> points;
+  model::Model model;
   for (int number = 0; number < request.num_jobs; ++number) {
     const job::Job job = job::load_job(fmt::format("{}/job-{}.json", request.scratch, number));
     check_can_run(job);
     const auto samples = static_cast<double>(job.plan.placement.global_batch);
     say(fmt::format("layers of {}, {:g} samples", job.plan.model.name, samples));
-    if (layers.empty())
-      for (std::size_t k = 0; k < job.plan.model.kinds.size(); ++k)
+    if (layers.empty()) {
+      model = job.plan.model;
+      for (std::size_t k = 0; k < model.kinds.size(); ++k)
         layers.push_back(describe(job, k, device_name));
+    }
     LayerRun run(job, *team, place.rank % request.team);
     run.warm_up();
     std::vector<StepTimes> steps;
@@ -294,9 +306,11 @@ std::vector<MeasuredLayer> measure_layers(const job::MeasureJob& request, const 
       last = now - spent;
       spent = now;
     }
-    add_point(layers, job, steps, samples);
+    points.push_back({samples, std::move(steps)});
     if (last > longest) break;
   }
+  const double update = update_of(points);
+  for (const Point& point : points) add_point(layers, model, update, point);
   leave_out_what_took_no_time(layers);
   return layers;
 }

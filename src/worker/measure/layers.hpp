@@ -6,9 +6,10 @@
 //   forward, backward   of a layer in a step: the wall clock around its passes, the device's own
 //                       where that is a GPU. Of equal layers the mean, then the mean of all ranks.
 //   update              of the whole step with the zeroing of gradients, divided among layers by
-//                       their parameters
-//   rest                of a plain step (samples to the device, launches, reading the loss), is put
-//                       to the first layer's forward pass: layers and update make up the step
+//                       their parameters; one number whatever the samples
+//   rest                of a plain step, taken in turns with the others (samples to the device,
+//                       launches, reading the loss), is put to the first layer's forward pass:
+//                       layers and update make up the step
 //
 // Where the trainer runs a step as a CUDA graph, no clock can be read between its layers. There
 // steps that break off after i of the 2 n passes are taken as graphs, each is replayed, and a pass
