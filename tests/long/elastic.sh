@@ -23,6 +23,16 @@ source "$root/tests/long/checks"
 model=(--model gpt2 --set model.layers=4 --set model.hidden=64 --set model.heads=4 --set model.vocab=256 --seq 32 --precision fp64
   --data synthetic --global-batch 12 --rate 1e-3 --threads 1)
 
+soak() { # name, more options; why it failed is a line of its own
+  local name=$1
+  shift
+  python3 "$root/tests/long/elastic/soak.py" --nereus "$nereus" --folder soak --seed "${NEREUS_SOAK_SEED:-1}" \
+    --seconds "${NEREUS_SOAK_SECONDS:-45}" "$@" 2>&1 | tee soak.out
+  local status=${PIPESTATUS[0]} line
+  while IFS= read -r line; do check "$name: ${line#failed: }" false; done < <(grep '^failed: ' soak.out)
+  check "$name$( ((status)) && tail -n 1 soak.out | sed 's/^/: /')" test "$status" -eq 0
+}
+
 # Shapes change with the machines, and state comes from peers.
 "$nereus" train "${model[@]}" --steps 40 --format json -o one.json 2>one.err
 check "one rank: exit 0" test $? -eq 0
@@ -189,13 +199,9 @@ if ((EUID == 0)) && command -v ip tc >/dev/null && ip netns add "nereus$$-try" 2
     umount full
   fi
 
-  python3 "$root/tests/long/elastic/soak.py" --nereus "$nereus" --folder soak --namespaces --seed "${NEREUS_SOAK_SEED:-1}" \
-    --seconds "${NEREUS_SOAK_SECONDS:-45}"
-  check "soak in namespaces" test $? -eq 0
+  soak "soak in namespaces" --namespaces
 else
-  python3 "$root/tests/long/elastic/soak.py" --nereus "$nereus" --folder soak --seed "${NEREUS_SOAK_SEED:-1}" \
-    --seconds "${NEREUS_SOAK_SECONDS:-45}"
-  check "soak without namespaces" test $? -eq 0
+  soak "soak without namespaces"
 fi
 ((failed)) && tail -n 20 ./*.err
 exit $failed

@@ -27,7 +27,7 @@ UNDISTURBED = 2.5  # seconds that a rate is measured for
 def watch_steps(job, seconds):
     """(time, steps) whenever that number has changed."""
     seen = [(time.monotonic(), job.steps())]
-    while time.monotonic() < seen[0][0] + seconds:
+    while (passed := time.monotonic() - seen[0][0]) < seconds or len(seen) < 4 and passed < 60:
         time.sleep(0.005)
         if (steps := job.steps()) > seen[-1][1]:
             seen.append((time.monotonic(), steps))
