@@ -17,7 +17,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 Loader::Loader(std::shared_ptr<const SampleSource> source, SampleList list, LoaderOptions options)
-    : source_(std::move(source)), list_(std::move(list)) {
+    : source_(std::move(source)), list_(std::move(list)), finish_(std::move(options.finish)) {
   NEREUS_CHECK(source_ != nullptr && list_ != nullptr, "a loader of nothing");
   slots_.resize(static_cast<std::size_t>(std::max(options.prefetch, 1)));
   for (int i = 0; i < options.workers; ++i) threads_.emplace_back([this] { work(); });
@@ -47,6 +47,7 @@ void Loader::prepare(Slot& slot) const {
                     {.tokens = std::span(batch.tokens).subspan(i * num_tokens, num_tokens),
                      .pixels = std::span(batch.pixels).subspan(i * num_pixels, num_pixels),
                      .label = batch.labels.empty() ? nullptr : &batch.labels[i]});
+    if (finish_) finish_(batch);
   } catch (...) {
     slot.error = std::current_exception();
   }

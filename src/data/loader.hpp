@@ -32,12 +32,15 @@ struct Batch {
   std::vector<std::int64_t> tokens;    // samples x (seq + 1)
   std::vector<float> pixels;           // samples x 3 x size x size
   std::vector<std::int64_t> labels;    // one a sample; of images
+  std::shared_ptr<void> finished;      // what LoaderOptions::finish made of it
   double waited_s = 0;                 // from the call of next() to its return
 };
 
 struct LoaderOptions {
   int workers = 1;  // threads; 0 = prepared within next()
   int prefetch = 2;
+  // Called by the thread that prepared it, once it is ready: to put it elsewhere ahead of its use.
+  std::function<void(Batch&)> finish{};
 };
 
 class Loader {
@@ -64,6 +67,7 @@ class Loader {
 
   const std::shared_ptr<const SampleSource> source_;
   const SampleList list_;
+  const std::function<void(Batch&)> finish_;
   std::vector<Slot> slots_;  // micro-batch k in slot k modulo their number
   double waited_s_ = 0;      // the caller's alone
 

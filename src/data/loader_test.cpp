@@ -83,6 +83,28 @@ TEST(Loader, PreparesAheadAndNoFurther) {
   EXPECT_EQ(source->num_reads, 12);
 }
 
+TEST(Loader, FinishesABatchWhereItWasPrepared) {
+  const auto caller = std::this_thread::get_id();
+  for (const int workers : {0, 2}) {
+    std::atomic<int> elsewhere = 0;
+    LoaderOptions options{.workers = workers, .prefetch = 2};
+    options.finish = [&](Batch& batch) {
+      elsewhere += std::this_thread::get_id() != caller;
+      batch.finished = std::make_shared<float>(batch.pixels.front());
+      batch.pixels = {};
+    };
+    Loader loader(std::make_shared<SlowSource>(10), three_each(4), std::move(options));
+    for (int k = 0; k < 4; ++k) {
+      const std::optional<Batch> batch = loader.next();
+      ASSERT_TRUE(batch.has_value());
+      EXPECT_EQ(*std::static_pointer_cast<float>(batch->finished),
+                static_cast<float>(3 * k) + 0.5F);
+      EXPECT_TRUE(batch->pixels.empty());
+    }
+    EXPECT_EQ(elsewhere, workers > 0 ? 4 : 0);
+  }
+}
+
 TEST(Loader, MeasuresTheWaiting) {
   // Sample 2 alone takes 4 units of 50 ms: a caller that does nothing else waits for it.
   const auto source = std::make_shared<SlowSource>(50000);

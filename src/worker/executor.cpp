@@ -189,10 +189,11 @@ Batch Executor::read_batch(const MicroBatch& batch, std::int64_t step) {
 
 Batch Executor::on_device(Batch read) const {
   // Tokens and classes as they are, pictures in the width of computation: rounded on the device,
-  // since a host takes longer for that than the longer copy does.
+  // since a host takes longer for that than the longer copy does. From pinned memory (samples.cpp)
+  // the copy is one of the stream's; the allocator keeps that memory until it is done.
   for (at::Tensor* value : {&read.inputs, &read.targets, &read.positions}) {
     if (!value->defined()) continue;
-    *value = value->to(options_.device);
+    *value = value->to(options_.device, options_.device.is_cuda() && value->is_pinned());
     if (value->is_floating_point()) *value = value->to(options_.type);
   }
   return read;

@@ -86,11 +86,24 @@ at::Tensor take_pixels(std::vector<float>&& pixels, const std::vector<std::int64
       kept->data(), shape, [kept](void*) {}, at::kFloat);
 }
 
+// Into memory that a GPU copies from by itself, while the host goes on; by the thread that prepared
+// the pictures, ahead of their step.
+void pin_pixels(data::Batch& read) {
+  const auto pinned = std::make_shared<at::Tensor>(
+      at::empty({static_cast<std::int64_t>(read.pixels.size())},
+                at::TensorOptions(at::kCPU).dtype(at::kFloat).pinned_memory(true)));
+  std::copy(read.pixels.begin(), read.pixels.end(), pinned->data_ptr<float>());
+  read.pixels = {};
+  read.finished = pinned;
+}
+
 Batch to_batch(data::Batch& read, const Reader& reader, std::int64_t step, std::int64_t first) {
   const auto count = static_cast<std::int64_t>(read.samples.size());
   Batch batch;
   if (reader.image > 0) {
-    batch.inputs = take_pixels(std::move(read.pixels), {count, 3, reader.image, reader.image});
+    const std::vector<std::int64_t> shape = {count, 3, reader.image, reader.image};
+    batch.inputs = read.finished ? std::static_pointer_cast<at::Tensor>(read.finished)->view(shape)
+                                 : take_pixels(std::move(read.pixels), shape);
     batch.targets = at::tensor(read.labels);
     return batch;
   }
@@ -133,10 +146,11 @@ ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step, So
   reader->seed = job.training.seed;
   const std::int64_t global_batch = job.plan.placement.global_batch;
   const ReadList list(job, rank, first_step);
+  data::LoaderOptions options{.workers = job.data.workers, .prefetch = job.data.prefetch};
+  if (model.cnn && at::Device(job.machine.device).is_cuda()) options.finish = pin_pixels;
   if (list.size() > 0)
-    reader->loader = std::make_unique<data::Loader>(
-        source ? source : open_source(job), list,
-        data::LoaderOptions{.workers = job.data.workers, .prefetch = job.data.prefetch});
+    reader->loader = std::make_unique<data::Loader>(source ? source : open_source(job), list,
+                                                    std::move(options));
 
   return [reader, global_batch](std::int64_t step, std::int64_t first, std::int64_t count) {
     std::optional<data::Batch> read = reader->loader->next();

@@ -121,6 +121,7 @@ States Walk::branch(const Branch& branch, int fork, Where where, int candidates)
           made.push_back(label);
         }
       }
+      made_ += static_cast<std::int64_t>(made.size());
       // Those of one candidate are in order already.
       if (ordered)
         merge_best(own, made);
@@ -163,6 +164,7 @@ void Walk::fold(const Branches& branches, std::size_t fork, std::size_t join, Wh
   const std::size_t count = branches.here.size();
   const bool bounded = where == Where::kTrunk;
   const std::vector<double> ends = bounded ? missing(fork, join, position) : std::vector<double>{};
+  if (gave_up()) return;
   for (std::size_t chosen = 0; chosen < (std::size_t{1} << branches.movable.size()); ++chosen) {
     const auto num_away = static_cast<std::size_t>(std::popcount(chosen));
     if (num_away > 0 && branches.away[num_away - 1].empty()) continue;
@@ -182,6 +184,7 @@ void Walk::fold(const Branches& branches, std::size_t fork, std::size_t join, Wh
       if (place[i] >= 0) continue;
       take(i, -1);
       stay = in_turn(stay, branches.here[i][join]);
+      made_ += static_cast<std::int64_t>(stay.size());
       settle(stay, false, rest, false);
     }
     if (num_away > 0) {
@@ -216,6 +219,12 @@ const std::vector<Walk::Branches>& Walk::branches_of(const Link& link, Where whe
       branches.movable.push_back(i);
   for (int fork = 0; fork < num_candidates; ++fork) {
     branches.here.clear();
+    if (gave_up()) {
+      branches.here.assign(link.branches.size(), States(at(k_)));
+      branches.away.clear();
+      out.push_back(branches);
+      continue;
+    }
     for (const Branch& own : link.branches)
       branches.here.push_back(
           branch(own, fork, where == Where::kTrunk ? Where::kBranch : where, num_candidates));

@@ -9,6 +9,11 @@
 // + lambda rank-seconds for some lambda, from the back, and the plans found so far come from a
 // first walk that drops labels which gain little. Both only save time: the front is exact.
 //
+// Where memory binds, three numbers to a label can be too many (1,024 samples of a large network).
+// The front without memory then bounds all plans; those of it that fit are exact, the rest of the
+// front is of counts so wide that every plan fits, and `gap` says how far that may be from the
+// best.
+//
 //   const Front front = solve(problem);
 //   front.plans.front();          // the fastest
 //   pick(front, ...)              // search/burst/pick.hpp
@@ -41,9 +46,14 @@ struct Front {
   std::vector<std::string> notes{};
   std::int64_t labels = 0;  // that were made
   double least_memory = 0;  // of any plan, where none fits
+  // For any plan there is, one of these is as fast and has at most (1 + gap) of its rank-seconds. 0:
+  // exact.
+  double gap = 0;
 };
 
-Front solve(const Problem& problem);
+// `most_labels`: to make before the exact way is given up, where memory binds.
+inline constexpr std::int64_t kMostLabels = 3'000'000;
+Front solve(const Problem& problem, std::int64_t most_labels = kMostLabels);
 
 // What it costs to put every block where `candidates` says, all on the trunk: branches one after
 // the other.

@@ -18,11 +18,12 @@ int candidates_up_to(const std::vector<int>& counts, int most) {
 
 }  // namespace
 
-Walk::Walk(const Problem& problem, const Chain& chain)
+Walk::Walk(const Problem& problem, const Chain& chain, std::int64_t most_made)
     : problem_(problem),
       chain_(chain),
       k_(candidates_up_to(problem.counts, problem.trunk_ranks)),
-      least_(problem, chain, k_, away_candidates(1), usual_weights(problem.trunk_ranks)) {
+      least_(problem, chain, k_, away_candidates(1), usual_weights(problem.trunk_ranks)),
+      most_made_(most_made) {
   double most = 0;
   for (const Block& block : problem.blocks)
     if (!block.memory.empty()) most += *std::max_element(block.memory.begin(), block.memory.end());
@@ -94,6 +95,7 @@ States Walk::next(const Link& link, const States& from, int block, Where where, 
     for (std::size_t turn = 0; turn < from.size(); ++turn) {
       const std::size_t k = turn == 0 ? to : turn <= to ? turn - 1 : turn;
       if (from[k].empty()) continue;
+      if (gave_up()) return states;
       if (!table) {
         edge[0].seconds =
             k == to ? 0
@@ -122,6 +124,7 @@ States Walk::next(const Link& link, const States& from, int block, Where where, 
           add_block(sum, between.seconds, between.rank_seconds, between.before, block,
                     static_cast<int>(to), where, made);
         }
+        made_ += static_cast<std::int64_t>(made.size());
         if (two)
           merge_best(own, made);
         else

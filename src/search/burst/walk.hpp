@@ -19,14 +19,19 @@ using LinkTable = std::vector<Labels>;  // by candidates before and behind: K x 
 
 class Walk {
  public:
-  // The chain of `problem`, whose links are kept by address.
-  Walk(const Problem& problem, const Chain& chain);
+  // The chain of `problem`, whose links are kept by address. `most_made`: labels, where memory binds.
+  Walk(const Problem& problem, const Chain& chain, std::int64_t most_made);
 
   // Labels at the end of the trunk; see keep_best for gain. Those of no use before the plans known
   // are dropped.
   States trunk(double gain, const std::vector<KnownPlan>& known);
   // Plans to start from: none where memory binds.
   std::vector<KnownPlan> plans() const;
+
+  bool memory_binds() const { return memory_binds_; }
+  // Where memory binds, and labels of three numbers are too many for an exact answer in time: what
+  // trunk() gave is of no use then.
+  bool gave_up() const { return memory_binds_ && made_ > most_made_; }
 
   const Step& step(int index) const { return steps_[static_cast<std::size_t>(index)]; }
   std::int64_t labels() const { return labels_; }
@@ -77,6 +82,8 @@ class Walk {
   std::optional<Bounds> bounds_;  // of the walk in hand
   double gain_ = 0;
   std::int64_t labels_ = 0;
+  std::int64_t made_ = 0;  // dropped ones too
+  const std::int64_t most_made_;
 };
 
 }  // namespace nereus::burst

@@ -7,8 +7,11 @@ Each case is a small job with one stall or two; what was put in is known by cons
   interconnect  two ranks of one host whose loopback, both ways together, carries B bytes/s: 2 gradient bytes / B, whole after the
                 backward pass
   network       two network namespaces whose link carries B bytes/s either way: gradient bytes / B
-  prepare       every picture takes X longer to decode (asleep), against X / 1.5: pictures of a step x the difference
-  fetch         reading is limited to B bytes/s (control group), against 2 B: bytes read / B, less what the loader does meanwhile
+  prepare       every picture takes X longer to decode (asleep), against X / 1.5: pictures of a step x the difference, less what
+                another stall makes the step longer, since samples are prepared meanwhile
+  fetch         reading is limited to B bytes/s (control group), against 2 B: bytes read / B, less what the loader does meanwhile.
+                With prepare, where how much a limit makes up for after a pause decides: what a program takes that reads such files
+                under the same limit and sleeps as long between them
 A stall counts as found where it is significant, and as sized where what was found is within 10 % of what was put in, or within its
 own interval. What the machine has of each kind by itself, measured in the same way without, is taken off first; of prepare and
 fetch with less of it, since the first of either hides behind the step.
@@ -88,6 +91,26 @@ class Bench:
             return None
         return ["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh"]
 
+    def reading_s(self, rate, pause_s):
+        """Seconds that a cold picture takes to read, with such pauses between them."""
+        program = f'''
+import glob, os, time
+spent = 0
+files = sorted(glob.glob("{self.folder}/pictures/*/*.png"))[:24]
+for name in files:
+    file = os.open(name, os.O_RDONLY)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    start = time.monotonic()
+    while os.read(file, 1 << 20): pass
+    spent += time.monotonic() - start
+    os.close(file)
+    time.sleep({pause_s})
+print(spent / len(files))'''
+        try:
+            return float(self.run(*self.slow_reading(rate), sys.executable, "-c", program).stdout)
+        finally:
+            self.clean()
+
     def clean(self):
         for name in self.namespaces:
             self.run("ip", "netns", "del", name)
@@ -153,10 +176,15 @@ class Case:
 
     def __init__(self, bench, kinds):
         self.bench, self.kinds = bench, kinds
-        # The limit is of the mean rate: what is not read while a picture is decoded may be read quicker afterwards.
         self.read_rate = bench.read_rate / (3 if "prepare" in kinds else 1)
         self.pictures = bool({"prepare", "fetch"} & set(kinds))
         self.two = bool({"straggler", "contention", "interconnect", "network"} & set(kinds))
+
+    def rate_of(self, with_stalls):
+        return self.read_rate * (1 if with_stalls else 2)
+
+    def picture_time(self, with_stalls):
+        return self.bench.picture_s / (1 if with_stalls else 1.5)
 
     def words(self):
         words = list(self.bench.cnn if self.pictures else GPT)
@@ -175,7 +203,7 @@ class Case:
             if "straggler" in kinds:
                 inject["INJECT_RANK"] = "1"
         if "prepare" in self.kinds:
-            inject["INJECT_PICTURE_MS"] = str(1e3 * bench.picture_s / (1 if with_stalls else 1.5))
+            inject["INJECT_PICTURE_MS"] = str(1e3 * self.picture_time(with_stalls))
         try:
             if "network" in self.kinds:
                 if not two_hosts(bench, self.rate if with_stalls else None):
@@ -186,7 +214,7 @@ class Case:
                     return None
                 prefix = ["ip", "netns", "exec", bench.namespaces[0]]
             if "fetch" in self.kinds:
-                slow = bench.slow_reading(self.read_rate * (1 if with_stalls else 2))
+                slow = bench.slow_reading(self.rate_of(with_stalls))
                 if slow is None:
                     return None
                 prefix = prefix + slow
@@ -201,9 +229,14 @@ class Case:
         bench = self.bench
         operations = found["operations_per_step"] * bench.delay * 1e-6
         gradient_s = 4 * bench.parameters[self.pictures] / self.rate * WIRE
-        reading = [max(0, run["storage_bytes_per_step"] / (self.read_rate * times) - run["warm_s"]) for run, times in ((found, 1), (plain, 2))]
+        if {"prepare", "fetch"} <= set(self.kinds):
+            reading = [4 * bench.reading_s(self.rate_of(with_stalls), self.picture_time(with_stalls)) for with_stalls in (True, False)]
+        else:
+            reading = [max(0, run["storage_bytes_per_step"] / self.rate_of(with_stalls) - run["warm_s"])
+                       for run, with_stalls in ((found, True), (plain, False))]
+        longer = operations if {"launch", "straggler"} & set(self.kinds) else 0
         seconds = {"launch": operations, "straggler": operations, "contention": found["one_device_s"], "interconnect": 2 * gradient_s,
-                   "network": gradient_s, "prepare": (2 if self.two else 4) * bench.picture_s / 3, "fetch": reading[0] - reading[1]}
+                   "network": gradient_s, "prepare": (2 if self.two else 4) * bench.picture_s / 3 - longer, "fetch": reading[0] - reading[1]}
         return {kind: seconds[kind] for kind in self.kinds}
 
 
