@@ -5,6 +5,7 @@
 #include "app/reproduce_cephalo.hpp"
 #include "app/reproduce_comet.hpp"
 #include "app/reproduce_deeppool.hpp"
+#include "app/reproduce_sailor.hpp"
 #include "app/reproduce_stash.hpp"
 #include "app/reproduce_varuna.hpp"
 #include "base/error.hpp"
@@ -25,7 +26,7 @@ std::string_view to_string(ClaimKind kind) {
 }
 
 std::vector<std::string> reproducible_systems() {
-  return {"comet", "cephalo", "varuna", "deeppool", "stash"};
+  return {"comet", "cephalo", "varuna", "deeppool", "stash", "sailor"};
 }
 
 ReproduceAnswer reproduce(const ReproduceRequest& request, const ProgressSink& progress) {
@@ -34,6 +35,7 @@ ReproduceAnswer reproduce(const ReproduceRequest& request, const ProgressSink& p
   if (request.system == "varuna") return reproduce_varuna(request);
   if (request.system == "deeppool") return reproduce_deeppool(request);
   if (request.system == "stash") return reproduce_stash(request);
+  if (request.system == "sailor") return reproduce_sailor(request);
   throw_input_error("reproduce.unknown",
                     fmt::format("nothing of '{}' is reproduced", request.system), {},
                     fmt::format("one of {}", fmt::join(reproducible_systems(), ", ")));

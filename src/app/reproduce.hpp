@@ -9,6 +9,7 @@
 // Varuna: the replay of Oobleck's artifact, public spot traces, the paper's own claims.
 // DeepPool: its planner's rule beside our front on its released profiles.
 // Stash: its steps, stalls and costs by prediction on its machines; published collectives.
+// Sailor: steps its authors measured on mixed machines, beside predictions from their profiles.
 #pragma once
 
 #include <functional>

@@ -65,7 +65,8 @@ Verb reproduce_verb(const Session& session) {
   auto request = std::make_shared<Request>();
   auto command = std::make_unique<Command>("reproduce", "claims of published systems beside ours");
   command->argument("SYSTEM", request->reproduce.system,
-                    "comet, cephalo, varuna, deeppool or stash", app::reproducible_systems());
+                    "comet, cephalo, varuna, deeppool, stash or sailor",
+                    app::reproducible_systems());
   command->texts("--set", "STUDY.PATH=VALUE", request->sets,
                  "change an input: all.workload.global_batch=512, expansion.cluster.base=...");
   command->whole("--threads", request->threads, 1, "threads (all cores); the answer is the same");
@@ -84,7 +85,9 @@ Verb reproduce_verb(const Session& session) {
       "and "
       "the throughput of a cluster with background jobs. stash: stalls and costs of its networks "
       "on "
-      "its p2 and p3 machines, published times of collectives, stalls by layers and bytes.");
+      "its p2 and p3 machines, published times of collectives, stalls by layers and bytes. sailor: "
+      "steps its authors measured on mixed machines beside predictions from the layers they "
+      "measured.");
   command->example("nereus reproduce comet", "all of it, in about half a minute");
   command->example("nereus reproduce comet --set all.workload.global_batch=4096 --format json",
                    "with a larger batch");
@@ -97,6 +100,8 @@ Verb reproduce_verb(const Session& session) {
                    "background jobs that make half of a free rank");
   command->example("nereus reproduce stash --set all.part=network --set all.gradient_bytes=2",
                    "two machines beside one, with gradients of 16 bits");
+  command->example("nereus reproduce sailor --set all.machines=turing",
+                   "runs on TITAN RTX and RTX 2080 Ti together");
   command->run = [&session, request] {
     app::ReproduceRequest wanted = request->reproduce;
     ErrorList errors;

@@ -1,0 +1,162 @@
+#include "app/reproduce_sailor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "app/reproduce_settings.hpp"
+#include "app/sailor_runs.hpp"
+#include "app/write_folder.hpp"
+#include "base/error.hpp"
+#include "base/units.hpp"
+#include "calibrate/rank_correlation.hpp"
+#include "calibrate/validate.hpp"
+#include "cost/general.hpp"
+#include "cost/stack_file.hpp"
+#include "plan/plan_json.hpp"
+
+namespace nereus::app {
+
+namespace {
+
+constexpr ReproduceField kFields[] = {
+    {"run", "", 0, 0, true},         // one run alone
+    {"machines", "", 0, 0, true},    // turing, ampere or alps alone
+    {"plans", "", 0, 0, true},       // a folder that gets every run as a plan file
+    {"profiles", "measured", 0, 0},  // none: the kernel model
+    {"stack", "", 0, 0},             // another name or file than data/sailor/stack.toml
+};
+
+// Steps of some machines, measured and predicted.
+struct Comparison {
+  std::vector<double> measured, predicted;
+
+  void add(double of_run, double ours) {
+    measured.push_back(of_run);
+    predicted.push_back(ours);
+  }
+  std::vector<double> errors() const {
+    std::vector<double> out;
+    for (std::size_t i = 0; i < measured.size(); ++i)
+      out.push_back(std::abs(predicted[i] / measured[i] - 1));
+    return out;
+  }
+};
+
+cost::Stack stack_of(const ReproduceSettings& settings, const plan::Plan& plan) {
+  const std::string& wanted = settings.text.at("stack");
+  cost::Stack stack = wanted.empty() ? sailor_stack() : cost::load_stack(wanted);
+  stack.options = cost::options_for(stack.options, plan.placement.precision);
+  if (settings.text.at("profiles") == "measured") stack.measured = sailor_layers(plan);
+  return stack;
+}
+
+Claim claim_of(const SailorRun& run, const ReproduceSettings& settings) {
+  const auto begin = std::chrono::steady_clock::now();
+  const plan::Plan plan = plan_of(run);
+  const cost::Prediction predicted =
+      cost::predict(plan.placement, plan.model, plan.cluster, stack_of(settings, plan));
+  Claim claim;
+  claim.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  claim.name = fmt::format("{}: {}, tp {}", run.name, run.teams_text, run.tp);
+  claim.published = run.measured;
+  claim.ours = predicted.step;
+  claim.kind = ClaimKind::kMeasured;
+  claim.note = fmt::format("s a step, {:+.1f} %", 100 * (predicted.step / run.measured - 1));
+  if (run.measured_memory)
+    claim.note += fmt::format("; memory {:.1f} GiB, measured {:.1f}", predicted.memory.total / kGiB,
+                              *run.measured_memory / kGiB);
+  if (!run.suspect.empty()) claim.note += "; not counted: " + run.suspect;
+  claim.inputs =
+      fmt::format("data/sailor/runs.csv, {} ({}){}", run.name, run.source, settings.options);
+  claim.command =
+      fmt::format("nereus reproduce sailor --set all.run={}{}", run.name, settings.options);
+  return claim;
+}
+
+void add_summary(const std::string& what, const Comparison& runs, const ReproduceSettings& settings,
+                 ReproduceAnswer& out) {
+  if (runs.measured.size() < 2) return;
+  const std::vector<double> errors = runs.errors();
+  const std::string& machines = settings.text.at("machines");
+  const std::string chosen = machines.empty() ? "" : " --set all.machines=" + machines;
+  const auto add = [&](const std::string& name, double value, const std::string& note) {
+    Claim claim;
+    claim.name = what + ": " + name;
+    claim.ours = value;
+    claim.kind = ClaimKind::kDerived;
+    claim.note = note;
+    claim.inputs = "data/sailor/runs.csv" + settings.options;
+    claim.command = "nereus reproduce sailor" + chosen + settings.options;
+    out.claims.push_back(std::move(claim));
+  };
+  const std::string over = fmt::format("over {} runs", errors.size());
+  add("median error", 100 * calibrate::median(errors), "% " + over);
+  add("largest error", 100 * *std::max_element(errors.begin(), errors.end()), "% " + over);
+  add("rank correlation", calibrate::rank_correlation(runs.measured, runs.predicted),
+      "Spearman's, " + over);
+}
+
+std::vector<SailorRun> chosen_runs(const ReproduceSettings& settings) {
+  std::vector<SailorRun> runs = read_sailor_runs();
+  std::vector<std::string> names, machines;
+  for (const SailorRun& run : runs) {
+    names.push_back(run.name);
+    if (std::find(machines.begin(), machines.end(), run.machines) == machines.end())
+      machines.push_back(run.machines);
+  }
+  ErrorList errors;
+  settings.require_one_of("run", names, errors);
+  settings.require_one_of("machines", machines, errors);
+  settings.require_one_of("profiles", {"measured", "none"}, errors);
+  errors.throw_if_any();
+  std::erase_if(runs, [&](const SailorRun& run) {
+    return !settings.wants("run", run.name) || !settings.wants("machines", run.machines);
+  });
+  if (runs.empty())
+    throw_input_error("reproduce.value",
+                      fmt::format("run '{}' is not of machines '{}'", settings.text.at("run"),
+                                  settings.text.at("machines")),
+                      {}, "leave out one of the two");
+  return runs;
+}
+
+void write_plans(const std::vector<SailorRun>& runs, const std::string& folder) {
+  write_folder(folder, [&](const std::filesystem::path& into) {
+    for (const SailorRun& run : runs)
+      plan::save_plan((into / (run.name + ".plan")).string(), plan_of(run));
+  });
+}
+
+}  // namespace
+
+ReproduceAnswer reproduce_sailor(const ReproduceRequest& request) {
+  const ReproduceSettings settings = read_settings(kFields, request);
+  const std::vector<SailorRun> runs = chosen_runs(settings);
+  if (const std::string& folder = settings.text.at("plans"); !folder.empty())
+    write_plans(runs, folder);
+  ReproduceAnswer out;
+  out.system = "sailor";
+  Comparison mixed, equal;
+  for (const SailorRun& run : runs) {
+    if (request.stop && request.stop()) {
+      out.complete = false;
+      break;
+    }
+    out.claims.push_back(claim_of(run, settings));
+    if (run.suspect.empty())
+      (run.is_mixed() ? mixed : equal).add(run.measured, *out.claims.back().ours);
+  }
+  add_summary("mixed machines", mixed, settings, out);
+  add_summary("equal machines", equal, settings, out);
+  out.notes = {
+      "published: seconds of a step of OPT-350M in fp32 as Sailor's authors measured them; ours: "
+      "predicted from the layers and the networks they measured, with no number fitted to these "
+      "runs",
+      "where the networks are from, and which runs are far off and why: docs/mixed.md"};
+  return out;
+}
+
+}  // namespace nereus::app
