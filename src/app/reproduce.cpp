@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/reproduce_amp.hpp"
 #include "app/reproduce_cephalo.hpp"
 #include "app/reproduce_comet.hpp"
 #include "app/reproduce_deeppool.hpp"
@@ -26,7 +27,7 @@ std::string_view to_string(ClaimKind kind) {
 }
 
 std::vector<std::string> reproducible_systems() {
-  return {"comet", "cephalo", "varuna", "deeppool", "stash", "sailor"};
+  return {"comet", "cephalo", "varuna", "deeppool", "stash", "sailor", "amp"};
 }
 
 ReproduceAnswer reproduce(const ReproduceRequest& request, const ProgressSink& progress) {
@@ -36,6 +37,7 @@ ReproduceAnswer reproduce(const ReproduceRequest& request, const ProgressSink& p
   if (request.system == "deeppool") return reproduce_deeppool(request);
   if (request.system == "stash") return reproduce_stash(request);
   if (request.system == "sailor") return reproduce_sailor(request);
+  if (request.system == "amp") return reproduce_amp(request);
   throw_input_error("reproduce.unknown",
                     fmt::format("nothing of '{}' is reproduced", request.system), {},
                     fmt::format("one of {}", fmt::join(reproducible_systems(), ", ")));

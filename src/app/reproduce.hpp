@@ -10,6 +10,7 @@
 // DeepPool: its planner's rule beside our front on its released profiles.
 // Stash: its steps, stalls and costs by prediction on its machines; published collectives.
 // Sailor: steps its authors measured on mixed machines, beside predictions from their profiles.
+// AMP: trials on V100s and T4s together, beside predictions from data sheets.
 #pragma once
 
 #include <functional>

@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "app/reproduce_settings.hpp"
 #include "app/sailor_runs.hpp"
+#include "app/step_comparison.hpp"
 #include "app/write_folder.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
-#include "calibrate/rank_correlation.hpp"
-#include "calibrate/validate.hpp"
 #include "cost/general.hpp"
 #include "cost/stack_file.hpp"
 #include "plan/plan_json.hpp"
@@ -27,22 +25,6 @@ constexpr ReproduceField kFields[] = {
     {"plans", "", 0, 0, true},       // a folder that gets every run as a plan file
     {"profiles", "measured", 0, 0},  // none: the kernel model
     {"stack", "", 0, 0},             // another name or file than data/sailor/stack.toml
-};
-
-// Steps of some machines, measured and predicted.
-struct Comparison {
-  std::vector<double> measured, predicted;
-
-  void add(double of_run, double ours) {
-    measured.push_back(of_run);
-    predicted.push_back(ours);
-  }
-  std::vector<double> errors() const {
-    std::vector<double> out;
-    for (std::size_t i = 0; i < measured.size(); ++i)
-      out.push_back(std::abs(predicted[i] / measured[i] - 1));
-    return out;
-  }
 };
 
 cost::Stack stack_of(const ReproduceSettings& settings, const plan::Plan& plan) {
@@ -76,27 +58,11 @@ Claim claim_of(const SailorRun& run, const ReproduceSettings& settings) {
   return claim;
 }
 
-void add_summary(const std::string& what, const Comparison& runs, const ReproduceSettings& settings,
-                 ReproduceAnswer& out) {
-  if (runs.measured.size() < 2) return;
-  const std::vector<double> errors = runs.errors();
+SummaryPlace place_of(const std::string& what, const ReproduceSettings& settings) {
   const std::string& machines = settings.text.at("machines");
   const std::string chosen = machines.empty() ? "" : " --set all.machines=" + machines;
-  const auto add = [&](const std::string& name, double value, const std::string& note) {
-    Claim claim;
-    claim.name = what + ": " + name;
-    claim.ours = value;
-    claim.kind = ClaimKind::kDerived;
-    claim.note = note;
-    claim.inputs = "data/sailor/runs.csv" + settings.options;
-    claim.command = "nereus reproduce sailor" + chosen + settings.options;
-    out.claims.push_back(std::move(claim));
-  };
-  const std::string over = fmt::format("over {} runs", errors.size());
-  add("median error", 100 * calibrate::median(errors), "% " + over);
-  add("largest error", 100 * *std::max_element(errors.begin(), errors.end()), "% " + over);
-  add("rank correlation", calibrate::rank_correlation(runs.measured, runs.predicted),
-      "Spearman's, " + over);
+  return {what, "data/sailor/runs.csv" + settings.options,
+          "nereus reproduce sailor" + chosen + settings.options};
 }
 
 std::vector<SailorRun> chosen_runs(const ReproduceSettings& settings) {
@@ -139,7 +105,7 @@ ReproduceAnswer reproduce_sailor(const ReproduceRequest& request) {
     write_plans(runs, folder);
   ReproduceAnswer out;
   out.system = "sailor";
-  Comparison mixed, equal;
+  StepComparison mixed, equal;
   for (const SailorRun& run : runs) {
     if (request.stop && request.stop()) {
       out.complete = false;
@@ -149,8 +115,8 @@ ReproduceAnswer reproduce_sailor(const ReproduceRequest& request) {
     if (run.suspect.empty())
       (run.is_mixed() ? mixed : equal).add(run.measured, *out.claims.back().ours);
   }
-  add_summary("mixed machines", mixed, settings, out);
-  add_summary("equal machines", equal, settings, out);
+  add_summary(place_of("mixed machines", settings), mixed, nullptr, out);
+  add_summary(place_of("equal machines", settings), equal, nullptr, out);
   out.notes = {
       "published: seconds of a step of OPT-350M in fp32 as Sailor's authors measured them; ours: "
       "predicted from the layers and the networks they measured, with no number fitted to these "

@@ -65,7 +65,7 @@ Verb reproduce_verb(const Session& session) {
   auto request = std::make_shared<Request>();
   auto command = std::make_unique<Command>("reproduce", "claims of published systems beside ours");
   command->argument("SYSTEM", request->reproduce.system,
-                    "comet, cephalo, varuna, deeppool, stash or sailor",
+                    "comet, cephalo, varuna, deeppool, stash, sailor or amp",
                     app::reproducible_systems());
   command->texts("--set", "STUDY.PATH=VALUE", request->sets,
                  "change an input: all.workload.global_batch=512, expansion.cluster.base=...");
@@ -87,7 +87,7 @@ Verb reproduce_verb(const Session& session) {
       "on "
       "its p2 and p3 machines, published times of collectives, stalls by layers and bytes. sailor: "
       "steps its authors measured on mixed machines beside predictions from the layers they "
-      "measured.");
+      "measured. amp: its trials on V100s and T4s together beside predictions from data sheets.");
   command->example("nereus reproduce comet", "all of it, in about half a minute");
   command->example("nereus reproduce comet --set all.workload.global_batch=4096 --format json",
                    "with a larger batch");
