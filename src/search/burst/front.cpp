@@ -184,7 +184,8 @@ Problem without_first(const Problem& problem, int num) {
   return out;
 }
 
-// How much dearer, at most, the best of `plans` within a time is than the best that any plan can be.
+// How much dearer, at most, the best of `plans` within a time is than the best that any plan can
+// be.
 double gap_of(const std::vector<BurstPlan>& plans, const std::vector<BurstPlan>& bound) {
   double gap = 0, least = kNever;
   std::size_t next = 0;
@@ -228,7 +229,8 @@ Front solve_within_memory(const Problem& problem) {
   front.gap = gap_of(front.plans, bound.plans);
   if (front.gap > 0 && !front.plans.empty())
     front.notes.push_back(fmt::format(
-        "memory binds, and not all plans could be compared: {} of {} are the best there are, and no "
+        "memory binds, and not all plans could be compared: {} of {} are the best there are, and "
+        "no "
         "plan that is as fast as one of these has more than {:.2g} % fewer rank-seconds",
         proven, front.plans.size(), 100 * front.gap / (1 + front.gap)));
   return front;

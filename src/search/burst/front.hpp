@@ -46,8 +46,8 @@ struct Front {
   std::vector<std::string> notes{};
   std::int64_t labels = 0;  // that were made
   double least_memory = 0;  // of any plan, where none fits
-  // For any plan there is, one of these is as fast and has at most (1 + gap) of its rank-seconds. 0:
-  // exact.
+  // For any plan there is, one of these is as fast and has at most (1 + gap) of its rank-seconds.
+  // 0: exact.
   double gap = 0;
 };
 

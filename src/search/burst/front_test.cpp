@@ -221,8 +221,8 @@ TEST(BurstFront, BranchesEqualBruteForce) {
   EXPECT_GT(limited, 50);
 }
 
-// Where labels are too many and memory binds: plans fit, and for every plan of the exact front there
-// is one as fast whose rank-seconds are within the gap.
+// Where labels are too many and memory binds: plans fit, and for every plan of the exact front
+// there is one as fast whose rank-seconds are within the gap.
 TEST(BurstFront, WithinMemoryIsWithinItsGap) {
   int limited = 0, with_gap = 0, exact = 0;
   for (std::uint64_t seed = 2000; seed < 2400; ++seed) {
@@ -234,17 +234,21 @@ TEST(BurstFront, WithinMemoryIsWithinItsGap) {
     with_gap += near.gap > 0;
     exact += near.gap == 0;
     for (const BurstPlan& own : near.plans)
-      EXPECT_TRUE(std::any_of(truth.plans.begin(), truth.plans.end(), [&](const BurstPlan& best) {
-        return best.seconds <= own.seconds + 1e-9 && best.rank_seconds <= own.rank_seconds + 1e-9;
-      })) << "seed "
-          << seed << ": before the exact front";
+      EXPECT_TRUE(std::any_of(truth.plans.begin(), truth.plans.end(),
+                              [&](const BurstPlan& best) {
+                                return best.seconds <= own.seconds + 1e-9 &&
+                                       best.rank_seconds <= own.rank_seconds + 1e-9;
+                              }))
+          << "seed " << seed << ": before the exact front";
     for (const BurstPlan& best : truth.plans) {
       if (best.seconds < near.plans.front().seconds - 1e-9) continue;  // none is as fast
-      EXPECT_TRUE(std::any_of(near.plans.begin(), near.plans.end(), [&](const BurstPlan& own) {
-        return own.seconds <= best.seconds + 1e-9 &&
-               own.rank_seconds <= best.rank_seconds * (1 + near.gap) + 1e-9;
-      })) << "seed "
-          << seed << ", gap " << near.gap;
+      EXPECT_TRUE(std::any_of(near.plans.begin(), near.plans.end(),
+                              [&](const BurstPlan& own) {
+                                return own.seconds <= best.seconds + 1e-9 &&
+                                       own.rank_seconds <=
+                                           best.rank_seconds * (1 + near.gap) + 1e-9;
+                              }))
+          << "seed " << seed << ", gap " << near.gap;
     }
   }
   EXPECT_GT(limited, 50);

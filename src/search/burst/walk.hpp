@@ -19,7 +19,8 @@ using LinkTable = std::vector<Labels>;  // by candidates before and behind: K x 
 
 class Walk {
  public:
-  // The chain of `problem`, whose links are kept by address. `most_made`: labels, where memory binds.
+  // The chain of `problem`, whose links are kept by address. `most_made`: labels, where memory
+  // binds.
   Walk(const Problem& problem, const Chain& chain, std::int64_t most_made);
 
   // Labels at the end of the trunk; see keep_best for gain. Those of no use before the plans known
