@@ -210,16 +210,6 @@ Solved solve(BurstPlanner& planner, int batch) {
   return out;
 }
 
-// Powers of two that were measured, or up to four times the critical batch.
-std::vector<int> batches_of(const SamplesToTarget& target) {
-  std::vector<int> out;
-  const double most = std::min<double>(target.largest > 0 ? target.largest : 4 * target.critical,
-                                       plan::kMostSamples);
-  for (int batch = 1; batch <= most; batch *= 2)
-    if (batch >= target.smallest || batch * 2 > most) out.push_back(batch);
-  return out;
-}
-
 double to_target(const Solved& own, const SamplesToTarget& target, BurstGoal goal) {
   if (!own.picked) return std::numeric_limits<double>::infinity();
   const BurstPlan& plan = own.front.plans[*own.picked];

@@ -46,15 +46,52 @@ int batch_of(const RecommendRequest& request, const Inputs& any) {
                                          : kUsualSamples;
 }
 
-double samples_of(const RecommendRequest& request, const model::Model& model) {
+void check_work(const RecommendRequest& request, const model::Model& model) {
   ErrorList errors;
-  if ((request.samples > 0) == (request.tokens > 0))
-    errors.add("recommend.work", "how much is to be trained is one of --samples and --tokens", {},
-               "--samples 115e6 or --tokens 1e12");
+  if ((request.samples > 0) + (request.tokens > 0) + !request.samples_to_target.empty() != 1)
+    errors.add("recommend.work",
+               "how much is to be trained is one of --samples, --tokens and --samples-to-target",
+               {}, "--samples 115e6, --tokens 1e12 or --samples-to-target auto");
   else if (request.tokens > 0 && model.tokens_per_sample <= 0)
     errors.add("recommend.work", fmt::format("{} has no tokens", model.name), {}, "--samples N");
   errors.throw_if_any();
-  return request.tokens > 0 ? request.tokens / model.tokens_per_sample : request.samples;
+}
+
+void note_target(const SamplesToTarget& target, const model::Model& model,
+                 std::vector<std::string>& notes) {
+  if (!target.model.empty() && target.model != model.name)
+    notes.push_back(fmt::format("the samples of {} were measured of {}, not of {}", target.name,
+                                target.model, model.name));
+  if (target.seq > 0 && model.tokens_per_sample > 0 && target.seq != model.tokens_per_sample)
+    notes.push_back(fmt::format("the samples of {} are of {} tokens, not {}: --seq {}", target.name,
+                                format_count(target.seq),
+                                format_count(static_cast<std::int64_t>(model.tokens_per_sample)),
+                                target.seq));
+}
+
+// The job by the sizes of batch that may be taken: one, but for targets.
+std::vector<BatchWork> works_of(const RecommendRequest& request, const Inputs& any,
+                                RecommendAnswer& answer) {
+  check_work(request, any.model);
+  std::vector<int> batches = {batch_of(request, any)};
+  if (!request.samples_to_target.empty()) {
+    const bool by_model = request.samples_to_target == "auto";
+    answer.target = read_samples_to_target(by_model ? any.model.name : request.samples_to_target);
+    note_target(*answer.target, any.model, answer.notes);
+    if (!request.global_batch) batches = batches_of(*answer.target);
+  }
+  std::vector<BatchWork> works;
+  for (const int batch : batches) {
+    const double samples = answer.target        ? answer.target->samples(batch)
+                           : request.tokens > 0 ? request.tokens / any.model.tokens_per_sample
+                                                : request.samples;
+    works.push_back({batch, std::ceil(samples / batch)});
+  }
+  if (works.size() == 1) {
+    answer.global_batch = works[0].batch;
+    answer.steps = works[0].steps;
+  }
+  return works;
 }
 
 class Recommending {
@@ -78,9 +115,11 @@ class Recommending {
     o.offer = offer.node.name;
     o.count = choice.machines;
     o.spot = tariff.spot;
+    o.global_batch = plan.work.batch;
+    o.steps = plan.work.steps;
     o.degrees = plan.degrees;
     o.compute = plan.step;
-    o.feed = machines_.feed(choice.kind, choice.machines);
+    o.feed = machines_.feed(choice.kind, choice.machines, o.global_batch);
     o.step = std::max(plan.step, o.feed.seconds());
     o.hours = choice.hours;
     o.usd = choice.usd;
@@ -171,8 +210,7 @@ RecommendAnswer recommend(const RecommendRequest& request) {
   RecommendAnswer answer;
   const Inputs any = load_inputs(request.model, request.seq, {"1xdgx-h100"}, {});
   answer.model = any.model;
-  answer.global_batch = batch_of(request, any);
-  answer.steps = std::ceil(samples_of(request, answer.model) / answer.global_batch);
+  const std::vector<BatchWork> works = works_of(request, any, answer);
   answer.preemptions = rent::preemptions_of(simulate::read_availability(request.trace));
   std::vector<int> counts = request.counts;
   if (counts.empty())
@@ -182,7 +220,7 @@ RecommendAnswer recommend(const RecommendRequest& request) {
   terms.budget_usd = request.budget_usd.value_or(rent::kNever);
   terms.start_hours = request.start_seconds / 3600;
 
-  Machines machines(request, answer.model, answer.global_batch, answer.steps, answer.preemptions);
+  Machines machines(request, answer.model, works, answer.preemptions);
   Recommending recommending(request, machines, terms);
   answer.num_offers = machines.num_offers();
   answer.refused = machines.refused();

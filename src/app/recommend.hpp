@@ -6,7 +6,9 @@
 //
 // Every offer of the catalogue (or of a file) is tried at every number of machines of a list, on
 // demand and, where it has such a price, as spot machines (search/rent). The plan of each is the
-// planner's best (search/regular), its step not quicker than the machines can feed it.
+// planner's best (search/regular), its step not quicker than the machines can feed it. Where the
+// job is a target of which it is known how many samples it takes by the size of the batch
+// (app/samples_to_target.hpp), batch and machines are chosen together.
 //
 // The interval of the money says what is known of its two factors:
 //   hours   within the mean error of predictions of that kind (validate), else kUnknownError
@@ -19,6 +21,7 @@
 #include <vector>
 
 #include "app/plan.hpp"
+#include "app/samples_to_target.hpp"
 #include "search/rent/feed.hpp"
 #include "search/rent/rent.hpp"
 #include "search/rent/spot_goodput.hpp"
@@ -37,8 +40,9 @@ struct RecommendRequest {
   std::optional<int> seq;
   std::optional<cluster::Precision> precision;
   std::optional<int> global_batch;
-  double samples = 0;  // of the whole job; or
-  double tokens = 0;
+  double samples = 0;             // of the whole job; or
+  double tokens = 0;              // or
+  std::string samples_to_target;  // as read_samples_to_target takes it; "auto": of the model
   std::optional<double> deadline_hours;
   std::optional<double> budget_usd;
   std::vector<int> counts;          // machines; empty = 1, 2, 4 .. 512
@@ -58,6 +62,8 @@ struct RecommendOption {
   std::string provider, offer;
   int count = 0;
   bool spot = false;
+  int global_batch = 0;
+  double steps = 0;
   plan::Degrees degrees;
   double step = 0;     // seconds, with feeding
   double compute = 0;  // of it: what the plan alone takes
@@ -82,8 +88,10 @@ struct OfferRefusal {
 
 struct RecommendAnswer {
   model::Model model;
-  int global_batch = 0;
+  int global_batch = 0;  // of all options; 0 where a target lets it be chosen
   double steps = 0;
+  std::optional<SamplesToTarget> target;
+  std::vector<std::string> notes;        // of the target
   std::vector<RecommendOption> options;  // the best of each offer and tariff that meets the terms
   std::vector<RecommendOption> front;    // quickest first
   std::optional<RecommendOption> nearest;

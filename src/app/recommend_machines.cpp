@@ -47,9 +47,12 @@ bool is_wanted(const RecommendRequest& request, const cluster::Node& node) {
 
 }  // namespace
 
-Machines::Machines(const RecommendRequest& request, const model::Model& model, int batch,
-                   double steps, const rent::Preemptions& preemptions)
-    : request_(request), model_(model), batch_(batch), steps_(steps), preemptions_(preemptions) {
+Machines::Machines(const RecommendRequest& request, const model::Model& model,
+                   const std::vector<BatchWork>& works, const rent::Preemptions& preemptions)
+    : request_(request), model_(model), works_(works), preemptions_(preemptions) {
+  // The largest batch first: on many machines it is soonest done, and a small one there is a long
+  // search unless its time is limited.
+  std::reverse(works_.begin(), works_.end());
   if (!request.offers_file.empty()) own_ = with_offers(request.offers_file);
   const cluster::Catalogue& known = own_ ? *own_ : cluster::builtin_catalogue();
   for (const cluster::Offer& offer : known.offers())
@@ -80,13 +83,16 @@ void Machines::add(const cluster::Offer& offer) {
                               cluster::to_string(hardware.precision)));
   if (!offer.why_not_many.empty()) kind.most = 1;
   const int number = static_cast<int>(kinds_.size());
-  kind.least_hours = [this, &hardware, number](int machines) {
-    return least_hours(hardware, number, machines);
+  kind.least_hours = [this, number](int machines) {
+    double least = rent::kNever;
+    for (const BatchWork& work : works_)
+      least = std::min(least, least_hours(number, machines, work));
+    return least;
   };
   kind.hours = [this, number](int machines, double limit) {
-    const FoundPlan plan = find(number, machines, limit * 3600 / steps_);
-    const double hours = steps_ * std::max(plan.step, feed(number, machines).seconds()) / 3600;
-    return plan.fits && hours <= limit ? hours : rent::kNever;
+    const FoundPlan plan = find(number, machines, limit);
+    const double own = hours(number, machines, plan);
+    return own <= limit ? own : rent::kNever;
   };
   kind.pace = [this, number](int machines, bool spot) {
     return spot ? goodput(number, machines) : 1.0;
@@ -114,12 +120,13 @@ Machines::Hardware& Machines::hardware_of(const cluster::Offer& offer) {
   return *hardware_.back();
 }
 
-FoundPlan Machines::search(const Hardware& hardware, int machines, double limit) const {
+FoundPlan Machines::search(const Hardware& hardware, int machines, const BatchWork& work,
+                           double limit) const {
   cluster::Cluster cluster;
   cluster.groups = {{machines, hardware.node}};
   cluster.levels = {cluster::node_network_level(cluster)};
   search::Choices choices;
-  choices.global_batch = batch_;
+  choices.global_batch = work.batch;
   choices.precision = hardware.precision;
   search::SearchOptions options;
   options.top = 1;
@@ -129,6 +136,7 @@ FoundPlan Machines::search(const Hardware& hardware, int machines, double limit)
   const search::SearchResult result =
       search::search(model_, {cluster}, hardware.stack, choices, options);
   FoundPlan out;
+  out.work = work;
   out.limit = limit;
   if (result.plans.empty() || result.plans.front().prediction.step > limit) return out;
   const search::Candidate& best = result.plans.front();
@@ -144,43 +152,62 @@ FoundPlan Machines::search(const Hardware& hardware, int machines, double limit)
   return out;
 }
 
-double Machines::least_hours(const Hardware& hardware, int kind, int machines) const {
+double Machines::least_hours(int kind, int machines, const BatchWork& work) const {
+  const Hardware& hardware = *of_kind_[static_cast<std::size_t>(kind)];
   const double peak = hardware.node.device.peak_of(hardware.precision).value;
   const double step =
-      model_.training_flops() * batch_ / (peak * hardware.node.num_devices * machines);
-  return steps_ * std::max(step, feed(kind, machines).seconds()) / 3600;
+      model_.training_flops() * work.batch / (peak * hardware.node.num_devices * machines);
+  return work.steps * std::max(step, feed(kind, machines, work.batch).seconds()) / 3600;
+}
+
+double Machines::hours(int kind, int machines, const FoundPlan& plan) const {
+  if (!plan.fits) return rent::kNever;
+  return plan.work.steps * std::max(plan.step, feed(kind, machines, plan.work.batch).seconds()) /
+         3600;
+}
+
+FoundPlan Machines::find_at(Hardware& hardware, int machines, const BatchWork& work, double limit) {
+  Slot* slot = nullptr;
+  {
+    const std::lock_guard lock(hardware.mutex);
+    auto& own = hardware.slots[{machines, work.batch}];
+    if (!own) own = std::make_unique<Slot>();
+    slot = own.get();
+  }
+  const std::lock_guard lock(slot->mutex);
+  if (!slot->plan.fits && slot->plan.limit < limit)
+    slot->plan = search(hardware, machines, work, limit);
+  return slot->plan;
 }
 
 FoundPlan Machines::find(int kind, int machines, double limit) {
   Hardware& hardware = *of_kind_[static_cast<std::size_t>(kind)];
-  std::mutex* mutex = nullptr;
-  FoundPlan* place = nullptr;
-  {
-    const std::lock_guard lock(hardware.mutex);
-    auto& own = hardware.of_count[machines];
-    if (!own) own = std::make_unique<std::mutex>();
-    mutex = own.get();
-    place = &hardware.found[machines];
+  FoundPlan best;
+  double least = rent::kNever;
+  for (const BatchWork& work : works_) {
+    const double most = std::min(limit, least);
+    const bool may = least_hours(kind, machines, work) <= most;
+    const FoundPlan plan = find_at(hardware, machines, work, may ? most * 3600 / work.steps : 0);
+    if (const double own = hours(kind, machines, plan); own < least) {
+      best = plan;
+      least = own;
+    }
   }
-  const std::lock_guard lock(*mutex);
-  if (!place->fits && place->limit < limit) *place = search(hardware, machines, limit);
-  return *place;
+  return best;
 }
 
-FoundPlan Machines::found(int kind, int machines) { return find(kind, machines, 0); }
-
-rent::FeedTime Machines::feed(int kind, int machines) const {
+rent::FeedTime Machines::feed(int kind, int machines, int batch) const {
   const cluster::Node& node = offer(kind).node;
   const cluster::MemoryTier* host = node.tier("host");
   // Two hyper-threads make a core.
   return rent::feed_time(request_.feed,
                          {.cores = node.vcpus / 2.0, .memory = host ? host->capacity.value : 0},
-                         machines, batch_);
+                         machines, batch);
 }
 
 double Machines::goodput(int kind, int machines) {
   const FoundPlan plan = found(kind, machines);
-  const double step = std::max(plan.step, feed(kind, machines).seconds());
+  const double step = std::max(plan.step, feed(kind, machines, plan.work.batch).seconds());
   return rent::spot_goodput(preemptions_, {.machines = machines,
                                            .step = step,
                                            .state_bytes = plan.state_bytes,

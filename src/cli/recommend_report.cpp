@@ -38,6 +38,8 @@ Json option_json(const RecommendOption& o) {
   json["provider"] = o.provider;
   json["count"] = o.count;
   json["spot"] = o.spot;
+  json["global_batch"] = o.global_batch;
+  json["steps"] = o.steps;
   json["plan"] = degrees_json(o.degrees);
   json["hours"] = o.hours;
   json["usd"] = o.usd;
@@ -58,30 +60,45 @@ Json option_json(const RecommendOption& o) {
   return json;
 }
 
-std::vector<Column> option_columns() {
-  return {{"machines", "machines"},
-          {"provider", "provider", Unit::kNone, false, false, 3},
-          {"usd", "dollars", Unit::kUsd},
-          {"interval", "from .. to", Unit::kNone, false, false, 1},
-          {"hours", "hours"},
-          {"goodput", "goodput", Unit::kShare, false, false, 2},
-          {"pace", "waits for", Unit::kNone, false, false, 4},
-          {"price_age", "price is", Unit::kNone, false, false, 2},
-          {"break_even", "wins below", Unit::kUsdPerHour, false, false, 5},
-          {"plan", "plan", Unit::kNone, false, true}};
+// The batch is a column where it was chosen.
+std::vector<Column> option_columns(const RecommendAnswer& answer) {
+  std::vector<Column> columns = {{"machines", "machines"},
+                                 {"provider", "provider", Unit::kNone, false, false, 3},
+                                 {"usd", "dollars", Unit::kUsd},
+                                 {"interval", "from .. to", Unit::kNone, false, false, 1},
+                                 {"hours", "hours"},
+                                 {"goodput", "goodput", Unit::kShare, false, false, 2},
+                                 {"pace", "waits for", Unit::kNone, false, false, 4},
+                                 {"price_age", "price is", Unit::kNone, false, false, 2},
+                                 {"break_even", "wins below", Unit::kUsdPerHour, false, false, 5},
+                                 {"plan", "plan", Unit::kNone, false, true}};
+  if (answer.global_batch == 0) columns.insert(columns.end() - 1, {"batch", "batch"});
+  return columns;
 }
 
-std::vector<Cell> option_row(const RecommendOption& o) {
-  return {machines_text(o),
-          o.provider,
-          o.usd,
-          fmt::format("{} .. {}", human(o.usd_low, Unit::kUsd), human(o.usd_high, Unit::kUsd)),
-          format_significant(o.hours),
-          o.spot ? Cell(o.goodput) : Cell(),
-          pace_text(o),
-          age_text(o),
-          o.break_even > 0 ? Cell(o.break_even) : Cell(),
-          fmt::format("{}, {}", layout_text(o.degrees), manner_text(o.degrees))};
+std::vector<Cell> option_row(const RecommendAnswer& answer, const RecommendOption& o) {
+  std::vector<Cell> row = {
+      machines_text(o),
+      o.provider,
+      o.usd,
+      fmt::format("{} .. {}", human(o.usd_low, Unit::kUsd), human(o.usd_high, Unit::kUsd)),
+      format_significant(o.hours),
+      o.spot ? Cell(o.goodput) : Cell(),
+      pace_text(o),
+      age_text(o),
+      o.break_even > 0 ? Cell(o.break_even) : Cell(),
+      fmt::format("{}, {}", layout_text(o.degrees), manner_text(o.degrees))};
+  if (answer.global_batch == 0) row.insert(row.end() - 1, o.global_batch);
+  return row;
+}
+
+std::string work_text(const RecommendAnswer& answer) {
+  if (answer.global_batch > 0)
+    return fmt::format("{} samples in {} steps of {}",
+                       format_count(static_cast<std::int64_t>(answer.steps * answer.global_batch)),
+                       format_count(static_cast<std::int64_t>(answer.steps)),
+                       format_count(answer.global_batch));
+  return fmt::format("to the target of {}", answer.target->name);
 }
 
 std::string terms_text(const app::RecommendRequest& request) {
@@ -100,6 +117,17 @@ void add_notes(const RecommendAnswer& answer, const app::RecommendRequest& reque
                   "cannot be better, in {}",
                   answer.num_offers, format_count(answer.asked), format_count(answer.cut),
                   human(answer.seconds, Unit::kSeconds)));
+  if (answer.target) {
+    const app::SamplesToTarget& t = *answer.target;
+    notes.push_back(
+        fmt::format("samples to the target of {}: {} (1 + batch / {}){}", t.name,
+                    format_significant(t.least), format_significant(t.critical),
+                    t.largest > 0 ? fmt::format(", measured at batches of {} to {}",
+                                                format_count(static_cast<std::int64_t>(t.smallest)),
+                                                format_count(static_cast<std::int64_t>(t.largest)))
+                                  : ""));
+  }
+  notes.insert(notes.end(), answer.notes.begin(), answer.notes.end());
   if (request.spot)
     notes.push_back(
         fmt::format("spot machines: each goes {} times an hour, {} of them are there "
@@ -126,14 +154,11 @@ void add_notes(const RecommendAnswer& answer, const app::RecommendRequest& reque
 Report recommend_report(const RecommendAnswer& answer, const app::RecommendRequest& request) {
   Report report;
   const std::string title =
-      fmt::format("{}: {} samples in {} steps of {}{}", answer.model.name,
-                  format_count(static_cast<std::int64_t>(answer.steps * answer.global_batch)),
-                  format_count(static_cast<std::int64_t>(answer.steps)),
-                  format_count(answer.global_batch), terms_text(request));
-  Table options{.name = "options", .title = title, .columns = option_columns()};
+      fmt::format("{}: {}{}", answer.model.name, work_text(answer), terms_text(request));
+  Table options{.name = "options", .title = title, .columns = option_columns(answer)};
   const auto shown = static_cast<std::size_t>(request.top);
   for (std::size_t i = 0; i < answer.options.size() && i < shown; ++i)
-    options.rows.push_back(option_row(answer.options[i]));
+    options.rows.push_back(option_row(answer, answer.options[i]));
   if (answer.options.size() > shown)
     options.notes.push_back(
         fmt::format("{} more meet the terms; --top shows them", answer.options.size() - shown));
@@ -145,14 +170,14 @@ Report recommend_report(const RecommendAnswer& answer, const app::RecommendReque
     Table nearest{
         .name = "nearest",
         .title = request.deadline_hours ? "The quickest there is" : "The cheapest there is",
-        .columns = option_columns()};
-    nearest.rows.push_back(option_row(*answer.nearest));
+        .columns = option_columns(answer)};
+    nearest.rows.push_back(option_row(answer, *answer.nearest));
     report.tables.push_back(std::move(nearest));
   }
   Table front{.name = "front",
               .title = "Time against money: nothing is both quicker and cheaper",
-              .columns = option_columns()};
-  for (const RecommendOption& o : answer.front) front.rows.push_back(option_row(o));
+              .columns = option_columns(answer)};
+  for (const RecommendOption& o : answer.front) front.rows.push_back(option_row(answer, o));
   report.tables.push_back(std::move(front));
   if (!request.why.empty()) {
     Table why{.name = "why", .title = "Why not " + request.why, .columns = {{"line", "because"}}};
@@ -163,8 +188,13 @@ Report recommend_report(const RecommendAnswer& answer, const app::RecommendReque
 
   Json json;
   json["model"] = answer.model.name;
-  json["global_batch"] = answer.global_batch;
-  json["steps"] = answer.steps;
+  json["global_batch"] = answer.global_batch > 0 ? Json(answer.global_batch) : Json(nullptr);
+  json["steps"] = answer.global_batch > 0 ? Json(answer.steps) : Json(nullptr);
+  if (answer.target)
+    json["samples_to_target"] = {{"name", answer.target->name},
+                                 {"least_samples", answer.target->least},
+                                 {"critical_batch", answer.target->critical}};
+  json["notes"] = answer.notes;
   json["options"] = Json::array();
   for (const RecommendOption& o : answer.options) json["options"].push_back(option_json(o));
   json["front"] = Json::array();

@@ -36,7 +36,10 @@ void add_job_options(Command& command, Request& request) {
   app::RecommendRequest* const r = &request.recommend;
   command.group("Job");
   command.number("--samples", request.samples, "samples of the whole training; or");
-  command.number("--tokens", request.tokens, "tokens of it, as in 1e12");
+  command.number("--tokens", request.tokens, "tokens of it, as in 1e12; or");
+  command.text("--samples-to-target", "auto|NAME|LEAST:CRITICAL", r->samples_to_target,
+               "as many as a target takes, LEAST (1 + batch / CRITICAL), known of some models; the "
+               "batch is chosen too, unless --global-batch is given");
   command.custom(
       "--deadline", "TIME",
       quantity<Seconds>("--deadline", 1, [r](double v) { r->deadline_hours = v / 3600; }),
@@ -148,6 +151,8 @@ Verb recommend_verb(const Session& session) {
   command->example(
       "nereus recommend --model bert-large --samples 1e9 --budget 2000 --why p3.16xlarge",
       "the quickest for 2,000 dollars, and what an offer would take");
+  command->example("nereus recommend --model resnet50 --samples-to-target auto --deadline 2h",
+                   "to MLPerf's accuracy: batch and machines together");
   command->run = [&session, request] {
     const app::RecommendRequest wanted = finished(*request);
     const app::RecommendAnswer answer = app::recommend(wanted);
