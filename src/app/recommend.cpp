@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "app/recommend_machines.hpp"
+#include "app/recommend_mixes.hpp"
 #include "base/error.hpp"
 #include "base/format.hpp"
 #include "plan/complete.hpp"
@@ -119,6 +120,7 @@ class Recommending {
     o.steps = plan.work.steps;
     o.degrees = plan.degrees;
     o.compute = plan.step;
+    o.parts = plan.parts;
     o.feed = machines_.feed(choice.kind, choice.machines, o.global_batch);
     o.step = std::max(plan.step, o.feed.seconds());
     o.hours = choice.hours;
@@ -129,19 +131,24 @@ class Recommending {
     o.price_date = offer.node.price.date;
     o.price_age_days = days_between(o.price_date, today_);
     o.expected = machines_.stack(choice.kind).expected_on(offer.node.device);
-    add_interval(offer, o);
+    add_interval(&offer, o);
     return o;
   }
 
+  void date_mix(RecommendOption& mix) const {
+    mix.price_age_days = days_between(mix.price_date, today_);
+    add_interval(nullptr, mix);
+  }
+
  private:
-  void add_interval(const cluster::Offer& offer, RecommendOption& o) const {
+  // Of mixes the zones' prices are not taken apart: no offer.
+  void add_interval(const cluster::Offer* offer, RecommendOption& o) const {
     const double error = o.expected.rows > 0 ? o.expected.mean : kUnknownError;
     double low = 1, high = 1;
     if (o.spot) {
-      const double price = offer.node.price.spot.value;
-      const bool stated = offer.spot_min.value > 0 && offer.spot_max.value > 0;
-      low = stated ? offer.spot_min.value / price : 1 - kSpotSpread;
-      high = stated ? offer.spot_max.value / price : 1 + kSpotSpread;
+      const bool stated = offer && offer->spot_min.value > 0 && offer->spot_max.value > 0;
+      low = stated ? offer->spot_min.value / offer->node.price.spot.value : 1 - kSpotSpread;
+      high = stated ? offer->spot_max.value / offer->node.price.spot.value : 1 + kSpotSpread;
     } else {
       const double drift = kPriceDrift * std::max(0, o.price_age_days) / 365.25;
       low = std::max(0.0, 1 - drift);
@@ -203,6 +210,21 @@ std::vector<std::string> why_lines(Recommending& recommending, Machines& machine
   return lines;
 }
 
+// It is better than all other options: the first of them. It may be on the front.
+void add_mix(const RecommendOption& mix, RecommendAnswer& answer) {
+  answer.options.insert(answer.options.begin(), mix);
+  const auto beaten = [](const RecommendOption& a, const RecommendOption& b) {
+    return b.hours <= a.hours && b.usd <= a.usd;
+  };
+  if (std::any_of(answer.front.begin(), answer.front.end(),
+                  [&](const RecommendOption& o) { return beaten(mix, o); }))
+    return;
+  std::erase_if(answer.front, [&](const RecommendOption& o) { return beaten(o, mix); });
+  answer.front.insert(std::find_if(answer.front.begin(), answer.front.end(),
+                                   [&](const RecommendOption& o) { return o.hours > mix.hours; }),
+                      mix);
+}
+
 }  // namespace
 
 RecommendAnswer recommend(const RecommendRequest& request) {
@@ -227,14 +249,29 @@ RecommendAnswer recommend(const RecommendRequest& request) {
   const rent::Rented rented = rent::rent(machines.kinds(), counts, terms);
   answer.asked = rented.asked;
   answer.cut = rented.cut;
-  for (const rent::Choice& choice : rented.best) {
+  for (const rent::Choice& choice : rented.best)
     answer.options.push_back(recommending.option_of(choice));
-    RecommendOption& o = answer.options.back();
-    o.break_even = o.usd_per_hour / o.count * std::min(1.0, answer.options.front().usd / o.usd);
-  }
   for (const rent::Choice& choice : rented.front)
     answer.front.push_back(recommending.option_of(choice));
-  if (rented.nearest) answer.nearest = recommending.option_of(*rented.nearest);
+  if (request.mixes) {
+    const BatchWork work = answer.options.empty() ? works.front()
+                                                  : BatchWork{answer.options.front().global_batch,
+                                                              answer.options.front().steps};
+    MixSearch found = find_mix(request, answer.model, work, machines, rented, counts, terms);
+    answer.mixes_planned = found.planned;
+    answer.mixes_cut = found.cut;
+    answer.mixes_left_out = found.left_out;
+    answer.no_mixes = found.why_not;
+    if (found.option) {
+      recommending.date_mix(*found.option);
+      add_mix(*found.option, answer);
+    }
+  }
+  for (RecommendOption& o : answer.options)
+    if (o.mix.empty())
+      o.break_even = o.usd_per_hour / o.count * std::min(1.0, answer.options.front().usd / o.usd);
+  if (rented.nearest && answer.options.empty())
+    answer.nearest = recommending.option_of(*rented.nearest);
   account_for(machines, counts, terms, rented, answer.refused);
   if (!request.why.empty())
     answer.why = why_lines(recommending, machines, counts, terms, answer, request.why);

@@ -50,6 +50,7 @@ struct RecommendRequest {
   std::string offers_file;          // CSV as data/catalog/offers.csv, instead of it
   bool on_demand = true;
   bool spot = true;
+  bool mixes = true;  // of two offers too
   rent::Feed feed;
   double start_seconds = 600;                 // from asking for machines to the first step
   std::string trace = "bamboo/p3-trace.csv";  // how often spot machines go
@@ -58,15 +59,25 @@ struct RecommendRequest {
   int top = 10;
 };
 
-struct RecommendOption {
-  std::string provider, offer;
+// One of two offers that are rented together.
+struct MixPart {
+  std::string offer;
   int count = 0;
+  double usd_per_hour = 0;  // of one machine
+};
+
+struct RecommendOption {
+  std::string provider, offer;  // of a mix: as --cluster takes it
+  int count = 0;
+  std::vector<MixPart> mix;  // empty, or two
+  std::string family;        // of a mix's plan, instead of degrees
   bool spot = false;
   int global_batch = 0;
   double steps = 0;
   plan::Degrees degrees;
   double step = 0;     // seconds, with feeding
-  double compute = 0;  // of it: what the plan alone takes
+  double compute = 0;  // of it: what the plan alone takes, made up of
+  std::array<double, cost::kNumParts> parts{};
   rent::FeedTime feed;
   double hours = 0;
   double usd = 0, usd_low = 0, usd_high = 0;
@@ -100,6 +111,8 @@ struct RecommendAnswer {
   rent::Preemptions preemptions;
   int num_offers = 0;
   int asked = 0, cut = 0;
+  int mixes_planned = 0, mixes_cut = 0, mixes_left_out = 0;
+  std::string no_mixes;  // why none were looked for
   double seconds = 0;
 };
 

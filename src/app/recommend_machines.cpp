@@ -144,6 +144,7 @@ FoundPlan Machines::search(const Hardware& hardware, int machines, const BatchWo
   out.fits = true;
   out.degrees = best.degrees;
   out.step = best.prediction.step;
+  out.parts = best.prediction.parts;
   out.state_bytes = devices * (best.prediction.memory.part(cost::MemoryPart::kWeights) +
                                best.prediction.memory.part(cost::MemoryPart::kOptimizer));
   const int of_a_copy = best.degrees.num_ranks() / best.degrees.dp;
@@ -217,6 +218,10 @@ double Machines::goodput(int kind, int machines) {
 
 const cost::Stack& Machines::stack(int kind) const {
   return of_kind_[static_cast<std::size_t>(kind)]->stack;
+}
+
+cluster::Precision Machines::precision(int kind) const {
+  return of_kind_[static_cast<std::size_t>(kind)]->precision;
 }
 
 }  // namespace nereus::app

@@ -35,8 +35,9 @@ struct FoundPlan {
   double limit = 0;  // seconds of a step up to which was looked; at `fits` all that matters
   plan::Degrees degrees;
   double step = 0;
-  double state_bytes = 0;  // of one machine
-  bool copies = false;     // of all state outlive any one machine
+  std::array<double, cost::kNumParts> parts{};  // of the step
+  double state_bytes = 0;                       // of one machine
+  bool copies = false;                          // of all state outlive any one machine
 };
 
 class Machines {
@@ -54,7 +55,13 @@ class Machines {
   FoundPlan found(int kind, int machines) { return find(kind, machines, 0); }
   rent::FeedTime feed(int kind, int machines, int batch) const;
   double goodput(int kind, int machines);
+  double goodput(const rent::SpotJob& job) const { return rent::spot_goodput(preemptions_, job); }
+  bool same_hardware(int a, int b) const {
+    return of_kind_[static_cast<std::size_t>(a)] == of_kind_[static_cast<std::size_t>(b)];
+  }
+  double present() const { return preemptions_.present; }
   const cost::Stack& stack(int kind) const;
+  cluster::Precision precision(int kind) const;
 
  private:
   // Offers whose machines are the same are planned once.

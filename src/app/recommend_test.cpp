@@ -1,11 +1,14 @@
 #include "app/recommend.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "app/scratch_folder.hpp"
 #include "base/error.hpp"
+#include "base/write_file.hpp"
 
 namespace nereus::app {
 namespace {
@@ -15,6 +18,7 @@ RecommendRequest some_request() {
   request.model.model = "resnet50";
   request.offers = {"p4d.24xlarge", "g5.12xlarge"};
   request.counts = {1, 2, 4};
+  request.mixes = false;
   request.date = "2026-11-16";
   return request;
 }
@@ -57,6 +61,49 @@ TEST(Recommend, ATargetIsThatOfTheModelOrAnError) {
   request.samples_to_target = "resnet";
   request.samples = 1e6;
   EXPECT_THROW(recommend(request), Errors);
+}
+
+// Two offers of which the slow one is nearly free: no number of one kind does it for less in time.
+constexpr const char* kCheapHelp =
+    "provider,instance,gpu_model,gpu_count,gpu_mem_gb_each,intra_node_interconnect,"
+    "interconnect_GBps_per_gpu_one_way,network_gbps,vcpus,ram_gib,ondemand_usd_h,spot_usd_h_median,"
+    "spot_usd_h_min,spot_usd_h_max,region,price_date,price_source,network_source,notes,device,"
+    "device_source,rdma_gbps,rdma_kind\n"
+    "AWS,g5.48xlarge,A10G,8,24,PCIe 4 (no NVLink),31,100,192,768,0.3,,,,r,2026-08-22,x,x,,,,,\n"
+    "AWS,p4d.24xlarge,A100,8,40,NVLink 3 + NVSwitch,300,400,96,1152,22,,,,r,2026-08-22,x,x,,,,,\n";
+
+TEST(Recommend, AMixThatIsCheaperInTimeIsWhatBruteForceFinds) {
+  const ScratchFolder scratch("recommend");
+  RecommendRequest request;
+  request.model.model = "bert-large";
+  request.offers_file = scratch.path() / "offers.csv";
+  write_file(request.offers_file, kCheapHelp);
+  request.counts = {1, 2};
+  request.date = "2026-11-16";
+  request.samples = 1e8;
+  request.global_batch = 1024;
+  request.deadline_hours = 21;
+  const RecommendAnswer answer = recommend(request);
+  ASSERT_FALSE(answer.options.empty());
+  ASSERT_EQ(answer.options[0].mix.size(), 2u);
+
+  double least = rent::kNever;
+  for (const int slow : {1, 2})
+    for (const int quick : {1, 2}) {
+      PlanRequest one;
+      one.model = request.model;
+      one.cluster.cluster = fmt::format("{}xp4d.24xlarge+{}xg5.48xlarge", quick, slow);
+      one.choices.global_batch = 1024;
+      const double step = plan(one).plans.at(0).prediction.step;
+      const double hours = request.start_seconds / 3600 + answer.steps * step / 3600;
+      if (hours <= 21) least = std::min(least, hours * (quick * 22 + slow * 0.3));
+    }
+  EXPECT_NEAR(answer.options[0].usd, least, 1e-6 * least);
+  EXPECT_LT(answer.options[0].hours, 21);
+  request.mixes = false;
+  const RecommendAnswer single = recommend(request);
+  EXPECT_GT(single.options.at(0).usd, answer.options[0].usd);
+  EXPECT_EQ(single.options.size() + 1, answer.options.size());
 }
 
 }  // namespace

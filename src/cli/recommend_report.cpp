@@ -18,7 +18,13 @@ using app::RecommendOption;
 using Json = nlohmann::ordered_json;
 
 std::string machines_text(const RecommendOption& o) {
-  return fmt::format("{}x{}{}", o.count, o.offer, o.spot ? " spot" : "");
+  const std::string what = o.mix.empty() ? fmt::format("{}x{}", o.count, o.offer) : o.offer;
+  return what + (o.spot ? " spot" : "");
+}
+
+std::string plan_text(const RecommendOption& o) {
+  return o.mix.empty() ? fmt::format("{}, {}", layout_text(o.degrees), manner_text(o.degrees))
+                       : "two kinds: " + o.family;
 }
 
 // What sets the pace of a step.
@@ -40,7 +46,14 @@ Json option_json(const RecommendOption& o) {
   json["spot"] = o.spot;
   json["global_batch"] = o.global_batch;
   json["steps"] = o.steps;
-  json["plan"] = degrees_json(o.degrees);
+  if (o.mix.empty()) {
+    json["plan"] = degrees_json(o.degrees);
+  } else {
+    json["plan"] = {{"family", o.family}};
+    for (const app::MixPart& part : o.mix)
+      json["mix"].push_back(
+          {{"offer", part.offer}, {"count", part.count}, {"usd_per_hour", part.usd_per_hour}});
+  }
   json["hours"] = o.hours;
   json["usd"] = o.usd;
   json["low"] = o.usd_low;
@@ -87,7 +100,7 @@ std::vector<Cell> option_row(const RecommendAnswer& answer, const RecommendOptio
       pace_text(o),
       age_text(o),
       o.break_even > 0 ? Cell(o.break_even) : Cell(),
-      fmt::format("{}, {}", layout_text(o.degrees), manner_text(o.degrees))};
+      plan_text(o)};
   if (answer.global_batch == 0) row.insert(row.end() - 1, o.global_batch);
   return row;
 }
@@ -117,6 +130,20 @@ void add_notes(const RecommendAnswer& answer, const app::RecommendRequest& reque
                   "cannot be better, in {}",
                   answer.num_offers, format_count(answer.asked), format_count(answer.cut),
                   human(answer.seconds, Unit::kSeconds)));
+  if (request.mixes)
+    notes.push_back(
+        !answer.no_mixes.empty()
+            ? fmt::format("no mixes of two offers: {}", answer.no_mixes)
+            : fmt::format(
+                  "of mixes of two offers {} planned, {} cut because they cannot be better{}",
+                  format_count(answer.mixes_planned), format_count(answer.mixes_cut),
+                  answer.mixes_left_out > 0 ? fmt::format(", {} left out that might be",
+                                                          format_count(answer.mixes_left_out))
+                                            : ""));
+  for (const RecommendOption& o : answer.options)
+    if (!o.mix.empty())
+      notes.push_back(fmt::format("the plan of {0}: nereus plan --cluster '{0}' --global-batch {1}",
+                                  o.offer, o.global_batch));
   if (answer.target) {
     const app::SamplesToTarget& t = *answer.target;
     notes.push_back(
@@ -210,6 +237,9 @@ Report recommend_report(const RecommendAnswer& answer, const app::RecommendReque
   json["offers"] = answer.num_offers;
   json["planned"] = answer.asked;
   json["cut"] = answer.cut;
+  json["mixes_planned"] = answer.mixes_planned;
+  json["mixes_cut"] = answer.mixes_cut;
+  json["mixes_left_out"] = answer.mixes_left_out;
   json["seconds"] = answer.seconds;
   report.json = json.dump();
   return report;

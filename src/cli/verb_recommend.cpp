@@ -20,7 +20,7 @@ struct Request {
   app::RecommendRequest recommend;
   std::optional<double> samples, tokens;
   std::optional<int> top;
-  bool no_spot = false, only_spot = false;
+  bool no_spot = false, only_spot = false, no_mixes = false;
   OutputOptions output;
   std::string picture;
 };
@@ -85,6 +85,8 @@ void add_offer_options(Command& command, Request& request) {
                  "numbers of machines to look at (1..512*2)");
   command.flag("--no-spot", request.no_spot, "on-demand prices alone");
   command.flag("--only-spot", request.only_spot, "spot prices alone");
+  command.flag("--no-mixes", request.no_mixes,
+               "one offer at a time; else pairs of a provider's best are tried too");
   command.text("--trace", "FILE|TRACE", r.trace,
                "how often spot machines go, as simulate --availability reads it "
                "(bamboo/p3-trace.csv)");
@@ -100,6 +102,7 @@ app::RecommendRequest finished(const Request& request) {
   r.top = request.top.value_or(10);
   r.on_demand = !request.only_spot;
   r.spot = !request.no_spot;
+  r.mixes = !request.no_mixes;
   if (r.date.empty()) r.date = today();
   ErrorList errors;
   const auto positive = [&](const char* name, const std::optional<double>& value) {

@@ -38,14 +38,17 @@ class Search {
                                                    : options.micro_batches;
   }
 
+  double bound() { return options_.global_batch / machines_.fastest_rate(tensor_degrees_); }
+
   MixedResult run() {
     machines_.stop = options_.stop;
-    out_.bound = options_.global_batch / machines_.fastest_rate(tensor_degrees_);
+    out_.bound = bound();
+    if (out_.bound > options_.limit) return finish();
     const std::vector<FlatManner> flat = options_.flat ? flat_manners() : std::vector<FlatManner>{};
     std::vector<Bounded> pipelines;
     if (options_.pipelines) pipelines = pipeline_manners();
     out_.space = static_cast<std::int64_t>(flat.size() + pipelines.size());
-    baselines(flat);
+    if (options_.limit == std::numeric_limits<double>::infinity()) baselines(flat);
     for (const FlatManner& manner : flat) {
       if (stopped()) return finish();
       if (flat_bound(machines_, manner) >= best()) {
@@ -88,8 +91,8 @@ class Search {
 
   double room() const { return 1 - options_.headroom; }
   double best() const {
-    return out_.plans.empty() ? std::numeric_limits<double>::infinity()
-                              : out_.plans.front().prediction.step;
+    return out_.plans.empty() ? options_.limit
+                              : std::min(options_.limit, out_.plans.front().prediction.step);
   }
 
   double best_of(const std::string& family) const {
@@ -257,6 +260,11 @@ class Search {
 MixedResult search(const model::Model& model, const cluster::Cluster& cluster,
                    const cost::Stack& stack, const MixedOptions& options) {
   return Search(model, cluster, stack, options).run();
+}
+
+double least_step(const model::Model& model, const cluster::Cluster& cluster,
+                  const cost::Stack& stack, const MixedOptions& options) {
+  return Search(model, cluster, stack, options).bound();
 }
 
 }  // namespace nereus::mixed

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -38,6 +39,9 @@ struct MixedOptions {
   std::vector<plan::Recompute> recompute{};  // empty: all
   bool flat = true;
   bool pipelines = true;
+  // Seconds: plans that take longer are not looked for. Where there is one, the rules of thumb are
+  // not tried for comparison.
+  double limit = std::numeric_limits<double>::infinity();
   std::function<bool()> stop{};
   std::function<void(std::int64_t, std::int64_t, std::optional<double>)> progress{};
 };
@@ -62,5 +66,9 @@ struct MixedResult {
 
 MixedResult search(const model::Model& model, const cluster::Cluster& cluster,
                    const cost::Stack& stack, const MixedOptions& options);
+
+// MixedResult::bound alone.
+double least_step(const model::Model& model, const cluster::Cluster& cluster,
+                  const cost::Stack& stack, const MixedOptions& options);
 
 }  // namespace nereus::mixed

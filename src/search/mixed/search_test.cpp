@@ -209,5 +209,27 @@ RC_GTEST_PROP(Mixed, NamesOfRanksDoNotMatter, ()) {
   RC_ASSERT(std::abs(one - other) <= 1e-9 * one);
 }
 
+TEST(MixedSearch, ALimitKeepsTheBestThatIsWithinIt) {
+  cluster::Cluster cluster;
+  cluster.name = "test";
+  cluster.groups = {nodes(2, 1e14, 4e10, 1e10), nodes(2, 3e13, 4e10, 1e10)};
+  const model::Model model = tiny_model(4);
+  const cost::Stack stack = cost::load_stack("megatron");
+  MixedOptions options;
+  options.global_batch = 16;
+  const MixedResult free = search(model, cluster, stack, options);
+  ASSERT_FALSE(free.plans.empty());
+  const double best = free.plans.front().prediction.step;
+  EXPECT_LE(least_step(model, cluster, stack, options), best);
+  EXPECT_EQ(least_step(model, cluster, stack, options), free.bound);
+  options.limit = best * 1.001;
+  const MixedResult within = search(model, cluster, stack, options);
+  ASSERT_FALSE(within.plans.empty());
+  EXPECT_LE(within.plans.front().prediction.step, options.limit);
+  EXPECT_LT(within.evaluated, free.evaluated);
+  options.limit = free.bound * 0.5;
+  EXPECT_TRUE(search(model, cluster, stack, options).plans.empty());
+}
+
 }  // namespace
 }  // namespace nereus::mixed
