@@ -25,6 +25,7 @@ struct StallAnswer {
   std::string model;
   std::string library;
   double parameters = 0;
+  double bucket_bytes = 0;  // of gradients that are summed together; 0: not known
   bool counts_tokens = true;
   double tokens = 0;  // or samples, of a step; 0: not known
   std::string how = "Differences of short runs, means of {} rounds";  // {}: report.rounds

@@ -10,6 +10,7 @@
 #include "cli/explore_pictures.hpp"
 #include "cli/explore_report.hpp"
 #include "cli/output.hpp"
+#include "cli/page_table.hpp"
 
 namespace nereus::cli {
 
@@ -17,25 +18,6 @@ namespace {
 
 using app::ExploreAnswer;
 using app::PointDetail;
-
-chart::PageTable page_table(const Table& table) {
-  chart::PageTable out{table.title, {}, {}};
-  for (const Column& column : table.columns) {
-    const bool numeric = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
-      return row[static_cast<std::size_t>(&column - table.columns.data())].is_number();
-    });
-    out.columns.push_back({column.title, numeric});
-  }
-  for (const std::vector<Cell>& row : table.rows) {
-    std::vector<chart::PageCell>& cells = out.rows.emplace_back();
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      chart::PageCell cell{cell_text(row[i], table.columns[i])};
-      if (row[i].is_number()) cell.number = row[i].number();
-      cells.push_back(std::move(cell));
-    }
-  }
-  return out;
-}
 
 std::string percent(double gain) { return fmt::format("{:.1f} %", 100 * gain); }
 

@@ -4,7 +4,6 @@
 
 #include "app/measure_job.hpp"
 #include "app/measure_traces.hpp"
-#include "base/write_file.hpp"
 #include "cli/cli.hpp"
 #include "cli/machine_options.hpp"
 #include "cli/say_error.hpp"
@@ -53,7 +52,7 @@ int run_job(const Session& session, const JobOptions& given, const StallOptions&
   }
   if (!answer.speaks) return kDone;
   emit(stalls_report(answer), output, session);
-  if (!stalls.svg_file.empty()) write_file(stalls.svg_file, stalls_picture(answer));
+  write_stall_pictures(answer, stalls.svg_file, stalls.html_file);
   return kDone;
 }
 

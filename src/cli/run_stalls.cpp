@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "app/measure_stalls.hpp"
-#include "base/write_file.hpp"
 #include "cli/launched_rank.hpp"
 #include "cli/machine_options.hpp"
 #include "cli/say_error.hpp"
@@ -18,7 +17,8 @@ void add_stall_options(Command& command, StallOptions& given) {
                "without files, and so on, a few steps each");
   command.number("--seconds", given.seconds, "to spend on it (60)");
   command.whole("--rounds", given.rounds, 2, "at least (6)");
-  command.text("--svg", "FILE", given.svg_file, "the stalls as a picture");
+  command.text("--svg", "FILE", given.svg_file, "the stalls as a picture; of --what-if: the steps");
+  command.text("--html", "FILE", given.html_file, "pictures and tables as one page");
 }
 
 int run_stalls(const Session& session, app::TrainRequest train, const StallOptions& given,
@@ -50,7 +50,7 @@ int run_stalls(const Session& session, app::TrainRequest train, const StallOptio
   const app::StallAnswer answer = app::measure_stalls(request, watch);
   if (answer.speaks && !answer.failure) {
     emit(stalls_report(answer), output, session);
-    if (!given.svg_file.empty()) write_file(given.svg_file, stalls_picture(answer));
+    write_stall_pictures(answer, given.svg_file, given.html_file);
   }
   if (answer.failure) say_error(*answer.failure, session.err);
   return answer.exit_code;

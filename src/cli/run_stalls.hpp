@@ -18,7 +18,7 @@ struct StallOptions {
   bool stalls = false;
   std::optional<double> seconds;
   std::optional<int> rounds;
-  std::string svg_file;
+  std::string svg_file, html_file;
 };
 
 void add_stall_options(Command& command, StallOptions& given);

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/format.hpp"
+#include "base/write_file.hpp"
 #include "chart/stacked_bars.hpp"
+#include "cli/page_table.hpp"
 
 namespace nereus::cli {
 
@@ -57,6 +60,7 @@ std::string json_of(const app::StallAnswer& answer) {
   json["at_hand_s"] = report.at_hand_s;
   json["warm_s"] = report.warm_s;
   if (answer.parameters > 0) json["parameters"] = answer.parameters;
+  if (answer.bucket_bytes > 0) json["bucket_bytes"] = answer.bucket_bytes;
   json["operations_per_step"] = report.operations;
   if (answer.tokens > 0)
     json[answer.counts_tokens ? "tokens_per_s" : "samples_per_s"] = answer.tokens / report.step_s;
@@ -128,21 +132,49 @@ Report stalls_report(const app::StallAnswer& answer) {
   return result;
 }
 
+std::string stalls_picture(const std::string& title, const std::vector<StallRun>& runs) {
+  chart::StackedBars bars;
+  bars.title = title;
+  bars.parts = {"one device's work"};
+  for (const StallRun& run : runs) bars.bars.push_back({run.name, {run.report->alone_s}});
+  for (int i = 0; i < measure::kNumStalls; ++i) {
+    const auto kind = static_cast<StallKind>(i);
+    // Launching is a part of one device's work.
+    if (kind == StallKind::kLaunch ||
+        std::none_of(runs.begin(), runs.end(),
+                     [&](const StallRun& run) { return run.report->of(kind).measured; }))
+      continue;
+    bars.parts.push_back(words_of(kind));
+    for (std::size_t r = 0; r < runs.size(); ++r)
+      bars.bars[r].parts.push_back(std::max(0.0, runs[r].report->of(kind).seconds));
+  }
+  return chart::svg_of(bars, "stalls");
+}
+
 std::string stalls_picture(const app::StallAnswer& answer) {
   const measure::StallReport& report = answer.report;
-  chart::StackedBars bars;
-  bars.title = fmt::format("Where a step of {} goes", answer.model);
-  bars.parts = {"one device's work"};
-  chart::Bar bar{
-      .name = fmt::format("{} {}", report.num_ranks, report.num_ranks == 1 ? "rank" : "ranks"),
-      .parts = {report.alone_s}};
-  for (const Stall& stall : report.stalls) {
-    if (!stall.measured || stall.kind == StallKind::kLaunch) continue;
-    bars.parts.push_back(words_of(stall.kind));
-    bar.parts.push_back(std::max(0.0, stall.seconds));
-  }
-  bars.bars = {std::move(bar)};
-  return chart::svg_of(bars, "stalls");
+  const std::string name =
+      fmt::format("{} {}", report.num_ranks, report.num_ranks == 1 ? "rank" : "ranks");
+  return stalls_picture(fmt::format("Where a step of {} goes", answer.model), {{name, &report}});
+}
+
+std::string stalls_page(const app::StallAnswer& answer) {
+  const Report report = stalls_report(answer);
+  chart::Page page{.title = fmt::format("What a step of {} waits for", answer.model),
+                   .lead = fmt::format("{}, {} a step.", answer.library,
+                                       format_seconds(Seconds{answer.report.step_s}))};
+  page.sections.push_back({.title = "Stalls",
+                           .paragraphs = report.tables[1].notes,
+                           .pictures = {{stalls_picture(answer), "Means over rounds."}},
+                           .tables = {page_table(report.tables[1])}});
+  page.footer = page_footer("nereus measure", {});
+  return chart::html_of(page);
+}
+
+void write_stall_pictures(const app::StallAnswer& answer, const std::string& svg_file,
+                          const std::string& html_file) {
+  if (!svg_file.empty()) write_file(svg_file, stalls_picture(answer));
+  if (!html_file.empty()) write_file(html_file, stalls_page(answer));
 }
 
 }  // namespace nereus::cli

@@ -1,7 +1,8 @@
-// What a step waits for, as a table, JSON and a picture.
+// What a step waits for, as a table, JSON, a picture of stacked bars and a page.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "app/measure_stalls.hpp"
 #include "cli/report.hpp"
@@ -9,6 +10,18 @@
 namespace nereus::cli {
 
 Report stalls_report(const app::StallAnswer& answer);
-std::string stalls_picture(const app::StallAnswer& answer);  // SVG
+
+// One bar of a picture.
+struct StallRun {
+  std::string name;
+  const measure::StallReport* report = nullptr;
+};
+std::string stalls_picture(const std::string& title, const std::vector<StallRun>& runs);  // SVG
+std::string stalls_picture(const app::StallAnswer& answer);
+std::string stalls_page(const app::StallAnswer& answer);  // HTML
+
+// To the files that are named, as pictures; an empty name is none.
+void write_stall_pictures(const app::StallAnswer& answer, const std::string& svg_file,
+                          const std::string& html_file);
 
 }  // namespace nereus::cli

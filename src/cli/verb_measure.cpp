@@ -9,6 +9,7 @@
 #include "cli/measure_report.hpp"
 #include "cli/run_job.hpp"
 #include "cli/run_stalls.hpp"
+#include "cli/run_what_if.hpp"
 #include "cli/say_error.hpp"
 #include "cli/verbs.hpp"
 #include "job/measure.hpp"
@@ -23,6 +24,7 @@ struct Request {
   MachineOptions machine;
   StallOptions stalls;
   JobOptions job;
+  WhatIfOptions what_if;
   std::string output_file;
   bool compare = false;
   std::vector<std::string> files;
@@ -60,6 +62,7 @@ void add_options(Command& command, Request& request) {
                "spreads");
   add_stall_options(command, request.stalls);
   add_job_options(command, request.job);
+  add_what_if_options(command, request.what_if);
   add_degrees_options(command, train.plan.degrees);
   command.group("Job");
   add_data_options(command, train, request.machine);
@@ -151,7 +154,13 @@ Verb measure_verb(const Session& session) {
                    "the same of a PyTorch script, which is not edited");
   command->example("nereus measure --kineto traces/*.json.gz",
                    "what its steps waited for, by traces of its ranks");
+  command->example("nereus measure --what-if stalls.json --change cores=2 --change disk=4",
+                   "what the step would take then, from what --stalls measured");
   command->run = [&session, request] {
+    if (request->what_if.named()) {
+      request->output.file = request->output_file;
+      return run_what_if(session, request->what_if, request->stalls, request->output);
+    }
     if (request->job.named()) {
       request->output.file = request->output_file;
       return run_job(session, request->job, request->stalls, request->output);

@@ -254,6 +254,20 @@ def judge(case, found, plain):
     return right, "; ".join(words)
 
 
+def foresee(bench, kinds, found, plain):
+    """Whether the step with more of a stall is what `measure --what-if` says of the one with less; None where it has no such change."""
+    change = {"prepare": f"cores={1 / 1.5}", "fetch": "disk=0.5"}.get(kinds[0]) if len(kinds) == 1 else None
+    if not change:
+        return None
+    with open(f"{bench.folder}/plain.json", "w") as f:
+        json.dump(plain, f)
+    ran = bench.run(bench.args.nereus, "measure", "--what-if", f"{bench.folder}/plain.json", "--change", change, "--format", "json")
+    step = json.loads(ran.stdout)["runs"][0]["changes"][0]
+    half = sum((run["stalls"][kinds[0]]["high"] - run["stalls"][kinds[0]]["low"]) / 2 for run in (found, plain))
+    near = abs(step["step_s"] - found["step_s"]) <= max(0.1 * found["step_s"], half)
+    return near, f"from {plain['step_s'] * 1e3:.1f} ms by {change}: {step['step_s'] * 1e3:.1f} ms, measured {found['step_s'] * 1e3:.1f} +- {half * 1e3:.1f}"
+
+
 SINGLE = [["launch"], ["straggler"], ["contention"], ["interconnect"], ["network"], ["prepare"], ["fetch"]]
 PAIRS = [["launch", "prepare"], ["straggler", "network"], ["straggler", "interconnect"], ["prepare", "fetch"], ["contention", "launch"],
          ["launch", "network"], ["straggler", "prepare"]]
@@ -297,6 +311,10 @@ def main():
                 continue
             results.append(right)
             print(f"{'passed' if right else 'failed'} {name}: {words}", flush=True)
+            foreseen = foresee(bench, kinds, found, plain)
+            if foreseen:
+                results.append(foreseen[0])
+                print(f"{'passed' if foreseen[0] else 'failed'} what-if of {name}: {foreseen[1]}", flush=True)
         alarms = runs = 0
         for i in range(args.nulls):
             answer = bench.measure((bench.cnn if i % 2 else GPT) + ["--dp", "2"])
