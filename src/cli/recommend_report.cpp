@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.hpp"
-#include "chart/scatter.hpp"
 #include "cli/degrees_json.hpp"
 #include "cli/plan_text.hpp"
 
@@ -16,11 +15,6 @@ namespace {
 using app::RecommendAnswer;
 using app::RecommendOption;
 using Json = nlohmann::ordered_json;
-
-std::string machines_text(const RecommendOption& o) {
-  const std::string what = o.mix.empty() ? fmt::format("{}x{}", o.count, o.offer) : o.offer;
-  return what + (o.spot ? " spot" : "");
-}
 
 std::string plan_text(const RecommendOption& o) {
   return o.mix.empty() ? fmt::format("{}, {}", layout_text(o.degrees), manner_text(o.degrees))
@@ -178,6 +172,11 @@ void add_notes(const RecommendAnswer& answer, const app::RecommendRequest& reque
 
 }  // namespace
 
+std::string machines_text(const RecommendOption& o) {
+  const std::string what = o.mix.empty() ? fmt::format("{}x{}", o.count, o.offer) : o.offer;
+  return what + (o.spot ? " spot" : "");
+}
+
 Report recommend_report(const RecommendAnswer& answer, const app::RecommendRequest& request) {
   Report report;
   const std::string title =
@@ -243,26 +242,6 @@ Report recommend_report(const RecommendAnswer& answer, const app::RecommendReque
   json["seconds"] = answer.seconds;
   report.json = json.dump();
   return report;
-}
-
-std::string recommend_picture(const RecommendAnswer& answer) {
-  chart::Scatter scatter;
-  scatter.title = fmt::format("{}: dollars against hours", answer.model.name);
-  scatter.x = {.title = "hours", .unit = Unit::kNone, .log = true};
-  scatter.y = {.title = "dollars", .unit = Unit::kUsd, .log = true};
-  scatter.front_name = "nothing is quicker and cheaper";
-  scatter.point_name = "the best of other offers";
-  const auto on_front = [&](const RecommendOption& o) {
-    for (const RecommendOption& f : answer.front)
-      if (f.offer == o.offer && f.count == o.count && f.spot == o.spot) return true;
-    return false;
-  };
-  for (const RecommendOption& o : answer.options)
-    if (!on_front(o))
-      scatter.points.push_back({.x = o.hours, .y = o.usd, .label = machines_text(o)});
-  for (const RecommendOption& o : answer.front)
-    scatter.points.push_back({.x = o.hours, .y = o.usd, .label = machines_text(o), .front = true});
-  return svg_of(scatter, "rent");
 }
 
 }  // namespace nereus::cli

@@ -1,5 +1,4 @@
-// The answer of `recommend` as tables, JSON (`options[]`, `front[]`) and a picture of dollars
-// against hours.
+// The answer of `recommend` as tables and JSON (`options[]`, `front[]`).
 #pragma once
 
 #include <string>
@@ -10,6 +9,6 @@
 namespace nereus::cli {
 
 Report recommend_report(const app::RecommendAnswer& answer, const app::RecommendRequest& request);
-std::string recommend_picture(const app::RecommendAnswer& answer);
+std::string machines_text(const app::RecommendOption& option);  // "8xp4d.24xlarge spot"
 
 }  // namespace nereus::cli

@@ -9,6 +9,7 @@
 #include "cli/enum_choices.hpp"
 #include "cli/lists.hpp"
 #include "cli/quantity_option.hpp"
+#include "cli/recommend_pictures.hpp"
 #include "cli/recommend_report.hpp"
 #include "cli/verbs.hpp"
 
@@ -22,7 +23,7 @@ struct Request {
   std::optional<int> top;
   bool no_spot = false, only_spot = false, no_mixes = false;
   OutputOptions output;
-  std::string picture;
+  std::string picture, bars, page;
 };
 
 std::string today() {
@@ -140,6 +141,8 @@ Verb recommend_verb(const Session& session) {
   add_calibration_options(*command, request->recommend.calibration);
   add_output_options(*command, request->output);
   command->text("--svg", "FILE", request->picture, "dollars against hours as a picture");
+  command->text("--bars", "FILE", request->bars, "where each offer's time goes as a picture (SVG)");
+  command->text("--html", "FILE", request->page, "both pictures and the tables as one page");
   command->about(
       "Plans the training on every offer of the catalogue, at every number of machines, on demand "
       "and spot, and shows the best of each offer: the cheapest that end within --deadline, or the "
@@ -159,7 +162,9 @@ Verb recommend_verb(const Session& session) {
   command->run = [&session, request] {
     const app::RecommendRequest wanted = finished(*request);
     const app::RecommendAnswer answer = app::recommend(wanted);
-    if (!request->picture.empty()) write_file(request->picture, recommend_picture(answer));
+    if (!request->picture.empty()) write_file(request->picture, recommend_scatter(answer));
+    if (!request->bars.empty()) write_file(request->bars, recommend_bars(answer, wanted));
+    if (!request->page.empty()) write_file(request->page, recommend_page(answer, wanted));
     emit(recommend_report(answer, wanted), request->output, session);
     return answer.options.empty() ? kNothingFeasible : kDone;
   };

@@ -112,11 +112,15 @@ std::string what_if_picture(const std::vector<WhatIf>& runs) {
   chart::StackedBars bars;
   bars.title = runs.size() == 1 ? fmt::format("A step of {}, and with changes", runs[0].now.model)
                                 : "Steps as measured, and with changes";
-  bars.parts = {"work", "talk", "copies to the device", "waiting for samples"};
+  const bool copies = std::any_of(runs.begin(), runs.end(), [](const WhatIf& run) {
+    return run.now.report.of(measure::StallKind::kHostCopy).measured;
+  });
+  bars.parts = {"work", "talk", "waiting for samples"};
+  if (copies) bars.parts.emplace_back("copies to the device");
   for (const WhatIf& run : runs) {
     const auto add = [&](const std::string& name, const ChangedStep& step) {
       bars.bars.push_back(
-          {.name = name, .parts = {step.work, step.talk, step.copies, std::max(0.0, step.data)}});
+          {.name = name, .parts = {step.work, step.talk, std::max(0.0, step.data), step.copies}});
     };
     add(runs.size() == 1 ? "as measured" : run.file, measure::what_if(run.now, {}));
     for (std::size_t i = 0; i < run.steps.size(); ++i) add(words_of(run.changes[i]), run.steps[i]);
