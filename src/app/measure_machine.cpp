@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 
+#include "app/measure_processes.hpp"
+#include "app/others_at_work.hpp"
 #include "app/plan.hpp"
 #include "app/scratch_folder.hpp"
 #include "app/train_checks.hpp"
@@ -20,6 +19,7 @@
 #include "cluster/this_machine.hpp"
 #include "job/measure.hpp"
 #include "launch/supervise.hpp"
+#include "measure/machine_processes.hpp"
 #include "plan/plan_json.hpp"
 #include "spec/source.hpp"
 
@@ -29,11 +29,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kBlocks = 4;          // of the model whose layers are measured
-constexpr int kSteps = 1000;        // more than are ever run
-constexpr double kComm = 1800;      // seconds that ranks wait for rank 0's own measurements
-constexpr double kBusy = 0.05;      // share of the cores that others may use
-constexpr double kNoMessage = 120;  // of a worker that greeted
+constexpr int kBlocks = 4;      // of the model whose layers are measured
+constexpr int kSteps = 1000;    // more than are ever run
+constexpr double kComm = 1800;  // seconds that ranks wait for rank 0's own measurements
+constexpr double kBusy = 0.05;  // share of the cores that others may use
 
 int product_of(const DegreesRequest& d) {
   double ranks = 1;
@@ -135,6 +134,11 @@ Setup set_up(const MeasureRequest& request) {
   if (!fs::is_directory(job.folder, unknown))
     errors.add("measure.folder", "there is no such folder to read from", {job.folder},
                "--folder DIR of the disk that the data lie on");
+  if (request.processes && *request.processes > profile::kMostProcesses)
+    errors.add("measure.processes",
+               fmt::format("{} processes one after the other; at most {} make sense",
+                           *request.processes, profile::kMostProcesses),
+               {}, fmt::format("--processes {}", kProcesses));
   if (!request.train.plan.plan_file.empty())
     errors.add("measure.plan", "layers are measured of a model, not of a plan",
                {request.train.plan.plan_file}, "--model NAME --tp N");
@@ -168,14 +172,6 @@ Setup set_up(const MeasureRequest& request) {
   return setup;
 }
 
-// Teams of several ranks meet at ports of their own.
-std::string ports_of(const Setup& setup) {
-  std::vector<int> ports;
-  for (int team = 0; team < setup.num_ranks / setup.job.team; ++team)
-    ports.push_back(setup.job.team > 1 ? launch::free_port() : 0);
-  return fmt::format("{}", fmt::join(ports, " "));
-}
-
 // As catalogue and clusters name it.
 void finish_profile(profile::Profile& profile) {
   profile::Context& context = profile.machine.context;
@@ -189,42 +185,6 @@ void finish_profile(profile::Profile& profile) {
     for (profile::MeasuredLayer& layer : profile.layers) layer.device = context.device;
   }
 }
-
-// How much of the machine other processes use: what all use (/proc/stat) less what ours do.
-class OthersAtWork {
- public:
-  OthersAtWork() : all_(all()), ours_(ours()), start_(Clock::now()) {}
-  double share() const {
-    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-    const double cores = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
-    return std::max(0.0, (all() - all_) - (ours() - ours_)) / (seconds * std::max(1.0, cores));
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  // CPU seconds but idle ones; those that a hypervisor gave to somebody else count.
-  static double all() {
-    std::ifstream stat("/proc/stat");
-    std::string cpu;
-    double user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0, steal = 0;
-    stat >> cpu >> user >> nice >> system >> idle >> wait >> irq >> soft >> steal;
-    return (user + nice + system + irq + soft + steal) /
-           static_cast<double>(std::max(1L, sysconf(_SC_CLK_TCK)));
-  }
-  static double ours() {
-    double sum = 0;
-    for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
-      rusage used{};
-      getrusage(who, &used);
-      for (const timeval& own : {used.ru_utime, used.ru_stime})
-        sum += static_cast<double>(own.tv_sec) + 1e-6 * static_cast<double>(own.tv_usec);
-    }
-    return sum;
-  }
-
-  double all_, ours_;
-  Clock::time_point start_;
-};
 
 void note_others(double share, profile::Profile& profile) {
   if (share > kBusy)
@@ -245,15 +205,6 @@ std::vector<measure::SlowLink> find_slow_links(const MeasureRequest& request,
   return slow;
 }
 
-Error error_of(int rank, const std::string& code, const std::string& message,
-               const std::string& hint, bool input_error) {
-  return {code,
-          fmt::format("rank {} (on {}): {}", rank, launch::host_name(), message),
-          {},
-          hint,
-          input_error ? ErrorKind::kInput : ErrorKind::kEnvironment};
-}
-
 }  // namespace
 
 MeasureAnswer measure_machine(const MeasureRequest& request, const MeasureWatch& watch) {
@@ -261,42 +212,22 @@ MeasureAnswer measure_machine(const MeasureRequest& request, const MeasureWatch&
   Setup setup = set_up(request);
   const ScratchFolder scratch("measure");
   setup.job.scratch = scratch.path();
-  setup.job.output = scratch.path() / "profile.json";
-  setup.job.ports = ports_of(setup);
   for (std::size_t i = 0; i < setup.layers.size(); ++i)
     job::save_job(scratch.path() / fmt::format("job-{}.json", i), setup.layers[i]);
-  const std::string file = scratch.path() / "measure.json";
-  job::save_measure_job(file, setup.job);
 
   MeasureAnswer answer;
-  const auto& launched = request.train.launched;
-  answer.speaks = !launched || launched->rank == 0;
-  std::vector<int> ranks;
-  for (int i = 0; i < (launched ? 1 : setup.num_ranks); ++i)
-    ranks.push_back(launched ? launched->rank : i);
-  std::vector<launch::RankSpec> specs = rank_specs(request.train, ranks, setup.num_ranks, file);
-  for (launch::RankSpec& spec : specs) spec.child.arguments[1] = "--measure";
-
+  answer.speaks = !request.train.launched || request.train.launched->rank == 0;
   const OthersAtWork others;
-  launch::Watch heard;
-  std::string doing;
-  heard.message = [&](const job::Message& message) {
-    if (message.kind != job::MessageKind::kAlive || message.rank != 0 || message.doing == doing)
-      return;
-    doing = message.doing;
-    if (watch.say && !doing.empty()) watch.say(doing);
-  };
-  heard.text = watch.text;
-  const launch::Outcome outcome = launch::run_ranks(specs, {.timeout_s = kNoMessage}, heard);
-  answer.exit_code = outcome.exit_code;
-  if (outcome.failure) {
-    const launch::Failure& f = *outcome.failure;
-    answer.failure = error_of(f.rank, f.code, f.message, f.hint, f.input_error);
+  const MeasuredProcesses measured = run_processes(request, setup.job, setup.num_ranks, watch);
+  answer.exit_code = measured.outcome.exit_code;
+  if (measured.outcome.failure) {
+    const launch::Failure& f = *measured.outcome.failure;
+    answer.failure = error_of_rank(f);
     for (const job::Message& more : f.more)
-      answer.more.push_back(error_of(f.rank, more.code, more.message, more.hint, more.input_error));
-  } else if (outcome.exit_code == 0 && answer.speaks) {
-    answer.profile =
-        profile::parse_profile(spec::read_text_file(setup.job.output), setup.job.output);
+      answer.more.push_back(
+          error_of_rank(f.rank, more.code, more.message, more.hint, more.input_error));
+  } else if (answer.exit_code == 0 && answer.speaks) {
+    answer.profile = measure::join_processes(measured.profiles);
     finish_profile(answer.profile);
     note_others(others.share(), answer.profile);
     answer.slow_links = find_slow_links(request, answer.profile);

@@ -4,8 +4,10 @@
 //   profile::profile_to_json(a.profile);
 //
 // One worker a rank is started (`nereus-worker --measure`, job/measure.hpp), as `train` starts
-// them: all ranks of this machine, or under torchrun, mpirun or srun the rank of this process. With
-// a model its layers are measured too, in a copy of it with few blocks: equal ones take the same.
+// them: all ranks of this machine, or under torchrun, mpirun or srun the rank of this process; and
+// that several times, so that intervals hold what differs from process to process
+// (app/measure_processes.hpp). With a model its layers are measured too, in a copy of it with few
+// blocks: equal ones take the same.
 #pragma once
 
 #include <functional>
@@ -28,6 +30,7 @@ struct MeasureRequest {
   std::optional<int> ranks{};        // none: those of the degrees, or all devices of this machine
   std::vector<int> samples{};        // of a micro-batch; none: 1, 2, 4, 8 (quick: 1, 2, 4)
   std::vector<std::string> parts{};  // none: all
+  std::optional<int> processes{};    // one after the other; none: as many as time allows
   std::string folder{};              // whose disk is read; empty: the one of temporary files
 };
 
@@ -47,7 +50,7 @@ struct MeasureAnswer {
 };
 
 // Throws Errors with all that is wrong with the request. Codes: measure.ranks, measure.part,
-// measure.folder, measure.samples, and those of `train`.
+// measure.folder, measure.samples, measure.processes, and those of `train`.
 MeasureAnswer measure_machine(const MeasureRequest& request, const MeasureWatch& watch);
 
 // Two profiles that `measure` wrote. Throws Errors where one of them is none.

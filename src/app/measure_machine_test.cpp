@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
+#include "app/measure_processes.hpp"
 #include "app/plan.hpp"
 #include "base/build_info.hpp"
 #include "base/testing.hpp"
@@ -62,6 +64,7 @@ class MeasureMachine : public ::testing::Test {
     r.train.worker = kFake;
     r.train.machine.comm.clear();
     r.ranks = 2;
+    r.processes = 1;
     return r;
   }
   static PredictRequest step_here(const std::string& profile) {
@@ -85,10 +88,62 @@ TEST_F(MeasureMachine, IsWhatTheWorkerWroteWithItsContext) {
   watch.say = [&](const std::string& what) { said.push_back(what); };
   const MeasureAnswer answer = measure_machine(request(), watch);
   EXPECT_EQ(answer.exit_code, 0);
-  EXPECT_EQ(answer.profile.machine, measured_here().machine);
+  EXPECT_EQ(answer.profile.machine.context.processes, 1);
+  ASSERT_EQ(answer.profile.machine.collectives.size(), 2u);
+  EXPECT_EQ(answer.profile.machine.collectives[1].seconds.median, 1e-2);
+  EXPECT_EQ(answer.profile.machine.links.size(), 1u);
   EXPECT_EQ(answer.profile.origin.library, "fake 1.0");
-  EXPECT_THAT(said, Contains("gemm 2 x 3 x 4"));
+  EXPECT_THAT(said, ElementsAre("process 1: gemm 2 x 3 x 4"));
   EXPECT_TRUE(answer.slow_links.empty());
+}
+
+// Each process measures anew, and the interval is over what they found.
+TEST_F(MeasureMachine, ProcessesAreStartedAnewAndJoined) {
+  for (int i = 0; i < 3; ++i) {
+    profile::Profile own = measured_here();
+    own.machine.links[0].seconds = around(1e-2 * (i + 1));
+    save(("profile-" + std::to_string(i) + ".json").c_str(), own);
+  }
+  setenv("FAKE_PROFILE", folder_.c_str(), 1);
+  MeasureRequest r = request();
+  r.processes = 3;
+  std::vector<std::string> said;
+  MeasureWatch watch;
+  watch.say = [&](const std::string& what) { said.push_back(what); };
+  const MeasureAnswer answer = measure_machine(r, watch);
+  EXPECT_EQ(answer.exit_code, 0);
+  EXPECT_EQ(said.size(), 3u);
+  const profile::Quantiles& link = answer.profile.machine.links.at(0).seconds;
+  EXPECT_NEAR(link.median, 2e-2, 1e-12);
+  EXPECT_EQ(link.processes, 3);
+  EXPECT_NEAR(link.half_width, 4.30265 * 1e-2 / std::sqrt(3), 1e-7);
+  EXPECT_EQ(answer.profile.machine.collectives.at(0).seconds.half_width, 0);
+  // The fourth has nothing to give: what three found is no answer to a call for four.
+  r.processes = 4;
+  const MeasureAnswer failed = measure_machine(r, {});
+  EXPECT_EQ(failed.exit_code, 5);
+  EXPECT_TRUE(failed.failure);
+}
+
+TEST(MeasureProcesses, AreAsManyAsTimeAllows) {
+  const auto count = [](const MeasureRequest& r, double each) {
+    int done = 0;
+    while (goes_on(r, done, each * done)) ++done;
+    return done;
+  };
+  MeasureRequest r;
+  r.quick = true;
+  EXPECT_EQ(count(r, 1), kProcesses);
+  EXPECT_EQ(count(r, 9), 5);  // 45 s
+  EXPECT_EQ(count(r, 100), kLeastProcesses);
+  r.quick = false;
+  EXPECT_EQ(count(r, 30), kProcesses);
+  EXPECT_EQ(count(r, 150), 4);
+  // Ranks of a launcher do not share a clock.
+  r.train.launched = LaunchedRank{};
+  EXPECT_EQ(count(r, 1000), kProcesses);
+  r.processes = 2;
+  EXPECT_EQ(count(r, 1000), 2);
 }
 
 TEST_F(MeasureMachine, LinksBelowWhatWasRentedAreNamed) {
@@ -106,8 +161,9 @@ TEST_F(MeasureMachine, WhatIsWrongIsSaidAtOnce) {
   r.folder = "no-such-folder";
   r.parts = {"kernels", "lnks"};
   r.train.plan.degrees.tp = 4;
+  r.processes = 1001;
   EXPECT_THAT(codes_of([&] { measure_machine(r, {}); }),
-              ElementsAre("measure.part", "measure.folder", "measure.ranks"));
+              ElementsAre("measure.part", "measure.folder", "measure.processes", "measure.ranks"));
   r = request();
   r.train.machine.device = "cuda";
   EXPECT_THAT(codes_of([&] { measure_machine(r, {}); }), Contains("train.no-gpu"));

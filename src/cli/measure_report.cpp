@@ -13,8 +13,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 using profile::Quantiles;
 
-// "+- 3 %": half of what lies between the quantiles, over the median.
-double spread_of(const Quantiles& q) { return q.median > 0 ? (q.high - q.low) / 2 / q.median : 0; }
+// "+- 3 %": half of the interval of 95 % over processes; of one process half of what lies between
+// the quantiles of 10 and 90 %.
+double spread_of(const Quantiles& q) {
+  if (!(q.median > 0)) return 0;
+  return (q.has_interval() ? q.half_width : (q.high - q.low) / 2) / q.median;
+}
 
 Table context_table(const app::MeasureAnswer& answer) {
   const profile::Context& c = answer.profile.machine.context;
@@ -33,6 +37,10 @@ Table context_table(const app::MeasureAnswer& answer) {
                   c.hosts == 1 ? "host" : "hosts", c.threads, c.threads == 1 ? "thread" : "threads",
                   c.backend));
   add("date", "date", c.date);
+  add("processes", "processes",
+      c.processes > 1 ? fmt::format("{}, one after the other; +- is the interval of 95 % over them",
+                                    c.processes)
+                      : "1; +- is half of what lies between 10 and 90 % of its repeats");
   add("seconds", "measured in", answer.seconds, Unit::kSeconds);
   return table;
 }
@@ -145,21 +153,93 @@ Table layers_table(const profile::Profile& profile) {
   for (const profile::MeasuredLayer& own : profile.layers)
     for (std::size_t i = 0; i < own.samples.size(); ++i) {
       const auto half = [&](const std::vector<double>& low, const std::vector<double>& high,
-                            const std::vector<double>& median) {
-        return i < low.size() && i < median.size() ? Cell((high[i] - low[i]) / 2 / median[i])
-                                                   : Cell();
+                            const std::vector<double>& median,
+                            const std::vector<double>& half_width) {
+        if (i >= low.size() || i >= median.size()) return Cell();
+        Quantiles q{median[i], low[i], high[i], 1};
+        if (i < half_width.size()) {
+          q.processes = own.processes;
+          q.half_width = half_width[i];
+        }
+        return Cell(spread_of(q));
       };
-      table.rows.push_back({own.model, own.layer, own.precision, own.tp, own.samples[i],
-                            own.forward[i], half(own.forward_low, own.forward_high, own.forward),
-                            own.backward.empty() ? Cell() : Cell(own.backward[i]),
-                            half(own.backward_low, own.backward_high, own.backward),
-                            own.update > 0 ? Cell(own.update) : Cell()});
+      table.rows.push_back(
+          {own.model, own.layer, own.precision, own.tp, own.samples[i], own.forward[i],
+           half(own.forward_low, own.forward_high, own.forward, own.forward_half_width),
+           own.backward.empty() ? Cell() : Cell(own.backward[i]),
+           half(own.backward_low, own.backward_high, own.backward, own.backward_half_width),
+           own.update > 0 ? Cell(own.update) : Cell()});
     }
   return table;
 }
 
 Json to_json(const Quantiles& q) {
-  return {{"median", q.median}, {"low", q.low}, {"high", q.high}, {"repeats", q.repeats}};
+  Json json{{"median", q.median}, {"low", q.low}, {"high", q.high}, {"repeats", q.repeats}};
+  if (q.processes > 0) json["processes"] = q.processes;
+  if (q.has_interval()) json["half_width"] = q.half_width;
+  return json;
+}
+
+Json to_json(const measure::Compared& own) {
+  Json json{{"what", own.what},
+            {"first", to_json(own.first)},
+            {"second", to_json(own.second)},
+            {"difference", own.difference}};
+  if (own.has_interval) json["half_width"] = own.half_width;
+  json["agrees"] = own.agrees;
+  return json;
+}
+
+// "200 us +- 3.0 us", or of one process "200 us (190 us to 210 us)".
+std::string text_of(const Quantiles& q, Unit unit) {
+  return q.has_interval()
+             ? fmt::format("{} +- {}", human(q.median, unit), human(q.half_width, unit))
+             : fmt::format("{} ({} to {})", human(q.median, unit), human(q.low, unit),
+                           human(q.high, unit));
+}
+
+Table differing_table(const measure::Comparison& comparison) {
+  Table table{.name = "differing",
+              .title = "Beyond their intervals",
+              .columns = {{"what", "what", Unit::kNone, false, true},
+                          {"first", "first", Unit::kNone, false, true},
+                          {"second", "second", Unit::kNone, false, true},
+                          {"difference", "difference", Unit::kShare},
+                          {"allowed", "allowed", Unit::kShare}}};
+  for (const measure::Compared& own : comparison.numbers) {
+    if (own.agrees) continue;
+    const double smaller = std::min(own.first.median, own.second.median);
+    table.rows.push_back({own.what, text_of(own.first, own.unit), text_of(own.second, own.unit),
+                          own.difference,
+                          own.has_interval ? Cell(own.half_width / smaller) : Cell()});
+  }
+  return table;
+}
+
+// How numbers were compared, and what only one of the files has.
+std::vector<std::string> notes_of(const measure::Comparison& comparison, const std::string& first,
+                                  const std::string& second) {
+  std::vector<std::string> notes = comparison.other_contexts;
+  const auto only = [&](const std::vector<std::string>& list, const std::string& file) {
+    if (!list.empty())
+      notes.push_back(fmt::format("{} alone has {} numbers more, the first of them {}", file,
+                                  list.size(), list.front()));
+  };
+  only(comparison.first_only, first);
+  only(comparison.second_only, second);
+  const std::size_t by_ranges =
+      comparison.numbers.size() - static_cast<std::size_t>(comparison.num_tested);
+  if (comparison.num_tested > 0)
+    notes.push_back(
+        fmt::format("{} numbers by intervals over processes, each at {:.4g} %, so that all of them "
+                    "hold together at 95 % (Welch's t, Bonferroni)",
+                    comparison.num_tested, 100 * comparison.confidence));
+  if (by_ranges > 0)
+    notes.push_back(
+        fmt::format("{} numbers by the ranges of their repeats: one of the files has them of one "
+                    "process, and such ranges are too narrow; measure again",
+                    by_ranges));
+  return notes;
 }
 
 }  // namespace
@@ -180,53 +260,32 @@ Report measure_report(const app::MeasureAnswer& answer) {
 
 Report comparison_report(const measure::Comparison& comparison, const std::string& first,
                          const std::string& second) {
-  Table table{.name = "differing",
-              .title = "Beyond their spreads",
-              .columns = {{"what", "what", Unit::kNone, false, true},
-                          {"first", "first", Unit::kNone, false, true},
-                          {"second", "second", Unit::kNone, false, true},
-                          {"difference", "difference", Unit::kShare}}};
   Json numbers = Json::array();
-  const auto text = [](const Quantiles& q, Unit unit) {
-    return fmt::format("{} ({} to {})", human(q.median, unit), human(q.low, unit),
-                       human(q.high, unit));
-  };
-  for (const measure::Compared& own : comparison.numbers) {
-    numbers.push_back({{"what", own.what},
-                       {"first", to_json(own.first)},
-                       {"second", to_json(own.second)},
-                       {"difference", own.difference},
-                       {"agrees", own.agrees}});
-    if (!own.agrees)
-      table.rows.push_back(
-          {own.what, text(own.first, own.unit), text(own.second, own.unit), own.difference});
-  }
+  for (const measure::Compared& own : comparison.numbers) numbers.push_back(to_json(own));
   std::vector<double> differences;
   for (const measure::Compared& own : comparison.numbers) differences.push_back(own.difference);
   const double median = profile::quantile(differences, 0.5);
   Table summary{.name = "", .record = true};
   summary.columns = {{"agree", "agree"},
                      {"numbers", "numbers"},
-                     {"differing", "beyond their spreads"},
+                     {"differing", "beyond their intervals"},
                      {"median_difference", "median difference", Unit::kShare}};
   summary.rows.push_back(
       {comparison.agree(), comparison.numbers.size(), comparison.num_differing(), median});
-  for (const std::string& own : comparison.other_contexts) summary.notes.push_back(own);
-  const auto only = [&](const std::vector<std::string>& list, const std::string& file) {
-    if (!list.empty())
-      summary.notes.push_back(fmt::format("{} alone has {} numbers more, the first of them {}",
-                                          file, list.size(), list.front()));
-  };
-  only(comparison.first_only, first);
-  only(comparison.second_only, second);
-  Json json{{"agree", comparison.agree()},
-            {"differing", comparison.num_differing()},
-            {"median_difference", median},
-            {"other_contexts", comparison.other_contexts},
-            {"first_only", comparison.first_only},
-            {"second_only", comparison.second_only},
-            {"numbers", numbers}};
+  summary.notes = notes_of(comparison, first, second);
+  Json json{
+      {"agree", comparison.agree()},
+      {"differing", comparison.num_differing()},
+      {"median_difference", median},
+      {"tested", comparison.num_tested},
+      {"confidence", profile::kConfidence},
+      {"confidence_each", comparison.num_tested > 0 ? Json(comparison.confidence) : Json(nullptr)},
+      {"other_contexts", comparison.other_contexts},
+      {"first_only", comparison.first_only},
+      {"second_only", comparison.second_only},
+      {"numbers", numbers}};
   Report report{.tables = {summary}, .json = json.dump(2)};
+  Table table = differing_table(comparison);
   if (!table.rows.empty()) report.tables.push_back(std::move(table));
   return report;
 }

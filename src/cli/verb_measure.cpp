@@ -42,6 +42,9 @@ void add_profile_options(Command& command, app::MeasureRequest& m) {
       "of kernels, memory, jitter, disk, prepare, links, collectives, layers (all)");
   command.whole("--ranks", m.ranks, 1,
                 "at work at the same time (those of the degrees; without a model all devices)");
+  command.whole("--processes", m.processes, 1,
+                "fresh ones that measure everything, one after the other, for intervals (8, or as "
+                "many as time allows, at least 3)");
   command.custom("--samples", "LIST", whole_list("--samples", m.samples, 1),
                  "of a micro-batch, for layers: 1,2,4 or 1..8*2 (1,2,4,8; --quick 1,2,4)");
   command.text("--folder", "DIR", m.folder,
@@ -59,7 +62,7 @@ void add_options(Command& command, Request& request) {
   add_profile_options(command, request.measure);
   command.flag("--compare", request.compare,
                "measure nothing; say which numbers of two profiles differ by more than their "
-               "spreads");
+               "intervals");
   add_stall_options(command, request.stalls);
   add_job_options(command, request.job);
   add_what_if_options(command, request.what_if);
@@ -131,7 +134,7 @@ Verb measure_verb(const Session& session) {
   add_options(*command, *request);
   command->about(
       "Measures kernels, memory, links between ranks, collectives, evenness, disk and preparation "
-      "of samples, each with its spread, and with --model the layers of a model by samples. The "
+      "of samples, each with its interval, and with --model the layers of a model by samples. The "
       "profile serves as --profile FILE: layers and collectives take the place of what predict, "
       "plan, simulate and explain else model. With --stalls it runs a job as nereus train would, "
       "in "

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/format.hpp"
 
@@ -25,14 +26,22 @@ void add_layers(const profile::Profile& profile, std::vector<Number>& list) {
   for (const profile::MeasuredLayer& layer : profile.layers) {
     const std::string name = layer.layer.empty() ? std::string(to_string(layer.role)) : layer.layer;
     const auto add = [&](const char* pass, const std::vector<double>& median,
-                         const std::vector<double>& low, const std::vector<double>& high) {
-      for (std::size_t i = 0; i < median.size() && i < low.size() && i < high.size(); ++i)
+                         const std::vector<double>& low, const std::vector<double>& high,
+                         const std::vector<double>& half_width) {
+      for (std::size_t i = 0; i < median.size() && i < low.size() && i < high.size(); ++i) {
+        Quantiles value{median[i], low[i], high[i], 1};
+        if (i < half_width.size()) {
+          value.processes = layer.processes;
+          value.half_width = half_width[i];
+        }
         list.push_back({fmt::format("{} of {} {} tp {}, {:g} samples {}", name, layer.model,
                                     layer.precision, layer.tp, layer.samples[i], pass),
-                        {median[i], low[i], high[i], 1}});
+                        value});
+      }
     };
-    add("forward", layer.forward, layer.forward_low, layer.forward_high);
-    add("backward", layer.backward, layer.backward_low, layer.backward_high);
+    add("forward", layer.forward, layer.forward_low, layer.forward_high, layer.forward_half_width);
+    add("backward", layer.backward, layer.backward_low, layer.backward_high,
+        layer.backward_half_width);
   }
 }
 
@@ -86,6 +95,20 @@ void compare_contexts(const profile::Context& a, const profile::Context& b, Comp
   text("threads", std::to_string(a.threads), std::to_string(b.threads));
 }
 
+// Of what both have.
+void compare_numbers(Comparison& out) {
+  for (const Compared& own : out.numbers) out.num_tested += own.has_interval ? 1 : 0;
+  if (out.num_tested > 0) out.confidence = 1 - (1 - profile::kConfidence) / out.num_tested;
+  for (Compared& own : out.numbers) {
+    if (!own.has_interval) {
+      own.agrees = profile::ranges_meet(own.first, own.second);
+      continue;
+    }
+    own.half_width = profile::joint_half_width(own.first, own.second, out.confidence);
+    own.agrees = std::abs(own.first.median - own.second.median) <= own.half_width;
+  }
+}
+
 }  // namespace
 
 int Comparison::num_differing() const {
@@ -104,10 +127,11 @@ Comparison compare_machines(const profile::Profile& first, const profile::Profil
     else
       out.numbers.push_back({own.what, own.unit, own.value, other->value,
                              profile::difference(own.value, other->value),
-                             profile::agree(own.value, other->value)});
+                             own.value.has_interval() && other->value.has_interval()});
   }
   for (const Number& own : b)
     if (find(a, own.what) == nullptr) out.second_only.push_back(own.what);
+  compare_numbers(out);
   return out;
 }
 

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "cluster/load.hpp"
 #include "measure/machine_compare.hpp"
 #include "measure/machine_links.hpp"
@@ -38,6 +40,28 @@ TEST(MachineCompare, AgreesWithinSpreads) {
   EXPECT_EQ(other.num_differing(), 1);
   EXPECT_EQ(other.numbers[0].what, "gemm fp32 8 x 8 x 8");
   EXPECT_FALSE(other.numbers[0].agrees);
+}
+
+// Intervals where both have them, at a level that all of them share; ranges for the others.
+TEST(MachineCompare, TestsNumbersOfSeveralProcessesByTheirIntervals) {
+  Profile a = measured(1), b = measured(1.08);
+  for (Profile* own : {&a, &b}) {
+    own->machine.kernels[0].seconds.processes = own->machine.kernels[1].seconds.processes = 5;
+    own->machine.kernels[0].seconds.half_width = 5e-9;
+    own->machine.kernels[1].seconds.half_width = 5e-8;
+  }
+  b.machine.kernels[1].seconds.median = 1.08e-6;
+  const Comparison c = compare_machines(a, b);
+  EXPECT_EQ(c.num_tested, 2);
+  EXPECT_DOUBLE_EQ(c.confidence, 0.975);
+  // Half widths of 0.5 % are joined to 0.5 % sqrt(2) t(0.9875, 8) / t(0.975, 4) = 0.70 %.
+  EXPECT_NEAR(c.numbers[0].half_width, 5e-9 * std::sqrt(2) * 2.7515 / 2.7764, 1e-11);
+  EXPECT_FALSE(c.numbers[0].agrees);
+  EXPECT_FALSE(c.numbers[1].agrees);
+  EXPECT_FALSE(c.numbers[2].has_interval);
+  EXPECT_TRUE(c.numbers[2].agrees);
+  b.machine.kernels[1].seconds.half_width = 2e-7;
+  EXPECT_TRUE(compare_machines(a, b).numbers[1].agrees);
 }
 
 TEST(MachineCompare, SaysWhatOneOfThemLacksAndHowTheyDiffer) {

@@ -13,9 +13,11 @@
 //   "disk":        {"folder": "/data", "bytes": 67108864, "cold": {..}, "warm": {..}}
 //   "prepare":     [{"kind": "tokens", "bytes": 2050, "samples_per_s": S}]
 //
-// S = {"median": .., "low": .., "high": .., "repeats": ..}: the median of repeats that lie seconds
-// apart, and the quantiles of 10 and 90 % between which a further repeat falls four times in five
-// (profile/statistics.hpp).
+// S = {"median": .., "low": .., "high": .., "repeats": .., "processes": 5, "half_width": ..}: the
+// median of repeats, and the quantiles of 10 and 90 % between which a further repeat falls four
+// times in five. Measured in several processes these are means over them, and median +- half_width
+// is the interval of 95 % by how the processes differ (profile/statistics.hpp). Files without the
+// last two are of one process.
 //
 //   Machine machine = parse_profile(text, "here.json").machine;
 //   for (const Collective& own : machine.collectives) own.seconds.median;
@@ -45,6 +47,7 @@ struct Context {
   int hosts = 0;
   int threads = 0;  // of computation, a rank
   bool quick = false;
+  int processes = 0;  // one after the other, each of which measured all
   bool operator==(const Context&) const = default;
 };
 

@@ -24,6 +24,13 @@ Quantiles read_quantiles(Reader& parent, const char* key) {
   q.low = r.required_double("low", 0, kMost);
   q.high = r.required_double("high", 0, kMost);
   q.repeats = r.required_int("repeats", 1);
+  q.processes = r.optional_int("processes", 0, 1, kMostProcesses);
+  if (q.has_interval() || r.has("half_width"))
+    q.half_width = r.required_double("half_width", 0, kMost);
+  if (r.has("half_width") && !q.has_interval())
+    r.fail("half_width", "profile.processes",
+           fmt::format("an interval over {} processes; one takes at least two", q.processes),
+           "\"processes\": 5, or leave it out");
   if (!(q.median > 0))
     r.fail("median", "profile.value", "what was measured took no time, or was infinitely fast",
            "leave the entry out where it was not measured");
@@ -64,6 +71,7 @@ Context read_context(Reader r) {
   c.hosts = r.optional_int("hosts", 0, 0, kMostRanks);
   c.threads = r.optional_int("threads", 0, 0);
   c.quick = r.optional_bool("quick", false);
+  c.processes = r.optional_int("processes", 0, 1, kMostProcesses);
   r.finish();
   return c;
 }
@@ -192,7 +200,10 @@ std::vector<Preparation> read_preparations(Reader& parent) {
 }
 
 Json to_json(const Quantiles& q) {
-  return {{"median", q.median}, {"low", q.low}, {"high", q.high}, {"repeats", q.repeats}};
+  Json json{{"median", q.median}, {"low", q.low}, {"high", q.high}, {"repeats", q.repeats}};
+  if (q.processes > 0) json["processes"] = q.processes;
+  if (q.has_interval()) json["half_width"] = q.half_width;
+  return json;
 }
 
 Json to_json(const Context& c) {
@@ -214,6 +225,7 @@ Json to_json(const Context& c) {
   json["hosts"] = c.hosts;
   json["threads"] = c.threads;
   json["quick"] = c.quick;
+  if (c.processes > 0) json["processes"] = c.processes;
   return json;
 }
 

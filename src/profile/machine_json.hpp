@@ -11,7 +11,7 @@
 
 namespace nereus::profile {
 
-// Codes: profile.value, profile.quantiles, profile.twice, and the Reader's own.
+// Codes: profile.value, profile.quantiles, profile.processes, profile.twice, and the Reader's own.
 Machine read_machine(spec::Reader& r);
 // A line an entry; keys of what was not measured are left out.
 std::string machine_members(const Machine& machine);

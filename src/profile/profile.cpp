@@ -1,5 +1,7 @@
 #include "profile/profile.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -60,6 +62,24 @@ RepairedCurve curve_of(const std::vector<double>& samples, const std::vector<dou
       own = level.mean();
     }
   return out;
+}
+
+void mend_falling(MeasuredLayer& layer, std::vector<std::string>& notes) {
+  const auto mend = [&](const char* pass, std::vector<double>& times, std::vector<double>& low,
+                        std::vector<double>& high) {
+    if (times.empty()) return;
+    const RepairedCurve curve = curve_of(layer.samples, times);
+    if (curve.most <= kMostNoise) return;
+    times = curve.curve.seconds;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      low[i] = std::min(low[i], times[i]);
+      high[i] = std::max(high[i], times[i]);
+    }
+    notes.push_back(fmt::format("{} {}: more samples took less at {} points; smoothed, by {:.0f} %",
+                                layer.layer, pass, curve.moved, 100 * (curve.most - 1)));
+  };
+  mend("forward", layer.forward, layer.forward_low, layer.forward_high);
+  mend("backward", layer.backward, layer.backward_low, layer.backward_high);
 }
 
 }  // namespace nereus::profile

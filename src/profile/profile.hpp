@@ -62,6 +62,9 @@ struct MeasuredLayer {
   std::vector<double> backward{};     // empty: not measured
   // Quantiles of 10 and 90 % of the repeats; empty: not known
   std::vector<double> forward_low{}, forward_high{}, backward_low{}, backward_high{};
+  int processes = 0;  // that measured it; 0: not known
+  // Of the intervals of 95 % over them (profile/statistics.hpp); empty: not known
+  std::vector<double> forward_half_width{}, backward_half_width{};
   double update = 0;  // seconds of the optimizer; 0: not measured
   double memory = 0;  // bytes kept for backward of one sample; 0: not measured
   bool operator==(const MeasuredLayer&) const = default;
@@ -108,5 +111,9 @@ struct RepairedCurve {
   double most = 1;  // the largest ratio of a point to what was measured, or of that to it
 };
 RepairedCurve curve_of(const std::vector<double>& samples, const std::vector<double>& seconds);
+
+// Where launches take longer than kernels, few samples take as long as many, and noise does the
+// rest: a measured layer that falls by more than noise may is put right, and a note says so.
+void mend_falling(MeasuredLayer& layer, std::vector<std::string>& notes);
 
 }  // namespace nereus::profile

@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 using spec::Reader;
 
 constexpr double kLongest = 3600;     // seconds of one layer
+constexpr double kWidest = 1e6;       // seconds of an interval, which may be longer than its time
 constexpr double kMostBytes = 1e15;   // of one layer
 constexpr double kMostSamples = 1e9;  // of a micro-batch
 constexpr double kMostParameters = 1e15;
@@ -67,6 +68,26 @@ void check_ranges(const std::vector<double>& median, const std::vector<double>& 
 }
 
 template <class Fail>
+void check_half_widths(const std::vector<double>& times, const std::vector<double>& half_widths,
+                       int processes, const char* what, const Fail& fail) {
+  if (half_widths.empty()) return;
+  const std::string key = fmt::format("{}_half_width_s", what);
+  if (processes < 2)
+    fail(key.c_str(), "profile.processes",
+         fmt::format("an interval over {} processes; one takes at least two", processes),
+         "\"processes\": 5, or leave it out");
+  if (half_widths.size() != times.size())
+    fail(key.c_str(), "profile.length",
+         fmt::format("{} half widths of {} {} times", half_widths.size(), times.size(), what),
+         "one for each of samples");
+  for (const double own : half_widths)
+    if (!(own >= 0 && own <= kWidest))
+      fail(key.c_str(), "profile.value",
+           fmt::format("a half width is {}, and must be 0 to {:g}", own, kWidest),
+           "leave it out where it is not known");
+}
+
+template <class Fail>
 void check_layer(const MeasuredLayer& layer, const Fail& fail) {
   if (layer.seq == 0 && layer.elements == 0)
     fail("seq", "profile.shape", "neither seq nor elements says how large a sample is",
@@ -105,6 +126,8 @@ void check_layer(const MeasuredLayer& layer, const Fail& fail) {
   noise(layer.backward, "backward_s");
   check_ranges(layer.forward, layer.forward_low, layer.forward_high, "forward", fail);
   check_ranges(layer.backward, layer.backward_low, layer.backward_high, "backward", fail);
+  check_half_widths(layer.forward, layer.forward_half_width, layer.processes, "forward", fail);
+  check_half_widths(layer.backward, layer.backward_half_width, layer.processes, "backward", fail);
 }
 
 class Twins {
@@ -148,6 +171,9 @@ MeasuredLayer read_layer(Reader& r) {
   l.forward_high = r.optional_doubles("forward_high_s");
   l.backward_low = r.optional_doubles("backward_low_s");
   l.backward_high = r.optional_doubles("backward_high_s");
+  l.processes = r.optional_int("processes", 0, 1, kMostProcesses);
+  l.forward_half_width = r.optional_doubles("forward_half_width_s");
+  l.backward_half_width = r.optional_doubles("backward_half_width_s");
   if (r.has("update_s")) {
     l.update = r.required_double("update_s");
     if (!(l.update > 0 && l.update <= kLongest))
@@ -272,6 +298,9 @@ std::string profile_to_json(const Profile& profile) {
     range("forward_high_s", l.forward_high);
     range("backward_low_s", l.backward_low);
     range("backward_high_s", l.backward_high);
+    if (l.processes > 0) own["processes"] = l.processes;
+    range("forward_half_width_s", l.forward_half_width);
+    range("backward_half_width_s", l.backward_half_width);
     if (l.update > 0) own["update_s"] = l.update;
     if (l.memory > 0) own["memory_bytes"] = l.memory;
     text += (i > 0 ? ",\n  " : "\n  ") + own.dump(-1, ' ', false, Json::error_handler_t::replace);

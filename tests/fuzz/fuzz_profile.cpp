@@ -17,7 +17,11 @@ constexpr const char* kSizes = R"({"OPT": {"1": {
 void check(const Profile& profile) {
   NEREUS_CHECK(!profile.layers.empty() || !profile.machine.empty(), "a profile of nothing");
   for (const Kernel& own : profile.machine.kernels)
-    NEREUS_CHECK(own.seconds.median > 0 && agree(own.seconds, own.seconds), "quantiles");
+    NEREUS_CHECK(own.seconds.median > 0 && ranges_meet(own.seconds, own.seconds), "quantiles");
+  for (const Kernel& own : profile.machine.kernels)
+    NEREUS_CHECK(!own.seconds.has_interval() ||
+                     std::isfinite(joint_half_width(own.seconds, own.seconds, 0.999)),
+                 "an interval");
   for (const Collective& own : profile.machine.collectives)
     NEREUS_CHECK(own.seconds.median > 0 && own.ranks >= own.hosts, "a collective");
   for (const MeasuredLayer& layer : profile.layers) {

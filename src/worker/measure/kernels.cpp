@@ -182,7 +182,7 @@ std::vector<Case> gpu_cases(const at::Device& device, bool all) {
 
 }  // namespace
 
-Depth depth_of(bool quick) { return quick ? Depth{5, 0.01, false} : Depth{}; }
+Depth depth_of(bool quick) { return quick ? Depth{3, 0.01, false} : Depth{}; }
 
 std::vector<Kernel> measure_kernels(const at::Device& device, const Depth& depth, const Say& say) {
   allow_tf32(false);
@@ -252,7 +252,7 @@ profile::Jitter measure_jitter(const at::Device& device, bool quick) {
   const at::Tensor a = at::randn({size, size}, at::TensorOptions(device));
   at::Tensor c = at::empty_like(a);
   std::vector<double> seconds;
-  const int repeats = quick ? 1000 : 5000;
+  const int repeats = quick ? 500 : 2000;
   for (int i = 0; i < repeats + 20; ++i) {
     const auto start = std::chrono::steady_clock::now();
     at::mm_out(c, a, a);

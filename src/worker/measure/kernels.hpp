@@ -2,8 +2,9 @@
 // element-wise functions, convolutions, the optimizer's update; and copies in memory, between host
 // and device where there are two.
 //
-// All of them are timed in rounds, one repeat of each a round, so that repeats of one lie seconds
-// apart and what disturbs the machine for a moment disturbs one of them.
+// All of them are timed in rounds, one repeat of each a round, so that what disturbs the machine
+// for a moment disturbs one repeat of a few. Few rounds are enough: `nereus measure` starts several
+// processes one after the other, and what they find differs by more than repeats within one do.
 //
 //   std::vector<profile::Kernel> kernels = measure_kernels(device, depth, say);
 #pragma once
@@ -18,7 +19,7 @@ namespace nereus::worker {
 
 // How thorough: rounds, seconds of one repeat, and whether the large shapes are measured too.
 struct Depth {
-  int rounds = 9;
+  int rounds = 5;
   double repeat_seconds = 0.02;
   bool all_shapes = true;
 };

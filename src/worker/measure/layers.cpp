@@ -278,7 +278,7 @@ std::vector<MeasuredLayer> measure_layers(const job::MeasureJob& request, const 
   const int num_steps = depth_of(request.quick).rounds + 2;
   const double longest =
       request.quick ? 2 : 15;                    // seconds of a step after which no larger is tried
-  const double budget = request.quick ? 8 : 60;  // of one number of samples
+  const double budget = request.quick ? 2 : 15;  // of one number of samples
   const std::unique_ptr<Comm> team = open_team(request, place);
   std::vector<MeasuredLayer> layers;
   std::vector<Point> points;

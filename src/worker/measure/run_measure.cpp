@@ -88,7 +88,7 @@ profile::Disk measure_disk(const job::MeasureJob& job, const Say& say) {
   data::write_noise(file.path, disk.bytes);
   const auto reads = [&](bool cold) {
     say(cold ? "disk: reading it cold" : "disk: reading it from the page cache");
-    const data::ReadTimes times = data::read_file_times(file.path, job.quick ? 3 : 5, cold);
+    const data::ReadTimes times = data::read_file_times(file.path, job.quick ? 2 : 3, cold);
     return profile::DiskReads{profile::rates_of(times.bytes, times.seconds), times.bytes_read,
                               times.bytes_loaded};
   };
@@ -120,26 +120,6 @@ std::vector<profile::Preparation> measure_preparation(const job::MeasureJob& job
   const auto count = static_cast<double>(pictures.entries.size());
   add("images", bytes / count, data::ImageFolderSamples(pictures, 224, classes, {}));
   return list;
-}
-
-// Where launches take longer than kernels, few samples take as long as many, and noise does the
-// rest: a curve that falls by more than noise may is put right here, and the profile says so.
-void mend_falling(profile::MeasuredLayer& layer, std::vector<std::string>& notes) {
-  const auto mend = [&](const char* pass, std::vector<double>& times, std::vector<double>& low,
-                        std::vector<double>& high) {
-    if (times.empty()) return;
-    const profile::RepairedCurve curve = profile::curve_of(layer.samples, times);
-    if (curve.most <= profile::kMostNoise) return;
-    times = curve.curve.seconds;
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      low[i] = std::min(low[i], times[i]);
-      high[i] = std::max(high[i], times[i]);
-    }
-    notes.push_back(fmt::format("{} {}: more samples took less at {} points; smoothed, by {:.0f} %",
-                                layer.layer, pass, curve.moved, 100 * (curve.most - 1)));
-  };
-  mend("forward", layer.forward, layer.forward_low, layer.forward_high);
-  mend("backward", layer.backward, layer.backward_low, layer.backward_high);
 }
 
 void measure(const RankOptions& place, const job::MeasureJob& job, job::Reporter& reporter) {
@@ -180,7 +160,7 @@ void measure(const RankOptions& place, const job::MeasureJob& job, job::Reporter
   if (job.wants("layers") && job.num_jobs > 0)
     for (profile::MeasuredLayer& layer :
          measure_layers(job, place, links, machine.context.device, say)) {
-      mend_falling(layer, found.notes);
+      profile::mend_falling(layer, found.notes);
       found.layers.push_back(std::move(layer));
     }
   if (first) write_file(job.output, profile::profile_to_json(found));
