@@ -5,7 +5,6 @@
 #include "app/measure_job.hpp"
 #include "app/measure_traces.hpp"
 #include "cli/cli.hpp"
-#include "cli/machine_options.hpp"
 #include "cli/say_error.hpp"
 #include "cli/stalls_report.hpp"
 
@@ -21,9 +20,10 @@ app::StallAnswer answer_of(const JobOptions& given, const StallOptions& stalls) 
   if (stalls.stalls)
     errors.add("cli.conflict", "--stalls is of a job as nereus train runs it", {},
                given.traces.empty() ? "-- COMMAND without --stalls" : "--kineto without --stalls");
-  app::JobRequest request;
-  set_within(request.seconds, stalls.seconds, "--seconds", 1, 1e6, errors);
+  check_stall_options(stalls, errors);
   errors.throw_if_any();
+  app::JobRequest request;
+  request.seconds = stalls.seconds.value_or(request.seconds);
   if (!given.traces.empty()) return app::measure_traces(given.traces);
   request.rounds = stalls.rounds.value_or(request.rounds);
   request.command = given.command;

@@ -21,12 +21,15 @@ void add_stall_options(Command& command, StallOptions& given) {
   command.text("--html", "FILE", given.html_file, "pictures and tables as one page");
 }
 
+void check_stall_options(const StallOptions& given, ErrorList& errors) {
+  double seconds = 1;
+  set_within(seconds, given.seconds, "--seconds", 1, 1e6, errors);
+}
+
 int run_stalls(const Session& session, app::TrainRequest train, const StallOptions& given,
                const OutputOptions& output) {
   app::StallRequest request;
-  ErrorList errors;
-  set_within(request.seconds, given.seconds, "--seconds", 1, 1e6, errors);
-  errors.throw_if_any();
+  request.seconds = given.seconds.value_or(request.seconds);
   request.rounds = given.rounds.value_or(request.rounds);
   request.train = std::move(train);
   if (request.train.worker.empty()) request.train.worker = worker_beside_this();

@@ -22,6 +22,8 @@ struct StallOptions {
 };
 
 void add_stall_options(Command& command, StallOptions& given);
+// Before anything is done, and beside what else is wrong.
+void check_stall_options(const StallOptions& given, ErrorList& errors);
 int run_stalls(const Session& session, app::TrainRequest train, const StallOptions& given,
                const OutputOptions& output);
 

@@ -171,6 +171,7 @@ Verb measure_verb(const Session& session) {
     ErrorList errors;
     take_step_options(request->step, request->measure.train, errors);
     take_machine_options(request->machine, request->measure.train, errors);
+    check_stall_options(request->stalls, errors);
     errors.throw_if_any();
     if (request->stalls.stalls) return run_stalls_of(session, *request);
     return request->compare ? run_compare(session, *request) : run_profile(session, *request);

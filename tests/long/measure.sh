@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # nereus measure as real worker processes on this machine, two ranks: every part is there, two runs agree within their own
-# spreads, and a step of a small GPT that is predicted from its measured layers lies near the one that train measures. The
+# intervals, and a step of a small GPT that is predicted from its measured layers lies near the one that train measures. The
 # bounds are wide, since a test machine is seldom idle; docs/measure.md has figures of an idle one.
 #
 #   NEREUS=build/dev/nereus tests/long/measure.sh
@@ -44,9 +44,12 @@ for list in ("kernels", "links", "collectives"):
     for own in p[list]:
         s = own["seconds"]
         assert 0 < s["low"] <= s["median"] <= s["high"] and s["repeats"] >= 5, own
+        assert s["processes"] == c["processes"] >= 3 and s["half_width"] > 0, own
+block = layers["block"]
+assert block["processes"] == c["processes"] and len(block["forward_half_width_s"]) == 2 and min(block["forward_half_width_s"]) > 0, block
 PY
 }
-check "every part is there, with its spread" fields first.json
+check "every part is there, with its interval over processes" fields first.json
 
 "$nereus" measure --compare first.json second.json --format json >compare.json 2>err.txt
 check "compare ends well" test $? -eq 0
@@ -54,16 +57,32 @@ share() { # of numbers that may differ
   python3 - "$1" <<'PY'
 import json, sys
 c = json.load(open("compare.json"))
+assert c["tested"] == len(c["numbers"]) > 30, c["tested"]
 print(c["differing"], "of", len(c["numbers"]), "differ; median difference", round(c["median_difference"], 3))
 sys.exit(c["differing"] > float(sys.argv[1]) * len(c["numbers"]))
 PY
 }
-# Other work on the machine is no fault of the measurement, which says so itself. On an idle machine 2 to 11 of 49 numbers have been
-# seen to differ: where a process lies in memory is its luck, and repeats within one process share it (docs/measure.md). So it is
-# told here, and a test where NEREUS_MEASURE_AGREE=SHARE says how many may differ.
-share "${NEREUS_MEASURE_AGREE:-1}" || agreed=false
-grep -ho 'busy machine: [^;]*' first.json second.json | head -n 1
-[[ -z ${NEREUS_MEASURE_AGREE:-} ]] || check "two runs agree but for $NEREUS_MEASURE_AGREE of their numbers" "${agreed:-true}"
+# Of two runs of an idle machine 95 in 100 agree in all numbers, by construction. Other work on the machine is no fault of the
+# measurement, which says so itself: there it is told here, and a test where NEREUS_MEASURE_AGREE=SHARE says how many may differ.
+busy=$(grep -ho 'busy machine: [^;]*' first.json second.json | head -n 1)
+echo "${busy:-an idle machine}"
+allowed=${NEREUS_MEASURE_AGREE:-$([[ $busy ]] && echo 1 || echo 0.1)}
+check "two runs agree but for $allowed of their numbers" share "$allowed"
+
+# Under a launcher each rank starts its own workers anew, and every time they have to meet.
+launch() { # rank
+  RANK=$1 LOCAL_RANK=$1 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port timeout 120 \
+    "$nereus" measure --quick --parts links,collectives --comm gloo --processes 3 -o "launched-$1.json" >"launched-$1.txt" 2>&1
+}
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+launch 1 &
+launch 0
+check "ranks of a launcher measure in three processes" test $? -eq 0
+wait $!
+check "and so does the other rank" test $? -eq 0
+check "rank 0 writes what both found" python3 -c 'import json
+p = json.load(open("launched-0.json"))
+assert p["context"]["processes"] == 3 and all(l["seconds"]["processes"] == 3 for l in p["links"]) and p["collectives"], p'
 
 plan=("${model[@]}" --dp 2 --micro-batch 2 --global-batch 8)
 "$nereus" train "${plan[@]}" --data synthetic --steps 12 --format json >train.json 2>err.txt

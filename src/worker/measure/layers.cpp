@@ -17,7 +17,8 @@ namespace {
 
 using profile::MeasuredLayer;
 
-constexpr int kWarmUpSteps = 4;  // the last of them as graphs, where the trainer takes them
+constexpr int kWarmUpSteps = 2;
+constexpr int kGraphWarmUpSteps = 4;  // the last of them as graphs, where the trainer takes them
 
 // Of one step: by kind of layer forward and backward, and the update with the zeroing of gradients;
 // and how long a plain step takes.
@@ -68,7 +69,8 @@ class LayerRun {
   }
 
   void warm_up() {
-    for (int i = 0; i < kWarmUpSteps; ++i) executor_.run(next_step_++);
+    const int steps = device_.is_cuda() ? kGraphWarmUpSteps : kWarmUpSteps;
+    for (int i = 0; i < steps; ++i) executor_.run(next_step_++);
   }
 
   StepTimes step() {
@@ -275,7 +277,7 @@ std::unique_ptr<Comm> open_team(const job::MeasureJob& job, const RankOptions& p
 std::vector<MeasuredLayer> measure_layers(const job::MeasureJob& request, const RankOptions& place,
                                           Links& links, const std::string& device_name,
                                           const Say& say) {
-  const int num_steps = depth_of(request.quick).rounds + 2;
+  const int num_steps = depth_of(request.quick).rounds;
   const double longest =
       request.quick ? 2 : 15;                    // seconds of a step after which no larger is tried
   const double budget = request.quick ? 2 : 15;  // of one number of samples
