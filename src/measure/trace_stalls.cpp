@@ -160,11 +160,12 @@ StallReport stalls_of(const std::vector<Trace>& traces) {
   std::vector<Timeline> timelines(traces.begin(), traces.end());
   StallReport report;
   int stated = 0;
-  bool on_gpu = false, loads = false;
+  bool on_gpu = false, loads = false, communicates = false;
   for (const Trace& trace : traces) {
     stated = std::max(stated, trace.num_ranks);
     on_gpu |= trace.on_gpu;
     loads |= !trace.loading.empty();
+    communicates |= !trace.collectives.empty();  // a lone rank may, with itself
   }
   report.num_ranks = std::max(stated, static_cast<int>(traces.size()));
   const bool all = report.num_ranks == static_cast<int>(traces.size());
@@ -195,7 +196,8 @@ StallReport stalls_of(const std::vector<Trace>& traces) {
     if (on_gpu) causes[StallKind::kLaunch].push_back(ranks[median].idle);
     if (all && traces.size() > 1)
       causes[StallKind::kStraggler].push_back(worked - ranks[median].own());
-    if (report.num_ranks > 1) causes[StallKind::kInterconnect].push_back(length - loaded);
+    if (report.num_ranks > 1 || communicates)
+      causes[StallKind::kInterconnect].push_back(length - loaded);
     if (on_gpu) causes[StallKind::kHostCopy].push_back(copied - worked);
     if (loads) causes[StallKind::kPrepare].push_back(loaded - copied);
     const auto n = static_cast<double>(steps.size());

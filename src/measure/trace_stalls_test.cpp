@@ -81,6 +81,14 @@ TEST(TraceStalls, OneRankHasNobodyToWaitFor) {
   EXPECT_NEAR(report.alone_s, 0.050, 1e-9);
 }
 
+TEST(TraceStalls, ALoneRankMayCommunicateWithItself) {
+  Trace trace = trace_of(0, 2, {{5, 50, 20}, {5, 50, 20}});
+  trace.num_ranks = 1;
+  const StallReport report = stalls_of({trace});
+  EXPECT_NEAR(report.of(StallKind::kInterconnect).seconds, 0.020, 1e-9);
+  EXPECT_FALSE(report.of(StallKind::kStraggler).measured);
+}
+
 TEST(TraceStalls, OnAGpuWhatIsHiddenCostsNothing) {
   Trace trace;
   trace.on_gpu = true;
