@@ -49,6 +49,8 @@ void add_machine_options(Command& command, app::TrainRequest& request, MachineOp
   command.toggle("--cuda-graphs", given.graphs, "on GPUs (on unless =off)");
   command.whole("--loaders", given.loaders, 1, "threads that prepare samples, a rank (1)");
   command.whole("--prefetch", given.prefetch, 0, "micro-batches prepared ahead (2)");
+  command.toggle("--pinned-samples", given.pinned,
+                 "pictures for a GPU wait in pinned memory (on unless =off)");
   command.text("--worker", "FILE", request.worker,
                "the program that runs a rank (nereus-worker beside this one)");
 }
@@ -78,6 +80,7 @@ void take_machine_options(const MachineOptions& given, app::TrainRequest& reques
   request.loading.shuffle = given.shuffle.value_or(true);
   request.loading.workers = given.loaders.value_or(request.loading.workers);
   request.loading.prefetch = given.prefetch.value_or(request.loading.prefetch);
+  request.loading.pinned = given.pinned.value_or(true);
 }
 
 }  // namespace nereus::cli

@@ -25,7 +25,7 @@ struct StepOptions {
 struct MachineOptions {
   std::optional<int> threads, loaders, prefetch;
   std::optional<double> timeout;
-  std::optional<bool> graphs, shuffle;
+  std::optional<bool> graphs, shuffle, pinned;
 };
 
 // The job's own words for an enumeration.

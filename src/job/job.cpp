@@ -56,6 +56,7 @@ void visit_data(V& v, T& d) {
   v.truth("shuffle", d.shuffle);
   v.whole("workers", d.workers, 1);
   v.whole("prefetch", d.prefetch);
+  v.truth("pinned", d.pinned);
 }
 
 template <class V, class T>

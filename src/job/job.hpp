@@ -53,8 +53,9 @@ struct Data {
   Kind kind = Kind::kSynthetic;
   std::string path = {};  // token file, folder of images, or safetensors of inputs and targets
   bool shuffle = true;
-  int workers = 1;   // threads that prepare samples
-  int prefetch = 2;  // micro-batches ahead
+  int workers = 1;     // threads that prepare samples
+  int prefetch = 2;    // micro-batches ahead
+  bool pinned = true;  // pictures for a GPU wait in memory it copies from by itself
   bool operator==(const Data&) const = default;
 };
 

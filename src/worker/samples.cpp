@@ -147,7 +147,8 @@ ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step, So
   const std::int64_t global_batch = job.plan.placement.global_batch;
   const ReadList list(job, rank, first_step);
   data::LoaderOptions options{.workers = job.data.workers, .prefetch = job.data.prefetch};
-  if (model.cnn && at::Device(job.machine.device).is_cuda()) options.finish = pin_pixels;
+  if (model.cnn && job.data.pinned && at::Device(job.machine.device).is_cuda())
+    options.finish = pin_pixels;
   if (list.size() > 0)
     reader->loader = std::make_unique<data::Loader>(source ? source : open_source(job), list,
                                                     std::move(options));
