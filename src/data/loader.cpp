@@ -17,7 +17,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 Loader::Loader(std::shared_ptr<const SampleSource> source, SampleList list, LoaderOptions options)
-    : source_(std::move(source)), list_(std::move(list)), finish_(std::move(options.finish)) {
+    : source_(std::move(source)), list_(std::move(list)), room_(std::move(options.room)) {
   NEREUS_CHECK(source_ != nullptr && list_ != nullptr, "a loader of nothing");
   slots_.resize(static_cast<std::size_t>(std::max(options.prefetch, 1)));
   for (int i = 0; i < options.workers; ++i) threads_.emplace_back([this] { work(); });
@@ -40,14 +40,19 @@ void Loader::prepare(Slot& slot) const {
     const auto num_tokens = static_cast<std::size_t>(shape.num_tokens);
     const auto num_pixels = static_cast<std::size_t>(shape.num_pixels);
     batch.tokens.resize(count * num_tokens);
-    batch.pixels.resize(count * num_pixels);
+    std::span<float> pixels;
+    if (room_) {
+      pixels = room_(batch, count * num_pixels);
+    } else {
+      batch.pixels.resize(count * num_pixels);
+      pixels = batch.pixels;
+    }
     batch.labels.assign(num_pixels > 0 ? count : 0, 0);
     for (std::size_t i = 0; i < count; ++i)
       source_->read(batch.samples[i],
                     {.tokens = std::span(batch.tokens).subspan(i * num_tokens, num_tokens),
-                     .pixels = std::span(batch.pixels).subspan(i * num_pixels, num_pixels),
+                     .pixels = pixels.subspan(i * num_pixels, num_pixels),
                      .label = batch.labels.empty() ? nullptr : &batch.labels[i]});
-    if (finish_) finish_(batch);
   } catch (...) {
     slot.error = std::current_exception();
   }

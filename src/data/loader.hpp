@@ -19,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -30,17 +31,17 @@ struct Batch {
   std::int64_t index = 0;              // k
   std::vector<std::uint64_t> samples;  // g of each
   std::vector<std::int64_t> tokens;    // samples x (seq + 1)
-  std::vector<float> pixels;           // samples x 3 x size x size
+  std::vector<float> pixels;           // samples x 3 x size x size; empty where they are elsewhere
   std::vector<std::int64_t> labels;    // one a sample; of images
-  std::shared_ptr<void> finished;      // what LoaderOptions::finish made of it
+  std::shared_ptr<void> elsewhere;     // keeps what LoaderOptions::room gave
   double waited_s = 0;                 // from the call of next() to its return
 };
 
 struct LoaderOptions {
   int workers = 1;  // threads; 0 = prepared within next()
   int prefetch = 2;
-  // Called by the thread that prepared it, once it is ready: to put it elsewhere ahead of its use.
-  std::function<void(Batch&)> finish{};
+  // Room for so many pixels elsewhere than in Batch::pixels, such as memory that a GPU copies from.
+  std::function<std::span<float>(Batch&, std::size_t count)> room{};
 };
 
 class Loader {
@@ -67,7 +68,7 @@ class Loader {
 
   const std::shared_ptr<const SampleSource> source_;
   const SampleList list_;
-  const std::function<void(Batch&)> finish_;
+  const std::function<std::span<float>(Batch&, std::size_t)> room_;
   std::vector<Slot> slots_;  // micro-batch k in slot k modulo their number
   double waited_s_ = 0;      // the caller's alone
 

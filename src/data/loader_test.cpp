@@ -83,21 +83,22 @@ TEST(Loader, PreparesAheadAndNoFurther) {
   EXPECT_EQ(source->num_reads, 12);
 }
 
-TEST(Loader, FinishesABatchWhereItWasPrepared) {
+TEST(Loader, PutsPixelsWhereItIsTold) {
   const auto caller = std::this_thread::get_id();
   for (const int workers : {0, 2}) {
     std::atomic<int> elsewhere = 0;
     LoaderOptions options{.workers = workers, .prefetch = 2};
-    options.finish = [&](Batch& batch) {
+    options.room = [&](Batch& batch, std::size_t count) {
       elsewhere += std::this_thread::get_id() != caller;
-      batch.finished = std::make_shared<float>(batch.pixels.front());
-      batch.pixels = {};
+      const auto room = std::make_shared<std::vector<float>>(count);
+      batch.elsewhere = room;
+      return std::span(*room);
     };
     Loader loader(std::make_shared<SlowSource>(10), three_each(4), std::move(options));
     for (int k = 0; k < 4; ++k) {
       const std::optional<Batch> batch = loader.next();
       ASSERT_TRUE(batch.has_value());
-      EXPECT_EQ(*std::static_pointer_cast<float>(batch->finished),
+      EXPECT_EQ(std::static_pointer_cast<std::vector<float>>(batch->elsewhere)->front(),
                 static_cast<float>(3 * k) + 0.5F);
       EXPECT_TRUE(batch->pixels.empty());
     }

@@ -62,9 +62,9 @@ void SyntheticImages::read(std::uint64_t g, const SampleView& into) const {
   for (std::int64_t channel = 0; channel < 3; ++channel)
     for (std::int64_t y = 0; y < size_; ++y) {
       const std::int64_t row = (channel * kBlocks + y * kBlocks / size_) * kBlocks;
-      for (std::int64_t x = 0; x < size_; ++x) {
-        const auto block = static_cast<std::uint64_t>(row + x * kBlocks / size_);
-        *pixel++ = centred(hash(seed_, label, block)) + centred(random.next() >> 32);
+      for (std::int64_t block = 0, x = 0; block < kBlocks; ++block) {
+        const float colour = centred(hash(seed_, label, static_cast<std::uint64_t>(row + block)));
+        for (; x * kBlocks / size_ == block; ++x) *pixel++ = colour + centred(random.next() >> 32);
       }
     }
 }

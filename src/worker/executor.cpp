@@ -149,10 +149,11 @@ void Executor::pull_ahead(std::size_t recompute, std::int64_t step) {
   }
 }
 
-// A rank alone: no message waits inside. Masks of dropout are made on the host. Statistics of
-// BatchNorm, and modules of the user's own, have not been tried in a graph.
+// A rank alone: no message waits inside. Masks of dropout are made on the host. Modules of the
+// user's own have not been tried in a graph.
 bool Executor::graph_helps() const {
-  return job_.plan.model.transformer && StepGraph::is_built() && options_.device.is_cuda() &&
+  const model::Model& model = job_.plan.model;
+  return (model.transformer || model.cnn) && StepGraph::is_built() && options_.device.is_cuda() &&
          job_.machine.graphs && !slices && !layer_clock && store_.host_bytes() == 0 &&
          comm_->num_ranks() == 1 && job_.training.dropout == 0 && steps_run_ >= kStepsBeforeGraph;
 }

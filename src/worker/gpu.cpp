@@ -11,6 +11,7 @@
 #ifdef NEREUS_GPU_HEADERS
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGraph.h>
+#include <ATen/cuda/Sleep.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 #endif
@@ -57,6 +58,11 @@ void limit_gpu_memory(double bytes) {
   c10::cuda::CUDACachingAllocator::setMemoryFraction(std::min(1.0, bytes / all), device);
 }
 
+void hold_device(double seconds) {
+  constexpr double kHertz = 2e9;  // GPUs run at 1.4 to 2.6: about so long is enough
+  at::cuda::sleep(static_cast<std::int64_t>(seconds * kHertz));
+}
+
 struct StepGraph::Held {
   at::cuda::CUDAGraph graph;
   bool captured = false;
@@ -86,6 +92,7 @@ void use_own_stream(const at::Device&) {}
 double peak_gpu_memory() { return 0; }
 std::string gpu_name() { return {}; }
 void limit_gpu_memory(double) {}
+void hold_device(double) {}
 struct StepGraph::Held {};
 StepGraph::StepGraph() = default;
 StepGraph::~StepGraph() = default;

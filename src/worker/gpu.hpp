@@ -28,6 +28,9 @@ std::string gpu_name();    // of this rank's, as its driver calls it; empty on C
 // What this process may take of its GPU, where several share one.
 void limit_gpu_memory(double bytes);
 
+// Keeps the stream busy for about so long, so that the host gets ahead of it.
+void hold_device(double seconds);
+
 class StepGraph {
  public:
   StepGraph();

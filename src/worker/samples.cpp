@@ -86,15 +86,13 @@ at::Tensor take_pixels(std::vector<float>&& pixels, const std::vector<std::int64
       kept->data(), shape, [kept](void*) {}, at::kFloat);
 }
 
-// Into memory that a GPU copies from by itself, while the host goes on; by the thread that prepared
-// the pictures, ahead of their step.
-void pin_pixels(data::Batch& read) {
+// Memory that a GPU copies from by itself, while the host goes on.
+std::span<float> pinned_room(data::Batch& read, std::size_t count) {
   const auto pinned = std::make_shared<at::Tensor>(
-      at::empty({static_cast<std::int64_t>(read.pixels.size())},
+      at::empty({static_cast<std::int64_t>(count)},
                 at::TensorOptions(at::kCPU).dtype(at::kFloat).pinned_memory(true)));
-  std::copy(read.pixels.begin(), read.pixels.end(), pinned->data_ptr<float>());
-  read.pixels = {};
-  read.finished = pinned;
+  read.elsewhere = pinned;
+  return {pinned->data_ptr<float>(), count};
 }
 
 Batch to_batch(data::Batch& read, const Reader& reader, std::int64_t step, std::int64_t first) {
@@ -102,8 +100,9 @@ Batch to_batch(data::Batch& read, const Reader& reader, std::int64_t step, std::
   Batch batch;
   if (reader.image > 0) {
     const std::vector<std::int64_t> shape = {count, 3, reader.image, reader.image};
-    batch.inputs = read.finished ? std::static_pointer_cast<at::Tensor>(read.finished)->view(shape)
-                                 : take_pixels(std::move(read.pixels), shape);
+    batch.inputs = read.elsewhere
+                       ? std::static_pointer_cast<at::Tensor>(read.elsewhere)->view(shape)
+                       : take_pixels(std::move(read.pixels), shape);
     batch.targets = at::tensor(read.labels);
     return batch;
   }
@@ -148,7 +147,7 @@ ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step, So
   const ReadList list(job, rank, first_step);
   data::LoaderOptions options{.workers = job.data.workers, .prefetch = job.data.prefetch};
   if (model.cnn && job.data.pinned && at::Device(job.machine.device).is_cuda())
-    options.finish = pin_pixels;
+    options.room = pinned_room;
   if (list.size() > 0)
     reader->loader = std::make_unique<data::Loader>(source ? source : open_source(job), list,
                                                     std::move(options));

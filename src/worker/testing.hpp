@@ -12,9 +12,9 @@
 
 namespace nereus::worker::testing {
 
-// All ranks of the job: as threads of this process, or as processes where NEREUS_TEST_DEVICE says so.
-// Resumes and saves (after the last step) where the job says so; losses are then those of the steps
-// that were left. `prepare` is called by each rank, on its thread, before its first step.
+// All ranks of the job: as threads of this process, or as processes where NEREUS_TEST_DEVICE says
+// so. Resumes and saves (after the last step) where the job says so; losses are then those of the
+// steps that were left. `prepare` is called by each rank, on its thread, before its first step.
 using Prepare = std::function<void(int rank, Executor& executor)>;
 inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read,
                        const std::string& backend = "gloo", const Prepare& prepare = nullptr) {

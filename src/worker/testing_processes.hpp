@@ -1,7 +1,8 @@
-// Ranks as processes that share one GPU, for tests. Threads would not do: libtorch runs the backward
-// passes of one process on one thread a GPU, and a rank that waits there for another would wait for
-// ever. The processes stay from job to job, since a CUDA context and its kernels take seconds to
-// load, a small job less; after a failure all of them are ended, and the next job starts new ones.
+// Ranks as processes that share one GPU, for tests. Threads would not do: libtorch runs the
+// backward passes of one process on one thread a GPU, and a rank that waits there for another would
+// wait for ever. The processes stay from job to job, since a CUDA context and its kernels take
+// seconds to load, a small job less; after a failure all of them are ended, and the next job starts
+// new ones.
 //
 //   const Outcome outcome = RankProcesses::shared().run(job, 20);
 #pragma once
@@ -31,8 +32,10 @@ inline bool test_device_is(const char* name) {
 inline bool on_gpu() { return test_device_is("cuda"); }
 inline bool as_processes() { return on_gpu() || test_device_is("processes"); }  // those on CPUs
 
-// Losses and first gradients from one process to another, by a file: lines of names, each followed
-// by its numbers.
+inline const std::string kStatistics = "statistics:", kBatches = "batches:";
+
+// Losses, first gradients and statistics of norms from one process to another, by a file: lines of
+// names, each followed by its numbers.
 inline void write_outcome(const std::string& path, const Outcome& outcome) {
   std::ofstream file(path, std::ios::binary);
   const auto write = [&](const std::string& name, const double* values, std::int64_t size) {
@@ -43,6 +46,12 @@ inline void write_outcome(const std::string& path, const Outcome& outcome) {
   for (const auto& [name, gradient] : outcome.gradients) {
     const at::Tensor wide = gradient.to(at::kDouble).contiguous();
     write(name, wide.data_ptr<double>(), wide.numel());
+  }
+  for (const auto& [name, statistics] : outcome.statistics) {
+    const at::Tensor wide = statistics.to(at::kCPU, at::kDouble).contiguous();
+    write(kStatistics + name, wide.data_ptr<double>(), wide.numel());
+    const auto batches = static_cast<double>(outcome.num_batches.at(name));
+    write(kBatches + name, &batches, 1);
   }
 }
 
@@ -57,6 +66,14 @@ inline void add_outcome_of(const std::string& path, Outcome& outcome) {
     file.read(reinterpret_cast<char*>(part.data_ptr<double>()), size * 8);
     if (name == "losses") {
       if (outcome.losses.empty()) outcome.losses.assign(values, values + size);
+      continue;
+    }
+    if (name.starts_with(kStatistics)) {
+      outcome.statistics[name.substr(kStatistics.size())] = part.view({2, -1});
+      continue;
+    }
+    if (name.starts_with(kBatches)) {
+      outcome.num_batches[name.substr(kBatches.size())] = static_cast<std::int64_t>(values[0]);
       continue;
     }
     at::Tensor& whole = outcome.gradients[name];
@@ -119,6 +136,7 @@ class RankProcess {
     }
     if (saver.saves()) saver.save(asked.num_steps, executor);
     saver.finish();
+    add_statistics(executor, own);
     write_outcome(fmt::format("{}.{}", asked.name, rank_), own);
   }
 
@@ -196,7 +214,8 @@ class RankProcesses {
       for (std::size_t rank = 0; rank < waiting.size(); ++rank) {
         if (waiting[rank].fd < 0 || waiting[rank].revents == 0) continue;
         char answer = 0;
-        if (::read(waiting[rank].fd, &answer, 1) != 1) failed += fmt::format("rank {} ended; ", rank);
+        if (::read(waiting[rank].fd, &answer, 1) != 1)
+          failed += fmt::format("rank {} ended; ", rank);
         waiting[rank].fd = -1;
         --left;
       }

@@ -148,6 +148,10 @@ class Blocks {
       return batch;
     };
     for (int i = 0; i < kFirstSteps; ++i) step();
+    const auto reads = std::max<std::size_t>(on_host_.size(), 1);  // of a step of this rank
+    const std::vector<double> ahead = round_.gather(
+        std::ceil(static_cast<double>(job_.data.prefetch) / static_cast<double>(reads)));
+    ahead_ = std::max(1, static_cast<int>(*std::max_element(ahead.begin(), ahead.end())));
     keep_samples_at_hand();
     const Clock::time_point start = Clock::now();
     operations_ = count_operations([&] { step(); });
@@ -201,7 +205,8 @@ class Blocks {
       }
     }
     round_.meet();
-    Time time = timed();
+    const bool reads = block == Block::kWarm || block == Block::kCold;
+    Time time = reads ? timed(kWarmUp + ahead_, steps_reading()) : timed();
     if (block == Block::kTogether) {
       for (const double seconds : step_seconds_) {
         const std::vector<double> all = round_.gather(seconds);
@@ -212,9 +217,14 @@ class Blocks {
     return time;
   }
 
+  // Loaders start with nothing ready and make `ahead_` steps' samples at once: the first steps wait
+  // long, those after them not at all. So as many steps go by before the clock starts, whole rounds
+  // of them are timed, and samples of steps after the last are prepared meanwhile, as in training.
+  int steps_reading() const { return (steps_ + ahead_ - 1) / ahead_ * ahead_; }
+
   // Samples of the coming block. Ranks share files: all have closed them before one is evicted.
   void open_files(bool cold) {
-    const job::Job some = job_until(next_step_ + kWarmUp + steps_);
+    const job::Job some = job_until(next_step_ + kWarmUp + steps_reading() + 2 * ahead_);
     round_.meet();
     if (cold)
       make_cold(some, comm_.rank(), next_step_, source_);
@@ -224,15 +234,16 @@ class Blocks {
     read_ = make_reader(some, comm_.rank(), next_step_, source_);
   }
 
-  Time timed() {
-    for (int i = 0; i < kWarmUp; ++i) step();
+  Time timed() { return timed(kWarmUp, steps_); }
+  Time timed(int warm_up, int steps) {
+    for (int i = 0; i < warm_up; ++i) step();
     wait_for_device();
     const std::int64_t bytes = data::bytes_from_storage();
     const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
     const Clock::time_point start = Clock::now();
     Clock::time_point before = start;
     step_seconds_.clear();
-    for (int i = 0; i < steps_; ++i) {
+    for (int i = 0; i < steps; ++i) {
       step();  // waits for its loss, and with it for the device
       const Clock::time_point now = Clock::now();
       step_seconds_.push_back(seconds(now - before));
@@ -240,9 +251,9 @@ class Blocks {
     }
     wait_for_device();
     Time time;
-    time.seconds = seconds(Clock::now() - start) / steps_;
-    time.bytes = static_cast<double>(data::bytes_from_storage() - bytes) / steps_;
-    time.count = steps_;
+    time.seconds = seconds(Clock::now() - start) / steps;
+    time.bytes = static_cast<double>(data::bytes_from_storage() - bytes) / steps;
+    time.count = steps;
     return time;
   }
 
@@ -293,6 +304,7 @@ class Blocks {
   Source source_;
   int turn_ = 0, turns_ = 1;  // of this rank among those of its host, and of the fullest host
   int steps_ = kLeastSteps;   // of a block
+  int ahead_ = 1;             // steps whose samples loaders prepare ahead
   std::int64_t next_step_ = 0;
   std::int64_t operations_ = 0;
   std::vector<double> step_seconds_;                 // of the last block
