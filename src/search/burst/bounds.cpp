@@ -50,31 +50,38 @@ std::vector<KnownPlan> front_of(std::vector<KnownPlan> plans) {
 
 }  // namespace
 
-Bounds::Bounds(const std::vector<Weight>& weights, std::vector<KnownPlan> plans)
-    : weights_(weights) {
+Bounds::Bounds(const std::vector<Weight>& weights, std::vector<KnownPlan> plans,
+               const std::vector<KnownPlan>& before)
+    : weights_(weights), all_(plans.empty()) {
   const std::vector<KnownPlan> known = front_of(std::move(plans));
   // Neither the fastest nor the least rank-seconds need be known yet.
   if (!known.empty()) corners_.push_back({known.front().seconds, kFar});
   for (std::size_t i = 0; i + 1 < known.size(); ++i)
     corners_.push_back({known[i + 1].seconds, known[i].rank_seconds});
   if (!known.empty()) corners_.push_back({kFar, known.back().rank_seconds});
+  if (!before.empty())
+    std::erase_if(corners_, [&](const KnownPlan& corner) {
+      return std::none_of(before.begin(), before.end(), [&](const KnownPlan& own) {
+        return own.seconds < corner.seconds && own.rank_seconds < corner.rank_seconds;
+      });
+    });
   const std::size_t n = corners_.size();
   for (const Weight& w : weights_) {
-    std::vector<std::vector<double>> table(1, std::vector<double>(n));
+    std::vector<double> table(n);
     for (std::size_t i = 0; i < n; ++i)
-      table[0][i] = w.seconds * corners_[i].seconds + w.rank_seconds * corners_[i].rank_seconds;
+      table[i] = w.seconds * corners_[i].seconds + w.rank_seconds * corners_[i].rank_seconds;
     for (std::size_t width = 2; width <= n; width *= 2) {
-      const std::vector<double>& half = table.back();
-      std::vector<double> row(n - width + 1);
-      for (std::size_t i = 0; i < row.size(); ++i) row[i] = std::max(half[i], half[i + width / 2]);
-      table.push_back(std::move(row));
+      const std::size_t half = table.size() - n;
+      table.resize(table.size() + n, 0.0);
+      for (std::size_t i = 0; i + width <= n; ++i)
+        table[half + n + i] = std::max(table[half + i], table[half + i + width / 2]);
     }
     most_.push_back(std::move(table));
   }
 }
 
 bool Bounds::useful(const double* rest, double seconds, double rank_seconds) {
-  if (corners_.empty()) return true;
+  if (all_) return true;
   const double slack = 1 - kRounding;
   const double t = (seconds + rest[0]) * slack;
   const double c = (rank_seconds + rest[1]) * slack;
@@ -89,7 +96,7 @@ bool Bounds::useful(const double* rest, double seconds, double rank_seconds) {
   const auto level = static_cast<std::size_t>(std::bit_width(width) - 1);
   const std::size_t second = begin + width - (std::size_t{1} << level);
   const auto behind = [&](std::size_t w) {
-    const std::vector<double>& row = most_[w][level];
+    const double* row = &most_[w][level * corners_.size()];
     const double bound =
         weights_[w].seconds * seconds + weights_[w].rank_seconds * rank_seconds + rest[w];
     return bound * slack > std::max(row[begin], row[second]);

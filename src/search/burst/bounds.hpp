@@ -17,7 +17,10 @@ namespace nereus::burst {
 class Bounds {
  public:
   // weights as usual_weights: seconds alone, rank-seconds alone, others. known: any plans.
-  Bounds(const std::vector<Weight>& weights, std::vector<KnownPlan> known);
+  // before: empty, or plans of which one is at least as good as any that is not behind `known`;
+  // corners that none of them is before are closed.
+  Bounds(const std::vector<Weight>& weights, std::vector<KnownPlan> known,
+         const std::vector<KnownPlan>& before);
 
   // `rest` has a number for each weight. Not for several threads at once.
   bool useful(const double* rest, double seconds, double rank_seconds);
@@ -25,10 +28,11 @@ class Bounds {
  private:
   const std::vector<Weight>& weights_;
   std::vector<KnownPlan> corners_;
+  bool all_ = false;                  // nothing is known: all are of use
   std::size_t first_ = 0, last_ = 0;  // corners in reach of the last label
   std::size_t weight_ = 2;            // by which a label was dropped last
-  // By weight and power of two: the most over as many corners from each on.
-  std::vector<std::vector<std::vector<double>>> most_;
+  // By weight and power of two: the most over as many corners from each on. num_corners apart.
+  std::vector<std::vector<double>> most_;
 };
 
 }  // namespace nereus::burst

@@ -1,7 +1,7 @@
-// Branches of a link: each solved as a chain between every pair of candidates of fork and join,
-// then put together.
+// Branches of a link: each solved as a chain between every pair of candidates of fork and join.
+// How they are put together: search/burst/fold.cpp.
 #include <algorithm>
-#include <bit>
+#include <limits>
 
 #include "search/burst/branch_rules.hpp"
 #include "search/burst/walk.hpp"
@@ -9,252 +9,188 @@
 namespace nereus::burst {
 
 namespace {
+constexpr double kNever = std::numeric_limits<double>::infinity();
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 }  // namespace
 
-namespace {
-
-// Both one after the other.
-Labels in_turn(const Labels& a, const Labels& b) {
-  Labels out;
-  out.reserve(a.size() * b.size());
-  for (const Label& first : a)
-    for (const Label& second : b)
-      out.push_back({first.seconds + second.seconds, first.rank_seconds + second.rank_seconds,
-                     first.third + second.third, first.before, second.before});
-  return out;
+// Labels at the first block.
+States Walk::branch_start(const Branch& branch, int fork, Where where, int candidates,
+                          const double* rest) {
+  const bool away = where == Where::kAway;
+  const int first = branch.inner.blocks.front();
+  States states;
+  if (!branch.ends[0].plain()) {
+    const Label none;
+    States from;
+    for (int k = 0; k < candidates; ++k) from.add(k == fork ? LabelList(&none, 1) : LabelList());
+    return next(branch.ends[0], from, first, where, 0, 0, rest);
+  }
+  const Moves::Table& moves = moves_.of(branch.ends[0].bytes(), away);
+  for (int k = 0; k < candidates; ++k) {
+    const std::size_t pair = at(fork) * at(k_) + at(k);
+    own_.clear();
+    add_block({}, moves.seconds[pair], moves.rank_seconds[pair], first, k, where, own_);
+    if (rest && !own_.empty() &&
+        !bounds_->useful(rest + at(k) * least_.num_weights(), own_[0].seconds,
+                         own_[0].rank_seconds))
+      own_.clear();
+    record(own_, first, k);
+    states.add(own_);
+  }
+  return states;
 }
 
-// Both at once: the longer decides. Where bytes are no matter, each time that either can have needs
-// the cheapest of both within it alone.
-Labels beside(const Labels& a, const Labels& b) {
-  const auto both = [](const Label& first, const Label& second) {
-    return Label{std::max(first.seconds, second.seconds), first.rank_seconds + second.rank_seconds,
-                 first.third + second.third, first.before, second.before};
-  };
-  Labels out;
-  const auto no_third = [](const Label& own) { return own.third == 0; };
-  if (!std::all_of(a.begin(), a.end(), no_third)) {
-    for (const Label& first : a)
-      for (const Label& second : b) out.push_back(both(first, second));
-    return out;
-  }
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    // The last of each that is no slower than the other's next step up.
-    while (i + 1 < a.size() && a[i + 1].seconds <= b[j].seconds) ++i;
-    while (j + 1 < b.size() && b[j + 1].seconds <= a[i].seconds) ++j;
-    out.push_back(both(a[i], b[j]));
-    if (i + 1 == a.size() && j + 1 == b.size()) break;
-    if (j + 1 == b.size() || (i + 1 < a.size() && a[i + 1].seconds <= b[j + 1].seconds))
-      ++i;
-    else
-      ++j;
-  }
-  return out;
-}
-
-}  // namespace
-
-States Walk::branch(const Branch& branch, int fork, Where where, int candidates) {
+States Walk::branch(const Branch& branch, int fork, Where where, int candidates,
+                    const Rests& rests) {
+  const auto rest = [&](std::size_t i) { return rests.empty() ? nullptr : rests[i].data(); };
   const bool away = where == Where::kAway;
   // Blocks of a branch that left move samples between its own ranks.
   const Where inner = away ? Where::kWithin : where;
   const auto size = at(k_);
-  const auto move = [&](int from, int to, double bytes) {
-    if (!away && from == to) return 0.0;
-    return move_seconds(away ? problem_.away_of(from, to) : problem_.near_of(from, to), bytes);
-  };
-  const auto held = [&](int from, int to, double seconds) {
-    // Ranks of both ends are held where they are not the same.
-    const int a = problem_.counts[at(from)], b = problem_.counts[at(to)];
-    return seconds * (away ? a + b : std::max(a, b));
-  };
-  States out(size);
+  States out;
   if (branch.edge()) {
-    for (int to = 0; to < k_; ++to) {
-      Label own;
-      own.seconds = move(fork, to, branch.bytes);
-      own.rank_seconds = held(fork, to, own.seconds);
-      out[at(to)].push_back(own);
+    const Moves::Table& moves = moves_.of(branch.bytes, away);
+    for (std::size_t to = 0; to < size; ++to) {
+      const Label own{moves.seconds[at(fork) * size + to],
+                      moves.rank_seconds[at(fork) * size + to]};
+      out.add({&own, 1});
     }
     return out;
   }
-  States states(at(candidates));
-  const int first = branch.inner.blocks.front();
-  if (branch.ends[0].plain()) {
-    for (int k = 0; k < candidates; ++k) {
-      const double seconds = move(fork, k, branch.ends[0].bytes());
-      add_block({}, seconds, held(fork, k, seconds), -1, first, k, where, states[at(k)]);
-      record(states[at(k)], first, k);
-    }
-  } else {
-    States from(at(candidates));
-    from[at(fork)].push_back({});
-    states = next(branch.ends[0], from, first, inner, 0, 0);
-  }
+  States states = branch_start(branch, fork, where, candidates, rest(0));
   for (std::size_t i = 0; i < branch.inner.links.size(); ++i)
-    states = next(branch.inner.links[i], states, branch.inner.blocks[i + 1], inner, 0, 0);
-  const LinkTable* table =
-      branch.ends[1].plain() ? nullptr : &table_of(branch.ends[1], inner, 0, candidates);
-  const bool ordered = !table && (off_trunk(where) || !memory_binds_);
-  Labels made;
+    states =
+        next(branch.inner.links[i], states, branch.inner.blocks[i + 1], inner, 0, 0, rest(i + 1));
+  const bool plain = branch.ends[1].plain();
+  const LinkTable* table = plain ? nullptr : &table_of(branch.ends[1], inner, 0, candidates);
+  const Moves::Table* moves = plain ? &moves_.of(branch.ends[1].bytes(), away) : nullptr;
+  const bool two = off_trunk(where) || !memory_binds_;
   // Behind a branch that left comes the trunk, which may be wider.
-  for (int to = 0; to < (away ? k_ : candidates); ++to) {
-    Labels& own = out[at(to)];
-    for (int k = 0; k < static_cast<int>(states.size()); ++k) {
-      made.clear();
-      const double edge = table ? 0 : move(k, to, branch.ends[1].bytes());
-      for (const Label& before : states[at(k)]) {
-        if (!table) {
-          Label label = before;
-          label.seconds += edge;
-          label.rank_seconds += held(k, to, edge);
-          made.push_back(label);
-          continue;
-        }
-        for (const Label& between : (*table)[at(k) * size + at(to)]) {
-          Label label = before;
-          label.seconds += between.seconds;
-          label.rank_seconds += between.rank_seconds;
-          label.third += between.third;
-          label.link = between.before;
-          made.push_back(label);
-        }
-      }
-      made_ += static_cast<std::int64_t>(made.size());
-      // Those of one candidate are in order already.
-      if (ordered)
-        merge_best(own, made);
-      else
-        own.insert(own.end(), made.begin(), made.end());
-    }
-    if (!ordered) keep_best(own);
+  Labels& own = own_;
+  for (std::size_t to = 0; to < (away ? size : at(candidates)); ++to) {
+    own.clear();
+    const double* behind = rests.empty() ? nullptr : &rests.back()[to * least_.num_weights()];
+    if (moves)
+      hop(states, *moves, to, {}, behind, two, own);
+    else
+      hop(states, *table, to, {}, behind, two, own);
+    if (!two) keep_best(own);
     if (table)
-      for (Label& label : own) label.before = add_step({label.before, label.link, -1, 0, false});
-  }
-  return out;
-}
-
-// Least costs of all but the link between these two, by weight.
-std::vector<double> Walk::missing(std::size_t fork, std::size_t join, std::size_t position) const {
-  const double* before = least_.up_to(position - 1, fork);
-  const double* behind = least_.behind(position, join);
-  std::vector<double> out(least_.num_weights());
-  for (std::size_t w = 0; w < out.size(); ++w) out[w] = before[w] + behind[w];
-  least_.add_block(position, join, out.data());
-  return out;
-}
-
-// Keeps what is of use, and notes how it came about.
-void Walk::settle(Labels& labels, bool away, const std::vector<double>& rest, bool hidden) {
-  if (!rest.empty())
-    std::erase_if(labels, [&](const Label& own) {
-      return !bounds_->useful(rest.data(), hidden ? 0 : own.seconds, own.rank_seconds);
-    });
-  std::erase_if(labels, [&](const Label& own) { return own.third > problem_.memory_limit; });
-  keep_best(labels, rest.empty() ? 0 : gain_);
-  for (Label& own : labels) {
-    if (own.link >= 0) own.before = add_step({own.before, own.link, -1, 0, away});
-    own.link = -1;
-  }
-}
-
-void Walk::fold(const Branches& branches, std::size_t fork, std::size_t join, Where where,
-                std::size_t position, Labels& out) {
-  const std::size_t count = branches.here.size();
-  const bool bounded = where == Where::kTrunk;
-  const std::vector<double> ends = bounded ? missing(fork, join, position) : std::vector<double>{};
-  if (gave_up()) return;
-  for (std::size_t chosen = 0; chosen < (std::size_t{1} << branches.movable.size()); ++chosen) {
-    const auto num_away = static_cast<std::size_t>(std::popcount(chosen));
-    if (num_away > 0 && branches.away[num_away - 1].empty()) continue;
-    std::vector<int> place(count, -1);  // of those that leave
-    for (std::size_t i = 0; i < branches.movable.size(); ++i)
-      if ((chosen >> i) & 1) place[branches.movable[i]] = static_cast<int>(i);
-    // What is still missing: the ends, and the least of each branch that is not in yet.
-    std::vector<double> rest = ends;
-    const auto take = [&](std::size_t branch, double sign) {
-      const double* own = bounded ? least_.branch(position - 1, branch, fork, join) : nullptr;
-      for (std::size_t w = 0; w < rest.size(); ++w) rest[w] += sign * own[w];
-    };
-    for (std::size_t i = 0; i < count; ++i) take(i, 1);
-    const std::vector<double> all = rest;
-    Labels stay(1), leave(1);
-    for (std::size_t i = 0; i < count && !stay.empty(); ++i) {
-      if (place[i] >= 0) continue;
-      take(i, -1);
-      stay = in_turn(stay, branches.here[i][join]);
-      made_ += static_cast<std::int64_t>(stay.size());
-      settle(stay, false, rest, false);
-    }
-    if (num_away > 0) {
-      rest = all;
-      for (std::size_t i = 0; i < count && !leave.empty(); ++i) {
-        if (place[i] < 0) continue;
-        take(i, -1);
-        leave =
-            beside(leave, branches.away[num_away - 1][static_cast<std::size_t>(place[i])][join]);
-        settle(leave, true, rest, true);
+      for (Label& label : own) {
+        label.before = add_step({label.before, label.link, -1, 0, false});
+        label.link = -1;
       }
-      stay = beside(stay, leave);
-      settle(stay, false, ends, false);
-    }
-    out.insert(out.end(), stay.begin(), stay.end());
+    out.add(own);
   }
-  keep_best(out, bounded ? gain_ : 0);
+  return out;
 }
 
-// From every candidate of the fork. They do not depend on bounds or on the plans known, so that
-// both walks over the trunk share them.
-const std::vector<Walk::Branches>& Walk::branches_of(const Link& link, Where where,
-                                                     int num_candidates) {
+Walk::BranchTable& Walk::branch_table(const Branch& any, Where where, int candidates) {
+  const int shape = shapes_.of(any);
+  const Branch* own = worked_out_.try_emplace(shape, &any).first->second;
+  BranchTable& table = branch_tables_[{shape, where, candidates}];
+  if (!table.branch) {
+    table = {own, where, candidates, {}};
+    // Every candidate of the trunk may be the fork of a branch that left.
+    table.rows.resize(at(where == Where::kAway ? k_ : candidates));
+  }
+  return table;
+}
+
+const States& Walk::row_of(BranchTable& table, std::size_t fork) {
+  std::optional<States>& row = table.rows[fork];
+  if (!row && gave_up()) {
+    row.emplace();
+    for (int k = 0; k < k_; ++k) row->add({});
+  } else if (!row) {
+    row = branch(*table.branch, static_cast<int>(fork), table.where, table.candidates, {});
+  }
+  return *row;
+}
+
+const States& Walk::bounded_row(const Link& link, std::size_t branch_index, std::size_t fork,
+                                std::size_t position) {
+  const auto [place, first] = bounded_rows_.try_emplace({position, branch_index, fork});
+  if (first) {
+    const Branch& own = link.branches[branch_index];
+    place->second = branch(own, static_cast<int>(fork), Where::kBranch, k_,
+                           own.edge() ? Rests{} : rests_of(link, branch_index, fork, position));
+  }
+  return place->second;
+}
+
+// From the join backwards: the ends of the plan and the other branches, then block after block.
+// Branches within are taken to cost nothing.
+Walk::Rests Walk::rests_of(const Link& link, std::size_t branch, std::size_t fork,
+                           std::size_t position) const {
+  const std::size_t n = least_.num_weights(), size = at(k_);
+  const Branch& own = link.branches[branch];
+  const std::vector<int>& blocks = own.inner.blocks;
+  Rests out(blocks.size() + 1, std::vector<double>(size * n, kNever));
+  for (std::size_t join = 0; join < size; ++join) {
+    std::vector<double> sum = missing(fork, join, position);
+    for (std::size_t i = 0; i < link.branches.size(); ++i)
+      if (i != branch)
+        for (std::size_t w = 0; w < n; ++w) sum[w] += least_.branch(position - 1, i, fork, join)[w];
+    std::copy(sum.begin(), sum.end(), &out.back()[join * n]);
+  }
+  for (std::size_t p = blocks.size(); p-- > 0;) {
+    const bool last = p + 1 == blocks.size();
+    const Link& hop = last ? own.ends[1] : own.inner.links[p];
+    const Moves::Table* moves = hop.plain() ? &moves_.of(hop.bytes(), false) : nullptr;
+    for (std::size_t to = 0; to < size; ++to) {
+      const double seconds = last ? 0 : problem_.blocks[at(blocks[p + 1])].seconds[to];
+      if (!(seconds < kNever)) continue;
+      const double* behind = &out[p + 1][to * n];
+      for (std::size_t k = 0; k < size; ++k) {
+        const double t = seconds + (moves ? moves->seconds[k * size + to] : 0);
+        const double c =
+            seconds * problem_.counts[to] + (moves ? moves->rank_seconds[k * size + to] : 0);
+        double* rest = &out[p][k * n];
+        for (std::size_t w = 0; w < n; ++w) {
+          const Weight& weight = least_.weights()[w];
+          rest[w] = std::min(rest[w], weight.seconds * t + weight.rank_seconds * c + behind[w]);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+// By block of the branch that was worked out, that of this one; -1 where it is the same.
+int Walk::rename_of(const Branch& own) {
+  const Branch& first = *worked_out_.at(shapes_.of(own));
+  if (&first == &own) return -1;
+  const std::vector<int> from = blocks_of(first), to = blocks_of(own);
+  std::vector<int> names(problem_.blocks.size(), -1);
+  for (std::size_t i = 0; i < from.size(); ++i) names[at(from[i])] = to[i];
+  renamed_.push_back(std::move(names));
+  return static_cast<int>(renamed_.size()) - 1;
+}
+
+const Walk::Branches& Walk::branches_of(const Link& link, Where where, int num_candidates) {
   const Key key{&link, where, num_candidates};
   if (const auto known = branches_.find(key); known != branches_.end()) return known->second;
-  std::vector<Branches> out;
-  Branches branches;
-  branches.home = home_branch(problem_, link);
+  Branches out;
+  out.link = &link;
+  out.home = home_branch(problem_, link);
+  for (const Branch& own : link.branches) {
+    out.here.push_back(
+        &branch_table(own, where == Where::kTrunk ? Where::kBranch : where, num_candidates));
+    out.renamed.push_back(rename_of(own));
+  }
   // Branches within branches stay with them.
   for (std::size_t i = 0; i < link.branches.size(); ++i)
-    if (where == Where::kTrunk && i != branches.home && may_leave(problem_, link.branches[i]))
-      branches.movable.push_back(i);
-  for (int fork = 0; fork < num_candidates; ++fork) {
-    branches.here.clear();
-    if (gave_up()) {
-      branches.here.assign(link.branches.size(), States(at(k_)));
-      branches.away.clear();
-      out.push_back(branches);
-      continue;
-    }
-    for (const Branch& own : link.branches)
-      branches.here.push_back(
-          branch(own, fork, where == Where::kTrunk ? Where::kBranch : where, num_candidates));
-    branches.away.assign(branches.movable.size(), {});
-    for (std::size_t n = 1; n <= branches.movable.size(); ++n) {
-      const int candidates = away_candidates(static_cast<int>(n));
-      if (candidates == 0) break;
-      std::vector<States>& own = branches.away[n - 1];
-      if (n > 1 && candidates == away_candidates(static_cast<int>(n) - 1))
-        own = branches.away[n - 2];
-      else
-        for (const std::size_t i : branches.movable)
-          own.push_back(branch(link.branches[i], fork, Where::kAway, candidates));
-    }
-    out.push_back(branches);
+    if (where == Where::kTrunk && i != out.home && may_leave(problem_, link.branches[i]))
+      out.movable.push_back(i);
+  out.away.resize(out.movable.size());
+  for (std::size_t n = 1; n <= out.movable.size(); ++n) {
+    const int candidates = away_candidates(static_cast<int>(n));
+    if (candidates == 0) break;
+    for (const std::size_t i : out.movable)
+      out.away[n - 1].push_back(&branch_table(link.branches[i], Where::kAway, candidates));
   }
   return branches_.emplace(key, std::move(out)).first->second;
-}
-
-const LinkTable& Walk::table_of(const Link& link, Where where, std::size_t position,
-                                int num_candidates) {
-  const Key key{&link, where, num_candidates};
-  if (const auto known = tables_.find(key); known != tables_.end()) return known->second;
-  const auto size = at(k_);
-  LinkTable table(size * size);
-  const std::vector<Branches>& branches = branches_of(link, where, num_candidates);
-  for (std::size_t fork = 0; fork < at(num_candidates); ++fork)
-    for (std::size_t join = 0; join < at(num_candidates); ++join)
-      fold(branches[fork], fork, join, where, position, table[fork * size + join]);
-  return tables_.emplace(key, std::move(table)).first->second;
 }
 
 }  // namespace nereus::burst

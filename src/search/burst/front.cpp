@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
-#include <tuple>
+#include <set>
 
 #include "base/error.hpp"
+#include "search/burst/fronts.hpp"
+#include "search/burst/places.hpp"
+#include "search/burst/restrict.hpp"
 #include "search/burst/walk.hpp"
 
 namespace nereus::burst {
@@ -16,64 +18,15 @@ namespace nereus::burst {
 namespace {
 
 constexpr double kSmallGain = 1e-2;  // share of rank-seconds, in the first walk
+constexpr std::size_t kMany = 20;    // candidates, of which few come first
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 Labels joined(const States& states) {
   Labels all;
-  for (const Labels& own : states) all.insert(all.end(), own.begin(), own.end());
+  for (std::size_t k = 0; k < states.size(); ++k)
+    all.insert(all.end(), states[k].begin(), states[k].end());
   keep_best(all);
   return all;
-}
-
-// Where every block of a plan runs, by its steps.
-class Places {
- public:
-  Places(const Walk& walk, const Reduced& reduced, std::size_t num_blocks)
-      : walk_(walk), reduced_(reduced), places_(num_blocks) {}
-
-  std::vector<BlockPlace> of(int last) {
-    visit(last, 0);
-    return places_;
-  }
-
- private:
-  void visit(int index, int first_rank) {
-    for (; index >= 0; index = walk_.step(index).before) {
-      const Step& own = walk_.step(index);
-      if (own.block >= 0)
-        for (const int member : reduced_.members[static_cast<std::size_t>(own.block)])
-          places_[static_cast<std::size_t>(member)] = {own.candidate, first_rank};
-      if (own.link >= 0) visit(own.link, own.away ? free_rank(index) : first_rank);
-    }
-  }
-  // Behind the trunk's ranks and those of the link's other branches that left.
-  int free_rank(int index) const {
-    int first = reduced_.problem.trunk_ranks;
-    for (int i = walk_.step(index).before; i >= 0; i = walk_.step(i).before)
-      if (walk_.step(i).away) first += widest(walk_.step(i).link);
-    return first;
-  }
-  int widest(int index) const {
-    int most = 0;
-    for (; index >= 0; index = walk_.step(index).before) {
-      const Step& own = walk_.step(index);
-      if (own.block >= 0)
-        most = std::max(most, reduced_.problem.counts[static_cast<std::size_t>(own.candidate)]);
-      if (own.link >= 0) most = std::max(most, widest(own.link));
-    }
-    return most;
-  }
-
-  const Walk& walk_;
-  const Reduced& reduced_;
-  std::vector<BlockPlace> places_;
-};
-
-double least_memory(const Problem& problem) {
-  double sum = 0;
-  for (const Block& block : problem.blocks)
-    if (!block.memory.empty()) sum += *std::min_element(block.memory.begin(), block.memory.end());
-  return sum;
 }
 
 void check_candidates(const Problem& problem) {
@@ -93,158 +46,144 @@ void check_candidates(const Problem& problem) {
   }
 }
 
-// All that is not behind the plans of `others`; none where it takes too long, since memory binds.
-std::optional<Front> solve_exactly(const Reduced& reduced, std::size_t num_blocks,
-                                   const Front& others, std::int64_t most_labels) {
-  Walk walk(reduced.problem, reduced.chain, most_labels);
-  std::vector<KnownPlan> known = walk.plans();
-  for (const BurstPlan& own : others.plans) known.push_back({own.seconds, own.rank_seconds});
-  for (const Label& own : joined(walk.trunk(kSmallGain, known)))
-    known.push_back({own.seconds, own.rank_seconds});
-  const States last = walk.gave_up() ? States{} : walk.trunk(0, known);
-  if (walk.gave_up()) return std::nullopt;
+void add(const std::vector<BurstPlan>& plans, std::vector<KnownPlan>& to) {
+  for (const BurstPlan& own : plans) to.push_back({own.seconds, own.rank_seconds});
+}
 
+Front front_of(const Walk& walk, const Reduced& reduced, std::size_t num_blocks,
+               const States& last) {
   Front front;
   for (const Label& label : joined(last)) {
     // Bytes are no goal: of equal rank-seconds the fastest.
     if (!front.plans.empty() && label.rank_seconds >= front.plans.back().rank_seconds) continue;
     front.plans.push_back({label.seconds, label.rank_seconds, label.third,
-                           Places(walk, reduced, num_blocks).of(label.before)});
+                           places_of(walk, reduced, num_blocks, label.before)});
   }
   front.labels = walk.labels();
   return front;
 }
 
-// The better of both, plan by plan.
-Front merged(Front a, Front b) {
-  a.labels += b.labels;
-  a.gap = std::max(a.gap, b.gap);
-  a.notes.insert(a.notes.end(), b.notes.begin(), b.notes.end());
-  for (BurstPlan& own : b.plans) a.plans.push_back(std::move(own));
-  std::stable_sort(a.plans.begin(), a.plans.end(), [](const BurstPlan& x, const BurstPlan& y) {
-    return std::tie(x.seconds, x.rank_seconds) < std::tie(y.seconds, y.rank_seconds);
-  });
-  double least = kNever;
-  std::erase_if(a.plans, [&](const BurstPlan& own) {
-    const bool worse = own.rank_seconds >= least;
-    least = std::min(least, own.rank_seconds);
-    return worse;
-  });
-  return a;
-}
+// One solve: of a problem that was reduced, for plans that are not behind those of `others`.
+class Solver {
+ public:
+  Solver(const Reduced& reduced, const Problem& given, const Front& others,
+         std::int64_t most_labels)
+      : reduced_(reduced), given_(given), others_(others), most_labels_(most_labels) {}
 
-// On the trunk's fullest rank; where branches have ranks of their own, on theirs if that is more.
-double memory_of(const Problem& problem, const BurstPlan& plan) {
-  double trunk = 0, away = 0;
-  for (std::size_t i = 0; i < plan.blocks.size(); ++i) {
-    const std::vector<double>& memory = problem.blocks[i].memory;
-    if (memory.empty()) continue;
-    if (plan.blocks[i].first_rank > 0)
-      away += *std::max_element(memory.begin(), memory.end());
+  Front solve() const {
+    return memory_binds(reduced_.problem) ? within_memory() : without_memory();
+  }
+
+ private:
+  // Plans of few candidates are found soon, and are nearly all there is to know before.
+  std::optional<Front> of_few(const std::set<std::size_t>& also) const {
+    const std::vector<std::size_t> few = few_of(reduced_.problem, also);
+    if (reduced_.problem.counts.size() < kMany || few.size() == reduced_.problem.counts.size())
+      return std::nullopt;
+    constexpr std::int64_t kShare = 10;
+    Reduced part = reduced_;
+    part.problem = only(reduced_.problem, few);
+    Front front = Solver(part, only(given_, few), others_, most_labels_ / kShare).solve();
+    for (BurstPlan& own : front.plans)
+      for (BlockPlace& place : own.blocks)
+        place.candidate = static_cast<int>(few[static_cast<std::size_t>(place.candidate)]);
+    return front;
+  }
+
+  Front without_memory() const {
+    Walk walk(reduced_.problem, reduced_.chain, most_labels_);
+    std::vector<KnownPlan> known = walk.plans();
+    add(others_.plans, known);
+    const std::optional<Front> few = of_few(walk.used());
+    if (few)
+      add(few->plans, known);
     else
-      trunk += memory[static_cast<std::size_t>(plan.blocks[i].candidate)];
+      for (const Label& own : joined(walk.trunk(kSmallGain, known, {})))
+        known.push_back({own.seconds, own.rank_seconds});
+    Front front = front_of(walk, reduced_, num_blocks(), walk.trunk(0, known, {}));
+    if (few) front.labels += few->labels;
+    return front;
   }
-  return std::max(trunk, away);
-}
 
-// The first candidate from which on every plan fits.
-int first_that_fits(const Problem& problem) {
-  const int k = problem.num_candidates();
-  std::vector<double> most(problem.blocks.size(), 0);
-  int first = k;
-  for (int c = k - 1; c >= 0; --c) {
-    double sum = 0;
-    for (std::size_t i = 0; i < most.size(); ++i) {
-      const std::vector<double>& memory = problem.blocks[i].memory;
-      if (!memory.empty()) most[i] = std::max(most[i], memory[static_cast<std::size_t>(c)]);
-      sum += most[i];
+  // See front.hpp. The front without memory is a bound: where a plan of it fits, it is the best
+  // there is; labels of three numbers are for what lies between.
+  Front within_memory() const {
+    const Front bound = unlimited();
+    Front fitting;
+    fitting.labels = bound.labels;
+    for (BurstPlan own : bound.plans) {
+      own.memory = memory_of(given_, own);
+      if (own.memory <= given_.memory_limit) fitting.plans.push_back(std::move(own));
     }
-    if (sum > problem.memory_limit) break;
-    first = c;
-  }
-  return first;
-}
-
-Problem without_first(const Problem& problem, int num) {
-  Problem out = problem;
-  const auto n = static_cast<std::ptrdiff_t>(num);
-  const auto drop = [&](auto& list) { list.erase(list.begin(), list.begin() + n); };
-  drop(out.counts);
-  for (Block& block : out.blocks) {
-    drop(block.seconds);
-    if (!block.memory.empty()) drop(block.memory);
-  }
-  for (const auto moves : {&Problem::near, &Problem::away}) {
-    (out.*moves).clear();
-    const int k = problem.num_candidates();
-    for (int a = num; a < k; ++a)
-      for (int b = num; b < k; ++b)
-        (out.*moves).push_back((problem.*moves)[static_cast<std::size_t>(a * k + b)]);
-  }
-  return out;
-}
-
-// How much dearer, at most, the best of `plans` within a time is than the best that any plan can
-// be.
-double gap_of(const std::vector<BurstPlan>& plans, const std::vector<BurstPlan>& bound) {
-  double gap = 0, least = kNever;
-  std::size_t next = 0;
-  for (const BurstPlan& any : bound) {
-    for (; next < plans.size() && plans[next].seconds <= any.seconds * (1 + 1e-12); ++next)
-      least = std::min(least, plans[next].rank_seconds);
-    // Where none is as fast: the fastest there is.
-    const double ours = next > 0 || plans.empty() ? least : plans.front().rank_seconds;
-    gap = std::max(gap, ours / any.rank_seconds - 1);
-  }
-  return gap;
-}
-
-Front solve_free(Problem problem) {
-  problem.memory_limit = kNever;
-  const Reduced reduced = reduce(problem);
-  std::optional<Front> front = solve_exactly(reduced, problem.blocks.size(), {}, kMostLabels);
-  NEREUS_CHECK(front.has_value(), "without memory the front is exact");
-  return *std::move(front);
-}
-
-// See front.hpp: exact where plans without memory fit, and elsewhere within a gap.
-Front solve_within_memory(const Problem& problem) {
-  Front bound = solve_free(problem);
-  Front front;
-  front.labels = bound.labels;
-  for (BurstPlan& own : bound.plans) own.memory = memory_of(problem, own);
-  for (const BurstPlan& own : bound.plans)
-    if (own.memory <= problem.memory_limit) front.plans.push_back(own);
-  const std::size_t proven = front.plans.size();
-  const int first = first_that_fits(problem);
-  if (first < problem.num_candidates() &&
-      problem.counts[static_cast<std::size_t>(first)] <= problem.trunk_ranks) {
-    Front wide = solve_free(without_first(problem, first));
-    for (BurstPlan& own : wide.plans) {
-      for (BlockPlace& place : own.blocks) place.candidate += first;
-      own.memory = memory_of(problem, own);
+    const std::size_t proven = fitting.plans.size();
+    if (proven == bound.plans.size()) return fitting;
+    if (const std::optional<Front> few = of_few({})) {
+      Front some = *few;
+      some.notes.clear();
+      some.gap = 0;
+      fitting = merged(std::move(fitting), std::move(some));
     }
-    front = merged(std::move(front), std::move(wide));
+    if (std::optional<Front> rest = between(fitting, bound))
+      return merged(std::move(fitting), *std::move(rest));
+    return within_gap(std::move(fitting), bound, proven);
   }
-  front.gap = gap_of(front.plans, bound.plans);
-  if (front.gap > 0 && !front.plans.empty())
-    front.notes.push_back(fmt::format(
-        "memory binds, and not all plans could be compared: {} of {} are the best there are, and "
-        "no "
-        "plan that is as fast as one of these has more than {:.2g} % fewer rank-seconds",
-        proven, front.plans.size(), 100 * front.gap / (1 + front.gap)));
-  return front;
-}
 
-Front solve_reduced(const Reduced& reduced, const Problem& problem, const Front& others,
-                    std::int64_t most_labels) {
-  if (std::optional<Front> front =
-          solve_exactly(reduced, problem.blocks.size(), others, most_labels))
-    return *std::move(front);
-  Problem same = problem;
-  same.trunk_ranks = reduced.problem.trunk_ranks;
-  return solve_within_memory(same);
-}
+  Front unlimited() const {
+    Reduced free = reduced_;
+    free.problem.memory_limit = kNever;
+    return Solver(free, given_, others_, most_labels_).solve();
+  }
+
+  // Plans that fit and are before those known; none where it takes too long.
+  std::optional<Front> between(const Front& fitting, const Front& bound) const {
+    Walk walk(reduced_.problem, reduced_.chain, most_labels_);
+    std::vector<KnownPlan> known, before;
+    add(fitting.plans, known);
+    add(others_.plans, known);
+    add(bound.plans, before);
+    if (known.empty())
+      for (const Label& own : joined(walk.trunk(kSmallGain, known, before)))
+        known.push_back({own.seconds, own.rank_seconds});
+    if (walk.gave_up()) return std::nullopt;
+    const States last = walk.trunk(0, known, before);
+    if (walk.gave_up()) return std::nullopt;
+    return front_of(walk, reduced_, num_blocks(), last);
+  }
+
+  // With the plans of counts so wide that every one fits.
+  Front within_gap(Front front, const Front& bound, std::size_t proven) const {
+    const int first = first_that_fits(given_);
+    if (first < given_.num_candidates() &&
+        given_.counts[static_cast<std::size_t>(first)] <= reduced_.problem.trunk_ranks) {
+      std::vector<std::size_t> wider;
+      for (int c = first; c < given_.num_candidates(); ++c)
+        wider.push_back(static_cast<std::size_t>(c));
+      Reduced part = reduced_;
+      part.problem = only(reduced_.problem, wider);
+      Front wide = Solver(part, given_, others_, most_labels_).unlimited();
+      for (BurstPlan& own : wide.plans) {
+        for (BlockPlace& place : own.blocks) place.candidate += first;
+        own.memory = memory_of(given_, own);
+      }
+      front = merged(std::move(front), std::move(wide));
+    }
+    const Front all = merged(others_, front);
+    front.gap = gap_of(all.plans, bound.plans);
+    if (front.gap > 0 && !front.plans.empty())
+      front.notes.push_back(fmt::format(
+          "memory binds, and not all plans could be compared: {} of {} are the best there are, and "
+          "no plan that is as fast as one of these has more than {:.2g} % fewer rank-seconds",
+          proven, front.plans.size(), 100 * front.gap / (1 + front.gap)));
+    return front;
+  }
+
+  std::size_t num_blocks() const { return given_.blocks.size(); }
+
+  const Reduced& reduced_;
+  const Problem& given_;  // before it was reduced
+  const Front& others_;
+  std::int64_t most_labels_;
+};
 
 bool has_branches(const Chain& chain) {
   return std::any_of(chain.links.begin(), chain.links.end(), [](const Link& link) {
@@ -260,14 +199,14 @@ Front solve(const Problem& problem, std::int64_t most_labels) {
   Reduced reduced = reduce(problem);
   Front front;
   if (problem.trunk_ranks > 0) {
-    front = solve_reduced(reduced, problem, {}, most_labels);
+    front = Solver(reduced, problem, {}, most_labels).solve();
   } else {
     reduced.problem.trunk_ranks = std::min(problem.num_ranks, problem.counts.back());
-    front = solve_reduced(reduced, problem, {}, most_labels);
+    front = Solver(reduced, problem, {}, most_labels).solve();
     if (reduced.problem.trunk_ranks == problem.num_ranks && problem.num_ranks > 1 &&
         has_branches(reduced.chain)) {
       reduced.problem.trunk_ranks = problem.num_ranks / 2;
-      Front more = solve_reduced(reduced, problem, front, most_labels);
+      Front more = Solver(reduced, problem, front, most_labels).solve();
       front = merged(std::move(front), std::move(more));
     }
   }

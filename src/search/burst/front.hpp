@@ -6,13 +6,15 @@
 // is dropped: whatever follows costs both the same. A link with branches is a table of labels
 // between every pair of candidates. On the trunk a label is also dropped where no completion of it
 // can lie before the front of plans found so far; bounds on completions are least costs of seconds
-// + lambda rank-seconds for some lambda, from the back, and the plans found so far come from a
-// first walk that drops labels which gain little. Both only save time: the front is exact.
+// + lambda rank-seconds for some lambda, from the back, and the plans found so far are those of few
+// candidates, or come from a first walk that drops labels which gain little. Branches that are
+// equal block by block are worked out once. All this only saves time: the front is exact.
 //
-// Where memory binds, three numbers to a label can be too many (1,024 samples of a large network).
-// The front without memory then bounds all plans; those of it that fit are exact, the rest of the
-// front is of counts so wide that every plan fits, and `gap` says how far that may be from the
-// best.
+// Where memory binds, the front without memory comes first. Those of its plans that fit are the
+// best there are, and between two that are neighbours there is nothing; only where some do not fit
+// are labels of three numbers looked at. They can still be too many (memory that is too little for
+// half of a large front): then the rest of the front is of counts so wide that every plan fits, and
+// `gap` says how far that may be from the best.
 //
 //   const Front front = solve(problem);
 //   front.plans.front();          // the fastest

@@ -7,6 +7,8 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "search/burst/series_parallel.hpp"
+#include "search/burst/shapes.hpp"
 #include "search/burst/testing.hpp"
 
 namespace nereus::burst {
@@ -219,6 +221,42 @@ TEST(BurstFront, BranchesEqualBruteForce) {
   EXPECT_GT(with_branches, 150);
   EXPECT_GT(left, 50);
   EXPECT_GT(limited, 50);
+}
+
+// Equal parts are worked out once: plans must still name every block's own place.
+TEST(BurstFront, EqualBranchesEqualBruteForce) {
+  int equal = 0;
+  for (std::uint64_t seed = 3000; seed < 3200; ++seed) {
+    const RandomGraph graph(seed, 7, true, true);
+    expect_same(graph, seed);
+    const Reduced reduced = reduce(graph.problem);
+    Shapes shapes(reduced.problem);
+    std::map<int, int> seen;
+    for (const Link& link : reduced.chain.links)
+      for (const Branch& own : link.branches)
+        if (!own.edge()) equal += ++seen[shapes.of(own)] > 1;
+  }
+  EXPECT_GT(equal, 30);
+}
+
+// So many candidates that plans of few of them come first.
+TEST(BurstFront, ManyCandidatesEqualBruteForce) {
+  int many = 0, limited = 0, with_branches = 0;
+  for (std::uint64_t seed = 4000; seed < 4100; ++seed) {
+    const bool branches = seed % 4 == 0 && with_branches < 6;
+    const RandomGraph graph(seed, branches ? 4 : 3, branches, false, 21);
+    const bool forks = graph.problem.edges.size() >= graph.problem.blocks.size();
+    // More would be too many plans to look at one by one.
+    if (graph.problem.blocks.size() > 4 || graph.problem.counts.size() < 20 || branches != forks)
+      continue;
+    expect_same(graph, seed);
+    ++many;
+    with_branches += forks;
+    limited += std::isfinite(graph.problem.memory_limit) ? 1 : 0;
+  }
+  EXPECT_GT(many, 20);
+  EXPECT_GT(with_branches, 4);
+  EXPECT_GT(limited, 5);
 }
 
 // Where labels are too many and memory binds: plans fit, and for every plan of the exact front

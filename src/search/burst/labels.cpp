@@ -2,10 +2,19 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <tuple>
 
 namespace nereus::burst {
+
+void States::add(LabelList list) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  labels_.insert(labels_.end(), list.begin(), list.end());
+  begin_.push_back(labels_.size());
+  seconds_.push_back(list.empty() ? kNever : list.front().seconds);
+  rank_seconds_.push_back(list.empty() ? kNever : list.back().rank_seconds);
+}
 
 void keep_best(Labels& labels, double gain) {
   std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
@@ -43,9 +52,10 @@ void keep_best(Labels& labels, double gain) {
   labels.resize(kept);
 }
 
-void merge_best(Labels& into, const Labels& more) {
+void merge_best(Labels& into, const Labels& more, Labels& scratch) {
   if (more.empty()) return;
-  Labels both;
+  Labels& both = scratch;
+  both.clear();
   both.reserve(into.size() + more.size());
   const auto offer = [&](const Label& own) {
     if (both.empty() || own.rank_seconds < both.back().rank_seconds) both.push_back(own);
@@ -60,7 +70,22 @@ void merge_best(Labels& into, const Labels& more) {
     offer(own);
   }
   while (i < into.size()) offer(into[i++]);
-  into = std::move(both);
+  into.swap(both);
+}
+
+void insert_best(Labels& into, const Label& own) {
+  std::size_t at = num_as_fast(into, own.seconds);
+  if (at > 0 && into[at - 1].rank_seconds <= own.rank_seconds) return;
+  if (at > 0 && into[at - 1].seconds == own.seconds) --at;  // as fast, and dearer
+  std::size_t end = at;
+  while (end < into.size() && into[end].rank_seconds >= own.rank_seconds) ++end;
+  const auto place = into.begin() + static_cast<std::ptrdiff_t>(at);
+  if (end == at) {
+    into.insert(place, own);
+    return;
+  }
+  *place = own;
+  into.erase(place + 1, into.begin() + static_cast<std::ptrdiff_t>(end));
 }
 
 }  // namespace nereus::burst

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/parallel.hpp"
 #include "search/burst/branch_rules.hpp"
+#include "search/burst/min_plus.hpp"
 
 namespace nereus::burst {
 
@@ -23,201 +25,143 @@ std::vector<Weight> usual_weights(int most_ranks) {
   return out;
 }
 
-LeastCosts::Cost LeastCosts::cost(const Weight& weight, double seconds, double rank_seconds) const {
-  return {weight.seconds * seconds + weight.rank_seconds * rank_seconds, seconds, rank_seconds};
-}
-
-LeastCosts::Cost LeastCosts::block_cost(const Weight& weight, int block,
-                                        std::size_t candidate) const {
+double LeastCosts::block_cost(const Weight& weight, int block, std::size_t candidate) const {
   const double seconds = problem_.blocks[static_cast<std::size_t>(block)].seconds[candidate];
-  return cost(weight, seconds, seconds * problem_.counts[candidate]);
+  return weight.seconds * seconds + weight.rank_seconds * (seconds * problem_.counts[candidate]);
 }
 
-LeastCosts::Matrix LeastCosts::edge(const Weight& weight, double bytes, bool away) const {
+LeastCosts::Matrix LeastCosts::edge(const Weight& weight, double bytes, bool away) {
+  const Moves::Table& moves = moves_.of(bytes, away);
   Matrix out(k_ * k_);
-  for (std::size_t a = 0; a < k_; ++a)
-    for (std::size_t b = 0; b < k_; ++b) {
-      const int from = static_cast<int>(a), to = static_cast<int>(b);
-      const double seconds = away ? move_seconds(problem_.away_of(from, to), bytes)
-                                  : (a == b ? 0 : move_seconds(problem_.near_of(from, to), bytes));
-      const int count = away ? problem_.counts[a] + problem_.counts[b]
-                             : std::max(problem_.counts[a], problem_.counts[b]);
-      out[a * k_ + b] = cost(weight, seconds, seconds * count);
-    }
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = weight.seconds * moves.seconds[i] + weight.rank_seconds * moves.rank_seconds[i];
   return out;
 }
 
-// Weighed costs first, by themselves so that the compiler can take several at once; then what the
-// best of them is made of.
-LeastCosts::Matrix LeastCosts::product(const Matrix& a, const Matrix& b) const {
-  std::vector<double> second(k_ * k_), best(k_);
-  std::vector<double> by(k_);  // middle candidate; as a number of the same width
-  for (std::size_t i = 0; i < second.size(); ++i) second[i] = b[i].weighed;
-  Matrix out(k_ * k_, Cost{kNever, 0, 0});
-  for (std::size_t i = 0; i < k_; ++i) {
-    std::fill(best.begin(), best.end(), kNever);
-    for (std::size_t j = 0; j < k_; ++j) {
-      const double first = a[i * k_ + j].weighed;
-      if (!(first < kNever)) continue;
-      const double* row = &second[j * k_];
-      const auto middle = static_cast<double>(j);
-      for (std::size_t to = 0; to < k_; ++to) {
-        const double sum = first + row[to];
-        const bool less = sum < best[to];
-        best[to] = less ? sum : best[to];
-        by[to] = less ? middle : by[to];
-      }
-    }
-    for (std::size_t to = 0; to < k_; ++to) {
-      if (!(best[to] < kNever)) continue;
-      const auto j = static_cast<std::size_t>(by[to]);
-      const Cost& first = a[i * k_ + j];
-      const Cost& then = b[j * k_ + to];
-      out[i * k_ + to] = {best[to], first.seconds + then.seconds,
-                          first.rank_seconds + then.rank_seconds};
-    }
-  }
-  return out;
-}
-
-LeastCosts::Matrix LeastCosts::with_block(Matrix a, const Weight& weight, int block,
-                                          std::size_t candidates) const {
+// To what ends at the block; candidates from `candidates` on are none.
+void LeastCosts::add_block(Matrix& to, const Weight& weight, int block,
+                           std::size_t candidates) const {
+  std::vector<double> own(k_, kNever);
+  for (std::size_t k = 0; k < candidates; ++k) own[k] = block_cost(weight, block, k);
   for (std::size_t i = 0; i < k_; ++i)
-    for (std::size_t to = 0; to < k_; ++to) {
-      Cost& own = a[i * k_ + to];
-      const Cost more = block_cost(weight, block, to);
-      own = {own.weighed + more.weighed, own.seconds + more.seconds,
-             own.rank_seconds + more.rank_seconds};
-      if (to >= candidates) own.weighed = kNever;
-    }
-  return a;
+    for (std::size_t k = 0; k < k_; ++k) to[i * k_ + k] += own[k];
 }
 
 LeastCosts::Matrix LeastCosts::branch_matrix(const Weight& weight, const Branch& branch,
-                                             bool away) const {
+                                             bool away) {
   if (branch.edge()) return edge(weight, branch.bytes, false);
   const std::size_t candidates = away ? away_k_ : k_;
   const auto end = [&](const Link& own) {
-    return away ? edge(weight, own.bytes(), true) : link(weight, own);
+    return away ? edge(weight, own.bytes(), true) : link_matrix(weight, own);
   };
-  Matrix out = with_block(end(branch.ends[0]), weight, branch.inner.blocks[0], candidates);
-  for (std::size_t i = 0; i < branch.inner.links.size(); ++i)
-    out = with_block(product(out, link(weight, branch.inner.links[i])), weight,
-                     branch.inner.blocks[i + 1], candidates);
-  return product(out, end(branch.ends[1]));
+  Matrix out = end(branch.ends[0]);
+  add_block(out, weight, branch.inner.blocks[0], candidates);
+  for (std::size_t i = 0; i < branch.inner.links.size(); ++i) {
+    out = min_plus(out, link_matrix(weight, branch.inner.links[i]), k_);
+    add_block(out, weight, branch.inner.blocks[i + 1], candidates);
+  }
+  return min_plus(out, end(branch.ends[1]), k_);
 }
 
-LeastCosts::Matrix LeastCosts::link(const Weight& weight, const Link& link) const {
+LeastCosts::Matrix LeastCosts::link_matrix(const Weight& weight, const Link& link) {
   if (link.plain()) return edge(weight, link.bytes(), false);
-  Matrix sum(k_ * k_, Cost{0, 0, 0});
+  Matrix sum(k_ * k_, 0.0);
   for (const Branch& branch : link.branches) {
     const Matrix own = branch_matrix(weight, branch, false);
-    for (std::size_t i = 0; i < sum.size(); ++i)
-      sum[i] = {sum[i].weighed + own[i].weighed, sum[i].seconds + own[i].seconds,
-                sum[i].rank_seconds + own[i].rank_seconds};
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += own[i];
   }
   return sum;
 }
 
 void LeastCosts::add_block(std::size_t block, std::size_t candidate, double* sums) const {
   for (std::size_t w = 0; w < weights_.size(); ++w)
-    sums[w] += block_cost(weights_[w], blocks_[block], candidate).weighed;
+    sums[w] += block_cost(weights_[w], blocks_[block], candidate);
 }
 
-// Bounds of every branch and link of the trunk, and plans that stay.
-void LeastCosts::add_links(const Chain& chain) {
+bool LeastCosts::leaves(const Link& link, std::size_t branch, std::size_t home) const {
+  return away_k_ > 0 && branch != home && may_leave(problem_, link.branches[branch]);
+}
+
+// By candidates and weight. On all threads; the first alone, so that all moves are worked out when
+// several ask for them.
+std::vector<double> LeastCosts::for_all_weights(
+    const std::function<Matrix(const Weight& weight)>& of) const {
   const std::size_t n = weights_.size();
-  std::vector<std::vector<Matrix>> stays(n);  // by weight and link
-  for (const Link& own : chain.links) {
-    const std::size_t home = home_branch(problem_, own);
-    branches_.emplace_back(own.branches.size(), std::vector<double>(k_ * k_ * n));
-    links_.emplace_back(k_ * k_ * n, 0.0);
-    for (std::size_t w = 0; w < n; ++w) stays[w].emplace_back(k_ * k_, Cost{0, 0, 0});
-    for (std::size_t j = 0; j < own.branches.size(); ++j) {
-      const bool leaves = away_k_ > 0 && j != home && may_leave(problem_, own.branches[j]);
-      const Matrix away = leaves ? branch_matrix({0, 1}, own.branches[j], true) : Matrix{};
-      const Matrix held = leaves ? branch_matrix({0, 1}, own.branches[j], false) : Matrix{};
-      for (std::size_t w = 0; w < n; ++w) {
-        const Matrix here = branch_matrix(weights_[w], own.branches[j], false);
-        for (std::size_t i = 0; i < here.size(); ++i) {
-          double bound = here[i].weighed;
-          if (leaves)
-            bound = std::min(bound,
-                             weights_[w].rank_seconds * std::min(away[i].weighed, held[i].weighed));
-          branches_.back()[j][i * n + w] = bound;
-          links_.back()[i * n + w] += bound;
-          Cost& sum = stays[w].back()[i];
-          sum = {sum.weighed + here[i].weighed, sum.seconds + here[i].seconds,
-                 sum.rank_seconds + here[i].rank_seconds};
-        }
-      }
-    }
-    share_seconds(own, home);
+  std::vector<Matrix> each(n);
+  each[0] = of(weights_[0]);
+  parallel_for(n - 1, [&](std::size_t i) { each[i + 1] = of(weights_[i + 1]); });
+  std::vector<double> out(k_ * k_ * n);
+  for (std::size_t i = 0; i < k_ * k_; ++i)
+    for (std::size_t w = 0; w < n; ++w) out[i * n + w] = each[w][i];
+  return out;
+}
+
+const LeastCosts::Part& LeastCosts::branch_part(const Branch& branch, bool leaves) {
+  const auto [at, first] = branch_parts_.try_emplace({shapes_.of(branch), leaves});
+  Part& part = at->second;
+  if (!first) return part;
+  const std::size_t n = weights_.size();
+  part.bound =
+      for_all_weights([&](const Weight& weight) { return branch_matrix(weight, branch, false); });
+  if (!leaves) return part;
+  part.stays = part.bound;
+  const Matrix away = branch_matrix({0, 1}, branch, true);
+  for (std::size_t i = 0; i < away.size(); ++i) {
+    const double held = std::min(away[i], part.stays[i * n + 1]);  // rank-seconds alone
+    for (std::size_t w = 0; w < n; ++w)
+      part.bound[i * n + w] = std::min(part.bound[i * n + w], weights_[w].rank_seconds * held);
   }
-  add_plans(chain, stays);
+  return part;
+}
+
+const LeastCosts::Part& LeastCosts::link_part(const Link& link) {
+  const auto [at, first] = link_parts_.try_emplace(shapes_.of(link));
+  Part& part = at->second;
+  if (!first) return part;
+  const std::size_t home = home_branch(problem_, link);
+  part.bound.assign(k_ * k_ * weights_.size(), 0.0);
+  std::vector<double> stays = part.bound;
+  bool any = false;
+  for (std::size_t j = 0; j < link.branches.size(); ++j) {
+    const bool may = leaves(link, j, home);
+    const Part& own = branch_part(link.branches[j], may);
+    for (std::size_t i = 0; i < stays.size(); ++i) {
+      part.bound[i] += own.bound[i];
+      stays[i] += own.of_stays()[i];
+    }
+    any |= may;
+  }
+  if (any) {
+    part.stays = std::move(stays);
+    share_seconds(link, home, part);
+  }
+  return part;
 }
 
 // Of branches side by side the longest decides, so that any mean of their seconds is a bound too:
 // here by their seconds on one rank. It sees what those that leave take in time.
-void LeastCosts::share_seconds(const Link& link, std::size_t home) {
-  const std::size_t n = weights_.size();
-  std::vector<bool> leaves(link.branches.size());
+void LeastCosts::share_seconds(const Link& link, std::size_t home, Part& out) {
   double whole = 0;
-  for (std::size_t j = 0; j < leaves.size(); ++j) {
-    leaves[j] = away_k_ > 0 && j != home && may_leave(problem_, link.branches[j]);
-    whole += seconds_alone(problem_, link.branches[j]);
-  }
-  if (std::count(leaves.begin(), leaves.end(), true) == 0 || !(whole > 0)) return;
-  for (std::size_t w = 0; w < n; ++w) {
-    std::vector<double> sum(k_ * k_, 0.0);
-    for (std::size_t j = 0; j < leaves.size(); ++j) {
+  for (const Branch& own : link.branches) whole += seconds_alone(problem_, own);
+  if (!(whole > 0)) return;
+  const std::vector<double> shared = for_all_weights([&](const Weight& weight) {
+    Matrix sum(k_ * k_, 0.0);
+    for (std::size_t j = 0; j < link.branches.size(); ++j) {
       const double share = seconds_alone(problem_, link.branches[j]) / whole;
-      const Weight part{weights_[w].seconds * share, weights_[w].rank_seconds};
+      const Weight part{weight.seconds * share, weight.rank_seconds};
       const Matrix here = branch_matrix(part, link.branches[j], false);
-      const Matrix away = leaves[j] ? branch_matrix(part, link.branches[j], true) : here;
-      for (std::size_t i = 0; i < sum.size(); ++i)
-        sum[i] += std::min(here[i].weighed, away[i].weighed);
+      const Matrix away =
+          leaves(link, j, home) ? branch_matrix(part, link.branches[j], true) : here;
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += std::min(here[i], away[i]);
     }
-    for (std::size_t i = 0; i < sum.size(); ++i) {
-      double& own = links_.back()[i * n + w];
-      own = std::max(own, sum[i]);
-    }
-  }
+    return sum;
+  });
+  for (std::size_t i = 0; i < shared.size(); ++i) out.bound[i] = std::max(out.bound[i], shared[i]);
 }
 
-void LeastCosts::add_plans(const Chain& chain, const std::vector<std::vector<Matrix>>& links) {
-  for (std::size_t w = 0; w < weights_.size(); ++w) {
-    std::vector<Cost> best(k_);
-    for (std::size_t k = 0; k < k_; ++k) best[k] = block_cost(weights_[w], chain.blocks[0], k);
-    for (std::size_t i = 0; i < chain.links.size(); ++i) {
-      std::vector<Cost> next(k_, Cost{kNever, 0, 0});
-      for (std::size_t k = 0; k < k_; ++k)
-        for (std::size_t to = 0; to < k_; ++to) {
-          const Cost& between = links[w][i][k * k_ + to];
-          const Cost block = block_cost(weights_[w], chain.blocks[i + 1], to);
-          const Cost sum{best[k].weighed + between.weighed + block.weighed,
-                         best[k].seconds + between.seconds + block.seconds,
-                         best[k].rank_seconds + between.rank_seconds + block.rank_seconds};
-          if (sum.weighed < next[to].weighed) next[to] = sum;
-        }
-      best = std::move(next);
-    }
-    const auto least = std::min_element(best.begin(), best.end(), [](const Cost& a, const Cost& b) {
-      return a.weighed < b.weighed;
-    });
-    plans_.push_back({least->seconds, least->rank_seconds});
-  }
-}
-
-LeastCosts::LeastCosts(const Problem& problem, const Chain& chain, int k, int away_k,
-                       std::vector<Weight> weights)
-    : problem_(problem),
-      k_(static_cast<std::size_t>(k)),
-      away_k_(static_cast<std::size_t>(away_k)),
-      weights_(std::move(weights)),
-      blocks_(chain.blocks) {
-  const std::size_t n = weights_.size(), length = chain.blocks.size();
-  add_links(chain);
+// From the front to every block of the trunk, and from the back.
+void LeastCosts::add_paths() {
+  const std::size_t n = weights_.size(), length = blocks_.size();
   behind_.assign(length, std::vector<double>(k_ * n, kNever));
   up_to_.assign(length, std::vector<double>(k_ * n, kNever));
   std::fill(behind_.back().begin(), behind_.back().end(), 0.0);
@@ -227,21 +171,43 @@ LeastCosts::LeastCosts(const Problem& problem, const Chain& chain, int k, int aw
   for (std::size_t i = 0; i + 1 < length; ++i)
     for (std::size_t to = 0; to < k_; ++to) {
       double* own = &up_to_[i + 1][to * n];
-      for (std::size_t from = 0; from < k_; ++from)
+      for (std::size_t from = 0; from < k_; ++from) {
+        const double* between = link(i, from, to);
         for (std::size_t w = 0; w < n; ++w)
-          own[w] = std::min(own[w], up_to_[i][from * n + w] + links_[i][(from * k_ + to) * n + w]);
+          own[w] = std::min(own[w], up_to_[i][from * n + w] + between[w]);
+      }
       add_block(i + 1, to, own);
     }
   for (std::size_t i = length - 1; i-- > 0;)
     for (std::size_t to = 0; to < k_; ++to) {
       std::copy_n(&behind_[i + 1][to * n], n, sums.begin());
       add_block(i + 1, to, sums.data());
-      for (std::size_t from = 0; from < k_; ++from)
-        for (std::size_t w = 0; w < n; ++w) {
-          double& own = behind_[i][from * n + w];
-          own = std::min(own, sums[w] + links_[i][(from * k_ + to) * n + w]);
-        }
+      for (std::size_t from = 0; from < k_; ++from) {
+        const double* between = link(i, from, to);
+        double* own = &behind_[i][from * n];
+        for (std::size_t w = 0; w < n; ++w) own[w] = std::min(own[w], sums[w] + between[w]);
+      }
     }
+}
+
+LeastCosts::LeastCosts(const Problem& problem, const Chain& chain, int k, int away_k,
+                       std::vector<Weight> weights)
+    : problem_(problem),
+      k_(static_cast<std::size_t>(k)),
+      away_k_(static_cast<std::size_t>(away_k)),
+      weights_(std::move(weights)),
+      blocks_(chain.blocks),
+      moves_(problem, k_),
+      shapes_(problem) {
+  for (const Link& own : chain.links) {
+    const std::size_t home = home_branch(problem_, own);
+    branches_.emplace_back();
+    for (std::size_t j = 0; j < own.branches.size(); ++j)
+      branches_.back().push_back(&branch_part(own.branches[j], leaves(own, j, home)));
+    links_.push_back(&link_part(own));
+  }
+  add_paths();
+  add_plans(chain);
 }
 
 }  // namespace nereus::burst

@@ -4,12 +4,18 @@
 // For each weight (u, v) the cost of a part is u seconds + v rank-seconds. Branches of a link add
 // up; one that may leave the trunk takes at least v x its least rank-seconds, for its seconds may
 // be hidden. Memory is left out. All are lower bounds; without branches that leave they are
-// reached.
+// reached. Equal branches and links (search/burst/shapes.hpp) are worked out once.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
+#include "search/burst/moves.hpp"
 #include "search/burst/series_parallel.hpp"
+#include "search/burst/shapes.hpp"
 
 namespace nereus::burst {
 
@@ -35,47 +41,69 @@ class LeastCosts {
   const std::vector<Weight>& weights() const { return weights_; }
   std::size_t num_weights() const { return weights_.size(); }
   // One number for each weight: of all behind a block of the trunk; of all up to it and itself; of
-  // a branch of the link behind it; of the block alone.
+  // the link behind it; of a branch of that, and of one that stays; of the block alone.
   const double* behind(std::size_t block, std::size_t candidate) const {
     return &behind_[block][candidate * weights_.size()];
   }
   const double* up_to(std::size_t block, std::size_t candidate) const {
     return &up_to_[block][candidate * weights_.size()];
   }
+  const double* link(std::size_t block, std::size_t from, std::size_t to) const {
+    return &links_[block]->bound[(from * k_ + to) * weights_.size()];
+  }
   const double* branch(std::size_t block, std::size_t branch, std::size_t from,
                        std::size_t to) const {
-    return &branches_[block][branch][(from * k_ + to) * weights_.size()];
+    return &branches_[block][branch]->bound[(from * k_ + to) * weights_.size()];
+  }
+  const double* branch_that_stays(std::size_t block, std::size_t branch, std::size_t from,
+                                  std::size_t to) const {
+    return &branches_[block][branch]->of_stays()[(from * k_ + to) * weights_.size()];
   }
   void add_block(std::size_t block, std::size_t candidate, double* sums) const;
 
   // Plans of the least weighed costs where all branches stay.
   const std::vector<KnownPlan>& plans() const { return plans_; }
+  // Candidates of their trunks, in order.
+  const std::set<std::size_t>& used() const { return used_; }
 
  private:
-  struct Cost {
-    double weighed, seconds, rank_seconds;
+  using Matrix = std::vector<double>;  // by candidates before and behind
+  struct Part {                        // by candidates before and behind, and weight
+    std::vector<double> bound;
+    std::vector<double> stays;  // where all stay; empty: the same
+    const std::vector<double>& of_stays() const { return stays.empty() ? bound : stays; }
   };
-  using Matrix = std::vector<Cost>;  // by candidates before and behind
 
-  Cost cost(const Weight& weight, double seconds, double rank_seconds) const;
-  Cost block_cost(const Weight& weight, int block, std::size_t candidate) const;
-  Matrix edge(const Weight& weight, double bytes, bool away) const;
-  Matrix product(const Matrix& a, const Matrix& b) const;
-  Matrix with_block(Matrix a, const Weight& weight, int block, std::size_t candidates) const;
-  Matrix link(const Weight& weight, const Link& link) const;
-  Matrix branch_matrix(const Weight& weight, const Branch& branch, bool away) const;
-  void add_links(const Chain& chain);
-  void share_seconds(const Link& link, std::size_t home);
-  void add_plans(const Chain& chain, const std::vector<std::vector<Matrix>>& links);
+  double block_cost(const Weight& weight, int block, std::size_t candidate) const;
+  Matrix edge(const Weight& weight, double bytes, bool away);
+  void add_block(Matrix& to, const Weight& weight, int block, std::size_t candidates) const;
+  Matrix link_matrix(const Weight& weight, const Link& link);
+  Matrix branch_matrix(const Weight& weight, const Branch& branch, bool away);
+  bool leaves(const Link& link, std::size_t branch, std::size_t home) const;
+  const Part& branch_part(const Branch& branch, bool leaves);
+  const Part& link_part(const Link& link);
+  std::vector<double> for_all_weights(const std::function<Matrix(const Weight&)>& of) const;
+  void share_seconds(const Link& link, std::size_t home, Part& out);
+  void add_paths();
+  void add_plans(const Chain& chain);
+  // What the cheapest way by a weight through a part takes, where all stay.
+  KnownPlan cheapest(const Weight& weight, const Link& link, std::size_t from, std::size_t to);
+  KnownPlan cheapest(const Weight& weight, const Branch& branch, std::size_t from, std::size_t to);
+  KnownPlan cost_of(int block, std::size_t candidate) const;
 
   const Problem& problem_;
   std::size_t k_, away_k_;
   std::vector<Weight> weights_;
   std::vector<int> blocks_;
+  Moves moves_;
+  Shapes shapes_;
+  std::map<std::pair<int, bool>, Part> branch_parts_;  // by shape, and whether it may leave
+  std::map<int, Part> link_parts_;                     // by shape
   std::vector<std::vector<double>> behind_, up_to_;
-  std::vector<std::vector<std::vector<double>>> branches_;
-  std::vector<std::vector<double>> links_;  // by link: K x K x weights, the sum over its branches
+  std::vector<std::vector<const Part*>> branches_;  // by link of the trunk
+  std::vector<const Part*> links_;
   std::vector<KnownPlan> plans_;
+  std::set<std::size_t> used_;
 };
 
 }  // namespace nereus::burst

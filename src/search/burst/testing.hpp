@@ -29,11 +29,16 @@ struct Tree {
 
 class RandomGraph {
  public:
-  RandomGraph(std::uint64_t seed, int most_blocks, bool branches) : random_(seed) {
-    const int batch = 4 + static_cast<int>(random_.below(13));
-    problem.num_ranks = 2 + static_cast<int>(random_.below(9));
+  // alike: blocks of two kinds and edges of one, so that many parts are the same.
+  RandomGraph(std::uint64_t seed, int most_blocks, bool branches, bool alike = false,
+              std::size_t most_counts = 4)
+      : random_(seed), alike_(alike) {
+    const int scale = most_counts > 4 ? 16 : 1;
+    const int batch = scale * (4 + static_cast<int>(random_.below(13)));
+    problem.num_ranks = scale * (2 + static_cast<int>(random_.below(9)));
     std::vector<int> counts = candidate_counts(batch, problem.num_ranks);
-    while (counts.size() > 4) counts.erase(counts.begin() + 1 + random_.below(counts.size() - 2));
+    while (counts.size() > most_counts)
+      counts.erase(counts.begin() + 1 + random_.below(counts.size() - 2));
     problem.counts = counts;
     problem.trunk_ranks =
         branches ? 1 + static_cast<int>(random_.below(problem.num_ranks)) : problem.num_ranks;
@@ -62,6 +67,14 @@ class RandomGraph {
   int block() {
     Block own;
     own.name = "b" + std::to_string(problem.blocks.size());
+    --left_;
+    const std::size_t kind = alike_ ? random_.below(2) : 2;
+    if (kind < problem.blocks.size() && kind < 2) {
+      own.seconds = problem.blocks[kind].seconds;
+      own.memory = problem.blocks[kind].memory;
+      problem.blocks.push_back(own);
+      return static_cast<int>(problem.blocks.size()) - 1;
+    }
     const double work = any() * 4, fixed = any();
     for (const int count : problem.counts) {
       // Mostly less on more ranks, but with some noise: nothing may rely on it.
@@ -69,9 +82,9 @@ class RandomGraph {
       own.memory.push_back(1 + 8.0 / count);
     }
     problem.blocks.push_back(own);
-    --left_;
     return static_cast<int>(problem.blocks.size()) - 1;
   }
+  double bytes() { return alike_ ? 1 : any(); }
   Tree::Part part(int depth, int length) {
     Tree::Part own;
     own.blocks.push_back(block());
@@ -83,15 +96,15 @@ class RandomGraph {
         const int n = 1 + static_cast<int>(random_.below(3));
         for (int j = 0; j < n && left_ > 1; ++j) {
           Tree::Part branch = part(depth - 1, 1 + static_cast<int>(random_.below(2)));
-          branch.in = any();
-          branch.out = any();
+          branch.in = bytes();
+          branch.out = bytes();
           problem.edges.push_back({fork, branch.blocks.front(), branch.in});
           between.branches.push_back(branch);
         }
         // One branch alone would be part of the chain.
-        if (between.branches.size() < 2 || random_.below(2) == 0) between.edge = any();
+        if (between.branches.size() < 2 || random_.below(2) == 0) between.edge = bytes();
       } else {
-        between.edge = any();
+        between.edge = bytes();
       }
       const int join = block();
       if (between.edge >= 0) problem.edges.push_back({fork, join, between.edge});
@@ -103,6 +116,7 @@ class RandomGraph {
     return own;
   }
   Random random_;
+  bool alike_ = false;
   int left_ = 0;
 };
 

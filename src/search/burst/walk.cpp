@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "search/burst/fronts.hpp"
+
 namespace nereus::burst {
 
 namespace {
@@ -22,13 +24,11 @@ Walk::Walk(const Problem& problem, const Chain& chain, std::int64_t most_made)
     : problem_(problem),
       chain_(chain),
       k_(candidates_up_to(problem.counts, problem.trunk_ranks)),
+      memory_binds_(burst::memory_binds(problem)),
+      moves_(problem, at(k_)),
+      shapes_(problem),
       least_(problem, chain, k_, away_candidates(1), usual_weights(problem.trunk_ranks)),
-      most_made_(most_made) {
-  double most = 0;
-  for (const Block& block : problem.blocks)
-    if (!block.memory.empty()) most += *std::max_element(block.memory.begin(), block.memory.end());
-  memory_binds_ = most > problem.memory_limit;
-}
+      most_made_(most_made) {}
 
 int Walk::away_candidates(int num_away) const {
   const int rest = (problem_.num_ranks - problem_.trunk_ranks) / num_away;
@@ -53,8 +53,8 @@ void Walk::record(Labels& labels, int block, int candidate) {
 }
 
 // `held` is what the link takes in rank-seconds, `move` in seconds.
-void Walk::add_block(const Label& before, double move, double held, int link, int block,
-                     int candidate, Where where, Labels& to) const {
+void Walk::add_block(const Label& before, double move, double held, int block, int candidate,
+                     Where where, Labels& to) const {
   const Block& own = problem_.blocks[at(block)];
   const double count = problem_.counts[at(candidate)];
   const double seconds = own.seconds[at(candidate)];
@@ -62,7 +62,6 @@ void Walk::add_block(const Label& before, double move, double held, int link, in
   Label label = before;
   label.seconds += move + seconds;
   label.rank_seconds += held + count * seconds;
-  label.link = link;
   if (!off_trunk(where) && memory_binds_) {
     label.third += own.memory.empty() ? 0 : own.memory[at(candidate)];
     if (label.third > problem_.memory_limit) return;
@@ -71,80 +70,156 @@ void Walk::add_block(const Label& before, double move, double held, int link, in
 }
 
 States Walk::start(int block, Where where) {
-  States states(at(k_));
+  States states;
   for (int k = 0; k < k_; ++k) {
-    add_block({}, 0, 0, -1, block, k, where, states[at(k)]);
-    record(states[at(k)], block, k);
+    own_.clear();
+    add_block({}, 0, 0, block, k, where, own_);
+    record(own_, block, k);
+    states.add(own_);
   }
   return states;
+}
+
+// By seconds and rank-seconds alone; `to` is a list of the best and stays one.
+void Walk::extend_two(LabelList from, const Addition& more, const double* rest, Labels& to) {
+  constexpr std::size_t kFew = 4, kChunk = 8;
+  // The fastest and the cheapest of them as one: where that is no better, none is.
+  const double fastest = from.front().seconds + more.seconds;
+  std::size_t known = num_as_fast(to, fastest);
+  if (known > 0 && to[known - 1].rank_seconds <= from.back().rank_seconds + more.rank_seconds)
+    return;
+  Labels& made = made_now_;
+  made.clear();
+  const auto of_use = [&](double seconds, double held) {
+    while (known < to.size() && to[known].seconds <= seconds) ++known;
+    if (known > 0 && to[known - 1].rank_seconds <= held) return false;
+    return !rest || bounds_->useful(rest, seconds, held);
+  };
+  // In a long list the same is asked of some at a time.
+  const std::size_t some = from.size() > kChunk ? kChunk : from.size();
+  for (std::size_t i = 0; i < from.size(); i += some) {
+    const LabelList chunk = from.subspan(i, std::min(some, from.size() - i));
+    if (some == kChunk && !of_use(chunk.front().seconds + more.seconds,
+                                  chunk.back().rank_seconds + more.rank_seconds))
+      continue;
+    for (const Label& before : chunk) {
+      const double seconds = before.seconds + more.seconds;
+      const double held = before.rank_seconds + more.rank_seconds;
+      if (of_use(seconds, held)) made.push_back({seconds, held, 0, before.before, more.link});
+    }
+  }
+  made_ += static_cast<std::int64_t>(made.size());
+  if (made.size() <= kFew)
+    for (const Label& own : made) insert_best(to, own);
+  else
+    merge_best(to, made, scratch_);
+}
+
+void Walk::extend(LabelList from, const Addition& more, const double* rest, bool two, Labels& to) {
+  if (from.empty()) return;
+  if (two) return extend_two(from, more, rest, to);
+  const std::size_t before_all = to.size();
+  for (const Label& before : from) {
+    const Label sum{before.seconds + more.seconds, before.rank_seconds + more.rank_seconds,
+                    before.third + more.third, before.before, more.link};
+    if (sum.third > problem_.memory_limit) continue;
+    if (rest && !bounds_->useful(rest, sum.seconds, sum.rank_seconds)) continue;
+    to.push_back(sum);
+  }
+  made_ += static_cast<std::int64_t>(to.size() - before_all);
+}
+
+void Walk::hop(const States& from, const Moves::Table& moves, std::size_t candidate,
+               const Addition& more, const double* rest, bool two, Labels& to) {
+  const double* seconds = &moves.seconds_into[candidate * at(k_)];
+  const double* held = &moves.rank_seconds_into[candidate * at(k_)];
+  const auto take = [&](std::size_t k) {
+    extend(from[k], {seconds[k] + more.seconds, held[k] + more.rank_seconds, more.third, more.link},
+           rest, two, to);
+  };
+  if (!two) {
+    for (std::size_t k = 0; k < from.size(); ++k) take(k);
+    return;
+  }
+  // The fastest and the cheapest of each candidate as one. Those that stay, that are fastest and
+  // that are cheapest come first: most others are no better, which is seen at a glance.
+  const double* fast = from.seconds().data();
+  const double* cheap = from.rank_seconds().data();
+  std::size_t fastest = 0, cheapest = 0;
+  for (std::size_t k = 1; k < from.size(); ++k) {
+    if (fast[k] + seconds[k] < fast[fastest] + seconds[fastest]) fastest = k;
+    if (cheap[k] + held[k] < cheap[cheapest] + held[cheapest]) cheapest = k;
+  }
+  if (candidate < from.size()) take(candidate);
+  take(fastest);
+  take(cheapest);
+  for (std::size_t k = 0; k < from.size(); ++k)
+    if (!has_as_good(to, fast[k] + (seconds[k] + more.seconds),
+                     cheap[k] + (held[k] + more.rank_seconds)))
+      take(k);
+}
+
+void Walk::hop(const States& from, const LinkTable& table, std::size_t candidate,
+               const Addition& more, const double* rest, bool two, Labels& to) {
+  for (std::size_t turn = 0; turn < from.size(); ++turn) {
+    const std::size_t k = turn == 0 ? candidate : turn <= candidate ? turn - 1 : turn;
+    const Labels& link = table[k * at(k_) + candidate];
+    if (from[k].empty() || link.empty()) continue;
+    if (gave_up()) return;
+    if (two) {
+      const double fast = from[k].front().seconds + (more.seconds + link.front().seconds);
+      const double cheap =
+          from[k].back().rank_seconds + (more.rank_seconds + link.back().rank_seconds);
+      if (has_as_good(to, fast, cheap)) continue;
+      if (rest && !bounds_->useful(rest, fast, cheap)) continue;
+    }
+    for (const Label& own : link)
+      extend(from[k],
+             {more.seconds + own.seconds, more.rank_seconds + own.rank_seconds,
+              more.third + own.third, own.before},
+             rest, two, to);
+  }
 }
 
 States Walk::next(const Link& link, const States& from, int block, Where where, double gain,
-                  std::size_t position) {
-  States states(from.size());
+                  std::size_t position, const double* rest) {
+  States states;
   const LinkTable* table =
       link.plain() ? nullptr : &table_of(link, where, position, static_cast<int>(from.size()));
-  const bool bounded = where == Where::kTrunk;
+  const Moves::Table* moves = table ? nullptr : &moves_.of(link.bytes(), false);
+  const Block& own_block = problem_.blocks[at(block)];
   const bool two = off_trunk(where) || !memory_binds_;  // no third to mind
-  Labels edge(1), made;
-  for (std::size_t to = 0; to < states.size(); ++to) {
-    Labels& own = states[to];
-    const double block_seconds = problem_.blocks[at(block)].seconds[to];
-    const double block_held = block_seconds * problem_.counts[to];
-    // Those that stay first: most that move are no better.
-    for (std::size_t turn = 0; turn < from.size(); ++turn) {
-      const std::size_t k = turn == 0 ? to : turn <= to ? turn - 1 : turn;
-      if (from[k].empty()) continue;
-      if (gave_up()) return states;
-      if (!table) {
-        edge[0].seconds =
-            k == to ? 0
-                    : move_seconds(problem_.near_of(static_cast<int>(k), static_cast<int>(to)),
-                                   link.bytes());
-        edge[0].rank_seconds = edge[0].seconds * std::max(problem_.counts[k], problem_.counts[to]);
-      }
-      for (const Label& between : table ? (*table)[k * at(k_) + to] : edge) {
-        made.clear();
-        // Of `own`, how many are at or before the label in seconds.
-        const double earliest = from[k].front().seconds + between.seconds + block_seconds;
-        auto known = static_cast<std::size_t>(
-            std::partition_point(own.begin(), own.end(),
-                                 [&](const Label& l) { return l.seconds <= earliest; }) -
-            own.begin());
-        for (const Label& before : from[k]) {
-          const double seconds = before.seconds + between.seconds + block_seconds;
-          const double held = before.rank_seconds + between.rank_seconds + block_held;
-          if (two) {
-            while (known < own.size() && own[known].seconds <= seconds) ++known;
-            if (known > 0 && own[known - 1].rank_seconds <= held) continue;
-          }
-          if (bounded && !bounds_->useful(least_.behind(position, to), seconds, held)) continue;
-          Label sum = before;
-          sum.third += between.third;
-          add_block(sum, between.seconds, between.rank_seconds, between.before, block,
-                    static_cast<int>(to), where, made);
-        }
-        made_ += static_cast<std::int64_t>(made.size());
-        if (two)
-          merge_best(own, made);
-        else
-          own.insert(own.end(), made.begin(), made.end());
-      }
+  Labels& own = own_;
+  for (std::size_t to = 0; to < from.size(); ++to) {
+    own.clear();
+    const double seconds = own_block.seconds[to];
+    if (seconds < kNever && !gave_up()) {
+      const Addition more{seconds, seconds * problem_.counts[to],
+                          two || own_block.memory.empty() ? 0 : own_block.memory[to]};
+      const double* behind = rest ? rest + to * least_.num_weights() : nullptr;
+      if (moves)
+        hop(from, *moves, to, more, behind, two, own);
+      else
+        hop(from, *table, to, more, behind, two, own);
+      if (!two || gain > 0) keep_best(own, gain);
+      record(own, block, static_cast<int>(to));
     }
-    if (!two || gain > 0) keep_best(own, gain);
-    record(own, block, static_cast<int>(to));
+    states.add(own);
   }
   return states;
 }
 
-States Walk::trunk(double gain, const std::vector<KnownPlan>& known) {
-  bounds_.emplace(least_.weights(), known);
+States Walk::trunk(double gain, const std::vector<KnownPlan>& known,
+                   const std::vector<KnownPlan>& before) {
+  bounds_.emplace(least_.weights(), known, before);
   gain_ = gain;
+  bounded_rows_.clear();
   std::erase_if(tables_,
                 [](const auto& own) { return std::get<Where>(own.first) == Where::kTrunk; });
   States states = start(chain_.blocks.front(), Where::kTrunk);
   for (std::size_t i = 0; i < chain_.links.size(); ++i)
-    states = next(chain_.links[i], states, chain_.blocks[i + 1], Where::kTrunk, gain, i + 1);
+    states = next(chain_.links[i], states, chain_.blocks[i + 1], Where::kTrunk, gain, i + 1,
+                  least_.behind(i + 1, 0));
   return states;
 }
 

@@ -1,0 +1,37 @@
+// Which branches and links are the same problem: equal blocks (seconds and memory at every
+// candidate), equal bytes on their edges, in the same order. The repeated blocks of a ResNet are;
+// what was found for one of them holds for all. Inside search/burst only.
+//
+//   Shapes shapes(problem);
+//   if (shapes.of(a) == shapes.of(b)) ...      // the same but for the numbers of their blocks
+//   blocks_of(a)[i], blocks_of(b)[i];          // that stand at the same place
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "search/burst/series_parallel.hpp"
+
+namespace nereus::burst {
+
+class Shapes {
+ public:
+  explicit Shapes(const Problem& problem);
+
+  int of(const Branch& branch);
+  int of(const Link& link);
+
+ private:
+  using Text = std::vector<double>;  // a part, written down without the numbers of its blocks
+  void write(const Branch& branch, Text& out) const;
+  void write(const Link& link, Text& out) const;
+  int id_of(Text text);
+
+  std::vector<int> kinds_;  // by block: equal blocks have equal ones
+  std::map<Text, int> ids_;
+};
+
+// All blocks of a branch, those of branches within it too, in the order of its parts.
+std::vector<int> blocks_of(const Branch& branch);
+
+}  // namespace nereus::burst
