@@ -206,7 +206,7 @@ class Blocks {
     }
     round_.meet();
     const bool reads = block == Block::kWarm || block == Block::kCold;
-    Time time = reads ? timed(kWarmUp + ahead_, steps_reading()) : timed();
+    Time time = reads ? timed(std::max(kWarmUp, ahead_), steps_reading()) : timed();
     if (block == Block::kTogether) {
       for (const double seconds : step_seconds_) {
         const std::vector<double> all = round_.gather(seconds);
@@ -224,7 +224,8 @@ class Blocks {
 
   // Samples of the coming block. Ranks share files: all have closed them before one is evicted.
   void open_files(bool cold) {
-    const job::Job some = job_until(next_step_ + kWarmUp + steps_reading() + 2 * ahead_);
+    const job::Job some =
+        job_until(next_step_ + std::max(kWarmUp, ahead_) + steps_reading() + ahead_);
     round_.meet();
     if (cold)
       make_cold(some, comm_.rank(), next_step_, source_);
