@@ -113,7 +113,8 @@ bool check_layers(const Facts& facts, Report& report) {
     next_layer = plus(run.first_layer, run.num_layers);
     if (run.stage != stage && run.stage != stage + 1)
       report.add("plan.stages",
-                 fmt::format("run {} is on stage {} after stage {}", i, run.stage, stage),
+                 i == 0 ? fmt::format("run 0, the first, is on stage {}", run.stage)
+                        : fmt::format("run {} is on stage {} after stage {}", i, run.stage, stage),
                  "stages count 0, 1, 2, ... along the runs");
     stage = run.stage;
   }

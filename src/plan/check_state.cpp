@@ -8,9 +8,9 @@ namespace nereus::plan::checking {
 namespace {
 
 std::string name_of(const Facts& facts, std::size_t run, const StateShare& share) {
-  const auto index = &share - facts.placement.runs[run].state.data();
-  return fmt::format("{}, state {} ({}{})", run_name(facts.placement, run), index,
-                     share.experts ? "expert " : "", to_string(share.kind));
+  // By what it holds: one entry of a plan's file may stand for several shares, so a count misleads.
+  return fmt::format("{}, state ({}{}, units {} .. {})", run_name(facts.placement, run),
+                     share.experts ? "expert " : "", to_string(share.kind), share.begin, share.end);
 }
 
 double percent(std::int64_t unit) {
@@ -193,18 +193,23 @@ void StateChecker::check_complete(std::size_t index, const Shares& shares) {
                    static_cast<std::int64_t>(shares.size()))))
     return;
   for (int slice : bounds) {
-    std::int64_t held = 0;
+    std::int64_t held = 0, next = kStateUnits;
     for (const StateShare* share : shares) {
       if (share->peer_copy || share->begin == share->end || !covers_slice(*share, slice)) continue;
-      if (share->begin > held) break;
+      if (share->begin > held) {
+        next = share->begin;
+        break;
+      }
       held = std::max(held, share->end);
     }
     if (held == kStateUnits) continue;
     const StateShare& any = *shares.front();
     report_.add("plan.state-missing",
-                fmt::format("{}: {}{} of slice {} of {} are held only up to {:.6g} %",
-                            run_name(facts_.placement, index), any.experts ? "expert " : "",
-                            to_string(any.kind), slice, any.cut, percent(held)));
+                fmt::format("{}: nobody holds units {} .. {} of {} ({:.6g} %) of the {}{} of slice "
+                            "{} of {}",
+                            run_name(facts_.placement, index), held, next, kStateUnits,
+                            percent(next - held), any.experts ? "expert " : "", to_string(any.kind),
+                            slice, any.cut));
     return;
   }
 }

@@ -78,6 +78,17 @@ TEST(Check, UnevenSamplesAndStateAreSound) {
   wrong = p;
   wrong.runs[0].state[2].begin += 1;  // one unit of weights is lost
   EXPECT_EQ(first_code(wrong, make_dense(2), 5), "plan.state-missing");
+  // Where it is lost is told, however little it is.
+  const std::int64_t lost = wrong.runs[0].state[2].begin - 1;
+  const std::vector<Error> errors = check(wrong, make_dense(2), make_cluster(5));
+  EXPECT_NE(errors[0].message.find("nobody holds units " + std::to_string(lost) + " .. " +
+                                   std::to_string(lost + 1) + " of "),
+            std::string::npos)
+      << errors[0].message;
+  wrong = p;
+  wrong.runs[0].stage = 3;
+  EXPECT_EQ(check(wrong, make_dense(2), make_cluster(5))[0].message,
+            "run 0, the first, is on stage 3");
 }
 
 // Burst: layers on 4, 2, 1 and 4 ranks, samples staying where they are.

@@ -173,6 +173,14 @@ TEST(PlanJson, FaultsAreSaidAtOnceWithTheirPlaces) {
   EXPECT_TRUE(codes.contains("plan.ranks"));
 }
 
+TEST(PlanJson, ANumberOutOfRangeIsNamed) {
+  const std::string text = plan_to_json(make_plan({.dp = 2, .global_batch = 4}, make_dense(2)));
+  const auto errors = errors_of(replaced(text, "[[0,2,1]]", "[[0,1000000000000,1]]"));
+  ASSERT_FALSE(errors.empty());
+  EXPECT_NE(errors[0].message.find("found count = 1000000000000, outside 1 .. "), std::string::npos)
+      << errors[0].message;
+}
+
 TEST(PlanJson, EveryTruncationIsAnError) {
   const std::string text = plan_to_json(make_plan({.dp = 2, .global_batch = 4}, make_dense(2)));
   for (std::size_t size = 0; size + 2 < text.size(); size += 7)

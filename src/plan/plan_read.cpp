@@ -86,12 +86,13 @@ Replicas read_replicas(Reader& r) {
 RankSet read_ranks(Reader& r) {
   RankSet ranks;
   const Value* value = r.raw("ranks");
-  const auto fail = [&](const Value& at) {
+  const auto refuse = [&](const std::string& what) {
     r.fail("ranks", "plan.ranks",
-           fmt::format("ranks: expected [[first, count, stride], ...], found {}", at.type_name()),
+           fmt::format("ranks: expected [[first, count, stride], ...], found {}", what),
            "three integers each, count and stride at least 1");
     return RankSet{};
   };
+  const auto fail = [&](const Value& at) { return refuse(std::string(at.type_name())); };
   const auto* array = value == nullptr ? nullptr : std::get_if<Array>(&value->data);
   if (array == nullptr) return fail(value == nullptr ? Value{} : *value);
   for (const Value& item : *array) {
@@ -100,8 +101,14 @@ RankSet read_ranks(Reader& r) {
     std::int64_t numbers[3];
     for (std::size_t i = 0; i < 3; ++i) {
       const auto* number = std::get_if<std::int64_t>(&(*triple)[i].data);
-      if (number == nullptr || *number < (i == 0 ? 0 : 1) || *number > Reader::kMaxInt)
-        return fail((*triple)[i]);
+      if (number == nullptr) return fail((*triple)[i]);
+      const int least = i == 0 ? 0 : 1;
+      if (*number < least || *number > Reader::kMaxInt)
+        return refuse(fmt::format("{} = {}, outside {} .. {}",
+                                  i == 0   ? "first"
+                                  : i == 1 ? "count"
+                                           : "stride",
+                                  *number, least, Reader::kMaxInt));
       numbers[i] = *number;
     }
     ranks.push_back(

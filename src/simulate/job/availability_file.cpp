@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -21,7 +22,8 @@ std::optional<std::string> text_of(const std::string& name) {
   if (file) {
     std::ostringstream text;
     text << file.rdbuf();
-    if (file && !text.str().empty()) return text.str();
+    std::error_code unknown;  // an empty file is one all the same, a folder is none
+    if (!text.str().empty() || std::filesystem::is_regular_file(name, unknown)) return text.str();
   }
   for (const EmbeddedFile& own : embedded_files())
     if (own.path == "traces/" + name) return std::string(own.text);
