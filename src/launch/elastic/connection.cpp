@@ -42,12 +42,15 @@ void set_up_socket(int fd) {
   fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-bool resolve(const Address& address, sockaddr_in& out) {
+bool resolve(const Address& address, sockaddr_in& out, std::string* why = nullptr) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_family = AF_INET;
   hints.ai_socktype = SOCK_STREAM;
-  if (getaddrinfo(address.host.c_str(), nullptr, &hints, &found) != 0 || found == nullptr)
+  const int error = getaddrinfo(address.host.c_str(), nullptr, &hints, &found);
+  if (error != 0 || found == nullptr) {
+    if (why != nullptr) *why = fmt::format("the host is not known here ({})", gai_strerror(error));
     return false;
+  }
   std::memcpy(&out, found->ai_addr, sizeof out);
   out.sin_port = htons(static_cast<std::uint16_t>(address.port));
   freeaddrinfo(found);
@@ -182,19 +185,23 @@ Address parse_address(const std::string& text, const std::string& option) {
 }
 
 int listen_on(Address& address) {
-  sockaddr_in place{};
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  const int yes = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  socklen_t size = sizeof place;
-  if (!resolve(address, place) || bind(fd, reinterpret_cast<sockaddr*>(&place), size) != 0 ||
-      listen(fd, 256) != 0 || getsockname(fd, reinterpret_cast<sockaddr*>(&place), &size) != 0) {
-    const std::string reason = std::strerror(errno);
-    close(fd);
+  const auto refuse = [&](const std::string& reason) {
     throw_environment_error(
         "elastic.listen",
         fmt::format("{}:{} cannot be listened on: {}", address.host, address.port, reason),
         "--listen with an address of this machine and a free port");
+  };
+  sockaddr_in place{};
+  if (std::string why; !resolve(address, place, &why)) refuse(why);
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int yes = 1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  socklen_t size = sizeof place;
+  if (bind(fd, reinterpret_cast<sockaddr*>(&place), size) != 0 || listen(fd, 256) != 0 ||
+      getsockname(fd, reinterpret_cast<sockaddr*>(&place), &size) != 0) {
+    const std::string reason = std::strerror(errno);
+    close(fd);
+    refuse(reason);
   }
   address.port = ntohs(place.sin_port);
   return fd;

@@ -13,6 +13,9 @@
 // A member that is voted out is told to kill its worker and may come again as a new one; whatever
 // it says of an older generation is not heard. No clock of another machine is ever read.
 //
+// A job is done when its last state is a checkpoint: one that could not be written is a failure
+// (elastic.not-saved), and the same call goes on from the last that is there.
+//
 // DIR/coordinator.json holds the generation, its members and its plan, DIR/steps.jsonl the steps:
 // the same call after a crash goes on with the agents that call again, who trained on meanwhile.
 //
@@ -77,10 +80,13 @@ struct CoordinatorHooks {
   std::function<void(const ElasticEvent&)> event{};
   std::function<void(const std::string&)> say{};
   std::function<void(const Address&)> listening{};  // once, when agents may call
+  // Whether a checkpoint after so many steps is on the disk; empty: nobody asks for one.
+  std::function<bool(std::int64_t steps_done)> is_saved{};
 };
 
 struct JobOutcome {
-  int exit_code = 0;  // 0 done, 2 or 5 failed, 10 asked to end, 75 saved and ended
+  // 0 done, 2 or 5 failed, 4 trained but not saved, 10 asked to end, 75 saved and ended
+  int exit_code = 0;
   std::optional<job::Message> failure{};
   std::int64_t steps_done = 0;
 };

@@ -135,6 +135,9 @@ class Coordinator {
   // saving.cpp
   void save_when_due();
   void tell_interval();  // where it is another than was told
+  // The checkpoint that the job ends with: heard of, or seen on the disk.
+  bool is_saved(std::int64_t steps_done) const;
+  void fail_to_save(std::int64_t steps_done);
   static double now_s() { return seconds(Clock::now().time_since_epoch()); }
 
   bool all_of_generation(const auto& is) const {
@@ -177,6 +180,7 @@ class Coordinator {
   SavePace pace_;
   bool single_copy_ = true;
   double told_interval_ = 0;
+  std::int64_t last_saved_ = -1;  // steps done, of the checkpoint that was heard of last
   double measured_step_ = 0, usual_morph_s_ = kFirstMorph;
   ElasticEvent morph_;
   bool morph_told_ = true;

@@ -148,6 +148,49 @@ TEST(Coordinator, GoesOnAfterItWasStartedAgain) {
   EXPECT_FALSE(to_a.empty());  // leave
 }
 
+// The last state is the job's result: without it the job is not done, and the same call goes on.
+TEST(Coordinator, AJobWhoseLastStateIsNotSavedHasFailed) {
+  const Folder folder;
+  for (const bool saved : {false, true}) {
+    Running running(folder.path(), 2, 0, {}, [saved](std::int64_t) { return saved; });
+    {
+      FakeAgent a(running.address(), "a"), b(running.address(), "b");
+      const ElasticMessage ga = a.wait(ElasticKind::kGeneration, {&b});
+      const ElasticMessage gb = b.wait(ElasticKind::kGeneration, {&a});
+      EXPECT_EQ(ga.done, 0);  // nobody has state, so a checkpoint is looked for
+      finish(a, b, ga, gb);
+    }
+    const JobOutcome outcome = running.join();
+    EXPECT_EQ(outcome.exit_code, saved ? 0 : 4);
+    ASSERT_EQ(outcome.failure.has_value(), !saved);
+    if (!saved) {
+      EXPECT_EQ(outcome.failure->code, "elastic.not-saved");
+    }
+    EXPECT_EQ(load_state(folder.path())->complete, saved);
+  }
+}
+
+// Seen on the disk or heard of: a shared disk may show it late.
+TEST(Coordinator, ACheckpointThatIsHeardOfIsSaved) {
+  const Folder folder;
+  Running running(folder.path(), 2, 0, {}, [](std::int64_t) { return false; });
+  FakeAgent a(running.address(), "a"), b(running.address(), "b");
+  const ElasticMessage ga = a.wait(ElasticKind::kGeneration, {&b});
+  const ElasticMessage gb = b.wait(ElasticKind::kGeneration, {&a});
+  job::Message message;
+  message.kind = job::MessageKind::kCheckpoint;
+  message.rank = ga.rank;
+  message.step = 100;
+  message.folder = "step-000100";
+  ElasticMessage said;
+  said.kind = ElasticKind::kSaid;
+  said.generation = ga.generation;
+  said.text = job::to_line(message);
+  a.say(said);
+  finish(a, b, ga, gb);
+  EXPECT_EQ(running.join().exit_code, 0);
+}
+
 // A step of a rank that is busy for so long while the slowest is for three seconds.
 ElasticMessage step_of(const ElasticMessage& generation, std::int64_t step, double busy) {
   job::Message message;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <mutex>
 #include <string>
@@ -54,8 +55,9 @@ class Folder {
 class Running {
  public:
   explicit Running(const std::string& folder, int first, int port = 0,
-                   CoordinatorOptions options = {})
+                   CoordinatorOptions options = {}, std::function<bool(std::int64_t)> is_saved = {})
       : options_(std::move(options)) {
+    hooks_.is_saved = std::move(is_saved);
     options_.folder = folder;
     options_.token = "token of the test";
     options_.build = "build";
@@ -78,7 +80,11 @@ class Running {
     thread_ = std::thread([this] { outcome_ = run_coordinator(options_, hooks_); });
     address_ = address.get();
   }
-  ~Running() { thread_.join(); }
+  ~Running() { join(); }
+  const JobOutcome& join() {
+    if (thread_.joinable()) thread_.join();
+    return outcome_;
+  }
   const Address& address() const { return address_; }
   int count(const std::string& kind) {
     const std::lock_guard lock(mutex_);

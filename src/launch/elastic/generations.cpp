@@ -103,7 +103,10 @@ void Coordinator::conclude() {
   saved_ = all_leave_ && saved_now;
   all_leave_ = soft_ = saves_ = false;
   changed_ = true;
-  if (any && complete) {
+  const bool ends_job = any && complete;
+  if ((ends_job || (any && asked_to_end_ && saved_now)) && !is_saved(source_.done)) {
+    fail_to_save(source_.done);
+  } else if (ends_job) {
     state_.complete = true;
     finish();
   } else if (asked_to_end_ && (saved_now || newest < 0)) {

@@ -92,6 +92,7 @@ void Coordinator::hear_worker(Member& member, const job::Message& message) {
     member_step(member, message);
   } else if (message.kind == job::MessageKind::kCheckpoint) {
     event("checkpoint", member.rank, message.folder);
+    last_saved_ = message.step;
     ElasticMessage known = message_of(ElasticKind::kKnown, state_.generation);
     known.done = message.step;
     member.tell(known);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/error.hpp"
 #include "launch/elastic/coordinator_parts.hpp"
 
 namespace nereus::launch {
@@ -16,6 +17,29 @@ void Coordinator::save_when_due() {
     if (member.in_generation && member.rank == 0)
       member.tell(message_of(ElasticKind::kSaveAfter, state_.generation));
   pace_.asked(now_s());
+}
+
+bool Coordinator::is_saved(std::int64_t steps_done) const {
+  return !hooks_.is_saved || last_saved_ == steps_done || hooks_.is_saved(steps_done);
+}
+
+void Coordinator::fail_to_save(std::int64_t steps_done) {
+  const std::string why =
+      last_remark_.find("checkpoint: ") == std::string::npos ? "" : ": " + last_remark_;
+  job::Message failure;
+  failure.kind = job::MessageKind::kError;
+  failure.code = "elastic.not-saved";
+  failure.message =
+      fmt::format("{} steps are trained, but their state could not be saved{}", steps_done, why);
+  failure.hint = "make room, then the same command: it goes on from the last complete checkpoint";
+  outcome_.failure = failure;
+  outcome_.exit_code = 4;
+  try {
+    finish();
+  } catch (const Errors& errors) {  // the same disk; what is there says that the job is not done
+    say(errors.list().front().message);
+    phase_ = Phase::kFinished;
+  }
 }
 
 void Coordinator::tell_interval() {
