@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "app/machine_limits.hpp"
 #include "base/error.hpp"
 #include "base/format.hpp"
 #include "launch/elastic/job_state.hpp"
@@ -24,6 +25,13 @@ int usable_cores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code unknown;
+  return a == b || (!a.empty() && !b.empty() &&
+                    fs::weakly_canonical(fs::absolute(a), unknown) ==
+                        fs::weakly_canonical(fs::absolute(b), unknown));
+}
+
 bool has_batch_norm(const model::Model& model) {
   if (!model.cnn) return false;
   const std::vector<model::CnnLayer> layers = model::cnn_recipe(*model.cnn);
@@ -32,6 +40,12 @@ bool has_batch_norm(const model::Model& model) {
 }
 
 }  // namespace
+
+void check_agents(const ElasticRequest& elastic) {
+  ErrorList errors;
+  check_processes("agents", elastic.agents, errors);
+  errors.throw_if_any();
+}
 
 void check_folder(const std::string& folder) {
   std::error_code error;
@@ -66,6 +80,7 @@ TrainRequest completed(TrainRequest request, const ElasticRequest& elastic) {
                       {}, "leave them out; steps.jsonl of --job has every step");
   if (request.checkpoint.folder.empty())
     request.checkpoint.folder = elastic.folder + "/checkpoints";
+  request.elastic = true;
   if (request.machine.threads == 0)
     request.machine.threads = std::max(1, usable_cores() / std::max(1, elastic.agents));
   return request;
@@ -93,6 +108,10 @@ void check_same_job(const std::string& folder, const job::Job& job) {
     refuse(fmt::format("its optimizer is {}", job::to_string(other.training.optimizer)));
   if (other.plan.placement.precision != job.plan.placement.precision)
     refuse(fmt::format("its precision is {}", to_string(other.plan.placement.precision)));
+  if (other.data.kind != job.data.kind || !same_file(other.data.path, job.data.path))
+    refuse(fmt::format("its data is {}", other.data.path.empty() ? "synthetic" : other.data.path));
+  if (other.data.shuffle != job.data.shuffle)
+    refuse(fmt::format("its data is {}", other.data.shuffle ? "shuffled" : "not shuffled"));
   job::Training same = job.training;
   same.steps = other.training.steps;
   if (!(other.training == same))

@@ -7,6 +7,7 @@
 namespace nereus::app {
 
 // All throw Errors.
+void check_agents(const ElasticRequest& elastic);
 void check_folder(const std::string& folder);
 // The request as train() would take it: gloo, checkpoints in the job's folder.
 TrainRequest completed(TrainRequest request, const ElasticRequest& elastic);

@@ -11,11 +11,13 @@ namespace nereus::app {
 LocalAgents::~LocalAgents() {
   ending_ = true;
   if (thread_.joinable()) thread_.join();
+  // Two seconds for all of them together, however many there are.
+  int patience = 100;
   for (const Agent& agent : agents_) {
     close(agent.child.text_fd);
     if (agent.child.pid < 0) continue;
     int ended = 0;
-    for (int i = 0; i < 100 && (ended = waitpid(agent.child.pid, nullptr, WNOHANG)) == 0; ++i)
+    while ((ended = waitpid(agent.child.pid, nullptr, WNOHANG)) == 0 && patience-- > 0)
       usleep(20'000);
     if (ended != 0) continue;
     kill(-agent.child.pid, SIGKILL);

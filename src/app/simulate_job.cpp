@@ -11,6 +11,7 @@
 #include "app/profiles.hpp"
 #include "base/error.hpp"
 #include "base/format.hpp"
+#include "base/infeasible.hpp"
 #include "cost/stack_file.hpp"
 #include "plan/complete.hpp"
 #include "simulate/job/availability_file.hpp"
@@ -100,10 +101,10 @@ void take_rates(const Subject& subject, int least, int most, JobAnswer& answer) 
                       fmt::format("at most {}, or a table with --rates", kMostPlanned));
   PlannedRates planned = plan_rates(subject.inputs, least, most, subject.choices);
   if (planned.least == 0)
-    throw_input_error(
+    throw_infeasible(
         "job.no-plan",
         fmt::format("{} fits on no number of machines up to {}", subject.inputs.model.name, most),
-        {}, "larger machines, or a smaller model");
+        "larger machines, or a smaller model");
   answer.rates = std::move(planned.rates);
   answer.plans += planned.plans;
   answer.plan_seconds += planned.seconds;

@@ -47,7 +47,10 @@ void StepLog::take(const job::Message& message, bool clips) {
   step.memory_bytes = message.memory_bytes;
   step.waits = message.waits;
   const std::string line = metrics_line(step, answer_.counts_tokens);
+  const bool could = log_.good();
   log_ << line << std::endl;
+  if (could && !log_ && watch_.say)
+    watch_.say("steps.jsonl of the job cannot be written any more: losses are kept in memory");
   if (metrics_.is_open()) metrics_ << line << std::endl;
   answer_.steps.push_back(step);
   if (watch_.step) watch_.step(step);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <list>
 
 #include "app/run_record.hpp"
 #include "app/scratch_folder.hpp"
@@ -13,6 +14,7 @@
 #include "app/train_setup.hpp"
 #include "app/train_steps.hpp"
 #include "base/write_file.hpp"
+#include "checkpoint/folder_lock.hpp"
 #include "cluster/this_machine.hpp"
 #include "launch/supervise.hpp"
 #include "launch/tensorboard.hpp"
@@ -178,6 +180,13 @@ TrainAnswer train(const TrainRequest& request, const TrainWatch& watch) {
   std::optional<double> peak = peak_of(setup.resolved, setup.job.plan.placement);
   if (!answer.predicted) peak.reset();
 
+  std::list<checkpoint::FolderLock> locks;
+  const auto lock = [&](const std::string& folder) {
+    if (!folder.empty() && answer.speaks) locks.emplace_back(folder);
+  };
+  lock(request.checkpoint.folder);
+  if (watch.say && answer.speaks)
+    for (const std::string& note : setup.notes) watch.say(note);
   const ScratchFolder scratch("train");
   const fs::path timelines = scratch.path() / "timeline";
   if (!request.timeline_file.empty()) {
@@ -195,6 +204,7 @@ TrainAnswer train(const TrainRequest& request, const TrainWatch& watch) {
   if (!request.background.empty()) {
     BackgroundJobs jobs = set_up_background(request, setup, scratch.path());
     jobs.options.say = watch.say;
+    for (const BackgroundRequest& one : request.background) lock(one.checkpoint.folder);
     background.emplace(std::move(jobs.list), jobs.options);
   }
   launch::Watch launch_watch;

@@ -53,11 +53,14 @@ struct TrainRequest {
   std::string data{};   // a token file, a folder of images, or "synthetic"
   job::Data loading{};  // how it is read: order, threads, how far ahead
   job::Checkpoint checkpoint{};
+  // Ranks on machines that come and go, and from its checkpoints it goes on by itself.
+  bool elastic = false;
   job::Machine machine{};      // no comm: what suits device and ranks; no threads: cores / ranks
   std::string metrics_file{};  // JSONL, an object a step; empty: none. So the others
   std::string tensorboard{};   // folder
   std::string timeline_file{};
   std::string record_file{};
+  std::vector<std::string> output_files{};  // that the caller writes at the end
   bool compare = false;
   std::string worker{};  // path of nereus-worker
   std::optional<LaunchedRank> launched{};

@@ -1,10 +1,10 @@
 #include "app/train_checks.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 
+#include "app/output_checks.hpp"
 #include "app/train_script.hpp"
 #include "base/format.hpp"
 #include "checkpoint/reader.hpp"
@@ -70,8 +70,57 @@ void check_data(const job::Data& data, const model::Model* model, bool thoroughl
   }
 }
 
-void check_resume(const TrainRequest& request, const model::Model* model, bool thoroughly,
-                  ErrorList& errors) {
+namespace {
+
+// Precisions whose state is the same tensors: fp64, fp32 with tf32, and those with fp32 masters.
+int state_kind(cluster::Precision precision) {
+  using cluster::Precision;
+  return precision == Precision::kFp64                                    ? 0
+         : precision == Precision::kFp32 || precision == Precision::kTf32 ? 1
+                                                                          : 2;
+}
+
+fs::path whole_path(const std::string& name) {
+  std::error_code unknown;
+  // As a folder of something: so a slash at its end does not count.
+  return fs::weakly_canonical(fs::absolute(name) / "x", unknown).parent_path();
+}
+
+// Whether a run goes on from a folder of checkpoints, or from one of it.
+bool goes_on_from(const job::Checkpoint& checkpoint) {
+  if (checkpoint.resume.empty()) return false;
+  const fs::path from = whole_path(checkpoint.resume), to = whole_path(checkpoint.folder);
+  return from == to || from.parent_path() == to;
+}
+
+void note_differences(const TrainRequest& request, const checkpoint::Manifest& saved,
+                      const plan::Plan& plan, std::vector<std::string>& notes) {
+  const std::int64_t step = saved.progress.step;
+  if (saved.progress.seed != request.training.seed)
+    notes.push_back(fmt::format(
+        "note: the checkpoint was trained with --seed {}, and this goes on with {}: other samples "
+        "than that run would have come to",
+        saved.progress.seed, request.training.seed));
+  const std::int64_t batch = saved.plan.placement.global_batch;
+  if (batch != plan.placement.global_batch)
+    notes.push_back(fmt::format(
+        "note: the checkpoint was trained with --global-batch {}, and this goes on with {}: its "
+        "{} samples count as {} steps of the new size",
+        batch, plan.placement.global_batch, saved.progress.samples, step));
+  const std::string& folder = request.checkpoint.folder;
+  if (folder.empty() || request.elastic || !goes_on_from(request.checkpoint)) return;
+  const auto all = checkpoint::list_checkpoints(folder);
+  if (!all.empty() && all.rbegin()->first > step)
+    notes.push_back(fmt::format(
+        "note: {} also holds later steps, up to {}: --resume {} would take those before this run's",
+        folder, all.rbegin()->first, folder));
+}
+
+}  // namespace
+
+void check_resume(const TrainRequest& request, const plan::Plan* plan, bool thoroughly,
+                  std::vector<std::string>& notes, ErrorList& errors) {
+  const model::Model* model = plan != nullptr ? &plan->model : nullptr;
   const std::string& name = request.checkpoint.resume;
   if (name.empty()) return;
   std::error_code unknown;
@@ -104,6 +153,15 @@ void check_resume(const TrainRequest& request, const model::Model* model, bool t
                  fmt::format("the checkpoint holds the state of {}, and this job trains with {}",
                              progress.optimizer, optimizer),
                  {*folder}, "--optimizer " + progress.optimizer);
+    const cluster::Precision trained_in = saved.manifest().plan.placement.precision;
+    if (plan != nullptr && state_kind(trained_in) != state_kind(plan->placement.precision))
+      errors.add(
+          "train.other-precision",
+          fmt::format("the checkpoint holds the state of training in {}, and this job trains "
+                      "in {}, which keeps other tensors",
+                      to_string(trained_in), to_string(plan->placement.precision)),
+          {*folder}, fmt::format("--precision {}", to_string(trained_in)));
+    if (plan != nullptr) note_differences(request, saved.manifest(), *plan, notes);
     if (progress.step >= request.training.steps)
       errors.add("train.nothing-to-do",
                  fmt::format("the checkpoint has done {} steps, and --steps {} is all there are",
@@ -113,15 +171,34 @@ void check_resume(const TrainRequest& request, const model::Model* model, bool t
   });
 }
 
-void check_checkpoint_folder(const job::Checkpoint& checkpoint, ErrorList& errors) {
+namespace {
+
+void check_checkpoint_folder(const TrainRequest& request, ErrorList& errors) {
+  const job::Checkpoint& checkpoint = request.checkpoint;
+  const std::string& folder = checkpoint.folder;
   std::error_code unknown;
-  if (!checkpoint.folder.empty() && fs::exists(checkpoint.folder, unknown) &&
-      !fs::is_directory(checkpoint.folder, unknown))
+  if (folder.empty()) {
+    if (checkpoint.every > 0)
+      errors.add("train.checkpoint-folder", "--checkpoint-every has nowhere to write", {},
+                 "--checkpoint DIR");
+    return;
+  }
+  if (fs::exists(folder, unknown) && !fs::is_directory(folder, unknown)) {
     errors.add("train.checkpoint-folder", "checkpoints go into a folder, and this is a file",
-               {checkpoint.folder});
-  if (checkpoint.folder.empty() && checkpoint.every > 0)
-    errors.add("train.checkpoint-folder", "--checkpoint-every has nowhere to write", {},
-               "--checkpoint DIR");
+               {folder});
+    return;
+  }
+  check_output_folder("train.checkpoint-folder", "--checkpoint", folder, errors);
+  if (request.elastic || goes_on_from(checkpoint)) return;
+  const auto saved = checkpoint::list_checkpoints(folder);
+  if (saved.empty()) return;
+  errors.add(
+      "train.other-run",
+      fmt::format("the folder holds checkpoints of another run, up to step {}, and this one "
+                  "would put its own among them",
+                  saved.rbegin()->first),
+      {folder},
+      fmt::format("--resume {} goes on with that run; or another folder for --checkpoint", folder));
 }
 
 void check_timeline_file(const std::string& file, ErrorList& errors) {
@@ -130,10 +207,19 @@ void check_timeline_file(const std::string& file, ErrorList& errors) {
   if (!ends(".json") && !ends(".json.gz") && !ends(".svg"))
     errors.add("train.timeline", fmt::format("--timeline {} is of no form that is written", file),
                {}, "FILE.json, FILE.json.gz or FILE.svg");
-  const fs::path folder = fs::path(file).has_parent_path() ? fs::path(file).parent_path() : ".";
-  if (access(folder.c_str(), W_OK) != 0)
-    errors.add("train.timeline", fmt::format("--timeline {} cannot be written", file), {folder},
-               "a folder that is there and can be written to");
+  check_output_file("train.timeline", "--timeline", file, errors);
+}
+
+}  // namespace
+
+void check_outputs(const TrainRequest& request, ErrorList& errors) {
+  check_checkpoint_folder(request, errors);
+  check_timeline_file(request.timeline_file, errors);
+  if (request.launched && request.launched->rank != 0) return;  // rank 0 writes the rest
+  check_output_file("train.metrics", "--metrics", request.metrics_file, errors);
+  check_output_folder("train.tensorboard", "--tensorboard", request.tensorboard, errors);
+  for (const std::string& file : request.output_files)
+    check_output_file("output.path", "the result's file", file, errors);
 }
 
 }  // namespace nereus::app

@@ -28,10 +28,11 @@ void check_data(const job::Data& data, const model::Model* model, bool thoroughl
                 ErrorList& errors);
 
 // That the checkpoint to resume from is whole, of this model, and not at its end.
-void check_resume(const TrainRequest& request, const model::Model* model, bool thoroughly,
-                  ErrorList& errors);
-// Where new ones are to go.
-void check_timeline_file(const std::string& file, ErrorList& errors);
-void check_checkpoint_folder(const job::Checkpoint& checkpoint, ErrorList& errors);
+// What may differ and changes how it goes on becomes a note.
+void check_resume(const TrainRequest& request, const plan::Plan* plan, bool thoroughly,
+                  std::vector<std::string>& notes, ErrorList& errors);
+// That all that the run is to write can be written, and that new checkpoints do not get among those
+// of another run.
+void check_outputs(const TrainRequest& request, ErrorList& errors);
 
 }  // namespace nereus::app

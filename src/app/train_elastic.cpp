@@ -11,6 +11,9 @@
 #include "app/train_checks.hpp"
 #include "app/train_setup.hpp"
 #include "base/build_info.hpp"
+#include "base/infeasible.hpp"
+#include "checkpoint/folder_lock.hpp"
+#include "checkpoint/reader.hpp"
 #include "cluster/this_machine.hpp"
 #include "launch/elastic/agent.hpp"
 #include "launch/elastic/coordinator.hpp"
@@ -34,6 +37,7 @@ TrainEvent to_event(const launch::ElasticEvent& e) {
 
 TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elastic,
                           const TrainWatch& watch) {
+  check_agents(elastic);
   check_folder(elastic.folder);
   const launch::JobLock lock(elastic.folder);
   const TrainRequest request = completed(given, elastic);
@@ -42,8 +46,8 @@ TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elast
   const std::optional<ElasticPlan> start = plans.best(first);
   if (!start) {
     if (plans.reason()) throw Errors(*plans.reason());
-    throw_input_error("elastic.no-plan", fmt::format("no plan fits on {} machines", first), {},
-                      "--machines with more, or other --shapes");
+    throw_infeasible("elastic.no-plan", fmt::format("no plan fits on {} machines", first),
+                     "--machines with more, or other --shapes");
   }
   TrainRequest with_shape = request;
   if (start->resolved.degrees) {
@@ -57,6 +61,7 @@ TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elast
   const TrainSetup setup = set_up(with_shape);
   check_same_job(elastic.folder, setup.job);
   check_norm(setup.resolved.model, request.training);
+  const checkpoint::FolderLock writes(request.checkpoint.folder);
 
   TrainAnswer answer;
   answer.plan = start->resolved;
@@ -107,6 +112,9 @@ TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elast
   hooks.step = [&](const job::Message& message) { log.take(message, request.training.clip > 0); };
   hooks.event = [&](const launch::ElasticEvent& event) {
     answer.events.push_back(to_event(event));
+  };
+  hooks.is_saved = [&](std::int64_t steps_done) {
+    return checkpoint::list_checkpoints(request.checkpoint.folder).contains(steps_done);
   };
   if (watch.begin)
     watch.begin({answer.plan.model.name, answer.num_ranks, answer.library, answer.counts_tokens});

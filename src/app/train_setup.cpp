@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "app/machine_limits.hpp"
 #include "app/plan.hpp"
 #include "app/profile_checks.hpp"
 #include "app/run_record.hpp"
@@ -232,8 +233,9 @@ TrainSetup set_up(const TrainRequest& request) {
                "--memory-limit divides a GPU's memory, and this job runs on CPUs", {},
                "a control group limits a process's memory (systemd-run -p MemoryMax=8G)");
   job.data = find_data(request.data, request.loading, errors);
-  check_checkpoint_folder(request.checkpoint, errors);
-  check_timeline_file(request.timeline_file, errors);
+  check_outputs(request, errors);
+  check_threads("--threads", request.machine.threads, errors);
+  check_threads("--loaders", request.loading.workers, errors);
   bool resolved = false;
   collect(errors, [&] {
     setup.resolved = resolve_plan(request);
@@ -245,6 +247,7 @@ TrainSetup set_up(const TrainRequest& request) {
   if (resolved) {
     setup.num_ranks = ranks_of(job.plan.placement);
     check_world(request, setup.num_ranks, errors);
+    if (!request.launched && !request.elastic) check_processes("ranks", setup.num_ranks, errors);
     collect(errors, [&] { job::memory_limit(request.machine, 0, setup.num_ranks); });
     for (const Error& error : job::check_norm(job.plan, request.training)) errors.add(error);
   }
@@ -256,7 +259,7 @@ TrainSetup set_up(const TrainRequest& request) {
     errors.add("train.dropout",
                "modules of your own are run as they are: nothing is dropped in them", {},
                "leave --dropout out");
-  check_resume(request, model, thoroughly, errors);
+  check_resume(request, resolved ? &job.plan : nullptr, thoroughly, setup.notes, errors);
   check_worker(request, setup, errors);
   if (resolved && !request.record_file.empty())
     collect(errors, [&] { check_record(request.record_file, setup.resolved); });

@@ -15,12 +15,15 @@ struct TrainSetup {
   job::Job job;
   int num_ranks = 1;
   job::WorkerInfo worker;
+  std::vector<std::string> notes{};  // what is no error, but may not be meant
 };
 
 // Codes: train.no-plan, train.other-model, train.too-many-ranks, train.world-size, train.no-data,
 // train.data-kind, train.no-checkpoint, train.other-optimizer, train.nothing-to-do,
-// train.checkpoint-folder, train.no-worker, train.worker-broken, train.worker-build, train.no-gpu,
-// train.no-backend, and those of plans, token files and checkpoints.
+// train.checkpoint-folder, train.other-run, train.other-precision, train.metrics, output.path,
+// train.tensorboard, train.too-many-processes, train.too-many-threads, train.no-worker,
+// train.worker-broken, train.worker-build, train.no-gpu, train.no-backend, and those of plans,
+// token files and checkpoints.
 TrainSetup set_up(const TrainRequest& request);
 // Its first part alone: the plan that the request names.
 ResolvedPlan resolve_plan(const TrainRequest& request);

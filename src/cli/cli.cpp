@@ -8,6 +8,7 @@
 #include <new>
 
 #include "base/error.hpp"
+#include "base/infeasible.hpp"
 #include "cli/say_error.hpp"
 #include "cli/verbs.hpp"
 
@@ -108,6 +109,9 @@ int run(const std::vector<std::string>& words) {
   const Session session{detect_terminal(STDOUT_FILENO), detect_terminal(STDERR_FILENO)};
   try {
     return dispatch(words, session);
+  } catch (const Infeasible& nothing) {
+    report(nothing, session.err);
+    return kNothingFeasible;
   } catch (const Errors& errors) {
     return report(errors, session.err);
   } catch (const ReaderGone&) {

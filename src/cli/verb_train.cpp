@@ -186,6 +186,7 @@ int run_train(const Session& session, app::TrainRequest request, const Given& gi
   const std::string& svg_file = given.svg_file;
   if (request.worker.empty()) request.worker = worker_beside_this();
   request.launched = launched_rank();
+  request.output_files = {output.file, svg_file};
   const auto write = [](const std::string& text) {
     std::fwrite(text.data(), 1, text.size(), stderr);
   };

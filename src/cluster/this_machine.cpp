@@ -33,17 +33,17 @@ constexpr double kGpuBandwidth = 1e12;
 constexpr double kHostLink = 25e9;      // bytes per second, one way: PCIe 4 x16
 constexpr double kHostLatency = 10e-6;  // seconds
 
-double memory_of_machine() {
-  const double pages = static_cast<double>(sysconf(_SC_PHYS_PAGES));
-  const double size = static_cast<double>(sysconf(_SC_PAGESIZE));
-  return pages > 0 && size > 0 ? pages * size : kGiB;
-}
-
 void set_peak(Device& device, Precision precision, double rate) {
   device.peak[static_cast<std::size_t>(precision)] = FlopsPerSecond{rate};
 }
 
 }  // namespace
+
+double memory_of_machine() {
+  const double pages = static_cast<double>(sysconf(_SC_PHYS_PAGES));
+  const double size = static_cast<double>(sysconf(_SC_PAGESIZE));
+  return pages > 0 && size > 0 ? pages * size : kGiB;
+}
 
 Cluster this_machine(int ranks, std::string_view device_kind) {
   Cluster cluster;

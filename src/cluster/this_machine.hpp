@@ -20,8 +20,9 @@ Cluster this_machine(int ranks, std::string_view device);
 // `--cluster this-machine[:RANKS]`: how many; a rank a core where nobody says. Nothing where the
 // text is another cluster's. Throws Errors where RANKS is no number.
 std::optional<int> ranks_here(std::string_view spec);
-int usable_cores();      // that this process may run on
-std::string this_cpu();  // "Intel(R) Xeon(R) ..": as the system names it
+int usable_cores();          // that this process may run on
+double memory_of_machine();  // bytes
+std::string this_cpu();      // "Intel(R) Xeon(R) ..": as the system names it
 bool is_nominal(const Cluster& cluster);
 // "cpu" of "CPU", the name that its devices have; empty where it is none of them.
 std::string_view own_device_kind(std::string_view device_name);

@@ -1,0 +1,69 @@
+// A job's folder goes on with the job it was begun with, and with no other.
+#include "app/elastic_checks.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+
+#include "base/testing.hpp"
+#include "launch/elastic/job_state.hpp"
+#include "plan/expand.hpp"
+#include "plan/test_models.hpp"
+
+namespace nereus::app {
+namespace {
+
+namespace fs = std::filesystem;
+using ::nereus::testing::codes_of;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+job::Job begun_job() {
+  job::Job job;
+  job.build = "build";
+  job.plan.model = plan::testing::make_dense(4);
+  job.plan.cluster = plan::testing::make_cluster(1);
+  job.plan.placement = plan::expand(plan::Degrees{}, job.plan.model);
+  job.data.kind = job::Data::Kind::kTokens;
+  job.data.path = "text.tokens";
+  return job;
+}
+
+TEST(ElasticChecks, AFolderIsOfOneJob) {
+  std::string folder = fs::temp_directory_path() / "nereus-elastic-checks-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const auto codes = [&](const std::function<void(job::Job&)>& change) {
+    job::Job job = begun_job();
+    change(job);
+    return codes_of([&] { check_same_job(folder, job); });
+  };
+  EXPECT_THAT(codes([](job::Job&) {}), IsEmpty());  // nothing was begun
+  launch::JobState state;
+  state.generation = 1;
+  state.listen = {"127.0.0.1", 1};
+  state.job = job::job_to_json(begun_job());
+  launch::save_state(folder, state);
+
+  EXPECT_THAT(codes([](job::Job& job) {
+                job.training.steps = 9;  // more of the same, in other words
+                job.data.path = "./text.tokens";
+                job.data.workers = 3;
+                job.machine.threads = 2;
+              }),
+              IsEmpty());
+  const std::function<void(job::Job&)> others[] = {
+      [](job::Job& job) { job.data = {}; },  // synthetic
+      [](job::Job& job) { job.data.path = "other.tokens"; },
+      [](job::Job& job) { job.data.shuffle = false; },
+      [](job::Job& job) { job.training.seed = 3; },
+      [](job::Job& job) { job.training.rate = 3; },
+  };
+  for (const auto& other : others) EXPECT_THAT(codes(other), ElementsAre("elastic.other-job"));
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace nereus::app

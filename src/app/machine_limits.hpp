@@ -1,0 +1,23 @@
+// How many processes and threads of a job one machine takes: more would not train, only fill its
+// memory or its scheduler, so they are refused before any starts.
+//
+//   processes   memory / 100 MiB: libtorch alone holds that much, whatever it trains (measured: a
+//               worker of the smallest GPT has 130 to 210 MiB)
+//   threads     32 a core, for a rank: beyond that they only wait for each other
+//
+//   check_processes("--agents", 4, errors);      // adds train.too-many-processes
+#pragma once
+
+#include <string>
+
+#include "base/error.hpp"
+
+namespace nereus::app {
+
+int most_processes(double memory_bytes);
+int most_threads(int cores);
+
+void check_processes(const std::string& what, int count, ErrorList& errors);
+void check_threads(const std::string& option, int count, ErrorList& errors);
+
+}  // namespace nereus::app

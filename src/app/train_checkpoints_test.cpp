@@ -1,0 +1,146 @@
+// What a training does about checkpoints that are there already, and about outputs that cannot be
+// written: said before anything starts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "app/train.hpp"
+#include "app/train_setup.hpp"
+#include "base/build_info.hpp"
+#include "base/testing.hpp"
+#include "checkpoint/folder_lock.hpp"
+#include "checkpoint/writer.hpp"
+#include "tests/source_dir.hpp"
+
+namespace nereus::app {
+namespace {
+
+namespace fs = std::filesystem;
+using ::nereus::testing::codes_of;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+class TrainCheckpoints : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("nereus_checkpoints_test." + std::to_string(getpid()));
+    fs::create_directory(folder_);
+    setenv("FAKE_BUILD", build_id().c_str(), 1);
+    unsetenv("FAKE_FAULT");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  static TrainRequest request() {
+    TrainRequest r;
+    r.plan.model = {"gpt2", {{"layers", "4"}, {"hidden", "64"}, {"heads", "4"}, {"seq", "32"}}};
+    r.plan.degrees.dp = 2;
+    r.plan.degrees.global_batch = 8;
+    r.data = "synthetic";
+    r.training.steps = 20;
+    r.machine.comm.clear();
+    r.worker = source_dir() + "/tests/fake_worker";
+    return r;
+  }
+
+  void save(const std::string& where, std::int64_t step) const {
+    const std::vector<std::byte> bytes(64, std::byte{7});
+    checkpoint::Writer writer({.folder = where, .keep = 9});
+    checkpoint::Part part;
+    part.tensor = "w";
+    part.shape = {16};
+    part.end = 16;
+    part.bytes = bytes;
+    checkpoint::Progress progress;
+    progress.step = step;
+    progress.samples = step * 8;
+    progress.optimizer = "adamw";
+    writer.save(progress, set_up(request()).job.plan, {part});
+    writer.wait();
+  }
+
+  static std::vector<std::string> said_by(const TrainRequest& r) {
+    std::vector<std::string> lines;
+    TrainWatch watch;
+    watch.say = [&](const std::string& line) { lines.push_back(line); };
+    EXPECT_EQ(train(r, watch).exit_code, 0);
+    return lines;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(TrainCheckpoints, AFreshRunDoesNotGetAmongThoseOfAnother) {
+  TrainRequest r = request();
+  r.checkpoint.folder = folder_ / "run";
+  EXPECT_THAT(said_by(r), IsEmpty());  // there are none yet
+  save(r.checkpoint.folder, 3);
+  save(r.checkpoint.folder, 6);
+  EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("train.other-run"));
+  save(folder_ / "other", 3);
+  r.checkpoint.resume = folder_ / "other";
+  EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("train.other-run"));
+  // Going on with it is no other run; from an earlier step the later ones are told of.
+  r.checkpoint.resume = r.checkpoint.folder + "/";
+  EXPECT_THAT(said_by(r), IsEmpty());
+  r.checkpoint.resume = r.checkpoint.folder + "/step-000003";
+  EXPECT_THAT(said_by(r), ElementsAre(HasSubstr("later steps, up to 6")));
+  r.checkpoint.folder = folder_ / "new";
+  EXPECT_THAT(said_by(r), IsEmpty());
+}
+
+TEST_F(TrainCheckpoints, OneJobAFolder) {
+  TrainRequest r = request();
+  r.checkpoint.folder = folder_ / "run";
+  const checkpoint::FolderLock other(r.checkpoint.folder);
+  EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("checkpoint.running"));
+}
+
+TEST_F(TrainCheckpoints, OtherOptionsThanThoseOfTheCheckpointAreNoted) {
+  save(folder_ / "run", 3);
+  TrainRequest r = request();
+  r.checkpoint.resume = folder_ / "run";
+  EXPECT_THAT(said_by(r), IsEmpty());
+  r.training.seed = 5;
+  EXPECT_THAT(said_by(r), ElementsAre(HasSubstr("--seed 0, and this goes on with 5")));
+  r.plan.degrees.global_batch = 16;
+  EXPECT_THAT(said_by(r), ElementsAre(HasSubstr("--seed"), HasSubstr("--global-batch 8")));
+}
+
+TEST_F(TrainCheckpoints, AnotherPrecisionKeepsOtherTensors) {
+  save(folder_ / "run", 3);
+  TrainRequest r = request();
+  r.checkpoint.resume = folder_ / "run";
+  for (const auto other : {cluster::Precision::kBf16, cluster::Precision::kFp64}) {
+    r.plan.degrees.precision = other;
+    EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("train.other-precision"));
+  }
+  r.plan.degrees.precision = cluster::Precision::kFp32;
+  EXPECT_THAT(said_by(r), IsEmpty());
+}
+
+TEST_F(TrainCheckpoints, OutputsThatCannotBeWrittenAreAllSaidFirst) {
+  TrainRequest r = request();
+  r.metrics_file = folder_ / "none/m.jsonl";
+  r.tensorboard = "/proc/events";
+  r.checkpoint.folder = "/proc/run";
+  r.output_files = {folder_ / "none/x.json", "", folder_};
+  r.timeline_file = folder_ / "none/t.json";
+  EXPECT_THAT(codes_of([&] { train(r, {}); }),
+              UnorderedElementsAre("train.metrics", "train.tensorboard", "train.checkpoint-folder",
+                                   "output.path", "output.path", "train.timeline"));
+}
+
+TEST_F(TrainCheckpoints, MoreThanTheMachineTakesIsRefused) {
+  TrainRequest r = request();
+  r.machine.threads = 1'000'000;
+  r.loading.workers = 1'000'000;
+  EXPECT_THAT(codes_of([&] { train(r, {}); }),
+              ElementsAre("train.too-many-threads", "train.too-many-threads"));
+}
+
+}  // namespace
+}  // namespace nereus::app

@@ -1,0 +1,39 @@
+#include "checkpoint/folder_lock.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "base/error.hpp"
+#include "checkpoint/testing.hpp"
+
+namespace nereus::checkpoint {
+namespace {
+
+TEST(FolderLock, OneAtATime) {
+  const testing::TempFolder folder;
+  const std::string place = folder.path() + "/run/deeper";
+  std::optional<FolderLock> first(place);
+  try {
+    const FolderLock second(place);
+    FAIL() << "two at once";
+  } catch (const Errors& errors) {
+    EXPECT_EQ(errors.list().front().code, "checkpoint.running");
+    EXPECT_EQ(errors.list().front().kind, ErrorKind::kEnvironment);
+  }
+  const FolderLock other(folder.path() + "/other");
+  first.reset();
+  const FolderLock third(place);
+}
+
+TEST(FolderLock, AFolderThatCannotBe) {
+  try {
+    const FolderLock lock("/proc/nothing/run");
+    FAIL();
+  } catch (const Errors& errors) {
+    EXPECT_EQ(errors.list().front().code, "checkpoint.write");
+  }
+}
+
+}  // namespace
+}  // namespace nereus::checkpoint
