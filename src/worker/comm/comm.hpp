@@ -115,6 +115,8 @@ struct CommOptions {
   int port = 0;
   std::string job = {};  // tells jobs of one host apart ("shared")
   std::chrono::milliseconds timeout{60'000};
+  // What must be the same on every rank (job/alike.hpp); compared when they meet. Empty: nothing.
+  std::string card = {};
   // Where ranks tell each other their addresses; none: a store that rank 0 hosts. "gloo" alone.
   std::shared_ptr<Board> board = {};
 };

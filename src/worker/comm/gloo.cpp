@@ -153,9 +153,10 @@ class GlooWire : public Wire {
 
 std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_address, int rank,
                               int num_ranks, std::chrono::milliseconds timeout, bool ends_together,
+                              const std::string& card = {},
                               const std::shared_ptr<Board>& board = {}) {
   auto liveness = std::make_unique<Liveness>(rank, num_ranks, own_address, timeout);
-  liveness->start(meet(store, rank, num_ranks, liveness->address(), timeout));
+  liveness->start(meet_alike(store, rank, num_ranks, liveness->address(), card, timeout));
   gloo::transport::tcp::attr place;
   place.hostname = own_address;
   auto device = gloo::transport::tcp::CreateDevice(place);
@@ -189,7 +190,7 @@ std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_
 std::unique_ptr<Comm> open_gloo(const CommOptions& options) {
   const StorePointer store = options.board ? board_store(options.board) : open_store(options);
   return connect(store, local_address_towards(options.address), options.rank, options.num_ranks,
-                 options.timeout, !options.board, options.board);
+                 options.timeout, !options.board, options.card, options.board);
 }
 
 std::vector<std::unique_ptr<Comm>> open_local_gloo(int num_ranks,

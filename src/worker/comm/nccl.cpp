@@ -195,8 +195,8 @@ std::unique_ptr<Comm> open_nccl(const CommOptions& options) {
   core->timeout = options.timeout;
   core->liveness = std::make_unique<Liveness>(
       options.rank, options.num_ranks, local_address_towards(options.address), options.timeout);
-  core->liveness->start(meet(core->store, options.rank, options.num_ranks,
-                             core->liveness->address(), options.timeout));
+  core->liveness->start(meet_alike(core->store, options.rank, options.num_ranks,
+                                   core->liveness->address(), options.card, options.timeout));
   return std::make_unique<NcclComm>(std::move(core));
 }
 

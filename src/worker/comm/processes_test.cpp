@@ -155,6 +155,22 @@ TEST_P(Processes, SumTogether) {
       EXPECT_EQ(outcome.message, "done");
 }
 
+// Rank 0 hosts the store, and may not leave before the others know.
+TEST_P(Processes, RanksThatWereNotStartedAlikeAllSaySo) {
+  for (const int other : {0, 2}) {
+    const auto outcomes = run(3, [&](CommOptions options) {
+      options.card = options.rank == other ? "seed 7\n" : "seed 3\n";
+      open_comm(options);
+    });
+    for (const Outcome& outcome : outcomes) {
+      EXPECT_NE(outcome.message.find(other == 0 ? "rank 2 has seed 3 (rank 0: 7)"
+                                                : "rank 2 has seed 7 (rank 0: 3)"),
+                std::string::npos)
+          << outcome.message;
+    }
+  }
+}
+
 TEST_P(Processes, ADeadRankIsNamed) {
   for (const int dead : {0, 1, 2}) {
     const auto outcomes = run(3, [&](const CommOptions& options) {

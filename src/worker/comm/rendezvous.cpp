@@ -2,16 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <thread>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "base/error.hpp"
+#include "worker/comm/cards.hpp"
 
 namespace nereus::worker {
 namespace {
 
 const char* const kMissingKey = "nereus/missing";
+
+// Without libtorch's stack trace, which tells a user nothing.
+std::string first_line(const std::exception& error) {
+  const auto* torch = dynamic_cast<const c10::Error*>(&error);
+  const std::string text = torch != nullptr ? torch->what_without_backtrace() : error.what();
+  return text.substr(0, text.find('\n'));
+}
 
 std::string rank_key(int rank) { return fmt::format("nereus/rank/{}", rank); }
 
@@ -72,7 +81,7 @@ std::vector<std::string> meet_at(c10d::Store& store, int rank, int num_ranks,
   } catch (const std::exception& error) {
     throw CommError(
         fmt::format("rank {}: start failed: rank 0, which hosts the store, is gone ({})", rank,
-                    error.what()),
+                    first_line(error)),
         0);
   }
 }
@@ -85,6 +94,42 @@ std::vector<std::string> meet(const StorePointer& store, int rank, int num_ranks
                      [=] { return meet_at(*store, rank, num_ranks, says, timeout); });
   if (!all) throw no_answer(rank, timeout);
   return std::move(*all);
+}
+
+namespace {
+
+// Rank 0 takes the store with it, so it stays until the others have what they came for.
+void part(c10d::Store& store, int rank, int num_ranks, std::chrono::milliseconds timeout) {
+  const auto key = [](int r) { return fmt::format("nereus/parted/{}", r); };
+  std::vector<std::string> keys;
+  for (int i = 0; i < num_ranks; ++i) keys.push_back(key(i));
+  store.set(key(rank), {1});
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  while (rank == 0 && !store.check(keys) && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
+}  // namespace
+
+std::vector<std::string> meet_alike(const StorePointer& store, int rank, int num_ranks,
+                                    const std::string& address, const std::string& card,
+                                    std::chrono::milliseconds timeout) {
+  const std::vector<std::string> said =
+      meet(store, rank, num_ranks, address_and_card(address, card), timeout);
+  try {
+    return addresses_of_alike(said);
+  } catch (const Errors&) {
+    constexpr std::chrono::milliseconds kLongest{5000};
+    const auto longest = std::min(timeout, kLongest);
+    try {
+      in_time(longest + kLateAnswer, [=] {
+        part(*store, rank, num_ranks, longest);
+        return true;
+      });
+    } catch (const std::exception&) {  // gone already; what is wrong is known
+    }
+    throw;
+  }
 }
 
 StorePointer open_store(const CommOptions& options) {
@@ -110,10 +155,11 @@ StorePointer open_store(const CommOptions& options) {
     if (options.rank == 0)
       throw_environment_error(
           "comm.port",
-          fmt::format("rank 0 cannot listen on port {}: {}", options.port, error.what()),
-          "choose another port");
+          fmt::format("rank 0 cannot be reached at {}:{}, where it listens: {}", options.address,
+                      options.port, first_line(error)),
+          "MASTER_ADDR of the machine of rank 0, and a MASTER_PORT that is free there");
     throw CommError(fmt::format("rank {}: start failed: rank 0 did not answer at {}:{}: {}",
-                                options.rank, options.address, options.port, error.what()),
+                                options.rank, options.address, options.port, first_line(error)),
                     0);
   }
 }

@@ -35,6 +35,11 @@ StorePointer board_store(std::shared_ptr<Board> board);
 std::vector<std::string> meet(const StorePointer& store, int rank, int num_ranks,
                               const std::string& says, std::chrono::milliseconds timeout);
 
+// The addresses of all ranks; throws Errors, on all of them, where their cards differ.
+std::vector<std::string> meet_alike(const StorePointer& store, int rank, int num_ranks,
+                                    const std::string& address, const std::string& card,
+                                    std::chrono::milliseconds timeout);
+
 // What `work` returns or throws; nothing where it takes longer. It then goes on by itself, so it
 // owns all that it uses. A board that closes ends the wait.
 template <class Work>

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "worker/comm/backends.hpp"
+#include "worker/comm/cards.hpp"
 #include "worker/comm/message_comm.hpp"
 #include "worker/comm/shared_memory.hpp"
 #include "worker/comm/shared_wire.hpp"
@@ -15,7 +16,7 @@ const char* const kOwnHost = "127.0.0.1";
 std::unique_ptr<Comm> open_on(const std::shared_ptr<SharedMemory>& memory,
                               std::unique_ptr<Liveness> liveness, int rank,
                               std::chrono::milliseconds timeout) {
-  liveness->start(memory->said());
+  liveness->start(addresses_of_alike(memory->said()));
   // What was sent stays in the memory, so nobody need wait for the others to leave.
   return std::make_unique<MessageComm>(std::make_shared<CommCore>(
       "shared", std::make_unique<SharedWire>(memory, rank, timeout), std::move(liveness), false));
@@ -26,7 +27,8 @@ std::unique_ptr<Comm> open_on(const std::shared_ptr<SharedMemory>& memory,
 std::unique_ptr<Comm> open_shared(const CommOptions& options) {
   auto liveness =
       std::make_unique<Liveness>(options.rank, options.num_ranks, kOwnHost, options.timeout);
-  const auto memory = SharedMemory::meet(options, liveness->address());
+  const auto memory =
+      SharedMemory::meet(options, address_and_card(liveness->address(), options.card));
   return open_on(memory, std::move(liveness), options.rank, options.timeout);
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kMagic = 0x6e65726575730001;  // changes with the layout
+constexpr std::uint64_t kMagic = 0x6e65726575730002;  // changes with the layout
 constexpr std::size_t kRingBytes = 1 << 20;           // fits a core's own cache
 constexpr std::size_t kLeastRingBytes = 64 << 10;
 

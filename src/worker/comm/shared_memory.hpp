@@ -32,7 +32,7 @@ struct RankPage {
   alignas(kCacheLine) std::atomic<std::uint32_t> doorbell = 0;  // rung when there may be work
   std::atomic<std::uint32_t> sleeping = 0;                      // whether somebody listens
   alignas(kCacheLine) pid_t process = 0;
-  char says[256] = {};
+  char says[4096] = {};
 };
 
 // From one rank to another. `written - read` bytes lie in the ring, at written % size and before.
