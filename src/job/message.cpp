@@ -77,6 +77,7 @@ void visit(V& v, M& m) {
       v.text("hint", m.hint);
       v.whole("missing_rank", m.missing_rank, -1);
       v.truth("input_error", m.input_error);
+      v.truth("environment_error", m.environment_error);
       break;
     case MessageKind::kDone:
       break;

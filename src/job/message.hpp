@@ -76,8 +76,9 @@ struct Message {
   std::string code = {};
   std::string message = {};
   std::string hint = {};
-  int missing_rank = -1;     // whom it waited for
-  bool input_error = false;  // the user's to mend: exit code 2, else 5
+  int missing_rank = -1;           // whom it waited for
+  bool input_error = false;        // the user's to mend: exit code 2
+  bool environment_error = false;  // the machine's, such as a full disk: exit code 4, else 5
   bool operator==(const Message&) const = default;
 };
 

@@ -64,6 +64,7 @@ Message any_message() {
       m.hint = any_text();
       m.missing_rank = *rc::gen::inRange(-1, 9);
       m.input_error = *rc::gen::arbitrary<bool>();
+      m.environment_error = *rc::gen::arbitrary<bool>();
       break;
     case MessageKind::kDone:
       break;

@@ -73,7 +73,8 @@ Failure said(const RankState& state) {
   const job::Message& error = *state.error;
   return {state.rank,        error.code.empty() ? "train.rank-failed" : error.code,
           error.message,     error.hint,
-          error.input_error, state.more_errors};
+          error.input_error, error.environment_error,
+          state.more_errors};
 }
 
 Failure describe(const RankState& state, double now) {

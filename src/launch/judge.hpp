@@ -47,6 +47,7 @@ struct Failure {
   std::string message;
   std::string hint;
   bool input_error = false;
+  bool environment_error = false;
   std::vector<job::Message> more{};  // else that the rank found wrong
   bool operator==(const Failure&) const = default;
 };

@@ -234,7 +234,9 @@ class Supervisor {
   void finish() {
     if (!outcome_.failure && !gave_up_) outcome_.failure = judge(states_, now(), limits_.timeout_s);
     if (outcome_.failure) {
-      outcome_.exit_code = outcome_.failure->input_error ? 2 : 5;
+      outcome_.exit_code = outcome_.failure->input_error         ? 2
+                           : outcome_.failure->environment_error ? 4
+                                                                 : 5;
       return;
     }
     if (gave_up_) {

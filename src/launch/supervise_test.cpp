@@ -130,6 +130,16 @@ TEST(Supervise, ErrorsOfTheUserEndWithCodeTwo) {
   EXPECT_EQ(*outcome.failure, (Failure{0, "checkpoint.corrupt", "bad", "another", true}));
 }
 
+TEST(Supervise, ErrorsOfTheMachineEndWithCodeFour) {
+  const std::string body =
+      "tell '{\"kind\":\"error\",\"rank\":0,\"code\":\"checkpoint.write\",\"message\":\"full\","
+      "\"environment_error\":true}'; exit 4";
+  const Outcome outcome = run_ranks({shell_rank(0, body), shell_rank(1, "run")}, kQuick, {});
+  EXPECT_EQ(outcome.exit_code, 4);
+  ASSERT_TRUE(outcome.failure);
+  EXPECT_EQ(outcome.failure->code, "checkpoint.write");
+}
+
 TEST(Supervise, ALineThatIsNoMessageIsAFailure) {
   const Outcome outcome = run_ranks({shell_rank(0, "tell nonsense; run")}, kQuick, {});
   EXPECT_EQ(outcome.exit_code, 5);

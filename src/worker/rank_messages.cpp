@@ -70,6 +70,7 @@ std::vector<job::Message> failures(const std::exception_ptr& error) {
       failure.message = one.message;
       failure.hint = one.hint;
       failure.input_error = one.kind == ErrorKind::kInput;
+      failure.environment_error = one.kind == ErrorKind::kEnvironment;
       list.push_back(failure);
     }
     return list;
@@ -91,7 +92,7 @@ std::vector<job::Message> failures(const std::exception_ptr& error) {
 }
 
 int exit_code_of(const std::vector<job::Message>& failures) {
-  return failures.back().input_error ? 2 : 5;
+  return failures.back().input_error ? 2 : failures.back().environment_error ? 4 : 5;
 }
 
 int tell_failures(job::Reporter& reporter) {

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 
 #include "base/build_info.hpp"
 #include "base/error.hpp"
 #include "base/write_file.hpp"
+#include "job/alike.hpp"
 #include "job/reporter.hpp"
 #include "timeline/rank_timeline.hpp"
 #include "worker/gpu.hpp"
@@ -97,9 +99,23 @@ std::unique_ptr<Comm> become_rank(const RankOptions& options, const job::Job& jo
   comm_options.address = options.address;
   comm_options.port = options.port;
   comm_options.job = fmt::format("{}-{}", options.address, options.port);
+  comm_options.card = job::job_card(job);
   comm_options.timeout =
       std::chrono::milliseconds(static_cast<std::int64_t>(job.machine.timeout_s * 1000));
   return open_comm(comm_options);
+}
+
+// The save before failed for want of room, say: that checkpoint is given up and said, training goes
+// on, and the next is tried. Only at the end there is no next: then it is what the job fails with.
+void pass_over_failed_save(Saver& saver) {
+  try {
+    saver.finish();
+  } catch (const Errors& errors) {
+    for (const Error& error : errors.list())
+      if (error.kind != ErrorKind::kEnvironment) throw;
+    for (const Error& error : errors.list())
+      std::fprintf(stderr, "%s: %s; training goes on\n", error.code.c_str(), error.message.c_str());
+  }
 }
 
 int measure(const RankOptions& options, const job::Job& job, job::Reporter& reporter) {
@@ -149,6 +165,7 @@ int train(const RankOptions& options, const job::Job& job, job::Reporter& report
                           (job.checkpoint.every > 0 && (step + 1) % job.checkpoint.every == 0));
     if (saves_now) {
       const auto save_start = std::chrono::steady_clock::now();
+      pass_over_failed_save(saver);
       saver.save(step + 1, executor);
       result.waits.checkpoint =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - save_start).count();

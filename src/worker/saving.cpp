@@ -65,7 +65,7 @@ checkpoint::Gather by_files(const job::Job& job, int rank, int num_ranks,
   return [=](std::int64_t step, const std::string& mine) {
     const std::string place =
         fmt::format("{}/reports-{}{}{}.partial", folder, step, attempt.empty() ? "" : ".", attempt);
-    fs::create_directories(place);
+    checkpoint::make_folder(place);
     const auto file = [&](int r) { return fmt::format("{}/{}.json", place, r); };
     std::vector<std::string> reports;
     if (rank != 0) {

@@ -75,12 +75,13 @@ void Coordinator::wait_for_return() {
 }
 
 void Coordinator::conclude() {
-  bool complete = true, any = false;
+  bool complete = true, agreed = true, any = false;
   std::int64_t newest = -1;
   for (const auto& [name, member] : members_) {
     if (!member.in_generation) continue;
     any = true;
     const ElasticMessage& ended = *member.ended;
+    agreed = agreed && ended.agreed;
     complete = complete && ended.agreed && ended.done >= options_.steps;
     newest = std::max(newest, member.ended->held);
   }
@@ -99,7 +100,7 @@ void Coordinator::conclude() {
   }
   phase_ = Phase::kGathering;
   pace_.broken_off();
-  const bool saved_now = soft_ && saves_;
+  const bool saved_now = soft_ && saves_ && agreed;  // a rank lost meanwhile took its part with it
   saved_ = all_leave_ && saved_now;
   all_leave_ = soft_ = saves_ = false;
   changed_ = true;

@@ -19,19 +19,20 @@ double signal_of(Commands::Ending ending) {
   return ending == Commands::Ending::kSave ? kSave : ending == Commands::Ending::kEnd ? kEnd : 0;
 }
 
-// A checkpoint that fails is told and done without: the state is in memory.
-void save(Life& life, const Remark& remark) {
-  if (!life.saver->saves()) return;
+void finish_saving(Life& life, const Remark& remark) {
   try {
-    life.saver->save(life.done, *life.executor);
+    life.saver->finish();
   } catch (const Errors& errors) {
     remark("checkpoint: " + errors.list().front().message);
   }
 }
 
-void finish_saving(Life& life, const Remark& remark) {
+// A checkpoint that fails is told and done without: the state is in memory.
+void save(Life& life, const Remark& remark) {
+  if (!life.saver->saves()) return;
+  finish_saving(life, remark);  // what went wrong with the one before is no reason to give this up
   try {
-    life.saver->finish();
+    life.saver->save(life.done, *life.executor);
   } catch (const Errors& errors) {
     remark("checkpoint: " + errors.list().front().message);
   }
@@ -52,6 +53,12 @@ void tell_saved(Life& life, const Say& say) {
 void run_steps(Life& life, Commands& commands, std::int64_t generation, const Say& say,
                const Remark& remark) {
   const job::Job& job = life.job;
+  // Ranks were lost after the last step, and with them perhaps its checkpoint.
+  if (life.done >= job.training.steps) {
+    life.complete = true;
+    save(life, remark);
+    finish_saving(life, remark);
+  }
   while (life.done < job.training.steps) {
     const std::int64_t step = life.done;
     const Clock::time_point start = Clock::now();
