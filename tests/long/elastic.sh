@@ -188,14 +188,23 @@ fi
 if ((EUID == 0)) && command -v ip tc >/dev/null && ip netns add "nereus$$-try" 2>/dev/null; then
   ip netns del "nereus$$-try"
 
-  # A disk that is full: checkpoints fail and say so, training goes on, the last complete one stays.
+  # A disk that is full: checkpoints fail and say so, training goes on, but a job whose last state is nowhere is not done. With more
+  # room the same command goes on.
   mkdir full
   if mount -t tmpfs -o size=3m none full 2>/dev/null; then
-    "$nereus" train --elastic "${model[@]}" --steps 30 --job disk --agents 2 --shapes 1x2 --checkpoint full --checkpoint-every 5 --format json \
-      -o disk.json 2>disk.err
-    check "a full disk: exit 0" test $? -eq 0
+    on_disk() {
+      "$nereus" train --elastic "${model[@]}" --steps 30 --job disk --agents 2 --shapes 1x2 --checkpoint full --checkpoint-every 5 --format json \
+        -o disk.json 2>disk.err
+    }
+    on_disk
+    check "a full disk: exit 4" test $? -eq 4
     check "a full disk: said" grep -q "^remark: .*checkpoint" disk.err
+    check "a full disk: why it failed is last" bash -c "tail -n 2 disk.err | grep -q 'elastic.not-saved'"
     check "a full disk: all steps" python3 -c 'import json; assert len(json.load(open("disk.json"))["losses"]) == 30'
+    mount -o remount,size=64m full
+    on_disk
+    check "room again: exit 0" test $? -eq 0
+    check "room again: the last state" test -f full/step-000030/manifest.json
     umount full
   fi
 

@@ -108,6 +108,12 @@ if command -v mpirun >/dev/null; then
   check "mpirun -n 3 of 4 ranks: refused" grep -q 'train.world-size' mpi.txt
 fi
 
+# More than the machine takes is refused at once.
+check "a million agents: exit 2" bash -c "'$nereus' train --elastic ${small[*]} --job many --agents 1000000 --steps 1 2>err.txt; test \$? -eq 2"
+check "a million agents: said" grep -q 'train.too-many-processes' err.txt
+# Nobody's name.
+check "--listen nowhere: said" bash -c "'$nereus' train --elastic ${small[*]} --job listen --listen no-such-host.invalid:29400 --agents 1 --steps 1 2>err.txt; test \$? -eq 4 && grep -q 'elastic.listen.*not known' err.txt"
+
 # The real worker, where it is built beside the program.
 [[ -x $(dirname "$nereus")/nereus-worker ]] || exit "$failed"
 tiny=(--model gpt2 --set model.layers=4 --set model.hidden=32 --set model.heads=4 --set model.vocab=128 --seq 16 --data
@@ -132,6 +138,45 @@ import json
 a = json.load(open("one.json"))["losses"]
 b = [x for f in ("first.json", "second.json") for x in json.load(open(f))["losses"]]
 assert len(b) == 4 and all(abs(x - y) <= 1e-9 * abs(x) for x, y in zip(a, b)), (a, b)'
+real --steps 2 --checkpoint run >out.txt 2>err.txt
+check "real: a fresh run among another's checkpoints: exit 2" test $? -eq 2
+check "real: a fresh run among another's checkpoints: said" grep -q 'train.other-run' err.txt
+"$nereus" train "${tiny[@]}" --steps 1000000 --checkpoint both >first.txt 2>&1 &
+launcher=$!
+for _ in $(seq 600); do grep -q '^step ' first.txt && break; sleep 0.05; done
+real --steps 2 --checkpoint both >out.txt 2>err.txt
+check "real: two in one folder: exit 4" test $? -eq 4
+check "real: two in one folder: said" grep -q 'checkpoint.running' err.txt
+kill -TERM "$launcher"
+wait "$launcher"
+check "real: two in one folder: the first goes on" test $? -eq 75
+
+# Ranks that were not started alike: all of them say which and what.
+for pair in "--seed 7:seed 7" "--rate 0.5:rate 0.5" "--set model.heads=2:model gpt2" "--micro-batch 2:plan "; do
+  for rank in 0 1; do
+    other=()
+    ((rank)) && read -ra other <<<"${pair%%:*}"
+    RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29512 "$nereus" train "${tiny[@]}" --dp 2 --steps 3 "${other[@]}" \
+      --timeout 20 >"out$rank.txt" 2>"err$rank.txt" &
+    ranks[rank]=$!
+  done
+  wait "${ranks[0]}"
+  first=$?
+  wait "${ranks[1]}"
+  check "real: ${pair%%:*} on one rank: exit 2" test "$first $?" = "2 2"
+  check "real: ${pair%%:*} on one rank: said by both" bash -c "grep -q 'train.ranks-differ.*rank 1 has.*${pair#*:}' err0.txt && grep -q 'train.ranks-differ' err1.txt"
+done
+
+# A disk that is full: a checkpoint on the way is given up, the last one is what the job fails with.
+mkdir full
+if ((EUID == 0)) && mount -t tmpfs -o size=300k none full 2>/dev/null; then
+  real --steps 4 --checkpoint full --checkpoint-every 2 --format json >full.json 2>full.txt
+  check "real: a full disk: exit 4" test $? -eq 4
+  check "real: a full disk: all steps" python3 -c 'import json; assert len(json.load(open("full.json"))["losses"]) == 4'
+  check "real: a full disk: said on the way" grep -q 'checkpoint.write.*training goes on' full.txt
+  umount full
+fi
+
 byte=$(find run -name '*.safetensors' | head -n 1)
 printf x | dd of="$byte" bs=1 seek=$(($(stat -c %s "$byte") - 1)) conv=notrunc 2>/dev/null
 real --steps 4 --resume run >out.txt 2>err.txt
