@@ -1,8 +1,8 @@
 // How many processes and threads of a job one machine takes: more would not train, only fill its
 // memory or its scheduler, so they are refused before any starts.
 //
-//   processes   memory / 100 MiB: libtorch alone holds that much, whatever it trains (measured: a
-//               worker of the smallest GPT has 130 to 210 MiB)
+//   processes   memory / 100 MiB: a worker that has not begun holds 60 (measured, libtorch 1.13 on
+//               CPUs), one that trains more
 //   threads     32 a core, for a rank: beyond that they only wait for each other
 //
 //   check_processes("--agents", 4, errors);      // adds train.too-many-processes
