@@ -17,7 +17,6 @@ constexpr double kNone = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostTable = 4 << 20;  // teams x samples whose division is exact
 constexpr std::size_t kFewTeams = 16;        // whose samples are tried one by one
 constexpr int kMostLast = 16;                // samples of a smaller last micro-batch that are tried
-constexpr int kMostMicroBatch = 64;          // samples; larger ones gain nothing measurable
 
 // A way of a team to compute some samples.
 struct Way {
@@ -397,15 +396,23 @@ class FlatSearch {
 
 double flat_bound(Machines& machines, const FlatManner& manner) {
   double rate = 0;
-  for (std::size_t g = 0; g < manner.uses.size(); ++g) {
-    if (manner.uses[g] == 0) continue;
-    double best = 0;
-    for (int m = 1; m <= machines.like().global_batch && m <= kMostMicroBatch;
-         m = m < 16 ? m + 1 : 2 * m)
-      best = std::max(best, m / machines.seconds(manner_of(manner, static_cast<int>(g)), m));
-    rate += best * teams_of(manner, g);
-  }
+  for (std::size_t g = 0; g < manner.uses.size(); ++g)
+    if (manner.uses[g] > 0)
+      rate += machines.rate(manner_of(manner, static_cast<int>(g))) * teams_of(manner, g);
   return rate > 0 ? static_cast<double>(machines.like().global_batch) / rate : kNone;
+}
+
+double sent_bound(Machines& machines, const FlatManner& manner) {
+  std::vector<TeamShare> teams;
+  for (std::size_t g = 0; g < manner.uses.size(); ++g)
+    teams.insert(teams.end(), static_cast<std::size_t>(manner.uses[g]),
+                 {static_cast<int>(g), 1, 1, 0});
+  if (teams.size() < 2) return 0;
+  for (TeamShare& team : teams) team.state = 1 / static_cast<double>(teams.size());
+  plan::Placement placement = flat_placement(machines, manner, teams);
+  placement.data_overlap = false;
+  ++machines.evaluated;
+  return machines.predictor().predict(placement).part(cost::Part::kDataComm);
 }
 
 std::optional<plan::Placement> best_flat(Machines& machines, const FlatManner& manner,

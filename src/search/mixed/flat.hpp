@@ -52,6 +52,10 @@ plan::Placement flat_placement(const Machines& machines, const FlatManner& manne
 
 // Seconds of the slowest team, without memory: no division of samples is quicker.
 double flat_bound(Machines& machines, const FlatManner& manner);
+// Seconds of the reduction among all these teams, state even, nothing hidden: what hides it is
+// computation, so no step is shorter. Does not depend on recompute. For zero below 3: one that
+// stores alone is spared part of what is gathered there.
+double sent_bound(Machines& machines, const FlatManner& manner);
 // Nothing where memory does not suffice. `room`: share of every device's memory that may be used.
 std::optional<plan::Placement> best_flat(Machines& machines, const FlatManner& manner, double room);
 

@@ -73,6 +73,15 @@ const std::vector<double>& Machines::layers(const Manner& manner, int samples) {
   return at->second;
 }
 
+double Machines::rate(const Manner& manner) {
+  const auto [at, is_new] = rates_.try_emplace(manner);
+  if (is_new)
+    for (int m = 1; m <= std::min<std::int64_t>(kMostMicroBatch, like_.global_batch);
+         m = m < 16 ? m + 1 : 2 * m)
+      at->second = std::max(at->second, m / seconds(manner, m));
+  return at->second;
+}
+
 double Machines::fastest_rate(const std::vector<int>& tensor_degrees) {
   double rate = 0;
   for (std::size_t g = 0; g < groups_.size(); ++g) {

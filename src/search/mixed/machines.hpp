@@ -25,6 +25,8 @@ struct Group {
 };
 std::vector<Group> groups_of(const cluster::Cluster& cluster);
 
+inline constexpr int kMostMicroBatch = 64;  // samples; larger ones gain nothing measurable
+
 // How a team of a group computes.
 struct Manner {
   int group = 0;
@@ -54,6 +56,8 @@ class Machines {
   double seconds(const Manner& manner, int samples);
   // Of every layer for one micro-batch.
   const std::vector<double>& layers(const Manner& manner, int samples);
+  // Samples per second of one team at the best of its micro-batches, up to kMostMicroBatch.
+  double rate(const Manner& manner);
   // Samples per second that no plan of these devices exceeds: each at the best of its micro-batch
   // sizes and tensor degrees, nothing recomputed, nothing sent between teams, none waiting.
   double fastest_rate(const std::vector<int>& tensor_degrees);
@@ -69,6 +73,7 @@ class Machines {
   cost::GeneralPredictor predictor_;
   std::map<std::pair<Manner, int>, double> seconds_;
   std::map<std::pair<Manner, int>, std::vector<double>> layers_;
+  std::map<Manner, double> rates_;
 };
 
 }  // namespace nereus::mixed

@@ -1,7 +1,6 @@
 #include "search/mixed/pipeline.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 
 namespace nereus::mixed {
@@ -73,52 +72,6 @@ int PipelineManner::depth() const {
   int stages = 0;
   for (const StageBlock& block : blocks) stages += block.stages;
   return stages;
-}
-
-std::vector<PipelineManner> pipeline_shapes(const Machines& machines,
-                                            const std::vector<int>& tensor_degrees,
-                                            const ShapeRules& rules) {
-  std::vector<PipelineManner> shapes;
-  const std::vector<Group>& groups = machines.groups();
-  const bool tied = !machines.model().tied.empty();
-  for (unsigned used = 1; used < 1u << groups.size(); ++used) {
-    std::vector<int> order;
-    int most = 0;
-    for (std::size_t g = 0; g < groups.size(); ++g)
-      if (used >> g & 1) {
-        order.push_back(static_cast<int>(g));
-        most = std::max(most, groups[g].count);
-      }
-    do {
-      for (int width = 1; width <= most; ++width) {
-        if (machines.like().global_batch % width != 0) continue;
-        PipelineManner manner;
-        manner.width = width;
-        const std::function<void(std::size_t)> next = [&](std::size_t i) {
-          if (i == order.size()) {
-            // Both ends of a tied weight are cut alike.
-            if (manner.depth() > 1 && manner.depth() <= machines.model().num_layers() &&
-                (!tied || manner.blocks.front().tp == manner.blocks.back().tp))
-              shapes.push_back(manner);
-            return;
-          }
-          const Group& group = groups[static_cast<std::size_t>(order[i])];
-          for (const int tp : tensor_degrees) {
-            if (group.per_node % tp != 0) continue;
-            if (rules.same_tp && i > 0 && tp != manner.blocks.front().tp) continue;
-            const int stages = group.count / (tp * width);
-            for (int s = rules.all_depths ? 1 : std::max(1, stages); s <= stages; ++s) {
-              manner.blocks.push_back({order[i], tp, s});
-              next(i + 1);
-              manner.blocks.pop_back();
-            }
-          }
-        };
-        next(0);
-      }
-    } while (std::next_permutation(order.begin(), order.end()));
-  }
-  return shapes;
 }
 
 std::vector<int> divide_layers(const std::vector<const std::vector<double>*>& seconds,

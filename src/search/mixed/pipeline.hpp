@@ -7,8 +7,9 @@
 // by a table over (stages, layers): exact for the time of a stage. Memory is not in the table:
 // stages that are too full are given fewer layers at most, and it is solved again.
 //
-//   for (const PipelineManner& manner : pipeline_manners(machines, tensor_degrees))
-//     if (auto placement = best_pipeline(machines, manner, room)) ...
+//   for (const PipelineManner& shape : pipeline_shapes(machines, tensor_degrees).list)  //
+//   shapes.hpp
+//     if (auto placement = best_pipeline(machines, shape, room)) ...
 #pragma once
 
 #include <optional>
@@ -34,18 +35,6 @@ struct PipelineManner {
   int depth() const;
   bool operator==(const PipelineManner&) const = default;
 };
-
-struct ShapeRules {
-  bool all_depths = false;  // any number of stages of a group, not only the most
-  bool same_tp = false;     // of all stages
-};
-
-// Every order of the groups, some left out perhaps, at every width; each with as many stages as its
-// devices make or, with all depths, any number up to that; at least two stages. Micro-batch,
-// recompute and zero are left at their defaults.
-std::vector<PipelineManner> pipeline_shapes(const Machines& machines,
-                                            const std::vector<int>& tensor_degrees,
-                                            const ShapeRules& rules);
 
 // The first layers of the stages and the end, the slowest stage as quick as can be; stage s has at
 // most limits[s] layers. Empty where that is impossible. seconds[s] are those of all layers on s.

@@ -2,6 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <tuple>
+
+#include "search/mixed/canonical.hpp"
+#include "search/mixed/counts.hpp"
+#include "search/mixed/shapes.hpp"
 
 namespace nereus::mixed {
 
@@ -9,9 +15,9 @@ namespace {
 
 using plan::Recompute;
 
-constexpr int kManyDevices = 256;          // then four kinds and more have one tensor degree
-constexpr std::size_t kManyShapes = 4096;  // then groups are used whole or not at all
-constexpr int kMostPipelines = 4000;       // looked at after the last that was better
+// Looked at after the last that was better.
+constexpr int kMostPipelines = 4000;
+constexpr int kMostFlat = 1000;
 
 std::vector<int> doubling(int most) {
   std::vector<int> list;
@@ -44,20 +50,15 @@ class Search {
     machines_.stop = options_.stop;
     out_.bound = bound();
     if (out_.bound > options_.limit) return finish();
-    const std::vector<FlatManner> flat = options_.flat ? flat_manners() : std::vector<FlatManner>{};
+    for (const KnownPlan& known : options_.known)
+      if (auto found = judged(known.family, known.placement)) keep(std::move(*found));
+    const std::vector<BoundedFlat> flat =
+        options_.flat ? flat_manners() : std::vector<BoundedFlat>{};
     std::vector<Bounded> pipelines;
     if (options_.pipelines) pipelines = pipeline_manners();
     out_.space = static_cast<std::int64_t>(flat.size() + pipelines.size());
     if (options_.limit == std::numeric_limits<double>::infinity()) baselines(flat);
-    for (const FlatManner& manner : flat) {
-      if (stopped()) return finish();
-      if (flat_bound(machines_, manner) >= best()) {
-        ++out_.pruned;
-        continue;
-      }
-      take(manner.zero == 3 ? "data parallel, state divided" : "data parallel",
-           best_flat(machines_, manner, room()));
-    }
+    if (!look_at(flat)) return finish();
     int in_vain = 0;
     double least = best_of("pipeline");
     for (const auto& [bound, manner] : pipelines) {
@@ -75,6 +76,69 @@ class Search {
 
  private:
   using Bounded = std::pair<double, PipelineManner>;
+  using BoundedFlat = std::pair<double, FlatManner>;
+
+  // False where it was stopped.
+  bool look_at(const std::vector<BoundedFlat>& flat) {
+    int in_vain = 0;
+    for (const auto& [bound, manner] : flat) {
+      if (stopped()) return false;
+      if (bound >= best() || in_vain > kMostFlat) {
+        ++(bound >= best() ? out_.pruned : out_.left_out);
+        continue;
+      }
+      if (sent(manner) >= best()) {
+        ++out_.pruned;
+        continue;
+      }
+      const double before = best_of(family_of(manner));
+      if (try_flat(manner)) in_vain = best_of(family_of(manner)) < before ? 0 : in_vain + 1;
+    }
+    return every_count_ || climb();
+  }
+
+  // Numbers of teams between those that were tried, around the best of each family.
+  bool climb() {
+    for (const char* family : {kCopies, kDivided})
+      for (bool again = true; again && best_manner_.contains(family);) {
+        again = false;
+        FlatManner manner = best_manner_[family];
+        const double before = best_of(family);
+        for (const std::vector<int>& uses : neighbours(machines_, manner.tp, manner.uses)) {
+          if (stopped(false)) return false;
+          manner.uses = uses;
+          if (flat_bound(machines_, manner) >= before || sent(manner) >= before) continue;
+          ++out_.space;
+          try_flat(manner);
+          again |= best_of(family) < before;
+        }
+      }
+    return true;
+  }
+
+  static constexpr const char* kCopies = "data parallel";
+  static constexpr const char* kDivided = "data parallel, state divided";
+  static const char* family_of(const FlatManner& manner) {
+    return manner.zero == 3 ? kDivided : kCopies;
+  }
+
+  // Whether it fits.
+  bool try_flat(const FlatManner& manner) {
+    const char* const family = family_of(manner);
+    const double before = best_of(family);
+    const bool fits = take(family, best_flat(machines_, manner, room()));
+    if (best_of(family) < before) best_manner_[family] = manner;
+    return fits;
+  }
+
+  double sent(const FlatManner& manner) {
+    FlatManner own = manner;
+    own.recompute = Recompute::kNone;
+    own.offload = 0;
+    const auto [at, is_new] = sent_.try_emplace({own.tp, own.zero, own.uses});
+    if (is_new) at->second = sent_bound(machines_, own);
+    return at->second;
+  }
 
   static plan::Placement like(const MixedOptions& options) {
     plan::Placement p;
@@ -141,20 +205,23 @@ class Search {
     });
   }
 
-  void take(const std::string& family, std::optional<plan::Placement> placement) {
+  // Whether it fits.
+  bool take(const std::string& family, std::optional<plan::Placement> placement) {
     std::optional<MixedPlan> found;
     if (placement) found = judged(family, std::move(*placement));
-    if (found)
-      keep(std::move(*found));
-    else
+    if (!found) {
       ++out_.too_much_memory;
+      return false;
+    }
+    keep(std::move(*found));
+    return true;
   }
 
   // Even and proportional samples with even state, the best of all manners; members of the answer.
-  void baselines(const std::vector<FlatManner>& manners) {
+  void baselines(const std::vector<BoundedFlat>& manners) {
     for (const bool by_speed : {false, true}) {
       std::optional<MixedPlan> least;
-      for (const FlatManner& manner : manners) {
+      for (const auto& [bound, manner] : manners) {
         if (!uses_all(manner) || manner.offload > 0) continue;
         if (stopped(false)) return;
         for (const int micro_batch : micro_batches_) {
@@ -178,55 +245,35 @@ class Search {
     return true;
   }
 
-  // Numbers of teams of each group that may take part: all or none, or any where they are few.
-  std::vector<std::vector<int>> team_counts(int tp) const {
-    std::size_t every = 1;
-    for (const Group& group : machines_.groups())
-      every = std::min(kManyShapes, every * static_cast<std::size_t>(group.count / tp + 1));
-    std::vector<std::vector<int>> lists = {{}};
-    for (const Group& group : machines_.groups()) {
-      const int teams = group.per_node % tp == 0 ? group.count / tp : 0;
-      std::vector<std::vector<int>> longer;
-      // All first: the more compute, the sooner a good plan cuts the rest.
-      for (const std::vector<int>& before : lists)
-        for (int n = teams; n >= 0; n = every < 64 || n == 0 ? n - 1 : 0) {
-          longer.push_back(before);
-          longer.back().push_back(n);
-        }
-      lists = std::move(longer);
-    }
-    std::erase_if(lists, [](const std::vector<int>& list) {
-      return std::all_of(list.begin(), list.end(), [](int n) { return n == 0; });
-    });
-    return lists;
-  }
-
-  std::vector<FlatManner> flat_manners() const {
-    std::vector<FlatManner> list;
-    for (const int tp : tensor_degrees_)
-      for (const std::vector<int>& uses : team_counts(tp))
+  // By their bounds, so that a good plan is found soon and cuts the rest.
+  std::vector<BoundedFlat> flat_manners() {
+    std::vector<BoundedFlat> list;
+    for (const int tp : tensor_degrees_) {
+      const TeamCounts counts = team_counts(machines_, tp);
+      every_count_ &= counts.every;
+      for (const std::vector<int>& uses : counts.lists)
         for (const int zero : zero_)
           for (const Recompute recompute : recompute_) {
             FlatManner manner{tp, recompute, 0, zero, uses};
-            list.push_back(manner);
+            const double bound = flat_bound(machines_, manner);
+            list.emplace_back(bound, manner);
             if (recompute != Recompute::kFull || zero != 3) continue;
             manner.offload = 1;
-            list.push_back(manner);
+            list.emplace_back(bound, manner);
           }
+    }
+    out_.every &= every_count_;
+    std::stable_sort(list.begin(), list.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     return list;
   }
 
   // By their bounds, so that the first that cannot be better ends the search.
   std::vector<Bounded> pipeline_manners() {
     std::vector<Bounded> list;
-    int devices = 0;
-    for (const Group& group : machines_.groups()) devices += group.count;
-    ShapeRules rules;
-    rules.same_tp = machines_.groups().size() > 3 && devices > kManyDevices;
-    std::vector<PipelineManner> shapes = pipeline_shapes(machines_, tensor_degrees_, rules);
-    rules.all_depths = shapes.size() < 64;
-    if (rules.all_depths) shapes = pipeline_shapes(machines_, tensor_degrees_, rules);
-    for (PipelineManner& manner : shapes)
+    Shapes shapes = pipeline_shapes(machines_, tensor_degrees_);
+    out_.every &= shapes.every;
+    for (PipelineManner& manner : shapes.list)
       for (const int micro_batch : micro_batches_) {
         if (stopped(false)) return list;
         if (options_.global_batch % (manner.width * micro_batch) != 0) continue;
@@ -253,18 +300,41 @@ class Search {
   std::vector<Recompute> recompute_;
   MixedResult out_;
   std::int64_t done_ = 0;
+  bool every_count_ = true;                        // of teams was tried
+  std::map<std::string, FlatManner> best_manner_;  // by family
+  std::map<std::tuple<int, int, std::vector<int>>, double> sent_;
 };
+
+// Ranks as the user's cluster counts them, and what is predicted there.
+void to_given_ranks(MixedResult& found, const Canonical& same, const model::Model& model,
+                    const cluster::Cluster& cluster, const cost::Stack& stack) {
+  cost::GeneralPredictor predictor(model, cluster, stack);
+  for (std::vector<MixedPlan>* list : {&found.plans, &found.baselines}) {
+    std::vector<MixedPlan> kept;
+    for (MixedPlan& own : *list) {
+      std::optional<plan::Placement> placement = renumbered(std::move(own.placement), same.rank_of);
+      if (!placement) continue;
+      own.placement = std::move(*placement);
+      own.prediction = predictor.predict(own.placement);
+      kept.push_back(std::move(own));
+    }
+    *list = std::move(kept);
+  }
+}
 
 }  // namespace
 
 MixedResult search(const model::Model& model, const cluster::Cluster& cluster,
                    const cost::Stack& stack, const MixedOptions& options) {
-  return Search(model, cluster, stack, options).run();
+  const Canonical same = canonical(cluster);
+  MixedResult found = Search(model, same.cluster, stack, options).run();
+  if (!same.same) to_given_ranks(found, same, model, cluster, stack);
+  return found;
 }
 
 double least_step(const model::Model& model, const cluster::Cluster& cluster,
                   const cost::Stack& stack, const MixedOptions& options) {
-  return Search(model, cluster, stack, options).bound();
+  return Search(model, canonical(cluster).cluster, stack, options).bound();
 }
 
 }  // namespace nereus::mixed

@@ -14,6 +14,9 @@
 // space but for how a step adds communication to the slowest team's time; `bound` says how far any
 // other plan could be ahead.
 //
+// The answer does not depend on the order of the groups, nor on whether equal nodes are written as
+// one group or several (search/mixed/canonical.hpp).
+//
 // The baselines are members of the space or are added to it, so no plan is slower than one of them
 // that fits.
 #pragma once
@@ -28,6 +31,13 @@
 
 namespace nereus::mixed {
 
+// A plan from elsewhere that enters the contest: ranks as canonical(cluster) has them
+// (search/mixed/canonical.hpp).
+struct KnownPlan {
+  std::string family{};
+  plan::Placement placement{};
+};
+
 struct MixedOptions {
   int global_batch = 1;
   cluster::Precision precision = cluster::Precision::kBf16;
@@ -37,6 +47,7 @@ struct MixedOptions {
   std::vector<int> micro_batches{};          // of pipelines; empty: 1, 2, 4, ... 32
   std::vector<int> zero{};                   // empty: 0 to 3
   std::vector<plan::Recompute> recompute{};  // empty: all
+  std::vector<KnownPlan> known{};            // judged like all others
   bool flat = true;
   bool pipelines = true;
   // Seconds: plans that take longer are not looked for. Where there is one, the rules of thumb are
@@ -59,7 +70,9 @@ struct MixedResult {
   std::int64_t space = 0;      // manners
   std::int64_t evaluated = 0;  // placements predicted
   std::int64_t pruned = 0;     // manners whose bound was above the best
-  std::int64_t left_out = 0;   // pipelines that were not looked at, after many that were no better
+  std::int64_t left_out = 0;   // manners that were not looked at, after many that were no better
+  bool every = true;  // all numbers of teams and orders of groups are in the space (counts.hpp,
+                      // shapes.hpp)
   std::int64_t too_much_memory = 0;
   bool complete = true;
 };
