@@ -56,7 +56,7 @@ void add_cluster(exporting::Bundle& files, const cluster::Cluster& machines) {
 std::string engine_stack(exporting::Engine engine, const cluster::Cluster& machines) {
   switch (engine) {
     case exporting::Engine::kMegatron:
-      return cost::default_stack({}, machines.groups.front().node.device);
+      return cost::default_stack({}, machines);
     case exporting::Engine::kTorchtitan:
       return "torchtitan";
     case exporting::Engine::kFsdp:
@@ -108,8 +108,7 @@ exporting::StackFacts stack_facts(const cost::Stack& stack) {
 ExportAnswer export_plan(const ExportRequest& request) {
   const plan::Plan plan = plan::load_plan(request.plan_file);
   const std::string stack =
-      plan.stack.empty() ? cost::default_stack(plan.model, plan.cluster.groups.front().node.device)
-                         : plan.stack;
+      plan.stack.empty() ? cost::default_stack(plan.model, plan.cluster) : plan.stack;
   // A plan may name a stack of a file that is not here; what matters of it is then the usual.
   exporting::StackFacts facts{stack, true, false};
   if (cost::builtin_stacks().has(stack)) facts = stack_facts(cost::load_stack(stack));

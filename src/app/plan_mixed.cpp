@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "app/plan_one_kind.hpp"
 #include "app/profiles.hpp"
 #include "base/error.hpp"
 #include "base/format.hpp"
@@ -121,6 +122,7 @@ void plan_mixed(const PlanRequest& request, PlanAnswer& answer, const ProgressSi
   for (const search::RecomputeChoice choice : choices.recompute)
     options.recompute.push_back(static_cast<plan::Recompute>(choice));
   options.stop = request.options.stop;
+  options.known = plans_of_one_kind(request, answer.inputs, choices);
   if (progress)
     options.progress = [&](std::int64_t done, std::int64_t total, std::optional<double> best) {
       progress({.what = "candidates",
@@ -138,6 +140,7 @@ void plan_mixed(const PlanRequest& request, PlanAnswer& answer, const ProgressSi
   answer.mixed.emplace();
   answer.mixed->bound = found.bound;
   answer.mixed->left_out = found.left_out;
+  answer.mixed->every = found.every;
   for (const mixed::MixedPlan& own : found.baselines)
     answer.mixed->baselines.push_back({own.family, own.prediction.step});
   for (mixed::MixedPlan& own : found.plans) {

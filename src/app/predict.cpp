@@ -64,8 +64,7 @@ bool is_this_cpu(const cluster::Cluster& cluster) {
 
 // On this machine it is our own worker that would run.
 std::string usual_stack(const model::Model& model, const cluster::Cluster& cluster) {
-  return is_this_cpu(cluster) ? "nereus"
-                              : cost::default_stack(model, cluster.groups.front().node.device);
+  return is_this_cpu(cluster) ? "nereus" : cost::default_stack(model, cluster);
 }
 
 cost::Stack load_stack(const CalibrationRequest& calibration, const std::string& usual) {

@@ -34,6 +34,7 @@ struct Does {
   std::string device;
   int first_layer = -1;  // -1: computes nothing
   int num_layers = 0;
+  bool in_parts = false;  // virtual stages
   std::int64_t samples = 0;
   int micro_batch = 0;
   int tp = 1;
@@ -52,9 +53,12 @@ std::vector<Does> by_rank(const plan::Placement& p, const cluster::Cluster& clus
   for (const plan::LayerRun& run : p.runs)
     for (const plan::Replicas& r : run.replicas)
       for (int team = 0; team < r.count; ++team)
-        for (int t = 0; t < r.tp; ++t) {
-          Does& own =
-              all[static_cast<std::size_t>(r.first + team * r.team_stride + t * r.tensor_stride)];
+        for (int slice = 0; slice < r.tp * r.cp; ++slice) {
+          Does& own = all[static_cast<std::size_t>(r.first + team * r.team_stride +
+                                                   slice % r.tp * r.tensor_stride +
+                                                   slice / r.tp * r.context_stride)];
+          own.in_parts |=
+              own.first_layer >= 0 && own.first_layer + own.num_layers != run.first_layer;
           own.first_layer = own.first_layer < 0 ? run.first_layer : own.first_layer;
           own.num_layers += run.num_layers;
           own.samples = r.samples_per_team();
@@ -72,10 +76,15 @@ std::string manner_text(const plan::Placement& p) {
   for (const plan::StateShare& share : p.runs.front().state)
     if (share.pieces > 1 || share.end - share.begin < plan::kStateUnits) divided.insert(share.kind);
   std::string text;
+  std::set<int> stages;  // by their first rank, which virtual stages share
+  for (const plan::LayerRun& run : p.runs) stages.insert(run.replicas.front().first);
   if (p.runs.size() > 1)
-    text = fmt::format("{} stages, micro-batch {} x {}, ", p.runs.size(), r.micro_batch,
+    text = fmt::format("{} stages, micro-batch {} x {}, ", stages.size(), r.micro_batch,
                        r.num_micro_batches);
+  if (p.runs.size() > stages.size())
+    text += fmt::format("{} virtual stages, ", p.runs.size() / stages.size());
   if (r.tp > 1) text += fmt::format("tp {}, ", r.tp);
+  if (r.cp > 1) text += fmt::format("cp {}, ", r.cp);
   text += fmt::format("ZeRO-{}", divided.size());
   if (r.recompute != plan::Recompute::kNone)
     text += fmt::format(", {} recompute", to_string(r.recompute));
@@ -120,7 +129,10 @@ Table placement_table(const plan::Placement& p, const cluster::Cluster& cluster)
                             own.state > 0 ? Cell{own.state} : Cell{}});
     else
       table.rows.push_back(
-          {devices, fmt::format("{} to {}", own.first_layer, own.first_layer + own.num_layers - 1),
+          {devices,
+           own.in_parts
+               ? fmt::format("{} of them, from {}", own.num_layers, own.first_layer)
+               : fmt::format("{} to {}", own.first_layer, own.first_layer + own.num_layers - 1),
            static_cast<double>(own.samples), own.micro_batch, own.tp, own.state});
   }
   return table;

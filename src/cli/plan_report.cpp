@@ -84,7 +84,9 @@ std::string searched_text(const app::PlanAnswer& answer) {
         format_count(found.space), answer.seconds, format_count(found.evaluated),
         format_count(found.pruned));
   if (answer.mixed && answer.mixed->left_out > 0)
-    text += fmt::format(", {} pipelines not looked at", format_count(answer.mixed->left_out));
+    text += fmt::format(", {} not looked at", format_count(answer.mixed->left_out));
+  if (answer.mixed && !answer.mixed->every)
+    text += "; not exhaustive: of so many machines some numbers and orders are left out";
   if (!answer.mixed && found.too_much_memory + found.too_much_beyond > 0)
     text += fmt::format("; {} of the predicted ones need too much memory",
                         format_count(found.too_much_memory + found.too_much_beyond));
@@ -161,6 +163,7 @@ std::string plan_json(const app::PlanAnswer& answer, const app::PlanRequest& req
   if (answer.mixed) {
     json["bound_s"] = answer.mixed->bound;
     json["left_out"] = answer.mixed->left_out;
+    json["exhaustive"] = answer.mixed->every && answer.mixed->left_out == 0;
     json["baselines"] = Json::array();
     for (const auto& own : answer.mixed->baselines)
       json["baselines"].push_back({{"name", own.name}, {"step_s", own.step}});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "base/embedded.hpp"
 #include "base/nearest.hpp"
@@ -336,6 +337,23 @@ std::string write_stacks(const StackLibrary& library, const std::vector<Scope>& 
 std::string default_stack(const model::Model& model, const cluster::Device& device) {
   if (model.table_layer() >= 0) return "recommender";
   return builtin_stacks().resolve("nemo").expected_on(device).rows > 0 ? "nemo" : "megatron";
+}
+
+std::string default_stack(const model::Model& model, const cluster::Cluster& cluster) {
+  const auto peak_of = [](const cluster::Device& device) {
+    double most = 0;
+    for (const auto precision :
+         {cluster::Precision::kBf16, cluster::Precision::kFp16, cluster::Precision::kFp32})
+      if (device.has(precision)) most = std::max(most, device.peak_of(precision).value);
+    return most;
+  };
+  std::map<std::string, double> computes;
+  for (const cluster::NodeGroup& group : cluster.groups)
+    computes[default_stack(model, group.node.device)] +=
+        group.num_devices() * peak_of(group.node.device);
+  return std::max_element(computes.begin(), computes.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
 }
 
 }  // namespace nereus::cost

@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 
+#include "cluster/cluster.hpp"
 #include "cost/stack.hpp"
 #include "model/model.hpp"
 
@@ -43,6 +44,9 @@ Stack load_stack(std::string_view name_or_file, std::string_view site = {});
 // The stack where nobody names one: Megatron Core as it is now where runs on such devices are
 // behind it, else the older Megatron-LM; for models with embedding tables one of their own.
 std::string default_stack(const model::Model& model, const cluster::Device& device);
+// Of several kinds of node: that of the kinds which together compute most by their data sheets, so
+// that the order in which they are written does not matter.
+std::string default_stack(const model::Model& model, const cluster::Cluster& cluster);
 
 // The text of a file that `overlay_stacks` reads back: the given scopes with their values and
 // ranges.

@@ -12,10 +12,11 @@
 // does not fit what is over goes evenly to those with room (least largest piece, which is what a
 // gather waits for).
 //
-//   for (const FlatManner& manner : flat_manners(machines, options))
-//     if (auto placement = best_flat(machines, manner, options)) ...
+//   for (const FlatManner& manner : manners)
+//     if (auto placement = best_flat(machines, manner, room).placement) ...
 #pragma once
 
+#include <limits>
 #include <optional>
 
 #include "search/mixed/machines.hpp"
@@ -56,8 +57,14 @@ double flat_bound(Machines& machines, const FlatManner& manner);
 // computation, so no step is shorter. Does not depend on recompute. For zero below 3: one that
 // stores alone is spared part of what is gathered there.
 double sent_bound(Machines& machines, const FlatManner& manner);
-// Nothing where memory does not suffice. `room`: share of every device's memory that may be used.
-std::optional<plan::Placement> best_flat(Machines& machines, const FlatManner& manner, double room);
+struct FlatAnswer {
+  std::optional<plan::Placement> placement{};
+  bool too_slow = false;  // nothing within the limit was found
+};
+// Nothing where memory does not suffice, or where the slowest team cannot be done within `limit`
+// seconds. `room`: share of every device's memory that may be used.
+FlatAnswer best_flat(Machines& machines, const FlatManner& manner, double room,
+                     double limit = std::numeric_limits<double>::infinity());
 
 // Baselines: as many samples each or by speed, in micro-batches of at most so many; state even.
 std::optional<plan::Placement> simple_flat(Machines& machines, const FlatManner& manner,

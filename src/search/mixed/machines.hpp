@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "cost/general.hpp"
@@ -61,6 +62,16 @@ class Machines {
   // Samples per second that no plan of these devices exceeds: each at the best of its micro-batch
   // sizes and tensor degrees, nothing recomputed, nothing sent between teams, none waiting.
   double fastest_rate(const std::vector<int>& tensor_degrees);
+
+  // Of a team by what it does: bytes and capacity (search/mixed/team_memory.hpp).
+  struct TeamBytes {
+    double total = 0;
+    double capacity = 0;
+  };
+  // Manner, zero, share of activations in host memory; micro-batch, their number; share of the
+  // state; whether no other team takes part, so that all of it is here.
+  using TeamKey = std::tuple<Manner, int, double, int, int, double, bool>;
+  std::map<TeamKey, TeamBytes> team_bytes{};
 
   std::int64_t evaluated = 0;    // placements predicted
   std::function<bool()> stop{};  // asked in long searches; true ends them without an answer

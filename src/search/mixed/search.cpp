@@ -17,7 +17,7 @@ using plan::Recompute;
 
 // Looked at after the last that was better.
 constexpr int kMostPipelines = 4000;
-constexpr int kMostFlat = 1000;
+constexpr int kMostFlat = 2000;
 
 std::vector<int> doubling(int most) {
   std::vector<int> list;
@@ -92,7 +92,11 @@ class Search {
         continue;
       }
       const double before = best_of(family_of(manner));
-      if (try_flat(manner)) in_vain = best_of(family_of(manner)) < before ? 0 : in_vain + 1;
+      const bool fits = try_flat(manner);
+      if (best_of(family_of(manner)) < before)
+        in_vain = 0;
+      else
+        in_vain += fits;
     }
     return every_count_ || climb();
   }
@@ -122,11 +126,13 @@ class Search {
     return manner.zero == 3 ? kDivided : kCopies;
   }
 
-  // Whether it fits.
+  // Whether it fits, as far as is known.
   bool try_flat(const FlatManner& manner) {
     const char* const family = family_of(manner);
     const double before = best_of(family);
-    const bool fits = take(family, best_flat(machines_, manner, room()));
+    FlatAnswer answer = best_flat(machines_, manner, room(), before);
+    if (answer.too_slow) return true;
+    const bool fits = take(family, std::move(answer.placement));
     if (best_of(family) < before) best_manner_[family] = manner;
     return fits;
   }

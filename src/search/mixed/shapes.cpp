@@ -113,6 +113,14 @@ class ShapeList {
     return std::move(list_);
   }
 
+  // Of many groups: one stage each, or the most of each.
+  static std::vector<int> one_or_most(const PipelineManner& manner, int most) {
+    if (most < 2) return most == 1 ? std::vector{1} : std::vector<int>{};
+    if (manner.blocks.empty()) return {1, most};
+    const auto is_one = [](const StageBlock& block) { return block.stages == 1; };
+    return {std::all_of(manner.blocks.begin(), manner.blocks.end(), is_one) ? 1 : most};
+  }
+
   void extend(const std::vector<int>& order, PipelineManner& manner) {
     const std::size_t i = manner.blocks.size();
     if (cut_ || manner.depth() > machines_.model().num_layers()) return;
@@ -127,7 +135,9 @@ class ShapeList {
     for (const int tp : tensor_degrees_) {
       if (group(order[i]).per_node % tp != 0) continue;
       if (same_tp_ && i > 0 && tp != manner.blocks.front().tp) continue;
-      for (const int stages : depths_of(group(order[i]).count / (tp * manner.width), depths_)) {
+      const int most = group(order[i]).count / (tp * manner.width);
+      for (const int stages :
+           order.size() > kFewGroups ? one_or_most(manner, most) : depths_of(most, depths_)) {
         manner.blocks.push_back({order[i], tp, stages});
         extend(order, manner);
         manner.blocks.pop_back();

@@ -8,7 +8,8 @@
 // Orders: all, of up to four groups. Of more, all orders of up to three of the twelve that compute
 // most, and the k that compute most by their speed, up and down, all with one tensor degree.
 // Stages of a group: any number where shapes are few; else 1, 2, 3, 4, 6, 8, 12, ... and the most;
-// where those are too many the most alone. Never more than kMostShapes.
+// where those are too many the most alone; of five groups and more one of each, or the most. Never
+// more than kMostShapes.
 #pragma once
 
 #include "search/mixed/pipeline.hpp"

@@ -15,8 +15,15 @@ double TeamMemory::without_state(int group, int m, int n) {
 }
 
 double TeamMemory::bytes(int group, int m, int n, double share) {
-  const auto [at, is_new] = known_.try_emplace({group, m, n, share});
-  if (!is_new) return at->second;
+  // How many others there are, and of which kind, makes no difference.
+  int all = 0;
+  for (const int teams : manner_.uses) all += teams;
+  const auto [at, is_new] = machines_.team_bytes.try_emplace(
+      {manner_of(manner_, group), manner_.zero, manner_.offload, m, n, share, all == 1});
+  if (!is_new) {
+    capacity_[group] = at->second.capacity;
+    return at->second.total;
+  }
   std::vector<TeamShare> teams;
   int own = -1, other = -1, own_rank = 0;
   for (std::size_t g = 0; g < machines_.groups().size(); ++g)
@@ -37,9 +44,10 @@ double TeamMemory::bytes(int group, int m, int n, double share) {
   const auto ranks =
       machines_.predictor().memory_by_rank(flat_placement(machines_, manner_, teams));
   ++machines_.evaluated;
-  at->second = ranks[static_cast<std::size_t>(own_rank)].total;
-  capacity_[group] = ranks[static_cast<std::size_t>(own_rank)].capacity;
-  return at->second;
+  const auto& found = ranks[static_cast<std::size_t>(own_rank)];
+  at->second = {found.total, found.capacity};
+  capacity_[group] = found.capacity;
+  return found.total;
 }
 
 }  // namespace nereus::mixed

@@ -1,11 +1,11 @@
-// Memory of a team by what it does, asked of the predictor once each.
+// Memory of a team by what it does, asked of the predictor once each,
+// whatever teams are beside it.
 //
 //   TeamMemory memory(machines, manner);
 //   memory.without_state(group, 4, 2) + share * memory.state(group) <= memory.capacity(group);
 #pragma once
 
 #include <map>
-#include <tuple>
 #include <vector>
 
 #include "search/mixed/flat.hpp"
@@ -42,7 +42,6 @@ class TeamMemory {
   Machines& machines_;
   const FlatManner& manner_;
   std::vector<std::vector<Line>> by_micro_batch_;  // by group and samples
-  std::map<std::tuple<int, int, int, double>, double> known_;
   std::map<int, double> state_;
   std::map<int, double> capacity_;
 };
