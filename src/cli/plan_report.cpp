@@ -11,6 +11,7 @@
 #include "cli/plan_text.hpp"
 #include "cli/prediction_report.hpp"
 #include "cli/sources_report.hpp"
+#include "cost/measured.hpp"
 #include "plan/plan_json.hpp"
 #include "plan/rules.hpp"
 
@@ -225,8 +226,11 @@ void add_notes(Table& table, const app::PlanAnswer& answer, const app::PlanReque
       table.notes.push_back(fmt::format("{} nodes: nothing fits, or another size beats it", nodes));
   if (!answer.search.complete) table.notes.emplace_back("stopped early: the best so far");
   const app::PredictAnswer& best = answer.plans.front();
-  if (best.plan.stack.measured)
+  if (best.plan.stack.measured) {
     table.notes.push_back("layer times of the best plan: " + sources_text(best));
+    for (const std::string& note : best.plan.stack.measured->notes)
+      if (note.starts_with("not used")) table.notes.push_back(note);
+  }
   if (!best.usd_per_step)
     table.notes.push_back(
         fmt::format("no price of {} is known, so no cost", best.plan.cluster.name));

@@ -122,6 +122,14 @@ Cluster apply(const Cluster& cluster, const std::vector<Override>& overrides, bo
   return cluster_from_value(tree, errors, known);
 }
 
+// What of a device's memory can be used was stated for the memory it had.
+void forget_usable(Cluster& cluster, const std::string& path) {
+  for (size_t g = 0; g < cluster.groups.size(); ++g)
+    if (path == fmt::format("groups.{}.node.device.memory", g) ||
+        path == fmt::format("groups.{}.node.device.memory_bytes", g))
+      cluster.groups[g].node.device.usable_memory = Bytes{};
+}
+
 bool is_level_path(const std::string& path) {
   return path == "levels" || path.starts_with("levels.");
 }
@@ -133,6 +141,7 @@ Cluster override_cluster(Cluster cluster, bool derived_levels,
   std::vector<Override> of_nodes, of_levels;
   for (Override o : overrides) {
     if (o.path.starts_with("cluster.")) o.path.erase(0, 8);
+    forget_usable(cluster, o.path);
     (is_level_path(o.path) ? of_levels : of_nodes).push_back(std::move(o));
   }
   ErrorList errors;

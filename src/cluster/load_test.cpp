@@ -158,6 +158,20 @@ TEST(ClusterOverrides, SurviveOnEveryCatalogueNode) {
   }
 }
 
+TEST(ClusterOverrides, ANewMemoryIsUsableAsAWhole) {
+  const Device before = load_cluster("1xp3.2xlarge").groups.front().node.device;
+  ASSERT_GT(before.usable_memory.value, 0);
+  const auto device = [](const std::vector<Override>& set) {
+    return load_cluster("1xp3.2xlarge", set).groups.front().node.device;
+  };
+  const Device less = device({{"cluster.groups.0.node.device.memory", "\"1 MiB\""}});
+  EXPECT_EQ(less.memory.value, 1 << 20);
+  EXPECT_EQ(less.usable_memory.value, 0);
+  const Device both = device({{"cluster.groups.0.node.device.usable_memory", "\"1 MiB\""},
+                              {"cluster.groups.0.node.device.memory", "\"2 MiB\""}});
+  EXPECT_EQ(both.usable_memory.value, 1 << 20);
+}
+
 TEST(ClusterOverrides, AreChecked) {
   EXPECT_THAT(codes("2xdgx-h100", {{"cluster.groups.0.cuont", "3"}}),
               ElementsAre("spec.unknown-key"));

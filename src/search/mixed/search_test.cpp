@@ -174,6 +174,31 @@ RC_GTEST_PROP(Mixed, LayersAreDividedAsBruteForceDoes, ()) {
   RC_ASSERT(slowest == best);
 }
 
+// What a manner is cut by is never above what it would have taken.
+RC_GTEST_PROP(Mixed, BoundsAreNeverAboveTheStep, ()) {
+  Problem p = any_problem();
+  p.options.global_batch = *rc::gen::inRange(4, 24);
+  Machines machines(p.model, p.cluster, stack(), like(p));
+  FlatManner manner;
+  manner.zero = *rc::gen::inRange(0, 4);
+  for (const Group& group : machines.groups())
+    manner.uses.push_back(*rc::gen::inRange(0, group.count + 1));
+  const auto found = best_flat(machines, manner, 1).placement;
+  if (!found) return;
+  const double step = machines.predictor().predict(*found).step;
+  RC_ASSERT(flat_bound(machines, manner) <= step * (1 + 1e-9));
+  const auto computing = found->runs.front().replicas;
+  int teams = 0, all = 0;
+  for (const plan::Replicas& r : computing) teams += r.count;
+  for (const int n : manner.uses) all += n;
+  // Of copies, one that computes nothing is not there.
+  if (teams < all) return;
+  RC_ASSERT(sent_bound(machines, manner) <= step * (1 + 1e-9));
+  // A limit changes nothing that is within it.
+  const double slowest = machines.predictor().predict(*found).step;
+  RC_ASSERT(best_flat(machines, manner, 1, slowest).placement == found);
+}
+
 RC_GTEST_PROP(Mixed, PlansPassTheCheckerAndFit, ()) {
   Problem p = any_problem();
   p.options.zero = {};
