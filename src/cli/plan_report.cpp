@@ -80,7 +80,7 @@ std::string searched_text(const app::PlanAnswer& answer) {
                   format_count(found.pruned));
   if (answer.mixed)
     text = fmt::format(
-        "{} manners in {:.2g} s, {} placements predicted, {} manners cut because "
+        "{} manners in {:.2f} s, {} placements predicted, {} manners cut because "
         "they cannot be better",
         format_count(found.space), answer.seconds, format_count(found.evaluated),
         format_count(found.pruned));

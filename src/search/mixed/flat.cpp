@@ -34,22 +34,10 @@ class FlatSearch {
       for (int t = 0; t < teams_of(manner, g); ++t) group_of_.push_back(static_cast<int>(g));
   }
 
-  FlatAnswer best(double limit) {
+  std::optional<plan::Placement> best() {
     double high = 0;
     for (const int group : computing()) high = std::max(high, batch_ * one(group, 1));
-    if (computing().empty()) return {};
-    if (limit < high) {
-      // Time alone says no most often, and needs no memory to be predicted.
-      if (!enough_time(limit) || !fits(limit)) return {std::nullopt, true};
-      high = limit;
-    }
-    if (!fits(high)) return {};
-    return {within(high), false};
-  }
-
- private:
-  // `high` is long enough.
-  std::optional<plan::Placement> within(double high) {
+    if (computing().empty() || !fits(high)) return std::nullopt;
     double low = 0;
     // To the predictor's own precision: nothing between two neighbouring times is worth a plan.
     for (int i = 0; i < 40 && high - low > 1e-6 * high; ++i) {
@@ -70,24 +58,7 @@ class FlatSearch {
     return std::nullopt;
   }
 
-  // Whether the batch is done by then where memory is no matter.
-  bool enough_time(double seconds) {
-    std::int64_t samples = 0;
-    for (const int group : computing()) {
-      int most_samples = 0;
-      for (int m = 1; m <= std::min(batch_, kMostMicroBatch); m = m < 16 ? m + 1 : 2 * m) {
-        const int whole = static_cast<int>(
-            std::min(seconds * (1 + 1e-12) / one(group, m), static_cast<double>(batch_)));
-        // A smaller last micro-batch has at most so many.
-        if (whole > 0)
-          most_samples = std::max(most_samples, whole * m + std::min(m - 1, kMostLast));
-      }
-      samples += static_cast<std::int64_t>(most_samples) *
-                 teams_of(manner_, static_cast<std::size_t>(group));
-    }
-    return samples >= batch_;
-  }
-
+ private:
   // Asked for millions of times: known by index.
   double one(int group, int m) {
     const auto g = static_cast<std::size_t>(group), at = static_cast<std::size_t>(m);
@@ -444,8 +415,9 @@ double sent_bound(Machines& machines, const FlatManner& manner) {
   return machines.predictor().predict(placement).part(cost::Part::kDataComm);
 }
 
-FlatAnswer best_flat(Machines& machines, const FlatManner& manner, double room, double limit) {
-  return FlatSearch(machines, manner, room).best(limit);
+std::optional<plan::Placement> best_flat(Machines& machines, const FlatManner& manner,
+                                         double room) {
+  return FlatSearch(machines, manner, room).best();
 }
 
 }  // namespace nereus::mixed

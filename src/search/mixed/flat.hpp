@@ -13,10 +13,9 @@
 // gather waits for).
 //
 //   for (const FlatManner& manner : manners)
-//     if (auto placement = best_flat(machines, manner, room).placement) ...
+//     if (auto placement = best_flat(machines, manner, room)) ...
 #pragma once
 
-#include <limits>
 #include <optional>
 
 #include "search/mixed/machines.hpp"
@@ -57,14 +56,8 @@ double flat_bound(Machines& machines, const FlatManner& manner);
 // computation, so no step is shorter. Does not depend on recompute. For zero below 3: one that
 // stores alone is spared part of what is gathered there.
 double sent_bound(Machines& machines, const FlatManner& manner);
-struct FlatAnswer {
-  std::optional<plan::Placement> placement{};
-  bool too_slow = false;  // nothing within the limit was found
-};
-// Nothing where memory does not suffice, or where the slowest team cannot be done within `limit`
-// seconds. `room`: share of every device's memory that may be used.
-FlatAnswer best_flat(Machines& machines, const FlatManner& manner, double room,
-                     double limit = std::numeric_limits<double>::infinity());
+// Nothing where memory does not suffice. `room`: share of every device's memory that may be used.
+std::optional<plan::Placement> best_flat(Machines& machines, const FlatManner& manner, double room);
 
 // Baselines: as many samples each or by speed, in micro-batches of at most so many; state even.
 std::optional<plan::Placement> simple_flat(Machines& machines, const FlatManner& manner,

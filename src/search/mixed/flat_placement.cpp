@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 
 #include "search/mixed/flat.hpp"
 
@@ -130,7 +131,14 @@ std::optional<plan::Placement> simple_flat(Machines& machines, const FlatManner&
     teams[i].state = 1 / static_cast<double>(teams.size());
     left -= teams[i].samples;
   }
-  for (std::size_t i = 0; left != 0; i = (i + 1) % teams.size()) {
+  // What is over goes to the quickest, what is short comes from the slowest: whatever their order.
+  std::vector<std::size_t> order(teams.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return left > 0 ? speed[a] > speed[b] : speed[a] < speed[b];
+  });
+  for (std::size_t next = 0; left != 0; next = (next + 1) % teams.size()) {
+    const std::size_t i = order[next];
     if (left > 0 || teams[i].samples > 1) {
       teams[i].samples += left > 0 ? 1 : -1;
       left -= left > 0 ? 1 : -1;

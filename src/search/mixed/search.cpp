@@ -17,7 +17,7 @@ using plan::Recompute;
 
 // Looked at after the last that was better.
 constexpr int kMostPipelines = 4000;
-constexpr int kMostFlat = 2000;
+constexpr int kMostFlat = 1000;
 
 std::vector<int> doubling(int most) {
   std::vector<int> list;
@@ -126,13 +126,11 @@ class Search {
     return manner.zero == 3 ? kDivided : kCopies;
   }
 
-  // Whether it fits, as far as is known.
+  // Whether it fits.
   bool try_flat(const FlatManner& manner) {
     const char* const family = family_of(manner);
     const double before = best_of(family);
-    FlatAnswer answer = best_flat(machines_, manner, room(), before);
-    if (answer.too_slow) return true;
-    const bool fits = take(family, std::move(answer.placement));
+    const bool fits = take(family, best_flat(machines_, manner, room()));
     if (best_of(family) < before) best_manner_[family] = manner;
     return fits;
   }

@@ -183,7 +183,7 @@ RC_GTEST_PROP(Mixed, BoundsAreNeverAboveTheStep, ()) {
   manner.zero = *rc::gen::inRange(0, 4);
   for (const Group& group : machines.groups())
     manner.uses.push_back(*rc::gen::inRange(0, group.count + 1));
-  const auto found = best_flat(machines, manner, 1).placement;
+  const auto found = best_flat(machines, manner, 1);
   if (!found) return;
   const double step = machines.predictor().predict(*found).step;
   RC_ASSERT(flat_bound(machines, manner) <= step * (1 + 1e-9));
@@ -194,9 +194,6 @@ RC_GTEST_PROP(Mixed, BoundsAreNeverAboveTheStep, ()) {
   // Of copies, one that computes nothing is not there.
   if (teams < all) return;
   RC_ASSERT(sent_bound(machines, manner) <= step * (1 + 1e-9));
-  // A limit changes nothing that is within it.
-  const double slowest = machines.predictor().predict(*found).step;
-  RC_ASSERT(best_flat(machines, manner, 1, slowest).placement == found);
 }
 
 RC_GTEST_PROP(Mixed, PlansPassTheCheckerAndFit, ()) {
