@@ -104,6 +104,18 @@ TEST(PlanMixed, OneKindAloneEntersWithWhatOnlyRegularPlansHave) {
   EXPECT_GE(answer.plans.front().prediction.step, answer.mixed->bound);
 }
 
+// What cuts ZeRO stages off where all are looked at must not cut the best.
+TEST(PlanMixed, FewerChoicesAreNeverQuicker) {
+  PlanRequest request = request_of("bert-large", "4xdgx-h100+4xdgx-a100-80", 1024);
+  request.calibration.stack = "nemo";
+  request.precision = cluster::Precision::kBf16;
+  const double all = best_step(request);
+  for (const int zero : {0, 1, 2, 3}) {
+    request.choices.zero = {zero};
+    expect_not_slower(all, best_step(request), "ZeRO-" + std::to_string(zero));
+  }
+}
+
 TEST(PlanMixed, ManyKindsSayWhatIsLeftOut) {
   const PlanAnswer answer = plan(request_of(
       "gpt2-xl",
