@@ -17,7 +17,7 @@ using plan::Recompute;
 
 // Looked at after the last that was better.
 constexpr int kMostPipelines = 4000;
-constexpr int kMostFlat = 400;
+constexpr int kMostFlat = 1000;
 
 std::vector<int> doubling(int most) {
   std::vector<int> list;
