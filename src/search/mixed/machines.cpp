@@ -57,7 +57,6 @@ double Machines::seconds(const Manner& manner, int samples) {
   if (is_new) {
     const Group& group = groups_[static_cast<std::size_t>(manner.group)];
     const auto step = [&](int n) {
-      ++evaluated;
       return predictor_.predict(alone(like_, model_, group, manner, samples, n)).step;
     };
     at->second = step(2) - step(1);

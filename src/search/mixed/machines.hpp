@@ -73,7 +73,7 @@ class Machines {
   using TeamKey = std::tuple<Manner, int, double, int, int, double, bool>;
   std::map<TeamKey, TeamBytes> team_bytes{};
 
-  std::int64_t evaluated = 0;    // placements predicted
+  std::int64_t evaluated = 0;    // placements predicted, but for a team alone
   std::function<bool()> stop{};  // asked in long searches; true ends them without an answer
   bool stopped() const { return stop && stop(); }
 

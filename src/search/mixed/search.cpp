@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
 #include <tuple>
+#include <utility>
 
 #include "search/mixed/canonical.hpp"
 #include "search/mixed/counts.hpp"
 #include "search/mixed/shapes.hpp"
+#include "search/mixed/waves.hpp"
 
 namespace nereus::mixed {
 
@@ -29,7 +32,13 @@ class Search {
  public:
   Search(const model::Model& model, const cluster::Cluster& cluster, const cost::Stack& stack,
          const MixedOptions& options)
-      : options_(options), machines_(model, cluster, stack, like(options)) {
+      : options_(options),
+        machines_(model, cluster, stack, like(options)),
+        waves_([this, &model, &cluster, &stack] {
+          auto own = std::make_unique<Machines>(model, cluster, stack, like(options_));
+          own->stop = options_.stop;
+          return own;
+        }) {
     int widest = 1;
     for (const Group& group : machines_.groups()) widest = std::max(widest, group.per_node);
     if (options.max_tp > 0) widest = std::min(widest, options.max_tp);
@@ -51,26 +60,14 @@ class Search {
     out_.bound = bound();
     if (out_.bound > options_.limit) return finish();
     for (const KnownPlan& known : options_.known)
-      if (auto found = judged(known.family, known.placement)) keep(std::move(*found));
+      keep(judged(machines_, known.family, known.placement));
     const std::vector<BoundedFlat> flat =
         options_.flat ? flat_manners() : std::vector<BoundedFlat>{};
     std::vector<Bounded> pipelines;
     if (options_.pipelines) pipelines = pipeline_manners();
     out_.space = static_cast<std::int64_t>(flat.size() + pipelines.size());
     if (options_.limit == std::numeric_limits<double>::infinity()) baselines(flat);
-    if (!look_at(flat)) return finish();
-    int in_vain = 0;
-    double least = best_of("pipeline");
-    for (const auto& [bound, manner] : pipelines) {
-      if (stopped()) return finish();
-      if (bound >= best() || in_vain > kMostPipelines) {
-        ++(bound >= best() ? out_.pruned : out_.left_out);
-        continue;
-      }
-      take("pipeline", best_pipeline(machines_, manner, room()));
-      in_vain = best_of("pipeline") < least ? 0 : in_vain + 1;
-      least = best_of("pipeline");
-    }
+    if (look_at(flat)) look_at(pipelines);
     return finish();
   }
 
@@ -78,27 +75,52 @@ class Search {
   using Bounded = std::pair<double, PipelineManner>;
   using BoundedFlat = std::pair<double, FlatManner>;
 
+  // What a manner gave, and what that took.
+  struct Looked {
+    std::optional<MixedPlan> found{};  // nothing: too little memory
+    std::int64_t evaluated = 0;
+  };
+
   // False where it was stopped.
+  bool look_at(const std::vector<Bounded>& pipelines) {
+    int in_vain = 0;
+    const auto worth = [&](const Bounded& own) {
+      return own.first < best() && in_vain <= kMostPipelines;
+    };
+    const auto look = [&](Machines& machines, const Bounded& own) {
+      return looked(machines, kPipeline, best_pipeline(machines, own.second, room()));
+    };
+    return waves_.run(pipelines, worth, look, [&](const Bounded& own, Looked* found) {
+      if (stopped()) return false;
+      if (!worth(own)) {
+        ++(own.first >= best() ? out_.pruned : out_.left_out);
+        return true;
+      }
+      const double before = best_of(kPipeline);
+      take(*found);
+      in_vain = best_of(kPipeline) < before ? 0 : in_vain + 1;
+      return true;
+    });
+  }
   bool look_at(const std::vector<BoundedFlat>& flat) {
     int in_vain = 0;
-    for (const auto& [bound, manner] : flat) {
+    const auto worth = [&](const BoundedFlat& own) {
+      return own.first < best() && in_vain <= kMostFlat && sent(own.second) < best();
+    };
+    const auto look = [&](Machines& machines, const BoundedFlat& own) {
+      return looked(machines, family_of(own.second), best_flat(machines, own.second, room()));
+    };
+    const bool ended = waves_.run(flat, worth, look, [&](const BoundedFlat& own, Looked* found) {
       if (stopped()) return false;
-      if (bound >= best() || in_vain > kMostFlat) {
-        ++(bound >= best() ? out_.pruned : out_.left_out);
-        continue;
+      if (!worth(own)) {
+        ++(own.first < best() && in_vain > kMostFlat ? out_.left_out : out_.pruned);
+        return true;
       }
-      if (sent(manner) >= best()) {
-        ++out_.pruned;
-        continue;
-      }
-      const double before = best_of(family_of(manner));
-      const bool fits = try_flat(manner);
-      if (best_of(family_of(manner)) < before)
-        in_vain = 0;
-      else
-        in_vain += fits;
-    }
-    return every_count_ || climb();
+      const bool fits = found->found.has_value(), better = take_flat(own.second, *found);
+      in_vain = better ? 0 : in_vain + fits;
+      return true;
+    });
+    return ended && (every_count_ || climb());
   }
 
   // Numbers of teams between those that were tried, around the best of each family.
@@ -113,26 +135,29 @@ class Search {
           manner.uses = uses;
           if (flat_bound(machines_, manner) >= before || sent(manner) >= before) continue;
           ++out_.space;
-          try_flat(manner);
+          Looked found = looked(machines_, family, best_flat(machines_, manner, room()));
+          take_flat(manner, found);
           again |= best_of(family) < before;
         }
       }
     return true;
   }
 
+  static constexpr const char* kPipeline = "pipeline";
   static constexpr const char* kCopies = "data parallel";
   static constexpr const char* kDivided = "data parallel, state divided";
   static const char* family_of(const FlatManner& manner) {
     return manner.zero == 3 ? kDivided : kCopies;
   }
 
-  // Whether it fits.
-  bool try_flat(const FlatManner& manner) {
+  // Whether it is the best of its family.
+  bool take_flat(const FlatManner& manner, Looked& found) {
     const char* const family = family_of(manner);
     const double before = best_of(family);
-    const bool fits = take(family, best_flat(machines_, manner, room()));
-    if (best_of(family) < before) best_manner_[family] = manner;
-    return fits;
+    take(found);
+    const bool better = best_of(family) < before;
+    if (better) best_manner_[family] = manner;
+    return better;
   }
 
   double sent(const FlatManner& manner) {
@@ -180,27 +205,29 @@ class Search {
   }
 
   MixedResult finish() {
-    out_.evaluated = machines_.evaluated;
+    out_.evaluated += machines_.evaluated;
     return std::move(out_);
   }
 
-  std::optional<MixedPlan> judged(const std::string& family, plan::Placement placement) {
-    ++machines_.evaluated;
+  std::optional<MixedPlan> judged(Machines& machines, const std::string& family,
+                                  plan::Placement placement) const {
+    ++machines.evaluated;
     MixedPlan found{family, std::move(placement), {}};
-    found.prediction = machines_.predictor().predict(found.placement);
+    found.prediction = machines.predictor().predict(found.placement);
     const cost::Memory& memory = found.prediction.memory;
     if (!found.prediction.fits || memory.total > room() * memory.capacity) return std::nullopt;
     return found;
   }
 
   // The best of each family is kept.
-  void keep(MixedPlan found) {
+  void keep(std::optional<MixedPlan> found) {
+    if (!found) return;
     for (MixedPlan& known : out_.plans)
-      if (known.family == found.family) {
-        if (found.prediction.step < known.prediction.step) known = std::move(found);
+      if (known.family == found->family) {
+        if (found->prediction.step < known.prediction.step) known = std::move(*found);
         return sort();
       }
-    out_.plans.push_back(std::move(found));
+    out_.plans.push_back(std::move(*found));
     sort();
   }
   void sort() {
@@ -209,16 +236,18 @@ class Search {
     });
   }
 
-  // Whether it fits.
-  bool take(const std::string& family, std::optional<plan::Placement> placement) {
-    std::optional<MixedPlan> found;
-    if (placement) found = judged(family, std::move(*placement));
-    if (!found) {
-      ++out_.too_much_memory;
-      return false;
-    }
-    keep(std::move(*found));
-    return true;
+  // By any thread.
+  Looked looked(Machines& machines, const char* family,
+                std::optional<plan::Placement> placement) const {
+    Looked out;
+    if (placement) out.found = judged(machines, family, std::move(*placement));
+    out.evaluated = std::exchange(machines.evaluated, 0);
+    return out;
+  }
+  void take(Looked& own) {
+    out_.evaluated += own.evaluated;
+    out_.too_much_memory += !own.found;
+    keep(std::move(own.found));
   }
 
   // Even and proportional samples with even state, the best of all manners; members of the answer.
@@ -232,14 +261,15 @@ class Search {
           std::optional<plan::Placement> placement =
               simple_flat(machines_, manner, by_speed, micro_batch);
           if (!placement) continue;
-          auto found = judged(by_speed ? "split by speed" : "even split", std::move(*placement));
+          auto found =
+              judged(machines_, by_speed ? "split by speed" : "even split", std::move(*placement));
           if (found && (!least || found->prediction.step < least->prediction.step))
             least = std::move(found);
         }
       }
       if (!least) continue;
       out_.baselines.push_back(*least);
-      keep(std::move(*least));
+      keep(std::move(least));
     }
   }
 
@@ -298,6 +328,7 @@ class Search {
 
   const MixedOptions& options_;
   Machines machines_;
+  Waves waves_;
   std::vector<int> tensor_degrees_;
   std::vector<int> micro_batches_;
   std::vector<int> zero_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <tbb/global_control.h>
 
 #include <algorithm>
 #include <functional>
@@ -229,6 +230,22 @@ RC_GTEST_PROP(Mixed, NamesOfRanksDoNotMatter, ()) {
   std::reverse(p.cluster.groups.begin(), p.cluster.groups.end());
   const double other = search(p.model, p.cluster, stack(), p.options).plans.front().prediction.step;
   RC_ASSERT(std::abs(one - other) <= 1e-9 * one);
+}
+
+// Also what was counted on the way.
+RC_GTEST_PROP(Mixed, ThreadsDoNotMatter, ()) {
+  const Problem p = any_problem();
+  const MixedResult many = search(p.model, p.cluster, stack(), p.options);
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);
+  const MixedResult one = search(p.model, p.cluster, stack(), p.options);
+  RC_ASSERT(one.plans.size() == many.plans.size());
+  for (std::size_t i = 0; i < one.plans.size(); ++i) {
+    RC_ASSERT(one.plans[i].family == many.plans[i].family);
+    RC_ASSERT(one.plans[i].placement == many.plans[i].placement);
+  }
+  RC_ASSERT(one.evaluated == many.evaluated);
+  RC_ASSERT(one.pruned == many.pruned);
+  RC_ASSERT(one.too_much_memory == many.too_much_memory);
 }
 
 TEST(MixedSearch, ALimitKeepsTheBestThatIsWithinIt) {

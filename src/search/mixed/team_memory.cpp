@@ -43,7 +43,6 @@ double TeamMemory::bytes(int group, int m, int n, double share) {
   if (other >= 0) teams[static_cast<std::size_t>(other)].state = 1 - share;
   const auto ranks =
       machines_.predictor().memory_by_rank(flat_placement(machines_, manner_, teams));
-  ++machines_.evaluated;
   const auto& found = ranks[static_cast<std::size_t>(own_rank)];
   at->second = {found.total, found.capacity};
   capacity_[group] = found.capacity;
