@@ -193,6 +193,10 @@ TrainAnswer train(const TrainRequest& request, const TrainWatch& watch) {
     fs::create_directory(timelines);
     setup.job.output.timeline = timelines;
   }
+  if (!request.background.empty() && request.background_turns) {
+    setup.job.sharing.gates = scratch.path() / "gates";
+    setup.job.sharing.num_gates = setup.num_ranks;
+  }
   const std::string job_file = scratch.path() / "job.json";
   job::save_job(job_file, setup.job);
 

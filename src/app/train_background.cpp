@@ -187,7 +187,9 @@ BackgroundJobs set_up_background(const TrainRequest& request, const TrainSetup& 
     const BackgroundRequest& background = request.background[i];
     collect(errors, [&] {
       const TrainRequest its = request_of(background, request);
-      const TrainSetup setup = set_up(its);
+      TrainSetup setup = set_up(its);
+      setup.job.sharing = foreground.job.sharing;
+      setup.job.sharing.waits = true;
       check_memory(background, setup, quota, request.background_memory > 0, errors);
       const std::string file = fmt::format("{}/background-{}.json", folder, i);
       job::save_job(file, setup.job);
@@ -204,6 +206,11 @@ BackgroundJobs set_up_background(const TrainRequest& request, const TrainSetup& 
     });
   }
   errors.throw_if_any();
+  if (const job::Sharing& sharing = foreground.job.sharing; !sharing.gates.empty()) {
+    fs::create_directory(sharing.gates);
+    for (int i = 0; i < sharing.num_gates; ++i)
+      jobs.options.gates.push_back(job::Gate::make(job::gate_file(sharing, i)));
+  }
   jobs.options.pace.bound = request.slowdown;
   jobs.options.memory_bytes = quota;
   jobs.options.control_group = request.background_idle;

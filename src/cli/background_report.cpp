@@ -82,6 +82,9 @@ Table jobs_table(const launch::BackgroundOutcome& outcome) {
                           known(job.memory_bytes > 0, job.memory_bytes)});
     if (!job.why.empty()) table.notes.push_back(fmt::format("{}: {}", job.name, job.why));
   }
+  if (outcome.num_pieces > 0)
+    table.notes.push_back(fmt::format("in {} pieces, {} of them done later than they were to be",
+                                      outcome.num_pieces, outcome.num_late));
   return table;
 }
 
@@ -106,6 +109,8 @@ std::string background_json(const launch::BackgroundOutcome& outcome) {
                       {"steps_beside", s.num_shared}};
   json["share_of_time"] = outcome.mean_share;
   json["control_group"] = outcome.control_group;
+  if (outcome.num_pieces > 0)
+    json["turns"] = {{"pieces", outcome.num_pieces}, {"late", outcome.num_late}};
   json["jobs"] = Json::array();
   for (const BackgroundResult& job : outcome.jobs) {
     const bool measured = job.step_s > 0, alone = job.alone_step_s > 0;

@@ -111,6 +111,12 @@ void add_background_options(Command& command, app::TrainRequest& request, Given&
       {{"idle", [&request] { request.background_idle = true; }},
        {"usual", [&request] { request.background_idle = false; }}},
       "idle: behind everybody on this machine; usual: where others would starve it (idle)");
+  command.choice(
+      "--background-by",
+      {{"shares", [&request] { request.background_turns = false; }},
+       {"turns", [&request] { request.background_turns = true; }}},
+      "shares: stopped and woken many times in a step; turns: layer by layer, while this "
+      "job waits and for a moment after each of its steps (shares)");
 }
 
 void take_background(const Given& given, app::TrainRequest& request, ErrorList& errors) {

@@ -92,6 +92,14 @@ void visit_measuring(V& v, T& m) {
   v.whole("most_rounds", m.most_rounds, 2);
 }
 
+template <class V, class T>
+void visit_sharing(V& v, T& s) {
+  v.text("gates", s.gates);
+  v.whole("num_gates", s.num_gates, 1);
+  v.truth("waits", s.waits);
+  v.real("gap_s", s.gap_s, 0, 1e3);
+}
+
 // Every part of a job but its plan. `part(key, visitor)` is called for each.
 template <class JobT, class Part>
 void each_part(JobT& job, const Part& part) {
@@ -101,6 +109,7 @@ void each_part(JobT& job, const Part& part) {
   part("machine", [&](auto& v) { visit_machine(v, job.machine); });
   part("output", [&](auto& v) { visit_output(v, job.output); });
   part("measuring", [&](auto& v) { visit_measuring(v, job.measuring); });
+  part("sharing", [&](auto& v) { visit_sharing(v, job.sharing); });
 }
 
 // A file of another version is not read with this one's rules.
@@ -119,6 +128,11 @@ std::string_view to_string(OptimizerKind kind) { return plan::name_of(kOptimizer
 std::string_view to_string(RateSchedule schedule) { return plan::name_of(kSchedules, schedule); }
 std::string_view to_string(NormScope norm) { return plan::name_of(kNorms, norm); }
 std::string_view to_string(Data::Kind kind) { return plan::name_of(kDataKinds, kind); }
+
+std::string gate_file(const Sharing& sharing, int local_rank) {
+  if (sharing.gates.empty()) return {};
+  return fmt::format("{}/gate-{}", sharing.gates, local_rank % sharing.num_gates);
+}
 
 double memory_limit(const Machine& machine, int rank, int num_ranks) {
   if (machine.memory_limits.empty()) return 0;

@@ -2,7 +2,8 @@
 // (job_to_json), read by every rank; the worker needs nothing else.
 //
 //   {"schema_version": 1, "build": "0.1.0 <commit>", "training": {..}, "data": {..},
-//    "checkpoint": {..}, "machine": {..}, "output": {..}, "measuring": {..}, "plan": {..}}
+//    "checkpoint": {..}, "machine": {..}, "output": {..}, "measuring": {..}, "sharing": {..},
+//    "plan": {..}}
 //
 // Keys are the fields below; what is left out is at its default. What is written reads back equal.
 //
@@ -82,6 +83,16 @@ struct Machine {
   bool operator==(const Machine&) const = default;
 };
 
+// A device that a foreground and a background job take turns on (job/gate.hpp).
+struct Sharing {
+  std::string gates =
+      {};              // folder of gate-0, gate-1, ..: one a device; empty = it is the job's own
+  int num_gates = 1;   // rank i of a host has number i modulo this
+  bool waits = false;  // for its turn: the background; else it is the one who opens
+  double gap_s = 0;    // of every step, spent waiting for others that there are none of (trials)
+  bool operator==(const Sharing&) const = default;
+};
+
 struct Output {
   // Folder for each rank's timeline, as rank-R.json (timeline/rank_timeline.hpp); empty = none
   std::string timeline = {};
@@ -99,8 +110,12 @@ struct Job {
   Machine machine{};
   Output output{};
   Measuring measuring{};
+  Sharing sharing{};
   bool operator==(const Job&) const = default;
 };
+
+// Of a rank by its number on its host; empty = none.
+std::string gate_file(const Sharing& sharing, int local_rank);
 
 // What the rank may take in bytes, 0 = all. Throws Errors where the text is none, or of too few
 // ranks.

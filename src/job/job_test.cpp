@@ -74,6 +74,7 @@ Job any_job() {
   job.output = {any_text(), *rc::gen::inRange(1, 50), any_text()};
   job.measuring = {*rc::gen::inRange(0, 100) / 4.0, *rc::gen::inRange(2, 50),
                    *rc::gen::inRange(2, 50)};
+  job.sharing = {any_text(), *rc::gen::inRange(1, 9), *rc::gen::arbitrary<bool>(), any_share()};
   return job;
 }
 
@@ -93,7 +94,8 @@ TEST(Job, WhatIsLeftOutIsAtItsDefault) {
   job.build = "b";
   job.plan = small_plan(2, 1);
   std::string text = job_to_json(job);
-  for (const char* part : {"training", "data", "checkpoint", "machine", "output", "measuring"}) {
+  for (const char* part :
+       {"training", "data", "checkpoint", "machine", "output", "measuring", "sharing"}) {
     const std::size_t at = text.find(std::string("\n\"") + part + "\": ");
     ASSERT_NE(at, std::string::npos);
     text.erase(at, text.find('\n', at + 1) - at);

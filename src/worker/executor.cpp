@@ -76,7 +76,10 @@ StepResult Executor::run(std::int64_t step, double signal) {
   clock_.begin(slices != nullptr);
   store_.seen = clock_.has_tickets() ? &seen_ : nullptr;
   for (auto& state : states_) state->gather_wait = state->reduce_wait = 0;
-  for (auto& stage : stages_) stage->clock = layer_clock;
+  for (auto& stage : stages_) {
+    stage->clock = layer_clock;
+    stage->pieces = pieces;
+  }
   if (layer_clock) layer_clock->begin_step();
   if (graph_helps())
     run_graph(step);
@@ -90,10 +93,13 @@ StepResult Executor::run(std::int64_t step, double signal) {
 }
 
 void Executor::run_passes(std::int64_t step) {
-  loss_.zero_();
-  for (auto& state : states_) {
-    state->begin_step();
-    passes_left_[state.get()] = 0;
+  {
+    const Pieces::Turn turn(pieces, Pieces::key(0, Pieces::Kind::kBegin));
+    loss_.zero_();
+    for (auto& state : states_) {
+      state->begin_step();
+      passes_left_[state.get()] = 0;
+    }
   }
   for (std::size_t i = 0; i < stages_.size(); ++i)
     for (int layer = 0; layer < mine_.stages[i].num_layers; ++layer)
@@ -154,7 +160,7 @@ void Executor::pull_ahead(std::size_t recompute, std::int64_t step) {
 bool Executor::graph_helps() const {
   const model::Model& model = job_.plan.model;
   return (model.transformer || model.cnn) && StepGraph::is_built() && options_.device.is_cuda() &&
-         job_.machine.graphs && !slices && !layer_clock && store_.host_bytes() == 0 &&
+         job_.machine.graphs && !slices && !layer_clock && !pieces && store_.host_bytes() == 0 &&
          comm_->num_ranks() == 1 && job_.training.dropout == 0 && steps_run_ >= kStepsBeforeGraph;
 }
 
@@ -350,7 +356,10 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
   at::Tensor sums = at::zeros({3}, loss_.options());
   sums[0] = loss_;
   sums[2] = signal;
-  if (clips) sums[1] = optimizer_.square_of_norm();
+  if (clips) {
+    const Pieces::Turn turn(pieces, Pieces::key(0, Pieces::Kind::kNorm));
+    sums[1] = optimizer_.square_of_norm();
+  }
   arrived_ = true;
   if (world_) world_->all_reduce(sums)->wait();
   sums = sums.to(at::kCPU);
@@ -379,7 +388,7 @@ void Executor::commit(std::int64_t step, double gradient_norm) {
   statistics_.clear();
   const double clip = job_.training.clip;
   const std::int64_t start = layer_clock ? layer_clock->now() : 0;
-  optimizer_.update(step, clip > 0 && gradient_norm > clip ? clip / gradient_norm : 1);
+  optimizer_.update(step, clip > 0 && gradient_norm > clip ? clip / gradient_norm : 1, pieces);
   if (layer_clock) layer_clock->end(0, LayerClock::kUpdate, start);
   arrived_ = false;
 }

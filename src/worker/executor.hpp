@@ -79,6 +79,7 @@ class Executor {
   // The samples as passes take them: where this rank computes, and in what it computes with.
   Batch on_device(Batch read) const;
   LayerClock* layer_clock = nullptr;  // of the steps to come; such a step is no graph
+  Pieces* pieces = nullptr;           // so too: each piece waits for its turn
   // For `nereus measure`, of a rank with one stage and one micro-batch: the first so many passes of
   // a step's layers, forward and then backward, on the same samples each time. Changes no weights.
   void run_cut(int passes);

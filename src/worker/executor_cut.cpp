@@ -14,6 +14,7 @@ void Executor::run_cut(int passes) {
     graph_batches_[batch.first_sample] = read_batch(batch, steps_run_);
   const Stage& stage = *stages_.front();
   stages_.front()->clock = nullptr;
+  stages_.front()->pieces = nullptr;
   loss_.zero_();
   for (auto& state : states_) state->begin_step();
   reads_kept_ = true;

@@ -144,44 +144,53 @@ double Optimizer::square_of_norm() const {
   return sum;
 }
 
-void Optimizer::update(std::int64_t step, double scale) {
+void Optimizer::update(std::int64_t step, double scale, Pieces* pieces) {
   const auto k = static_cast<double>(step + 1);
-  UpdateConstants c{rate_at(training_, step),
-                    training_.beta1,
-                    training_.beta2,
-                    training_.epsilon,
-                    training_.momentum,
-                    0,
-                    scale,
-                    1 - std::pow(training_.beta1, k),
-                    1 - std::pow(training_.beta2, k)};
-  if (!slots_.empty() && slots_[0].first.is_cuda()) {
-    update_on_device(c, k);
+  const UpdateConstants c{rate_at(training_, step),
+                          training_.beta1,
+                          training_.beta2,
+                          training_.epsilon,
+                          training_.momentum,
+                          0,
+                          scale,
+                          1 - std::pow(training_.beta1, k),
+                          1 - std::pow(training_.beta2, k)};
+  const bool on_device = !slots_.empty() && slots_[0].first.is_cuda();
+  if (on_device && !pieces) {
+    update_on_device(slots_, c, k);
     for (Slot& slot : slots_) slot.state->store_update();
     return;
   }
   for (Slot& slot : slots_) {
-    const auto run = [&](const Range& range, double decay) {
-      if (range.size() <= 0) return;
-      c.decay = decay;
-      if (slot.first.scalar_type() == at::kDouble)
-        update_range<double>(slot, range, training_.optimizer, c);
-      else
-        update_range<float>(slot, range, training_.optimizer, c);
-    };
-    std::int64_t at = slot.state->owned().begin;
-    for (const Range& range : slot.decayed) {
-      run({at, range.begin}, 0);
-      run(range, training_.weight_decay);
-      at = range.end;
-    }
-    run({at, slot.state->owned().end}, 0);
+    const Pieces::Turn turn(pieces, Pieces::key(slot.state->layer().index, Pieces::Kind::kUpdate));
+    if (on_device)
+      update_on_device({&slot, 1}, c, k);
+    else
+      update_on_host(slot, c);
     slot.state->store_update();
   }
 }
 
+void Optimizer::update_on_host(Slot& slot, UpdateConstants c) {
+  const auto run = [&](const Range& range, double decay) {
+    if (range.size() <= 0) return;
+    c.decay = decay;
+    if (slot.first.scalar_type() == at::kDouble)
+      update_range<double>(slot, range, training_.optimizer, c);
+    else
+      update_range<float>(slot, range, training_.optimizer, c);
+  };
+  std::int64_t at = slot.state->owned().begin;
+  for (const Range& range : slot.decayed) {
+    run({at, range.begin}, 0);
+    run(range, training_.weight_decay);
+    at = range.end;
+  }
+  run({at, slot.state->owned().end}, 0);
+}
+
 // The same with whole tensors: one launch for all that decays, one for the rest.
-void Optimizer::update_on_device(const UpdateConstants& c, double k) {
+void Optimizer::update_on_device(std::span<Slot> slots, const UpdateConstants& c, double k) {
   for (const bool decays : {true, false}) {
     std::vector<at::Tensor> weights, gradients, first, second;
     const auto add = [&](Slot& slot, const Range& range) {
@@ -192,7 +201,7 @@ void Optimizer::update_on_device(const UpdateConstants& c, double k) {
       first.push_back(slot.first.narrow(0, begin, range.size()));
       if (slot.second.defined()) second.push_back(slot.second.narrow(0, begin, range.size()));
     };
-    for (Slot& slot : slots_) {
+    for (Slot& slot : slots) {
       std::int64_t at = slot.state->owned().begin;
       for (const Range& range : slot.decayed) {
         add(slot, decays ? range : Range{at, range.begin});

@@ -14,10 +14,12 @@
 //   optimizer.update(step, scale);
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "job/job.hpp"
 #include "worker/layer_state.hpp"
+#include "worker/pieces.hpp"
 
 namespace nereus::worker {
 
@@ -38,7 +40,8 @@ class Optimizer {
   void add(LayerState& state);
   // Each weight once: copies on other data and tensor ranks and tied ones do not count.
   double square_of_norm() const;
-  void update(std::int64_t step, double scale);
+  // Layer by layer where each waits for its turn.
+  void update(std::int64_t step, double scale, Pieces* pieces = nullptr);
 
   struct Slot {
     LayerState* state = nullptr;
@@ -50,7 +53,8 @@ class Optimizer {
   std::vector<Slot>& slots() { return slots_; }
 
  private:
-  void update_on_device(const UpdateConstants& c, double k);
+  void update_on_device(std::span<Slot> slots, const UpdateConstants& c, double k);
+  void update_on_host(Slot& slot, UpdateConstants c);
 
   job::Training training_;
   std::vector<Slot> slots_;

@@ -14,6 +14,7 @@
 #include "job/alike.hpp"
 #include "job/reporter.hpp"
 #include "timeline/rank_timeline.hpp"
+#include "worker/device_turns.hpp"
 #include "worker/gpu.hpp"
 #include "worker/measure/blocks.hpp"
 #include "worker/rank_messages.hpp"
@@ -130,9 +131,11 @@ int measure(const RankOptions& options, const job::Job& job, job::Reporter& repo
 
 int train(const RankOptions& options, const job::Job& job, job::Reporter& reporter) {
   const std::unique_ptr<Comm> comm = become_rank(options, job);
+  DeviceTurns turns(job, options.local_rank, *comm);
   // The reader needs the first step, and that the checkpoint: so it comes in later.
   ReadBatch read;
-  Executor executor(job, *comm, [&](auto... which) { return read(which...); });
+  Executor executor(job, turns.comm(), [&](auto... which) { return read(which...); });
+  executor.pieces = turns.pieces();
   const std::int64_t first = resume(job, executor);
   if (first >= job.training.steps)
     throw_input_error("train.done",
@@ -158,6 +161,7 @@ int train(const RankOptions& options, const job::Job& job, job::Reporter& report
     }
     if (traced) step_starts.push_back(now_ns());
     const auto start = std::chrono::steady_clock::now();
+    turns.begin_step();
     StepResult result = executor.run(step, signal_of(job::asked()));
     const bool ends = result.signals > 0;
     const bool saves_now =
@@ -170,6 +174,7 @@ int train(const RankOptions& options, const job::Job& job, job::Reporter& report
       result.waits.checkpoint =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - save_start).count();
     }
+    if (!ends && step + 1 < job.training.steps) turns.end_step();
     reporter.send(message_of_step(
         job, step, result,
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));

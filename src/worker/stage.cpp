@@ -93,6 +93,7 @@ void Stage::forget_values(Record& record, int place) const {
 }
 
 void Stage::forward_layer(Record& record, int place, bool with_graph) const {
+  const Pieces::Turn turn(pieces, piece(place, Pieces::Kind::kForward));
   record.layers.resize(static_cast<std::size_t>(work_->num_layers));
   const Layer& layer = *(*layers_)[static_cast<std::size_t>(work_->first_layer + place)];
   LayerRecord& kept = record.layers[static_cast<std::size_t>(place)];
@@ -174,6 +175,7 @@ void Stage::recompute(Record& record) const {
   for (int place = 0; place < work_->num_layers; ++place) {
     LayerRecord& kept = record.layers[static_cast<std::size_t>(place)];
     if (kept.output.defined()) continue;
+    const Pieces::Turn turn(pieces, piece(place, Pieces::Kind::kRecompute));
     bring_back(kept);
     kept.output = run_layer(record, place, kept.inputs, true);
     states_[static_cast<std::size_t>(place)]->release();
@@ -181,6 +183,7 @@ void Stage::recompute(Record& record) const {
 }
 
 void Stage::backward_layer(Record& record, int place) const {
+  const Pieces::Turn turn(pieces, piece(place, Pieces::Kind::kBackward));
   const Layer& layer = *(*layers_)[static_cast<std::size_t>(work_->first_layer + place)];
   LayerState& state = *states_[static_cast<std::size_t>(place)];
   LayerRecord& kept = record.layers[static_cast<std::size_t>(place)];
@@ -242,7 +245,10 @@ void Stage::backward_inputs(Record& record) const {
 }
 
 void Stage::backward_weights(Record& record, const LayerDone& done) const {
-  for (const auto& half : record.pass->deferred) half();
+  for (std::size_t i = 0; i < record.pass->deferred.size(); ++i) {
+    const Pieces::Turn turn(pieces, piece(static_cast<int>(i), Pieces::Kind::kWeights));
+    record.pass->deferred[i]();
+  }
   record.pass->deferred.clear();
   for (int place = work_->num_layers - 1; place >= 0; --place)
     done(*states_[static_cast<std::size_t>(place)]);

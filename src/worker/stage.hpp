@@ -21,6 +21,7 @@
 #include "worker/host_store.hpp"
 #include "worker/layer_clock.hpp"
 #include "worker/layer_state.hpp"
+#include "worker/pieces.hpp"
 
 namespace nereus::worker {
 
@@ -76,6 +77,7 @@ class Stage {
   bool is_head(int place) const { return work_->first_layer + place + 1 == model_->num_layers(); }
 
   LayerClock* clock = nullptr;  // where somebody wants to know how long layers take
+  Pieces* pieces = nullptr;     // where each layer waits for its turn
 
  private:
   bool keeps(int place) const;  // the layer's graph, from forward to backward
@@ -86,6 +88,9 @@ class Stage {
   void take_value(Record& record, int from, std::vector<at::Tensor>& inputs) const;
   void forget_values(Record& record, int place) const;
   void bring_back(LayerRecord& kept) const;
+  Pieces::Key piece(int place, Pieces::Kind kind) const {
+    return Pieces::key(work_->first_layer + place, kind);
+  }
   std::int64_t clock_now() const { return clock ? clock->now() : 0; }
   void clock_end(int place, LayerClock::What what, std::int64_t start) const {
     if (clock) clock->end(work_->first_layer + place, what, start);

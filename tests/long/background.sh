@@ -61,6 +61,23 @@ for moment in 0.05 0.7 1.5; do
   check "the next began" test "$(of killed.json 'b["jobs"][1]["end"] != "not begun"')" = True
 done
 
+# In turns, layer by layer, instead of stopped and woken.
+"$nereus" "${foreground[@]}" --background bg.plan,threads=1 --background-by turns "${beside[@]}" >turns.json 2>err.txt
+check "in turns" test $? -eq 0
+check "the same losses, in turns" test "$(losses turns.json)" = "$(losses alone.json)"
+check "it came forward" test "$(of turns.json 'b["jobs"][0]["steps"] > 3 and b["turns"]["pieces"] > 100')" = True
+check "in turns: steps alone and beside" test "$(of turns.json 'b["slowdown"]["steps_alone"] >= 8 and b["slowdown"]["steps_beside"] > 10')" = True
+((failed == 0)) || { cat err.txt; of turns.json b; }
+"$nereus" "${foreground[@]}" --background bg.plan,threads=1 --background bg.plan,threads=1 --background-by turns "${beside[@]}" >killed.json 2>err.txt &
+job=$!
+until victim=$(pgrep -P "$job" -f background-0.json | head -1) && [[ $victim ]] || ! kill -0 "$job" 2>/dev/null; do sleep 0.02; done
+sleep 1
+[[ $victim ]] && kill -KILL "$victim" 2>/dev/null
+wait "$job"
+check "killed in its turn: exit 0" test $? -eq 0
+check "the same losses though killed in its turn" test "$(losses killed.json)" = "$(losses alone.json)"
+check "it failed, in turns" test "$(of killed.json 'b["jobs"][0]["end"]')" = failed
+
 "$nereus" train fg.plan --data synthetic --checkpoint run --background bg.plan,checkpoint=./run/ >out.txt 2>err.txt
 check "one folder for two jobs: exit 2" test $? -eq 2
 check "and the reason" grep -q train.background-folder err.txt

@@ -31,6 +31,8 @@ struct BackgroundOutcome {
   double bound = 0;
   double mean_share = 0;  // of the time from the first job's start to the foreground's end
   bool control_group = false;
+  std::int64_t num_pieces = 0;  // where they took turns
+  std::int64_t num_late = 0;    // of them, done after the foreground wanted the device back
   std::vector<BackgroundResult> jobs{};
 };
 

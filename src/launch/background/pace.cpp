@@ -7,7 +7,6 @@ namespace nereus::launch {
 
 namespace {
 
-constexpr double kFirstShare = 0.02;  // cautious: the first steps beside it count too
 constexpr double kSmallestShare = 0.001;
 constexpr double kAim = 0.6, kLow = 0.35, kHigh = 0.8;  // of the bound
 constexpr double kMostUp = 2, kMostDown = 0.1;          // factors of one decision on the share
@@ -58,7 +57,8 @@ void Pace::measure_alone(double seconds) {
   alone_seconds_.push_back(seconds);
   all_alone_.push_back(seconds / alone_);
   if (alone_left_ == 0 || --alone_left_ > 0) return;
-  if (share_ == 0) share_ = since_probe_ == 0 && all_shared_.empty() ? kFirstShare : kSmallestShare;
+  if (share_ == 0)
+    share_ = since_probe_ == 0 && all_shared_.empty() ? options_.first_share : kSmallestShare;
 }
 
 void Pace::probe(int steps) {

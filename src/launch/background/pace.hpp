@@ -31,10 +31,11 @@
 namespace nereus::launch {
 
 struct PaceOptions {
-  double bound = 0.05;   // promised slow-down of the foreground's step
-  int warmup_steps = 2;  // at the start, not looked at
-  int alone_steps = 8;   // then without the background
-  int window = 8;        // steps between decisions
+  double bound = 0.05;        // promised slow-down of the foreground's step
+  double first_share = 0.02;  // cautious: the first steps beside it count too
+  int warmup_steps = 2;       // at the start, not looked at
+  int alone_steps = 8;        // then without the background
+  int window = 8;             // steps between decisions
   int probe_every = 128;
   int probe_steps = 4;  // without the background
 };

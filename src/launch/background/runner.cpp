@@ -38,6 +38,13 @@ double private_bytes(pid_t pid) {
   return std::max(0.0, resident - shared) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
+// Whoever takes turns cannot do much harm, and is let in at once.
+PaceOptions pace_of(const BackgroundOptions& options) {
+  PaceOptions pace = options.pace;
+  if (!options.gates.empty()) pace.first_share = 1;
+  return pace;
+}
+
 }  // namespace
 
 struct BackgroundRunner::Running {
@@ -56,7 +63,7 @@ struct BackgroundRunner::Running {
 };
 
 BackgroundRunner::BackgroundRunner(std::vector<BackgroundJob> jobs, BackgroundOptions options)
-    : options_(std::move(options)), jobs_(std::move(jobs)), pace_(options_.pace) {
+    : options_(std::move(options)), jobs_(std::move(jobs)), pace_(pace_of(options_)) {
   for (const BackgroundJob& job : jobs_) outcome_.jobs.push_back({.name = job.name});
   outcome_.bound = options_.pace.bound;
   if (options_.control_group)
@@ -79,12 +86,39 @@ void BackgroundRunner::foreground_step(double seconds) {
       ran_in_all_ += now - *runs_since_;
       runs_since_ = now;
     }
+    if (!options_.gates.empty()) {
+      const double used = used_turns();
+      if (!first_step_) {  // before it the gate was open
+        first_step_ = now;
+        first_used_ = used;
+      }
+      ran_ =
+          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(used - used_));
+      used_ = used;
+    }
     const double between = seconds_of(now - last_step_);
     pace_.step(seconds, between > 0 ? std::min(1.0, seconds_of(ran_) / between) : 0);
     last_step_ = now;
     ran_ = {};
+    grant_turns();
   }
   changed_.notify_all();
+}
+
+// Of the devices, in the mean.
+double BackgroundRunner::used_turns() const {
+  std::int64_t used = 0;
+  for (const job::Gate& gate : options_.gates) used += gate.page().used;
+  return static_cast<double>(used) * 1e-9 / static_cast<double>(options_.gates.size());
+}
+
+void BackgroundRunner::grant_turns() {
+  constexpr double kSure = 0.7;
+  const double grant = pace_.share() * pace_.alone() * 1e9;
+  for (const job::Gate& gate : options_.gates) {
+    gate.page().grant = static_cast<std::int64_t>(grant);
+    gate.page().most_yield = static_cast<std::int64_t>(kSure * options_.pace.bound * grant);
+  }
 }
 
 BackgroundOutcome BackgroundRunner::finish(bool measure_alone) {
@@ -108,27 +142,16 @@ void BackgroundRunner::loop() {
       alone = pace_.alone();
     }
     look_after();
-    if (!running_ && share > 0 && next_ < jobs_.size()) start_next();
-    if (!running_ || share <= 0) {
+    const bool gated = !options_.gates.empty();
+    if (!running_ && (share > 0 || gated) && next_ < jobs_.size()) start_next();
+    if (gated) {
+      pause_until(Clock::now() + kTick);
+    } else if (!running_ || share <= 0) {
       let_run(false);
       pause_until(Clock::now() + kTick);
-      continue;
+    } else {
+      run_for_a_period(share, alone);
     }
-    const Clock::time_point begin = Clock::now();
-    let_run(true);
-    if (share >= kForGood) {
-      pause_until(begin + kTick);
-      continue;
-    }
-    using Nanoseconds = std::chrono::duration<double, std::nano>;
-    const auto quarter = std::chrono::duration_cast<Clock::duration>(
-        std::chrono::duration<double>(alone / kPeriodsPerStep));
-    Clock::duration period = std::clamp<Clock::duration>(quarter, kShortestPeriod, kLongestPeriod);
-    if (share * Nanoseconds(period) < kShortestRun)
-      period = std::chrono::duration_cast<Clock::duration>(Nanoseconds(kShortestRun) / share);
-    pause_until(begin + std::chrono::duration_cast<Clock::duration>(share * Nanoseconds(period)));
-    let_run(false);
-    pause_until(begin + period);
   }
   const bool measure = measures_alone_;
   {
@@ -139,9 +162,30 @@ void BackgroundRunner::loop() {
       if (runs_since_) ran_in_all_ += Clock::now() - *runs_since_;
       outcome_.mean_share = seconds_of(ran_in_all_) / seconds_of(Clock::now() - *begun_);
     }
+    if (first_step_ && last_step_ > *first_step_)
+      outcome_.mean_share = (used_ - first_used_) / seconds_of(last_step_ - *first_step_);
+    for (const job::Gate& gate : options_.gates) {
+      outcome_.num_pieces += gate.page().num_pieces;
+      outcome_.num_late += gate.page().num_late;
+    }
   }
   if (running_) end_running(measure);
   group_.reset();
+}
+
+void BackgroundRunner::run_for_a_period(double share, double alone) {
+  const Clock::time_point begin = Clock::now();
+  let_run(true);
+  if (share >= kForGood) return pause_until(begin + kTick);
+  using Nanoseconds = std::chrono::duration<double, std::nano>;
+  const auto quarter = std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(alone / kPeriodsPerStep));
+  Clock::duration period = std::clamp<Clock::duration>(quarter, kShortestPeriod, kLongestPeriod);
+  if (share * Nanoseconds(period) < kShortestRun)
+    period = std::chrono::duration_cast<Clock::duration>(Nanoseconds(kShortestRun) / share);
+  pause_until(begin + std::chrono::duration_cast<Clock::duration>(share * Nanoseconds(period)));
+  let_run(false);
+  pause_until(begin + period);
 }
 
 // Until then, or until steps alone are to be measured, or the foreground ends.
@@ -154,6 +198,10 @@ void BackgroundRunner::pause_until(Clock::time_point end) {
 void BackgroundRunner::let_run(bool runs) {
   if (!running_) return;
   const std::lock_guard lock(mutex_);
+  if (!options_.gates.empty()) {
+    for (const job::Gate& gate : options_.gates) runs ? gate.open(job::kAlways) : gate.close();
+    return;
+  }
   const Clock::time_point now = Clock::now();
   if (runs == runs_since_.has_value()) return;
   running_->control.signal(runs ? SIGCONT : SIGSTOP);
@@ -205,8 +253,8 @@ void BackgroundRunner::start_next() {
   });
   {
     const std::lock_guard lock(mutex_);
-    runs_since_ = Clock::now();
-    if (!begun_) begun_ = runs_since_;
+    if (options_.gates.empty()) runs_since_ = Clock::now();
+    if (!begun_) begun_ = Clock::now();
   }
   if (options_.say) options_.say(fmt::format("background {} begins", job.name));
 }
@@ -240,19 +288,25 @@ void BackgroundRunner::look_after() {
     ran_in_all_ += now - *runs_since_;
     runs_since_.reset();
   }
+  for (const job::Gate& gate : options_.gates) gate.page().wanted = 0;  // nobody waits any more
   BackgroundResult& result = outcome_.jobs[next_ - 1];
   if (!finishing_) running.num_beside = running.steps.size();
   result.memory_bytes = running.most_memory;
-  result.steps = static_cast<std::int64_t>(running.num_beside);
+  // With gates it begins with the foreground, and has the device until that one's first step.
+  const Clock::time_point since = std::max(running.begin, first_step_.value_or(running.begin));
+  const auto first = static_cast<std::size_t>(
+      std::lower_bound(running.steps.begin(), running.steps.end(), since) - running.steps.begin());
+  const std::size_t beside = running.num_beside - std::min(first, running.num_beside);
+  result.steps = static_cast<std::int64_t>(beside);
   result.work = running.work;
   if (running.num_beside > 0) {
     result.first_loss = running.losses.front();
     result.last_loss = running.losses[running.num_beside - 1];
   }
-  result.seconds = seconds_of((finishing_ ? last_step_ : now) - running.begin);
-  if (running.num_beside > 1)
-    result.step_s = seconds_of(running.steps[running.num_beside - 1] - running.steps[0]) /
-                    static_cast<double>(running.num_beside - 1);
+  result.seconds = seconds_of((finishing_ ? last_step_ : now) - since);
+  if (beside > 1)
+    result.step_s = seconds_of(running.steps[running.num_beside - 1] - running.steps[first]) /
+                    static_cast<double>(beside - 1);
   if (running.over_quota) {
     result.end = BackgroundEnd::kOverQuota;
     result.why = fmt::format("its ranks held {}, and the quota is {}",

@@ -1,14 +1,22 @@
-// Background jobs beside a foreground job on the CPUs of one machine: they queue, one runs at a
-// time, and as much as the foreground's own steps allow (launch/background/pace.hpp).
+// Background jobs beside a foreground job on one machine: they queue, one runs at a time, and as
+// much as the foreground's own steps allow (launch/background/pace.hpp).
 //
 //   BackgroundRunner runner(jobs, {.pace = {.bound = 0.05}, .memory_bytes = 4e9});
 //   runner.foreground_step(seconds);               // from the foreground's supervisor, every step
 //   BackgroundOutcome outcome = runner.finish(true);   // the foreground is done
 //
-// The ranks are processes of lowest priority, in a control group where one can be made. Within
-// every period (a quarter of a foreground's step alone, 4 to 100 ms) they run for pace.share() of
-// it and are stopped (SIGSTOP) for the rest, all ranks of a job at once. So what pace counts on,
-// that they run for a share of every step, holds also where steps are as short as a period.
+// On CPUs the ranks are processes of lowest priority, in a control group where one can be made.
+// Within every period (a quarter of a foreground's step alone, 4 to 100 ms) they run for
+// pace.share() of it and are stopped (SIGSTOP) for the rest, all ranks of a job at once. So what
+// pace counts on, that they run for a share of every step, holds also where steps are as short as a
+// period.
+//
+// With gates (job/gate.hpp: GPUs, whose work no signal stops) the two jobs take turns piece by
+// piece. The foreground opens the gate while it waits, and after each step for at most
+//
+//   share x 0.7 bound x (a step alone)
+//
+// so that its step is not longer than promised; where it still is, the share is cut.
 //
 // Whatever happens to a background job, the foreground does not notice: nothing is shared but the
 // machine. A job that fails, or takes more memory than its quota, is ended, named in the outcome,
@@ -25,6 +33,7 @@
 #include <thread>
 #include <vector>
 
+#include "job/gate.hpp"
 #include "launch/background/control_group.hpp"
 #include "launch/background/outcome.hpp"
 #include "launch/supervise.hpp"
@@ -41,6 +50,7 @@ struct BackgroundOptions {
   double memory_bytes = 0;    // of all ranks of a job together; 0: no quota
   bool control_group = true;  // where one can be made
   std::function<void(const std::string&)> say{};
+  std::vector<job::Gate> gates{};  // one a device; none: ranks are stopped and woken
 };
 
 class BackgroundRunner {
@@ -62,6 +72,9 @@ class BackgroundRunner {
   void start_next();
   void look_after();
   void let_run(bool runs);
+  void run_for_a_period(double share, double alone);
+  void grant_turns();
+  double used_turns() const;
   void pause_until(Clock::time_point end);
   void end_running(bool measure_alone);
   double memory_of_running() const;
@@ -82,6 +95,9 @@ class BackgroundRunner {
   // In all, since the first job's start.
   std::optional<Clock::time_point> begun_{};
   Clock::duration ran_in_all_{};
+  // Where they take turns: seconds of those at the foreground's first and last step.
+  std::optional<Clock::time_point> first_step_{};
+  double first_used_ = 0, used_ = 0;
 
   std::size_t next_ = 0;
   std::unique_ptr<Running> running_;

@@ -1,0 +1,124 @@
+#include "job/gate.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <new>
+#include <thread>
+
+#include "base/error.hpp"
+
+namespace nereus::job {
+
+namespace {
+
+constexpr std::int64_t kReaction = 50'000;  // from an open gate to a piece that runs
+
+static_assert(std::atomic<std::int64_t>::is_always_lock_free, "processes share it");
+
+std::shared_ptr<GatePage> map(const std::string& file, int flags) {
+  const auto fail = [&]() -> std::shared_ptr<GatePage> {
+    throw_environment_error("job.gate", fmt::format("{}: {}", file, std::strerror(errno)));
+  };
+  const int fd = open(file.c_str(), flags, 0600);
+  if (fd < 0) return fail();
+  struct stat status {};
+  const bool sized = (flags & O_CREAT) ? ftruncate(fd, sizeof(GatePage)) == 0
+                                       : fstat(fd, &status) == 0 &&
+                                             status.st_size == static_cast<off_t>(sizeof(GatePage));
+  void* memory = sized ? mmap(nullptr, sizeof(GatePage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+                       : MAP_FAILED;
+  close(fd);
+  if (memory == MAP_FAILED) return fail();
+  return {static_cast<GatePage*>(memory), [](GatePage* page) { munmap(page, sizeof *page); }};
+}
+
+// To a few microseconds: the kernel wakes up to some 60 late.
+void sleep_until(std::int64_t time) {
+  constexpr std::int64_t kLate = 80'000;
+  std::this_thread::sleep_until(
+      std::chrono::steady_clock::time_point(std::chrono::nanoseconds(time - kLate)));
+  while (gate_now() < time) std::this_thread::yield();
+}
+
+std::int64_t nanoseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
+
+}  // namespace
+
+std::int64_t gate_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+Gate Gate::make(const std::string& file) {
+  const std::shared_ptr<GatePage> page = map(file, O_RDWR | O_CREAT | O_EXCL);
+  new (page.get()) GatePage;
+  return Gate(page);
+}
+
+Gate::Gate(const std::string& file) : page_(map(file, O_RDWR)) {}
+
+void Gate::open(std::int64_t until) const {
+  page_->open_until = until;
+  ++page_->num_openings;
+  syscall(SYS_futex, &page_->num_openings, FUTEX_WAKE, std::numeric_limits<int>::max(), nullptr,
+          nullptr, 0);
+}
+
+// The standard library's wait is for threads of one process.
+void Gate::wait_for_opening(std::uint32_t seen, std::int64_t nanoseconds) const {
+  const timespec time{nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000};
+  syscall(SYS_futex, &page_->num_openings, FUTEX_WAIT, seen, &time, nullptr, 0);
+}
+
+void GateHost::open_for(double seconds) {
+  if (!begun_) left_ = gate_.page().grant;
+  begun_ = true;
+  const std::int64_t time = std::min(nanoseconds(seconds), left_);
+  if (time <= 0) return;
+  left_ -= time;
+  gate_.open(gate_now() + time);
+}
+
+double GateHost::give_way(double gap_s) {
+  const std::int64_t start = gate_now(), gap = nanoseconds(gap_s);
+  if (!begun_) left_ = gate_.page().grant;
+  begun_ = false;
+  const std::int64_t more = more_than(gap);
+  if (const std::int64_t open = std::min(gap, left_) + more; open > 0) {
+    gate_.open(start + open);
+    sleep_until(start + open);
+    close();
+  }
+  sleep_until(start + gap + more);
+  return static_cast<double>(gate_now() - start) * 1e-9;
+}
+
+// Nothing where no piece waits, or none that waits could be done in it.
+std::int64_t GateHost::more_than(std::int64_t gap) {
+  const GatePage& page = gate_.page();
+  const std::int64_t may =
+      std::min<std::int64_t>(page.most_yield, std::max<std::int64_t>(0, left_ - gap));
+  ++since_long_;
+  const std::int64_t wanted = page.wanted;
+  if (wanted <= 0 || may <= 0) return 0;
+  const std::int64_t needed = wanted + kReaction - std::min(gap, left_);
+  if (needed <= may) return may;
+  saved_ += may;
+  if (saved_ < needed || since_long_ < kStepsPerLongPiece) return 0;
+  saved_ = since_long_ = 0;
+  return needed;
+}
+
+}  // namespace nereus::job

@@ -1,0 +1,147 @@
+// One side opens, the other looks: what is granted is what is given.
+#include "job/gate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/testing.hpp"
+
+namespace nereus::job {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+
+class GateTest : public ::testing::Test {
+ protected:
+  GateTest() : folder_(std::filesystem::temp_directory_path() / "nereus-gate-XXXXXX") {
+    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
+  }
+  ~GateTest() override { std::filesystem::remove_all(folder_); }
+  std::string file() const { return folder_ + "/gate"; }
+
+ private:
+  std::string folder_;
+};
+
+TEST_F(GateTest, IsOneForAllWhoOpenIt) {
+  const Gate gate = Gate::make(file());
+  const Gate other(file());
+  EXPECT_EQ(other.page().open_until, kAlways);
+  other.page().grant = 7;
+  EXPECT_EQ(gate.page().grant, 7);
+  // The memory outlives its name.
+  std::filesystem::remove(file());
+  gate.page().grant = 8;
+  EXPECT_EQ(other.page().grant, 8);
+}
+
+TEST_F(GateTest, WhatIsNoGateIsSaid) {
+  EXPECT_EQ(testing::codes_of([&] { Gate gate(file()); }), std::vector<std::string>{"job.gate"});
+  std::ofstream(file()) << "short";
+  EXPECT_EQ(testing::codes_of([&] { Gate gate(file()); }), std::vector<std::string>{"job.gate"});
+  EXPECT_EQ(testing::codes_of([&] { Gate::make(file()); }), std::vector<std::string>{"job.gate"});
+}
+
+TEST_F(GateTest, IsClosedDuringStepsAndOpenForGoodAfterTheLast) {
+  const Gate gate = Gate::make(file());
+  {
+    GateHost host(gate);
+    EXPECT_EQ(gate.page().open_until, kAlways);  // until the first step
+    host.close();
+    EXPECT_EQ(gate.page().open_until, 0);
+  }
+  EXPECT_EQ(gate.page().open_until, kAlways);
+}
+
+// A foreground that is measured alone grants nothing: its waits are as long, and nobody gets in.
+TEST_F(GateTest, NothingGrantedNothingOpened) {
+  const Gate gate = Gate::make(file());
+  GateHost host(gate);
+  host.close();
+  gate.page().wanted = kMs;
+  gate.page().most_yield = 100 * kMs;
+  EXPECT_GE(host.give_way(0.002), 0.002);
+  EXPECT_EQ(gate.page().open_until, 0);
+  host.open_for(1);
+  EXPECT_EQ(gate.page().open_until, 0);
+}
+
+// What others see: the longest time that the gate said it would be open for.
+std::int64_t longest_seen(GateHost& host, const Gate& gate, double gap) {
+  std::atomic<bool> done = false;
+  std::int64_t longest = 0;
+  std::thread looker([&] {
+    while (!done) longest = std::max(longest, gate.page().open_until - gate_now());
+  });
+  host.give_way(gap);
+  done = true;
+  looker.join();
+  return longest;
+}
+
+TEST_F(GateTest, AWaitIsOpenForWhatIsGrantedOfIt) {
+  const Gate gate = Gate::make(file());
+  GateHost host(gate);
+  host.close();
+  gate.page().grant = 20 * kMs;
+  const std::int64_t seen = longest_seen(host, gate, 0.05);
+  EXPECT_GT(seen, 0);
+  EXPECT_LE(seen, 20 * kMs);
+  EXPECT_EQ(gate.page().open_until, 0);
+}
+
+TEST_F(GateTest, MoreThanTheWaitOnlyForAPieceThatWaitsAndFits) {
+  const Gate gate = Gate::make(file());
+  GateHost host(gate);
+  host.close();
+  gate.page().grant = 1000 * kMs;
+  gate.page().most_yield = 30 * kMs;
+  EXPECT_LE(longest_seen(host, gate, 0), 0);  // nobody waits
+  gate.page().wanted = 10 * kMs;
+  EXPECT_GE(host.give_way(0), 0.030);
+  EXPECT_GE(host.give_way(0.01), 0.040);
+  gate.page().grant = 12 * kMs;  // of which 10 are waited anyway
+  const double gave = host.give_way(0.01);
+  EXPECT_GE(gave, 0.012);
+  gate.page().wanted = 1000 * kMs;  // a longer one than there is room for
+  EXPECT_LE(longest_seen(host, gate, 0), 0);
+}
+
+TEST_F(GateTest, WaitsWithinAStepShareItsGrant) {
+  const Gate gate = Gate::make(file());
+  GateHost host(gate);
+  host.close();
+  gate.page().grant = 100 * kMs;
+  host.open_for(0.08);
+  EXPECT_GT(gate.page().open_until, 0);
+  host.close();
+  host.open_for(0.08);
+  EXPECT_LE(gate.page().open_until, gate_now() + 20 * kMs);
+  host.close();
+  host.open_for(0.08);
+  EXPECT_EQ(gate.page().open_until, 0);
+  host.give_way(0);
+  host.open_for(0.08);  // the next step's
+  EXPECT_GT(gate.page().open_until, 0);
+}
+
+TEST_F(GateTest, ALongPieceIsLetInOnceInManySteps) {
+  const Gate gate = Gate::make(file());
+  GateHost host(gate);
+  host.close();
+  gate.page().grant = gate.page().most_yield = kMs / 100;
+  gate.page().wanted = kMs / 2;
+  std::vector<std::int64_t> when;
+  for (std::int64_t step = 1; step <= 2 * GateHost::kStepsPerLongPiece; ++step)
+    if (host.give_way(0) > 0.0004) when.push_back(step);
+  ASSERT_GE(when.size(), 2U);  // others may be late for reasons of their own
+  EXPECT_NE(std::find(when.begin(), when.end(), GateHost::kStepsPerLongPiece), when.end());
+  EXPECT_NE(std::find(when.begin(), when.end(), 2 * GateHost::kStepsPerLongPiece), when.end());
+}
+
+}  // namespace
+}  // namespace nereus::job

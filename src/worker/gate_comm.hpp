@@ -1,0 +1,52 @@
+// A Comm whose waits let a background job in: while this rank waits for others it does not need its
+// device, and how long that will be it knows from the steps before (the n-th wait of a step is like
+// the n-th of the last ones; the shortest of four counts, and a tenth of it is kept for error).
+//
+//   GateComm comm(real, host, drain);        // drain: returns when the device has nothing under
+//   way Executor executor(job, comm, read); comm.begin_step();                       // before each
+//
+// Where a wait only tells the device to wait (NCCL) the host goes on at once, and nothing is
+// opened.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <thread>
+
+#include "job/gate.hpp"
+#include "worker/comm/comm.hpp"
+
+namespace nereus::worker {
+
+class GateComm : public Comm {
+ public:
+  // Both must outlive this. Waits of other threads than this one do not count.
+  GateComm(Comm& real, job::GateHost& host, std::function<void()> drain = {})
+      : real_(real), host_(host), drain_(std::move(drain)) {}
+
+  int rank() const override { return real_.rank(); }
+  int num_ranks() const override { return real_.num_ranks(); }
+  Handle send(at::Tensor tensor, int to, std::int64_t tag) override;
+  Handle receive(at::Tensor tensor, int from, std::int64_t tag) override;
+  std::shared_ptr<Group> group(const std::vector<int>& ranks) override;
+  std::string name() const override { return real_.name(); }
+  void abort() override { real_.abort(); }
+
+  void begin_step() { next_ = 0; }
+  void wait(Pending& real);
+
+ private:
+  struct Wait {
+    std::array<double, 4> last{};  // seconds; 0 at first
+    std::size_t count = 0;
+  };
+
+  Comm& real_;
+  job::GateHost& host_;
+  std::function<void()> drain_;
+  const std::thread::id thread_ = std::this_thread::get_id();
+  std::vector<Wait> waits_;  // of a step, in order
+  std::size_t next_ = 0;
+};
+
+}  // namespace nereus::worker
