@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "timeline/trace_walk.hpp"
 
 namespace nereus::measure {
 
@@ -14,7 +15,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kMostMicroseconds = 4e15;  // nanoseconds: two of them still fit in 64 bits
 constexpr std::int64_t kMostRanks = 1 << 24;
 
 enum class Kind { kNone, kStep, kLoading, kCollective, kCopy, kKernel, kOperation };
@@ -25,7 +25,7 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
   return false;
 }
 
-// What is open while the parser runs. A level is the number of open arrays and objects.
+// What of an event is known while the parser runs.
 class Handler : public nlohmann::json_sax<Json> {
  public:
   explicit Handler(Trace& out) : out_(out) {}
@@ -40,12 +40,13 @@ class Handler : public nlohmann::json_sax<Json> {
   }
   bool number_float(number_float_t value, const string_t&) override { return number(value); }
   bool string(string_t& value) override {
-    if (at_field()) {
-      if (key_ == "ph") phase_ = value;
-      if (key_ == "cat") category_ = value;
-      if (key_ == "name") name_ = value;
-      if (key_ == "pid") process_ = value;
-    } else if (at_ranks() && key_ == "backend") {
+    const std::string& key = walk_.key();
+    if (walk_.at_field()) {
+      if (key == "ph") phase_ = value;
+      if (key == "cat") category_ = value;
+      if (key == "name") name_ = value;
+      if (key == "pid") process_ = value;
+    } else if (at_ranks() && key == "backend") {
       out_.backend = value;
     }
     return true;
@@ -53,35 +54,28 @@ class Handler : public nlohmann::json_sax<Json> {
   bool binary(binary_t&) override { return true; }
 
   bool start_object(std::size_t) override {
-    if (level_ == events_level_) {
-      in_event_ = true;
+    in_ranks_ |= walk_.at_top("distributedInfo");
+    if (walk_.open_object()) {
       start_ = duration_ = NAN;
       for (std::string* text : {&phase_, &category_, &name_, &process_}) text->clear();
-    } else if (level_ == 1 && !in_event_ && key_ == "distributedInfo") {
-      in_ranks_ = true;
     }
-    ++level_;
     return true;
   }
   bool end_object() override {
-    --level_;
-    if (in_event_ && level_ == events_level_) finish_event();
-    if (level_ == 1) in_ranks_ = false;
+    if (walk_.close_object()) finish_event();
+    if (walk_.level() == 1) in_ranks_ = false;
     return true;
   }
   bool start_array(std::size_t) override {
-    if (events_level_ < 0 && (level_ == 0 || (level_ == 1 && key_ == "traceEvents")))
-      events_level_ = level_ + 1;
-    ++level_;
+    walk_.open_array();
     return true;
   }
   bool end_array() override {
-    --level_;
-    if (level_ < events_level_) events_level_ = kDone;
+    walk_.close_array();
     return true;
   }
   bool key(string_t& key) override {
-    key_ = key;
+    walk_.set_key(key);
     return true;
   }
   bool parse_error(std::size_t position, const std::string&,
@@ -90,22 +84,20 @@ class Handler : public nlohmann::json_sax<Json> {
     return false;
   }
 
-  bool has_events() const { return events_level_ > 0; }
+  bool has_events() const { return walk_.has_events(); }
   std::size_t broken_at() const { return broken_at_; }
 
  private:
-  static constexpr int kDone = 1 << 30;
-
-  bool at_field() const { return in_event_ && level_ == events_level_ + 1; }
-  bool at_ranks() const { return in_ranks_ && level_ == 2; }
+  bool at_ranks() const { return in_ranks_ && walk_.level() == 2; }
 
   bool number(double value) {
-    if (at_field()) {
-      if (key_ == "ts") start_ = value;
-      if (key_ == "dur") duration_ = value;
+    const std::string& key = walk_.key();
+    if (walk_.at_field()) {
+      if (key == "ts") start_ = value;
+      if (key == "dur") duration_ = value;
     } else if (at_ranks() && value >= 0 && value < static_cast<double>(kMostRanks)) {
-      if (key_ == "rank") out_.rank = static_cast<int>(value);
-      if (key_ == "world_size") out_.num_ranks = static_cast<int>(value);
+      if (key == "rank") out_.rank = static_cast<int>(value);
+      if (key == "world_size") out_.num_ranks = static_cast<int>(value);
     }
     return true;
   }
@@ -131,13 +123,12 @@ class Handler : public nlohmann::json_sax<Json> {
   }
 
   void finish_event() {
-    in_event_ = false;
     const Kind kind = phase_ == "X" ? kind_of() : Kind::kNone;
-    if (kind == Kind::kNone || !(std::abs(start_) < kMostMicroseconds) || !(duration_ >= 0) ||
-        !(duration_ < kMostMicroseconds))
-      return;
-    const std::int64_t begin = std::llround(start_ * 1000);
-    const Span span{begin, begin + std::llround(duration_ * 1000)};
+    if (kind == Kind::kNone) return;
+    const std::int64_t begin = timeline::nanoseconds(start_);
+    const std::int64_t length = timeline::nanoseconds(duration_);
+    if (begin == timeline::kNoTime || length == timeline::kNoTime || duration_ < 0) return;
+    const Span span{begin, begin + length};
     switch (kind) {
       case Kind::kStep: {
         std::int64_t step = 0;
@@ -169,10 +160,10 @@ class Handler : public nlohmann::json_sax<Json> {
 
  private:
   Trace& out_;
-  std::string key_, phase_, category_, name_, process_;
+  timeline::TraceWalk walk_;
+  std::string phase_, category_, name_, process_;
   double start_ = 0, duration_ = 0;
-  int level_ = 0, events_level_ = -1;
-  bool in_event_ = false, in_ranks_ = false;
+  bool in_ranks_ = false;
   std::size_t broken_at_ = 0;
 };
 
@@ -196,8 +187,7 @@ Trace read_kineto(std::istream& in, const std::string& file) {
                       "a file as torch.profiler's export_chrome_trace writes it");
   }
   if (!handler.has_events())
-    throw_input_error("measure.no-trace",
-                      "neither an array of events nor an object with traceEvents", {file},
+    throw_input_error("measure.no-trace", timeline::kNoEvents, {file},
                       "a file as torch.profiler's export_chrome_trace writes it");
   if (trace.on_gpu) trace.work = std::move(handler.kernels);
   return trace;

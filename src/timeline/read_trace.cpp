@@ -12,9 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kMostMicroseconds = 4e15;  // nanoseconds: two of them still fit in 64 bits
-
-// Takes events apart while the parser runs. A level is the number of open arrays and objects.
+// Takes events apart while the parser runs.
 class Handler : public nlohmann::json_sax<Json> {
  public:
   explicit Handler(ReadTrace& out) : out_(out) {}
@@ -39,43 +37,35 @@ class Handler : public nlohmann::json_sax<Json> {
   bool binary(binary_t&) override { return other(); }
 
   bool start_object(std::size_t) override {
-    if (at_array_of_events()) {
+    if (walk_.at_field() && walk_.key() == "args") {
+      event_.has_args = true;
+    } else if (!walk_.at_events()) {
+      value_elsewhere();
+    }
+    if (walk_.open_object()) {
       event_ = {};
       event_.index = num_events_++;
       cat_.clear();
       name_.clear();
       id_.clear();
-      in_event_ = true;
-    } else if (at_field() && key_ == "args") {
-      event_.has_args = true;
-    } else {
-      value_elsewhere();
     }
-    ++level_;
     return true;
   }
   bool end_object() override {
-    --level_;
-    if (in_event_ && level_ == events_level_) finish_event();
+    if (walk_.close_object()) finish_event();
     return true;
   }
   bool start_array(std::size_t) override {
-    if (events_level_ < 0 && (level_ == 0 || (level_ == 1 && key_ == "traceEvents"))) {
-      events_level_ = level_ + 1;
-      seen_events_ = true;
-    } else {
-      value_elsewhere();
-    }
-    ++level_;
+    value_elsewhere();
+    walk_.open_array();
     return true;
   }
   bool end_array() override {
-    --level_;
-    if (level_ < events_level_) events_level_ = kDone;
+    walk_.close_array();
     return true;
   }
   bool key(string_t& key) override {
-    key_ = key;
+    walk_.set_key(key);
     return true;
   }
   bool parse_error(std::size_t position, const std::string&,
@@ -84,14 +74,10 @@ class Handler : public nlohmann::json_sax<Json> {
     return false;
   }
 
-  bool seen_events() const { return seen_events_; }
+  bool has_events() const { return walk_.has_events(); }
 
  private:
-  static constexpr int kDone = 1 << 30;
-
-  bool at_array_of_events() const { return level_ == events_level_; }
-  bool at_field() const { return in_event_ && level_ == events_level_ + 1; }
-  bool at_argument() const { return in_event_ && level_ == events_level_ + 2 && event_.has_args; }
+  bool at_argument() const { return walk_.in_field() && event_.has_args; }
 
   int intern(const std::string& text) {
     const auto [entry, is_new] = known_.emplace(text, static_cast<int>(out_.names.size()));
@@ -101,7 +87,7 @@ class Handler : public nlohmann::json_sax<Json> {
 
   // An array or object that is no event: as an argument it is one that is no number.
   void value_elsewhere() {
-    if (at_array_of_events()) {
+    if (walk_.at_events()) {
       out_.faults.push_back(fmt::format("event {} is no object", num_events_++));
     } else if (at_argument()) {
       ++event_.num_others;
@@ -112,18 +98,14 @@ class Handler : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  static std::int64_t nanoseconds(double microseconds) {
-    if (!(std::abs(microseconds) < kMostMicroseconds)) return kNoTime;
-    return std::llround(microseconds * 1000);
-  }
-
   bool number(double value, std::int64_t whole) {
-    if (at_field()) {
-      if (key_ == "pid") event_.process = whole;
-      if (key_ == "tid") event_.thread = whole;
-      if (key_ == "ts") event_.start = nanoseconds(value);
-      if (key_ == "dur") event_.duration = nanoseconds(value);
-      if (key_ == "id") id_ = fmt::format("{}", whole);
+    if (walk_.at_field()) {
+      const std::string& key = walk_.key();
+      if (key == "pid") event_.process = whole;
+      if (key == "tid") event_.thread = whole;
+      if (key == "ts") event_.start = nanoseconds(value);
+      if (key == "dur") event_.duration = nanoseconds(value);
+      if (key == "id") id_ = fmt::format("{}", whole);
     } else if (at_argument()) {
       ++event_.num_numbers;
     } else {
@@ -133,24 +115,24 @@ class Handler : public nlohmann::json_sax<Json> {
   }
 
   void text(const std::string& value) {
+    const std::string& key = walk_.key();
     if (at_argument()) {
       ++event_.num_others;
-      if (key_ == "name") event_.label = intern(value);
-    } else if (at_field()) {
-      if (key_ == "ph" && value.size() == 1) event_.phase = value[0];
-      if (key_ == "pid") event_.process = -1 - intern(value);
-      if (key_ == "tid") event_.thread = -1 - intern(value);
-      if (key_ == "cat") cat_ = value;
-      if (key_ == "name") name_ = value;
-      if (key_ == "id") id_ = value;
-      if (key_ == "bp") event_.binds_enclosing = value == "e";
+      if (key == "name") event_.label = intern(value);
+    } else if (walk_.at_field()) {
+      if (key == "ph" && value.size() == 1) event_.phase = value[0];
+      if (key == "pid") event_.process = -1 - intern(value);
+      if (key == "tid") event_.thread = -1 - intern(value);
+      if (key == "cat") cat_ = value;
+      if (key == "name") name_ = value;
+      if (key == "id") id_ = value;
+      if (key == "bp") event_.binds_enclosing = value == "e";
     } else {
       value_elsewhere();
     }
   }
 
   void finish_event() {
-    in_event_ = false;
     event_.name = intern(name_);
     const bool flow = event_.phase == 's' || event_.phase == 't' || event_.phase == 'f';
     if (flow && !id_.empty()) event_.flow = intern(cat_ + '\n' + name_ + '\n' + id_);
@@ -160,12 +142,9 @@ class Handler : public nlohmann::json_sax<Json> {
   ReadTrace& out_;
   std::unordered_map<std::string, int> known_;
   TraceEvent event_;
-  std::string key_, cat_, name_, id_;
-  int level_ = 0;
-  int events_level_ = -1;
+  TraceWalk walk_;
+  std::string cat_, name_, id_;
   std::int64_t num_events_ = 0;
-  bool in_event_ = false;
-  bool seen_events_ = false;
 };
 
 }  // namespace
@@ -174,8 +153,7 @@ ReadTrace read_trace(std::string_view json) {
   ReadTrace out;
   Handler handler(out);
   const bool parsed = Json::sax_parse(json, &handler);
-  if (parsed && !handler.seen_events())
-    out.faults.emplace_back("neither an array of events nor an object with traceEvents");
+  if (parsed && !handler.has_events()) out.faults.emplace_back(kNoEvents);
   return out;
 }
 

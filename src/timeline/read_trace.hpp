@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-namespace nereus::timeline {
+#include "timeline/trace_walk.hpp"
 
-inline constexpr std::int64_t kNoTime = INT64_MIN;
+namespace nereus::timeline {
 
 struct TraceEvent {
   std::int64_t index = 0;  // in the array
