@@ -6,6 +6,7 @@
 
 #include "app/scratch_folder.hpp"
 #include "app/train_setup.hpp"
+#include "job/buckets.hpp"
 #include "launch/supervise.hpp"
 
 namespace nereus::app {
@@ -14,8 +15,6 @@ namespace {
 
 // A rank that waits for its turn waits for as many blocks as its host has ranks.
 constexpr double kLongestWait = 600;
-// Of the worker (worker/gradient_buckets.hpp), whose headers need libtorch.
-constexpr double kBucketBytes = 1 << 20;
 
 measure::BlockTime block_of(const job::Message& message) {
   measure::BlockTime time;
@@ -42,7 +41,7 @@ StallAnswer measure_stalls(const StallRequest& request, const StallWatch& watch)
   answer.model = setup.resolved.model.name;
   answer.library = setup.worker.library;
   answer.parameters = setup.resolved.model.parameters();
-  answer.bucket_bytes = kBucketBytes;
+  answer.bucket_bytes = job::kBucketBytes;
   const auto batch = static_cast<double>(setup.job.plan.placement.global_batch);
   const double tokens = setup.resolved.model.tokens_per_sample;
   answer.counts_tokens = tokens > 0;

@@ -3,8 +3,8 @@
 // A collective costs tens of microseconds however little it carries, and most layers of a ResNet
 // have a few kilobytes. So layers whose gradients are smaller than a bucket are copied into one, in
 // the order in which the backward passes are through with them. A bucket starts on its way when it
-// holds kBucketBytes, or when no layer of its group is left, beside what is left of the backward
-// passes. Larger layers travel alone, from where they lie.
+// is full (job::kBucketBytes), or when no layer of its group is left, beside what is left of the
+// backward passes. Larger layers travel alone, from where they lie.
 //
 // Members of a group are through with its layers in the same order, so they fill the same buckets
 // and start them, and what travels alone, in the same order. A sum has the same terms as before; on
@@ -18,15 +18,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "job/buckets.hpp"
 #include "worker/layer_state.hpp"
 
 namespace nereus::worker {
 
-inline constexpr std::int64_t kBucketBytes = 1 << 20;
-
 class GradientBuckets {
  public:
-  explicit GradientBuckets(std::int64_t bucket_bytes = kBucketBytes) : bytes_(bucket_bytes) {}
+  explicit GradientBuckets(std::int64_t bucket_bytes = job::kBucketBytes) : bytes_(bucket_bytes) {}
   void add(LayerState& state);
   // False where the layer travels alone: nothing is done then.
   bool take(LayerState& state);

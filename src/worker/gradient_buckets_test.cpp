@@ -41,7 +41,7 @@ TEST(GradientBuckets, SumWhatLayersAloneWould) {
   for (const model::Model& model : {testing::small_resnet(), testing::small_llama()})
     for (const int dp : {2, 3})
       for (const std::int64_t bytes :
-           {std::int64_t{1}, std::int64_t{3'000}, std::int64_t{20'000}, kBucketBytes}) {
+           {std::int64_t{1}, std::int64_t{3'000}, std::int64_t{20'000}, job::kBucketBytes}) {
         const auto check = [&](int rank, Executor& executor) {
           GradientBuckets buckets(bytes);
           for (auto& state : executor.states()) buckets.add(*state);
