@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/utf8.hpp"
+
 namespace nereus {
 
 namespace {
@@ -24,7 +26,7 @@ std::string caret_line(const Where& where) {
   int column = where.text_column;
   for (std::size_t i = 0; i < where.line_text.size() && column < where.column; ++i) {
     const char c = where.line_text[i];
-    if ((c & 0xC0) == 0x80) continue;  // inside a character of several bytes
+    if (continues_utf8(c)) continue;
     line += c == '\t' ? '\t' : ' ';
     ++column;
   }

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/utf8.hpp"
+
 namespace nereus::chart {
 
 namespace {
@@ -17,28 +19,16 @@ constexpr std::string_view kEllipsis = "\u2026";
 constexpr std::string_view kReplacement = "\uFFFD";
 constexpr double kBold = 1.12;
 
+// A byte that starts no character is one of its own.
 struct Character {
   std::uint32_t code = 0;
   std::size_t size = 1;  // bytes
   bool valid = false;
 };
 
-// The character at the front of a text that is not empty (RFC 3629: no overlong forms, no
-// surrogates).
 Character first_character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::uint32_t lead = byte(0);
-  if (lead < 0x80) return {lead, 1, true};
-  const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < size) return {};
-  std::uint32_t code = lead & (0xFFu >> (size + 1));
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0u) != 0x80) return {};
-    code = (code << 6) | (byte(i) & 0x3Fu);
-  }
-  const bool overlong = (size == 3 && code < 0x800) || (size == 4 && code < 0x10000);
-  if (overlong || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return {};
-  return {code, size, true};
+  const Utf8Character found = decode_utf8(text);
+  return found.length == 0 ? Character{} : Character{found.code, found.length, true};
 }
 
 // XML 1.0, production 2; 0x7F to 0x9F are allowed there, but nobody can see them.

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "base/utf8.hpp"
+
 namespace nereus::cli {
 
 namespace {
@@ -30,18 +32,9 @@ bool locale_is_utf8() {
 
 // Decodes the code point at `at` and moves past it; a broken byte counts as one column.
 std::uint32_t next_code_point(std::string_view text, size_t& at) {
-  const auto byte = [&](size_t i) {
-    return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i]));
-  };
-  const std::uint32_t first = byte(at);
-  const size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  std::uint32_t point = length == 1 ? first : first & (0x7Fu >> length);
-  size_t used = 1;
-  for (; used < length && at + used < text.size() && (byte(at + used) & 0xC0) == 0x80; ++used) {
-    point = point << 6 | (byte(at + used) & 0x3F);
-  }
-  at += used;
-  return point;
+  const Utf8Character found = decode_utf8(text.substr(at));
+  at += std::max<size_t>(found.length, 1);
+  return found.code;
 }
 
 int columns_of(std::uint32_t point) {

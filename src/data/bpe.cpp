@@ -10,9 +10,8 @@ namespace nereus::data {
 
 namespace {
 
-constexpr std::string_view kWordMark = "\xE2\x96\x81";  // U+2581
-constexpr std::size_t kLongestCached = 64;              // bytes of a piece
-constexpr std::size_t kMostCached = 1 << 18;            // pieces; then the cache starts afresh
+constexpr std::size_t kLongestCached = 64;    // bytes of a piece
+constexpr std::size_t kMostCached = 1 << 18;  // pieces; then the cache starts afresh
 
 class BpeTokenizer : public Tokenizer {
  public:

@@ -40,6 +40,8 @@ struct TextHash {
 template <class Mapped>
 using TextMap = std::unordered_map<std::string, Mapped, TextHash, std::equal_to<>>;
 
+inline constexpr std::string_view kWordMark = "\xE2\x96\x81";  // U+2581, a space in SentencePiece's
+
 // What a tokenizer.json says, as far as tokens depend on it.
 struct BpeModel {
   std::string name;

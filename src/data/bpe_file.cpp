@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/utf8.hpp"
 #include "data/bpe.hpp"
 #include "data/bpe_fields.hpp"
 #include "data/token_layout.hpp"
@@ -18,9 +19,8 @@ namespace {
 
 using spec::Value;
 
-constexpr std::string_view kWordMark = "\xE2\x96\x81";  // U+2581
-constexpr std::size_t kMostErrors = 20;                 // of one kind; files have 10^5 entries
-constexpr std::int64_t kMostTokens = 1 << 21;           // no tokenizer comes near
+constexpr std::size_t kMostErrors = 20;        // of one kind; files have 10^5 entries
+constexpr std::int64_t kMostTokens = 1 << 21;  // no tokenizer comes near
 
 // GPT-2's table: printable bytes of Latin-1 stand for themselves, the others for U+0100, U+0101,
 // ... in order (github.com/openai/gpt-2, src/encoder.py, bytes_to_unicode).

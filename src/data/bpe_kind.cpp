@@ -10,8 +10,6 @@ namespace {
 
 using spec::Value;
 
-constexpr std::string_view kWordMark = "\xE2\x96\x81";  // U+2581
-
 class KindReader {
  public:
   KindReader(const Value& root, BpeModel& into, ErrorList& errors)

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/testing.hpp"
+#include "base/utf8.hpp"
 #include "data/unicode.hpp"
 
 namespace nereus::data {

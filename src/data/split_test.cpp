@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/utf8.hpp"
 #include "data/unicode.hpp"
 
 namespace nereus::data {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/utf8.hpp"
+
 namespace nereus::data {
 
 namespace {
@@ -41,38 +43,9 @@ CharacterKind kind_of(std::uint32_t code) {
 }
 
 Character character_at(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) -> std::uint32_t {
-    return static_cast<unsigned char>(text[at + i]);
-  };
-  const std::uint32_t first = byte(0);
-  if (first < 0x80) return {first, 1, kind_of(first)};
-  const std::uint32_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  const Character broken{first, 1, CharacterKind::kOther};
-  if (first < 0xC2 || first > 0xF4 || text.size() - at < length) return broken;
-  std::uint32_t code = first & (0xFFu >> (length + 1));
-  for (std::uint32_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return broken;
-    code = code << 6 | (byte(i) & 0x3F);
-  }
-  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kLeast[length] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return broken;
-  return {code, length, kind_of(code)};
-}
-
-void append_utf8(std::string& text, std::uint32_t code) {
-  const auto put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
-  if (code < 0x80) return put(code);
-  if (code < 0x800) {
-    put(0xC0 | code >> 6);
-  } else if (code < 0x10000) {
-    put(0xE0 | code >> 12);
-    put(0x80 | (code >> 6 & 0x3F));
-  } else {
-    put(0xF0 | code >> 18);
-    put(0x80 | (code >> 12 & 0x3F));
-    put(0x80 | (code >> 6 & 0x3F));
-  }
-  put(0x80 | (code & 0x3F));
+  const Utf8Character found = decode_utf8(text.substr(at));
+  if (found.length == 0) return {static_cast<unsigned char>(text[at]), 1, CharacterKind::kOther};
+  return {found.code, static_cast<std::uint32_t>(found.length), kind_of(found.code)};
 }
 
 }  // namespace nereus::data

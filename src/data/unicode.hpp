@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 namespace nereus::data {
@@ -27,8 +26,6 @@ CharacterKind kind_of(std::uint32_t code);
 // The character that starts at a byte within the text. A byte that starts none is one of its own,
 // of kind kOther.
 Character character_at(std::string_view text, std::size_t at);
-
-void append_utf8(std::string& text, std::uint32_t code);
 
 struct CodeRange {
   std::uint32_t first;

@@ -1,5 +1,6 @@
 #include "job/message.hpp"
 
+#include "base/utf8.hpp"
 #include "job/fields.hpp"
 
 namespace nereus::job {
@@ -92,31 +93,12 @@ void visit_info(V& v, T& info) {
   v.whole("num_gpus", info.num_gpus);
 }
 
-// How long the UTF-8 sequence at the start of a text is; 0 where it is none.
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  const std::size_t length = first < 0x80                     ? 1
-                             : first >= 0xC2 && first < 0xE0  ? 2
-                             : (first & 0xF0) == 0xE0         ? 3
-                             : first >= 0xF0 && first <= 0xF4 ? 4
-                                                              : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  if (first == 0xE0 && byte(1) < 0xA0) return 0;   // too long a form
-  if (first == 0xED && byte(1) >= 0xA0) return 0;  // half of a pair
-  if (first == 0xF0 && byte(1) < 0x90) return 0;
-  if (first == 0xF4 && byte(1) >= 0x90) return 0;
-  return length;
-}
-
 }  // namespace
 
 std::string as_utf8(const std::string& line) {
   std::string out;
   for (std::size_t i = 0; i < line.size();) {
-    const std::size_t length = sequence_length(std::string_view(line).substr(i));
+    const std::size_t length = decode_utf8(std::string_view(line).substr(i)).length;
     out += length == 0 ? "?" : line.substr(i, length);
     i += length == 0 ? 1 : length;
   }

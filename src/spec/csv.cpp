@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/nearest.hpp"
+#include "base/utf8.hpp"
 
 namespace nereus::spec {
 
@@ -17,9 +18,8 @@ constexpr std::size_t kMostRaggedRowsReported = 10;
 
 // Columns count characters, not bytes.
 int column_of(const char* line_begin, const char* at) {
-  return 1 + static_cast<int>(std::count_if(line_begin, at, [](char c) {
-           return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-         }));
+  return 1 +
+         static_cast<int>(std::count_if(line_begin, at, [](char c) { return !continues_utf8(c); }));
 }
 
 enum class Ended { kCell, kRow, kFile };

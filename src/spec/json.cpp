@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/utf8.hpp"
 #include "spec/unique_keys.hpp"
 #include "spec/value.hpp"
 
@@ -15,26 +16,6 @@ namespace nereus::spec {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
-void append_utf8(std::string& out, std::uint32_t code) {
-  const auto byte = [&out](std::uint32_t b) { out += static_cast<char>(b); };
-  if (code < 0x80) {
-    byte(code);
-  } else if (code < 0x800) {
-    byte(0xC0 | (code >> 6));
-    byte(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    byte(0xE0 | (code >> 12));
-    byte(0x80 | ((code >> 6) & 0x3F));
-    byte(0x80 | (code & 0x3F));
-  } else {
-    byte(0xF0 | (code >> 18));
-    byte(0x80 | ((code >> 12) & 0x3F));
-    byte(0x80 | ((code >> 6) & 0x3F));
-    byte(0x80 | (code & 0x3F));
-  }
-}
 
 class JsonParser {
  public:
@@ -126,7 +107,7 @@ class JsonParser {
         fail_at("a string is never closed", opening_line, opening_column);
       const char c = *at_;
       if (c == '"') break;
-      if (is_continuation(c)) ++line_begin_;  // columns count characters, not bytes
+      if (continues_utf8(c)) ++line_begin_;  // columns count characters, not bytes
       if (c == '\t' || c == '\r') fail("a control character in a string", "write it as \\t or \\r");
       if (c != '\\') continue;
       out.append(run, at_);

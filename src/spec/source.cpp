@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/nearest.hpp"
+#include "base/utf8.hpp"
 
 namespace nereus::spec {
 
@@ -20,27 +21,6 @@ constexpr std::size_t kShownCharacters = 160;
 constexpr std::size_t kLargestFile = std::size_t{256} << 20;
 constexpr std::size_t kMostNamesSearched = 10000;
 
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
-// Length of the character of several bytes at p, or 0 where it is not well formed (also overlong
-// forms, surrogates and code points beyond U+10FFFF).
-std::size_t multibyte_length(const char* p, const char* end) {
-  const auto byte = [](char c) {
-    return static_cast<std::uint32_t>(static_cast<unsigned char>(c));
-  };
-  const std::uint32_t first = byte(*p);
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 0;
-  if (length == 0 || first > 0xF4 || static_cast<std::size_t>(end - p) < length) return 0;
-  std::uint32_t code = first & (0xFFu >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if (!is_continuation(p[i])) return 0;
-    code = (code << 6) | (byte(p[i]) & 0x3Fu);
-  }
-  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kLeast[length] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return 0;
-  return length;
-}
-
 // Offset of the first byte that no text file may hold, or npos.
 std::size_t find_bad_byte(std::string_view text) {
   const char* p = text.data();
@@ -48,7 +28,8 @@ std::size_t find_bad_byte(std::string_view text) {
   while (p < end) {
     const auto c = static_cast<unsigned char>(*p);
     const bool is_ascii_text = (c >= 0x20 && c < 0x80) || c == '\n' || c == '\t' || c == '\r';
-    const std::size_t length = is_ascii_text ? 1 : c >= 0x80 ? multibyte_length(p, end) : 0;
+    const std::string_view rest(p, static_cast<std::size_t>(end - p));
+    const std::size_t length = is_ascii_text ? 1 : c >= 0x80 ? decode_utf8(rest).length : 0;
     if (length == 0) return static_cast<std::size_t>(p - text.data());
     p += length;
   }
@@ -112,7 +93,7 @@ Where where_in(const Source& source, int line, int column) {
   const auto advance = [&rest](std::size_t at, std::size_t characters) {
     for (; characters > 0 && at < rest.size(); --characters) {
       ++at;
-      while (at < rest.size() && is_continuation(rest[at])) ++at;
+      while (at < rest.size() && continues_utf8(rest[at])) ++at;
     }
     return at;
   };

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "base/utf8.hpp"
 #include "spec/unique_keys.hpp"
 #include "spec/value.hpp"
 
@@ -176,7 +177,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (line_begin < 0 || mark.pos > static_cast<int>(text.size())) return mark.column + 1;
     if (mark.line != last_.line || mark.pos < last_.pos) last_ = {line_begin, mark.line, 0};
     for (; last_.pos < mark.pos; ++last_.pos)
-      if ((text[static_cast<std::size_t>(last_.pos)] & 0xC0) != 0x80) ++last_.column;
+      if (!continues_utf8(text[static_cast<std::size_t>(last_.pos)])) ++last_.column;
     return last_.column + 1;
   }
 
