@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 
 #include "base/embedded.hpp"
 #include "base/error.hpp"
+#include "base/parse_number.hpp"
 #include "cluster/load.hpp"
 #include "cost/stack_file.hpp"
 #include "model/load.hpp"
@@ -23,22 +23,6 @@ constexpr int kDevices = 16;
 constexpr int kSamples = 32;  // of a step
 constexpr int kPieces = 30;   // embedding, nothing, 24 blocks, nothing twice, head, nothing
 constexpr int kBlocks = 24;
-
-std::string_view file_of(const std::string& name) {
-  for (const EmbeddedFile& file : embedded_files())
-    if (file.path == "amp/" + name) return file.text;
-  NEREUS_CHECK(false, "data/amp is part of the program");
-  return {};
-}
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number value{};
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || read.ec != std::errc() || read.ptr != text.data() + text.size())
-    return std::nullopt;
-  return value;
-}
 
 // Layers before a cut of AMP's: embedding, blocks, head.
 int layers_before(int cut) {
@@ -122,7 +106,7 @@ std::vector<AmpTrial> parse_amp_trials(std::string_view text, const std::string&
 }
 
 std::vector<AmpTrial> read_amp_trials() {
-  return parse_amp_trials(file_of("mixed_cluster.csv"), "data/amp/mixed_cluster.csv");
+  return parse_amp_trials(embedded_text("amp/mixed_cluster.csv"), "data/amp/mixed_cluster.csv");
 }
 
 plan::Plan plan_of(const AmpTrial& trial) {
@@ -143,7 +127,7 @@ plan::Plan plan_of(const AmpTrial& trial) {
 
 cost::Stack amp_stack() {
   cost::StackLibrary library = cost::builtin_stacks();
-  cost::overlay_stacks(library, file_of("stack.toml"), "data/amp/stack.toml");
+  cost::overlay_stacks(library, embedded_text("amp/stack.toml"), "data/amp/stack.toml");
   return library.resolve("amp");
 }
 

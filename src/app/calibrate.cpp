@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/median.hpp"
 #include "calibrate/evaluate.hpp"
 #include "cluster/this_machine.hpp"
 #include "cost/stack_file.hpp"
@@ -62,7 +63,7 @@ std::string best_parent(const std::vector<const Run*>& runs, const StackLibrary&
       as.stack = name;
       errors.push_back(std::abs(std::log(calibrate::predict(as, library).step / run->step)));
     }
-    const double error = calibrate::median(errors);
+    const double error = median(errors);
     if (!errors.empty() && error < least) {
       least = error;
       best = name;

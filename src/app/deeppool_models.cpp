@@ -20,10 +20,7 @@ using model::CnnLayer;
 constexpr double kValueBytes = 4;  // of activations and gradients, as DeepPool counts
 
 std::string_view text_of(const std::string& profile) {
-  for (const EmbeddedFile& file : embedded_files())
-    if (file.path == "deeppool/" + profile + ".prof") return file.text;
-  NEREUS_CHECK(false, "data/deeppool is part of the program");
-  return {};
+  return embedded_text("deeppool/" + profile + ".prof");
 }
 
 burst::BlockCosts measured(const profile::DeepPoolBlock& own, const std::string& name) {

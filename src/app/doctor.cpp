@@ -156,12 +156,10 @@ class Doctor {
           "train");
     }
     std::string text;
-    for (const EmbeddedFile& file : embedded_files())
-      if (file.path == "proven.toml")
-        for (const Proven& proven : parse_proven(file.text))
-          text += fmt::format("{}{} ({}) on {}, {}, commit {}: {}", text.empty() ? "" : "; ",
-                              proven.library, proven.backends, proven.architecture, proven.date,
-                              proven.commit, proven.what);
+    for (const Proven& proven : parse_proven(find_embedded("proven.toml").value_or("")))
+      text += fmt::format("{}{} ({}) on {}, {}, commit {}: {}", text.empty() ? "" : "; ",
+                          proven.library, proven.backends, proven.architecture, proven.date,
+                          proven.commit, proven.what);
     add("training", "last proven with", text.empty() ? CheckStatus::kAbsent : CheckStatus::kWorks,
         text.empty() ? "nothing yet" : text, "trusting train");
   }

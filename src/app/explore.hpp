@@ -42,6 +42,10 @@ struct PointDetail {
   cost::Roofline roofline;
   explore::ResourceSeconds seconds{};
   explore::Running running;
+
+  double value(explore::Goal goal) const {
+    return answer.found.values[static_cast<std::size_t>(goal)];
+  }
 };
 
 // How large a study is, from a few of its points.

@@ -12,6 +12,7 @@
 #include "app/profiles.hpp"
 #include "base/error.hpp"
 #include "base/format.hpp"
+#include "cost/data.hpp"
 #include "cost/general.hpp"
 #include "cost/kernels.hpp"
 #include "cost/machine.hpp"
@@ -29,8 +30,6 @@ namespace {
 using burst::BurstPlan;
 using burst::Front;
 using burst::Problem;
-
-constexpr double kBackwardShare = 2.0 / 3;  // of a layer's seconds: two products of three
 
 void check(const PlanRequest& request, const BurstOptions& options, const Inputs& inputs) {
   ErrorList errors;
@@ -156,7 +155,7 @@ class BurstPlanner {
       own.name = fmt::format("layer {} ({})", i, kind.name);
       own.seconds = [this, i](int samples) { return layers_.seconds(i, samples); };
       own.backward = [this, i](int samples) {
-        return kBackwardShare * layers_.seconds(i, samples);
+        return cost::kBackward * layers_.seconds(i, samples);
       };
       own.gradient_bytes = kind.parameters() * widths.reduce_bytes;
       own.state_bytes = kind.parameters() *

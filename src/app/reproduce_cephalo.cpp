@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <map>
 #include <sstream>
@@ -12,6 +11,7 @@
 #include "base/embedded.hpp"
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/parse_number.hpp"
 #include "base/units.hpp"
 #include "search/mixed/cephalo.hpp"
 #include "spec/csv.hpp"
@@ -24,13 +24,6 @@ constexpr int kTokens = 512;           // of all its cases
 constexpr double kSumBytes = 4;        // gradients are summed in fp32
 constexpr int kMostSamples = 1 << 14;  // tables of a case grow with their square
 
-std::string_view file_of(const std::string& name) {
-  for (const EmbeddedFile& file : embedded_files())
-    if (file.path == "cephalo/" + name) return file.text;
-  NEREUS_CHECK(false, "data/cephalo is part of the program");
-  return {};
-}
-
 // A case as its row has it, with what --set changed.
 struct Case {
   std::map<std::string, std::string> fields;
@@ -40,14 +33,12 @@ struct Case {
     const auto found = fields.find(name);
     if (found == fields.end() || found->second.empty()) return otherwise;
     const std::string& own = found->second;
-    double value = 0;
-    const auto read = std::from_chars(own.data(), own.data() + own.size(), value);
-    if (read.ec != std::errc() || read.ptr != own.data() + own.size() || !(value >= least) ||
-        !(value <= most))
+    const std::optional<double> value = parse_number<double>(own);
+    if (!value || !(*value >= least) || !(*value <= most))
       throw_input_error("reproduce.value",
                         fmt::format("{} of case {} is '{}'", name, text("name"), own), {},
                         fmt::format("a number from {} to {}", least, most));
-    return value;
+    return *value;
   }
 };
 
@@ -56,7 +47,8 @@ const std::vector<std::string> kFields = {"case",       "devices", "global_batch
                                           "penalty_ms", "uneven",  "link_gib_s"};
 
 std::vector<Case> read_cases(const ReproduceRequest& request) {
-  const spec::Csv csv = spec::parse_csv(file_of("cases.csv"), "data/cephalo/cases.csv");
+  const spec::Csv csv =
+      spec::parse_csv(embedded_text("cephalo/cases.csv"), "data/cephalo/cases.csv");
   std::vector<Case> all;
   std::vector<std::string> names;
   for (const spec::CsvRow& row : csv.rows) {
@@ -99,9 +91,9 @@ std::vector<Case> read_cases(const ReproduceRequest& request) {
 class Cephalo {
  public:
   Cephalo()
-      : profile_(
-            profile::read_cephalo_profile(file_of("latencies.json"), "data/cephalo/latencies.json",
-                                          file_of("memory.json"), "data/cephalo/memory.json")) {
+      : profile_(profile::read_cephalo_profile(
+            embedded_text("cephalo/latencies.json"), "data/cephalo/latencies.json",
+            embedded_text("cephalo/memory.json"), "data/cephalo/memory.json")) {
     read("devices.csv", "device", "usable_gib", usable_);
     read("models.csv", "model", "layer_parameters", layer_parameters_);
   }
@@ -146,7 +138,7 @@ class Cephalo {
  private:
   static void read(const std::string& file, const char* key, const char* value,
                    std::map<std::string, double>& into) {
-    const spec::Csv csv = spec::parse_csv(file_of(file), "data/cephalo/" + file);
+    const spec::Csv csv = spec::parse_csv(embedded_text("cephalo/" + file), "data/cephalo/" + file);
     for (const spec::CsvRow& row : csv.rows)
       into[csv.cell(row, csv.find(key))] = std::stod(csv.cell(row, csv.find(value)));
   }

@@ -124,12 +124,8 @@ class DeepPool {
   }
 
   void add_rule() {
-    const std::string_view text = [] {
-      for (const EmbeddedFile& file : embedded_files())
-        if (file.path == "deeppool/rule_plans.csv") return file.text;
-      return std::string_view();
-    }();
-    const spec::Csv csv = spec::parse_csv(text, "data/deeppool/rule_plans.csv");
+    const spec::Csv csv =
+        spec::parse_csv(embedded_text("deeppool/rule_plans.csv"), "data/deeppool/rule_plans.csv");
     const auto cell = [&](const spec::CsvRow& row, const char* name) {
       return csv.cell(row, csv.find(name));
     };

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <map>
 #include <sstream>
 
 #include "base/embedded.hpp"
 #include "base/error.hpp"
+#include "base/parse_number.hpp"
 #include "cluster/catalogue.hpp"
 #include "cluster/read.hpp"
 #include "cost/stack_file.hpp"
@@ -22,22 +22,6 @@ namespace {
 
 constexpr const char* kModel = "opt-350m";
 constexpr int kMostTeams = 1 << 12;
-
-std::string_view file_of(const std::string& path) {
-  for (const EmbeddedFile& file : embedded_files())
-    if (file.path == path) return file.text;
-  NEREUS_CHECK(false, "Sailor's data are part of the program");
-  return {};
-}
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number value{};
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || read.ec != std::errc() || read.ptr != text.data() + text.size())
-    return std::nullopt;
-  return value;
-}
 
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
@@ -125,7 +109,8 @@ cluster::Node node_of(const SailorRun& run, const std::string& device) {
   const cluster::Device* found = known.find_device(device);
   NEREUS_CHECK(found, "devices of data/sailor are in the catalogue");
   ErrorList errors;
-  const spec::Csv csv = spec::parse_csv(file_of("sailor/machines.csv"), "data/sailor/machines.csv");
+  const spec::Csv csv =
+      spec::parse_csv(embedded_text("sailor/machines.csv"), "data/sailor/machines.csv");
   for (const spec::CsvRow& line : csv.rows) {
     const Row row(csv, line, errors);
     if (row.text("machines") != run.machines || row.text("device") != device ||
@@ -225,7 +210,7 @@ std::vector<SailorRun> parse_sailor_runs(std::string_view text, const std::strin
 }
 
 std::vector<SailorRun> read_sailor_runs() {
-  return parse_sailor_runs(file_of("sailor/runs.csv"), "data/sailor/runs.csv");
+  return parse_sailor_runs(embedded_text("sailor/runs.csv"), "data/sailor/runs.csv");
 }
 
 plan::Plan plan_of(const SailorRun& run) {
@@ -251,7 +236,7 @@ plan::Plan plan_of(const SailorRun& run) {
 
 cost::Stack sailor_stack() {
   cost::StackLibrary library = cost::builtin_stacks();
-  cost::overlay_stacks(library, file_of("sailor/stack.toml"), "data/sailor/stack.toml");
+  cost::overlay_stacks(library, embedded_text("sailor/stack.toml"), "data/sailor/stack.toml");
   return library.resolve("sailor");
 }
 
@@ -260,10 +245,10 @@ std::shared_ptr<const cost::MeasuredLayers> sailor_layers(const plan::Plan& plan
   std::vector<profile::ProfileFile> files;
   for (const cluster::NodeGroup& group : plan.cluster.groups) {
     const std::string path = folder + "OPT-350/" + group.node.name + "/profile.json";
-    files.push_back({"data/" + path, std::string(file_of(path))});
+    files.push_back({"data/" + path, std::string(embedded_text(path))});
   }
   files.push_back(
-      {"data/" + folder + "llm_info.json", std::string(file_of(folder + "llm_info.json"))});
+      {"data/" + folder + "llm_info.json", std::string(embedded_text(folder + "llm_info.json"))});
   return std::make_shared<const cost::MeasuredLayers>(cost::match_layers(
       {{profile::import_profiles(files), files.front().name}}, plan.model, plan.cluster));
 }

@@ -24,23 +24,19 @@ bool number(std::string_view text, double& value) {
 
 std::vector<SamplesToTarget> known_targets() {
   std::vector<SamplesToTarget> known;
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (file.path != "batch/critical.csv") continue;
-    const spec::Csv csv = spec::parse_csv(file.text, "data/batch/critical.csv");
-    for (const spec::CsvRow& row : csv.rows) {
-      const auto cell = [&](const char* name) {
-        return std::string(csv.cell(row, csv.find(name)));
-      };
-      SamplesToTarget own;
-      own.name = cell("benchmark");
-      own.least = std::stod(cell("least_samples"));
-      own.critical = std::stod(cell("critical_batch"));
-      own.smallest = std::stod(cell("smallest_batch"));
-      own.largest = std::stod(cell("largest_batch"));
-      own.model = cell("model");
-      if (!cell("seq").empty()) own.seq = std::stoi(cell("seq"));
-      known.push_back(std::move(own));
-    }
+  const spec::Csv csv =
+      spec::parse_csv(embedded_text("batch/critical.csv"), "data/batch/critical.csv");
+  for (const spec::CsvRow& row : csv.rows) {
+    const auto cell = [&](const char* name) { return std::string(csv.cell(row, csv.find(name))); };
+    SamplesToTarget own;
+    own.name = cell("benchmark");
+    own.least = std::stod(cell("least_samples"));
+    own.critical = std::stod(cell("critical_batch"));
+    own.smallest = std::stod(cell("smallest_batch"));
+    own.largest = std::stod(cell("largest_batch"));
+    own.model = cell("model");
+    if (!cell("seq").empty()) own.seq = std::stoi(cell("seq"));
+    known.push_back(std::move(own));
   }
   return known;
 }

@@ -8,6 +8,7 @@
 
 #include "app/stash_files.hpp"
 #include "base/error.hpp"
+#include "base/median.hpp"
 #include "base/units.hpp"
 #include "cluster/catalogue.hpp"
 
@@ -66,12 +67,6 @@ double predict(const simulate::NcclNodeNumbers& numbers, const PublishedCollecti
   return own.operation == "all-reduce"
              ? all_reduce_seconds(numbers, own.site, own.bytes, own.algorithm)
              : all_gather_seconds(numbers, own.site, own.bytes);
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 // Why a row cannot be predicted, or nothing.

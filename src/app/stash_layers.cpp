@@ -9,6 +9,7 @@
 
 #include "app/stash_claims.hpp"
 #include "base/format.hpp"
+#include "base/median.hpp"
 #include "calibrate/solve.hpp"
 
 namespace nereus::app {
@@ -104,12 +105,6 @@ LayerModel fit(const Points& all) {
     }
   }
   return best;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 double error_of(const LayerModel& model, const LayerPoint& point) {

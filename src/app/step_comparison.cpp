@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/median.hpp"
 #include "calibrate/rank_correlation.hpp"
 #include "calibrate/validate.hpp"
 
@@ -22,7 +23,7 @@ std::vector<double> StepComparison::errors() const {
   return out;
 }
 
-double StepComparison::median_error() const { return calibrate::median(errors()); }
+double StepComparison::median_error() const { return median(errors()); }
 
 double StepComparison::largest_error() const {
   const std::vector<double> all = errors();

@@ -47,11 +47,8 @@ constexpr ArtifactModel kModels[] = {
 };
 
 spec::Csv table(const char* name) {
-  for (const EmbeddedFile& own : embedded_files())
-    if (own.path == std::string("varuna/") + name)
-      return spec::parse_csv(own.text, std::string("data/varuna/") + name);
-  NEREUS_CHECK(false, "data/varuna is part of the program");
-  return {};
+  const std::string path = std::string("varuna/") + name;
+  return spec::parse_csv(embedded_text(path), "data/" + path);
 }
 
 struct Replay {

@@ -2,10 +2,15 @@
 //
 //   for (const EmbeddedFile& file : embedded_files())
 //     if (file.path.starts_with("catalog/models/")) ...
+//   find_embedded("traces/" + name);                  // nothing where there is none of that path
+//   embedded_text("amp/stack.toml");                  // of one that must be there
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
+
+#include "base/error.hpp"
 
 namespace nereus {
 
@@ -16,5 +21,17 @@ struct EmbeddedFile {
 };
 
 const std::vector<EmbeddedFile>& embedded_files();
+
+inline std::optional<std::string_view> find_embedded(std::string_view path) {
+  for (const EmbeddedFile& file : embedded_files())
+    if (file.path == path) return file.text;
+  return std::nullopt;
+}
+
+inline std::string_view embedded_text(std::string_view path) {
+  const std::optional<std::string_view> text = find_embedded(path);
+  NEREUS_CHECK(text, "data/" + std::string(path) + " is part of the program");
+  return *text;
+}
 
 }  // namespace nereus

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/median.hpp"
 #include "base/parallel.hpp"
 #include "calibrate/evaluate.hpp"
 #include "plan/rules.hpp"
@@ -73,13 +74,6 @@ RankingSummary rank(const std::vector<const RowResult*>& rows) {
 }
 
 }  // namespace
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 ErrorSummary summarize(const std::vector<const RowResult*>& rows) {
   std::vector<double> errors;

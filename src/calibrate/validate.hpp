@@ -77,6 +77,5 @@ struct Validation {
 Validation validate(const RunTable& table, const cost::StackLibrary& library);
 
 ErrorSummary summarize(const std::vector<const RowResult*>& rows);
-double median(std::vector<double> values);  // 0 where empty
 
 }  // namespace nereus::calibrate

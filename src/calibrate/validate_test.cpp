@@ -43,13 +43,6 @@ RunTable table_with_errors(std::vector<Row> rows, const std::vector<double>& err
 
 constexpr double kTight = 1e-9;
 
-TEST(Median, OfOddEvenAndNothing) {
-  EXPECT_EQ(median({3, 1, 2}), 2);
-  EXPECT_EQ(median({4, 1, 3, 2}), 2.5);
-  EXPECT_EQ(median({7}), 7);
-  EXPECT_EQ(median({}), 0);
-}
-
 TEST(Validate, StepTimeErrorsByHand) {
   const Validation v =
       validate(table_with_errors({{.tp = 1}, {.tp = 2}, {.tp = 4}, {.tp = 8}}, {0.1, -0.2, 0.5, 0}),

@@ -48,6 +48,8 @@ std::span<const std::byte> take_blocks(std::array<std::uint64_t, 4>& lanes,
 
 }  // namespace
 
+Xxh64::Xxh64() : lanes_{kPrime1 + kPrime2, kPrime2, 0, 0 - kPrime1} {}  // seed 0
+
 void Xxh64::add(std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
   const std::size_t kept = length_ % 32;

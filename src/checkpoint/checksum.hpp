@@ -23,14 +23,12 @@ namespace nereus::checkpoint {
 
 class Xxh64 {
  public:
+  Xxh64();
   void add(std::span<const std::byte> bytes);
   std::uint64_t value() const;
 
  private:
-  static constexpr std::uint64_t kPrime1 = 0x9E3779B185EBCA87;
-  static constexpr std::uint64_t kPrime2 = 0xC2B2AE3D27D4EB4F;
-
-  std::array<std::uint64_t, 4> lanes_ = {kPrime1 + kPrime2, kPrime2, 0, 0 - kPrime1};  // seed 0
+  std::array<std::uint64_t, 4> lanes_;
   std::array<std::byte, 32> waiting_{};  // bytes that do not fill four lanes yet
   std::uint64_t length_ = 0;
 };

@@ -15,10 +15,6 @@ using explore::Axis;
 using explore::Goal;
 using Json = nlohmann::ordered_json;
 
-double value_of(const PointDetail& point, Goal goal) {
-  return point.answer.found.values[static_cast<std::size_t>(goal)];
-}
-
 Json number_or_null(double value) { return value > 0 ? Json(value) : Json(nullptr); }
 
 Json point_json(const ExploreAnswer& answer, const PointDetail& point) {
@@ -40,12 +36,12 @@ Json point_json(const ExploreAnswer& answer, const PointDetail& point) {
   }
   json["axes"] = std::move(axes);
   json["step_s"] = own.found.step;
-  json["time_s"] = value_of(point, Goal::kTime);
-  json["money_usd"] = number_or_null(value_of(point, Goal::kMoney));
-  json["energy_j"] = number_or_null(value_of(point, Goal::kEnergy));
-  json["devices"] = static_cast<std::int64_t>(value_of(point, Goal::kDevices));
+  json["time_s"] = point.value(Goal::kTime);
+  json["money_usd"] = number_or_null(point.value(Goal::kMoney));
+  json["energy_j"] = number_or_null(point.value(Goal::kEnergy));
+  json["devices"] = static_cast<std::int64_t>(point.value(Goal::kDevices));
   const double units = variant.global_batch * variant.units_per_sample();
-  const double per_step = value_of(point, Goal::kEnergy) / variant.steps();
+  const double per_step = point.value(Goal::kEnergy) / variant.steps();
   json[variant.model.tokens_per_sample > 0 ? "tokens_per_s" : "samples_per_s"] =
       units / own.found.step;
   json[variant.model.tokens_per_sample > 0 ? "energy_j_per_token" : "energy_j_per_sample"] =

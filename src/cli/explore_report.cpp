@@ -18,10 +18,6 @@ using app::PointDetail;
 using explore::Axis;
 using explore::Goal;
 
-double value_of(const PointDetail& point, Goal goal) {
-  return point.answer.found.values[static_cast<std::size_t>(goal)];
-}
-
 // The whole job, or one step where the study states none.
 bool has_job(const ExploreAnswer& answer) {
   return std::any_of(answer.study.variants.begin(), answer.study.variants.end(),
@@ -30,7 +26,7 @@ bool has_job(const ExploreAnswer& answer) {
 
 bool knows_money(const ExploreAnswer& answer) {
   return std::any_of(answer.front.begin(), answer.front.end(),
-                     [](const PointDetail& p) { return value_of(p, Goal::kMoney) > 0; });
+                     [](const PointDetail& p) { return p.value(Goal::kMoney) > 0; });
 }
 
 bool wants(const ExploreAnswer& answer, Goal goal) {
@@ -86,12 +82,12 @@ void add_goal_columns(Table& table, const ExploreAnswer& answer) {
 
 void add_goal_cells(std::vector<Cell>& row, const PointDetail& point, const ExploreAnswer& answer) {
   row.emplace_back(point.answer.found.step);
-  if (has_job(answer)) row.emplace_back(value_of(point, Goal::kTime));
+  if (has_job(answer)) row.emplace_back(point.value(Goal::kTime));
   if (knows_money(answer))
-    row.push_back(value_of(point, Goal::kMoney) > 0 ? Cell(value_of(point, Goal::kMoney)) : Cell());
+    row.push_back(point.value(Goal::kMoney) > 0 ? Cell(point.value(Goal::kMoney)) : Cell());
   if (wants(answer, Goal::kEnergy))
-    row.emplace_back(format_significant(value_of(point, Goal::kEnergy) / 3.6e6));
-  row.emplace_back(static_cast<std::int64_t>(value_of(point, Goal::kDevices)));
+    row.emplace_back(format_significant(point.value(Goal::kEnergy) / 3.6e6));
+  row.emplace_back(static_cast<std::int64_t>(point.value(Goal::kDevices)));
 }
 
 Table points_table(const ExploreAnswer& answer, const std::vector<PointDetail>& points,
@@ -130,7 +126,7 @@ Table machines_table(const ExploreAnswer& answer) {
   Table table = points_table(answer, answer.machines, "machines", "The best of each cluster", 50);
   double slowest = 0;
   for (const PointDetail& point : answer.machines)
-    slowest = std::max(slowest, value_of(point, Goal::kTime));
+    slowest = std::max(slowest, point.value(Goal::kTime));
   table.columns.insert(table.columns.begin() + 1, {"speedup", "times as fast"});
   std::set<std::string> stacks;
   for (const PointDetail& point : answer.machines) stacks.insert(stack_of(answer, point));
@@ -141,7 +137,7 @@ Table machines_table(const ExploreAnswer& answer) {
     const auto& machine = answer.study.machines[static_cast<std::size_t>(point.answer.at.machine)];
     table.rows[i].front() = machine.name;
     table.rows[i].insert(table.rows[i].begin() + 1,
-                         Cell(format_significant(slowest / value_of(point, Goal::kTime))));
+                         Cell(format_significant(slowest / point.value(Goal::kTime))));
     if (stacks.size() > 1) table.rows[i].emplace_back(stack_of(answer, point));
   }
   return table;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "profile/machine_json.hpp"
+
 namespace nereus::cli {
 
 namespace {
@@ -171,13 +173,6 @@ Table layers_table(const profile::Profile& profile) {
            own.update > 0 ? Cell(own.update) : Cell()});
     }
   return table;
-}
-
-Json to_json(const Quantiles& q) {
-  Json json{{"median", q.median}, {"low", q.low}, {"high", q.high}, {"repeats", q.repeats}};
-  if (q.processes > 0) json["processes"] = q.processes;
-  if (q.has_interval()) json["half_width"] = q.half_width;
-  return json;
 }
 
 Json to_json(const measure::Compared& own) {

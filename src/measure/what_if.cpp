@@ -7,6 +7,7 @@
 
 #include "base/format.hpp"
 #include "cost/buckets.hpp"
+#include "cost/data.hpp"
 
 namespace nereus::measure {
 
@@ -125,9 +126,9 @@ class Model {
     const double bytes = now_.parameters * kGradientBytes;
     if (talk <= 0) return 0;
     if (bytes < 1) return talk / f.links;
-    const Wire wire = wire_of(bytes, now_.bucket_bytes, kBackwardShare * work_now(), talk);
+    const Wire wire = wire_of(bytes, now_.bucket_bytes, cost::kBackward * work_now(), talk);
     return exposed(bytes, f.bucket, wire.seconds_per_byte / f.links, wire.latency,
-                   kBackwardShare * work);
+                   cost::kBackward * work);
   }
 
   // A stall that is not significant is hidden: the loader takes anything up to what hides it.

@@ -30,8 +30,7 @@
 
 namespace nereus::measure {
 
-inline constexpr double kSumLatency = 50e-6;      // seconds, assumed
-inline constexpr double kBackwardShare = 2. / 3;  // of the work
+inline constexpr double kSumLatency = 50e-6;  // seconds, assumed
 
 struct MeasuredStep {
   std::string model;

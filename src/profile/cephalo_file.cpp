@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/units.hpp"
+#include "profile/import_parts.hpp"
 #include "profile/layer_times.hpp"
 #include "spec/value.hpp"
 
@@ -22,19 +23,12 @@ constexpr double kMostMemory = 1e15;    // bytes
 constexpr std::size_t kMostPoints = 1 << 16;
 constexpr std::size_t kGrowthPoints = 5;  // of Cephalo's planner
 
-std::optional<double> number(const Value& value) {
-  if (const double* real = std::get_if<double>(&value.data)) return *real;
-  if (const std::int64_t* whole = std::get_if<std::int64_t>(&value.data))
-    return static_cast<double>(*whole);
-  return std::nullopt;
-}
-
 // Every element a number in (0, most] after scaling; an error for each that is not.
 std::vector<double> points(const Array& list, double scale, double most, const char* what,
                            ErrorList& errors) {
   std::vector<double> out;
   for (const Value& value : list) {
-    const std::optional<double> own = number(value);
+    const std::optional<double> own = number_in(value);
     if (!own || !(*own > 0) || !(*own * scale <= most))
       errors.add(
           "profile.value",
@@ -56,7 +50,7 @@ const Array* array_of(const Value& value, std::size_t size) {
 bool read_line(const Value& value, Curve& curve) {
   const Array* line = array_of(value, 2);
   if (!line) return false;
-  const std::optional<double> slope = number((*line)[0]), intercept = number((*line)[1]);
+  const std::optional<double> slope = number_in((*line)[0]), intercept = number_in((*line)[1]);
   if (!slope || !intercept) return false;
   curve.slope = *slope * kMillisecond;
   curve.intercept = *intercept * kMillisecond;
@@ -111,7 +105,7 @@ void read_memory(const Value& root, LayerProfile& profile, ErrorList& errors) {
   for (const auto& [setting, models] : members(root, "the memory file", errors))
     for (const auto& [model, value] : members(models, "a setting", errors)) {
       const Value* parameters = value.find("parameters");
-      const std::optional<double> count = parameters ? number(*parameters) : std::nullopt;
+      const std::optional<double> count = parameters ? number_in(*parameters) : std::nullopt;
       if (!count || !(*count >= 1) || !(*count < kMostMemory)) {
         errors.add("profile.parameters",
                    fmt::format("{} of {} states no number of parameters", model, setting),

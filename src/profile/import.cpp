@@ -35,12 +35,6 @@ const Member* first_member(const Value* value) {
   return table && !table->empty() ? &table->front() : nullptr;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 void add_layer(Profile& profile, MeasuredLayer layer) {
   const auto name = [&] {
     const std::string what = layer.layer.empty()

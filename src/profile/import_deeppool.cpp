@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/median.hpp"
 #include "profile/deeppool.hpp"
 #include "profile/import_parts.hpp"
 

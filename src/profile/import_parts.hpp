@@ -16,7 +16,6 @@ std::optional<double> number_in(const spec::Value& value);
 std::optional<int> whole_in(std::string_view text);  // above 0
 // The first member, to tell forms apart; nullptr where there is none.
 const spec::Member* first_member(const spec::Value* value);
-double median(std::vector<double> values);
 // Adds the layer unless its times are beyond noise, which is noted.
 void add_layer(Profile& profile, MeasuredLayer layer);
 

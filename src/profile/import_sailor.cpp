@@ -9,6 +9,7 @@
 
 #include <map>
 
+#include "base/median.hpp"
 #include "profile/import_parts.hpp"
 
 namespace nereus::profile {

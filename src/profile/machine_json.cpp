@@ -199,13 +199,6 @@ std::vector<Preparation> read_preparations(Reader& parent) {
   return list;
 }
 
-Json to_json(const Quantiles& q) {
-  Json json{{"median", q.median}, {"low", q.low}, {"high", q.high}, {"repeats", q.repeats}};
-  if (q.processes > 0) json["processes"] = q.processes;
-  if (q.has_interval()) json["half_width"] = q.half_width;
-  return json;
-}
-
 Json to_json(const Context& c) {
   Json json;
   const auto say = [&](const char* key, const std::string& text) {
@@ -287,6 +280,13 @@ Machine read_machine(Reader& r) {
   machine.disk = read_disk(r.optional_table("disk"));
   machine.preparations = read_preparations(r);
   return machine;
+}
+
+nlohmann::ordered_json to_json(const Quantiles& q) {
+  Json json{{"median", q.median}, {"low", q.low}, {"high", q.high}, {"repeats", q.repeats}};
+  if (q.processes > 0) json["processes"] = q.processes;
+  if (q.has_interval()) json["half_width"] = q.half_width;
+  return json;
 }
 
 std::string machine_members(const Machine& machine) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cost/data.hpp"
 #include "simulate/network/play.hpp"
 #include "simulate/passes.hpp"
 
@@ -11,7 +12,6 @@ namespace nereus::simulate {
 namespace {
 
 constexpr double kFull = 1e12;  // one picosecond of work a picosecond, in "bytes" per second
-constexpr double kLastBucket = 0.05;
 
 class Builder {
  public:
@@ -184,9 +184,9 @@ class Builder {
     }
     if (members.empty()) return;
     const int path = all_.add_route(std::move(route), 0);
-    const int most = all_.add(path, (1 - kLastBucket) * length);
+    const int most = all_.add(path, (1 - cost::kLastBucket) * length);
     for (const int before : ready) all_.after_arrival(most, before);
-    const int rest = all_.add(path, kLastBucket * length);
+    const int rest = all_.add(path, cost::kLastBucket * length);
     all_.after_arrival(rest, most);
     for (const int before : done) all_.after_arrival(rest, before);
     for (const std::size_t t : members) teams_[t].last[r].push_back(rest);

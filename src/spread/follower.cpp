@@ -11,8 +11,7 @@
 namespace nereus::spread {
 
 namespace {
-constexpr double kAliveEvery = 1;  // s; less where lost_after_s is short
-constexpr double kHidden = 0.02;   // s of work in reserve
+constexpr double kHidden = 0.02;  // s of work in reserve
 constexpr double kWeightOfLatest = 0.1;
 constexpr std::size_t kBytesOfMessage = 1 << 20;  // results are sent together up to about this
 }  // namespace
@@ -21,7 +20,7 @@ Follower::Follower(std::unique_ptr<Link> link, Settings settings)
     : link_(std::move(link)),
       settings_(std::move(settings)),
       courier_(
-          *link_, {0}, std::min(kAliveEvery, settings_.lost_after_s / 8),
+          *link_, {0}, settings_.alive_every_s(),
           [this](int, const std::string& bytes) { on_message(bytes); }, [this] { on_tick(); }) {
   courier_.send(0, Writer(Kind::kHello)
                        .text(settings_.build)

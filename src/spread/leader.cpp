@@ -12,7 +12,6 @@ namespace nereus::spread {
 
 namespace {
 
-constexpr double kAliveEvery = 1;  // s; less where lost_after_s is short
 constexpr std::chrono::milliseconds kPoll{5};
 
 std::vector<int> others(int size) {
@@ -28,7 +27,7 @@ Leader::Leader(std::unique_ptr<Link> link, Settings settings)
       settings_(std::move(settings)),
       peers_(static_cast<std::size_t>(link_->size())),
       courier_(
-          *link_, others(link_->size()), std::min(kAliveEvery, settings_.lost_after_s / 8),
+          *link_, others(link_->size()), settings_.alive_every_s(),
           [this](int from, const std::string& bytes) { on_message(from, bytes); },
           [this] { on_tick(); }) {
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {

@@ -14,6 +14,7 @@
 // as long throws an environment error. So no wait is without an end, whichever ranks are gone.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -28,6 +29,8 @@ struct Settings {
   double lost_after_s = 10;     // of silence
   double finish_within_s = 10;  // for pieces still at hand on other ranks, before they are ended
   std::function<void(const std::string&)> say = {};  // rank 0: ranks lost and back; any thread
+
+  double alive_every_s() const { return std::min(1.0, lost_after_s / 8); }
 };
 
 // Thrown on other ranks by share and run when rank 0 has finished: it has said why, they say

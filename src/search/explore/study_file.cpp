@@ -227,9 +227,8 @@ std::string study_text(const std::string& path_or_name) {
   if (std::filesystem::exists(path_or_name, ignored) ||
       path_or_name.find_first_of("./") != std::string::npos)
     return spec::read_text_file(path_or_name);
-  for (const EmbeddedFile& file : embedded_files())
-    if (file.path == fmt::format("{}{}{}", kStudies, path_or_name, kEnding))
-      return std::string(file.text);
+  if (const auto own = find_embedded(fmt::format("{}{}{}", kStudies, path_or_name, kEnding)))
+    return std::string(*own);
   const std::vector<std::string> names = builtin_study_names();
   const std::optional<std::string> near = nearest(path_or_name, names);
   throw_input_error(

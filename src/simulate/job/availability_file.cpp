@@ -25,9 +25,8 @@ std::optional<std::string> text_of(const std::string& name) {
     std::error_code unknown;  // an empty file is one all the same, a folder is none
     if (!text.str().empty() || std::filesystem::is_regular_file(name, unknown)) return text.str();
   }
-  for (const EmbeddedFile& own : embedded_files())
-    if (own.path == "traces/" + name) return std::string(own.text);
-  return std::nullopt;
+  const std::optional<std::string_view> own = find_embedded("traces/" + name);
+  return own ? std::optional(std::string(*own)) : std::nullopt;
 }
 
 }  // namespace
