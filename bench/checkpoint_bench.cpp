@@ -6,12 +6,11 @@
 //   read_same     every element, divided as it was written; checksums included
 //   read_anew     the same on tp 4, cut along the other dim: rows become columns
 #include <benchmark/benchmark.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/temporary_folder.hpp"
 #include "checkpoint/reader.hpp"
 #include "checkpoint/writer.hpp"
 #include "cluster/load.hpp"
@@ -68,18 +67,7 @@ plan::Plan small_plan() {
   return plan;
 }
 
-// Beside the build, on a real disk.
-struct Folder {
-  Folder() {
-    std::string pattern = "checkpoint_bench-XXXXXX";
-    path = mkdtemp(pattern.data());
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  std::string path;
-};
+constexpr const char* kOnDisk = ".";  // beside the build: a temporary folder may be memory
 
 void checksum(benchmark::State& bench) {
   for (auto _ : bench) benchmark::DoNotOptimize(xxh64(state()));
@@ -92,9 +80,9 @@ void snapshot(benchmark::State& bench) {
 }
 
 void save(benchmark::State& bench) {
-  const Folder folder;
+  const TemporaryFolder folder(kOnDisk);
   const plan::Plan plan = small_plan();
-  Writer writer({.folder = folder.path, .keep = 1});
+  Writer writer({.folder = folder.path(), .keep = 1});
   std::int64_t step = 0;
   for (auto _ : bench) {
     writer.save({.step = ++step}, plan, parts(false));
@@ -104,13 +92,13 @@ void save(benchmark::State& bench) {
 }
 
 void read(benchmark::State& bench, int of, int dim) {
-  const Folder folder;
-  Writer writer({.folder = folder.path});
+  const TemporaryFolder folder(kOnDisk);
+  Writer writer({.folder = folder.path()});
   writer.save({.step = 1}, small_plan(), parts(false));
   writer.wait();
   std::vector<std::byte> out(state().size() / static_cast<std::size_t>(of));
   for (auto _ : bench) {
-    const Checkpoint saved(*find_latest(folder.path));  // anew: nothing is verified yet
+    const Checkpoint saved(*find_latest(folder.path()));  // anew: nothing is verified yet
     for (int tensor = 0; tensor < kTensors; ++tensor)
       for (int slice = 0; slice < of; ++slice)
         saved.read_range(name_of(tensor), TensorKind::kWeight, {slice, of, dim}, 0, kElements / of,

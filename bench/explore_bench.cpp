@@ -11,11 +11,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
 
 #include "app/explore.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace {
 
@@ -59,11 +59,8 @@ void explore_points(benchmark::State& state) {
   const std::string text = power == 5   ? study(10, 10, 10, 3, 3)
                            : power == 6 ? study(10, 10, 10, 10, 9)
                                         : study(20, 20, 20, 10, 12);
-  const auto folder = std::filesystem::temp_directory_path() / "nereus-explore-bench";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
-  const std::string file = (folder / "study.toml").string();
-  std::ofstream(file) << text;
+  const TemporaryFolder folder;
+  const std::string file = folder.write("study.toml", text);
   double points = 0;
   for (auto _ : state) {
     std::filesystem::remove(folder / "study.sqlite");
@@ -76,7 +73,6 @@ void explore_points(benchmark::State& state) {
       fail("not every point was predicted");
     seconds_of_point[power] = answer.seconds / points;
   }
-  std::filesystem::remove_all(folder);
   state.counters["points"] = points;
   state.counters["points_per_s"] = 1 / seconds_of_point[power];
   state.counters["peak_MiB"] = peak_bytes() / (1 << 20);

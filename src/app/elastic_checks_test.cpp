@@ -4,10 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 
+#include "base/temporary_folder.hpp"
 #include "base/testing.hpp"
 #include "launch/elastic/job_state.hpp"
 #include "plan/expand.hpp"
@@ -16,7 +15,6 @@
 namespace nereus::app {
 namespace {
 
-namespace fs = std::filesystem;
 using ::nereus::testing::codes_of;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -33,19 +31,18 @@ job::Job begun_job() {
 }
 
 TEST(ElasticChecks, AFolderIsOfOneJob) {
-  std::string folder = fs::temp_directory_path() / "nereus-elastic-checks-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const TemporaryFolder folder;
   const auto codes = [&](const std::function<void(job::Job&)>& change) {
     job::Job job = begun_job();
     change(job);
-    return codes_of([&] { check_same_job(folder, job); });
+    return codes_of([&] { check_same_job(folder.path(), job); });
   };
   EXPECT_THAT(codes([](job::Job&) {}), IsEmpty());  // nothing was begun
   launch::JobState state;
   state.generation = 1;
   state.listen = {"127.0.0.1", 1};
   state.job = job::job_to_json(begun_job());
-  launch::save_state(folder, state);
+  launch::save_state(folder.path(), state);
 
   EXPECT_THAT(codes([](job::Job& job) {
                 job.training.steps = 9;  // more of the same, in other words
@@ -62,7 +59,6 @@ TEST(ElasticChecks, AFolderIsOfOneJob) {
       [](job::Job& job) { job.training.rate = 3; },
   };
   for (const auto& other : others) EXPECT_THAT(codes(other), ElementsAre("elastic.other-job"));
-  fs::remove_all(folder);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/write_file.hpp"
 #include "cluster/load.hpp"
 #include "model/load.hpp"
@@ -18,9 +19,7 @@ namespace fs = std::filesystem;
 
 class ExportChakra : public ::testing::Test {
  protected:
-  ExportChakra() : folder_(fs::temp_directory_path() / "nereus_export_chakra_test") {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
+  ExportChakra() {
     plan::Plan plan;
     plan.model = model::load_model("gpt2");
     plan.cluster = cluster::load_cluster("2xdgx-h100");
@@ -33,7 +32,6 @@ class ExportChakra : public ::testing::Test {
     plan.placement = plan::expand(d, plan.model);
     write_file(plan_file(), plan::plan_to_json(plan));
   }
-  ~ExportChakra() override { fs::remove_all(folder_); }
 
   std::string plan_file() const { return folder_ / "a.plan"; }
   std::string directory() const { return folder_ / "et"; }
@@ -46,7 +44,7 @@ class ExportChakra : public ::testing::Test {
     return "";
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(ExportChakra, WritesAFileARankOfTheSizeItSaid) {

@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <numeric>
 
+#include "base/temporary_folder.hpp"
 #include "base/testing.hpp"
 #include "checkpoint/testing.hpp"
 #include "model/load.hpp"
@@ -23,7 +25,6 @@ using namespace checkpoint;
 using checkpoint::testing::numbered_bytes;
 using checkpoint::testing::pick_elements;
 using checkpoint::testing::read_bytes;
-using checkpoint::testing::TempFolder;
 using ::nereus::testing::codes_of;
 using ::testing::ElementsAre;
 
@@ -160,7 +161,7 @@ void expect_same(const std::vector<Weight>& weights, DType dtype, const std::str
 
 TEST(ExportCheckpoint, AnIndependentReaderSeesTheWeights) {
   if (!has_python()) GTEST_SKIP() << "no python3";
-  const TempFolder folder;
+  const TemporaryFolder folder;
   save(folder / "gpt", small_gpt(), gpt_weights(), DType::kF32);
   const CheckpointExport gpt = export_checkpoint({folder / "gpt", folder / "hf-gpt"});
   EXPECT_EQ(gpt.step, 3);
@@ -182,7 +183,7 @@ TEST(ExportCheckpoint, AnIndependentReaderSeesTheWeights) {
 }
 
 TEST(ExportCheckpoint, LargeModelsAreDividedAndIndexed) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   save(folder / "gpt", small_gpt(), gpt_weights(), DType::kF32);
   const CheckpointExport done = export_checkpoint(
       {.checkpoint = folder / "gpt", .directory = folder / "hf", .most_file_bytes = 2500});
@@ -206,7 +207,7 @@ TEST(ExportCheckpoint, LargeModelsAreDividedAndIndexed) {
 }
 
 TEST(ExportCheckpoint, TheTiedHeadIsNotWrittenTwice) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   std::vector<Weight> weights = gpt_weights();
   weights.push_back({"lm_head.weight", {11, 8}, 0});
   save(folder / "gpt", small_gpt(), weights, DType::kF32);
@@ -217,7 +218,7 @@ TEST(ExportCheckpoint, TheTiedHeadIsNotWrittenTwice) {
 }
 
 TEST(ExportCheckpoint, RefusesWhatIsNoWholeModel) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto codes = [&](const std::string& from) {
     return codes_of([&] { export_checkpoint({folder / from, folder / "hf"}); });
   };

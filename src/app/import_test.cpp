@@ -3,10 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "app/export.hpp"
-#include "base/write_file.hpp"
+#include "base/temporary_folder.hpp"
 #include "cost/stack_file.hpp"
 #include "plan/plan_json.hpp"
 #include "plan/rules.hpp"
@@ -14,28 +12,18 @@
 namespace nereus::app {
 namespace {
 
-namespace fs = std::filesystem;
-
-// A folder of its own that goes when the test does.
 class ImportTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "nereus_import.XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_ / name; }
 
   ImportAnswer import_script(const std::string& flags) {
-    write_file(path("run.sh"), "torchrun pretrain_gpt.py " + flags + "\n");
     ImportRequest request;
-    request.path = path("run.sh");
+    request.path = folder_.write("run.sh", "torchrun pretrain_gpt.py " + flags + "\n");
     request.cluster.cluster = "2xdgx-h100";
     return import_plan(request);
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 const std::string kLlama8b =
@@ -110,8 +98,8 @@ TEST_F(ImportTest, ExportWritesAFolderWholeAndImportReadsIt) {
     request.path = path(name);
     EXPECT_EQ(import_plan(request).plan, first.plan) << name;
   }
-  const auto entries = std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
-  EXPECT_EQ(entries, 6);  // no temporary folder is left: run.sh, p.plan and four folders
+  // No temporary folder is left: run.sh, p.plan and four folders.
+  EXPECT_EQ(folder_.num_entries(), 6);
 }
 
 }  // namespace

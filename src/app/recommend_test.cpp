@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/scratch_folder.hpp"
 #include "base/error.hpp"
-#include "base/write_file.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace nereus::app {
 namespace {
@@ -73,11 +72,10 @@ constexpr const char* kCheapHelp =
     "AWS,p4d.24xlarge,A100,8,40,NVLink 3 + NVSwitch,300,400,96,1152,22,,,,r,2026-08-22,x,x,,,,,\n";
 
 TEST(Recommend, AMixThatIsCheaperInTimeIsWhatBruteForceFinds) {
-  const ScratchFolder scratch("recommend");
+  const TemporaryFolder folder;
   RecommendRequest request;
   request.model.model = "bert-large";
-  request.offers_file = scratch.path() / "offers.csv";
-  write_file(request.offers_file, kCheapHelp);
+  request.offers_file = folder.write("offers.csv", kCheapHelp);
   request.counts = {1, 2};
   request.date = "2026-11-16";
   request.samples = 1e8;

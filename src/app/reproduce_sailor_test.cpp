@@ -1,17 +1,14 @@
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "app/predict.hpp"
 #include "app/reproduce.hpp"
 #include "app/sailor_runs.hpp"
 #include "base/error.hpp"
+#include "base/temporary_folder.hpp"
 #include "tests/source_dir.hpp"
 
 namespace nereus::app {
 namespace {
-
-namespace fs = std::filesystem;
 
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 
@@ -56,15 +53,15 @@ TEST(ReproduceSailor, RunsAreCountedOnce) {
 
 // The same numbers by `predict PLAN --stack --profile` as anybody can call it.
 TEST(ReproduceSailor, PlanFilesPredictTheSame) {
-  const fs::path folder = fs::path(testing::TempDir()) / "sailor-plans";
-  fs::remove_all(folder);
-  const ReproduceAnswer answer = sailor({{"all.machines", "ampere"}, {"all.plans", folder}});
+  const TemporaryFolder folder;
+  const ReproduceAnswer answer =
+      sailor({{"all.machines", "ampere"}, {"all.plans", folder / "plans"}});
   const std::vector<SailorRun> runs = read_sailor_runs();
   std::size_t compared = 0;
   for (const SailorRun& run : runs) {
     if (run.machines != "ampere") continue;
     PredictRequest request;
-    request.plan_file = (folder / (run.name + ".plan")).string();
+    request.plan_file = folder / ("plans/" + run.name + ".plan");
     request.calibration.stack = source_dir() + "/data/sailor/stack.toml";
     for (const char* device : {"RTX-3090", "RTX-2080", "Titan-RTX"})
       if (run.teams_text.find(device) != std::string::npos)
@@ -77,7 +74,6 @@ TEST(ReproduceSailor, PlanFilesPredictTheSame) {
     ++compared;
   }
   EXPECT_EQ(compared, 9u);
-  fs::remove_all(folder);
 }
 
 TEST(ReproduceSailor, InputsMoveTheClaims) {

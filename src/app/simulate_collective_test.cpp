@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <functional>
 
 #include "app/simulate_astra.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/testing.hpp"
 
 namespace nereus::app {
@@ -17,12 +17,6 @@ using nereus::testing::codes_of;
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
-
-std::string network_file(const std::string& name, const std::string& text) {
-  const std::string path = ::testing::TempDir() + name;
-  std::ofstream(path) << text;
-  return path;
-}
 
 std::string dimension(const std::string& kind, int size, const std::string& bandwidth) {
   return "[[dimensions]]\nkind = \"" + kind + "\"\nsize = " + std::to_string(size) +
@@ -46,8 +40,9 @@ TEST(SimulateCollective, TheQuickestOfAllOfferedIsTheAnswer) {
 // nccl-tests: a ring that moves 2(n-1)/n of the bytes at wire speed shows the wire as its bus
 // bandwidth, whatever n is.
 TEST(SimulateCollective, BandwidthsAreThoseOfNcclTests) {
+  const TemporaryFolder folder;
   for (const int n : {2, 5, 16}) {
-    const std::string file = network_file("ring.toml", dimension("ring", n, "50 GB/s"));
+    const std::string file = folder.write("ring.toml", dimension("ring", n, "50 GB/s"));
     for (const char* collective : {"all-reduce", "all-gather", "reduce-scatter"}) {
       const CollectiveAnswer a = simulate_collective({.collective = collective,
                                                       .bytes = "100 GB",
@@ -59,7 +54,7 @@ TEST(SimulateCollective, BandwidthsAreThoseOfNcclTests) {
     const CollectiveAnswer all = simulate_collective(
         {.collective = "all-to-all",
          .bytes = "100 GB",
-         .network_file = network_file("s.toml", dimension("switch", n, "50 GB/s")),
+         .network_file = folder.write("s.toml", dimension("switch", n, "50 GB/s")),
          .algorithms = "direct"});
     EXPECT_NEAR(all.bus_bandwidth, 50e9, 50e9 * 1e-4);
   }
@@ -82,7 +77,8 @@ TEST(SimulateCollective, UnfoldedIsTheSame) {
 
 // Rows of data/collectives/astrasim_collectives.csv and of its Ring(8).
 TEST(SimulateCollective, AstraSimIsEqualToTheNanosecond) {
-  const std::string file = network_file("r8.toml", dimension("ring", 8, "50 GiB/s"));
+  const TemporaryFolder folder;
+  const std::string file = folder.write("r8.toml", dimension("ring", 8, "50 GiB/s"));
   const auto ns = [&](const char* bytes) {
     return std::llround(simulate_collective({.collective = "all-reduce",
                                              .bytes = bytes,
@@ -99,6 +95,7 @@ TEST(SimulateCollective, AstraSimIsEqualToTheNanosecond) {
 }
 
 TEST(SimulateCollective, WhatIsWrongIsSaidAtOnce) {
+  const TemporaryFolder folder;
   const auto codes = [](SimulateCollectiveRequest r) {
     return codes_of([&] { simulate_collective(r); });
   };
@@ -118,7 +115,7 @@ TEST(SimulateCollective, WhatIsWrongIsSaidAtOnce) {
   r.bytes = "1 MiB";
   r.astra_sim = true;
   EXPECT_THAT(codes(r), ElementsAre("astra-sim.no-formula"));  // two dimensions
-  const std::string six = network_file("s6.toml", dimension("switch", 6, "50 GB/s"));
+  const std::string six = folder.write("s6.toml", dimension("switch", 6, "50 GB/s"));
   EXPECT_THAT(codes({.collective = "all-reduce",
                      .bytes = "1 MiB",
                      .network_file = six,
@@ -140,7 +137,8 @@ TEST(SimulateCollective, WhatIsWrongIsSaidAtOnce) {
 
 // 128 layers on 1,024 devices: 22,570,062,798 ns in ASTRA-sim (commit 518bd51), which takes 256 s.
 TEST(SimulateAstra, AWholeIterationIsEqualToTheNanosecond) {
-  const std::string file = network_file(
+  const TemporaryFolder folder;
+  const std::string file = folder.write(
       "astra.toml", dimension("switch", 8, "300 GiB/s") + dimension("switch", 128, "25 GiB/s"));
   AstraStepRequest r{.network_file = file, .algorithms = "ring,halving-doubling"};
   r.predict.model.model = "megatron-1t";

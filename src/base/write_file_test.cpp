@@ -4,10 +4,9 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/error.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace nereus {
 namespace {
@@ -15,16 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 struct WriteFile : ::testing::Test {
-  WriteFile() {
-    std::string pattern = (fs::temp_directory_path() / "nereus-XXXXXX").string();
-    folder = mkdtemp(pattern.data());
-  }
-  ~WriteFile() override { fs::remove_all(folder); }
-
-  std::string read(const fs::path& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
   std::string code(const std::string& path) {
     try {
       write_file(path, "x");
@@ -33,33 +22,33 @@ struct WriteFile : ::testing::Test {
     }
     return "";
   }
-  fs::path folder;
+  TemporaryFolder folder;
 };
 
 TEST_F(WriteFile, ReplacesAndLeavesNothingElse) {
-  const fs::path path = folder / "plan.json";
-  write_file(path.string(), "old and longer");
-  write_file(path.string(), "new");
-  EXPECT_EQ(read(path), "new");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
+  const std::string path = folder / "plan.json";
+  write_file(path, "old and longer");
+  write_file(path, "new");
+  EXPECT_EQ(folder.read("plan.json"), "new");
+  EXPECT_EQ(folder.num_entries(), 1);
 }
 
 TEST_F(WriteFile, KeepsTheModeOfWhatItReplaces) {
-  const fs::path path = folder / "secret";
-  write_file(path.string(), "a");
+  const std::string path = folder / "secret";
+  write_file(path, "a");
   fs::permissions(path, fs::perms(0600));
-  write_file(path.string(), "b");
+  write_file(path, "b");
   struct stat status {};
   stat(path.c_str(), &status);
   EXPECT_EQ(status.st_mode & 07777, 0600u);
 }
 
 TEST_F(WriteFile, NamesWrongPaths) {
-  EXPECT_EQ(code(folder.string()), "output.path");
-  EXPECT_EQ(code((folder / "none" / "x").string()), "output.path");
+  EXPECT_EQ(code(folder.path()), "output.path");
+  EXPECT_EQ(code(folder / "none/x"), "output.path");
   EXPECT_EQ(code("/dev/null"), "");
   EXPECT_EQ(code("/dev/full"), "output.write");
-  EXPECT_TRUE(fs::is_empty(folder));
+  EXPECT_EQ(folder.num_entries(), 0);
 }
 
 }  // namespace

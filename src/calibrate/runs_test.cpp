@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/units.hpp"
 #include "cluster/catalogue.hpp"
 #include "cost/stack_file.hpp"
@@ -505,7 +506,7 @@ TEST(RunsErrors, ARaggedRowIsAnErrorWithItsLine) {
 TEST(RunsErrors, NoFileOrADirectoryOrNothingInIt) {
   const cost::StackLibrary library = test_library();
   EXPECT_THROW(read_runs("no/such/runs.csv", library), Errors);
-  EXPECT_THROW(read_runs(testing::TempDir(), library), Errors);
+  EXPECT_THROW(read_runs(TemporaryFolder().path(), library), Errors);
   EXPECT_NE(message_of(""), "no error");
 }
 

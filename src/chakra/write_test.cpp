@@ -4,10 +4,9 @@
 
 #include <array>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <numeric>
 
+#include "base/temporary_folder.hpp"
 #include "chakra/encode.hpp"
 #include "chakra/test_steps.hpp"
 
@@ -36,11 +35,9 @@ TEST(Chakra, ProtocReadsTheSame) {
     Encoder one;
     wrapped += one.set_text(1, stream.delimited()).bytes();
   }
-  const auto folder = std::filesystem::temp_directory_path() / "nereus_chakra_test";
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "trace", std::ios::binary) << wrapped;
-  FILE* pipe =
-      popen(("protoc --decode_raw < " + (folder / "trace").string() + " 2>&1").c_str(), "r");
+  const TemporaryFolder folder;
+  const std::string file = folder.write("trace", wrapped);
+  FILE* pipe = popen(("protoc --decode_raw < " + file + " 2>&1").c_str(), "r");
   ASSERT_NE(pipe, nullptr);
   std::vector<std::string> ids;
   std::vector<std::string> durations;
@@ -54,7 +51,6 @@ TEST(Chakra, ProtocReadsTheSame) {
     if (text.rfind("  7: ", 0) == 0) durations.push_back(text.substr(5, text.size() - 6));
   }
   EXPECT_EQ(pclose(pipe), 0);
-  std::filesystem::remove_all(folder);
   EXPECT_EQ(messages, trace.nodes.size() + 1);
   ASSERT_EQ(ids.size(), trace.nodes.size());
   std::vector<std::string> expected;

@@ -7,8 +7,10 @@
 
 #include <condition_variable>
 #include <csignal>
+#include <filesystem>
 #include <mutex>
 
+#include "base/temporary_folder.hpp"
 #include "base/testing.hpp"
 #include "checkpoint/reader.hpp"
 #include "checkpoint/testing.hpp"
@@ -116,7 +118,7 @@ Progress at_step(std::int64_t step) {
 }
 
 RC_GTEST_PROP(Checkpoint, IsReadOnAnyOtherDivision, ()) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   std::vector<std::vector<Part>> ranks(any_of<std::size_t>(1, 5));
   std::vector<Whole> wholes;
   const int count = any_of(1, 5);
@@ -179,7 +181,7 @@ void read_everything(const std::string& folder) {
 }
 
 TEST(Checkpoint, EveryFlippedByteIsFoundAndItsFileNamed) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   save_all(folder.path(), at_step(1), small_plan(), small_parts());
   const std::string complete = folder / "step-000001";
   read_everything(complete);
@@ -208,7 +210,7 @@ TEST(Checkpoint, EveryFlippedByteIsFoundAndItsFileNamed) {
 }
 
 TEST(Checkpoint, MissingAndShortFilesAreSaidAllAtOnce) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   save_all(folder.path(), at_step(1), small_plan(), small_parts());
   const std::string complete = folder / "step-000001";
   fs::remove(complete + "/layer-0000.rank-0001.safetensors");
@@ -220,7 +222,7 @@ TEST(Checkpoint, MissingAndShortFilesAreSaidAllAtOnce) {
 }
 
 TEST(Checkpoint, AsksForWhatIsNotThere) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   save_all(folder.path(), at_step(1), small_plan(), small_parts());
   const Checkpoint saved(folder / "step-000001");
   std::vector<std::byte> out(4);
@@ -235,7 +237,7 @@ TEST(Checkpoint, AsksForWhatIsNotThere) {
 }
 
 TEST(Checkpoint, PiecesMustMakeWholeTensors) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto code = [&](const std::function<void(std::vector<std::vector<Part>>&)>& change) {
     std::vector<std::vector<Part>> ranks = small_parts();
     change(ranks);
@@ -259,7 +261,7 @@ TEST(Checkpoint, PiecesMustMakeWholeTensors) {
 // A rank that was voted out goes on writing until it learns of it, and others go on from what was
 // known: neither takes away what the other counts on.
 TEST(Checkpoint, RemovesNothingThatOthersCountOn) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::vector<Part> parts = {part_of(small_wholes()[2], {}, 0, 5, 0)};
   const auto names = [&] {
     std::vector<std::int64_t> list;
@@ -293,7 +295,7 @@ TEST(Checkpoint, RemovesNothingThatOthersCountOn) {
 }
 
 TEST(Checkpoint, KeepsTheLastOnesAndRemovesLeftovers) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto names = [&] {
     std::vector<std::string> list;
     for (const auto& [step, path] : list_checkpoints(folder.path()))
@@ -325,7 +327,7 @@ TEST(Checkpoint, KeepsTheLastOnesAndRemovesLeftovers) {
 }
 
 TEST(Checkpoint, AFullDiskIsAnErrorAndTheLastOneStays) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   save_all(folder.path(), at_step(1), small_plan(), small_parts());
   // Files beyond 64 KiB fail as on a full disk (EFBIG in the place of ENOSPC).
   struct rlimit before {};
@@ -362,7 +364,7 @@ TEST(Checkpoint, AFullDiskIsAnErrorAndTheLastOneStays) {
 }
 
 TEST(Checkpoint, ARankThatCannotWriteIsNamedByRankZero) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   Meeting meeting(2);
   Writer zero({folder.path(), 0, 2, 2, meeting.gather_of(0)});
   Writer one({"/proc/nowhere", 1, 2, 2, meeting.gather_of(1)});
@@ -381,7 +383,7 @@ TEST(Checkpoint, ARankThatCannotWriteIsNamedByRankZero) {
 }
 
 TEST(Manifest, SaysWhatIsWrong) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   save_all(folder.path(), at_step(1), small_plan(), small_parts());
   const Manifest good = Checkpoint(folder / "step-000001").manifest();
   const auto code = [](const Manifest& manifest) {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/remove_tree.hpp"
 
 namespace nereus::checkpoint {
 
@@ -53,16 +53,6 @@ void flush_folder(const std::string& path) {
   const int error = fsync(folder) == 0 || errno == EINVAL ? 0 : errno;
   close(folder);
   if (error != 0) cannot_write(path, error);
-}
-
-int remove_tree(const std::string& path) {
-  constexpr int kOpenFolders = 16;
-  const auto remove_one = [](const char* name, const struct stat*, int, FTW*) {
-    return remove(name) == 0 || errno == ENOENT ? 0 : -1;
-  };
-  return nftw(path.c_str(), remove_one, kOpenFolders, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT
-             ? 0
-             : errno;
 }
 
 void replace_folder(const std::string& from, const std::string& to) {

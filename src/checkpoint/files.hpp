@@ -22,10 +22,6 @@ int write_all(int file, std::span<const std::byte> bytes);
 
 void make_folder(const std::string& path);   // and those above it; one that exists is fine
 void flush_folder(const std::string& path);  // its entries are on the disk afterwards
-// A file or folder with all below it; what is not there is fine. Returns errno. In place of
-// std::filesystem::remove_all: PyTorch's wheels export a std::filesystem of their own, and half of
-// the one with half of the other ends in a call to nothing.
-int remove_tree(const std::string& path);
 // Puts `from` in the place of `to`, which may exist and is then removed.
 void replace_folder(const std::string& from, const std::string& to);
 // Renames it to *.partial first, so that half of it never looks like a whole one.

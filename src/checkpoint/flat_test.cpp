@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/temporary_folder.hpp"
 #include "base/testing.hpp"
 #include "checkpoint/testing.hpp"
 
@@ -57,7 +58,7 @@ FlatLayer kept(FlatLayer layer, std::int64_t begin, std::int64_t end) {
 }
 
 RC_GTEST_PROP(Flat, StateGoesFromAnyDivisionToAnyOther, ()) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::vector<Weight> weights = block();
   const int tp = any_of(1, 4);
   std::vector<std::vector<std::byte>> buffers(static_cast<std::size_t>(tp));
@@ -92,7 +93,7 @@ RC_GTEST_PROP(Flat, StateGoesFromAnyDivisionToAnyOther, ()) {
 }
 
 TEST(Flat, SaysAllThatIsNotAsThePlanHasIt) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::vector<std::byte> bytes = numbered_bytes(40, 1);
   FlatLayer layer{0, {{"a", {4}, {}, 0}, {"b", {2, 3}, {}, 4}, {"tied", {9}, {}, -1}}, 0, 10};
   std::vector<Part> parts;

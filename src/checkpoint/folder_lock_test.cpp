@@ -5,14 +5,14 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "checkpoint/testing.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace nereus::checkpoint {
 namespace {
 
 TEST(FolderLock, OneAtATime) {
-  const testing::TempFolder folder;
-  const std::string place = folder.path() + "/run/deeper";
+  const TemporaryFolder folder;
+  const std::string place = folder / "run/deeper";
   std::optional<FolderLock> first(place);
   try {
     const FolderLock second(place);
@@ -21,7 +21,7 @@ TEST(FolderLock, OneAtATime) {
     EXPECT_EQ(errors.list().front().code, "checkpoint.running");
     EXPECT_EQ(errors.list().front().kind, ErrorKind::kEnvironment);
   }
-  const FolderLock other(folder.path() + "/other");
+  const FolderLock other(folder / "other");
   first.reset();
   const FolderLock third(place);
 }

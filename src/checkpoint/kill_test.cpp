@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <random>
 
 #include "base/error.hpp"
+#include "base/temporary_folder.hpp"
 #include "checkpoint/reader.hpp"
 #include "checkpoint/testing.hpp"
 #include "checkpoint/writer.hpp"
@@ -100,7 +102,7 @@ class Child {
 };
 
 TEST(Kill, LosesNothingThatWasComplete) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   std::mt19937_64 random(20240607);
   std::int64_t newest = 0;
   int leftovers = 0;

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <filesystem>
+
+#include "base/temporary_folder.hpp"
 #include "base/testing.hpp"
 #include "checkpoint/testing.hpp"
 
@@ -16,7 +19,6 @@ using testing::any_of;
 using ::testing::ElementsAre;
 using testing::numbered_bytes;
 using testing::read_bytes;
-using testing::TempFolder;
 
 std::vector<std::byte> file_of(std::string header, std::size_t data, std::uint64_t claimed = 0) {
   const std::uint64_t length = claimed != 0 ? claimed : header.size();
@@ -83,7 +85,7 @@ TEST(Safetensors, RefusesWhatTheReferenceRefuses) {
 }
 
 RC_GTEST_PROP(Safetensors, WhatIsWrittenIsReadBackAndTheSameEveryTime, ()) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   std::vector<StoredTensor> tensors;
   const int count = any_of(0, 8);
   for (int i = 0; i < count; ++i)
@@ -127,7 +129,7 @@ RC_GTEST_PROP(Safetensors, WhatIsWrittenIsReadBackAndTheSameEveryTime, ()) {
 }
 
 TEST(Safetensors, AnUnfinishedFileGoes) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   {
     SafetensorsWriter writer(folder / "a", {{"x", DType::kU8, {4}}}, {});
     writer.write(numbered_bytes(2, 1));
@@ -140,7 +142,7 @@ TEST(Safetensors, AnUnfinishedFileGoes) {
 }
 
 TEST(Safetensors, TruncatedAnywhereIsAnError) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   SafetensorsWriter writer(folder / "a", {{"x", DType::kF32, {4}}, {"y", DType::kU8, {3}}}, {});
   writer.write(numbered_bytes(19, 1));
   writer.finish();

@@ -1,12 +1,10 @@
-// What the tests of this folder share: folders that vanish, a small plan, random tensors.
+// What the tests of this folder share: a small plan, random tensors.
 #pragma once
 
 #include <rapidcheck.h>
-#include <stdlib.h>
 
 #include <cstddef>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -25,23 +23,6 @@ template <class T>
 T any_of(T low, T high) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high));
 }
-
-class TempFolder {
- public:
-  TempFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "nereus-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 inline plan::Plan small_plan(bool tied = true) {
   plan::Plan plan;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/remove_tree.hpp"
 #include "base/write_file.hpp"
 #include "checkpoint/files.hpp"
 #include "checkpoint/reader.hpp"

@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-
+#include "base/temporary_folder.hpp"
 #include "cluster/links.hpp"
 #include "cluster/testing.hpp"
 
@@ -33,19 +31,6 @@ std::string hint_of(std::string_view spec) {
   }
   return {};
 }
-
-class TempFile {
- public:
-  TempFile(const std::string& name, const std::string& text)
-      : path_(std::filesystem::temp_directory_path() / ("nereus-cluster-" + name)) {
-    std::ofstream(path_) << text;
-  }
-  ~TempFile() { std::filesystem::remove(path_); }
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 TEST(ClusterSpec, CountsNodes) {
   const Cluster c = load_cluster("16xdgx-h100");
@@ -184,7 +169,8 @@ TEST(ClusterOverrides, AreChecked) {
 }
 
 TEST(ClusterFile, MixesNamesAndDescriptions) {
-  const TempFile file("mix.toml", R"(
+  const TemporaryFolder folder;
+  const std::string file = folder.write("mix.toml", R"(
 name = "lab"
 [[groups]]
 count = 4
@@ -212,7 +198,7 @@ kind = "infiniband"
 bandwidth = "400 Gbit/s"
 latency = "5 us"
 )");
-  const Cluster c = load_cluster(file.path());
+  const Cluster c = load_cluster(file);
   EXPECT_EQ(c.num_devices(), 40);
   EXPECT_EQ(c.groups[1].node.device.peak_of(Precision::kBf16), FlopsPerSecond{100e12});
   EXPECT_EQ(c.groups[1].node.price.on_demand, UsdPerHour{4});
@@ -221,26 +207,30 @@ latency = "5 us"
   // Under one leaf the DGX has its 200 GB/s for 8 devices; over the spine 50 GB/s halved.
   EXPECT_EQ(link_between(c, 0, 8), (Link{BytesPerSecond{25e9}, Seconds{2.7e-6}, 1}));
   EXPECT_EQ(link_between(c, 0, 24), (Link{BytesPerSecond{50e9 / 8 / 2}, Seconds{5e-6}, 2}));
-  EXPECT_EQ(load_cluster(file.path(), {{"cluster.groups.1.count", "1"}}).num_nodes(), 5);
+  EXPECT_EQ(load_cluster(file, {{"cluster.groups.1.count", "1"}}).num_nodes(), 5);
 }
 
 TEST(ClusterFile, YamlJsonAndLike) {
-  const TempFile yaml("like.yaml", R"(
+  const TemporaryFolder folder;
+  const std::string yaml = folder.write("like.yaml", R"(
 groups:
   - count: 2
     node: {like: dgx-h100, network: 200 GB/s, device: {like: H100, memory: 64 GiB}}
 )");
-  const Cluster c = load_cluster(yaml.path());
+  const Cluster c = load_cluster(yaml);
   EXPECT_EQ(c.groups[0].node.network, BytesPerSecond{200e9});
   EXPECT_EQ(c.groups[0].node.device.capacity(), Bytes{64 * kGiB});
   EXPECT_EQ(c.groups[0].node.device.peak_of(Precision::kBf16), FlopsPerSecond{989e12});
   EXPECT_EQ(c.levels.at(0).bandwidth, BytesPerSecond{200e9});
-  const TempFile json("one.json", R"({"groups": [{"count": 2, "node": "dgx-h100"}]})");
-  EXPECT_EQ(load_cluster(json.path()).groups, load_cluster("2xdgx-h100").groups);
+  EXPECT_EQ(
+      load_cluster(folder.write("one.json", R"({"groups": [{"count": 2, "node": "dgx-h100"}]})"))
+          .groups,
+      load_cluster("2xdgx-h100").groups);
 }
 
 TEST(ClusterFile, SaysAllThatIsWrong) {
-  const TempFile file("bad.toml", R"(
+  const TemporaryFolder folder;
+  const std::string file = folder.write("bad.toml", R"(
 nmae = "lab"
 [[groups]]
 count = 0
@@ -256,7 +246,7 @@ tiers = [{ name = "host", capacity = "1e30 GB" }]
 price = { on_demand = "$4/h", date = "yesterday" }
 device = { name = "X1", memory = "80 TB", memory_bandwidth = "1 TB/s", peak = { bf17 = "1 TFLOP/s" } }
 )");
-  EXPECT_THAT(codes(file.path()),
+  EXPECT_THAT(codes(file),
               testing::UnorderedElementsAre(
                   "spec.unknown-key", "spec.range", "cluster.unknown-node", "spec.range",
                   "spec.missing-unit", "spec.choice", "spec.range", "cluster.absurd",
@@ -264,20 +254,19 @@ device = { name = "X1", memory = "80 TB", memory_bandwidth = "1 TB/s", peak = { 
 }
 
 TEST(ClusterFile, MissingUnreadableAndDirectories) {
+  const TemporaryFolder folder;
   EXPECT_FALSE(codes("/nowhere/cluster.toml").empty());
-  EXPECT_FALSE(codes(std::filesystem::temp_directory_path().string()).empty());
-  const TempFile truncated("cut.json", R"({"groups": [{"count": 2, "no)");
-  EXPECT_THAT(codes(truncated.path()), ElementsAre("spec.syntax"));
-  const TempFile list("list.json", "[1]");
-  EXPECT_FALSE(codes(list.path()).empty());
-  const TempFile empty("empty.toml", "");
-  EXPECT_THAT(codes(empty.path()), ElementsAre("spec.missing-key"));
-  const TempFile levels("levels.json", R"({"groups": [{"count": 9, "node": "dgx-h100"}],
-      "levels": [{"kind": "infiniband", "size": 4}]})");
-  EXPECT_THAT(codes(levels.path()), ElementsAre("cluster.levels"));
-  const TempFile twice("twice.json", R"({"groups": [{"count": 9, "node":
-      {"like": "dgx-h100", "network": "1 GB/s", "network_bytes_per_s": 1e9}}]})");
-  EXPECT_THAT(codes(twice.path()), ElementsAre("cluster.given-twice"));
+  EXPECT_FALSE(codes(folder.path()).empty());
+  EXPECT_THAT(codes(folder.write("cut.json", R"({"groups": [{"count": 2, "no)")),
+              ElementsAre("spec.syntax"));
+  EXPECT_FALSE(codes(folder.write("list.json", "[1]")).empty());
+  EXPECT_THAT(codes(folder.write("empty.toml", "")), ElementsAre("spec.missing-key"));
+  EXPECT_THAT(codes(folder.write("levels.json", R"({"groups": [{"count": 9, "node": "dgx-h100"}],
+      "levels": [{"kind": "infiniband", "size": 4}]})")),
+              ElementsAre("cluster.levels"));
+  EXPECT_THAT(codes(folder.write("twice.json", R"({"groups": [{"count": 9, "node":
+      {"like": "dgx-h100", "network": "1 GB/s", "network_bytes_per_s": 1e9}}]})")),
+              ElementsAre("cluster.given-twice"));
 }
 
 }  // namespace

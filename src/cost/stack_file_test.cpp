@@ -5,10 +5,9 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 
 #include "base/error.hpp"
+#include "base/temporary_folder.hpp"
 #include "cluster/catalogue.hpp"
 
 namespace nereus::cost {
@@ -306,12 +305,9 @@ TEST(StackErrors, AStackCannotBeItsOwnParent) {
 class StackFile : public testing::Test {
  protected:
   std::string write(const std::string& name, const std::string& text) {
-    const std::filesystem::path dir = std::filesystem::path(testing::TempDir()) /
-                                      testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::create_directories(dir);
-    std::ofstream(dir / name) << text;
-    return (dir / name).string();
+    return folder_.write(name, text);
   }
+  TemporaryFolder folder_;
 };
 
 constexpr const char* kOne =
@@ -356,7 +352,7 @@ TEST_F(StackFile, WithoutAStackIsNoStack) {
 
 TEST_F(StackFile, ThatIsNotThereOrADirectoryIsAnError) {
   EXPECT_FALSE(errors_of([] { load_stack("no/such/file.toml"); }).empty());
-  EXPECT_FALSE(errors_of([] { load_stack(testing::TempDir()); }).empty());
+  EXPECT_FALSE(errors_of([&] { load_stack(folder_.path()); }).empty());
 }
 
 // --- writing

@@ -5,18 +5,16 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/temporary_folder.hpp"
 #include "data/page_cache.hpp"
 #include "data/prepare_speed.hpp"
-#include "data/testing.hpp"
 
 namespace nereus::data {
 namespace {
 
-using testing::TemporaryFolder;
-
 TEST(DiskSpeed, ReadsTheWholeFileEachTime) {
   const TemporaryFolder folder;
-  const std::string path = folder.path("noise");
+  const std::string path = folder / "noise";
   constexpr double kBytes = 3 * 1024 * 1024 + 17;
   write_noise(path, kBytes);
   EXPECT_EQ(static_cast<double>(std::filesystem::file_size(path)), kBytes);
@@ -33,7 +31,7 @@ TEST(DiskSpeed, ReadsTheWholeFileEachTime) {
 // neither does.
 TEST(DiskSpeed, ColdReadsLoadAndWarmOnesDoNot) {
   const TemporaryFolder folder;
-  const std::string path = folder.path("noise");
+  const std::string path = folder / "noise";
   constexpr double kBytes = 4 << 20;
   write_noise(path, kBytes);
   const ReadTimes cold = read_file_times(path, 2, true);
@@ -55,8 +53,8 @@ TEST(DiskSpeed, SaysWhatCannotBeRead) {
 
 TEST(PrepareSpeed, MadeUpSamplesAreReal) {
   const TemporaryFolder folder;
-  const PrepareTimes tokens = prepare_times(*made_up_tokens(folder.path("")), 2, 0.001);
-  const PrepareTimes pictures = prepare_times(*made_up_pictures(folder.path("")), 2, 0.001);
+  const PrepareTimes tokens = prepare_times(*made_up_tokens(folder.path()), 2, 0.001);
+  const PrepareTimes pictures = prepare_times(*made_up_pictures(folder.path()), 2, 0.001);
   ASSERT_EQ(tokens.seconds_per_sample.size(), 2u);
   // A picture is scaled, some thousand times the work of copying a kilobyte of tokens.
   EXPECT_GT(pictures.seconds_per_sample[0], tokens.seconds_per_sample[0]);

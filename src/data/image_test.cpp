@@ -6,9 +6,9 @@
 
 #include <cmath>
 
+#include "base/temporary_folder.hpp"
 #include "base/testing.hpp"
 #include "data/image_folder.hpp"
-#include "data/testing.hpp"
 
 #ifdef NEREUS_JPEG
 #include <cstdio>
@@ -22,7 +22,6 @@ namespace {
 
 using nereus::testing::codes_of;
 using ::testing::ElementsAre;
-using testing::TemporaryFolder;
 
 std::string ppm(const Image& image) {
   return fmt::format("P6\n# a comment\n{} {}\n255\n", image.width, image.height) +
@@ -179,7 +178,7 @@ TEST(ImageFolder, NumbersClassesByName) {
   folder.write("f/cat/x.ppm", ppm(plain(4, 4, 30, 0, 0)));
   folder.write("f/cat/notes.txt", "no picture");
   folder.write("f/.hidden/x.ppm", "x");
-  const ImageFolder images = ImageFolder::open(folder.path("f"));
+  const ImageFolder images = ImageFolder::open(folder / "f");
   EXPECT_THAT(images.classes, ElementsAre("cat", "dog"));
   const ImageFolderSamples samples(images, 2, 2, {.shuffle = false});
   EXPECT_EQ(samples.samples_per_epoch(), 3U);
@@ -199,13 +198,12 @@ TEST(ImageFolder, SaysWhatIsMissing) {
   const TemporaryFolder folder;
   folder.write("f/empty/notes.txt", "");
   folder.write("f/void/notes.txt", "");
-  EXPECT_THAT(codes_of([&] { ImageFolder::open(folder.path("f")); }),
+  EXPECT_THAT(codes_of([&] { ImageFolder::open(folder / "f"); }),
               ElementsAre("data.folder", "data.folder"));
-  EXPECT_THAT(codes_of([&] { ImageFolder::open(folder.path("f/empty")); }),
+  EXPECT_THAT(codes_of([&] { ImageFolder::open(folder / "f/empty"); }), ElementsAre("data.folder"));
+  EXPECT_THAT(codes_of([&] { ImageFolder::open(folder / "f/empty/notes.txt"); }),
               ElementsAre("data.folder"));
-  EXPECT_THAT(codes_of([&] { ImageFolder::open(folder.path("f/empty/notes.txt")); }),
-              ElementsAre("data.folder"));
-  EXPECT_THAT(codes_of([&] { ImageFolder::open(folder.path("g")); }), ElementsAre("spec.no-file"));
+  EXPECT_THAT(codes_of([&] { ImageFolder::open(folder / "g"); }), ElementsAre("spec.no-file"));
 }
 
 }  // namespace

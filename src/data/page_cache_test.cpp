@@ -2,19 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-
+#include "base/temporary_folder.hpp"
 #include "data/mapped_file.hpp"
 
 namespace nereus::data {
 namespace {
 
 TEST(PageCache, WhatWasEvictedComesFromStorage) {
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / "nereus-page-cache-test";
+  const TemporaryFolder folder;
   constexpr std::int64_t kSize = 4 << 20;
-  std::ofstream(path) << std::string(kSize, 'x');
+  const std::string path = folder.write("x", std::string(kSize, 'x'));
   const auto touch = [&] {  // bytes that reading it brings in
     const std::int64_t before = bytes_from_storage();
     const MappedFile file = map_file(path);
@@ -23,12 +20,11 @@ TEST(PageCache, WhatWasEvictedComesFromStorage) {
     EXPECT_EQ(sum, 'x' * (kSize / 512));
     return bytes_from_storage() - before;
   };
-  EXPECT_FALSE(evict(path.string() + "-of-nobody"));
+  EXPECT_FALSE(evict(path + "-of-nobody"));
   if (bytes_from_storage() < 0) GTEST_SKIP() << "the kernel does not count";
   ASSERT_TRUE(evict(path));
   const std::int64_t cold = touch();
   const std::int64_t warm = touch();
-  std::filesystem::remove(path);
   if (cold == 0) GTEST_SKIP() << "a file system that is memory";
   EXPECT_GE(cold, kSize);
   EXPECT_LT(warm, kSize / 16);  // somebody else may read with this process's name

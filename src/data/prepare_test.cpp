@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/temporary_folder.hpp"
 #include "base/testing.hpp"
-#include "data/testing.hpp"
 #include "data/token_file.hpp"
 
 namespace nereus::data {
@@ -12,15 +12,14 @@ namespace {
 
 using nereus::testing::codes_of;
 using ::testing::ElementsAre;
-using testing::TemporaryFolder;
 
 // The documents of files of bytes, by reading back what was prepared.
 std::vector<std::string> documents_of(const TemporaryFolder& folder,
                                       const std::vector<std::string>& files,
                                       const DocumentOptions& options) {
   const auto tokenizer = make_byte_tokenizer();
-  const Prepared done = prepare_tokens(files, options, *tokenizer, folder.path("out.tokens"), {});
-  const TokenFile file = TokenFile::open(folder.path("out.tokens"));
+  const Prepared done = prepare_tokens(files, options, *tokenizer, folder / "out.tokens", {});
+  const TokenFile file = TokenFile::open(folder / "out.tokens");
   EXPECT_TRUE(file.intact());
   EXPECT_EQ(file.info().num_documents, done.num_documents);
   EXPECT_EQ(file.info().text_bytes, done.text_bytes);
@@ -74,8 +73,8 @@ TEST(Prepare, WritesTheSameBytesAgain) {
   const TemporaryFolder folder;
   const std::string a = folder.write("a.txt", "some text");
   const auto tokenizer = make_byte_tokenizer();
-  prepare_tokens({a, a}, {}, *tokenizer, folder.path("1.tokens"), {});
-  prepare_tokens({a, a}, {}, *tokenizer, folder.path("2.tokens"), {});
+  prepare_tokens({a, a}, {}, *tokenizer, folder / "1.tokens", {});
+  prepare_tokens({a, a}, {}, *tokenizer, folder / "2.tokens", {});
   EXPECT_EQ(folder.read("1.tokens"), folder.read("2.tokens"));
 }
 
@@ -84,7 +83,7 @@ TEST(Prepare, StopsWithoutATrace) {
   const std::string a = folder.write("a.txt", "some text");
   const auto tokenizer = make_byte_tokenizer();
   double seen = 0;
-  const Prepared done = prepare_tokens({a, a}, {}, *tokenizer, folder.path("1.tokens"),
+  const Prepared done = prepare_tokens({a, a}, {}, *tokenizer, folder / "1.tokens",
                                        {.stop = [] { return true; },
                                         .progress =
                                             [&](double bytes, double total) {
@@ -93,7 +92,7 @@ TEST(Prepare, StopsWithoutATrace) {
                                             }});
   EXPECT_FALSE(done.complete);
   EXPECT_EQ(seen, 9);
-  EXPECT_EQ(folder.num_files(), 1U);
+  EXPECT_EQ(folder.num_entries(), 1);
 }
 
 TEST(Prepare, SaysAllThatIsWrong) {
@@ -101,17 +100,16 @@ TEST(Prepare, SaysAllThatIsWrong) {
   const std::string a = folder.write("a.txt", "");
   const auto tokenizer = make_byte_tokenizer();
   const auto prepare = [&](const std::vector<std::string>& files, DocumentRule rule) {
-    return codes_of(
-        [&] { prepare_tokens(files, {rule}, *tokenizer, folder.path("o.tokens"), {}); });
+    return codes_of([&] { prepare_tokens(files, {rule}, *tokenizer, folder / "o.tokens", {}); });
   };
-  EXPECT_THAT(prepare({folder.path("x"), a, folder.path("")}, DocumentRule::kFile),
+  EXPECT_THAT(prepare({folder / "x", a, folder.path()}, DocumentRule::kFile),
               ElementsAre("spec.no-file", "spec.is-directory"));
   EXPECT_THAT(prepare({a}, DocumentRule::kFile), ElementsAre("data.empty"));
   for (const char* line : {"{", "{\"txt\": \"a\"}", "{\"text\": 1}", "[]"})
     EXPECT_THAT(prepare({folder.write("b.jsonl", line)}, DocumentRule::kJsonLines),
                 ElementsAre("data.jsonl"))
         << line;
-  EXPECT_EQ(folder.num_files(), 2U);
+  EXPECT_EQ(folder.num_entries(), 2);
 }
 
 RC_GTEST_PROP(Utf8, IsCheckedWhereverTheTextIsCut, ()) {

@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
+#include "base/temporary_folder.hpp"
 #include "base/testing.hpp"
 #include "data/synthetic.hpp"
-#include "data/testing.hpp"
 #include "data/token_writer.hpp"
 
 namespace nereus::data {
@@ -17,7 +17,6 @@ namespace {
 
 using nereus::testing::codes_of;
 using ::testing::ElementsAre;
-using testing::TemporaryFolder;
 
 RC_GTEST_PROP(Permutation, TakesEveryIndexOnce, (std::uint64_t seed)) {
   const std::uint64_t count = *rc::gen::inRange<std::uint64_t>(1, 3000);
@@ -55,11 +54,11 @@ TEST(Permutation, PutsEveryIndexAnywhere) {
 
 // Tokens 0, 1, 2, ... so that a sample tells where it comes from.
 TokenFile counting_file(const TemporaryFolder& folder, std::uint32_t count) {
-  TokenWriter writer(folder.path("count.tokens"), {.vocabulary = 100000});
+  TokenWriter writer(folder / "count.tokens", {.vocabulary = 100000});
   for (std::uint32_t i = 0; i < count; ++i) writer.add({&i, 1});
   writer.end_document();
   writer.finish(0);
-  return TokenFile::open(folder.path("count.tokens"));
+  return TokenFile::open(folder / "count.tokens");
 }
 
 RC_GTEST_PROP(TokenFileSamples, EveryEpochTakesEveryTargetOnce,

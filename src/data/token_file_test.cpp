@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 #include <sys/stat.h>
 
+#include "base/temporary_folder.hpp"
 #include "base/testing.hpp"
 #include "data/testing.hpp"
 #include "data/token_writer.hpp"
@@ -16,7 +17,6 @@ using testing::append_number;
 using ::testing::ElementsAre;
 using testing::megatron_files;
 using testing::MegatronFiles;
-using testing::TemporaryFolder;
 
 std::vector<std::int64_t> all_tokens(const TokenFile& file) {
   std::vector<std::int64_t> tokens(static_cast<std::size_t>(file.info().num_tokens));
@@ -31,7 +31,7 @@ RC_GTEST_PROP(TokenFile, GivesBackWhatWasWritten, ()) {
   const auto documents = *rc::gen::container<std::vector<std::vector<std::uint32_t>>>(
       rc::gen::container<std::vector<std::uint32_t>>(token));
   const TemporaryFolder folder;
-  TokenWriter writer(folder.path("a.tokens"),
+  TokenWriter writer(folder / "a.tokens",
                      {.vocabulary = vocabulary, .tokenizer = "mine", .end_of_text = 1});
   std::vector<std::int64_t> expected, starts;
   for (const auto& document : documents) {
@@ -41,12 +41,12 @@ RC_GTEST_PROP(TokenFile, GivesBackWhatWasWritten, ()) {
     writer.end_document();
   }
   writer.finish(77);
-  RC_ASSERT(folder.num_files() == 1U);
+  RC_ASSERT(folder.num_entries() == 1);
 
-  const TokenFile file = TokenFile::open(folder.path("a.tokens"));
+  const TokenFile file = TokenFile::open(folder / "a.tokens");
   RC_ASSERT(all_tokens(file) == expected);
   const int width = vocabulary <= 256 ? 1 : vocabulary <= 65536 ? 2 : 4;
-  RC_ASSERT((file.info() == TokenFileInfo{.path = folder.path("a.tokens"),
+  RC_ASSERT((file.info() == TokenFileInfo{.path = folder / "a.tokens",
                                           .format = TokenFormat::kNereus,
                                           .num_tokens = static_cast<std::int64_t>(expected.size()),
                                           .num_documents = static_cast<std::int64_t>(starts.size()),
@@ -65,7 +65,7 @@ RC_GTEST_PROP(TokenFile, GivesBackWhatWasWritten, ()) {
 
 TEST(TokenFile, HoldsMoreThanTheWriterKeepsInMemory) {
   const TemporaryFolder folder;
-  TokenWriter writer(folder.path("a.tokens"), {.vocabulary = 100000, .tokenizer = "mine"});
+  TokenWriter writer(folder / "a.tokens", {.vocabulary = 100000, .tokenizer = "mine"});
   const std::uint32_t count = 700000;  // 2.8 MB, and 1.4 MB of document starts
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t token = i % 100000;
@@ -73,7 +73,7 @@ TEST(TokenFile, HoldsMoreThanTheWriterKeepsInMemory) {
     if (i % 4 == 3) writer.end_document();
   }
   writer.finish(0);
-  const TokenFile file = TokenFile::open(folder.path("a.tokens"));
+  const TokenFile file = TokenFile::open(folder / "a.tokens");
   EXPECT_TRUE(file.intact());
   const std::vector<std::int64_t> tokens = all_tokens(file);
   for (std::uint32_t i = 0; i < count; ++i) ASSERT_EQ(tokens[i], i % 100000);
@@ -84,19 +84,19 @@ TEST(TokenFile, LeavesNothingBehindUnlessFinished) {
   const TemporaryFolder folder;
   folder.write("a.tokens", "the old one");
   {
-    TokenWriter writer(folder.path("a.tokens"), {.vocabulary = 10});
+    TokenWriter writer(folder / "a.tokens", {.vocabulary = 10});
     writer.add(std::vector<std::uint32_t>{1, 2});
   }
   EXPECT_EQ(folder.read("a.tokens"), "the old one");
-  EXPECT_EQ(folder.num_files(), 1U);
-  EXPECT_THAT(codes_of([&] { TokenWriter(folder.path(""), {.vocabulary = 10}); }),
+  EXPECT_EQ(folder.num_entries(), 1);
+  EXPECT_THAT(codes_of([&] { TokenWriter(folder.path(), {.vocabulary = 10}); }),
               ElementsAre("output.path"));
-  EXPECT_THAT(codes_of([&] { TokenWriter(folder.path("no/a"), {.vocabulary = 10}); }),
+  EXPECT_THAT(codes_of([&] { TokenWriter(folder / "no/a", {.vocabulary = 10}); }),
               ElementsAre("output.path"));
 }
 
 std::string small_file(const TemporaryFolder& folder) {
-  TokenWriter writer(folder.path("small.tokens"), {.vocabulary = 300, .tokenizer = "bytes"});
+  TokenWriter writer(folder / "small.tokens", {.vocabulary = 300, .tokenizer = "bytes"});
   writer.add(std::vector<std::uint32_t>{1, 299, 3});
   writer.end_document();
   writer.finish(3);
@@ -158,15 +158,14 @@ TEST(TokenFile, ReadsNanoGpt) {
   using namespace std::string_literals;
   folder.write("meta.pkl",
                "\x80\x04\x95\x14\x00\x00\x00\x00\x00\x00\x00}\x94\x8c\nvocab_size\x94M\x80\xc4s."s);
-  EXPECT_EQ(TokenFile::open(folder.path("train.bin")).info().vocabulary, 50304);
+  EXPECT_EQ(TokenFile::open(folder / "train.bin").info().vocabulary, 50304);
   EXPECT_THAT(codes_of([&] { TokenFile::open(folder.write("odd.bin", bytes + "x")); }),
               ElementsAre("data.truncated"));
   EXPECT_THAT(codes_of([&] { TokenFile::open(folder.write("some.txt", bytes)); }),
               ElementsAre("data.format"));
-  EXPECT_THAT(codes_of([&] { TokenFile::open(folder.path("trian.bin")); }),
+  EXPECT_THAT(codes_of([&] { TokenFile::open(folder / "trian.bin"); }),
               ElementsAre("spec.no-file"));
-  EXPECT_THAT(codes_of([&] { TokenFile::open(folder.path("")); }),
-              ElementsAre("spec.is-directory"));
+  EXPECT_THAT(codes_of([&] { TokenFile::open(folder.path()); }), ElementsAre("spec.is-directory"));
 }
 
 TEST(TokenFile, FindsTheVocabularyInAPickle) {
@@ -197,7 +196,7 @@ RC_GTEST_PROP(TokenFile, ReadsMegatron, ()) {
   for (const auto& sequence : sequences)
     expected.insert(expected.end(), sequence.begin(), sequence.end());
   for (const char* name : {"my.bin", "my.idx", "my"}) {
-    const TokenFile file = TokenFile::open(folder.path(name));
+    const TokenFile file = TokenFile::open(folder / name);
     RC_ASSERT(file.info().format == TokenFormat::kMegatron);
     RC_ASSERT(all_tokens(file) == expected);
     RC_ASSERT(file.info().num_documents == static_cast<std::int64_t>(sequences.size()));
@@ -207,7 +206,7 @@ RC_GTEST_PROP(TokenFile, ReadsMegatron, ()) {
   const std::int64_t first = *rc::gen::inRange<std::int64_t>(0, size + 1);
   const std::int64_t last = *rc::gen::inRange<std::int64_t>(first, size + 1);
   std::vector<std::int64_t> part(static_cast<std::size_t>(last - first));
-  TokenFile::open(folder.path("my")).read(first, part);
+  TokenFile::open(folder / "my").read(first, part);
   RC_ASSERT(std::equal(part.begin(), part.end(), expected.begin() + first));
 }
 
@@ -217,7 +216,7 @@ TEST(TokenFile, SeesWhatIsWrongWithMegatronFiles) {
   const auto open = [&](const std::string& idx, const std::string& bin) {
     folder.write("my.bin", bin);
     folder.write("my.idx", idx);
-    return codes_of([&] { TokenFile::open(folder.path("my.bin")); });
+    return codes_of([&] { TokenFile::open(folder / "my.bin"); });
   };
   const auto with = [&](std::size_t offset, std::uint64_t number, int num_bytes) {
     std::string idx = good.idx;
@@ -243,7 +242,7 @@ TEST(TokenFile, SeesWhatIsWrongWithMegatronFiles) {
 TEST(TokenFile, ChecksThatAModelCanBeTrainedOnIt) {
   const TemporaryFolder folder;
   small_file(folder);
-  const TokenFile file = TokenFile::open(folder.path("small.tokens"));
+  const TokenFile file = TokenFile::open(folder / "small.tokens");
   EXPECT_THAT(codes_of([&] { check_tokens(file, 300, 2); }), ElementsAre());
   EXPECT_THAT(codes_of([&] { check_tokens(file, 299, 3); }),
               ElementsAre("data.too-short", "data.vocabulary"));
@@ -251,7 +250,7 @@ TEST(TokenFile, ChecksThatAModelCanBeTrainedOnIt) {
   const MegatronFiles files = megatron_files({{1, ~std::uint64_t{0}}}, 5, 8);
   folder.write("my.bin", files.bin);
   folder.write("my.idx", files.idx);
-  EXPECT_THAT(codes_of([&] { check_tokens(TokenFile::open(folder.path("my")), 1 << 30, 1); }),
+  EXPECT_THAT(codes_of([&] { check_tokens(TokenFile::open(folder / "my"), 1 << 30, 1); }),
               ElementsAre("data.vocabulary"));
 }
 

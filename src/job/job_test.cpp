@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 
+#include "base/temporary_folder.hpp"
 #include "base/testing.hpp"
 #include "plan/expand.hpp"
 #include "plan/test_plans.hpp"
@@ -136,9 +136,7 @@ TEST(Job, PlansOfAnotherVersionAndJobsOfAnotherVersionAreErrorsOfTheirOwn) {
 }
 
 TEST(Job, LoadingChecksThePlan) {
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("nereus_job_test." + std::to_string(getpid()));
-  std::filesystem::create_directory(folder);
+  const TemporaryFolder folder;
   const std::string path = folder / "job.json";
   Job job;
   job.build = "b";
@@ -148,7 +146,7 @@ TEST(Job, LoadingChecksThePlan) {
   job.plan.placement.runs[0].replicas[0].first = 1;  // rank 2 of 2
   save_job(path, job);
   EXPECT_FALSE(codes_of([&] { load_job(path); }).empty());
-  std::filesystem::remove_all(folder);
+  std::filesystem::remove(path);
   EXPECT_THAT(codes_of([&] { load_job(path); }), ElementsAre("spec.no-file"));
 }
 

@@ -3,14 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-#include <unistd.h>
 
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include "base/temporary_folder.hpp"
 
 namespace nereus::launch {
 namespace {
@@ -121,11 +121,10 @@ TEST(Tensorboard, TheFirstRecordIsTheKnownBytes) {
 }
 
 TEST(Tensorboard, WhatIsWrittenReadsBack) {
-  const std::string folder =
-      std::filesystem::temp_directory_path() / ("nereus_tb_test." + std::to_string(getpid()));
+  const TemporaryFolder folder;
   std::string path;
   {
-    EventFile events(folder + "/deep", 1700000000.5);
+    EventFile events(folder / "deep", 1700000000.5);
     path = events.path();
     events.add(1700000001.25, 0, {{"loss", 3.5}, {"tokens_per_s", 12345}});
     events.add(1700000002, 1LL << 40, {{"loss", NAN}});
@@ -148,7 +147,6 @@ TEST(Tensorboard, WhatIsWrittenReadsBack) {
     EXPECT_EQ(later[1].value, 1ULL << 40);
   }
   EXPECT_NE(path.find("tfevents"), std::string::npos);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -2,14 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "base/error.hpp"
 #include "base/gzip.hpp"
+#include "base/temporary_folder.hpp"
 #include "measure/trace_file.hpp"
 
 namespace nereus::measure {
@@ -109,16 +107,12 @@ TEST(Kineto, SaysWhatIsWrong) {
 
 class ZippedTrace : public testing::Test {
  protected:
-  ZippedTrace()
-      : path_(std::filesystem::temp_directory_path() /
-              ("nereus_kineto_test_" + std::to_string(::getpid()) + ".json.gz")) {}
-  ~ZippedTrace() override { std::filesystem::remove(path_); }
   Trace read_bytes(const std::string& bytes) {
-    std::ofstream(path_, std::ios::binary) << bytes;
-    TraceFile file(path_);
+    const std::string path = folder_.write("trace.json.gz", bytes);
+    TraceFile file(path);
     std::istream in(&file);
     try {
-      return read_kineto(in, path_);
+      return read_kineto(in, path);
     } catch (const Errors&) {
       file.throw_if_broken();
       throw;
@@ -133,7 +127,7 @@ class ZippedTrace : public testing::Test {
     return "";
   }
 
-  std::string path_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(ZippedTrace, IsReadAsItIsUnzipped) {
@@ -158,8 +152,8 @@ TEST(Kineto, CopiesToTheDeviceAloneTellThatThereIsOne) {
 
 TEST(TraceFile, SaysThatThereIsNone) {
   EXPECT_THROW(TraceFile("/nowhere/t.json"), Errors);
-  const std::string folder = std::filesystem::temp_directory_path();
-  EXPECT_THROW(TraceFile{folder}, Errors);
+  const TemporaryFolder folder;
+  EXPECT_THROW(TraceFile{folder.path()}, Errors);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace nereus::model {
 namespace {
@@ -131,7 +132,8 @@ TEST(Load, UnknownNamesGetTheNearest) {
   EXPECT_EQ(e.list()[0].code, "model.unknown");
   EXPECT_EQ(e.list()[0].hint, "did you mean \"llama3-8b\"?");
   EXPECT_EQ(errors_of([] { load_model("no/such.toml"); }).list()[0].code, "spec.no-file");
-  EXPECT_EQ(errors_of([] { load_model("/tmp"); }).list()[0].code, "spec.is-directory");
+  EXPECT_EQ(errors_of([] { load_model(TemporaryFolder().path()); }).list()[0].code,
+            "spec.is-directory");
   EXPECT_EQ(errors_of([] { load_model_text("", "m.txt"); }).list()[0].code, "model.format");
 }
 

@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 
+#include "base/remove_tree.hpp"
+#include "base/temporary_folder.hpp"
 #include "base/testing.hpp"
 #include "model/load.hpp"
 #include "model/model_io.hpp"
@@ -105,17 +106,16 @@ TEST(Script, BadFilesAreRefused) {
 }
 
 TEST(Script, AFolderIsAModelAndItsIdIsHeld) {
-  const fs::path folder = fs::temp_directory_path() / "nereus_script_test";
-  fs::create_directories(folder);
-  std::ofstream(folder / "model.json") << kDiamond;
-  const Model m = load_model(folder.string());
+  const TemporaryFolder folder;
+  folder.write("model.json", kDiamond);
+  const Model m = load_model(folder.path());
   EXPECT_EQ(m.family, "script");
   EXPECT_EQ(open_script(*m.script).layers.size(), 4);
   ScriptFolder other = *m.script;
   other.id = "other";
   EXPECT_THROW(open_script(other), Errors);
-  EXPECT_THROW(load_model(folder.string(), {{"seq", "4"}}), Errors);
-  fs::remove_all(folder);
+  EXPECT_THROW(load_model(folder.path(), {{"seq", "4"}}), Errors);
+  remove_tree(folder.path());
   EXPECT_THROW(open_script(*m.script), Errors);
 }
 

@@ -4,12 +4,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <unistd.h>
-
 #include <chrono>
-#include <filesystem>
 #include <set>
 
+#include "base/temporary_folder.hpp"
 #include "plan/check.hpp"
 #include "plan/expand.hpp"
 #include "plan/test_plans.hpp"
@@ -205,10 +203,8 @@ TEST(PlanJson, DegreesMustDescribeThePlacement) {
 }
 
 TEST(PlanJson, FilesAreWrittenWholeAndReadBack) {
-  const auto directory =
-      std::filesystem::temp_directory_path() / ("nereus_plan_test_" + std::to_string(::getpid()));
-  std::filesystem::create_directory(directory);
-  const std::string path = directory / "best.plan";
+  const TemporaryFolder folder;
+  const std::string path = folder / "best.plan";
   const Plan plan = make_plan({.pp = 2, .global_batch = 4}, make_dense(4));
   save_plan(path, plan);
   EXPECT_EQ(load_plan(path), plan);
@@ -224,14 +220,11 @@ TEST(PlanJson, FilesAreWrittenWholeAndReadBack) {
     EXPECT_EQ(errors.list()[0].code, "plan.schedule");
     EXPECT_EQ(errors.list()[0].where.file, path);
   }
-  EXPECT_THROW(save_plan(directory, plan), Errors);
-  EXPECT_THROW(save_plan(directory / "none" / "best.plan", plan), Errors);
-  EXPECT_THROW(load_plan(directory), Errors);
-  EXPECT_THROW(load_plan(directory / "none.plan"), Errors);
-  // Nothing is left behind beside the plan.
-  const auto files = std::filesystem::directory_iterator(directory);
-  EXPECT_EQ(std::distance(begin(files), end(files)), 1);
-  std::filesystem::remove_all(directory);
+  EXPECT_THROW(save_plan(folder.path(), plan), Errors);
+  EXPECT_THROW(save_plan(folder / "none/best.plan", plan), Errors);
+  EXPECT_THROW(load_plan(folder.path()), Errors);
+  EXPECT_THROW(load_plan(folder / "none.plan"), Errors);
+  EXPECT_EQ(folder.num_entries(), 1) << "something is left beside the plan";
 }
 
 TEST(PlanJson, SmallAndFastAtScale) {

@@ -2,14 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 
 #include "base/error.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace nereus::simulate {
 namespace {
@@ -232,12 +230,9 @@ TEST(Jitter, RefusesWhatIsNone) {
 }
 
 TEST(Jitter, ReadsMeasuredFactors) {
-  const std::string file =
-      (std::filesystem::temp_directory_path() / ("nereus_jitter_" + std::to_string(::getpid())))
-          .string();
+  const TemporaryFolder folder;
   const auto with = [&](const char* text) {
-    std::ofstream(file) << text;
-    return parse_distribution("measured:" + file).factors;
+    return parse_distribution("measured:" + folder.write("factors", text)).factors;
   };
   EXPECT_EQ(with("1\n# slower\n1.5\n\n 0.5 \r\n"), (std::vector<double>{1, 1.5, 0.5}));
   EXPECT_EQ(with("step,factor\n1,0.9\n2,1.1\n"), (std::vector<double>{0.9, 1.1}));
@@ -248,7 +243,6 @@ TEST(Jitter, ReadsMeasuredFactors) {
   EXPECT_EQ(code_of([&] { with("factor\n"); }), "simulate.jitter");
   EXPECT_EQ(code_of([&] { with("# none\n"); }), "simulate.jitter");
   EXPECT_EQ(code_of([&] { with(""); }), "simulate.jitter");
-  std::filesystem::remove(file);
 }
 
 }  // namespace

@@ -4,7 +4,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <chrono>
-#include <fstream>
+
+#include "base/temporary_folder.hpp"
 
 namespace nereus::spec {
 namespace {
@@ -144,16 +145,14 @@ TEST(Csv, IsFast) {
 }
 
 TEST(Csv, ReadsAFileAndNamesTheNearestWhereItIsMissing) {
-  const std::string folder = testing::TempDir();
-  const std::string path = folder + "nereus_csv_test.csv";
-  std::ofstream(path) << "a\n1\n";
-  EXPECT_EQ(read_csv(path).rows.size(), 1u);
+  const TemporaryFolder folder;
+  EXPECT_EQ(read_csv(folder.write("runs.csv", "a\n1\n")).rows.size(), 1u);
   try {
-    read_csv(folder + "nereus_csv_tst.csv");
+    read_csv(folder / "run.csv");
     FAIL() << "nothing thrown";
   } catch (const Errors& errors) {
     EXPECT_EQ(errors.list()[0].code, "spec.no-file");
-    EXPECT_NE(errors.list()[0].hint.find("nereus_csv_test.csv"), std::string::npos);
+    EXPECT_NE(errors.list()[0].hint.find("runs.csv"), std::string::npos);
   }
 }
 

@@ -2,10 +2,11 @@
 #include "spec/value.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "base/temporary_folder.hpp"
 
 namespace nereus::spec {
 namespace {
@@ -24,18 +25,10 @@ Error error_of(Function function) {
 
 class Files : public testing::Test {
  protected:
-  Files() : folder_(testing::TempDir() + "nereus_value_test_" + std::to_string(getpid())) {
-    fs::create_directory(folder_);
-  }
-  ~Files() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
   std::string write(const std::string& name, std::string_view text) {
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-    return folder_ / name;
+    return folder_.write(name, text);
   }
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(Files, AreParsedByExtension) {
@@ -50,9 +43,9 @@ TEST_F(Files, SayWhatIsWrong) {
   write("cluster.toml", "");
   const Error missing = error_of([&] { parse_file(folder_ / "clutser.toml"); });
   EXPECT_EQ(missing.code, "spec.no-file");
-  EXPECT_EQ(missing.hint, "did you mean \"" + (folder_ / "cluster.toml").string() + "\"?");
-  const Error folder = error_of([&] { parse_file(folder_ / "none" / "a.toml"); });
-  EXPECT_EQ(folder.hint, "there is no directory \"" + (folder_ / "none").string() + "\"");
+  EXPECT_EQ(missing.hint, "did you mean \"" + folder_ / "cluster.toml" + "\"?");
+  const Error folder = error_of([&] { parse_file(folder_ / "none/a.toml"); });
+  EXPECT_EQ(folder.hint, "there is no directory \"" + folder_ / "none" + "\"");
   fs::create_directory(folder_ / "d.toml");
   EXPECT_EQ(error_of([&] { parse_file(folder_ / "d.toml"); }).code, "spec.is-directory");
   EXPECT_EQ(error_of([&] { parse_file(""); }).code, "spec.no-file");

@@ -4,11 +4,11 @@
 #include <rapidcheck/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/gzip.hpp"
+#include "base/temporary_folder.hpp"
 #include "timeline/check_trace.hpp"
 #include "timeline/testing.hpp"
 
@@ -122,8 +122,7 @@ RC_GTEST_PROP(ChromeTrace, EveryTimelineGivesATraceThatIsTakenWhole, ()) {
 }
 
 TEST(ChromeTrace, AFileIsZippedByItsName) {
-  const auto folder = std::filesystem::temp_directory_path() / "nereus_chrome_trace_test";
-  std::filesystem::create_directories(folder);
+  const TemporaryFolder folder;
   const std::string plain = folder / "a.json";
   const std::string zipped = folder / "a.json.gz";
   write_chrome_trace(plain, two_ranks());
@@ -134,7 +133,6 @@ TEST(ChromeTrace, AFileIsZippedByItsName) {
   EXPECT_EQ(check_trace_file(zipped).num_slices, 6);
   EXPECT_EQ(check_trace_file(zipped).num_faults, 0);
   EXPECT_THROW(check_trace_file(folder / "none.json"), Errors);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

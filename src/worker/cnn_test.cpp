@@ -2,8 +2,7 @@
 // over data ranks against one rank.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
+#include "base/temporary_folder.hpp"
 #include "worker/ops/convolution.hpp"
 #include "worker/testing.hpp"
 
@@ -193,14 +192,12 @@ TEST(Cnn, MicroBatchesAreGroupsInTheOrderOfTheirSamples) {
 
 TEST(Cnn, CheckpointsGoOnUnderAnotherPlanWithTheirStatistics) {
   const model::Model model = testing::small_resnet();
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("nereus-cnn-" + std::to_string(getpid()));
-  std::filesystem::remove_all(folder);
+  const TemporaryFolder folder;
   Degrees four = degrees(2, 2, 8, 1);
   four.zero = 1;
   job::Job saves = testing::make_job(model, four);
   saves.training.steps = 6;
-  saves.checkpoint.folder = folder;
+  saves.checkpoint.folder = folder.path();
   const Outcome first = testing::run_job(saves, 3, testing::reader_of(model), "shared");
 
   job::Job whole = testing::make_job(model, degrees(1, 1, 8, 2));
@@ -211,13 +208,12 @@ TEST(Cnn, CheckpointsGoOnUnderAnotherPlanWithTheirStatistics) {
   for (const Degrees& d : {degrees(1, 1, 8, 1), zero3, degrees(4, 1, 8, 1)}) {
     job::Job resumes = testing::make_job(model, d);
     resumes.training.steps = 6;
-    resumes.checkpoint.resume = folder;
+    resumes.checkpoint.resume = folder.path();
     Outcome got = testing::run_job(resumes, 6, testing::reader_of(model), "shared");
     ASSERT_EQ(got.losses.size(), 3U);
     got.losses.insert(got.losses.begin(), first.losses.begin(), first.losses.end());
     expect_same(got, expected, 1e-9);
   }
-  std::filesystem::remove_all(folder);
 }
 
 // Branches that cross from stage to stage, average pools, concatenations. The last images have one

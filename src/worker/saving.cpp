@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/remove_tree.hpp"
 #include "base/write_file.hpp"
 #include "checkpoint/files.hpp"
 #include "checkpoint/flat.hpp"
@@ -84,7 +85,7 @@ checkpoint::Gather by_files(const job::Job& job, int rank, int num_ranks,
       }
       reports.push_back(spec::read_text_file(file(r)));
     }
-    checkpoint::remove_tree(place);
+    remove_tree(place);
     return reports;
   };
 }

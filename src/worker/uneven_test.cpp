@@ -3,9 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
 
-#include "checkpoint/files.hpp"
+#include "base/temporary_folder.hpp"
 #include "worker/uneven_testing.hpp"
 
 namespace nereus::worker {
@@ -119,26 +118,22 @@ TEST_P(Uneven, ClippedGpt) { expect_losses_of_one_rank(testing::small_gpt(), Get
 // Ten steps, a checkpoint, and the other ten from there; the checkpoint goes on under other plans.
 TEST_P(Uneven, Resumed) {
   const model::Model model = testing::small_gpt();
-  const char* temporary = std::getenv("TMPDIR");
-  const std::string folder = fmt::format("{}/nereus-uneven-{}-{}", temporary ? temporary : "/tmp",
-                                         getpid(), GetParam().name);
-  checkpoint::remove_tree(folder);
+  const TemporaryFolder folder;
   job::Job job = testing::uneven_job(model, GetParam(), kGlobalBatch);
-  job.checkpoint.folder = folder;
+  job.checkpoint.folder = folder.path();
   testing::run_job(job, kSteps / 2, testing::reader_of(model), "shared");
   plan::Degrees alone;
   alone.global_batch = kGlobalBatch;
   alone.precision = cluster::Precision::kFp64;
   job.checkpoint.folder.clear();
   for (job::Job next : {job, testing::make_job(model, alone)}) {
-    next.checkpoint.resume = folder;
+    next.checkpoint.resume = folder.path();
     const testing::Outcome got =
         testing::run_job(next, kSteps, testing::reader_of(model), "shared");
     ASSERT_EQ(got.losses.size(), static_cast<std::size_t>(kSteps / 2));
     for (std::size_t i = 0; i < got.losses.size(); ++i)
       EXPECT_NEAR(got.losses[i] / one_rank(model).losses[i + kSteps / 2], 1, 1e-9) << i;
   }
-  checkpoint::remove_tree(folder);
 }
 
 INSTANTIATE_TEST_SUITE_P(Plans, Uneven, ::testing::ValuesIn(plans()),

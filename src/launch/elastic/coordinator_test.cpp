@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "base/temporary_folder.hpp"
 #include "launch/elastic/coordinator_testing.hpp"
 #include "launch/elastic/job_state.hpp"
 
@@ -16,13 +17,12 @@ using job::ElasticMessage;
 using testing::ended;
 using testing::FakeAgent;
 using testing::finish;
-using testing::Folder;
 using testing::Running;
 using testing::small_job;
 using testing::started;
 
 TEST(Coordinator, SurvivorsGoOnFromTheFarthestStep) {
-  const Folder folder;
+  const TemporaryFolder folder;
   Running running(folder.path(), 3);
   FakeAgent a(running.address(), "a"), b(running.address(), "b");
   {
@@ -56,7 +56,7 @@ TEST(Coordinator, SurvivorsGoOnFromTheFarthestStep) {
 }
 
 TEST(Coordinator, AGenerationThatOnlySomeHaveIsGoneOnFromWhereAllCan) {
-  const Folder folder;
+  const TemporaryFolder folder;
   Running running(folder.path(), 2);
   FakeAgent a(running.address(), "a"), b(running.address(), "b");
   const ElasticMessage ga = a.wait(ElasticKind::kGeneration, {&b});
@@ -75,7 +75,7 @@ TEST(Coordinator, AGenerationThatOnlySomeHaveIsGoneOnFromWhereAllCan) {
 }
 
 TEST(Coordinator, ASilentAgentIsVotedOutAndAStaleOneFenced) {
-  const Folder folder;
+  const TemporaryFolder folder;
   Running running(folder.path(), 3);
   FakeAgent a(running.address(), "a"), b(running.address(), "b"), c(running.address(), "c");
   ElasticMessage ga = a.wait(ElasticKind::kGeneration, {&b, &c});
@@ -96,7 +96,7 @@ TEST(Coordinator, ASilentAgentIsVotedOutAndAStaleOneFenced) {
 }
 
 TEST(Coordinator, GoesOnAfterItWasStartedAgain) {
-  const Folder folder;
+  const TemporaryFolder folder;
   JobState state;
   state.generation = 4;
   state.ranks = {{"a", 0}, {"b", 1}};
@@ -150,7 +150,7 @@ TEST(Coordinator, GoesOnAfterItWasStartedAgain) {
 
 // The last state is the job's result: without it the job is not done, and the same call goes on.
 TEST(Coordinator, AJobWhoseLastStateIsNotSavedHasFailed) {
-  const Folder folder;
+  const TemporaryFolder folder;
   for (const bool saved : {false, true}) {
     Running running(folder.path(), 2, 0, {}, [saved](std::int64_t) { return saved; });
     {
@@ -172,7 +172,7 @@ TEST(Coordinator, AJobWhoseLastStateIsNotSavedHasFailed) {
 
 // Seen on the disk or heard of: a shared disk may show it late.
 TEST(Coordinator, ACheckpointThatIsHeardOfIsSaved) {
-  const Folder folder;
+  const TemporaryFolder folder;
   Running running(folder.path(), 2, 0, {}, [](std::int64_t) { return false; });
   FakeAgent a(running.address(), "a"), b(running.address(), "b");
   const ElasticMessage ga = a.wait(ElasticKind::kGeneration, {&b});
@@ -207,7 +207,7 @@ ElasticMessage step_of(const ElasticMessage& generation, std::int64_t step, doub
 }
 
 TEST(Coordinator, ASlowMemberIsLeftOutAndTriedAgain) {
-  const Folder folder;
+  const TemporaryFolder folder;
   CoordinatorOptions options;
   options.probation_s = 0.3;
   Running running(folder.path(), 3, 0, options);
@@ -260,7 +260,7 @@ TEST(Coordinator, ASlowMemberIsLeftOutAndTriedAgain) {
 }
 
 TEST(Coordinator, SaysWhenToSave) {
-  const Folder folder;
+  const TemporaryFolder folder;
   CoordinatorOptions options;
   options.paces_saves = true;
   Running running(folder.path(), 2, 0, options);
@@ -290,7 +290,7 @@ TEST(Coordinator, SaysWhenToSave) {
 }
 
 TEST(Coordinator, RefusesStrangersAndOtherBuilds) {
-  const Folder folder;
+  const TemporaryFolder folder;
   Running running(folder.path(), 2);
   {
     Connection stranger(start_connecting(running.address()), "a guess", Connection::Side::kAgent);

@@ -7,10 +7,8 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <future>
 #include <mutex>
@@ -38,18 +36,6 @@ inline job::Job small_job() {
   job.plan.placement = plan::expand(plan::Degrees{}, job.plan.model);
   return job;
 }
-
-class Folder {
- public:
-  Folder() : path_(std::filesystem::temp_directory_path() / "nereus-coordinator-XXXXXX") {
-    EXPECT_NE(mkdtemp(path_.data()), nullptr);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // A coordinator on a thread.
 class Running {

@@ -1,12 +1,8 @@
 #include "search/explore/database.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
+#include "base/temporary_folder.hpp"
 #include "base/testing.hpp"
 #include "search/explore/testing.hpp"
 
@@ -15,20 +11,9 @@ namespace {
 
 class DatabaseFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ =
-        std::filesystem::temp_directory_path() / ("nereus-database-" + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string path(const char* name) const { return (folder_ / name).string(); }
-  static std::string bytes(const std::string& file) {
-    std::ostringstream out;
-    out << std::ifstream(file, std::ios::binary).rdbuf();
-    return out.str();
-  }
+  std::string path(const char* name) const { return folder_ / name; }
 
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(DatabaseFile, BrokenOffAndWholeAreTheSameBytes) {
@@ -51,7 +36,7 @@ TEST_F(DatabaseFile, BrokenOffAndWholeAreTheSameBytes) {
     broken.commit();
     if (i + 1 < results.size()) broken.append({results[i + 1]});
   }
-  EXPECT_TRUE(bytes(path("broken")) == bytes(path("whole")));
+  EXPECT_TRUE(folder_.read("broken") == folder_.read("whole"));
   Database again = Database::open(path("whole"), "id", study, false);
   std::int64_t rows = 0;
   again.scan([&](std::int64_t point, int place, const PointRow& row) {
@@ -70,7 +55,7 @@ TEST_F(DatabaseFile, KeepsItsStudyApart) {
   EXPECT_EQ(testing::codes_of([&] { Database::open(path("a"), "two", study, false); }),
             std::vector<std::string>{"explore.other-study"});
   EXPECT_EQ(Database::open(path("a"), "two", study, true).num_points(), 0);
-  std::ofstream(path("b")) << "this is a text, and long enough to be looked at as a header of one";
+  folder_.write("b", "this is a text, and long enough to be looked at as a header of one");
   EXPECT_EQ(testing::codes_of([&] { Database::open(path("b"), "one", study, false); }),
             std::vector<std::string>{"explore.no-database"});
 }

@@ -15,8 +15,8 @@
 
 #include "base/build_info.hpp"
 #include "base/error.hpp"
+#include "base/remove_tree.hpp"
 #include "base/write_file.hpp"
-#include "checkpoint/files.hpp"
 #include "cluster/this_machine.hpp"
 #include "data/disk_speed.hpp"
 #include "data/image_folder.hpp"
@@ -76,7 +76,7 @@ profile::Context context_of(const job::MeasureJob& job, const RankOptions& place
 // A file that goes when this does.
 struct Scratch {
   fs::path path;
-  ~Scratch() { checkpoint::remove_tree(path); }
+  ~Scratch() { remove_tree(path); }
 };
 
 profile::Disk measure_disk(const job::MeasureJob& job, const Say& say) {

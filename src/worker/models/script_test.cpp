@@ -4,8 +4,8 @@
 #include <torch/script.h>
 
 #include <filesystem>
-#include <fstream>
 
+#include "base/temporary_folder.hpp"
 #include "model/load.hpp"
 #include "worker/models/models.hpp"
 #include "worker/testing.hpp"
@@ -30,9 +30,7 @@ constexpr const char* kModel = R"({"nereus_export": 1, "name": "diamond", "id": 
 class ScriptLayers : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("nereus_script_layers_" + std::to_string(getpid()));
-    fs::create_directories(folder_);
-    std::ofstream(folder_ / "model.json") << kModel;
+    folder_.write("model.json", kModel);
     at::manual_seed(5);
     Module entry("Entry"), stem("Stem"), left("Left"), inner("Inner"), right("Right"), head("Head"),
         loss("Loss");
@@ -49,14 +47,13 @@ class ScriptLayers : public ::testing::Test {
     head.define(
         "def forward(self, a, b, c):\n  return (a * b + b) @ self.weight.t() * c.size(1) / 6\n");
     loss.define("def forward(self, y, t):\n  return ((y - t) ** 2).mean(1)\n");
-    entry.save((folder_ / "entry.pt").string());
-    stem.save((folder_ / "stem.pt").string());
-    left.save((folder_ / "left.pt").string());
-    right.save((folder_ / "right.pt").string());
-    head.save((folder_ / "head.pt").string());
-    loss.save((folder_ / "loss.pt").string());
+    entry.save(folder_ / "entry.pt");
+    stem.save(folder_ / "stem.pt");
+    left.save(folder_ / "left.pt");
+    right.save(folder_ / "right.pt");
+    head.save(folder_ / "head.pt");
+    loss.save(folder_ / "loss.pt");
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   static Batch read(std::int64_t step, std::int64_t first, std::int64_t count) {
     at::Tensor all = at::empty({count, 9}, at::kDouble);
@@ -71,14 +68,14 @@ class ScriptLayers : public ::testing::Test {
     plan::Degrees d = given;
     d.global_batch = 8;
     d.precision = cluster::Precision::kFp64;
-    job::Job job = testing::make_job(model::load_model(folder_.string()), d);
+    job::Job job = testing::make_job(model::load_model(folder_.path()), d);
     job.training.optimizer = job::OptimizerKind::kSgd;
     job.training.weight_decay = 0;
     job.training.rate = 0.1;
     return testing::run_job(job, num_steps, read, "shared");
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
   at::Tensor first_;
 };
 
@@ -87,7 +84,7 @@ TEST_F(ScriptLayers, TrainAsTheModulesThemselves) {
   std::map<std::string, Module> modules;
   std::vector<at::Tensor> weights;
   for (const char* name : {"entry", "stem", "left", "right", "head", "loss"}) {
-    Module module = torch::jit::load((folder_ / (std::string(name) + ".pt")).string());
+    Module module = torch::jit::load(folder_ / (std::string(name) + ".pt"));
     module.to(at::kDouble);
     for (const at::Tensor& weight : module.parameters())
       weights.push_back(weight.set_requires_grad(true));
@@ -137,13 +134,13 @@ TEST_F(ScriptLayers, LossesAreTheSameUnderAnyPlan) {
 }
 
 TEST_F(ScriptLayers, OtherFilesThanPlannedAreRefused) {
-  const model::Model model = model::load_model(folder_.string());
+  const model::Model model = model::load_model(folder_.path());
   const Layers layers = build_layers(model);
   EXPECT_TRUE(at::equal(layers[1]->starting_value(0, 0), first_));
   EXPECT_EQ(layers[2]->parameters()[0].name, "left.inner.weight");
   EXPECT_EQ(layers[4]->inputs, (std::vector<int>{3, 2, 0}));
   fs::copy_file(folder_ / "head.pt", folder_ / "left.pt", fs::copy_options::overwrite_existing);
-  std::ofstream(folder_ / "right.pt") << "no module";
+  folder_.write("right.pt", "no module");
   EXPECT_THROW(build_layers(model)[2]->starting_value(0, 0), Errors);
   PassContext pass;
   EXPECT_THROW(build_layers(model)[3]->forward({at::ones({1, 8})}, {}, pass), Errors);
