@@ -2,17 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 
 #include "app/measure_processes.hpp"
 #include "app/plan.hpp"
-#include "base/build_info.hpp"
+#include "app/testing.hpp"
 #include "base/testing.hpp"
-#include "base/write_file.hpp"
 #include "cluster/this_machine.hpp"
 #include "tests/source_dir.hpp"
 
@@ -23,8 +19,6 @@ using ::nereus::testing::codes_of;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-const std::string kFake = source_dir() + "/tests/fake_worker";
 
 profile::Quantiles around(double median) { return {median, 0.9 * median, 1.1 * median, 5}; }
 
@@ -43,25 +37,14 @@ profile::Profile measured_here() {
   return p;
 }
 
-class MeasureMachine : public ::testing::Test {
+class MeasureMachine : public testing::WithFakeWorker {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("nereus_measure_test." + std::to_string(getpid()));
-    std::filesystem::create_directory(folder_);
-    setenv("FAKE_BUILD", build_id().c_str(), 1);
-    unsetenv("FAKE_FAULT");
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string save(const char* name, const profile::Profile& profile) const {
-    const std::string path = folder_ / name;
-    write_file(path, profile::profile_to_json(profile));
-    return path;
+    return folder_.write(name, profile::profile_to_json(profile));
   }
   static MeasureRequest request() {
     MeasureRequest r;
-    r.train.worker = kFake;
+    r.train.worker = testing::fake_worker();
     r.train.machine.comm.clear();
     r.ranks = 2;
     r.processes = 1;
@@ -77,8 +60,6 @@ class MeasureMachine : public ::testing::Test {
     if (!profile.empty()) r.calibration.profiles = {profile};
     return r;
   }
-
-  std::filesystem::path folder_;
 };
 
 TEST_F(MeasureMachine, IsWhatTheWorkerWroteWithItsContext) {
@@ -104,7 +85,7 @@ TEST_F(MeasureMachine, ProcessesAreStartedAnewAndJoined) {
     own.machine.links[0].seconds = around(1e-2 * (i + 1));
     save(("profile-" + std::to_string(i) + ".json").c_str(), own);
   }
-  setenv("FAKE_PROFILE", folder_.c_str(), 1);
+  setenv("FAKE_PROFILE", folder_.path().c_str(), 1);
   MeasureRequest r = request();
   r.processes = 3;
   std::vector<std::string> said;
@@ -223,7 +204,7 @@ TEST_F(MeasureMachine, TwoLibrariesAreNotMixed) {
   t.plan = step_here(save("other.json", other));
   t.plan.cluster = {};
   t.data = "synthetic";
-  t.worker = kFake;
+  t.worker = testing::fake_worker();
   t.machine.comm.clear();
   EXPECT_THAT(codes_of([&] { train(t, {}); }), Contains("profile.other-library"));
   t.plan.calibration.force_profile = true;

@@ -2,64 +2,28 @@
 // written: said before anything starts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-
+#include "app/testing.hpp"
 #include "app/train.hpp"
-#include "app/train_setup.hpp"
-#include "base/build_info.hpp"
 #include "base/testing.hpp"
 #include "checkpoint/folder_lock.hpp"
-#include "checkpoint/writer.hpp"
-#include "tests/source_dir.hpp"
 
 namespace nereus::app {
 namespace {
 
-namespace fs = std::filesystem;
 using ::nereus::testing::codes_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::save_checkpoint;
 using ::testing::UnorderedElementsAre;
 
-class TrainCheckpoints : public ::testing::Test {
+class TrainCheckpoints : public testing::WithFakeWorker {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("nereus_checkpoints_test." + std::to_string(getpid()));
-    fs::create_directory(folder_);
-    setenv("FAKE_BUILD", build_id().c_str(), 1);
-    unsetenv("FAKE_FAULT");
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   static TrainRequest request() {
-    TrainRequest r;
-    r.plan.model = {"gpt2", {{"layers", "4"}, {"hidden", "64"}, {"heads", "4"}, {"seq", "32"}}};
-    r.plan.degrees.dp = 2;
+    TrainRequest r = testing::small_training();
     r.plan.degrees.global_batch = 8;
-    r.data = "synthetic";
-    r.training.steps = 20;
-    r.machine.comm.clear();
-    r.worker = source_dir() + "/tests/fake_worker";
     return r;
-  }
-
-  void save(const std::string& where, std::int64_t step) const {
-    const std::vector<std::byte> bytes(64, std::byte{7});
-    checkpoint::Writer writer({.folder = where, .keep = 9});
-    checkpoint::Part part;
-    part.tensor = "w";
-    part.shape = {16};
-    part.end = 16;
-    part.bytes = bytes;
-    checkpoint::Progress progress;
-    progress.step = step;
-    progress.samples = step * 8;
-    progress.optimizer = "adamw";
-    writer.save(progress, set_up(request()).job.plan, {part});
-    writer.wait();
   }
 
   static std::vector<std::string> said_by(const TrainRequest& r) {
@@ -69,18 +33,16 @@ class TrainCheckpoints : public ::testing::Test {
     EXPECT_EQ(train(r, watch).exit_code, 0);
     return lines;
   }
-
-  fs::path folder_;
 };
 
 TEST_F(TrainCheckpoints, AFreshRunDoesNotGetAmongThoseOfAnother) {
   TrainRequest r = request();
   r.checkpoint.folder = folder_ / "run";
   EXPECT_THAT(said_by(r), IsEmpty());  // there are none yet
-  save(r.checkpoint.folder, 3);
-  save(r.checkpoint.folder, 6);
+  save_checkpoint(r.checkpoint.folder, request(), 3);
+  save_checkpoint(r.checkpoint.folder, request(), 6);
   EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("train.other-run"));
-  save(folder_ / "other", 3);
+  save_checkpoint(folder_ / "other", request(), 3);
   r.checkpoint.resume = folder_ / "other";
   EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("train.other-run"));
   // Going on with it is no other run; from an earlier step the later ones are told of.
@@ -100,7 +62,7 @@ TEST_F(TrainCheckpoints, OneJobAFolder) {
 }
 
 TEST_F(TrainCheckpoints, OtherOptionsThanThoseOfTheCheckpointAreNoted) {
-  save(folder_ / "run", 3);
+  save_checkpoint(folder_ / "run", request(), 3);
   TrainRequest r = request();
   r.checkpoint.resume = folder_ / "run";
   EXPECT_THAT(said_by(r), IsEmpty());
@@ -111,7 +73,7 @@ TEST_F(TrainCheckpoints, OtherOptionsThanThoseOfTheCheckpointAreNoted) {
 }
 
 TEST_F(TrainCheckpoints, AnotherPrecisionKeepsOtherTensors) {
-  save(folder_ / "run", 3);
+  save_checkpoint(folder_ / "run", request(), 3);
   TrainRequest r = request();
   r.checkpoint.resume = folder_ / "run";
   for (const auto other : {cluster::Precision::kBf16, cluster::Precision::kFp64}) {
@@ -127,7 +89,7 @@ TEST_F(TrainCheckpoints, OutputsThatCannotBeWrittenAreAllSaidFirst) {
   r.metrics_file = folder_ / "none/m.jsonl";
   r.tensorboard = "/proc/events";
   r.checkpoint.folder = "/proc/run";
-  r.output_files = {folder_ / "none/x.json", "", folder_};
+  r.output_files = {folder_ / "none/x.json", "", folder_.path()};
   r.timeline_file = folder_ / "none/t.json";
   EXPECT_THAT(codes_of([&] { train(r, {}); }),
               UnorderedElementsAre("train.metrics", "train.tensorboard", "train.checkpoint-folder",

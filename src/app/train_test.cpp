@@ -11,14 +11,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "app/testing.hpp"
 #include "app/train_setup.hpp"
 #include "app/train_steps.hpp"
-#include "base/build_info.hpp"
 #include "base/testing.hpp"
-#include "checkpoint/writer.hpp"
 #include "cluster/this_machine.hpp"
 #include "plan/plan_json.hpp"
-#include "tests/source_dir.hpp"
 #include "timeline/check_trace.hpp"
 
 namespace nereus::app {
@@ -31,37 +29,18 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-const std::string kFake = source_dir() + "/tests/fake_worker";
-
-class Train : public ::testing::Test {
+class Train : public testing::WithFakeWorker {
  protected:
-  void SetUp() override {
-    folder_ =
-        std::filesystem::temp_directory_path() / ("nereus_train_test." + std::to_string(getpid()));
-    std::filesystem::create_directory(folder_);
-    setenv("FAKE_BUILD", build_id().c_str(), 1);
-    unsetenv("FAKE_FAULT");
-    unsetenv("FAKE_SLEEP");
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string path(const char* name) const { return folder_ / name; }
 
   // pp 2 x dp 2 of a small model, on the fake worker.
   static TrainRequest request(int steps) {
-    TrainRequest r;
-    r.plan.model = {"gpt2", {{"layers", "4"}, {"hidden", "64"}, {"heads", "4"}, {"seq", "32"}}};
+    TrainRequest r = testing::small_training();
     r.plan.degrees.pp = 2;
-    r.plan.degrees.dp = 2;
-    r.data = "synthetic";
     r.training.steps = steps;
     r.machine.timeout_s = 3;
-    r.machine.comm.clear();
-    r.worker = kFake;
     return r;
   }
-
-  std::filesystem::path folder_;
 };
 
 TEST_F(Train, StepsOfAllRanksBecomeOne) {
@@ -233,7 +212,7 @@ TEST_F(Train, APlanForAnotherModelIsRefused) {
 
 TEST_F(Train, DataMustSuitTheModel) {
   TrainRequest r = request(2);
-  r.data = folder_;
+  r.data = folder_.path();
   EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("train.data-kind"));
   // nanoGPT's form: 16-bit tokens as they are.
   const auto write = [&](std::size_t count, std::uint16_t token) {
@@ -255,11 +234,10 @@ TEST_F(Train, DataMustSuitTheModel) {
 
 TEST_F(Train, CheckpointFolders) {
   TrainRequest r = request(2);
-  r.checkpoint.resume = folder_;
+  r.checkpoint.resume = folder_.path();
   EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("train.no-checkpoint"));
   // Half of one does not count.
-  std::filesystem::create_directories(folder_ / "step-3.partial");
-  std::ofstream(folder_ / "step-3.partial" / "manifest.json") << "{}";
+  folder_.write("step-3.partial/manifest.json", "{}");
   EXPECT_THAT(codes_of([&] { train(r, {}); }), ElementsAre("train.no-checkpoint"));
   r = request(2);
   r.checkpoint.every = 5;
@@ -268,20 +246,7 @@ TEST_F(Train, CheckpointFolders) {
 
 TEST_F(Train, CheckpointsAreReadThroughBeforeAnythingStarts) {
   TrainRequest r = request(20);
-  const std::vector<std::byte> bytes(64, std::byte{7});
-  {
-    checkpoint::Writer writer({.folder = path("run")});
-    checkpoint::Part part;
-    part.tensor = "w";
-    part.shape = {16};
-    part.end = 16;
-    part.bytes = bytes;
-    checkpoint::Progress progress;
-    progress.step = 10;
-    progress.optimizer = "adamw";
-    writer.save(progress, set_up(r).job.plan, {part});
-    writer.wait();
-  }
+  testing::save_checkpoint(path("run"), r, 10);
   r.checkpoint.resume = path("run");
   EXPECT_EQ(train(r, {}).exit_code, 0);
   r.training.steps = 10;
