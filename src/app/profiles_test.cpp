@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "app/plan.hpp"
 #include "base/error.hpp"
+#include "profile/profile.hpp"
+#include "spec/source.hpp"
 #include "tests/source_dir.hpp"
 
 namespace nereus::app {
@@ -34,6 +38,22 @@ std::string code_of(const PredictRequest& request) {
     return errors.list().front().code;
   }
   return "";
+}
+
+// The profile with all times of one role multiplied; false where it has no such layer.
+bool write_scaled(const std::string& from, const char* role, double factor, const std::string& to) {
+  profile::Profile own = profile::parse_profile(spec::read_text_file(from), from);
+  bool any = false;
+  for (profile::MeasuredLayer& layer : own.layers) {
+    if (to_string(layer.role) != role) continue;
+    any = true;
+    for (std::vector<double>* times : {&layer.forward, &layer.backward})
+      for (double& own_time : *times) own_time *= factor;
+    layer.forward_low = layer.forward_high = layer.backward_low = layer.backward_high = {};
+    layer.forward_half_width = layer.backward_half_width = {};
+  }
+  std::ofstream(to) << profile::profile_to_json(own);
+  return any;
 }
 
 TEST(Profiles, SaysOfEveryLayerWhereItsTimeIsFrom) {
@@ -89,6 +109,34 @@ TEST(Profiles, WhatDoesNotFitIsRefused) {
   request = on_a100(1);
   request.cluster.cluster = "1xdgx-h100";
   EXPECT_EQ(code_of(request), "profile.no-device");
+}
+
+// Nothing that was really measured is called absurd; what is a hundred thousand times it is.
+TEST(Profiles, ShippedOnesAreNotAbsurd) {
+  const std::vector<std::pair<std::string, std::string>> sailors = {{"A100-40", "1xa2-highgpu-4g"},
+                                                                    {"V100-16", "1xp3.8xlarge"}};
+  for (const auto& [device, cluster] : sailors) {
+    PredictRequest request = on_a100(1);
+    request.cluster.cluster = cluster;
+    request.calibration.profiles = {sailor(device)};
+    EXPECT_EQ(code_of(request), "") << device;
+  }
+  for (const char* model :
+       {"bert-large", "gpt2", "gpt2-medium", "gpt2-xl", "llama3.2-1b", "resnet50", "vgg16"}) {
+    PredictRequest request;
+    request.model.model = model;
+    request.cluster.cluster = "1xdgx-h200";
+    if (std::string(model) == "llama3.2-1b") request.degrees.seq = 2048;
+    request.calibration.profiles = {source_dir() + "/data/profiles/h200/" + model + ".json"};
+    EXPECT_EQ(code_of(request), "") << model;
+    for (const char* role : {"head", "other"}) {
+      const std::string scaled = testing::TempDir() + "/scaled.json";
+      if (!write_scaled(request.calibration.profiles.front(), role, 1e5, scaled)) continue;
+      PredictRequest absurd = request;
+      absurd.calibration.profiles = {scaled};
+      EXPECT_EQ(code_of(absurd), "profile.absurd") << model << " " << role;
+    }
+  }
 }
 
 TEST(Profiles, PlansAreOfMeasuredLayers) {

@@ -3,14 +3,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "base/error.hpp"
-#include "base/format.hpp"
 #include "cluster/catalogue.hpp"
 #include "cost/layers.hpp"
 #include "cost/measured.hpp"
+#include "cost/plausible.hpp"
+#include "cost/same_layer.hpp"
 
 namespace nereus::cost {
 
@@ -21,13 +21,7 @@ using profile::Role;
 
 namespace {
 
-constexpr double kBlockNear = 0.01;
-constexpr double kPadded = 0.05;
-constexpr double kFasterThanPeak = 0.5;  // causal kernels skip half of attention
-constexpr double kSlowerThanPeak = 2000;
-constexpr double kSlow = 0.2;  // seconds
-
-bool near(double a, double b, double share) { return std::abs(a - b) <= share * b; }
+constexpr std::size_t kMostReasons = 6;  // that one message gives
 
 Role role_of(model::LayerRole role) {
   switch (role) {
@@ -52,11 +46,13 @@ class Matcher {
     for (const NamedProfile& own : profiles) {
       used_ = 0;
       models_.clear();
+      reasons_.clear();
+      const std::size_t wrong = errors_.list().size();
       for (const MeasuredLayer& layer : own.profile.layers)
-        if (layer.role == Role::kBlock) add(layer, own.file);
+        if (layer.role == Role::kBlock) add(layer, own);
       for (const MeasuredLayer& layer : own.profile.layers)
-        if (layer.role != Role::kBlock && models_.count(layer.model) > 0) add(layer, own.file);
-      if (used_ == 0) no_layer(own);
+        if (layer.role != Role::kBlock && models_.count(layer.model) > 0) add(layer, own);
+      if (used_ == 0 && errors_.list().size() == wrong) no_layer(own);
     }
     errors_.throw_if_any();
     for (MeasuredDevice& device : out_.devices) set_update(device);
@@ -64,63 +60,6 @@ class Matcher {
   }
 
  private:
-  // Why the layer is not that kind of the model's; empty where it is.
-  std::string differs(const MeasuredLayer& layer, const model::LayerKind& kind) const {
-    const double tokens = model_.tokens_per_sample;
-    if (!layer.layer.empty() && layer.layer == kind.name) return differs_in_own(layer, kind);
-    if (!layer.layer.empty()) return differs_in_vision(layer, kind);
-    if (layer.seq > 0 && tokens > 0 && layer.seq != tokens)
-      return fmt::format("{} tokens a sample, not {}", layer.seq,
-                         format_count(std::llround(tokens)));
-    if (layer.hidden > 0 && model_.transformer && layer.hidden != model_.transformer->hidden)
-      return fmt::format("hidden {}, not {}", layer.hidden, model_.transformer->hidden);
-    if (layer.elements > 0 && !near(layer.elements, elements(), 1e-6))
-      return fmt::format("{} elements a sample between layers, not {}",
-                         format_count(std::llround(layer.elements)),
-                         format_count(std::llround(elements())));
-    if (layer.parameters <= 0) return {};
-    double wanted = kind.parameters();
-    if (layer.role == Role::kHead && tokens > 0) wanted = kind.forward_flops() / (2 * tokens);
-    const bool norms = layer.role == Role::kHead && layer.parameters < 0.01 * wanted;
-    if (norms || near(layer.parameters, wanted, layer.role == Role::kBlock ? kBlockNear : kPadded))
-      return {};
-    return fmt::format("{} parameters, not {}", format_count(std::llround(layer.parameters)),
-                       format_count(std::llround(wanted)));
-  }
-  // Layers that nereus measure names as the model does.
-  std::string differs_in_own(const MeasuredLayer& layer, const model::LayerKind& kind) const {
-    if (model_.transformer && layer.seq > 0 && layer.seq != model_.transformer->seq)
-      return fmt::format("{} tokens a sample, not {}", layer.seq, model_.transformer->seq);
-    if (model_.transformer && layer.hidden > 0 && layer.hidden != model_.transformer->hidden)
-      return fmt::format("hidden {}, not {}", layer.hidden, model_.transformer->hidden);
-    if (layer.elements > 0 && !near(layer.elements, kind.input_elements, 1e-6))
-      return fmt::format("{} elements a sample, not {}", format_count(std::llround(layer.elements)),
-                         format_count(std::llround(kind.input_elements)));
-    if (near(layer.parameters, kind.parameters(), kBlockNear)) return {};
-    return fmt::format("{} parameters, not {}", format_count(std::llround(layer.parameters)),
-                       format_count(std::llround(kind.parameters())));
-  }
-  // Layers of a vision model are told apart by what they read; norms and biases are a matter of
-  // taste, and pools have no parameters.
-  static std::string differs_in_vision(const MeasuredLayer& layer, const model::LayerKind& kind) {
-    if (layer.elements != kind.input_elements)
-      return fmt::format("{} elements a sample, not {}", format_count(std::llround(layer.elements)),
-                         format_count(std::llround(kind.input_elements)));
-    if (layer.parameters > 0 && near(layer.parameters, kind.parameters(), kPadded)) return {};
-    const bool average = layer.layer == "avgPool2d";
-    if (layer.parameters == 0 && kind.parameters() == 0 &&
-        kind.name.rfind(average ? "average_pool" : "max_pool", 0) == 0 &&
-        (average || layer.layer == "maxPool2d"))
-      return {};
-    return fmt::format("{} parameters, not {}", format_count(std::llround(layer.parameters)),
-                       format_count(std::llround(kind.parameters())));
-  }
-  double elements() const {
-    for (const model::LayerKind& kind : model_.kinds)
-      if (kind.role == model::LayerRole::kBlock) return kind.output_elements;
-    return 0;
-  }
-
   // The device of the cluster that a profile names; nullptr where the cluster has none such.
   const Device* device_of(const std::string& name) const {
     const Device* known = cluster::builtin_catalogue().find_device(name);
@@ -133,7 +72,7 @@ class Matcher {
     return nullptr;
   }
 
-  void add(const MeasuredLayer& layer, const std::string& file) {
+  void add(const MeasuredLayer& layer, const NamedProfile& own) {
     const Device* device = device_of(layer.device);
     if (!device) return;
     const std::optional<Precision> precision =
@@ -142,67 +81,68 @@ class Matcher {
       errors_.add("profile.precision",
                   fmt::format("'{}' of {} on {} is no precision", layer.precision, layer.model,
                               layer.device),
-                  {file}, "fp32, tf32, fp16, bf16, fp8");
+                  {own.file}, "fp32, tf32, fp16, bf16, fp8");
       return;
     }
+    bool any = false;
     for (std::size_t k = 0; k < model_.kinds.size(); ++k) {
       const model::LayerKind& kind = model_.kinds[k];
-      if (role_of(kind.role) != layer.role || kind.table_parameters() > 0 ||
-          kind.expert_parameters() > 0)
-        continue;
-      if (const std::string why = differs(layer, kind); !why.empty()) {
-        if (layer.role == Role::kBlock) other_models_.insert(layer.model + ": a block of " + why);
+      if (role_of(kind.role) != layer.role || is_modelled(kind)) continue;
+      any = true;
+      if (const std::string why = difference(layer, kind, model_); !why.empty()) {
+        if (layer.role == Role::kBlock) reasons_.insert(layer.model + ": a block of " + why);
         continue;
       }
-      if (!possible(layer, kind, *device, *precision, file)) continue;
+      if (!possible(layer, kind, *device, *precision, own)) continue;
       put(layer, k, *device, *precision);
       if (*precision == Precision::kFp32) put(layer, k, *device, Precision::kTf32);
       models_.insert(layer.model);
       ++used_;
     }
+    if (!any && layer.role == Role::kBlock)
+      reasons_.insert(fmt::format("{}: a block, and {}", layer.model, why_no_block()));
+  }
+
+  // Whatever was measured.
+  static bool is_modelled(const model::LayerKind& kind) {
+    return kind.table_parameters() > 0 || kind.expert_parameters() > 0;
+  }
+  std::string why_no_block() const {
+    std::set<std::string> roles;
+    for (const model::LayerKind& kind : model_.kinds) {
+      if (kind.role == model::LayerRole::kBlock)
+        return fmt::format("those of {} have experts or tables, which are modelled", model_.name);
+      roles.emplace(profile::to_string(role_of(kind.role)));
+    }
+    return fmt::format("{} has none, but {}", model_.name, fmt::join(roles, ", "));
   }
 
   bool possible(const MeasuredLayer& layer, const model::LayerKind& kind, const Device& device,
-                Precision precision, const std::string& file) {
-    double peak = device.peak_of(precision).value;
-    if (precision == Precision::kFp32)
-      peak = std::max(peak, device.peak_of(Precision::kTf32).value);
-    if (peak <= 0) return true;
-    for (std::size_t at = 0; at < layer.forward.size() + layer.backward.size(); ++at) {
-      const bool back = at >= layer.forward.size();
-      const std::size_t i = back ? at - layer.forward.size() : at;
-      // Gradients of inputs and of weights are each as much work as the forward pass.
-      const double flops = kind.forward_flops() * (back ? 2 : 1);
-      const double least = flops * layer.samples[i] / layer.tp / peak;
-      const double seconds = back ? layer.backward[i] : layer.forward[i];
-      const auto name = [&] {
-        return fmt::format("{} of {} on {}, tp {}, {:g} samples: {} {}", to_string(layer.role),
-                           layer.model, layer.device, layer.tp, layer.samples[i],
-                           format_seconds(Seconds{seconds}), back ? "backward" : "forward");
-      };
-      if (seconds < kFasterThanPeak * least) {
-        out_.notes.push_back(
-            fmt::format("not used: {}; the device's peak needs {} for the model's layer", name(),
-                        format_seconds(Seconds{least})));
-        return false;
-      }
-      // Others read memory and, cut, wait for their links.
-      if (layer.role == Role::kBlock && seconds > kSlow && seconds > kSlowerThanPeak * least &&
-          least > 0) {
-        errors_.add(
-            "profile.absurd",
-            fmt::format("{}; the device's peak needs {}", name(), format_seconds(Seconds{least})),
-            {file}, "times are seconds; are these milliseconds?");
-        return false;
-      }
-      if (precision == Precision::kFp32 && device.has(Precision::kFp32) &&
-          seconds * device.peak_of(Precision::kFp32).value < flops * layer.samples[i] / layer.tp)
-        note(fmt::format(
-            "{} in fp32 on {} is quicker than fp32's peak: its products ran in tf32; MFU counts "
-            "the plan's precision",
-            layer.model, layer.device));
+                Precision precision, const NamedProfile& own) {
+    const Doubt doubt = doubt_of(layer, kind, device, precision, model_, own.profile);
+    if (doubt.absurd) {
+      errors_.add("profile.absurd", doubt.why, {own.file}, doubt.hint);
+    } else if (doubt) {
+      out_.notes.push_back("not used: " + doubt.why);
+      reasons_.insert(doubt.why);
     }
+    if (doubt) return false;
+    if (precision == Precision::kFp32 && device.has(Precision::kFp32) &&
+        beats_peak(layer, kind, device.peak_of(Precision::kFp32).value))
+      note(fmt::format(
+          "{} in fp32 on {} is quicker than fp32's peak: its products ran in tf32; MFU counts "
+          "the plan's precision",
+          layer.model, layer.device));
     return true;
+  }
+
+  static bool beats_peak(const MeasuredLayer& layer, const model::LayerKind& kind, double peak) {
+    for (std::size_t i = 0; i < layer.samples.size(); ++i) {
+      const double flops = kind.forward_flops() * layer.samples[i] / layer.tp;
+      if (layer.forward[i] * peak < flops) return true;
+      if (!layer.backward.empty() && layer.backward[i] * peak < 2 * flops) return true;
+    }
+    return false;
   }
 
   void put(const MeasuredLayer& layer, std::size_t kind, const Device& device,
@@ -283,10 +223,29 @@ class Matcher {
                   {own.file}, "a profile of one of the cluster's devices, or none");
       return;
     }
+    if (reasons_.empty()) reasons_.insert(without_blocks(own));
+    std::vector<std::string> said(reasons_.begin(), reasons_.end());
+    if (said.size() > kMostReasons) {
+      const std::string rest = fmt::format("and {} more", said.size() - kMostReasons);
+      said.resize(kMostReasons);
+      said.push_back(rest);
+    }
     errors_.add("profile.no-model",
-                fmt::format("no layer of {} is one of {}{}{}", fmt::join(models, ", "), model_.name,
-                            other_models_.empty() ? "" : ": ", fmt::join(other_models_, "; ")),
+                fmt::format("no layer of {} is one of {}: {}", fmt::join(models, ", "), model_.name,
+                            fmt::join(said, "; ")),
                 {own.file}, "--seq, --model or --set model.KEY=VALUE for what was measured");
+  }
+
+  // What the profile has of the cluster's devices, where no block is among it.
+  std::string without_blocks(const NamedProfile& own) const {
+    std::set<std::string> rows;
+    for (const MeasuredLayer& layer : own.profile.layers)
+      if (device_of(layer.device) != nullptr)
+        rows.insert(fmt::format("{} on {}", profile::to_string(layer.role), layer.device));
+    return fmt::format(
+        "it has {}, and no block there: other layers are taken for the model's only beside blocks "
+        "that are",
+        fmt::join(rows, ", "));
   }
 
   void note(std::string text) {
@@ -304,8 +263,8 @@ class Matcher {
   const cluster::Cluster& cluster_;
   MeasuredLayers out_;
   std::vector<Update> updates_;
-  std::set<std::string> other_models_;
-  std::set<std::string> models_;  // of the profile in hand, whose blocks are the model's
+  std::set<std::string> reasons_;  // why blocks of the profile in hand are not the model's
+  std::set<std::string> models_;   // of it, whose blocks are
   int used_ = 0;
   ErrorList errors_;
 };
