@@ -10,6 +10,8 @@
 #include "app/export.hpp"
 #include "app/plan_lift.hpp"
 #include "app/plan_mixed.hpp"
+#include "app/plan_mixed_binding.hpp"
+#include "app/plan_mixed_lift.hpp"
 #include "app/profiles.hpp"
 #include "base/error.hpp"
 #include "base/format.hpp"
@@ -88,6 +90,10 @@ PlanAnswer plan(const PlanRequest& given, const ProgressSink& progress) {
     answer.derived.push_back("precision");
   if (!inputs.cluster.uniform()) {
     plan_mixed(request, answer, progress);
+    if (answer.plans.empty() && answer.search.complete) {
+      answer.binding = mixed_binding(request, answer);
+      if (request.lifts) answer.lifts = find_mixed_lifts(given, answer);
+    }
     answer.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return answer;
@@ -144,7 +150,7 @@ PlanAnswer plan(const PlanRequest& given, const ProgressSink& progress) {
     answer.binding = binding_constraint(answer, request.options.headroom);
     PlanRequest again = request;
     again.options.accept = options.accept;
-    answer.lifts = find_lifts(again, inputs, choices);
+    if (request.lifts) answer.lifts = find_lifts(again, inputs, choices);
   }
   answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return answer;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,13 +32,16 @@ struct PlanRequest {
   std::optional<exporting::Engine> engine;  // that must be able to run the plans
   std::vector<int> nodes;                   // sizes of the cluster to look at; empty = as it is
   search::SearchOptions options;
+  bool lifts = true;  // where nothing fits: look for what would make a plan fit
 };
 
 // A change that would make some plan fit, and the plan it gives.
 struct Lift {
   std::string change;  // "2 nodes instead of 1"
   double step = 0;
-  plan::Degrees degrees;
+  std::optional<plan::Degrees> degrees;  // where that plan is regular
+  std::string family;                    // where it is not: how it computes and what it is
+  plan::Placement placement;
 };
 
 // Of a cluster of several kinds of node.

@@ -59,7 +59,7 @@ class Lifter {
         search::search(inputs_.model, {cluster}, inputs_.stack, with, options);
     if (result.plans.empty()) return false;
     const search::Candidate& best = result.plans.front();
-    lifts_.push_back({change, best.prediction.step, best.degrees});
+    lifts_.push_back({change, best.prediction.step, best.degrees, {}, {}});
     return true;
   }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "app/plan_mixed_binding.hpp"
 #include "app/plan_one_kind.hpp"
 #include "app/profiles.hpp"
 #include "base/error.hpp"
@@ -12,13 +13,10 @@
 #include "cost/stack_file.hpp"
 #include "plan/check.hpp"
 #include "plan/complete.hpp"
-#include "search/mixed/search.hpp"
 
 namespace nereus::app {
 
 namespace {
-
-constexpr int kMostDevices = 1 << 14;
 
 // What of the space and the goals is for uniform clusters alone.
 void refuse_others(const PlanRequest& request, const Inputs& inputs) {
@@ -62,16 +60,11 @@ void refuse_others(const PlanRequest& request, const Inputs& inputs) {
                  fmt::format("tp = {} does not divide heads, feed-forward size and sequence of {}",
                              tp, inputs.model.name),
                  {}, "--tp 1, or leave it out");
-  if (inputs.cluster.num_devices() > kMostDevices)
-    errors.add("plan.too-large",
-               fmt::format("{} devices of several kinds; up to {} are planned",
-                           format_count(inputs.cluster.num_devices()), format_count(kMostDevices)));
+  if (inputs.cluster.num_devices() > kMostMixedDevices)
+    errors.add("plan.too-large", fmt::format("{} devices of several kinds; up to {} are planned",
+                                             format_count(inputs.cluster.num_devices()),
+                                             format_count(kMostMixedDevices)));
   errors.throw_if_any();
-}
-
-bool all_have(const cluster::Cluster& cluster, cluster::Precision precision) {
-  return std::all_of(cluster.groups.begin(), cluster.groups.end(),
-                     [&](const cluster::NodeGroup& g) { return g.node.device.has(precision); });
 }
 
 cluster::Precision precision_of(const PlanRequest& request, const Inputs& inputs) {
@@ -101,6 +94,27 @@ cluster::Precision precision_of(const PlanRequest& request, const Inputs& inputs
 
 }  // namespace
 
+bool all_have(const cluster::Cluster& cluster, cluster::Precision precision) {
+  return std::all_of(cluster.groups.begin(), cluster.groups.end(),
+                     [&](const cluster::NodeGroup& g) { return g.node.device.has(precision); });
+}
+
+mixed::MixedOptions mixed_options(const search::Choices& choices,
+                                  const search::SearchOptions& given) {
+  mixed::MixedOptions options;
+  options.global_batch = choices.global_batch;
+  options.precision = choices.precision;
+  options.headroom = given.headroom;
+  options.tensor_degrees = choices.tp;
+  options.max_tp = choices.max_tp;
+  options.micro_batches = choices.micro_batch;
+  options.zero = choices.zero;
+  for (const search::RecomputeChoice choice : choices.recompute)
+    options.recompute.push_back(static_cast<plan::Recompute>(choice));
+  options.stop = given.stop;
+  return options;
+}
+
 void plan_mixed(const PlanRequest& request, PlanAnswer& answer, const ProgressSink& progress) {
   const Inputs& inputs = answer.inputs;
   refuse_others(request, inputs);
@@ -111,17 +125,13 @@ void plan_mixed(const PlanRequest& request, PlanAnswer& answer, const ProgressSi
   check_precision(inputs.stack, choices.precision);
   answer.inputs.stack.options = cost::options_for(inputs.stack.options, choices.precision);
 
-  mixed::MixedOptions options;
-  options.global_batch = choices.global_batch;
-  options.precision = choices.precision;
-  options.headroom = request.options.headroom;
-  options.tensor_degrees = choices.tp;
-  options.max_tp = choices.max_tp;
-  options.micro_batches = choices.micro_batch;
-  options.zero = choices.zero;
-  for (const search::RecomputeChoice choice : choices.recompute)
-    options.recompute.push_back(static_cast<plan::Recompute>(choice));
-  options.stop = request.options.stop;
+  mixed::MixedOptions options = mixed_options(choices, request.options);
+  if (bytes_of_state(inputs) > (1 - options.headroom) * memory_of(inputs.cluster)) {
+    answer.mixed.emplace();  // nothing to look for
+    answer.mixed->bound =
+        mixed::least_step(inputs.model, inputs.cluster, answer.inputs.stack, options);
+    return;
+  }
   options.known = plans_of_one_kind(request, answer.inputs, choices);
   if (progress)
     options.progress = [&](std::int64_t done, std::int64_t total, std::optional<double> best) {
@@ -153,10 +163,6 @@ void plan_mixed(const PlanRequest& request, PlanAnswer& answer, const ProgressSi
                           {},           std::move(own.placement), answer.derived};
     answer.plans.push_back(describe(std::move(resolved), own.prediction));
   }
-  if (answer.plans.empty() && answer.search.complete)
-    answer.binding = fmt::format(
-        "device memory: none of {} manners to compute and store fits with a headroom of {:.0f} %",
-        format_count(found.space), 100 * options.headroom);
 }
 
 }  // namespace nereus::app

@@ -84,6 +84,8 @@ std::string searched_text(const app::PlanAnswer& answer) {
         "they cannot be better",
         format_count(found.space), answer.seconds, format_count(found.evaluated),
         format_count(found.pruned));
+  if (answer.mixed && found.space == 0 && answer.plans.empty())
+    text = fmt::format("{:.2f} s; no manner to compute and store was predicted", answer.seconds);
   if (answer.mixed && answer.mixed->left_out > 0)
     text += fmt::format(", {} not looked at", format_count(answer.mixed->left_out));
   if (answer.mixed && !answer.mixed->every)
@@ -172,8 +174,11 @@ std::string plan_json(const app::PlanAnswer& answer, const app::PlanRequest& req
   if (answer.plans.empty()) {
     json["binding"] = answer.binding;
     json["lifts"] = Json::array();
-    for (const app::Lift& lift : answer.lifts)
-      json["lifts"].push_back({{"change", lift.change}, {"step_s", lift.step}});
+    for (const app::Lift& lift : answer.lifts) {
+      Json own = {{"change", lift.change}, {"step_s", lift.step}};
+      if (!lift.degrees) own["family"] = lift.family;
+      json["lifts"].push_back(std::move(own));
+    }
   }
   return json.dump(2);
 }
@@ -194,9 +199,15 @@ Table lifts_table(const app::PlanAnswer& answer) {
               .title = "What would make it fit",
               .columns = {{"change", "change", Unit::kNone, false, true},
                           {"step_s", "step then", Unit::kSeconds},
-                          {"layout", "with"}}};
+                          {"layout", "with", Unit::kNone, false, true}}};
   for (const app::Lift& lift : answer.lifts)
-    table.rows.push_back({lift.change, lift.step, layout_text(lift.degrees)});
+    table.rows.push_back({lift.change, lift.step,
+                          lift.degrees
+                              ? layout_text(*lift.degrees)
+                              : fmt::format("{}: {}", lift.family, manner_text(lift.placement))});
+  if (answer.mixed)
+    table.notes.emplace_back(
+        "each was tried by a short search; planning it may find something quicker");
   return table;
 }
 
