@@ -50,6 +50,10 @@ bool lanes_are_joint(const Context& context) {
   return !context.layout.lanes_run_through || context.gathers_each();
 }
 
+double last_seconds(const LaneTime& time, double m, bool joint) {
+  return ends_smaller(time, m, joint) ? time.total() - (m - 1) * time.one : time.total() / m;
+}
+
 std::vector<int> ranks_of_stages(const Context& context) {
   std::vector<int> ranks(static_cast<std::size_t>(context.placement.runs.back().stage) + 1);
   for (std::size_t i = 0; i < context.layout.stages.size(); ++i)
@@ -118,9 +122,8 @@ LanePasses lane_passes(Context& context, Work& work,
     const auto i = static_cast<std::size_t>(ranks[v]);
     const LaneTime& time = stages[i][lane];
     if (time.one <= 0) continue;
-    const bool shorter = ends_smaller(time, m, joint);
-    const double each = (shorter ? time.one : time.total() / m) / time.one;
-    const double last = (shorter ? time.total() - (m - 1) * time.one : time.total() / m) / time.one;
+    const double last = last_seconds(time, m, joint) / time.one;
+    const double each = ends_smaller(time, m, joint) ? 1 : last;
     const PassSeconds own =
         pass_seconds(alone.layers[v], alone.stages[v], alone.ranks[i], time.one, split);
     out.each[v] = scaled(own, each);

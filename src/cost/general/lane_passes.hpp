@@ -29,6 +29,9 @@ struct LanePasses {
 bool lanes_are_joint(const Context& context);
 std::vector<int> ranks_of_stages(const Context& context);  // by virtual stage
 
+// Seconds of the last of `m` micro-batches of a lane, which may be smaller than the others.
+double last_seconds(const LaneTime& time, double m, bool joint);
+
 LanePasses lane_passes(Context& context, Work& work,
                        const std::vector<std::vector<LaneTime>>& stages, std::size_t lane,
                        Transfers& transfers);

@@ -47,12 +47,15 @@ LaneStep lane_step(Context& context, Work& work, const std::vector<std::vector<L
   double m = 0;
   LaneStep answer;
   Prediction& out = answer.prediction;
+  for (const std::vector<LaneTime>& stage : stages) m = std::max(m, stage[lane].num_micro_batches);
   for (const std::vector<LaneTime>& stage : stages) {
     out.busy += (stage[lane].all.compute + stage[lane].all.recompute) / shape.depth;
     const LaneTime& own = stage[lane];
     paces.push_back({own.one, own.total(), 1, own.passes, own.backward});
-    quickest = std::min(quickest, reduction_window(paces.back(), shape));
-    m = std::max(m, stage[lane].num_micro_batches);
+    // The reduction runs beside the last micro-batch.
+    StagePace last = paces.back();
+    last.one = last_seconds(own, m, lanes_are_joint(context));
+    quickest = std::min(quickest, reduction_window(last, shape));
   }
   const Parameters p = lane_parameters(context, lane);
   TransferLoad load;
@@ -75,9 +78,11 @@ LaneStep lane_step(Context& context, Work& work, const std::vector<std::vector<L
   const double all = paces[static_cast<std::size_t>(pipeline.slowest)].all;
   const double later = later_chunks(shape, pipeline.own, m);
   ReductionWindow window{kBackward * quickest, kBackward * later};
-  if (shape.depth == 1)
-    window = one_stage_window(quickest, stages.front()[lane].on_path *
-                                            lane_alone(context, work, lane).ranks.front().forward);
+  if (shape.depth == 1) {
+    const LaneTime& own = stages.front()[lane];
+    const double forward = own.on_path * lane_alone(context, work, lane).ranks.front().forward;
+    window = one_stage_window(quickest, forward * (own.one > 0 ? quickest / own.one : 1));
+  }
   const double exposed = exposed_reduce(reductions.longest(), context.reduced_as(), window,
                                         shape.interleave, context.placement.data_overlap, p);
   double whole = all + exposed;
