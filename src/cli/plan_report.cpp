@@ -211,6 +211,11 @@ Table lifts_table(const app::PlanAnswer& answer) {
   return table;
 }
 
+constexpr const char* kGoOnMixed =
+    "to go on: -o FILE keeps the best plan; nereus predict, explain and simulate read that file, "
+    "and "
+    "nereus train runs it (no other engine's launch files can say uneven work)";
+
 void add_notes(Table& table, const app::PlanAnswer& answer, const app::PlanRequest& request) {
   table.notes.push_back(searched_text(answer));
   if (answer.mixed)
@@ -226,6 +231,7 @@ void add_notes(Table& table, const app::PlanAnswer& answer, const app::PlanReque
           "and the price is that of all; its MFU counts those in use",
           idle, best.cluster.num_devices()));
   }
+  if (answer.mixed) table.notes.emplace_back(kGoOnMixed);
   if (request.options.objectives.size() > 1)
     table.notes.emplace_back(
         "the Pareto front: each is beaten by no other in all objectives at once");

@@ -43,7 +43,7 @@ RegularPlan regular(const plan::Plan& plan) {
         "export.irregular",
         "the plan gives ranks different work (its own samples, teams or state), which "
         "no engine's configuration can say",
-        {}, "export a regular plan: one that has \"degrees\"");
+        {}, "nereus train runs it as it is; or a regular plan, one that has \"degrees\"");
   for (const plan::LayerRun& run : plan.placement.runs)
     result.blocks.push_back(count_blocks(plan.model, run.first_layer, run.num_layers));
   result.even = std::all_of(result.blocks.begin(), result.blocks.end(),
