@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
+#include "base/temporary_folder.hpp"
 #include "base/testing.hpp"
 
 namespace nereus::job {
@@ -17,14 +17,10 @@ constexpr std::int64_t kMs = 1'000'000;
 
 class GateTest : public ::testing::Test {
  protected:
-  GateTest() : folder_(std::filesystem::temp_directory_path() / "nereus-gate-XXXXXX") {
-    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
-  }
-  ~GateTest() override { std::filesystem::remove_all(folder_); }
-  std::string file() const { return folder_ + "/gate"; }
+  std::string file() const { return folder_ / "gate"; }
 
  private:
-  std::string folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(GateTest, IsOneForAllWhoOpenIt) {

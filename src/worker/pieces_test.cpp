@@ -8,6 +8,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/temporary_folder.hpp"
 #include "worker/device_turns.hpp"
 #include "worker/testing.hpp"
 
@@ -23,21 +24,14 @@ constexpr std::int64_t kMs = 1'000'000;
 
 class PiecesTest : public ::testing::Test {
  protected:
-  PiecesTest() {
-    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
-    gate_.emplace(job::Gate::make(file()));
-  }
-  ~PiecesTest() override {
-    unlink(file().c_str());
-    rmdir(folder_.c_str());
-  }
-  std::string file() const { return folder_ + "/gate-0"; }
-  const std::string& folder() const { return folder_; }
+  PiecesTest() { gate_.emplace(job::Gate::make(file())); }
+  std::string file() const { return folder_ / "gate-0"; }
+  std::string folder() const { return folder_.path(); }
   job::GatePage& page() { return gate_->page(); }
   void open_for(std::int64_t time) { gate_->open(job::gate_now() + time); }
 
  private:
-  std::string folder_ = "/tmp/nereus-pieces-XXXXXX";
+  TemporaryFolder folder_;
   std::optional<job::Gate> gate_;
 };
 
