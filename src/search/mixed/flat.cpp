@@ -52,7 +52,10 @@ class FlatSearch {
     for (TeamShare& team : quicker) quickest(team, kMostMicroBatch);
     for (std::vector<TeamShare>* list : {&quicker, &teams})
       if (spread_state(*list)) {
-        if (manner_.zero == 3 && list->size() <= kFewTeams) polish(*list);
+        if (list->size() <= kFewTeams && (manner_.zero == 3 || ends_small(*list)))
+          polish(*list);
+        else if (manner_.zero < 3)
+          prefer_whole(*list);
         return flat_placement(machines_, manner_, *list);
       }
     return std::nullopt;
@@ -308,21 +311,58 @@ class FlatSearch {
     return best;
   }
 
+  // Seconds; kNone where it does not fit.
+  double step_of(const std::vector<TeamShare>& teams) {
+    ++machines_.evaluated;
+    const cost::Prediction p =
+        machines_.predictor().predict(flat_placement(machines_, manner_, teams));
+    return p.fits && p.memory.total <= room_ * p.memory.capacity ? p.step : kNone;
+  }
+
+  static bool ends_small(const std::vector<TeamShare>& teams) {
+    return std::any_of(teams.begin(), teams.end(),
+                       [](const TeamShare& team) { return team.samples % team.micro_batch != 0; });
+  }
+
+  // A reduction hides behind the last micro-batch, so a small one that saves computing may cost
+  // more than it saves: micro-batches that divide a team's samples are tried instead.
+  void prefer_whole(std::vector<TeamShare>& teams) {
+    std::vector<TeamShare> whole = teams;
+    for (TeamShare& team : whole) {
+      if (team.samples % team.micro_batch == 0) continue;
+      const auto [known, is_new] = dividing_.try_emplace({team.group, team.samples});
+      if (is_new) known->second = quickest_divisor(team);
+      team.micro_batch = known->second;
+    }
+    if (whole == teams) return;  // none ends small
+    for (TeamShare& team : whole) team.state = 0;
+    if (spread_state(whole) && step_of(whole) < step_of(teams)) teams = std::move(whole);
+  }
+  int quickest_divisor(TeamShare team) {
+    int best = 1;
+    double least = kNone;
+    for (int m = 1; m <= std::min(kMostMicroBatch, team.samples); ++m) {
+      if (team.samples % m != 0) continue;
+      if (memory_.without_state(team.group, m, team.samples / m) > limit(team.group)) break;
+      team.micro_batch = m;
+      if (const double seconds = time_of(team); seconds < least) {
+        least = seconds;
+        best = m;
+      }
+    }
+    return best;
+  }
+
   // Where teams wait for each other at every layer a step is the sum of the slowest layers, which
-  // the slowest team's sum is near to but not: single samples and other micro-batches are tried
+  // the slowest team's sum is near to but not; and what a reduction hides behind is the last
+  // micro-batch, which may be small. Single samples and other micro-batches are tried
   // until none is quicker.
   void polish(std::vector<TeamShare>& teams) {
-    const auto step = [&](const std::vector<TeamShare>& list) {
-      ++machines_.evaluated;
-      const plan::Placement placement = flat_placement(machines_, manner_, list);
-      const cost::Prediction p = machines_.predictor().predict(placement);
-      return p.fits && p.memory.total <= room_ * p.memory.capacity ? p.step : kNone;
-    };
-    double best = step(teams);
+    double best = step_of(teams);
     const auto better = [&](std::vector<TeamShare> changed) {
       for (TeamShare& team : changed) team.state = 0;
       if (!spread_state(changed)) return false;
-      const double seconds = step(changed);
+      const double seconds = step_of(changed);
       if (!(seconds < best)) return false;
       best = seconds;
       teams = std::move(changed);
@@ -390,6 +430,7 @@ class FlatSearch {
   std::vector<int> group_of_;                               // by team
   std::vector<std::vector<double>> seconds_;                // by group and samples; < 0: not known
   std::map<std::tuple<int, int, int, int>, int> quickest_;  // micro-batch by what was asked
+  std::map<std::pair<int, int>, int> dividing_;             // so too: group, samples
 };
 
 }  // namespace
