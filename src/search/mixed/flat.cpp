@@ -52,7 +52,7 @@ class FlatSearch {
     for (TeamShare& team : quicker) quickest(team, kMostMicroBatch);
     for (std::vector<TeamShare>* list : {&quicker, &teams})
       if (spread_state(*list)) {
-        if (list->size() <= kFewTeams && (manner_.zero == 3 || ends_small(*list)))
+        if (list->size() <= kFewTeams && (manner_.zero == 3 || (is_small() && ends_small(*list))))
           polish(*list);
         else if (manner_.zero < 3)
           prefer_whole(*list);
@@ -319,6 +319,12 @@ class FlatSearch {
     return p.fits && p.memory.total <= room_ * p.memory.capacity ? p.step : kNone;
   }
 
+  // A cluster whose plans are few enough for this.
+  bool is_small() const {
+    int devices = 0;
+    for (const Group& group : machines_.groups()) devices += group.count;
+    return devices <= static_cast<int>(kFewTeams);
+  }
   static bool ends_small(const std::vector<TeamShare>& teams) {
     return std::any_of(teams.begin(), teams.end(),
                        [](const TeamShare& team) { return team.samples % team.micro_batch != 0; });
