@@ -36,3 +36,9 @@ if(GTest_FOUND)
     target_link_libraries(${name}_test PRIVATE nereus_worker GTest::gtest_main)
   endforeach()
 endif()
+
+# Two jobs that take turns on the GPU, for bench/gpu/background: build/worker/turns
+file(GLOB launch_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/launch/*.cpp ${PROJECT_SOURCE_DIR}/src/launch/background/*.cpp)
+list(FILTER launch_sources EXCLUDE REGEX "_test\\.cpp$|/tensorboard\\.cpp$")
+add_executable(turns EXCLUDE_FROM_ALL bench/gpu/turns.cpp ${launch_sources})
+target_link_libraries(turns PRIVATE nereus_core)
