@@ -1,4 +1,5 @@
-// A foreground and a background job of one rank each that take turns on one device, as `nereus train
+// A foreground and a background job of one rank each that take turns on one device, as `nereus
+// train
 // --background-by turns` runs them, where the device's machine has no nereus: two job files and the
 // worker. For bench/gpu/background.
 //
