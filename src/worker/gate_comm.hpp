@@ -14,23 +14,19 @@
 #include <thread>
 
 #include "job/gate.hpp"
-#include "worker/comm/comm.hpp"
+#include "worker/comm/through_comm.hpp"
 
 namespace nereus::worker {
 
-class GateComm : public Comm {
+class GateComm : public ThroughComm {
  public:
   // Both must outlive this. Waits of other threads than this one do not count.
   GateComm(Comm& real, job::GateHost& host, std::function<void()> drain = {})
-      : real_(real), host_(host), drain_(std::move(drain)) {}
+      : ThroughComm(real), host_(host), drain_(std::move(drain)) {}
 
-  int rank() const override { return real_.rank(); }
-  int num_ranks() const override { return real_.num_ranks(); }
   Handle send(at::Tensor tensor, int to, std::int64_t tag) override;
   Handle receive(at::Tensor tensor, int from, std::int64_t tag) override;
   std::shared_ptr<Group> group(const std::vector<int>& ranks) override;
-  std::string name() const override { return real_.name(); }
-  void abort() override { real_.abort(); }
 
   void begin_step() { next_ = 0; }
   void wait(Pending& real);
@@ -41,7 +37,6 @@ class GateComm : public Comm {
     std::size_t count = 0;
   };
 
-  Comm& real_;
   job::GateHost& host_;
   std::function<void()> drain_;
   const std::thread::id thread_ = std::this_thread::get_id();

@@ -13,31 +13,26 @@
 // arithmetic slower, and be measured. Switch between steps alone, all ranks alike.
 #pragma once
 
-#include "worker/comm/comm.hpp"
+#include "worker/comm/through_comm.hpp"
 
 namespace nereus::worker {
 
 enum class Reach { kNone, kHost, kAll };
 
-class SwitchComm : public Comm {
+class SwitchComm : public ThroughComm {
  public:
   // `hosts[r]`: a number of the host that rank r is on.
-  SwitchComm(Comm& real, std::vector<int> hosts) : real_(real), hosts_(std::move(hosts)) {}
+  SwitchComm(Comm& real, std::vector<int> hosts) : ThroughComm(real), hosts_(std::move(hosts)) {}
 
-  int rank() const override { return real_.rank(); }
-  int num_ranks() const override { return real_.num_ranks(); }
   Handle send(at::Tensor tensor, int to, std::int64_t tag) override;
   Handle receive(at::Tensor tensor, int from, std::int64_t tag) override;
   std::shared_ptr<Group> group(const std::vector<int>& ranks) override;
-  std::string name() const override { return real_.name(); }
-  void abort() override { real_.abort(); }
 
   Reach reach = Reach::kAll;
 
  private:
   bool reaches(int rank) const;
 
-  Comm& real_;
   std::vector<int> hosts_;
 };
 

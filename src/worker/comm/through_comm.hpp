@@ -1,0 +1,20 @@
+// A Comm around another: what it does not change goes through.
+#pragma once
+
+#include "worker/comm/comm.hpp"
+
+namespace nereus::worker {
+
+class ThroughComm : public Comm {
+ public:
+  explicit ThroughComm(Comm& real) : real_(real) {}  // outlives this
+  int rank() const override { return real_.rank(); }
+  int num_ranks() const override { return real_.num_ranks(); }
+  std::string name() const override { return real_.name(); }
+  void abort() override { real_.abort(); }
+
+ protected:
+  Comm& real_;
+};
+
+}  // namespace nereus::worker
