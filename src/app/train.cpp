@@ -193,7 +193,7 @@ TrainAnswer train(const TrainRequest& request, const TrainWatch& watch) {
     fs::create_directory(timelines);
     setup.job.output.timeline = timelines;
   }
-  if (!request.background.empty() && request.background_turns) {
+  if (!request.background.empty() && takes_turns(request)) {
     setup.job.sharing.gates = scratch.path() / "gates";
     setup.job.sharing.num_gates = setup.num_ranks;
   }

@@ -69,9 +69,9 @@ struct TrainRequest {
   double background_memory = 0;  // bytes, of all ranks of a job; 0: what the foreground leaves
   // Runs only where nobody on the machine would; else its share of the time is all that holds it.
   bool background_idle = true;
-  // It takes turns with the foreground, layer by layer (job/gate.hpp); else it is stopped and
-  // woken.
-  bool background_turns = false;
+  // It takes turns with the foreground, piece by piece (job/gate.hpp), or is stopped and woken.
+  // Nothing: as suits the device.
+  std::optional<bool> background_turns{};
 };
 
 // One step as all ranks of this launcher saw it.

@@ -55,6 +55,16 @@ double needed_memory(const TrainSetup& setup) {
   }
 }
 
+// What a background job may take: of the GPUs that the foreground's plan is for, or of this host.
+// 0 where nothing is known of them.
+double left_memory(const TrainSetup& foreground) {
+  const double needed = needed_memory(foreground);
+  if (foreground.job.machine.device == "cpu") return std::max(0.0, available_memory() - needed);
+  if (needed <= 0) return 0;
+  const double capacity = predict_step(foreground.resolved).memory.capacity;
+  return std::max(0.0, capacity * foreground.num_ranks - needed);
+}
+
 TrainRequest request_of(const BackgroundRequest& background, const TrainRequest& foreground) {
   TrainRequest request;
   request.plan.plan_file = background.plan_file;
@@ -64,8 +74,12 @@ TrainRequest request_of(const BackgroundRequest& background, const TrainRequest&
   request.training.rate = background.rate;
   request.training.norm_group = background.norm_group;
   request.checkpoint = background.checkpoint;
-  request.machine.comm.clear();
+  request.machine.comm = foreground.machine.device == "cpu" ? "" : foreground.machine.comm;
+  request.machine.device = foreground.machine.device;
   request.machine.threads = background.threads;
+  constexpr int kThreadsBesideGpu = 2;
+  if (request.machine.device != "cpu" && background.threads == 0)
+    request.machine.threads = kThreadsBesideGpu;
   // A rank that is stopped keeps the others waiting, and they are stopped too.
   constexpr double kNoTimeout = 1e6;
   request.machine.timeout_s = kNoTimeout;
@@ -108,7 +122,20 @@ void check_memory(const BackgroundRequest& background, const TrainSetup& setup, 
                    : "a smaller plan");
 }
 
+void check_gpus(const BackgroundRequest& background, const TrainSetup& setup,
+                const TrainSetup& foreground, ErrorList& errors) {
+  if (setup.num_ranks <= foreground.num_ranks) return;
+  errors.add("train.background-device",
+             fmt::format("{} is for {} GPUs, and this job, which it takes turns with, has {}",
+                         background.plan_file, setup.num_ranks, foreground.num_ranks),
+             {}, fmt::format("a plan for {} or fewer", foreground.num_ranks));
+}
+
 }  // namespace
+
+bool takes_turns(const TrainRequest& request) {
+  return request.background_turns.value_or(request.machine.device != "cpu");
+}
 
 BackgroundRequest parse_background(const std::string& text) {
   const std::vector<std::string> parts = parts_of(text);
@@ -175,14 +202,20 @@ BackgroundJobs set_up_background(const TrainRequest& request, const TrainSetup& 
                            "a foreground that one process starts",
                            request.launched->launcher),
                {}, "nereus train on one machine, without a launcher");
-  if (foreground.job.machine.device != "cpu")
+  const bool on_gpus = foreground.job.machine.device != "cpu";
+  if (on_gpus && !takes_turns(request))
     errors.add("train.background-device",
-               "background jobs run on CPUs so far, and this job runs on GPUs", {}, "--device cpu");
+               "--background-by shares stops processes, and what a GPU has been given runs on", {},
+               "--background-by turns");
+  if (on_gpus && foreground.job.machine.comm == "shared" && foreground.num_ranks > 1)
+    errors.add("train.background-device",
+               fmt::format("{} ranks share one GPU (--comm shared), and a background job takes "
+                           "turns with one",
+                           foreground.num_ranks),
+               {}, "a rank a GPU (--comm nccl)");
   check_folders(request, errors);
-  const double available = available_memory();
-  const double quota = request.background_memory > 0
-                           ? request.background_memory
-                           : std::max(0.0, available - needed_memory(foreground));
+  const double quota =
+      request.background_memory > 0 ? request.background_memory : left_memory(foreground);
   for (std::size_t i = 0; i < request.background.size(); ++i) {
     const BackgroundRequest& background = request.background[i];
     collect(errors, [&] {
@@ -191,6 +224,9 @@ BackgroundJobs set_up_background(const TrainRequest& request, const TrainSetup& 
       setup.job.sharing = foreground.job.sharing;
       setup.job.sharing.waits = true;
       check_memory(background, setup, quota, request.background_memory > 0, errors);
+      if (on_gpus) check_gpus(background, setup, foreground, errors);
+      if (on_gpus && quota > 0)
+        setup.job.machine.memory_limits = fmt::format("{:.0f} B", quota / setup.num_ranks);
       const std::string file = fmt::format("{}/background-{}.json", folder, i);
       job::save_job(file, setup.job);
       std::vector<int> ranks(static_cast<std::size_t>(setup.num_ranks));
@@ -199,8 +235,9 @@ BackgroundJobs set_up_background(const TrainRequest& request, const TrainSetup& 
       launch::BackgroundJob job{fmt::format("{} ({})", i + 1, setup.resolved.model.name),
                                 rank_specs(its, ranks, setup.num_ranks, file)};
       for (launch::RankSpec& spec : job.ranks) {
-        spec.child.lowest_priority = request.background_idle;
-        spec.child.data_limit = quota;
+        // On a GPU it needs the host for little, but then at once.
+        spec.child.lowest_priority = request.background_idle && !on_gpus;
+        if (!on_gpus) spec.child.data_limit = quota;
       }
       jobs.list.push_back(std::move(job));
     });
@@ -212,8 +249,8 @@ BackgroundJobs set_up_background(const TrainRequest& request, const TrainSetup& 
       jobs.options.gates.push_back(job::Gate::make(job::gate_file(sharing, i)));
   }
   jobs.options.pace.bound = request.slowdown;
-  jobs.options.memory_bytes = quota;
-  jobs.options.control_group = request.background_idle;
+  jobs.options.memory_bytes = on_gpus ? 0 : quota;  // a GPU's is held by the job's own allocator
+  jobs.options.control_group = request.background_idle && !on_gpus;
   return jobs;
 }
 

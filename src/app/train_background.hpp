@@ -1,5 +1,5 @@
 // `nereus train PLAN --background OTHER`: other jobs in what the first one leaves of this machine's
-// CPUs (launch/background/runner.hpp), ended with it.
+// CPUs or GPUs (launch/background/runner.hpp), ended with it.
 //
 //   BackgroundRequest job = parse_background("bg.plan.json,data=text.tokens,steps=1000");
 //   BackgroundJobs jobs = set_up_background(request, foreground);         // throws Errors
@@ -19,6 +19,9 @@ namespace nereus::app {
 BackgroundRequest parse_background(const std::string& text);
 // "5%" or "0.05". Throws Errors.
 double parse_slowdown(const std::string& text);
+
+// Or is stopped and woken.
+bool takes_turns(const TrainRequest& request);
 
 struct BackgroundJobs {
   std::vector<launch::BackgroundJob> list;

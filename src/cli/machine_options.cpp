@@ -47,6 +47,8 @@ void add_machine_options(Command& command, app::TrainRequest& request, MachineOp
   command.text("--memory-limit", "SIZE[,SIZE..]", request.machine.memory_limits,
                "of its GPU's memory a rank may take, one for all or one a rank: 40GiB,10GiB");
   command.toggle("--cuda-graphs", given.graphs, "on GPUs (on unless =off)");
+  command.flag("--deterministic", request.machine.deterministic,
+               "on GPUs only kernels that give the same bits every time");
   command.whole("--loaders", given.loaders, 1, "threads that prepare samples, a rank (1)");
   command.whole("--prefetch", given.prefetch, 0, "micro-batches prepared ahead (2)");
   command.toggle("--pinned-samples", given.pinned,

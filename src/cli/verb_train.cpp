@@ -115,8 +115,8 @@ void add_background_options(Command& command, app::TrainRequest& request, Given&
       "--background-by",
       {{"shares", [&request] { request.background_turns = false; }},
        {"turns", [&request] { request.background_turns = true; }}},
-      "shares: stopped and woken many times in a step; turns: layer by layer, while this "
-      "job waits and for a moment after each of its steps (shares)");
+      "shares: stopped and woken many times in a step; turns: piece by piece, while this "
+      "job waits and for a moment of each of its steps (shares on CPUs, turns on GPUs)");
 }
 
 void take_background(const Given& given, app::TrainRequest& request, ErrorList& errors) {

@@ -24,7 +24,9 @@ namespace {
 
 constexpr std::int64_t kReaction = 50'000;  // from an open gate to a piece that runs
 
-static_assert(std::atomic<std::int64_t>::is_always_lock_free, "processes share it");
+static_assert(std::atomic<std::int64_t>::is_always_lock_free &&
+                  std::atomic<Guest>::is_always_lock_free,
+              "processes share it");
 
 std::shared_ptr<GatePage> map(const std::string& file, int flags) {
   const auto fail = [&]() -> std::shared_ptr<GatePage> {
@@ -91,17 +93,40 @@ void GateHost::open_for(double seconds) {
   gate_.open(gate_now() + time);
 }
 
+void GateHost::let_new_one_run() {
+  std::atomic<Guest>& guest = gate_.page().guest;
+  if (guest != Guest::kNew || gate_.page().grant <= 0) return;
+  const std::int64_t end = gate_now() + kLongestFirst;
+  gate_.open(end);
+  while (guest == Guest::kNew && gate_now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  close();
+  Guest still = Guest::kNew;
+  guest.compare_exchange_strong(still, Guest::kKnown);
+}
+
+// With an open gate.
+void GateHost::stay_until(std::int64_t most, std::int64_t least) const {
+  if (!watches_ || most <= least) return sleep_until(most);
+  sleep_until(least);
+  const GatePage& page = gate_.page();
+  const std::uint32_t opening = page.num_openings;
+  for (std::int64_t now = gate_now(); now < most; now = gate_now())
+    if (page.declined == opening && now >= page.free_at) return;
+}
+
 double GateHost::give_way(double gap_s) {
+  let_new_one_run();
   const std::int64_t start = gate_now(), gap = nanoseconds(gap_s);
   if (!begun_) left_ = gate_.page().grant;
   begun_ = false;
   const std::int64_t more = more_than(gap);
   if (const std::int64_t open = std::min(gap, left_) + more; open > 0) {
     gate_.open(start + open);
-    sleep_until(start + open);
+    stay_until(start + open, start + std::min(gap, left_));
     close();
   }
-  sleep_until(start + gap + more);
+  sleep_until(start + gap);
   return static_cast<double>(gate_now() - start) * 1e-9;
 }
 

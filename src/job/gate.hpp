@@ -12,6 +12,9 @@
 // be more than the waiting (`most_yield`), from the foreground's step times
 // (launch/background/pace.hpp).
 //
+// A job whose pieces have never run cannot know whether they fit. Where it says so the foreground
+// gives it the device once, at the end of one step, until it knows or for kLongestFirst.
+//
 //   Gate gate = Gate::make(file);              // the launcher; open for good
 //   Gate gate(file);                           // a rank
 //   GateHost host(gate);  host.close();        // the foreground: its first step begins
@@ -31,6 +34,9 @@ namespace nereus::job {
 
 inline constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::max();
 
+// Who waits there; a new one's pieces have not run yet.
+enum class Guest : int { kNobody, kNew, kKnown };
+
 struct GatePage {
   std::atomic<std::int64_t> open_until = kAlways;  // by the foreground; 0: closed
   std::atomic<std::uint32_t> num_openings = 0;     // whoever waits sleeps until it changes
@@ -41,6 +47,10 @@ struct GatePage {
   alignas(64) std::atomic<std::int64_t> wanted =
       0;                               // what the piece takes that waits; 0: none does
   std::atomic<std::int64_t> used = 0;  // by all pieces so far
+  std::atomic<Guest> guest = Guest::kNobody;
+  // In that opening no other piece fits, and the last of those that did is done then.
+  std::atomic<std::uint32_t> declined = 0;
+  std::atomic<std::int64_t> free_at = 0;
   std::atomic<std::int64_t> num_pieces = 0;
   std::atomic<std::int64_t> num_late = 0;  // of them, done after the gate had closed
 };
@@ -63,10 +73,11 @@ class Gate {
   std::shared_ptr<GatePage> page_;
 };
 
-// The foreground's side. When it ends the gate is open for good.
+// The foreground's side. When it ends the gate is open for good. `watches`: it has a core of its
+// own, and goes on as soon as the background has used what it can; else it sleeps.
 class GateHost {
  public:
-  explicit GateHost(Gate gate) : gate_(std::move(gate)) {}
+  explicit GateHost(Gate gate, bool watches = false) : gate_(std::move(gate)), watches_(watches) {}
   ~GateHost() { gate_.open(kAlways); }
   GateHost(const GateHost&) = delete;
   GateHost& operator=(const GateHost&) = delete;
@@ -81,11 +92,15 @@ class GateHost {
   // A piece that is longer than a step may give is let in once in so many steps: slower than that
   // is one step in them, and the 99th percentile stays what was promised.
   static constexpr std::int64_t kStepsPerLongPiece = 200;
+  static constexpr std::int64_t kLongestFirst = 10'000'000'000;
 
  private:
+  void let_new_one_run();
+  void stay_until(std::int64_t most, std::int64_t least) const;
   std::int64_t more_than(std::int64_t gap);
 
   Gate gate_;
+  bool watches_;
   std::int64_t left_ = 0;        // of the step's grant
   bool begun_ = false;           // the step's grant is taken
   std::int64_t saved_ = 0;       // what steps might have given and nobody could use

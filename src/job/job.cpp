@@ -75,6 +75,7 @@ void visit_machine(V& v, T& m) {
   v.truth("pin", m.pin);
   v.real("timeout_s", m.timeout_s, 0, 1e9);
   v.truth("graphs", m.graphs);
+  v.truth("deterministic", m.deterministic);
   v.text("memory_limits", m.memory_limits);
 }
 

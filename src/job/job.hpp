@@ -78,6 +78,7 @@ struct Machine {
   bool pin = false;            // rank i of a host to core i
   double timeout_s = 60;       // of any one wait for another rank
   bool graphs = true;          // CUDA graphs where the plan allows them
+  bool deterministic = false;  // only kernels that give the same bits every time
   // Of a GPU's memory a rank may take: "40 GiB,10 GiB", one a rank, or one for all; empty = all
   std::string memory_limits = {};
   bool operator==(const Machine&) const = default;

@@ -16,7 +16,7 @@ DeviceTurns::DeviceTurns(const job::Job& job, int local_rank, Comm& comm)
     pieces_.emplace(file, device, [] { return job::asked() != job::Asked::kNothing; });
     return;
   }
-  host_.emplace(job::Gate(file));
+  host_.emplace(job::Gate(file), device.is_cuda());
   std::function<void()> drain;
   if (device.is_cuda()) drain = [] { torch::cuda::synchronize(); };
   opening_ = std::make_unique<GateComm>(comm, *host_, std::move(drain));
@@ -28,11 +28,11 @@ void DeviceTurns::begin_step() {
   opening_->begin_step();
 }
 
-void DeviceTurns::end_step() {
-  if (host_)
-    host_->give_way(gap_s_);
-  else if (gap_s_ > 0)
-    std::this_thread::sleep_for(std::chrono::duration<double>(gap_s_));
+std::function<void()> DeviceTurns::at_rest() {
+  if (host_) return [this] { host_->give_way(gap_s_); };
+  if (gap_s_ > 0)
+    return [this] { std::this_thread::sleep_for(std::chrono::duration<double>(gap_s_)); };
+  return {};
 }
 
 }  // namespace nereus::worker

@@ -1,11 +1,12 @@
 // What a rank does about the job it shares its device with: the foreground's opens the gate while
-// it waits and after each step, the background's waits there piece by piece. Without a gate:
-// nothing.
+// it waits and once a step, when it has asked for the sums of the step and so its device is at rest
+// anyway; the background's waits there piece by piece. Without a gate: nothing.
 //
 //   DeviceTurns turns(job, local_rank, comm);
 //   Executor executor(job, turns.comm(), read);
 //   executor.pieces = turns.pieces();
-//   turns.begin_step();  executor.run(step);  turns.end_step();
+//   executor.at_rest = turns.at_rest();
+//   turns.begin_step();  executor.run(step);
 #pragma once
 
 #include <memory>
@@ -24,8 +25,8 @@ class DeviceTurns {
 
   Comm& comm() { return opening_ ? *opening_ : comm_; }
   Pieces* pieces() { return pieces_ ? &*pieces_ : nullptr; }
+  std::function<void()> at_rest();
   void begin_step();
-  void end_step();
 
  private:
   Comm& comm_;

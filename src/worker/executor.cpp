@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "base/error.hpp"
 #include "worker/torch_compat.hpp"
@@ -87,6 +88,7 @@ StepResult Executor::run(std::int64_t step, double signal) {
     run_passes(step);
   ++steps_run_;
   finish(step, signal, result);
+  if (pieces && steps_run_ > kStepsBeforeGraph) pieces->know_all();
   if (clock_.has_tickets()) settle_times(first_slice);
   result.seconds = since(start);
   return result;
@@ -155,21 +157,42 @@ void Executor::pull_ahead(std::size_t recompute, std::int64_t step) {
   }
 }
 
-// A rank alone: no message waits inside. Masks of dropout are made on the host. Modules of the
+// A rank alone: no message waits inside. Where it is run in pieces it must have been possible to
+// cut. Masks of dropout are made on the host. Modules of the
 // user's own have not been tried in a graph.
 bool Executor::graph_helps() const {
   const model::Model& model = job_.plan.model;
   return (model.transformer || model.cnn) && StepGraph::is_built() && options_.device.is_cuda() &&
-         job_.machine.graphs && !slices && !layer_clock && !pieces && store_.host_bytes() == 0 &&
-         comm_->num_ranks() == 1 && job_.training.dropout == 0 && steps_run_ >= kStepsBeforeGraph;
+         job_.machine.graphs && !(cut_graph_ && !cut_graph_->is_built()) && !slices &&
+         !layer_clock && store_.host_bytes() == 0 && comm_->num_ranks() == 1 &&
+         job_.training.dropout == 0 && steps_run_ >= kStepsBeforeGraph;
 }
 
 void Executor::run_graph(std::int64_t step) {
+  keep_samples(step);
+  if (!graph_.is_captured()) {
+    reads_kept_ = true;
+    Pieces* const turns = std::exchange(pieces, nullptr);
+    for (auto& stage : stages_) stage->pieces = nullptr;
+    graph_.capture([&] { run_passes(step); }, turns ? StepGraph::Kept::kYes : StepGraph::Kept::kNo);
+    pieces = turns;
+    reads_kept_ = false;
+    if (pieces) cut_graph_.emplace(graph_);
+  }
+  if (pieces && !pieces->is_alone())
+    cut_graph_->replay(*pieces);
+  else
+    graph_.replay();
+}
+
+// Where the graph reads them.
+void Executor::keep_samples(std::int64_t step) {
   for (const schedule::PipelineOp& op : mine_.order) {
     const StageWork& work = mine_.stage(op.stage);
     const MicroBatch& batch = work.micro_batch(op.micro_batch);
     if (op.pass != Pass::kForward || !reads_samples(work, job_.plan.model)) continue;
     const Batch read = read_batch(batch, step);
+    const Pieces::Turn turn(pieces, Pieces::key(1, Pieces::Kind::kRead));
     Batch& kept = graph_batches_[batch.first_sample];
     if (kept.inputs.defined()) {
       kept.inputs.copy_(read.inputs);
@@ -179,17 +202,15 @@ void Executor::run_graph(std::int64_t step) {
       kept = read;
     }
   }
-  if (!graph_.is_captured()) {
-    reads_kept_ = true;
-    graph_.capture([&] { run_passes(step); });
-    reads_kept_ = false;
-  }
-  graph_.replay();
 }
 
 Batch Executor::read_batch(const MicroBatch& batch, std::int64_t step) {
   const Clock::time_point start = Clock::now();
-  const Batch read = on_device(read_(step, batch.first_sample, batch.num_samples));
+  Batch read = read_(step, batch.first_sample, batch.num_samples);
+  {
+    const Pieces::Turn turn(device_pieces(), Pieces::key(0, Pieces::Kind::kRead));
+    read = on_device(std::move(read));
+  }
   waits_.data += since(start);
   return read;
 }
@@ -353,16 +374,22 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
   if (before_update) before_update();
 
   const bool clips = job_.training.clip > 0;
-  at::Tensor sums = at::zeros({3}, loss_.options());
-  sums[0] = loss_;
-  sums[2] = signal;
-  if (clips) {
-    const Pieces::Turn turn(pieces, Pieces::key(0, Pieces::Kind::kNorm));
-    sums[1] = optimizer_.square_of_norm();
+  const double norm = clips ? optimizer_.square_of_norm(pieces) : 0;
+  at::Tensor sums;
+  {
+    const Pieces::Turn turn(device_pieces(), Pieces::key(1, Pieces::Kind::kNorm));
+    sums = at::zeros({3}, loss_.options());
+    sums[0] = loss_;
+    sums[2] = signal;
+    sums[1] = norm;
+    if (!world_) sums = sums.to(at::kCPU);
   }
   arrived_ = true;
-  if (world_) world_->all_reduce(sums)->wait();
-  sums = sums.to(at::kCPU);
+  if (world_) {
+    world_->all_reduce(sums)->wait();
+    const Pieces::Turn turn(device_pieces(), Pieces::key(2, Pieces::Kind::kNorm));
+    sums = sums.to(at::kCPU);
+  }
   note(timeline::SliceKind::kReduce, start_ns);
   start_ns = clock_.now();
   result.loss = sums[0].item<double>();
@@ -371,6 +398,7 @@ void Executor::finish(std::int64_t step, double signal, StepResult& result) {
   if (!std::isfinite(result.loss))
     throw_input_error("train.not-finite", "the loss is not a number any more", {},
                       "a lower --rate, a longer --warmup, or --clip 1");
+  if (at_rest) at_rest();
   commit(step, result.gradient_norm);
   for (auto& state : states_) state->spread_start();
   note(timeline::SliceKind::kOptimizer, start_ns);

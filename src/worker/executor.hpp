@@ -27,11 +27,13 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 
 #include "job/job.hpp"
 #include "job/message.hpp"
 #include "timeline/timeline.hpp"
 #include "worker/comm/comm.hpp"
+#include "worker/cut_graph.hpp"
 #include "worker/gpu.hpp"
 #include "worker/gradient_buckets.hpp"
 #include "worker/norm_groups.hpp"
@@ -79,7 +81,9 @@ class Executor {
   // The samples as passes take them: where this rank computes, and in what it computes with.
   Batch on_device(Batch read) const;
   LayerClock* layer_clock = nullptr;  // of the steps to come; such a step is no graph
-  Pieces* pieces = nullptr;           // so too: each piece waits for its turn
+  Pieces* pieces = nullptr;           // each of a step's pieces waits for its turn
+  // Once a step: all sums are here, the device has nothing under way, and the update has not begun.
+  std::function<void()> at_rest{};
   // For `nereus measure`, of a rank with one stage and one micro-batch: the first so many passes of
   // a step's layers, forward and then backward, on the same samples each time. Changes no weights.
   void run_cut(int passes);
@@ -130,6 +134,9 @@ class Executor {
   void run_passes(std::int64_t step);
   bool graph_helps() const;
   void run_graph(std::int64_t step);
+  void keep_samples(std::int64_t step);
+  // Where the device runs behind the host: what is neither a layer's pass nor its update.
+  Pieces* device_pieces() const { return options_.device.is_cuda() ? pieces : nullptr; }
   Batch read_batch(const MicroBatch& batch, std::int64_t step);
   void run_pass(std::size_t index, std::int64_t step);
   void run_in_order(std::int64_t step);
@@ -176,6 +183,7 @@ class Executor {
 
   // All passes of a step as one graph, and the samples that it reads.
   StepGraph graph_;
+  std::optional<CutGraph> cut_graph_;            // where it is run in pieces
   std::map<std::int64_t, Batch> graph_batches_;  // by first sample
   bool reads_kept_ = false;
   std::int64_t steps_run_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -34,6 +35,16 @@ void choose_gpu(int local_rank) {
   setenv("CUDA_VISIBLE_DEVICES", mine.c_str(), 1);
 }
 
+void use_deterministic_kernels() {
+  setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 1);  // a workspace of its own for every stream
+  at::globalContext().setDeterministicAlgorithms(true, false);
+  at::globalContext().setDeterministicCuDNN(true);
+  at::globalContext().setBenchmarkCuDNN(false);
+#ifdef NEREUS_GPU_HEADERS
+  at::globalContext().setDeterministicFillUninitializedMemory(false);  // nothing reads it
+#endif
+}
+
 #ifdef NEREUS_GPU_HEADERS
 
 void use_own_stream(const at::Device& device) {
@@ -64,7 +75,7 @@ void hold_device(double seconds) {
 }
 
 struct StepGraph::Held {
-  at::cuda::CUDAGraph graph;
+  std::optional<at::cuda::CUDAGraph> graph;
   bool captured = false;
 };
 
@@ -73,18 +84,21 @@ StepGraph::~StepGraph() = default;
 bool StepGraph::is_built() { return true; }
 bool StepGraph::is_captured() const { return held_->captured; }
 
-void StepGraph::capture(const std::function<void()>& work) {
+void StepGraph::capture(const std::function<void()>& work, Kept kept) {
   // A graph has a pool of its own, which cannot take what earlier steps have left.
   torch::cuda::synchronize();
   c10::cuda::CUDACachingAllocator::emptyCache();
   // Of this thread alone: the loader's threads may go on.
-  held_->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+  held_->graph.emplace(kept == Kept::kYes);
+  held_->graph->capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
   work();
-  held_->graph.capture_end();
+  held_->graph->capture_end();
+  if (kept == Kept::kYes) held_->graph->instantiate();
   held_->captured = true;
 }
 
-void StepGraph::replay() { held_->graph.replay(); }
+void StepGraph::replay() { held_->graph->replay(); }
+void* StepGraph::kept() { return held_->graph->raw_cuda_graph(); }
 
 #else
 
@@ -98,10 +112,11 @@ StepGraph::StepGraph() = default;
 StepGraph::~StepGraph() = default;
 bool StepGraph::is_built() { return false; }
 bool StepGraph::is_captured() const { return false; }
-void StepGraph::capture(const std::function<void()>&) {
+void StepGraph::capture(const std::function<void()>&, Kept) {
   NEREUS_CHECK(false, "is_built() is asked first");
 }
 void StepGraph::replay() {}
+void* StepGraph::kept() { return nullptr; }
 
 #endif
 

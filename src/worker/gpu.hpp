@@ -10,6 +10,8 @@
 //   StepGraph graph;
 //   graph.capture([&] { passes(); });           // takes the launches; runs nothing
 //   graph.replay();
+//
+// One that is kept can be taken apart (worker/cut_graph.hpp).
 #pragma once
 
 #include <functional>
@@ -23,6 +25,8 @@ namespace nereus::worker {
 // With one rank a GPU: this rank's, of those that CUDA_VISIBLE_DEVICES shows. Before anything else.
 void choose_gpu(int local_rank);
 void use_own_stream(const at::Device& device);
+// Before anything else too. An operation that has none throws.
+void use_deterministic_kernels();
 double peak_gpu_memory();  // bytes; 0 on CPUs
 std::string gpu_name();    // of this rank's, as its driver calls it; empty on CPUs
 // What this process may take of its GPU, where several share one.
@@ -35,10 +39,12 @@ class StepGraph {
  public:
   StepGraph();
   ~StepGraph();
+  enum class Kept { kNo, kYes };
   static bool is_built();
   bool is_captured() const;
-  void capture(const std::function<void()>& work);
+  void capture(const std::function<void()>& work, Kept kept = Kept::kNo);
   void replay();
+  void* kept();  // a cudaGraph_t, as long as this lives
 
  private:
   struct Held;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "base/error.hpp"
@@ -10,6 +11,12 @@
 namespace nereus::worker {
 
 namespace {
+
+using Kind = Pieces::Kind;
+
+// Elements of one piece on a GPU: a tenth of a millisecond.
+constexpr std::int64_t kPart = std::int64_t{1} << 24;
+constexpr Range kAll{0, std::numeric_limits<std::int64_t>::max()};
 
 template <class Number>
 void adamw(Number* w, const Number* g, Number* m, Number* v, std::int64_t count,
@@ -120,17 +127,24 @@ void Optimizer::add(LayerState& state) {
   slots_.push_back(std::move(slot));
 }
 
-double Optimizer::square_of_norm() const {
+double Optimizer::square_of_norm(Pieces* pieces) const {
   if (!slots_.empty() && slots_[0].first.is_cuda()) {
     // One question to the device instead of one a layer.
-    std::vector<at::Tensor> parts;
-    for (const Slot& slot : slots_)
+    std::vector<at::Tensor> parts, norms;
+    for (const Slot& slot : slots_) {
       for (const Range& range : slot.counted)
         parts.push_back(slot.state->own_gradient().narrow(
             0, range.begin - slot.state->owned().begin, range.size()));
-    if (parts.empty()) return 0;
-    return at::stack(at::_foreach_norm(parts, 2)).to(at::kDouble).square().sum().item<double>();
+      if ((!pieces && &slot != &slots_.back()) || parts.empty()) continue;
+      const Pieces::Turn turn(pieces, Pieces::key(slot.state->layer().index, Kind::kNorm, 1));
+      for (at::Tensor& norm : at::_foreach_norm(parts, 2)) norms.push_back(std::move(norm));
+      parts.clear();
+    }
+    if (norms.empty()) return 0;
+    const Pieces::Turn turn(pieces, Pieces::key(0, Kind::kNorm));
+    return at::stack(norms).to(at::kDouble).square().sum().item<double>();
   }
+  const Pieces::Turn turn(pieces, Pieces::key(0, Kind::kNorm));
   double sum = 0;
   for (const Slot& slot : slots_) {
     const at::Tensor gradient = slot.state->own_gradient();
@@ -157,16 +171,20 @@ void Optimizer::update(std::int64_t step, double scale, Pieces* pieces) {
                           1 - std::pow(training_.beta2, k)};
   const bool on_device = !slots_.empty() && slots_[0].first.is_cuda();
   if (on_device && !pieces) {
-    update_on_device(slots_, c, k);
+    update_on_device(slots_, c, k, kAll);
     for (Slot& slot : slots_) slot.state->store_update();
     return;
   }
   for (Slot& slot : slots_) {
-    const Pieces::Turn turn(pieces, Pieces::key(slot.state->layer().index, Pieces::Kind::kUpdate));
-    if (on_device)
-      update_on_device({&slot, 1}, c, k);
-    else
-      update_on_host(slot, c);
+    const int layer = slot.state->layer().index;
+    const Range owned = slot.state->owned();
+    for (std::int64_t part = 0; on_device && part * kPart < owned.size(); ++part) {
+      const Pieces::Turn turn(pieces, Pieces::key(layer, Kind::kUpdate, part + 1));
+      const std::int64_t begin = owned.begin + part * kPart;
+      update_on_device({&slot, 1}, c, k, {begin, begin + kPart});
+    }
+    const Pieces::Turn turn(pieces, Pieces::key(layer, Kind::kUpdate));
+    if (!on_device) update_on_host(slot, c);
     slot.state->store_update();
   }
 }
@@ -189,11 +207,14 @@ void Optimizer::update_on_host(Slot& slot, UpdateConstants c) {
   run({at, slot.state->owned().end}, 0);
 }
 
-// The same with whole tensors: one launch for all that decays, one for the rest.
-void Optimizer::update_on_device(std::span<Slot> slots, const UpdateConstants& c, double k) {
+// The same with whole tensors: one launch for all that decays, one for the rest. Of the flat
+// buffers, what lies in `part`.
+void Optimizer::update_on_device(std::span<Slot> slots, const UpdateConstants& c, double k,
+                                 Range part) {
   for (const bool decays : {true, false}) {
     std::vector<at::Tensor> weights, gradients, first, second;
-    const auto add = [&](Slot& slot, const Range& range) {
+    const auto add = [&](Slot& slot, const Range& all) {
+      const Range range{std::max(all.begin, part.begin), std::min(all.end, part.end)};
       if (range.size() <= 0) return;
       const std::int64_t begin = range.begin - slot.state->owned().begin;
       weights.push_back(slot.state->own_master().narrow(0, begin, range.size()));

@@ -39,8 +39,8 @@ class Optimizer {
   explicit Optimizer(const job::Training& training) : training_(training) {}
   void add(LayerState& state);
   // Each weight once: copies on other data and tensor ranks and tied ones do not count.
-  double square_of_norm() const;
-  // Layer by layer where each waits for its turn.
+  double square_of_norm(Pieces* pieces = nullptr) const;
+  // Layer by layer, and on a GPU part by part of a large one, where each waits for its turn.
   void update(std::int64_t step, double scale, Pieces* pieces = nullptr);
 
   struct Slot {
@@ -53,7 +53,7 @@ class Optimizer {
   std::vector<Slot>& slots() { return slots_; }
 
  private:
-  void update_on_device(std::span<Slot> slots, const UpdateConstants& c, double k);
+  void update_on_device(std::span<Slot> slots, const UpdateConstants& c, double k, Range part);
   void update_on_host(Slot& slot, UpdateConstants c);
 
   job::Training training_;

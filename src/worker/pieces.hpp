@@ -13,6 +13,9 @@
 // one that was disturbed would hardly run again. One that has not run yet enters whenever the gate
 // is open. On a GPU pieces are launched ahead of those that still run, as long as all will be done
 // in time; what they took is read from the device's own clock while nothing can enter anyway.
+//
+// On CPUs whoever waits sleeps. A GPU's rank watches the gate when it may soon open, which is most
+// of a foreground's step after the last time: to be woken takes as long as a short piece.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +32,11 @@ namespace nereus::worker {
 class Pieces {
  public:
   using Key = std::int64_t;
-  enum class Kind { kBegin, kForward, kRecompute, kBackward, kWeights, kNorm, kUpdate };
-  static Key key(int layer, Kind kind) { return 8 * Key{layer} + static_cast<Key>(kind); }
+  enum class Kind { kBegin, kForward, kRecompute, kBackward, kWeights, kNorm, kUpdate, kRead };
+  static Key key(int layer, Kind kind, std::int64_t part = 0) {
+    return 8 * (Key{layer} + (part << 24)) + static_cast<Key>(kind);
+  }
+  static Key key_in_graph(std::size_t piece) { return (Key{1} << 60) + static_cast<Key>(piece); }
 
   // `ends`: asked while it waits; once true pieces enter at once.
   Pieces(const std::string& gate_file, const at::Device& device, std::function<bool()> ends = {});
@@ -51,7 +57,12 @@ class Pieces {
     Pieces* pieces_;
   };
 
-  double seconds(Key key) const;  // what it is thought to take; 0: it has not run yet
+  double seconds(Key key) const;         // what it is thought to take; 0: it has not run yet
+  void expect(Key key, double seconds);  // of one that has not
+  // All of its pieces have run: from now on they must fit.
+  void know_all() { gate_.page().guest = job::Guest::kKnown; }
+  // The device is this job's for good, so nothing needs to be in pieces.
+  bool is_alone() const { return gate_.page().open_until == job::kAlways; }
 
  private:
   struct Known {
@@ -69,13 +80,20 @@ class Pieces {
   void enter(Key key);
   void leave();
   void settle();
+  void wait_at_gate(std::uint32_t seen, std::int64_t now);
+  void note_opening(std::uint32_t number, std::int64_t now);
 
   job::Gate gate_;
   StreamClock clock_;
   std::function<bool()> ends_;
+  bool watches_;
   std::unordered_map<Key, Known> known_;
   std::vector<UnderWay> under_way_;
   std::int64_t busy_until_ = 0;
+  // When the gate was last seen to have opened, for which time, and how long after those before.
+  std::uint32_t opening_ = 0;
+  std::int64_t opened_at_ = 0;
+  std::array<std::int64_t, 8> between_{};
   int depth_ = 0;
 };
 

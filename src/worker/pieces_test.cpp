@@ -172,10 +172,10 @@ TEST_F(PiecesTest, WaitsOpenTheGate) {
     DeviceTurns turns(job, 0, *comms[0]);
     EXPECT_EQ(turns.pieces(), nullptr);
     Executor executor(job, turns.comm(), reader_of(job.plan.model));
+    executor.at_rest = turns.at_rest();
     for (int step = 0; step < kSteps; ++step) {
       turns.begin_step();
       executor.run(step);
-      turns.end_step();
       EXPECT_EQ(page().open_until, 0);
     }
   }

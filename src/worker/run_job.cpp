@@ -87,6 +87,7 @@ std::int64_t wall_ns() {
 std::unique_ptr<Comm> become_rank(const RankOptions& options, const job::Job& job) {
   if (job.machine.pin) pin_to_core(options.local_rank);
   if (job.machine.device == "cuda" && job.machine.comm == "nccl") choose_gpu(options.local_rank);
+  if (job.machine.deterministic) use_deterministic_kernels();
   use_own_stream(at::Device(job.machine.device));
   give_back_large_buffers(job.plan.placement);
   if (const double limit = job::memory_limit(job.machine, options.rank, options.num_ranks);
@@ -136,6 +137,7 @@ int train(const RankOptions& options, const job::Job& job, job::Reporter& report
   ReadBatch read;
   Executor executor(job, turns.comm(), [&](auto... which) { return read(which...); });
   executor.pieces = turns.pieces();
+  executor.at_rest = turns.at_rest();
   const std::int64_t first = resume(job, executor);
   if (first >= job.training.steps)
     throw_input_error("train.done",
@@ -174,7 +176,6 @@ int train(const RankOptions& options, const job::Job& job, job::Reporter& report
       result.waits.checkpoint =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - save_start).count();
     }
-    if (!ends && step + 1 < job.training.steps) turns.end_step();
     reporter.send(message_of_step(
         job, step, result,
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));

@@ -26,8 +26,15 @@ bool StreamClock::has_tickets() const { return events_ != nullptr; }
 
 struct StreamClock::Events {
   std::int64_t origin_ns = 0;
-  at::cuda::CUDAEvent origin{cudaEventDefault};
-  std::deque<at::cuda::CUDAEvent> list;
+  std::deque<at::cuda::CUDAEvent> list;  // made once; the first is the origin
+  std::size_t used = 0;
+  bool one_stream = false;
+
+  at::cuda::CUDAEvent& record() {
+    if (used == list.size()) list.emplace_back(cudaEventDefault);
+    list[used].record();
+    return list[used++];
+  }
 };
 
 void StreamClock::begin(bool looked_at) {
@@ -35,34 +42,50 @@ void StreamClock::begin(bool looked_at) {
   if (!looked_at || !device_.is_cuda()) return;
   events_ = std::make_unique<Events>();
   torch::cuda::synchronize();  // so that the event and the host's clock are of one moment
-  events_->origin.record();
-  events_->origin.synchronize();
+  events_->record().synchronize();
   events_->origin_ns = now_ns();
+}
+
+void StreamClock::begin_at_rest() {
+  if (!device_.is_cuda()) return;
+  if (!events_) events_ = std::make_unique<Events>();
+  events_->used = 0;
+  events_->one_stream = true;
 }
 
 std::int64_t StreamClock::now() {
   if (!events_) return now_ns();
-  events_->list.emplace_back(cudaEventDefault);
-  events_->list.back().record();
-  return static_cast<std::int64_t>(events_->list.size()) - 1;
+  events_->record();
+  if (events_->used == 1) events_->origin_ns = now_ns();
+  return static_cast<std::int64_t>(events_->used) - 1;
+}
+
+bool StreamClock::is_settled() const {
+  return !events_ || events_->used == 0 || events_->list[events_->used - 1].query();
 }
 
 void StreamClock::settle() {
-  if (events_) torch::cuda::synchronize();
+  if (!events_ || events_->used == 0) return;
+  if (events_->one_stream)
+    events_->list[events_->used - 1].synchronize();
+  else
+    torch::cuda::synchronize();
 }
 
 std::int64_t StreamClock::time_of(std::int64_t ticket) const {
   if (!events_) return ticket;
   const at::cuda::CUDAEvent& event = events_->list[static_cast<std::size_t>(ticket)];
-  return events_->origin_ns + std::llround(double{events_->origin.elapsed_time(event)} * 1e6);
+  return events_->origin_ns + std::llround(double{events_->list.front().elapsed_time(event)} * 1e6);
 }
 
 #else
 
 struct StreamClock::Events {};
 void StreamClock::begin(bool) {}
+void StreamClock::begin_at_rest() {}
 std::int64_t StreamClock::now() { return now_ns(); }
 void StreamClock::settle() {}
+bool StreamClock::is_settled() const { return true; }
 std::int64_t StreamClock::time_of(std::int64_t ticket) const { return ticket; }
 
 #endif

@@ -30,9 +30,13 @@ class StreamClock {
   StreamClock& operator=(const StreamClock&) = delete;
 
   void begin(bool looked_at);
+  // Asks the device for nothing: its first event is taken to be of the moment it is asked for, so
+  // nothing may be under way then, and all must be of one stream.
+  void begin_at_rest();
   bool has_tickets() const;  // what now() gives has to be settled first
   std::int64_t now();
   void settle();
+  bool is_settled() const;  // it would not wait; for events of one stream
   std::int64_t time_of(std::int64_t ticket) const;
 
  private:

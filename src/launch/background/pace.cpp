@@ -10,6 +10,9 @@ namespace {
 constexpr double kSmallestShare = 0.001;
 constexpr double kAim = 0.6, kLow = 0.35, kHigh = 0.8;  // of the bound
 constexpr double kMostUp = 2, kMostDown = 0.1;          // factors of one decision on the share
+// The same for turns, of which less is unknown.
+constexpr double kAimOfTurns = 0.9, kLowOfTurns = 0.7, kHighOfTurns = 0.97;
+constexpr double kMostDownOfTurns = 0.5, kSmallestOfTurns = 0.1;
 constexpr int kRowOver = 2;
 constexpr std::size_t kRemembered = 16;  // steps alone
 // A step in which the background ran less than this was alone.
@@ -40,7 +43,12 @@ void Pace::step(double seconds, double ran) {
   if (ran < kNothing) {
     // There is no background now, or it may not run: what is measured is a step alone.
     measure_alone(seconds);
+    if (options_.by_turns && share_ > 0 && ++idle_in_a_row_ >= options_.window) {
+      share_ = std::min(1.0, share_ * kMostUp);
+      idle_in_a_row_ = 0;
+    }
   } else {
+    idle_in_a_row_ = 0;
     const double slowdown = seconds / alone_ - 1;
     all_shared_.push_back(seconds / alone_);
     window_.push_back(slowdown);
@@ -75,20 +83,25 @@ void Pace::decide() {
   const double slowdown = quantile(window_, 0.5);
   window_.clear();
   over_in_a_row_ = 0;
-  const double aim = kAim * options_.bound;
-  if (slowdown > kHigh * options_.bound) {
+  const bool turns = options_.by_turns;
+  const double aim = (turns ? kAimOfTurns : kAim) * options_.bound;
+  if (slowdown > (turns ? kHighOfTurns : kHigh) * options_.bound) {
     // Less of the background and no better: it is something else, and `alone` is out of date.
     if (last_slowdown_ > 0 && slowdown > 0.8 * last_slowdown_) {
       probe(options_.probe_steps);
       return;
     }
     last_slowdown_ = slowdown > options_.bound ? slowdown : 0;
+    if (turns) {
+      share_ = std::max(kSmallestOfTurns, share_ * std::max(kMostDownOfTurns, aim / slowdown));
+      return;
+    }
     share_ *= std::max(kMostDown, aim / slowdown);
     if (share_ < kSmallestShare) share_ = 0;
     return;
   }
   last_slowdown_ = 0;
-  if (slowdown < kLow * options_.bound)
+  if (slowdown < (turns ? kLowOfTurns : kLow) * options_.bound)
     share_ = std::min(1.0, share_ * aim / std::max(slowdown, aim / kMostUp));
 }
 

@@ -38,6 +38,9 @@ struct PaceOptions {
   int window = 8;             // steps between decisions
   int probe_every = 128;
   int probe_steps = 4;  // without the background
+  // What a step gives is bounded by itself (job/gate.hpp), and pieces that are late are few and
+  // soon known: then the share is halved at most, never nothing, and grows where nothing can run.
+  bool by_turns = false;
 };
 
 struct Slowdown {
@@ -80,6 +83,7 @@ class Pace {
   double share_ = 0;
   double last_slowdown_ = 0;                    // of the window before, where it led to a cut
   int over_in_a_row_ = 0;                       // steps over the bound
+  int idle_in_a_row_ = 0;                       // steps in which the background might have run
   std::deque<double> recent_alone_;             // the last of them
   std::vector<double> window_;                  // slow-downs
   std::vector<double> all_alone_, all_shared_;  // steps / alone

@@ -41,7 +41,8 @@ double private_bytes(pid_t pid) {
 // Whoever takes turns cannot do much harm, and is let in at once.
 PaceOptions pace_of(const BackgroundOptions& options) {
   PaceOptions pace = options.pace;
-  if (!options.gates.empty()) pace.first_share = 1;
+  pace.by_turns = !options.gates.empty();
+  if (pace.by_turns) pace.first_share = 1;
   return pace;
 }
 
@@ -88,9 +89,12 @@ void BackgroundRunner::foreground_step(double seconds) {
     }
     if (!options_.gates.empty()) {
       const double used = used_turns();
-      if (!first_step_) {  // before it the gate was open
-        first_step_ = now;
-        first_used_ = used;
+      if (!turns_since_ && knows_its_turns()) {
+        turns_since_ = now;
+        if (!first_step_) {
+          first_step_ = now;
+          first_used_ = used;
+        }
       }
       ran_ =
           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(used - used_));
@@ -105,6 +109,12 @@ void BackgroundRunner::foreground_step(double seconds) {
   changed_.notify_all();
 }
 
+// The running job's pieces have run: what it does from now on is what it gets.
+bool BackgroundRunner::knows_its_turns() const {
+  return std::all_of(options_.gates.begin(), options_.gates.end(),
+                     [](const job::Gate& gate) { return gate.page().guest == job::Guest::kKnown; });
+}
+
 // Of the devices, in the mean.
 double BackgroundRunner::used_turns() const {
   std::int64_t used = 0;
@@ -113,7 +123,7 @@ double BackgroundRunner::used_turns() const {
 }
 
 void BackgroundRunner::grant_turns() {
-  constexpr double kSure = 0.7;
+  constexpr double kSure = 0.85;
   const double grant = pace_.share() * pace_.alone() * 1e9;
   for (const job::Gate& gate : options_.gates) {
     gate.page().grant = static_cast<std::int64_t>(grant);
@@ -255,6 +265,7 @@ void BackgroundRunner::start_next() {
     const std::lock_guard lock(mutex_);
     if (options_.gates.empty()) runs_since_ = Clock::now();
     if (!begun_) begun_ = Clock::now();
+    turns_since_.reset();
   }
   if (options_.say) options_.say(fmt::format("background {} begins", job.name));
 }
@@ -288,12 +299,15 @@ void BackgroundRunner::look_after() {
     ran_in_all_ += now - *runs_since_;
     runs_since_.reset();
   }
-  for (const job::Gate& gate : options_.gates) gate.page().wanted = 0;  // nobody waits any more
+  for (const job::Gate& gate : options_.gates) {  // nobody waits any more
+    gate.page().wanted = 0;
+    gate.page().guest = job::Guest::kNobody;
+  }
   BackgroundResult& result = outcome_.jobs[next_ - 1];
   if (!finishing_) running.num_beside = running.steps.size();
   result.memory_bytes = running.most_memory;
-  // With gates it begins with the foreground, and has the device until that one's first step.
-  const Clock::time_point since = std::max(running.begin, first_step_.value_or(running.begin));
+  // With gates it has the device to itself until it knows how long its pieces are.
+  const Clock::time_point since = std::max(running.begin, turns_since_.value_or(running.begin));
   const auto first = static_cast<std::size_t>(
       std::lower_bound(running.steps.begin(), running.steps.end(), since) - running.steps.begin());
   const std::size_t beside = running.num_beside - std::min(first, running.num_beside);

@@ -12,9 +12,9 @@
 // period.
 //
 // With gates (job/gate.hpp: GPUs, whose work no signal stops) the two jobs take turns piece by
-// piece. The foreground opens the gate while it waits, and after each step for at most
+// piece. The foreground opens the gate while it waits, and once a step for at most
 //
-//   share x 0.7 bound x (a step alone)
+//   share x 0.85 bound x (a step alone)
 //
 // so that its step is not longer than promised; where it still is, the share is cut.
 //
@@ -75,6 +75,7 @@ class BackgroundRunner {
   void run_for_a_period(double share, double alone);
   void grant_turns();
   double used_turns() const;
+  bool knows_its_turns() const;
   void pause_until(Clock::time_point end);
   void end_running(bool measure_alone);
   double memory_of_running() const;
@@ -95,8 +96,9 @@ class BackgroundRunner {
   // In all, since the first job's start.
   std::optional<Clock::time_point> begun_{};
   Clock::duration ran_in_all_{};
-  // Where they take turns: seconds of those at the foreground's first and last step.
-  std::optional<Clock::time_point> first_step_{};
+  // Where they take turns: since when the running job does and the first did, and the seconds of
+  // them then and at the foreground's last step.
+  std::optional<Clock::time_point> turns_since_{}, first_step_{};
   double first_used_ = 0, used_ = 0;
 
   std::size_t next_ = 0;

@@ -103,7 +103,7 @@ void part(c10d::Store& store, int rank, int num_ranks, std::chrono::milliseconds
   const auto key = [](int r) { return fmt::format("nereus/parted/{}", r); };
   std::vector<std::string> keys;
   for (int i = 0; i < num_ranks; ++i) keys.push_back(key(i));
-  store.set(key(rank), {1});
+  store.set(key(rank), std::vector<std::uint8_t>{1});
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (rank == 0 && !store.check(keys) && std::chrono::steady_clock::now() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
