@@ -139,5 +139,64 @@ TEST_F(GateTest, ALongPieceIsLetInOnceInManySteps) {
   EXPECT_NE(std::find(when.begin(), when.end(), 2 * GateHost::kStepsPerLongPiece), when.end());
 }
 
+// Whoever watches goes on as soon as nothing else fits, but not while a piece is under way, and
+// never before its own wait is over.
+TEST_F(GateTest, GoesOnWhereNothingElseFits) {
+  const Gate gate = Gate::make(file());
+  GateHost host(gate, true);
+  host.close();
+  gate.page().grant = 1000 * kMs;
+  gate.page().most_yield = 300 * kMs;
+  gate.page().wanted = kMs;
+  std::atomic<std::int64_t> busy = 0;
+  std::atomic<bool> there = false, done = false;
+  std::thread guest([&] {
+    for (std::uint32_t last = gate.page().num_openings; !done; there = true) {
+      const std::uint32_t seen = gate.page().num_openings;
+      if (seen == last) {
+        std::this_thread::yield();
+        continue;
+      }
+      last = seen;
+      gate.page().free_at = gate_now() + busy;
+      gate.page().declined = seen;
+    }
+  });
+  while (!there) std::this_thread::yield();
+  EXPECT_LT(host.give_way(0), 0.2);
+  busy = 50 * kMs;
+  const double gave = host.give_way(0);
+  EXPECT_GE(gave, 0.05);
+  EXPECT_LT(gave, 0.25);
+  busy = 0;
+  EXPECT_GE(host.give_way(0.04), 0.04);
+  done = true;
+  guest.join();
+}
+
+TEST_F(GateTest, ANewGuestHasTheDeviceOnceUntilItKnowsItsPieces) {
+  const Gate gate = Gate::make(file());
+  GateHost host(gate);
+  host.close();
+  gate.page().guest = Guest::kNew;
+  host.give_way(0);  // the foreground is measured alone just now
+  EXPECT_EQ(gate.page().guest, Guest::kNew);
+  gate.page().grant = kMs;
+  std::atomic<bool> was_open = false;
+  std::thread guest([&] {
+    while (gate.page().open_until == 0) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    was_open = gate.page().open_until > gate_now();
+    gate.page().guest = Guest::kKnown;
+  });
+  const std::int64_t start = gate_now();
+  host.give_way(0);
+  EXPECT_GE(gate_now() - start, 30 * kMs);
+  guest.join();
+  EXPECT_TRUE(was_open);
+  EXPECT_EQ(gate.page().open_until, 0);
+  EXPECT_LE(longest_seen(host, gate, 0), 0);  // once
+}
+
 }  // namespace
 }  // namespace nereus::job

@@ -86,7 +86,8 @@ void Pieces::enter(Key key) {
     const std::int64_t now = job::gate_now();
     open_until = page.open_until;
     note_opening(seen, now);
-    begin = std::max(now + (watches_ ? kLaunch : 0), busy_until_);
+    begin = now + (watches_ ? kLaunch : 0);
+    if (busy_until_ > begin) begin = busy_until_ + between_pieces_;
     if (open_until == job::kAlways || begin + takes < open_until || (ends_ && ends_())) break;
     // Sooner than thought, say, where a piece ran for the first time.
     if (!under_way_.empty() && clock_.is_settled()) {
@@ -124,9 +125,10 @@ void Pieces::settle() {
   std::int64_t last_end = 0;
   for (const UnderWay& piece : under_way_) {
     const std::int64_t start = clock_.time_of(piece.start), end = clock_.time_of(piece.end);
-    const std::int64_t between =
-        last_end > 0 ? std::clamp<std::int64_t>(start - last_end, 0, kMostBetween) : 0;
-    const std::int64_t took = end - start + (watches_ ? between : 0);
+    const std::int64_t took = end - start;
+    if (last_end > 0)
+      between_pieces_ +=
+          (std::clamp<std::int64_t>(start - last_end, 0, kMostBetween) - between_pieces_) / 8;
     last_end = end;
     known_[piece.key].add(took);
     page.used += took;

@@ -90,6 +90,7 @@ class Pieces {
   std::unordered_map<Key, Known> known_;
   std::vector<UnderWay> under_way_;
   std::int64_t busy_until_ = 0;
+  std::int64_t between_pieces_ = 0;  // what lies between two on the device; the mean of late
   // When the gate was last seen to have opened, for which time, and how long after those before.
   std::uint32_t opening_ = 0;
   std::int64_t opened_at_ = 0;

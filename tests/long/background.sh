@@ -86,5 +86,22 @@ check "more memory than its quota: exit 2" test $? -eq 2
 check "and the reason" grep -q train.background-memory err.txt
 "$nereus" train fg.plan --data synthetic --background nothing.plan >out.txt 2>err.txt
 check "no such plan: exit 2" test $? -eq 2
+# On GPUs, with a program in the worker's place that says it has two and keeps what it is handed.
+gpus=$(python3 "$root/bench/gpu/worker.py" "$nereus" "cp \$(dirname \$2)/background-0.json $scratch; exit 1" | tee gpus.txt)
+sed -i 's/"num_gpus": 1/"num_gpus": 2/' "$gpus"
+on_gpus=(train fg.plan --data synthetic --device cuda --worker "$gpus" --background)
+"$nereus" "${on_gpus[@]}" bg.plan >out.txt 2>err.txt
+check "on GPUs it takes turns" test "$(python3 -c 'import json; j = json.load(open("background-0.json")); print(j["machine"]["device"], j["sharing"]["waits"], j["sharing"]["num_gates"])')" = "cuda True 2"
+check "with a quota of their memory" grep -qE '"memory_limits": ?"[0-9]+ B"' background-0.json
+"$nereus" "${on_gpus[@]}" bg.plan --background-by shares >out.txt 2>err.txt
+check "nobody is stopped there: exit 2" test $? -eq 2
+check "and the reason" grep -q train.background-device err.txt
+"$nereus" "${on_gpus[@]}" bg.plan --comm shared >out.txt 2>err.txt
+check "two ranks on one GPU: exit 2" test $? -eq 2
+check "and the reason" grep -q train.background-device err.txt
+plan four.plan 64 4 4
+"$nereus" "${on_gpus[@]}" four.plan >out.txt 2>err.txt
+check "more ranks than the foreground: exit 2" test $? -eq 2
+rm -f "$gpus"
 check "nothing is left of them" test -z "$(pgrep -f "$scratch" | grep -v "^$$\$" | head -1)"
 exit $failed

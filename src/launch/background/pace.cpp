@@ -11,8 +11,8 @@ constexpr double kSmallestShare = 0.001;
 constexpr double kAim = 0.6, kLow = 0.35, kHigh = 0.8;  // of the bound
 constexpr double kMostUp = 2, kMostDown = 0.1;          // factors of one decision on the share
 // The same for turns, of which less is unknown.
-constexpr double kAimOfTurns = 0.9, kLowOfTurns = 0.7, kHighOfTurns = 0.97;
-constexpr double kMostDownOfTurns = 0.5, kSmallestOfTurns = 0.1;
+constexpr double kAimOfTurns = 0.85, kLowOfTurns = 0.6, kHighOfTurns = 0.95;
+constexpr double kSmallestOfTurns = 0.5;
 constexpr int kRowOver = 2;
 constexpr std::size_t kRemembered = 16;  // steps alone
 // A step in which the background ran less than this was alone.
@@ -29,7 +29,17 @@ double quantile(std::vector<double> values, double q) {
   return values[below] + (at - std::floor(at)) * (values[above] - values[below]);
 }
 
-void Pace::step(double seconds, double ran) {
+PaceOptions pace_of_turns(double bound) {
+  return {.bound = bound,
+          .first_share = 1,
+          .alone_steps = 16,
+          .window = 32,
+          .probe_every = 256,
+          .probe_steps = 8,
+          .by_turns = true};
+}
+
+void Pace::step(double seconds, double ran, bool present) {
   if (warmup_left_ > 0) {
     --warmup_left_;
     return;
@@ -40,20 +50,16 @@ void Pace::step(double seconds, double ran) {
     return;
   }
   ++since_probe_;
-  if (ran < kNothing) {
+  if (ran < kNothing && !present) {
     // There is no background now, or it may not run: what is measured is a step alone.
     measure_alone(seconds);
-    if (options_.by_turns && share_ > 0 && ++idle_in_a_row_ >= options_.window) {
-      share_ = std::min(1.0, share_ * kMostUp);
-      idle_in_a_row_ = 0;
-    }
   } else {
-    idle_in_a_row_ = 0;
     const double slowdown = seconds / alone_ - 1;
     all_shared_.push_back(seconds / alone_);
     window_.push_back(slowdown);
     over_in_a_row_ = slowdown > options_.bound ? over_in_a_row_ + 1 : 0;
-    if (static_cast<int>(window_.size()) >= options_.window || over_in_a_row_ >= kRowOver) decide();
+    const bool at_once = over_in_a_row_ >= kRowOver && !options_.by_turns;
+    if (static_cast<int>(window_.size()) >= options_.window || at_once) decide();
   }
   if (since_probe_ >= options_.probe_every) probe(options_.probe_steps);
 }
@@ -93,7 +99,7 @@ void Pace::decide() {
     }
     last_slowdown_ = slowdown > options_.bound ? slowdown : 0;
     if (turns) {
-      share_ = std::max(kSmallestOfTurns, share_ * std::max(kMostDownOfTurns, aim / slowdown));
+      share_ = std::max(kSmallestOfTurns, share_ * aim / slowdown);
       return;
     }
     share_ *= std::max(kMostDown, aim / slowdown);

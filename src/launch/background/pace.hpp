@@ -38,10 +38,13 @@ struct PaceOptions {
   int window = 8;             // steps between decisions
   int probe_every = 128;
   int probe_steps = 4;  // without the background
-  // What a step gives is bounded by itself (job/gate.hpp), and pieces that are late are few and
-  // soon known: then the share is halved at most, never nothing, and grows where nothing can run.
   bool by_turns = false;
 };
+
+// Where they take turns what a step gives is bounded by itself (job/gate.hpp), and the share of
+// that bound is controlled: slowly, for a foreground's own unrest must not take its background
+// away, and never below half, for then long pieces would have no chance to run.
+PaceOptions pace_of_turns(double bound);
 
 struct Slowdown {
   double alone_s = 0;  // median of all steps alone; so the others, relative to what alone was then
@@ -62,7 +65,8 @@ class Pace {
   explicit Pace(const PaceOptions& options) : options_(options) {}
 
   // A step of the foreground is done; `ran` is the share of it in which the background ran.
-  void step(double seconds, double ran);
+  // `present`: one that takes turns had its chance, so the step was not alone in any case.
+  void step(double seconds, double ran, bool present = false);
   // Of the time, from now on.
   double share() const { return alone_left_ > 0 ? 0 : share_; }
   // Seconds of a step alone; 0 until there is one.
@@ -83,7 +87,6 @@ class Pace {
   double share_ = 0;
   double last_slowdown_ = 0;                    // of the window before, where it led to a cut
   int over_in_a_row_ = 0;                       // steps over the bound
-  int idle_in_a_row_ = 0;                       // steps in which the background might have run
   std::deque<double> recent_alone_;             // the last of them
   std::vector<double> window_;                  // slow-downs
   std::vector<double> all_alone_, all_shared_;  // steps / alone

@@ -126,6 +126,36 @@ TEST(Pace, BackgroundThatCostsTooMuchRunsOnlyAfterProbes) {
   EXPECT_LE(ran, 60);
 }
 
+// Where they take turns: a restless foreground, which takes 40 % longer in every tenth step of its
+// own, keeps its background, and a costly one is cut to half and no more.
+TEST(Pace, TurnsAreCutSlowlyAndNeverToNothing) {
+  Pace restless(pace_of_turns(0.05));
+  const Played played = play(restless, {.cost = 0.04}, 3000, [](int step, Plant& plant) {
+    plant.alone = step % 10 == 0 || step % 10 == 1 ? 0.14 : 0.1;
+  });
+  for (const double share : without_probes(played.shares)) EXPECT_GE(share, 0.8);
+  Pace costly(pace_of_turns(0.05));
+  const std::vector<double> shares = without_probes(play(costly, {.cost = 1}, 3000).shares);
+  EXPECT_EQ(shares.front(), 1);
+  EXPECT_EQ(shares.back(), 0.5);
+  Pace fits(pace_of_turns(0.05));
+  play(fits, {.cost = 0.06}, 3000);
+  EXPECT_LE(fits.slowdown().median, 0.05);
+  EXPECT_GE(fits.slowdown().median, 0.03);
+}
+
+// A step beside one that had its chance is none alone, even where nothing ran in it.
+TEST(Pace, AGuestThatCouldNotRunIsPresent) {
+  Pace pace(pace_of_turns(0.05));
+  for (int i = 0; i < 18; ++i) pace.step(1.0, 0);
+  ASSERT_GT(pace.share(), 0);
+  pace.step(1.03, 0, true);
+  EXPECT_EQ(pace.slowdown().num_shared, 1);
+  EXPECT_EQ(pace.slowdown().num_alone, 16);
+  pace.step(1.0, 0);
+  EXPECT_EQ(pace.slowdown().num_alone, 17);
+}
+
 // The step in which the background is stopped counts for nothing.
 TEST(Pace, MixedStepsAreLeftOut) {
   Pace pace({.warmup_steps = 0, .alone_steps = 4});

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <future>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/format.hpp"
@@ -38,12 +39,8 @@ double private_bytes(pid_t pid) {
   return std::max(0.0, resident - shared) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
-// Whoever takes turns cannot do much harm, and is let in at once.
 PaceOptions pace_of(const BackgroundOptions& options) {
-  PaceOptions pace = options.pace;
-  pace.by_turns = !options.gates.empty();
-  if (pace.by_turns) pace.first_share = 1;
-  return pace;
+  return options.gates.empty() ? options.pace : pace_of_turns(options.pace.bound);
 }
 
 }  // namespace
@@ -101,7 +98,8 @@ void BackgroundRunner::foreground_step(double seconds) {
       used_ = used;
     }
     const double between = seconds_of(now - last_step_);
-    pace_.step(seconds, between > 0 ? std::min(1.0, seconds_of(ran_) / between) : 0);
+    pace_.step(seconds, between > 0 ? std::min(1.0, seconds_of(ran_) / between) : 0,
+               turns_since_.has_value());
     last_step_ = now;
     ran_ = {};
     grant_turns();
@@ -123,7 +121,7 @@ double BackgroundRunner::used_turns() const {
 }
 
 void BackgroundRunner::grant_turns() {
-  constexpr double kSure = 0.85;
+  constexpr double kSure = 0.75;
   const double grant = pace_.share() * pace_.alone() * 1e9;
   for (const job::Gate& gate : options_.gates) {
     gate.page().grant = static_cast<std::int64_t>(grant);
@@ -304,10 +302,11 @@ void BackgroundRunner::look_after() {
     gate.page().guest = job::Guest::kNobody;
   }
   BackgroundResult& result = outcome_.jobs[next_ - 1];
+  const std::optional<Clock::time_point> turns_since = std::exchange(turns_since_, std::nullopt);
   if (!finishing_) running.num_beside = running.steps.size();
   result.memory_bytes = running.most_memory;
   // With gates it has the device to itself until it knows how long its pieces are.
-  const Clock::time_point since = std::max(running.begin, turns_since_.value_or(running.begin));
+  const Clock::time_point since = std::max(running.begin, turns_since.value_or(running.begin));
   const auto first = static_cast<std::size_t>(
       std::lower_bound(running.steps.begin(), running.steps.end(), since) - running.steps.begin());
   const std::size_t beside = running.num_beside - std::min(first, running.num_beside);
