@@ -11,7 +11,7 @@ constexpr double kSmallestShare = 0.001;
 constexpr double kAim = 0.6, kLow = 0.35, kHigh = 0.8;  // of the bound
 constexpr double kMostUp = 2, kMostDown = 0.1;          // factors of one decision on the share
 // The same for turns, of which less is unknown.
-constexpr double kAimOfTurns = 0.85, kLowOfTurns = 0.6, kHighOfTurns = 0.95;
+constexpr double kAimOfTurns = 0.95, kLowOfTurns = 0.6, kHighOfTurns = 1;
 constexpr double kSmallestOfTurns = 0.5;
 constexpr int kRowOver = 2;
 constexpr std::size_t kRemembered = 16;  // steps alone
