@@ -295,7 +295,21 @@ TEST_P(NarrowEquality, LlamaInSinglePrecision) {
   if (d.tp > 2) GTEST_SKIP() << "two key-value heads";
   expect_single_precision_of_one_rank(testing::small_llama(), d);
 }
+// oneDNN (x86) takes another convolution for another number of samples, and that alone changes the
+// first gradient by 1.5e-6 in fp32: what plans do to it is seen without.
+class WithoutOneDnn {
+ public:
+  WithoutOneDnn() { at::globalContext().setUserEnabledMkldnn(false); }
+  ~WithoutOneDnn() { at::globalContext().setUserEnabledMkldnn(was_); }
+  WithoutOneDnn(const WithoutOneDnn&) = delete;
+  WithoutOneDnn& operator=(const WithoutOneDnn&) = delete;
+
+ private:
+  const bool was_ = at::globalContext().userEnabledMkldnn();
+};
+
 TEST_P(NarrowEquality, ResnetInSinglePrecision) {
+  const WithoutOneDnn plain;
   const Degrees d = in(cluster::Precision::kFp32);
   if (d.tp > 1) GTEST_SKIP() << "convolutions are not divided";
   expect_single_precision_of_one_rank(testing::small_resnet_of(128), d);
@@ -309,9 +323,10 @@ TEST_P(NarrowEquality, LlamaInBf16) {
   expect_losses_of_one_rank(testing::small_llama(), d, 2e-2);
 }
 TEST_P(NarrowEquality, ResnetInBf16) {
+  const WithoutOneDnn plain;
   const Degrees d = in(cluster::Precision::kBf16);
   if (d.tp > 1) GTEST_SKIP() << "convolutions are not divided";
-  expect_losses_of_one_rank(testing::small_resnet(), d, 2e-2);
+  expect_losses_of_one_rank(testing::small_resnet_of(128), d, 2e-2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Plans, NarrowEquality, ::testing::ValuesIn(narrow_combinations()),

@@ -29,17 +29,16 @@ std::vector<int> micro_batches(int share) {
 }
 
 // The layout of p stages, so many replicas and micro-batches of m, as full as the fullest replica;
-// dp = 0 where some replica would have nothing to do.
+// no more replicas than have anything to do.
 Degrees layout(const SpotProblem& problem, int tp, int pp, int replicas, int micro_batch) {
   Degrees d;
   d.tp = tp;
   d.pp = pp;
   d.precision = problem.precision;
   d.micro_batch = micro_batch;
-  d.dp = replicas;
   const int all = rounded_up(problem.global_batch, micro_batch);
-  if (d.dp > all) d.dp = 0;
-  if (d.dp > 0) d.global_batch = d.dp * micro_batch * rounded_up(all, d.dp);
+  d.dp = std::min(replicas, all);
+  d.global_batch = d.dp * micro_batch * rounded_up(all, d.dp);
   return d;
 }
 
@@ -98,7 +97,6 @@ class Search {
   // Whether a larger micro-batch is worth a look.
   bool try_layout(int tp, int pp, int replicas, int micro_batch) {
     Degrees d = layout(problem_, tp, pp, replicas, micro_batch);
-    if (d.dp == 0) return false;
     if (full() && predictor_.bound(d).step >= worst()) {
       ++out_.pruned;
       return true;
@@ -152,7 +150,6 @@ class Search {
     const std::optional<SpotPlan> rule = varuna_rule(problem_);
     if (!rule) return;
     Degrees d = layout(problem_, 1, rule->degrees.pp, rule->degrees.dp, rule->degrees.micro_batch);
-    if (d.dp == 0) return;
     d.recompute = Recompute::kFull;
     d.schedule = Schedule::kVaruna;
     const cost::Prediction prediction = predictor_.predict(d);

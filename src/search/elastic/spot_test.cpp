@@ -50,11 +50,14 @@ TEST(Spot, IsNeverBehindVarunasRule) {
     ++cases;
     const int layers = 4 + static_cast<int>(random.below(28));
     const int heads = 4 << random.below(3);
-    const model::Model model = gpt(layers, heads * 64 * (1 + static_cast<int>(random.below(2))),
-                                   heads, 256 << random.below(3));
+    // One after the other: the order of arguments is the compiler's.
+    const int hidden = heads * 64 * (1 + static_cast<int>(random.below(2)));
+    const int length = 256 << random.below(3);
+    const model::Model model = gpt(layers, hidden, heads, length);
+    const int count = 2 + static_cast<int>(random.below(47));
+    const std::string& node = nodes[random.below(3)];
     const cluster::Cluster cluster =
-        machines(2 + static_cast<int>(random.below(47)), nodes[random.below(3)],
-                 1 + static_cast<double>(random.below(25)));
+        machines(count, node, 1 + static_cast<double>(random.below(25)));
     const cost::Stack stack = cost::load_stack("megatron");
     const SpotProblem problem{model,
                               cluster,
