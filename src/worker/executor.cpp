@@ -176,13 +176,16 @@ void Executor::run_graph(std::int64_t step) {
     for (auto& stage : stages_) stage->pieces = nullptr;
     graph_.capture([&] { run_passes(step); }, turns ? StepGraph::Kept::kYes : StepGraph::Kept::kNo);
     pieces = turns;
+    for (auto& stage : stages_) stage->pieces = turns;
     reads_kept_ = false;
     if (pieces) cut_graph_.emplace(graph_);
   }
-  if (pieces && !pieces->is_alone())
+  if (!pieces || pieces->is_alone())
+    graph_.replay();
+  else if (cut_graph_->is_built())
     cut_graph_->replay(*pieces);
   else
-    graph_.replay();
+    run_passes(step);
 }
 
 // Where the graph reads them.

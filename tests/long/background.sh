@@ -6,6 +6,7 @@
 set -uo pipefail
 root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")
 source "$root/tests/long/checks"
+source "$root/tests/long/background_jobs"
 begin_with_worker
 
 plan() { # file, hidden, global batch, ranks
@@ -26,8 +27,6 @@ EOF
 plan fg.plan 128 8 2
 plan bg.plan 64 4 1
 plan wide.plan 64 4 2
-losses() { python3 -c 'import json, sys; print(*map(repr, json.load(open(sys.argv[1]))["losses"]))' "$1"; }
-of() { python3 -c 'import json, sys; b = json.load(open(sys.argv[1]))["background"]; print(eval(sys.argv[2]))' "$1" "$2"; }
 foreground=(train fg.plan --data synthetic --steps 100 --threads 1 --format json)
 # Other work on this machine must not starve them here.
 beside=(--background-priority usual --slowdown 300%)
@@ -48,16 +47,9 @@ check "steps alone and beside" test "$(of beside.json 'b["slowdown"]["steps_alon
 ((failed == 0)) || { cat err.txt; of beside.json b; }
 
 # Killed at several moments: as it starts, in its first steps, later.
+two=(--background bg.plan,threads=1 --background bg.plan,threads=1)
 for moment in 0.05 0.7 1.5; do
-  "$nereus" "${foreground[@]}" --background bg.plan,threads=1 --background bg.plan,threads=1 "${beside[@]}" >killed.json 2>err.txt &
-  job=$!
-  until victim=$(pgrep -P "$job" -f background-0.json | head -1) && [[ $victim ]] || ! kill -0 "$job" 2>/dev/null; do sleep 0.02; done
-  sleep "$moment"
-  [[ $victim ]] && kill -KILL "$victim" 2>/dev/null
-  wait "$job"
-  check "killed after $moment s: exit 0" test $? -eq 0
-  check "the same losses" test "$(losses killed.json)" = "$(losses alone.json)"
-  check "it failed" test "$(of killed.json 'b["jobs"][0]["end"]')" = failed
+  kill_first "killed after $moment s" "$moment" "${two[@]}" "${beside[@]}"
   check "the next began" test "$(of killed.json 'b["jobs"][1]["end"] != "not begun"')" = True
 done
 
@@ -68,15 +60,7 @@ check "the same losses, in turns" test "$(losses turns.json)" = "$(losses alone.
 check "it came forward" test "$(of turns.json 'b["jobs"][0]["steps"] > 3 and b["turns"]["pieces"] > 100')" = True
 check "in turns: steps alone and beside" test "$(of turns.json 'b["slowdown"]["steps_alone"] >= 8 and b["slowdown"]["steps_beside"] > 10')" = True
 ((failed == 0)) || { cat err.txt; of turns.json b; }
-"$nereus" "${foreground[@]}" --background bg.plan,threads=1 --background bg.plan,threads=1 --background-by turns "${beside[@]}" >killed.json 2>err.txt &
-job=$!
-until victim=$(pgrep -P "$job" -f background-0.json | head -1) && [[ $victim ]] || ! kill -0 "$job" 2>/dev/null; do sleep 0.02; done
-sleep 1
-[[ $victim ]] && kill -KILL "$victim" 2>/dev/null
-wait "$job"
-check "killed in its turn: exit 0" test $? -eq 0
-check "the same losses though killed in its turn" test "$(losses killed.json)" = "$(losses alone.json)"
-check "it failed, in turns" test "$(of killed.json 'b["jobs"][0]["end"]')" = failed
+kill_first "killed in its turn" 1 "${two[@]}" --background-by turns "${beside[@]}"
 
 "$nereus" train fg.plan --data synthetic --checkpoint run --background bg.plan,checkpoint=./run/ >out.txt 2>err.txt
 check "one folder for two jobs: exit 2" test $? -eq 2

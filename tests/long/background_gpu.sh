@@ -6,6 +6,7 @@
 set -uo pipefail
 root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")
 source "$root/tests/long/checks"
+source "$root/tests/long/background_jobs"
 begin_with_worker
 "$(dirname -- "$nereus")/nereus-worker" --version | grep -qE '"num_gpus":[1-9]' || skip "background jobs on a GPU: nereus-worker sees none"
 
@@ -14,8 +15,6 @@ plan() { # file, micro-batch, global batch
 }
 plan fg.plan 2 2
 plan bg.plan 1 16
-losses() { python3 -c 'import json, sys; print(*map(repr, json.load(open(sys.argv[1]))["losses"]))' "$1"; }
-of() { python3 -c 'import json, sys; b = json.load(open(sys.argv[1]))["background"]; print(eval(sys.argv[2]))' "$1" "$2"; }
 foreground=(train fg.plan --data synthetic --device cuda --deterministic --steps 500 --format json)
 
 "$nereus" "${foreground[@]}" >alone.json 2>err.txt
@@ -37,10 +36,7 @@ sys.exit(0 if abs(mine / own - 1) < 2e-3 and own < alone["losses"][0] - 0.5 else
 ((failed == 0)) || { cat err.txt; of beside.json b; }
 
 # As it starts, in its first steps, in its turns.
-for moment in 0.5 4 7; do
-  "$nereus" "${foreground[@]}" --background bg.plan --background bg.plan >killed.json 2>err.txt &
-  job=$!
-  until victim=$(pgrep -P "$job" -f background-0.json | head -1) && [[ $victim ]] || ! kill -0 "$job" 2>/dev/null; do sleep 0.02; done
+for moment in 0.5 4 7; do kill_first "killed after $moment s" "$moment" --background bg.plan --background bg.plan; done
   sleep "$moment"
   [[ $victim ]] && kill -KILL "$victim" 2>/dev/null
   wait "$job"
