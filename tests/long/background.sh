@@ -70,8 +70,10 @@ check "more memory than its quota: exit 2" test $? -eq 2
 check "and the reason" grep -q train.background-memory err.txt
 "$nereus" train fg.plan --data synthetic --background nothing.plan >out.txt 2>err.txt
 check "no such plan: exit 2" test $? -eq 2
-# On GPUs, with a program in the worker's place that says it has two and keeps what it is handed.
-gpus=$(python3 "$root/bench/gpu/worker.py" "$nereus" "cp \$(dirname \$2)/background-0.json $scratch; exit 1" | tee gpus.txt)
+# On GPUs, with a program in the worker's place that says it has two and keeps what it is handed: whole, since the first rank
+# to end has the others killed.
+keep="cp \$(dirname \$2)/background-0.json $scratch/kept.\$\$ && mv $scratch/kept.\$\$ $scratch/background-0.json; exit 1"
+gpus=$(python3 "$root/bench/gpu/worker.py" "$nereus" "$keep" | tee gpus.txt)
 sed -i 's/"num_gpus": 1/"num_gpus": 2/' "$gpus"
 on_gpus=(train fg.plan --data synthetic --device cuda --worker "$gpus" --background)
 "$nereus" "${on_gpus[@]}" bg.plan >out.txt 2>err.txt
