@@ -11,9 +11,13 @@ export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=yes
 # What is compiled with a precompiled header (the worker) is kept too only if this is said.
 export CCACHE_SLOPPINESS=pch_defines,time_macros
 
-# cmake's arguments for the tree of ASan, UBSan and the fuzzers, which are clang's.
-fuzz_tree=(-DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=-O1 -g1" -DCMAKE_C_COMPILER=clang-14 -DCMAKE_CXX_COMPILER=clang++-14
-  -DNEREUS_TESTS=ON -DNEREUS_FUZZ=ON -DNEREUS_SANITIZE=address,undefined)
+# cmake's arguments for the tests' trees: what users run; ASan, UBSan and the fuzzers, which are clang's; ThreadSanitizer.
+# The tests' own files are optimised less than what they test: most of a build would go into that.
+test_tree=(-DCMAKE_BUILD_TYPE=Release -DNEREUS_TESTS=ON -DNEREUS_TEST_OPTIONS=-O1)
+sanitized=(-DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=-O1 -g1" -DNEREUS_TESTS=ON -DNEREUS_TEST_OPTIONS=-O0)
+fuzz_tree=("${sanitized[@]}" -DCMAKE_C_COMPILER=clang-14 -DCMAKE_CXX_COMPILER=clang++-14 -DNEREUS_FUZZ=ON
+  -DNEREUS_SANITIZE=address,undefined)
+thread_tree=("${sanitized[@]}" -DNEREUS_SANITIZE=thread)
 
 say() { printf 'nereus: %s\n' "$*" >&2; }
 

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/parse_number.hpp"
 #include "search/elastic/spot.hpp"
 #include "spec/csv.hpp"
 
@@ -65,15 +65,13 @@ double cell_number(const spec::Csv& csv, const spec::CsvRow& row, const char* co
   const int at = csv.find(column);
   const std::string& text = csv.cell(row, at);
   if (text.empty()) return otherwise;
-  double value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || !(value >= 0) ||
-      !(value <= most)) {
+  const std::optional<double> value = parse_number<double>(text);
+  if (!value || !(*value >= 0) || !(*value <= most)) {
     errors.add("job.rates", fmt::format("{} is '{}'", column, text), csv.where(row, at),
                fmt::format("a number from 0 to {:g}", most));
     return otherwise;
   }
-  return value;
+  return *value;
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/parse_number.hpp"
 #include "measure/trace_file.hpp"
 #include "measure/trace_stalls.hpp"
 
@@ -24,11 +24,10 @@ struct Named {
 Named named(const std::string& text) {
   std::error_code error;
   const std::size_t equals = text.find('=');
-  int rank = 0;
   if (equals == std::string::npos || fs::exists(text, error)) return {text};
-  const auto [stop, status] = std::from_chars(text.data(), text.data() + equals, rank);
-  if (status != std::errc{} || stop != text.data() + equals || rank < 0) return {text};
-  return {text.substr(equals + 1), rank};
+  const std::optional<int> rank = parse_number<int>(std::string_view(text).substr(0, equals));
+  if (!rank || *rank < 0) return {text};
+  return {text.substr(equals + 1), *rank};
 }
 
 std::vector<Named> files_of(const std::vector<std::string>& names) {

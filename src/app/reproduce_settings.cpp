@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/parse_number.hpp"
 
 namespace nereus::app {
 
@@ -34,10 +34,8 @@ ReproduceSettings read_settings(std::span<const ReproduceField> fields,
       continue;
     }
     if (field->most > 0) {
-      double number = 0;
-      const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
-      if (read.ec != std::errc() || read.ptr != value.data() + value.size() ||
-          !(number >= field->least) || !(number <= field->most)) {
+      const std::optional<double> number = parse_number<double>(value);
+      if (!number || !(*number >= field->least) || !(*number <= field->most)) {
         errors.add("reproduce.value", fmt::format("{} is '{}'", path, value), {},
                    fmt::format("a number from {:g} to {:g}", field->least, field->most));
         continue;

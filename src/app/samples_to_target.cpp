@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/embedded.hpp"
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/parse_number.hpp"
 #include "plan/check.hpp"
 #include "spec/csv.hpp"
 
@@ -17,9 +17,8 @@ namespace nereus::app {
 namespace {
 
 bool number(std::string_view text, double& value) {
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  return read.ec == std::errc() && read.ptr == text.data() + text.size() && value >= 1 &&
-         value <= 1e18;
+  value = parse_number<double>(text).value_or(0);
+  return value >= 1 && value <= 1e18;
 }
 
 std::vector<SamplesToTarget> known_targets() {

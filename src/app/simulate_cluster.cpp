@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 
 #include "base/error.hpp"
 #include "base/format.hpp"
+#include "base/parse_number.hpp"
 #include "base/write_file.hpp"
 #include "cost/general.hpp"
 #include "plan/expand.hpp"
@@ -29,8 +29,8 @@ using simulate::SimulatedStep;
 double seconds_of(simulate::Picoseconds ps) { return static_cast<double>(ps) * 1e-12; }
 
 bool read_count(const std::string& text, std::int64_t& number) {
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return code == std::errc() && end == text.data() + text.size() && number > 0;
+  number = parse_number<std::int64_t>(text).value_or(0);
+  return number > 0;
 }
 
 struct Wanted {

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <map>
 
 #include "app/train_checks.hpp"
 #include "base/format.hpp"
+#include "base/parse_number.hpp"
 
 namespace nereus::app {
 
@@ -22,8 +22,9 @@ constexpr std::int64_t kEndless = 1'000'000'000;  // steps: until the foreground
 
 template <class Number>
 bool read_number(const std::string& text, Number& number) {
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return code == std::errc() && end == text.data() + text.size();
+  const std::optional<Number> read = parse_number<Number>(text);
+  if (read) number = *read;
+  return read.has_value();
 }
 
 std::vector<std::string> parts_of(const std::string& text) {

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <optional>
 #include <string_view>
 
+#include "base/parse_number.hpp"
 #include "base/units.hpp"
 #include "calibrate/known_models.hpp"
 #include "calibrate/sites.hpp"
@@ -37,13 +37,12 @@ class Row {
   double number(std::string_view column, double fallback = 0) {
     const std::string_view cell = text(column);
     if (cell.empty()) return fallback;
-    double value = 0;
-    const auto [end, code] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (code != std::errc{} || end != cell.data() + cell.size() || !std::isfinite(value)) {
+    const std::optional<double> value = parse_number<double>(cell);
+    if (!value || !std::isfinite(*value)) {
       bad_ = fmt::format("{} is not a number", column);
       return fallback;
     }
-    return value;
+    return *value;
   }
   int count(std::string_view column, int fallback, int least = 1, int most = 1'000'000'000) {
     const double value = number(column, fallback);

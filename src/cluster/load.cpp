@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/trimmed.hpp"
 #include "cluster/check.hpp"
 #include "cluster/read.hpp"
 #include "cluster/write.hpp"
@@ -15,12 +16,6 @@ namespace nereus::cluster {
 namespace {
 
 constexpr const char* kSyntax = "write it as COUNTxNODE[+COUNTxNODE...], e.g. 16xdgx-h100";
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 // Cuts at every "+" outside quotes.
 std::vector<std::string_view> split_spec(std::string_view spec) {
@@ -156,11 +151,11 @@ Cluster override_cluster(Cluster cluster, bool derived_levels,
 
 Cluster parse_cluster_spec(std::string_view spec, ErrorList& errors, const Catalogue& known) {
   Cluster cluster;
-  cluster.name = std::string(trim(spec));
+  cluster.name = std::string(trimmed(spec));
   const SpecText text{spec, spec::make_source(spec, "--cluster")};
   for (const std::string_view untrimmed : split_spec(spec)) {
     if (errors.list().size() >= kMostSpecErrors) break;
-    const std::string_view part = trim(untrimmed);
+    const std::string_view part = trimmed(untrimmed);
     const size_t x = part.find('x');
     const int count = read_count(part, x, text, known, errors);
     if (count == 0) continue;

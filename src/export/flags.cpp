@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <limits>
+
+#include "base/parse_number.hpp"
 
 namespace nereus::exporting {
 
@@ -69,28 +70,24 @@ const Word* Flags::value_of(std::string_view name) {
 int Flags::whole(std::string_view name, int fallback, int least) {
   const Word* word = value_of(name);
   if (word == nullptr) return fallback;
-  int value = 0;
-  const char* end = word->text.data() + word->text.size();
-  const auto [last, code] = std::from_chars(word->text.data(), end, value);
-  if (code != std::errc{} || last != end || value < least) {
+  const std::optional<int> value = parse_number<int>(word->text);
+  if (!value || *value < least) {
     fail(name, "import.value",
          fmt::format("{} takes a whole number from {}, not '{}'", name, least, word->text));
     return fallback;
   }
-  return value;
+  return *value;
 }
 
 double Flags::number(std::string_view name, double fallback) {
   const Word* word = value_of(name);
   if (word == nullptr) return fallback;
-  double value = 0;
-  const char* end = word->text.data() + word->text.size();
-  const auto [last, code] = std::from_chars(word->text.data(), end, value);
-  if (code != std::errc{} || last != end || !(value >= -1e30 && value <= 1e30)) {
+  const std::optional<double> value = parse_number<double>(word->text);
+  if (!value || !(*value >= -1e30 && *value <= 1e30)) {
     fail(name, "import.value", fmt::format("{} takes a number, not '{}'", name, word->text));
     return fallback;
   }
-  return value;
+  return *value;
 }
 
 std::string Flags::text(std::string_view name, std::string fallback) {

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "base/trimmed.hpp"
 #include "cluster/load.hpp"
 #include "cluster/write.hpp"
 #include "plan/expand.hpp"
@@ -18,13 +19,6 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::string trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
-    text.remove_suffix(1);
-  return std::string(text);
-}
-
 int number_in(std::string_view text) {
   int value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -34,13 +28,13 @@ int number_in(std::string_view text) {
 // "--nodes=4", "-N 4", "--gres=gpu:h100:8", "--gpus-per-node=8".
 void read_slurm_comment(std::string_view line, Hints& hints) {
   if (!line.starts_with("SBATCH")) return;
-  std::string text = trimmed(line.substr(6));
+  std::string text(trimmed(line.substr(6)));
   if (const std::size_t comment = text.find(" #"); comment != std::string::npos)
     text.resize(comment);
   const std::size_t split = text.find_first_of("= ");
   if (split == std::string::npos) return;
   const std::string key = text.substr(0, split);
-  const std::string value = trimmed(std::string_view(text).substr(split + 1));
+  const std::string value(trimmed(std::string_view(text).substr(split + 1)));
   if (key == "--nodes" || key == "-N") {
     if (hints.nodes == 0) hints.nodes = number_in(value);
   } else if (key == "--gpus-per-node" || key == "--gres") {
@@ -164,10 +158,10 @@ void check_nodes(Engine engine, const plan::Plan& plan, ErrorList& errors) {
 std::map<std::string, std::string> read_facts(const Script& script) {
   std::map<std::string, std::string> facts;
   for (const std::string& comment : script.comments) {
-    const std::string line = trimmed(comment);
+    const std::string line(trimmed(comment));
     constexpr std::string_view kMark = "nereus:";
     if (!line.starts_with(kMark)) continue;
-    const std::string fact = trimmed(std::string_view(line).substr(kMark.size()));
+    const std::string fact(trimmed(std::string_view(line).substr(kMark.size())));
     const std::size_t equals = fact.find('=');
     if (equals != std::string::npos) facts[fact.substr(0, equals)] = fact.substr(equals + 1);
   }

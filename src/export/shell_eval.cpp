@@ -1,20 +1,13 @@
 // Arithmetic and tests of a shell, as far as their operands are known.
 #include <cctype>
-#include <charconv>
 #include <optional>
 
+#include "base/parse_number.hpp"
 #include "export/shell_words.hpp"
 
 namespace nereus::exporting {
 
 namespace {
-
-std::optional<long long> to_number(std::string_view text) {
-  long long value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // expression = term { (+|-) term }; term = factor { (*|/|%) factor }; factor = number | name | ( ..
 // )
@@ -86,10 +79,10 @@ class Arithmetic {
       ++at_;
     const std::string_view word = text_.substr(begin, at_ - begin);
     if (braced && peek() == '}') ++at_;
-    if (const auto number = to_number(word)) return *number;
+    if (const auto number = parse_number<long long>(word)) return *number;
     const auto found = variables_.find(word);
     if (found != variables_.end() && found->second.size() == 1)
-      if (const auto number = to_number(found->second[0].text)) return *number;
+      if (const auto number = parse_number<long long>(found->second[0].text)) return *number;
     failed_ = true;
     return 0;
   }
@@ -114,8 +107,8 @@ Truth binary(const Word& left, const std::string& op, const Word& right) {
   if (!left.known || !right.known) return Truth::kUnknown;
   if (op == "=" || op == "==") return truth_of(left.text == right.text);
   if (op == "!=") return truth_of(left.text != right.text);
-  const auto a = to_number(left.text);
-  const auto b = to_number(right.text);
+  const auto a = parse_number<long long>(left.text);
+  const auto b = parse_number<long long>(right.text);
   if (!a || !b) return Truth::kUnknown;
   if (op == "-eq") return truth_of(*a == *b);
   if (op == "-ne") return truth_of(*a != *b);

@@ -317,10 +317,8 @@ bool WorkChecker::fill_micro_batches(std::size_t index, std::vector<int>& micro_
     const Replicas& r = run.replicas[i];
     for (int team = 0; team < r.count; ++team)
       for (int m = 0; m < r.num_micro_batches; ++m) {
-        const bool last = m == r.num_micro_batches - 1;
-        const int size = last && r.last_micro_batch > 0 ? r.last_micro_batch : r.micro_batch;
-        const std::int64_t first = r.first_sample + team * r.team_step() + m * r.micro_batch_step();
-        for (std::int64_t s = first; s < first + size; ++s) {
+        const std::int64_t first = r.first_sample_of(team, m);
+        for (std::int64_t s = first; s < first + r.samples_in(m); ++s) {
           if (s >= batch || micro_batch_of[static_cast<std::size_t>(s)] >= 0) {
             // The sum is right, so a sample twice (or outside) also means another one never.
             report_.add("plan.samples",

@@ -68,15 +68,21 @@ struct Replicas {
   double offload_activations = 0;  // share of the kept activations that waits beyond the device
   Tier offload_tier = Tier::kHost;
 
+  int samples_in(int m) const {  // micro-batch m
+    return m == num_micro_batches - 1 && last_micro_batch > 0 ? last_micro_batch : micro_batch;
+  }
   std::int64_t samples_per_team() const {
     return static_cast<std::int64_t>(micro_batch) * (num_micro_batches - 1) +
-           (last_micro_batch > 0 ? last_micro_batch : micro_batch);
+           samples_in(num_micro_batches - 1);
   }
   std::int64_t team_step() const {
     return team_sample_stride != 0 ? team_sample_stride : samples_per_team();
   }
   std::int64_t micro_batch_step() const {
     return micro_batch_stride != 0 ? micro_batch_stride : micro_batch;
+  }
+  std::int64_t first_sample_of(int team, int m) const {
+    return first_sample + team * team_step() + m * micro_batch_step();
   }
   int ranks_per_team() const { return tp * cp; }
   bool operator==(const Replicas&) const = default;

@@ -44,6 +44,9 @@ TEST(Placement, SamplesOfATeam) {
   EXPECT_EQ(r.samples_per_team(), 9);
   EXPECT_EQ(r.team_step(), 9);
   EXPECT_EQ(r.micro_batch_step(), 4);
+  EXPECT_EQ(r.samples_in(1), 4);
+  EXPECT_EQ(r.samples_in(2), 1);
+  EXPECT_EQ(r.first_sample_of(1, 2), 9 + 8);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 
+#include "base/parse_number.hpp"
 #include "base/units.hpp"
 #include "profile/import_parts.hpp"
 #include "profile/layer_times.hpp"
@@ -84,10 +84,8 @@ void read_latencies(const Value& root, LayerProfile& profile, ErrorList& errors)
     for (const auto& [device, lengths] : members(devices, "a model", errors))
       for (const auto& [length, precisions] : members(lengths, "a device", errors))
         for (const auto& [precision, value] : members(precisions, "a sequence length", errors)) {
-          LayerTimes times{model, device, 0, precision, {}, {}};
-          const auto read =
-              std::from_chars(length.data(), length.data() + length.size(), times.seq);
-          if (read.ec != std::errc() || read.ptr != length.data() + length.size() || times.seq < 1)
+          LayerTimes times{model, device, parse_number<int>(length).value_or(0), precision, {}, {}};
+          if (times.seq < 1)
             errors.add("profile.sequence",
                        fmt::format("'{}' is no sequence length of {} on {}", length, model, device),
                        value.where());

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/parse_number.hpp"
+#include "base/trimmed.hpp"
 #include "profile/import_parts.hpp"
 
 namespace nereus::profile {
@@ -18,20 +19,6 @@ using spec::Value;
 namespace {
 
 constexpr const char* kForm = R"(conv2d{"in_channels":3,...}[64][3,224,224] 2.157 2157 6)";
-
-std::string_view trimmed(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-std::optional<double> number(std::string_view text) {
-  double value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::vector<std::string_view> words(std::string_view text) {
   std::vector<std::string_view> out;
@@ -105,13 +92,13 @@ class LineReader {
     throw_input_error(code, std::move(message), where_, kForm);
   }
   double above_zero(std::string_view text, const char* what) const {
-    const std::optional<double> value = number(text);
+    const std::optional<double> value = parse_number<double>(text);
     if (!value || !(*value >= 1 && *value <= 1e9))
       fail("profile.value", fmt::format("{} is '{}', and must be 1 or more", what, text));
     return *value;
   }
   double micros(std::string_view text, const char* what) const {
-    const std::optional<double> value = number(text);
+    const std::optional<double> value = parse_number<double>(text);
     if (!value || !(*value >= 0 && *value <= 3.6e9))
       fail("profile.value", fmt::format("{} takes '{}' us, and may take 0 to an hour", what, text));
     return *value * 1e-6;
@@ -221,7 +208,7 @@ DeepPoolProfile read_deeppool(std::string_view text, const std::string& file) {
     text.remove_prefix(std::min(end + 1, text.size()));
     ++line_number;
     if (line.empty()) continue;
-    if (line.substr(0, 3) == "SUM" || number(words(line)[0])) {
+    if (line.substr(0, 3) == "SUM" || parse_number<double>(words(line)[0])) {
       after_sum = true;
       continue;
     }

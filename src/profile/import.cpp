@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/parse_number.hpp"
 #include "profile/deeppool.hpp"
 #include "profile/import_parts.hpp"
 
@@ -23,11 +23,8 @@ std::optional<double> number_in(const Value& value) {
 }
 
 std::optional<int> whole_in(std::string_view text) {
-  int out = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || out < 1)
-    return std::nullopt;
-  return out;
+  const std::optional<int> number = parse_number<int>(text);
+  return number && *number >= 1 ? number : std::nullopt;
 }
 
 const Member* first_member(const Value* value) {

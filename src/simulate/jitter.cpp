@@ -9,6 +9,8 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/parse_number.hpp"
+#include "base/trimmed.hpp"
 #include "spec/csv.hpp"
 #include "spec/quantity.hpp"
 #include "spec/source.hpp"
@@ -85,18 +87,8 @@ Picoseconds rounded(double t) {
 }
 
 std::optional<double> number_in(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
-    return std::nullopt;
-  return value;
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+  const std::optional<double> value = parse_number<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 [[noreturn]] void complain(std::string message, Where where = {}, std::string hint = kForms) {
@@ -235,18 +227,15 @@ Distribution parse_distribution(std::string_view text) {
 SlowRank parse_slow_rank(std::string_view text) {
   constexpr const char* kForm = "RANK:FACTOR, such as 3:1.2 for a rank 20 % slower";
   const std::size_t colon = text.find(':');
-  SlowRank out;
-  const std::string_view rank = text.substr(0, colon);
-  const auto [end, error] = std::from_chars(rank.data(), rank.data() + rank.size(), out.rank);
-  if (error != std::errc{} || end != rank.data() + rank.size() || out.rank < 0)
-    complain(fmt::format("'{}' is no rank", rank), {}, kForm);
+  const std::optional<int> rank = parse_number<int>(text.substr(0, colon));
+  if (!rank || *rank < 0)
+    complain(fmt::format("'{}' is no rank", text.substr(0, colon)), {}, kForm);
   const std::optional<double> factor =
       colon == std::string_view::npos ? std::nullopt : number_in(text.substr(colon + 1));
   if (!factor || *factor < kLeastFactor || *factor > kMostFactor)
     complain(fmt::format("'{}' has no factor from {:g} to {:g}", text, kLeastFactor, kMostFactor),
              {}, kForm);
-  out.factor = *factor;
-  return out;
+  return {*rank, *factor};
 }
 
 std::string to_text(const Distribution& d) {

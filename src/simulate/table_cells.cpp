@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "base/nearest.hpp"
+#include "base/parse_number.hpp"
 
 namespace nereus::simulate {
 
@@ -27,10 +27,8 @@ void Cells::wrong(std::string_view column, std::string message, std::string hint
 
 double Cells::number_of(std::string_view column, const std::string& cell, double least,
                         double most) {
-  double value = 0;
-  const char* end = cell.data() + cell.size();
-  const auto [last, code] = std::from_chars(cell.data(), end, value);
-  if (code == std::errc{} && last == end && value >= least && value <= most) return value;
+  const std::optional<double> value = parse_number<double>(cell);
+  if (value && *value >= least && *value <= most) return *value;
   wrong(column,
         fmt::format("{} is \"{}\"; it is a number of {:g} to {:g}", column, cell, least, most));
   return least;
@@ -38,10 +36,8 @@ double Cells::number_of(std::string_view column, const std::string& cell, double
 
 std::int64_t Cells::whole_of(std::string_view column, const std::string& cell, std::int64_t least,
                              std::int64_t most) {
-  std::int64_t value = 0;
-  const char* end = cell.data() + cell.size();
-  const auto [last, code] = std::from_chars(cell.data(), end, value);
-  if (code == std::errc{} && last == end && value >= least && value <= most) return value;
+  const std::optional<std::int64_t> value = parse_number<std::int64_t>(cell);
+  if (value && *value >= least && *value <= most) return *value;
   wrong(column,
         fmt::format("{} is \"{}\"; it is a whole number of {} to {}", column, cell, least, most));
   return least;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/nearest.hpp"
+#include "base/trimmed.hpp"
 
 namespace nereus::spec {
 
@@ -127,12 +128,6 @@ constexpr Dimension dimension_of<UsdPerHour>() {
   return {"$98.32/h", kPriceUnits, 1};
 }
 
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 std::vector<std::string> unit_names(std::span<const Unit> units) {
   std::vector<std::string> names;
   for (const Unit& unit : units) names.emplace_back(unit.name);
@@ -165,7 +160,7 @@ std::optional<Split> split(std::string_view text) {
   for (const std::string_view sign : {"$", "US$"})
     if (text.starts_with(sign)) {
       unit = "$";
-      text = trim(text.substr(sign.size()));
+      text = trimmed(text.substr(sign.size()));
       break;
     }
   // from_chars knows no plus sign, and takes "inf" and "nan".
@@ -177,7 +172,7 @@ std::optional<Split> split(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto [rest, code] = std::from_chars(text.data(), end, result.number);
   if (code != std::errc()) return std::nullopt;
-  const std::string_view after = trim({rest, static_cast<std::size_t>(end - rest)});
+  const std::string_view after = trimmed({rest, static_cast<std::size_t>(end - rest)});
   // Digits right after a number are a thousands separator or a second decimal point gone wrong.
   if (after.find_first_of("0123456789,") == 0) return std::nullopt;
   for (const char c : after)
@@ -187,9 +182,9 @@ std::optional<Split> split(std::string_view text) {
 }
 
 Parsed<double> parse(std::string_view text, const Dimension& dimension) {
-  const std::string_view trimmed = trim(text);
-  const std::string shown(trimmed.substr(0, 60));  // an error must stay readable
-  const std::optional<Split> parts = split(trimmed);
+  const std::string_view bare = trimmed(text);
+  const std::string shown(bare.substr(0, 60));  // an error must stay readable
+  const std::optional<Split> parts = split(bare);
   if (!parts)
     return {std::nullopt, "spec.bad-quantity",
             fmt::format("\"{}\" is no number with a unit", shown),

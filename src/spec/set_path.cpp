@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
-#include <charconv>
-
+#include "base/parse_number.hpp"
 #include "spec/value.hpp"
 
 namespace nereus::spec {
@@ -67,13 +66,11 @@ void place(Value& value, const Assignment& assignment) {
 }
 
 Value& element(Array& array, const std::string& part, const Assignment& assignment) {
-  std::size_t index = 0;
-  const auto [end, code] = std::from_chars(part.data(), part.data() + part.size(), index);
-  const bool is_number = code == std::errc() && end == part.data() + part.size();
-  if (!is_number || index >= array.size())
+  const std::optional<std::size_t> index = parse_number<std::size_t>(part);
+  if (!index || *index >= array.size())
     assignment.fail(fmt::format("\"{}\" is no element of an array of {}", part, array.size()),
                     array.empty() ? "" : fmt::format("0 to {}", array.size() - 1));
-  return array[index];
+  return array[*index];
 }
 
 Value& member(Table& table, const std::string& part) {

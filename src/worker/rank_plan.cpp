@@ -22,24 +22,15 @@ int rank_at(const Replicas& r, int team, int slice) {
   return r.first + team * r.team_stride + slice * r.tensor_stride;
 }
 
-std::int64_t first_sample_of(const Replicas& r, int team, int micro_batch) {
-  return r.first_sample + team * r.team_step() + micro_batch * r.micro_batch_step();
-}
-
-std::int64_t num_samples_of(const Replicas& r, int micro_batch) {
-  return micro_batch == r.num_micro_batches - 1 && r.last_micro_batch > 0 ? r.last_micro_batch
-                                                                          : r.micro_batch;
-}
-
 // Who computes samples [first, first + count) of a run in tensor slice `slice`, in their order.
 std::vector<Route> holders(const LayerRun& run, int slice, std::int64_t first, std::int64_t count) {
   std::vector<Route> routes;
   for (const Replicas& r : run.replicas)
     for (int team = 0; team < r.count; ++team)
       for (int m = 0; m < r.num_micro_batches; ++m) {
-        const std::int64_t begin = std::max(first, first_sample_of(r, team, m));
+        const std::int64_t begin = std::max(first, r.first_sample_of(team, m));
         const std::int64_t end =
-            std::min(first + count, first_sample_of(r, team, m) + num_samples_of(r, m));
+            std::min(first + count, r.first_sample_of(team, m) + r.samples_in(m));
         if (begin < end) routes.push_back({rank_at(r, team, slice), begin, end - begin});
       }
   std::sort(routes.begin(), routes.end(),
@@ -83,7 +74,7 @@ std::vector<std::int64_t> first_samples(const LayerRun& run) {
   std::vector<std::int64_t> firsts;
   for (const Replicas& r : run.replicas)
     for (int team = 0; team < r.count; ++team)
-      for (int m = 0; m < r.num_micro_batches; ++m) firsts.push_back(first_sample_of(r, team, m));
+      for (int m = 0; m < r.num_micro_batches; ++m) firsts.push_back(r.first_sample_of(team, m));
   std::sort(firsts.begin(), firsts.end());
   return firsts;
 }
@@ -111,7 +102,7 @@ bool find_work(const plan::Placement& placement, std::size_t stage, int rank,
         const std::vector<std::int64_t> firsts = first_samples(run);
         work.num_in_run = static_cast<int>(firsts.size());
         for (int m = 0; m < r.num_micro_batches; ++m) {
-          MicroBatch batch{first_sample_of(r, team, m), num_samples_of(r, m)};
+          MicroBatch batch{r.first_sample_of(team, m), r.samples_in(m)};
           const auto routes = [&](const std::vector<Link>& links) {
             std::vector<std::vector<Route>> list;
             for (const Link& link : links)

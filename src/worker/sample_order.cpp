@@ -14,11 +14,6 @@ using plan::Placement;
 using plan::Replicas;
 using schedule::Pass;
 
-std::int64_t samples_of(const Replicas& r, int micro_batch) {
-  return micro_batch == r.num_micro_batches - 1 && r.last_micro_batch > 0 ? r.last_micro_batch
-                                                                          : r.micro_batch;
-}
-
 // A micro-batch of one run on one team, by the rank of its first slice.
 struct Piece {
   int stage = 0;
@@ -49,8 +44,7 @@ std::vector<Piece> pieces_of(const Placement& placement) {
       for (int team = 0; team < r.count; ++team)
         for (int m = 0; m < r.num_micro_batches; ++m)
           pieces.push_back({static_cast<int>(stage), r.first + team * r.team_stride, m,
-                            r.first_sample + team * r.team_step() + m * r.micro_batch_step(),
-                            samples_of(r, m)});
+                            r.first_sample_of(team, m), r.samples_in(m)});
     if (stage == 0) continue;
     // By samples, so that meeting is a walk along both.
     const auto by_first = [&](std::size_t a, std::size_t b) {

@@ -8,7 +8,7 @@ root=$(cd "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../.." && pwd)
 source "$root/scripts/common.sh"
 targets=(nereus)
 if command -v mpirun >/dev/null; then targets+=(nereus_mpi); fi
-build_tree "$root/build/test" test -DCMAKE_BUILD_TYPE=Release -DNEREUS_TESTS=ON -- "${targets[@]}"
+build_tree "$root/build/test" test "${test_tree[@]}" -- "${targets[@]}"
 nereus=$root/build/test/nereus
 folder=$root/build/explore
 rm -rf "$folder"

@@ -10,7 +10,7 @@ if ! command -v mpirun >/dev/null || ! command -v mpicxx >/dev/null; then
   echo "Open MPI is not installed (Debian: openmpi-bin libopenmpi-dev)"
   exit 77
 fi
-build_tree "$root/build/test" test -DCMAKE_BUILD_TYPE=Release -DNEREUS_TESTS=ON -- spread_sample nereus
+build_tree "$root/build/test" test "${test_tree[@]}" -- spread_sample nereus
 mkdir -p "$root/build"
 work=$(mktemp -d "$root/build/mpi.XXXXXX")
 RESULTS=${RESULTS:-$work/results}

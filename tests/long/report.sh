@@ -11,7 +11,7 @@ command -v python3 >/dev/null || { echo "Python is not installed (Debian: python
 "$check" --find >/dev/null || { "$check" --find; exit 77; }
 
 pages=${1:-$root/build/report}
-build_tree "$root/build/test" test -DCMAKE_BUILD_TYPE=Release -DNEREUS_TESTS=ON -- chart_sample
+build_tree "$root/build/test" test "${test_tree[@]}" -- chart_sample
 rm -rf "$pages"
 mkdir -p "$pages"
 RESULTS=${RESULTS:-$pages/results}

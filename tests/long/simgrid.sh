@@ -10,7 +10,7 @@ if ! echo '#include <simgrid/s4u.hpp>' | c++ -std=c++17 -E -x c++ - >/dev/null 2
   echo "SimGrid is not installed (Debian: libsimgrid-dev)"
   exit 77
 fi
-build_tree "$root/build/test" test -DCMAKE_BUILD_TYPE=Release -DNEREUS_TESTS=ON -- simgrid_cases
+build_tree "$root/build/test" test "${test_tree[@]}" -- simgrid_cases
 cases=$root/build/simgrid
 rm -rf "$cases"
 mkdir -p "$cases"

@@ -7,7 +7,7 @@ set -euo pipefail
 root=$(cd "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../.." && pwd)
 source "$root/scripts/common.sh"
 command -v python3 >/dev/null || exit 77
-build_tree "$root/build/test" test -DCMAKE_BUILD_TYPE=Release -DNEREUS_TESTS=ON -- nereus
+build_tree "$root/build/test" test "${test_tree[@]}" -- nereus
 seed=${SEED:-$((RANDOM % 1000 + 1))}
 say "seed $seed"
 exec python3 "$root/tests/tokenizer/compare.py" "$root/build/test/nereus" "$root/data/text/persuasion.txt" 300 "$seed"

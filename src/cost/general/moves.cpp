@@ -13,19 +13,14 @@ using plan::Replicas;
 
 namespace {
 
-std::int64_t samples_in(const Replicas& r, int micro_batch) {
-  const bool last = micro_batch == r.num_micro_batches - 1;
-  return last && r.last_micro_batch > 0 ? r.last_micro_batch : r.micro_batch;
-}
-
 // Samples that both teams compute in a step.
 std::int64_t shared_samples(const Replicas& a, int team_a, const Replicas& b, int team_b) {
   const std::int64_t first_a = a.first_sample + team_a * a.team_step();
   const std::int64_t step_a = a.micro_batch_step();
   std::int64_t shared = 0;
   for (int m = 0; m < b.num_micro_batches; ++m) {
-    const std::int64_t begin = b.first_sample + team_b * b.team_step() + m * b.micro_batch_step();
-    const std::int64_t end = begin + samples_in(b, m);
+    const std::int64_t begin = b.first_sample_of(team_b, m);
+    const std::int64_t end = begin + b.samples_in(m);
     // Only micro-batches of `a` that start before `end` and reach past `begin` can meet it.
     std::int64_t low = 0;
     std::int64_t high = a.num_micro_batches - 1;
@@ -35,7 +30,7 @@ std::int64_t shared_samples(const Replicas& a, int team_a, const Replicas& b, in
     }
     for (std::int64_t k = low; k <= high; ++k) {
       const std::int64_t from = first_a + k * step_a;
-      const std::int64_t to = from + samples_in(a, static_cast<int>(k));
+      const std::int64_t to = from + a.samples_in(static_cast<int>(k));
       shared += std::max<std::int64_t>(0, std::min(end, to) - std::max(begin, from));
     }
   }

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "base/nearest.hpp"
+#include "base/parse_number.hpp"
+#include "base/trimmed.hpp"
 #include "spec/quantity.hpp"
 
 namespace nereus::explore {
@@ -27,11 +28,8 @@ struct Text {
 };
 
 std::optional<double> plain_number(std::string_view text) {
-  double value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
-    return std::nullopt;
-  return value;
+  const std::optional<double> value = parse_number<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 template <class Q>
@@ -217,11 +215,6 @@ class List {
   std::string said(const std::string& reason) const { return fmt::format("{}: {}", name_, reason); }
   void say(const Value& at, std::string code, std::string message, std::string hint) {
     errors_.add(std::move(code), std::move(message), at.where(), std::move(hint));
-  }
-  static std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    return text;
   }
 
   std::string name_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/trimmed.hpp"
 #include "search/explore/study_sections.hpp"
 #include "spec/quantity.hpp"
 
@@ -20,12 +21,6 @@ struct UnitRate {
   double unit = 1;    // SI units that it buys
   std::string wrong;  // why it could not be read
 };
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 template <class Q>
 bool take(std::string_view text, double& out) {

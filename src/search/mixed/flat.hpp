@@ -6,9 +6,7 @@
 //
 //   least T with   sum over teams of capacity(T) >= B,   sum of room left >= state to be divided
 //
-// capacity is m n samples with n seconds(m) <= T; of several (m, n) those that take more memory for
-// no more samples are left out, and a table over teams finds the least memory for every number of
-// samples, so that the answer is exact for this T. State goes to every team alike, and where that
+// (division.hpp says what a team's capacity is). State goes to every team alike, and where that
 // does not fit what is over goes evenly to those with room (least largest piece, which is what a
 // gather waits for).
 //

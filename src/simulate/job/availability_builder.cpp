@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/parse_number.hpp"
+#include "base/trimmed.hpp"
 
 namespace nereus::simulate {
 
@@ -15,13 +16,6 @@ namespace {
 constexpr int kMostNodes = 100'000;
 constexpr std::int64_t kMostEvents = 1'000'000;
 
-std::string trimmed(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return std::string(text);
-}
-
 }  // namespace
 
 std::vector<TraceLine> trace_lines(std::string_view text) {
@@ -29,13 +23,13 @@ std::vector<TraceLine> trace_lines(std::string_view text) {
   int number = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    TraceLine line{++number, {}, trimmed(text.substr(0, end))};
+    TraceLine line{++number, {}, std::string(trimmed(text.substr(0, end)))};
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.text.empty() || line.text.front() == '#') continue;
     std::string_view rest = line.text;
     while (true) {
       const std::size_t comma = rest.find(',');
-      line.cells.push_back(trimmed(rest.substr(0, comma)));
+      line.cells.emplace_back(trimmed(rest.substr(0, comma)));
       if (comma == std::string_view::npos) break;
       rest.remove_prefix(comma + 1);
     }
@@ -45,12 +39,8 @@ std::vector<TraceLine> trace_lines(std::string_view text) {
 }
 
 std::optional<double> trace_number(const std::string& text) {
-  double value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || read.ec != std::errc() || read.ptr != text.data() + text.size() ||
-      !std::isfinite(value))
-    return std::nullopt;
-  return value;
+  const std::optional<double> value = parse_number<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 void AvailabilityBuilder::fail(const TraceLine& line, const std::string& what,

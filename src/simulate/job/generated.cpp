@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/parse_number.hpp"
 #include "simulate/job/availability_file.hpp"
 #include "spec/quantity.hpp"
 
@@ -24,15 +24,12 @@ double quantity(const std::string& what, const std::string& text) {
 }
 
 int whole(const std::string& what, const std::string& text, int least) {
-  double read_value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), read_value);
-  const bool is_number = read.ec == std::errc() && read.ptr == text.data() + text.size();
-  if (!is_number || !(read_value >= least) || read_value > kMostNodes ||
-      read_value != std::floor(read_value))
+  const std::optional<double> number = parse_number<double>(text);
+  if (!number || !(*number >= least) || *number > kMostNodes || *number != std::floor(*number))
     throw_input_error("availability.generated",
                       fmt::format("'{}' in '{}' is no number of machines", text, what), {},
                       fmt::format("a whole number from {} to {}", least, kMostNodes));
-  return static_cast<int>(read_value);
+  return static_cast<int>(*number);
 }
 
 }  // namespace

@@ -47,8 +47,8 @@ CommError no_answer(int rank, std::chrono::milliseconds timeout) {
       0};
 }
 
-// Asks again and again rather than wait in the
-// store: a wait there cannot be left when another rank gives up.
+// Asks again and again rather than wait in the store: a wait there cannot be left when another rank
+// gives up.
 std::vector<std::string> meet_at(c10d::Store& store, int rank, int num_ranks,
                                  const std::string& says, std::chrono::milliseconds timeout) {
   std::vector<std::string> keys;
@@ -142,26 +142,26 @@ StorePointer open_store(const CommOptions& options) {
   settings.numWorkers = static_cast<std::size_t>(options.num_ranks);
   settings.waitWorkers = false;  // meet() waits, and can name who did not come
   settings.timeout = options.timeout;
+  std::string why = fmt::format("no answer for {} ms", options.timeout.count());
   try {
     const auto store =
         in_time(options.timeout + kLateAnswer, [settings, address = options.address] {
           return StorePointer(c10::make_intrusive<c10d::TCPStore>(address, settings));
         });
-    if (!store) throw no_answer(options.rank, options.timeout);
-    return *store;
-  } catch (const CommError&) {
-    throw;
+    if (store) return *store;
   } catch (const std::exception& error) {
-    if (options.rank == 0)
-      throw_environment_error(
-          "comm.port",
-          fmt::format("rank 0 cannot be reached at {}:{}, where it listens: {}", options.address,
-                      options.port, first_line(error)),
-          "MASTER_ADDR of the machine of rank 0, and a MASTER_PORT that is free there");
-    throw CommError(fmt::format("rank {}: start failed: rank 0 did not answer at {}:{}: {}",
-                                options.rank, options.address, options.port, first_line(error)),
-                    0);
+    why = first_line(error);
   }
+  if (options.rank == 0)
+    throw_environment_error(
+        "comm.port",
+        fmt::format("rank 0 cannot be reached at {}:{}, where it listens: {}", options.address,
+                    options.port, why),
+        "MASTER_ADDR of the machine of rank 0, and a MASTER_PORT that is free there");
+  throw CommError(fmt::format("rank {}: start failed: rank 0 did not answer at {}:{} (MASTER_ADDR, "
+                              "MASTER_PORT): {}",
+                              options.rank, options.address, options.port, why),
+                  0);
 }
 
 namespace {

@@ -1,7 +1,6 @@
 #include "worker/elastic/sources.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <sstream>
 
@@ -9,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.hpp"
+#include "base/parse_number.hpp"
 #include "checkpoint/checksum.hpp"
 
 namespace nereus::worker {
@@ -133,11 +133,9 @@ std::vector<Holder> in_turn(std::vector<Holder> holders, int rank, std::size_t p
 }
 
 std::int64_t number_of(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw_environment_error("elastic.bad-list", fmt::format("\"{}\" is no number", text));
-  return value;
+  const std::optional<std::int64_t> value = parse_number<std::int64_t>(text);
+  if (!value) throw_environment_error("elastic.bad-list", fmt::format("\"{}\" is no number", text));
+  return *value;
 }
 
 }  // namespace

@@ -1,0 +1,16 @@
+#include "base/trimmed.hpp"
+
+#include <gtest/gtest.h>
+
+namespace nereus {
+namespace {
+
+TEST(Trimmed, TakesBlanksFromBothEndsOnly) {
+  EXPECT_EQ(trimmed(" \t80 GiB\r"), "80 GiB");
+  EXPECT_EQ(trimmed("a\tb"), "a\tb");
+  EXPECT_EQ(trimmed("line\n"), "line\n");
+  for (const char* text : {"", " ", "\t \r"}) EXPECT_EQ(trimmed(text), "");
+}
+
+}  // namespace
+}  // namespace nereus
