@@ -1,5 +1,5 @@
 // A text without the blanks around it: spaces, tabs, and the carriage return of a file from
-// Windows.
+// Windows. Always a part of that text, so that its place can be told; its end where all is blank.
 //
 //   trimmed(" 80 GiB\r");   // "80 GiB"
 #pragma once
@@ -9,10 +9,10 @@
 namespace nereus {
 
 inline std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
 }
 
 }  // namespace nereus

@@ -9,7 +9,13 @@ TEST(Trimmed, TakesBlanksFromBothEndsOnly) {
   EXPECT_EQ(trimmed(" \t80 GiB\r"), "80 GiB");
   EXPECT_EQ(trimmed("a\tb"), "a\tb");
   EXPECT_EQ(trimmed("line\n"), "line\n");
-  for (const char* text : {"", " ", "\t \r"}) EXPECT_EQ(trimmed(text), "");
+}
+
+TEST(Trimmed, OfBlanksIsTheirEnd) {
+  for (const std::string_view text : {"", " ", "\t \r"}) {
+    EXPECT_EQ(trimmed(text), "");
+    EXPECT_EQ(trimmed(text).data(), text.data() + text.size());
+  }
 }
 
 }  // namespace
