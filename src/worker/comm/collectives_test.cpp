@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <functional>
+#include <future>
 #include <mutex>
 #include <numeric>
 #include <random>
@@ -100,6 +102,41 @@ TEST_P(Messages, MayBeAskedAndThenWaitedForOrDropped) {
     late->wait();
     EXPECT_EQ(flat[0].item<float>(), 7);
   });
+}
+
+// True where it ended while some of its bytes were there and some were not.
+bool ends_half_through(const std::string& backend) {
+  const auto comms = open_local_comms(backend, 2, 60s);
+  constexpr std::int64_t kCount = 256 << 20;
+  const at::Tensor sent = at::ones({kCount}, at::kByte), received = at::zeros({kCount}, at::kByte);
+  const volatile std::uint8_t* bytes = received.data_ptr<std::uint8_t>();
+  const auto fails = [](const Handle& handle) {
+    try {
+      handle->wait();
+    } catch (const CommError&) {
+      return true;
+    }
+    return false;
+  };
+  auto sends = std::async(std::launch::async, [&] { return fails(comms[1]->send(sent, 0, 3)); });
+  auto receives =
+      std::async(std::launch::async, [&] { return fails(comms[0]->receive(received, 1, 3)); });
+  while (bytes[0] == 0 && receives.wait_for(0ms) != std::future_status::ready)
+    std::this_thread::yield();
+  comms[0]->abort();
+  comms[1]->abort();
+  EXPECT_EQ(receives.wait_for(20s), std::future_status::ready);
+  EXPECT_EQ(sends.wait_for(20s), std::future_status::ready);
+  const bool failed = receives.get();
+  sends.get();  // it may have been handed over whole
+  return failed && bytes[0] == 1 && bytes[kCount - 1] == 0;
+}
+
+TEST_P(Messages, EndWhenToldThoughHalfThrough) {
+  std::signal(SIGPIPE, SIG_IGN);  // as a worker does
+  int half_through = 0;
+  for (int i = 0; i < 5; ++i) half_through += ends_half_through(GetParam());
+  EXPECT_GT(half_through, 0);
 }
 
 struct Case {

@@ -11,9 +11,9 @@
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
 
-#include <atomic>
 #include <future>
-#include <thread>
+#include <mutex>
+#include <unordered_map>
 
 #include "worker/comm/backends.hpp"
 #include "worker/comm/message_comm.hpp"
@@ -44,22 +44,60 @@ class GlooStore : public gloo::rendezvous::Store {
   std::chrono::milliseconds timeout_;
 };
 
+// The messages of a wire that are under way. Gloo tells those that wait on a connection when it
+// breaks, but not the one whose bytes are half through (pair.cc, signalException: neither rx_ nor the
+// unbound buffers of tx_), which then waits for its whole time-out: abort() must know them all.
+class UnderWay {
+ public:
+  using Buffer = gloo::transport::UnboundBuffer;
+  // False: it is over, and nobody would tell this one.
+  bool add(Buffer* buffer, bool receives) {
+    const std::lock_guard lock(mutex_);
+    if (over_) return false;
+    buffers_[buffer] = receives;
+    return true;
+  }
+  void remove(Buffer* buffer) {
+    const std::lock_guard lock(mutex_);
+    buffers_.erase(buffer);
+  }
+  void admit_no_more() {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  void end_waits() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [buffer, receives] : buffers_)
+      receives ? buffer->abortWaitRecv() : buffer->abortWaitSend();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<Buffer*, bool> buffers_;
+  bool over_ = false;
+};
+
 class GlooParcel : public Parcel {
  public:
   GlooParcel(std::unique_ptr<gloo::transport::UnboundBuffer> buffer, int peer, bool receives,
-             std::chrono::milliseconds timeout)
-      : buffer_(std::move(buffer)), peer_(peer), receives_(receives), timeout_(timeout) {}
+             std::chrono::milliseconds timeout, std::shared_ptr<UnderWay> under_way)
+      : buffer_(std::move(buffer)),
+        peer_(peer),
+        receives_(receives),
+        timeout_(timeout),
+        under_way_(std::move(under_way)) {
+    if (!under_way_->add(buffer_.get(), receives_)) throw told_to_end();
+  }
   ~GlooParcel() override {
+    under_way_->remove(buffer_.get());
     if (arrived_.valid() && !is_ready()) buffer_->abortWaitRecv();
   }
   void wait() override {
     try {
-      if (arrived_.valid())
-        wait_for_arrival();
-      else if (receives_)
-        buffer_->waitRecv(nullptr, timeout_);
-      else
-        buffer_->waitSend(nullptr, timeout_);
+      const bool whole = arrived_.valid() ? arrives_in_time()
+                         : receives_      ? buffer_->waitRecv(nullptr, timeout_)
+                                          : buffer_->waitSend(nullptr, timeout_);
+      if (!whole) throw told_to_end();
     } catch (const gloo::Exception& error) {
       throw WireError(error.what(), peer_);
     }
@@ -76,19 +114,21 @@ class GlooParcel : public Parcel {
   }
 
  private:
+  WireError told_to_end() const { return {"told to end", peer_}; }
   bool is_ready() const {
     return arrived_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
-  void wait_for_arrival() {
+  bool arrives_in_time() {
     if (arrived_.wait_for(timeout_) != std::future_status::ready)
       throw WireError(fmt::format("nothing for {} ms", timeout_.count()), peer_);
-    arrived_.get();
+    return arrived_.get();
   }
 
   std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
   int peer_;
   bool receives_;
   std::chrono::milliseconds timeout_;
+  std::shared_ptr<UnderWay> under_way_;
   std::future<bool> arrived_;  // valid once done() was asked
 };
 
@@ -109,8 +149,8 @@ class GlooWire : public Wire {
     } catch (const gloo::Exception& error) {
       throw WireError(error.what(), to);
     }
-    if (aborted_) throw WireError("told to end", to);
-    return std::make_unique<GlooParcel>(std::move(buffer), to, false, context_->getTimeout());
+    return std::make_unique<GlooParcel>(std::move(buffer), to, false, context_->getTimeout(),
+                                        under_way_);
   }
   std::unique_ptr<Parcel> receive(void* bytes, std::size_t size, int from,
                                   std::uint64_t slot) override {
@@ -120,35 +160,31 @@ class GlooWire : public Wire {
     } catch (const gloo::Exception& error) {
       throw WireError(error.what(), from);
     }
-    if (aborted_) throw WireError("told to end", from);
-    return std::make_unique<GlooParcel>(std::move(buffer), from, true, context_->getTimeout());
+    return std::make_unique<GlooParcel>(std::move(buffer), from, true, context_->getTimeout(),
+                                        under_way_);
   }
-  // Gloo has no call for this, but a buffer that waited in vain breaks off all that its context has
-  // under way, and closes its connections. What is started beside that looks at the flag, after it
-  // is under way: one of the two sees the other.
+  // Gloo has no call for this, but a buffer that waited in vain closes all connections of its
+  // context; after that nobody writes into a message any more, and whoever waits may let go of it.
   void abort() override {
-    aborted_ = true;
+    under_way_->admit_no_more();
     char nothing = 0;
     for (int other = 0; other < num_ranks(); ++other) {
       if (other == rank()) continue;
       auto buffer = context_->createUnboundBuffer(&nothing, 1);
       try {
         buffer->recv(other, kAbortSlot);
-      } catch (const gloo::Exception&) {
-        continue;  // that connection is broken already; another must do
-      }
-      try {
         buffer->waitRecv(nullptr, std::chrono::milliseconds(1));
       } catch (const gloo::Exception&) {
+        // In vain, as it should; or that connection is broken already, and the next one must do.
       }
-      return;
     }
+    under_way_->end_waits();
   }
 
  private:
   StorePointer store_;  // rank 0's serves the others as long as it lives
   std::shared_ptr<gloo::rendezvous::Context> context_;
-  std::atomic<bool> aborted_ = false;
+  const std::shared_ptr<UnderWay> under_way_ = std::make_shared<UnderWay>();
 };
 
 std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_address, int rank,
