@@ -45,8 +45,8 @@ class GlooStore : public gloo::rendezvous::Store {
 };
 
 // The messages of a wire that are under way. Gloo tells those that wait on a connection when it
-// breaks, but not the one whose bytes are half through (pair.cc, signalException: neither rx_ nor the
-// unbound buffers of tx_), which then waits for its whole time-out: abort() must know them all.
+// breaks, but not the one whose bytes are half through (pair.cc, signalException: neither rx_ nor
+// the unbound buffers of tx_), which then waits for its whole time-out: abort() must know them all.
 class UnderWay {
  public:
   using Buffer = gloo::transport::UnboundBuffer;
