@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kFirstSteps = 3;  // of the job: allocations, choices of kernels
 constexpr int kWarmUp = 2;      // steps of a block before the clock starts
 constexpr int kLeastSteps = 3, kMostSteps = 40;
-constexpr int kLeastReading = 6;  // steps that read: see steps_reading
+constexpr int kLeastReading = 6;      // steps that read: see steps_reading
 constexpr double kRoundsWanted = 10;  // in the time there is
 
 // A number of this rank's host and network: containers of one machine that talk over a wire of
