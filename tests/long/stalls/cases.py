@@ -3,7 +3,8 @@
 Each case is a small job with one stall or two; what was put in is known by construction:
   launch        every operation takes X longer (inject.cpp): operations of a step x X
   straggler     the same on one rank of two
-  contention    two ranks on one core: as much again as one alone takes
+  contention    two ranks on one core: how much longer a rank's step takes while a job that knows nothing of it shares its core (more
+                than twice as long as alone: both want the caches)
   interconnect  two ranks of one host whose loopback, both ways together, carries B bytes/s: 2 gradient bytes / B, whole after the
                 backward pass
   network       two network namespaces whose link carries B bytes/s either way: gradient bytes / B
@@ -17,7 +18,7 @@ own interval. What the machine has of each kind by itself, measured in the same 
 fetch with less of it, since the first of either hides behind the step.
 
 Intervals of 95 % are wrong once in twenty times: wrong is what is wrong twice. A virtual machine has neighbours: what was wrong while
-they took its time (Watch) is tried again, and skipped with that said where it never gets quiet. Right is right at any time.
+they took much of its time (Watch) is tried again, and skipped with that said where it never gets quiet. Right is right at any time.
 """
 import argparse
 import json
@@ -28,16 +29,15 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 import zlib
 
 WIRE = 1514 / 1448  # bytes on a wire for a byte of TCP over Ethernet
 GPT = ["--model", "gpt2", "--set", "model.layers=2", "--set", "model.hidden=128", "--set", "model.heads=4", "--set", "model.vocab=512",
        "--seq", "64", "--global-batch", "8", "--data", "synthetic"]
+ONE_CORE = ["taskset", "-c", "0"]
 PICTURES, SIZE = 400, 160  # files, and pixels a side
 MOST_ATTEMPTS = 4
 MOST_TAKEN = 0.03  # of the time that programs wanted to run
-MOST_SLOWED = 1.15  # a piece of work against the fastest time of it
 
 
 def write_png(path, size, seed):
@@ -129,15 +129,31 @@ print(spent / len(files))'''
             self.group = None
 
     def measure(self, words, prefix=(), inject=None, seconds=None):
+        return self.measure_beside(1, words, prefix, inject, seconds)[0]
+
+    def measure_beside(self, count, words, prefix=(), inject=None, seconds=None):
+        """So many jobs at a time."""
         environment = dict(os.environ, **(inject or {}))
-        out = f"{self.folder}/out.json"
-        command = [*prefix, self.args.nereus, "measure", "--stalls", *words, "--worker", self.worker, "--threads", "1", "--seconds",
-                   str(seconds or self.args.seconds), "--format", "json", "-o", out]
-        ran = subprocess.run(command, capture_output=True, text=True, env=environment)
-        if ran.returncode != 0:
-            raise RuntimeError(f"{' '.join(command)}: exit {ran.returncode}: {ran.stderr[-800:]}")
-        with open(out) as f:
-            return json.load(f)
+        started = []
+        for i in range(count):
+            out = f"{self.folder}/out{i}.json"
+            command = [*prefix, self.args.nereus, "measure", "--stalls", *words, "--worker", self.worker, "--threads", "1", "--seconds",
+                       str(seconds or self.args.seconds), "--format", "json", "-o", out]
+            started.append((out, command, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)))
+        answers = []
+        for out, command, job in started:
+            _, said = job.communicate()
+            if job.returncode != 0:
+                raise RuntimeError(f"{' '.join(command)}: exit {job.returncode}: {said[-800:]}")
+            with open(out) as f:
+                answers.append(json.load(f))
+        return answers
+
+    def shared_step_s(self, inject):
+        """Of a rank of the GPT job, two ranks of which would be on one core."""
+        words = GPT[:GPT.index("--global-batch")] + ["--global-batch", "4", "--data", "synthetic"]
+        jobs = self.measure_beside(2, words, ONE_CORE, inject)
+        return sum(job["one_device_s"] for job in jobs) / len(jobs)
 
     def measure_hosts(self, words, inject=None):
         """Two ranks, each in a namespace."""
@@ -158,42 +174,22 @@ print(spent / len(files))'''
 
 
 class Watch:
-    """Whether others used this machine's processors since it was made: by what its hypervisor took, and by how fast they are."""
-    fastest = float("inf")
+    """How much of this machine's time its hypervisor gave to others since it was made."""
 
     def __init__(self):
-        self.before, self.slowed = self.counts(), self.pace()
+        self.before = self.ticks()
 
     @staticmethod
-    def counts():
-        """Ticks taken, and ticks wanted."""
+    def ticks():
+        """Of all processors: taken, and wanted."""
         with open("/proc/stat") as f:
             user, nice, system, _, _, irq, soft, taken = (int(word) for word in f.readline().split()[1:9])
         return taken, user + nice + system + irq + soft + taken
 
-    @classmethod
-    def pace(cls):
-        """Of the slowest processor, against the fastest of all times."""
-        own, slowest = os.sched_getaffinity(0), 0
-        for processor in own:
-            os.sched_setaffinity(0, {processor})
-            times = []
-            for _ in range(15):
-                start = time.perf_counter()
-                sum(range(200000))
-                times.append(time.perf_counter() - start)
-            cls.fastest = min(cls.fastest, *times)
-            slowest = max(slowest, sorted(times)[len(times) // 2])
-        os.sched_setaffinity(0, own)
-        return slowest / cls.fastest
-
     def disturbance(self):
         """In words; empty where there was none."""
-        taken, wanted = (now - before for now, before in zip(self.counts(), self.before))
-        if taken > MOST_TAKEN * wanted:
-            return f"others took {taken / wanted:.0%} of this machine's time"
-        slowed = max(self.slowed, self.pace())
-        return f"this machine was {slowed:.2f} times slower than before" if slowed > MOST_SLOWED else ""
+        taken, wanted = (now - before for now, before in zip(self.ticks(), self.before))
+        return f"others took {taken / wanted:.0%} of this machine's time" if taken > MOST_TAKEN * wanted else ""
 
 
 def two_hosts(bench, rate):
@@ -239,14 +235,18 @@ class Case:
             words += ["--comm", "gloo"]
         return words
 
+    def slow_operations(self, kinds):
+        inject = {}
+        if "launch" in kinds or "straggler" in kinds:
+            inject["INJECT_OPERATION_US"] = str(self.bench.delay)
+        if "straggler" in kinds:
+            inject["INJECT_RANK"] = "1"
+        return inject
+
     def run(self, with_stalls):
         bench, kinds = self.bench, self.kinds if with_stalls else []
-        inject, prefix = {}, []
+        inject, prefix = self.slow_operations(kinds), []
         self.rate = 4 * bench.parameters[self.pictures] / 0.12
-        if "launch" in kinds or "straggler" in kinds:
-            inject["INJECT_OPERATION_US"] = str(bench.delay)
-            if "straggler" in kinds:
-                inject["INJECT_RANK"] = "1"
         if "prepare" in self.kinds:
             inject["INJECT_PICTURE_MS"] = str(1e3 * self.picture_time(with_stalls))
         try:
@@ -264,7 +264,7 @@ class Case:
                     return None
                 prefix = prefix + slow
             if "contention" in kinds:
-                prefix = prefix + ["taskset", "-c", "0"]
+                prefix = prefix + ONE_CORE
             return bench.measure(self.words(), prefix, inject)
         finally:
             bench.clean()
@@ -280,7 +280,8 @@ class Case:
             reading = [max(0, run["storage_bytes_per_step"] / self.rate_of(with_stalls) - run["warm_s"])
                        for run, with_stalls in ((found, True), (plain, False))]
         longer = operations if {"launch", "straggler"} & set(self.kinds) else 0
-        seconds = {"launch": operations, "straggler": operations, "contention": found["one_device_s"], "interconnect": 2 * gradient_s,
+        shared = bench.shared_step_s(self.slow_operations(self.kinds)) if "contention" in self.kinds else found["one_device_s"]
+        seconds = {"launch": operations, "straggler": operations, "contention": shared - found["one_device_s"], "interconnect": 2 * gradient_s,
                    "network": gradient_s, "prepare": (2 if self.two else 4) * bench.picture_s / 3 - longer, "fetch": reading[0] - reading[1]}
         return {kind: seconds[kind] for kind in self.kinds}
 
@@ -320,7 +321,7 @@ PAIRS = [["launch", "prepare"], ["straggler", "network"], ["straggler", "interco
 
 
 def try_case(bench, kinds):
-    """True: right, False: wrong; None: skipped. One of each of its checks, which are printed."""
+    """Of each of its checks, which are printed: True where right, False where wrong, None where skipped."""
     name, case = " and ".join(kinds), Case(bench, kinds)
     checks = {name: lambda found, plain: judge(case, found, plain)}
     if len(kinds) == 1 and kinds[0] in CHANGES:
