@@ -55,6 +55,7 @@ def make_step(name, batch):
         model = Gpt(12, 768, 12, 50304, 1024).cuda()
         ids = torch.randint(0, 50257, (batch, 1025), device="cuda")
         loss_of = lambda: model(ids[:, :-1], ids[:, 1:])
+    torch.cuda.synchronize()  # what it reads is made on another stream
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, fused=True, capturable=True)
 
     def step():
@@ -76,6 +77,7 @@ def graph_of(step, stream):
         graph.capture_begin()
         step()
         graph.capture_end()
+    graph.reads = step  # else its model and samples are given back, and the next job's lie there
     return graph
 
 

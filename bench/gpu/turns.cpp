@@ -35,6 +35,8 @@ int run(char** words) {
   const std::string worker = words[1];
   launch::BackgroundOptions options;
   options.pace.bound = std::atof(words[5]);
+  options.pace.alone_steps = 256;  // to know the 99th percentile of steps alone
+  options.pace.probe_steps = 16;
   options.control_group = false;
   options.gates = {job::Gate::make(fmt::format("{}/gate-0", words[4]))};
   options.say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
@@ -53,10 +55,11 @@ int run(char** words) {
   fmt::print(
       "{{\"exit_code\": {}, \"alone_s\": {}, \"median\": {}, \"p99\": {}, \"alone_p99\": {}, "
       "\"alone\": {}, \"beside\": {}, \"share_of_time\": {}, \"pieces\": {}, \"late\": {}, "
+      "\"too_long\": {}, \"longest_s\": {}, \"given_s\": {}, "
       "\"steps\": {}, \"step_s\": {}, \"alone_step_s\": {}, \"why\": \"{}\"}}\n",
       foreground.exit_code, s.alone_s, s.median, s.p99, s.alone_p99, s.num_alone, s.num_shared,
-      outcome.mean_share, outcome.num_pieces, outcome.num_late, job.steps, job.step_s,
-      job.alone_step_s, job.why);
+      outcome.mean_share, outcome.num_pieces, outcome.num_late, outcome.num_too_long,
+      outcome.longest_s, outcome.given_s, job.steps, job.step_s, job.alone_step_s, job.why);
   if (foreground.failure) fmt::print(stderr, "{}\n", foreground.failure->message);
   return foreground.exit_code;
 }

@@ -22,7 +22,8 @@ namespace nereus::job {
 
 namespace {
 
-constexpr std::int64_t kReaction = 50'000;  // from an open gate to a piece that runs
+// From an open gate to a piece that runs: of one that sleeps there, and of one that watches it.
+constexpr std::int64_t kToWake = 50'000, kToNotice = 30'000;
 
 static_assert(std::atomic<std::int64_t>::is_always_lock_free &&
                   std::atomic<Guest>::is_always_lock_free,
@@ -132,14 +133,16 @@ double GateHost::give_way(double gap_s) {
 
 // Nothing where no piece waits, or none that waits could be done in it.
 std::int64_t GateHost::more_than(std::int64_t gap) {
-  const GatePage& page = gate_.page();
+  GatePage& page = gate_.page();
   const std::int64_t may =
       std::min<std::int64_t>(page.most_yield, std::max<std::int64_t>(0, left_ - gap));
   ++since_long_;
   const std::int64_t wanted = page.wanted;
   if (wanted <= 0 || may <= 0) return 0;
-  const std::int64_t needed = wanted + kReaction - std::min(gap, left_);
+  const std::int64_t needed = wanted + (watches_ ? kToNotice : kToWake) - std::min(gap, left_);
   if (needed <= may) return may;
+  ++page.num_too_long;
+  page.longest = std::max<std::int64_t>(page.longest, wanted);
   saved_ += may;
   if (saved_ < needed || since_long_ < kStepsPerLongPiece) return 0;
   saved_ = since_long_ = 0;

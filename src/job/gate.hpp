@@ -43,6 +43,9 @@ struct GatePage {
   // By the launcher. A foreground that is measured alone grants nothing.
   alignas(64) std::atomic<std::int64_t> grant = 0;  // of a step
   std::atomic<std::int64_t> most_yield = 0;         // of that, beyond what is waited anyway
+  // By the foreground: steps in which a piece waited that is longer than a step may give.
+  alignas(64) std::atomic<std::int64_t> num_too_long = 0;
+  std::atomic<std::int64_t> longest = 0;  // of those pieces
   // By the background.
   alignas(64) std::atomic<std::int64_t> wanted =
       0;                               // what the piece takes that waits; 0: none does

@@ -137,6 +137,8 @@ TEST_F(GateTest, ALongPieceIsLetInOnceInManySteps) {
   ASSERT_GE(when.size(), 2U);  // others may be late for reasons of their own
   EXPECT_NE(std::find(when.begin(), when.end(), GateHost::kStepsPerLongPiece), when.end());
   EXPECT_NE(std::find(when.begin(), when.end(), 2 * GateHost::kStepsPerLongPiece), when.end());
+  EXPECT_EQ(gate.page().num_too_long, 2 * GateHost::kStepsPerLongPiece);
+  EXPECT_EQ(gate.page().longest, kMs / 2);
 }
 
 // Whoever watches goes on as soon as nothing else fits, but not while a piece is under way, and

@@ -3,16 +3,18 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <functional>
 #include <thread>
 
 namespace nereus::worker {
 
 namespace {
 
-constexpr std::int64_t kLook = 20'000'000;   // between looks whether the job is to end
-constexpr std::int64_t kLong = 500'000'000;  // to wait
+constexpr std::int64_t kLook = 20'000'000;  // between looks whether the job is to end
 // From the host's launch to the device's start, where nothing is under way.
 constexpr std::int64_t kLaunch = 10'000;
+// Done so much before the gate closes.
+constexpr std::int64_t kSpare = 10'000;
 constexpr std::int64_t kShortestSleep = 300'000;
 // Between two pieces that the host launched one behind the other.
 constexpr std::int64_t kMostBetween = 20'000;
@@ -40,13 +42,19 @@ Pieces::Pieces(const std::string& gate_file, const at::Device& device, std::func
 
 double Pieces::seconds(Key key) const {
   const auto known = known_.find(key);
-  return known == known_.end() ? 0 : static_cast<double>(known->second.longest()) * 1e-9;
+  return known == known_.end() ? 0 : static_cast<double>(known->second.takes()) * 1e-9;
 }
 
 void Pieces::Known::add(std::int64_t took) {
   if (runs == 1) last = {};
   last[runs % last.size()] = took;
   ++runs;
+}
+
+std::int64_t Pieces::Known::takes() const {
+  std::array<std::int64_t, 4> sorted = last;
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  return sorted[1] > 0 ? sorted[1] : sorted[0];
 }
 
 void Pieces::expect(Key key, double seconds) {
@@ -78,9 +86,10 @@ void Pieces::wait_at_gate(std::uint32_t seen, std::int64_t now) {
 void Pieces::enter(Key key) {
   if (depth_++ > 0) return;
   const auto known = known_.find(key);
-  std::int64_t takes = known == known_.end() ? 0 : known->second.longest();
+  const std::int64_t takes = known == known_.end() ? 0 : known->second.takes();
   job::GatePage& page = gate_.page();
-  std::int64_t open_until = 0, begin = 0, since = 0;
+  std::int64_t open_until = 0, begin = 0;
+  bool waited = false;
   while (true) {
     const std::uint32_t seen = page.num_openings;
     const std::int64_t now = job::gate_now();
@@ -88,7 +97,9 @@ void Pieces::enter(Key key) {
     note_opening(seen, now);
     begin = now + (watches_ ? kLaunch : 0);
     if (busy_until_ > begin) begin = busy_until_ + between_pieces_;
-    if (open_until == job::kAlways || begin + takes < open_until || (ends_ && ends_())) break;
+    if (open_until == job::kAlways || begin + takes + (watches_ ? kSpare : 0) < open_until ||
+        (ends_ && ends_()))
+      break;
     // Sooner than thought, say, where a piece ran for the first time.
     if (!under_way_.empty() && clock_.is_settled()) {
       settle();
@@ -98,15 +109,11 @@ void Pieces::enter(Key key) {
       page.free_at = busy_until_;
       page.declined = seen;
     }
-    if (since == 0) since = now;
-    if (now - since > kLong) {
-      takes /= 2;
-      since = now;
-    }
+    waited = true;
     page.wanted = std::max<std::int64_t>(1, takes);
     wait_at_gate(seen, now);
   }
-  if (since > 0) page.wanted = 0;
+  if (waited) page.wanted = 0;
   if (under_way_.size() >= kMostUnderWay) settle();
   busy_until_ = begin + takes;
   under_way_.push_back({key, clock_.now(), 0, open_until});

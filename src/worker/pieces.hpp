@@ -8,11 +8,12 @@
 //     ..                                          // launches of a layer's pass
 //   }
 //
-// How long a piece takes is the longest of its last four, without its very first, in which
-// libraries choose their kernels. With every half second that it waits half of that is tried: else
-// one that was disturbed would hardly run again. One that has not run yet enters whenever the gate
-// is open. On a GPU pieces are launched ahead of those that still run, as long as all will be done
-// in time; what they took is read from the device's own clock while nothing can enter anyway.
+// How long a piece takes is the second longest of its last four, without its very first, in which
+// libraries choose their kernels: one time that it was disturbed is forgotten. A piece that the
+// gate is never open long enough for is let in by the foreground after a while (GateHost). One that
+// has not run yet enters whenever the gate is open. On a GPU pieces are launched ahead of those
+// that still run, as long as all will be done in time; what they took is read from the device's own
+// clock while nothing can enter anyway.
 //
 // On CPUs whoever waits sleeps. A GPU's rank watches the gate when it may soon open, which is most
 // of a foreground's step after the last time: to be woken takes as long as a short piece.
@@ -69,7 +70,7 @@ class Pieces {
     std::array<std::int64_t, 4> last{};  // nanoseconds
     std::size_t runs = 0;
     void add(std::int64_t took);
-    std::int64_t longest() const { return *std::max_element(last.begin(), last.end()); }
+    std::int64_t takes() const;
   };
   struct UnderWay {
     Key key;

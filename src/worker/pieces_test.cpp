@@ -58,13 +58,14 @@ TEST_F(PiecesTest, WhatAPieceTakesIsLearned) {
   take(pieces, key, 2ms);  // the very first does not count then
   EXPECT_GE(pieces.seconds(key), 0.002);
   EXPECT_LT(pieces.seconds(key), 0.3);
-  take(pieces, key, 10ms);  // of the others the longest
-  take(pieces, key, 2ms);
-  EXPECT_GE(pieces.seconds(key), 0.01);
+  take(pieces, key, 300ms);  // of the others the second longest: one may have been disturbed
+  EXPECT_LT(pieces.seconds(key), 0.3);
+  take(pieces, key, 300ms);
+  EXPECT_GE(pieces.seconds(key), 0.3);
   EXPECT_EQ(pieces.seconds(Pieces::key(3, Kind::kBackward)), 0);
   EXPECT_EQ(page().num_pieces, 4);
   EXPECT_EQ(page().num_late, 0);
-  EXPECT_GE(page().used, 314 * kMs);
+  EXPECT_GE(page().used, 902 * kMs);
 }
 
 TEST_F(PiecesTest, OneInsideAnotherIsPartOfIt) {

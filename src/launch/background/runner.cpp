@@ -21,6 +21,8 @@ using namespace std::chrono_literals;
 constexpr auto kShortestPeriod = 4ms, kLongestPeriod = 100ms, kTick = 50ms;
 constexpr auto kShortestRun = 500us;  // less is spent on waking up
 constexpr double kPeriodsPerStep = 4;
+// Of what is promised, given where they take turns: to change from one to the other takes time too.
+constexpr double kSure = 0.65;
 constexpr double kForGood = 0.98;   // a share that is not worth stopping for
 constexpr double kNoTimeout = 1e6;  // a rank that is stopped says nothing
 constexpr auto kBetweenLooks = 500ms;
@@ -40,7 +42,11 @@ double private_bytes(pid_t pid) {
 }
 
 PaceOptions pace_of(const BackgroundOptions& options) {
-  return options.gates.empty() ? options.pace : pace_of_turns(options.pace.bound);
+  if (options.gates.empty()) return options.pace;
+  PaceOptions turns = pace_of_turns(options.pace.bound);
+  turns.alone_steps = std::max(turns.alone_steps, options.pace.alone_steps);
+  turns.probe_steps = std::max(turns.probe_steps, options.pace.probe_steps);
+  return turns;
 }
 
 }  // namespace
@@ -121,7 +127,6 @@ double BackgroundRunner::used_turns() const {
 }
 
 void BackgroundRunner::grant_turns() {
-  constexpr double kSure = 0.75;
   const double grant = pace_.share() * pace_.alone() * 1e9;
   for (const job::Gate& gate : options_.gates) {
     gate.page().grant = static_cast<std::int64_t>(grant);
@@ -165,7 +170,11 @@ void BackgroundRunner::loop() {
   {
     const std::lock_guard lock(mutex_);
     outcome_.slowdown = pace_.slowdown();
-    if (running_) running_->num_beside = running_->steps.size();
+    if (running_) {  // once the foreground has done its last step the device is free
+      const std::vector<Clock::time_point>& steps = running_->steps;
+      running_->num_beside = static_cast<std::size_t>(
+          std::upper_bound(steps.begin(), steps.end(), last_step_) - steps.begin());
+    }
     if (begun_) {
       if (runs_since_) ran_in_all_ += Clock::now() - *runs_since_;
       outcome_.mean_share = seconds_of(ran_in_all_) / seconds_of(Clock::now() - *begun_);
@@ -175,7 +184,11 @@ void BackgroundRunner::loop() {
     for (const job::Gate& gate : options_.gates) {
       outcome_.num_pieces += gate.page().num_pieces;
       outcome_.num_late += gate.page().num_late;
+      outcome_.num_too_long += gate.page().num_too_long;
+      outcome_.longest_s =
+          std::max(outcome_.longest_s, 1e-9 * static_cast<double>(gate.page().longest));
     }
+    outcome_.given_s = kSure * options_.pace.bound * pace_.alone();
   }
   if (running_) end_running(measure);
   group_.reset();

@@ -14,7 +14,7 @@
 // With gates (job/gate.hpp: GPUs, whose work no signal stops) the two jobs take turns piece by
 // piece. The foreground opens the gate while it waits, and once a step for at most
 //
-//   share x 0.75 bound x (a step alone)
+//   share x 0.65 bound x (a step alone)
 //
 // so that its step is not longer than promised; where it still is, the share is cut.
 //
