@@ -24,6 +24,8 @@ namespace {
 
 // From an open gate to a piece that runs: of one that sleeps there, and of one that watches it.
 constexpr std::int64_t kToWake = 50'000, kToNotice = 30'000;
+// From a closed gate to work of the foreground that has arrived at its device.
+constexpr std::int64_t kToLaunch = 20'000;
 
 static_assert(std::atomic<std::int64_t>::is_always_lock_free &&
                   std::atomic<Guest>::is_always_lock_free,
@@ -110,6 +112,7 @@ void GateHost::let_new_one_run() {
 void GateHost::stay_until(std::int64_t most, std::int64_t least) const {
   if (!watches_ || most <= least) return sleep_until(most);
   sleep_until(least);
+  most = std::max(least, most - kToLaunch);
   const GatePage& page = gate_.page();
   const std::uint32_t opening = page.num_openings;
   for (std::int64_t now = gate_now(); now < most; now = gate_now())

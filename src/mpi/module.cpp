@@ -6,6 +6,8 @@
 //   a rank that is killed: mpirun ends the whole job at once, exit code 137; under
 //     mpirun --enable-recovery it lets the others run, and MPI reports no error to them: sends to
 //     the dead rank stay pending or vanish. Silence is the only sign (spread/ranks.hpp).
+//   a rank that dies before all have started, or never starts MPI: under --enable-recovery the
+//     others wait in MPI_Init for ever.
 //   MPI_Finalize waits for every rank that is alive, so for a suspended one without an end.
 //   MPI_Abort ends the suspended too, with its exit code; under --enable-recovery it ends them only
 //     once all others are gone, and mpirun's exit code is always 0.
@@ -15,9 +17,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <list>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,6 +35,8 @@ constexpr int kTag = 1;
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // MPI counts in int
 constexpr std::chrono::milliseconds kTimeToBeEnded{1500};
 constexpr std::chrono::seconds kTimeToFinalize{30};
+constexpr int kSecondsToStart = 180;  // all ranks; NEREUS_MPI_START_S
+constexpr int kEnvironmentExit = 4;   // as base/error.hpp has it
 
 struct Transfer {
   std::string bytes;
@@ -79,6 +85,42 @@ int share_of_cores(MPI_Comm world) {
   return std::max(1, static_cast<int>(cores + 1e-6));
 }
 
+// Ends the process where its ranks do not come together: MPI has no call that would.
+class StartGuard {
+ public:
+  StartGuard() : thread_([this] { watch(); }) {}
+  ~StartGuard() {
+    {
+      const std::lock_guard lock(mutex_);
+      started_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  StartGuard(const StartGuard&) = delete;
+  StartGuard& operator=(const StartGuard&) = delete;
+
+ private:
+  void watch() {
+    const char* text = std::getenv("NEREUS_MPI_START_S");
+    const int given = text ? std::atoi(text) : 0;
+    const int seconds = given > 0 ? given : kSecondsToStart;
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, std::chrono::seconds(seconds), [&] { return started_; })) return;
+    std::fprintf(stderr,
+                 "nereus: the ranks did not all start within %d s (mpi.start): one has died or "
+                 "cannot be reached; NEREUS_MPI_START_S gives them longer\n",
+                 seconds);
+    std::fflush(nullptr);
+    _exit(kEnvironmentExit);
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool started_ = false;
+  std::thread thread_;
+};
+
 int open_link(NereusMpiFacts* facts, char* error, std::size_t error_size) {
   const auto fail = [&](const std::string& text) {
     std::snprintf(error, error_size, "%s", text.c_str());
@@ -87,6 +129,7 @@ int open_link(NereusMpiFacts* facts, char* error, std::size_t error_size) {
   // Results come through shared memory in two copies instead of one out of the sender's memory: a
   // sender that dies in between would take the receiver with it, and containers often forbid it.
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
+  const StartGuard guard;
   int provided = 0;
   if (const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided)) {
     return fail(error_text(code));

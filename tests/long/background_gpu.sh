@@ -37,13 +37,6 @@ sys.exit(0 if abs(mine / own - 1) < 2e-3 and own < alone["losses"][0] - 0.5 else
 
 # As it starts, in its first steps, in its turns.
 for moment in 0.5 4 7; do kill_first "killed after $moment s" "$moment" --background bg.plan --background bg.plan; done
-  sleep "$moment"
-  [[ $victim ]] && kill -KILL "$victim" 2>/dev/null
-  wait "$job"
-  check "killed after $moment s: exit 0" test $? -eq 0
-  check "the same losses" test "$(losses killed.json)" = "$(losses alone.json)"
-  check "it failed" test "$(of killed.json 'b["jobs"][0]["end"]')" = failed
-done
 
 "$nereus" "${foreground[@]}" --background bg.plan --background-memory 1GiB >out.txt 2>err.txt
 check "too little memory: exit 2" test $? -eq 2

@@ -103,7 +103,11 @@ if command -v mpirun >/dev/null; then
   launcher=(mpirun --oversubscribe --enable-recovery -n 3)
   explore listed lost 2>lost.err &
   job=$!
-  sleep 1.5
+  # Once all have started: rank 0 writes what is computed.
+  for ((i = 0; i < 600; ++i)); do
+    [[ ! -s lost.sqlite ]] || break
+    sleep 0.1
+  done
   victim=$(pgrep -f -- "$nereus explore listed.toml --db lost.sqlite" | xargs -r ps -o pid=,args= -p | grep -v mpirun |
     awk 'NR == 3 { print $1 }')
   [[ $victim ]] && kill -9 "$victim" || true

@@ -134,6 +134,13 @@ case_waits_without_burning_a_core() {
   start -n 4 -- 8 3000 0 10 2
   ends_with 0 && local cpu && cpu=$(sed -n 's/^cpu_ms //p' "$work/err") && echo "rank 0: $cpu ms of CPU" && ((cpu < 600))
 }
+# One rank never comes to MPI: the others would wait for it for ever.
+case_rank_that_does_not_start() {
+  local begin=$SECONDS code=0
+  NEREUS_MPI_START_S=3 timeout -s KILL 60 "${launcher[@]}" --enable-recovery -n 2 "$sample" "${arguments[@]}" : -n 1 sleep 15 \
+    >"$work/out" 2>"$work/err" </dev/null || code=$?
+  ((code != 137 && SECONDS - begin < 40)) && [[ ! -s $work/out ]] && stderr_has "mpi.start" && nothing_left
+}
 case_no_module() {
   mkdir -p "$work/bare"
   cp "$sample" "$work/bare/"

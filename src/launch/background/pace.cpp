@@ -11,8 +11,10 @@ constexpr double kSmallestShare = 0.001;
 constexpr double kAim = 0.6, kLow = 0.35, kHigh = 0.8;  // of the bound
 constexpr double kMostUp = 2, kMostDown = 0.1;          // factors of one decision on the share
 // The same for turns, of which less is unknown.
-constexpr double kAimOfTurns = 0.95, kLowOfTurns = 0.6, kHighOfTurns = 1;
+constexpr double kAimOfTurns = 0.8, kLowOfTurns = 0.55, kHighOfTurns = 0.9;
 constexpr double kSmallestOfTurns = 0.5;
+constexpr double kTail = 0.95;
+constexpr std::size_t kTailAlone = 256, kTailShared = 128;  // steps
 constexpr int kRowOver = 2;
 constexpr std::size_t kRemembered = 16;  // steps alone
 // A step in which the background ran less than this was alone.
@@ -29,9 +31,22 @@ double quantile(std::vector<double> values, double q) {
   return values[below] + (at - std::floor(at)) * (values[above] - values[below]);
 }
 
+namespace {
+
+void remember(std::deque<double>& last, double value, std::size_t most) {
+  last.push_back(value);
+  if (last.size() > most) last.pop_front();
+}
+
+double quantile_of(const std::deque<double>& values, double q) {
+  return quantile({values.begin(), values.end()}, q);
+}
+
+}  // namespace
+
 PaceOptions pace_of_turns(double bound) {
   return {.bound = bound,
-          .first_share = 1,
+          .first_share = 0.7,
           .alone_steps = 16,
           .window = 32,
           .probe_every = 256,
@@ -57,6 +72,7 @@ void Pace::step(double seconds, double ran, bool present) {
     const double slowdown = seconds / alone_ - 1;
     all_shared_.push_back(seconds / alone_);
     window_.push_back(slowdown);
+    remember(tail_shared_, slowdown, kTailShared);
     over_in_a_row_ = slowdown > options_.bound ? over_in_a_row_ + 1 : 0;
     const bool at_once = over_in_a_row_ >= kRowOver && !options_.by_turns;
     if (static_cast<int>(window_.size()) >= options_.window || at_once) decide();
@@ -65,9 +81,9 @@ void Pace::step(double seconds, double ran, bool present) {
 }
 
 void Pace::measure_alone(double seconds) {
-  recent_alone_.push_back(seconds);
-  if (recent_alone_.size() > kRemembered) recent_alone_.pop_front();
-  alone_ = quantile({recent_alone_.begin(), recent_alone_.end()}, 0.5);
+  remember(recent_alone_, seconds, kRemembered);
+  alone_ = quantile_of(recent_alone_, 0.5);
+  remember(tail_alone_, seconds / alone_ - 1, kTailAlone);
   alone_seconds_.push_back(seconds);
   all_alone_.push_back(seconds / alone_);
   if (alone_left_ == 0 || --alone_left_ > 0) return;
@@ -85,30 +101,43 @@ void Pace::probe(int steps) {
   while (recent_alone_.size() > static_cast<std::size_t>(steps)) recent_alone_.pop_front();
 }
 
+double Pace::decisive_slowdown() const {
+  const double median = quantile(window_, 0.5);
+  if (!options_.by_turns) return median;
+  return std::max(
+      median, (1 + quantile_of(tail_shared_, kTail)) / (1 + quantile_of(tail_alone_, kTail)) - 1);
+}
+
+void Pace::set_share(double share) {
+  if (share != share_) tail_shared_.clear();
+  share_ = share;
+}
+
 void Pace::decide() {
-  const double slowdown = quantile(window_, 0.5);
+  const double slowdown = decisive_slowdown();
   window_.clear();
   over_in_a_row_ = 0;
   const bool turns = options_.by_turns;
   const double aim = (turns ? kAimOfTurns : kAim) * options_.bound;
   if (slowdown > (turns ? kHighOfTurns : kHigh) * options_.bound) {
+    if (turns && share_ <= kSmallestOfTurns) return;  // there is nothing to cut
     // Less of the background and no better: it is something else, and `alone` is out of date.
     if (last_slowdown_ > 0 && slowdown > 0.8 * last_slowdown_) {
       probe(options_.probe_steps);
       return;
     }
     last_slowdown_ = slowdown > options_.bound ? slowdown : 0;
-    if (turns) {
-      share_ = std::max(kSmallestOfTurns, share_ * aim / slowdown);
-      return;
-    }
-    share_ *= std::max(kMostDown, aim / slowdown);
-    if (share_ < kSmallestShare) share_ = 0;
+    double share = share_ * std::max(kMostDown, aim / slowdown);
+    if (turns)
+      share = std::max(kSmallestOfTurns, share);
+    else if (share < kSmallestShare)
+      share = 0;
+    set_share(share);
     return;
   }
   last_slowdown_ = 0;
   if (slowdown < (turns ? kLowOfTurns : kLow) * options_.bound)
-    share_ = std::min(1.0, share_ * aim / std::max(slowdown, aim / kMostUp));
+    set_share(std::min(1.0, share_ * aim / std::max(slowdown, aim / kMostUp)));
 }
 
 Slowdown Pace::slowdown() const {

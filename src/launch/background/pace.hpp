@@ -43,7 +43,12 @@ struct PaceOptions {
 
 // Where they take turns what a step gives is bounded by itself (job/gate.hpp), and the share of
 // that bound is controlled: slowly, for a foreground's own unrest must not take its background
-// away, and never below half, for then long pieces would have no chance to run.
+// away, and never below half, for then long pieces would have no chance to run. There the worse of
+// two slow-downs decides, the window's median and
+//
+//   tail = (1 + 95th percentile of the last steps beside) / (1 + the same of steps alone) - 1
+//
+// since at the 99th percentile, which is promised too, few steps say much.
 PaceOptions pace_of_turns(double bound);
 
 struct Slowdown {
@@ -77,6 +82,8 @@ class Pace {
  private:
   void measure_alone(double seconds);
   void decide();
+  double decisive_slowdown() const;
+  void set_share(double share);
   void probe(int steps);
 
   PaceOptions options_;
@@ -89,6 +96,8 @@ class Pace {
   int over_in_a_row_ = 0;                       // steps over the bound
   std::deque<double> recent_alone_;             // the last of them
   std::vector<double> window_;                  // slow-downs
+  std::deque<double> tail_alone_;               // slow-downs of the last steps alone
+  std::deque<double> tail_shared_;              // and beside, since the share was changed
   std::vector<double> all_alone_, all_shared_;  // steps / alone
   std::vector<double> alone_seconds_;
 };
