@@ -16,6 +16,7 @@ namespace {
 using schedule::Pass;
 using Clock = std::chrono::steady_clock;
 
+constexpr double kOperationsOfPiece = 2.5e10;  // some 50 us of an H100
 constexpr std::int64_t kStepsBeforeGraph = 2;  // libraries choose their kernels in the first
 
 timeline::SliceKind kind_of(Pass pass) {
@@ -246,6 +247,7 @@ Record Executor::begin_record(const StageWork& work, int number, std::int64_t st
   pass.step = step;
   pass.dropout = job_.training.dropout;
   pass.loss_scale = loss_scale_;
+  if (device_pieces()) pass.most_operations = kOperationsOfPiece;
   pass.sequence_parallel = job_.plan.placement.sequence_parallel && work.team.size() > 1;
   pass.recompute_attention = work.recompute == plan::Recompute::kSelective;
   pass.tensor_wait = &waits_.tensor;

@@ -81,6 +81,8 @@ struct PassContext {
   // Weight halves of backward passes: run at once, or kept for the schedule's weight pass.
   bool defer_weights = false;
   std::vector<std::function<void()>> deferred;
+  // Of one product of a head, where another job waits for the device in between; 0: any number.
+  double most_operations = 0;
   double* tensor_wait = nullptr;  // seconds in collectives inside layers are added here
 
   int tensor_size() const { return tensor ? tensor->size() : 1; }

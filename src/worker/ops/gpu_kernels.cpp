@@ -259,6 +259,20 @@ const char* width_of(const at::Tensor& x) {
 
 int whole_packs(const at::Tensor& x) { return x.size(1) * x.element_size() % 16 == 0 ? 1 : 0; }
 
+// launch_part(part, count) for so many rows of the logits, part(x) where those of x begin. In
+// launches of some 50 us: a device that jobs take turns on changes between launches only.
+template <class Launch>
+void by_rows(const at::Tensor& logits, const Launch& launch_part) {
+  constexpr std::int64_t kMostBytes = std::int64_t{1} << 27;
+  const std::int64_t row = logits.size(1) * static_cast<std::int64_t>(logits.element_size());
+  const std::int64_t most = std::max<std::int64_t>(1, kMostBytes / row);
+  for (std::int64_t begin = 0; begin < logits.size(0); begin += most) {
+    const std::int64_t count = std::min(most, logits.size(0) - begin);
+    launch_part([&](const at::Tensor& x) { return x.narrow(0, begin, count).data_ptr(); },
+                static_cast<unsigned>(count));
+  }
+}
+
 bool sums_apply(const at::Tensor& sum, const at::Tensor& rows) {
   return rows.is_cuda() && rows.dim() == 2 && rows.is_contiguous() && rows.size(0) > 0 &&
          rows.scalar_type() == at::kBFloat16 && rows.size(1) % 2 == 0 &&
@@ -280,9 +294,10 @@ bool gpu_cross_entropy(const at::Tensor& logits, const at::Tensor& targets, at::
   if (!function) return false;
   losses = at::empty({logits.size(0)}, logits.options().dtype(at::kFloat));
   log_sums = at::empty_like(losses);
-  launch(function, dim3(static_cast<unsigned>(logits.size(0))), dim3(kRowThreads),
-         logits.data_ptr(), targets.data_ptr(), losses.data_ptr(), log_sums.data_ptr(),
-         static_cast<int>(logits.size(1)), whole_packs(logits));
+  by_rows(logits, [&](const auto& part, unsigned count) {
+    launch(function, dim3(count), dim3(kRowThreads), part(logits), part(targets), part(losses),
+           part(log_sums), static_cast<int>(logits.size(1)), whole_packs(logits));
+  });
   return true;
 }
 
@@ -293,9 +308,10 @@ bool gpu_cross_entropy_gradient(const at::Tensor& logits, const at::Tensor& targ
   const CUfunction function = width ? kernel(std::string("gradient_") + width) : nullptr;
   if (!function) return false;
   gradient = at::empty_like(logits);
-  launch(function, dim3(static_cast<unsigned>(logits.size(0))), dim3(kRowThreads),
-         logits.data_ptr(), targets.data_ptr(), log_sums.data_ptr(), scale.data_ptr(),
-         gradient.data_ptr(), static_cast<int>(logits.size(1)), whole_packs(logits));
+  by_rows(logits, [&](const auto& part, unsigned count) {
+    launch(function, dim3(count), dim3(kRowThreads), part(logits), part(targets), part(log_sums),
+           scale.data_ptr(), part(gradient), static_cast<int>(logits.size(1)), whole_packs(logits));
+  });
   return true;
 }
 

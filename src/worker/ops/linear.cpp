@@ -1,5 +1,6 @@
 #include "worker/ops/linear.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "worker/ops/gpu_kernels.hpp"
@@ -78,7 +79,31 @@ constexpr std::int64_t kTile = 64;
 
 at::Tensor up_to_tiles(const at::Tensor& table) {
   const std::int64_t surplus = (kTile - table.size(0) % kTile) % kTile;
+  if (surplus == 0) return table;
   return at::constant_pad_nd(table, {0, 0, 0, surplus});
+}
+
+// do_part(begin, count) of `size` rows or columns of a product: all at once, or as many as the pass
+// allows of so many operations each.
+template <class Do>
+void in_parts(const PassContext& pass, std::int64_t size, double operations, const Do& do_part) {
+  std::int64_t most = size;
+  if (pass.most_operations > 0) {
+    const auto tiles = static_cast<std::int64_t>(pass.most_operations / operations) / kTile;
+    most = std::max<std::int64_t>(1, tiles) * kTile;
+  }
+  for (std::int64_t begin = 0; begin < size; begin += most)
+    do_part(begin, std::min(most, size - begin));
+}
+
+at::Tensor product_by_rows(const PassContext& pass, const at::Tensor& a, const at::Tensor& b) {
+  at::Tensor product = at::empty({a.size(0), b.size(1)}, a.options());
+  in_parts(pass, a.size(0), 2.0 * static_cast<double>(b.numel()),
+           [&](std::int64_t begin, std::int64_t count) {
+             at::Tensor part = product.narrow(0, begin, count);
+             at::mm_out(part, a.narrow(0, begin, count), b);
+           });
+  return product;
 }
 
 struct TiledLogitsFunction : Function<TiledLogitsFunction> {
@@ -86,7 +111,7 @@ struct TiledLogitsFunction : Function<TiledLogitsFunction> {
                             const CallPtr& call) {
     context->save_for_backward({x, table});
     keep(context, call);
-    at::Tensor y = at::mm(as_rows(x), up_to_tiles(table).t());
+    at::Tensor y = product_by_rows(*call->pass, as_rows(x), up_to_tiles(table).t());
     y.narrow(1, table.size(0), y.size(1) - table.size(0))
         .fill_(-std::numeric_limits<double>::infinity());
     return y;
@@ -96,9 +121,18 @@ struct TiledLogitsFunction : Function<TiledLogitsFunction> {
     const variable_list saved = context->get_saved_variables();
     const CallPtr call = call_of(context);
     const at::Tensor x = as_rows(saved[0]), gy = gradients[0];
-    const at::Tensor gx = at::mm(gy, up_to_tiles(saved[1])).view(saved[0].sizes());
+    const at::Tensor gx =
+        product_by_rows(*call->pass, gy, up_to_tiles(saved[1])).view(saved[0].sizes());
     now_or_later(*call->pass, [=] {
       const at::NoGradGuard no_grad;
+      if (call->pass->most_operations > 0) {
+        in_parts(*call->pass, call->weight_gradient.size(0), 2.0 * static_cast<double>(x.numel()),
+                 [&](std::int64_t begin, std::int64_t count) {
+                   add_product(call->weight_gradient.narrow(0, begin, count),
+                               gy.narrow(1, begin, count).t(), x);
+                 });
+        return;
+      }
       at::Tensor sum = at::zeros({gy.size(1), x.size(1)}, call->weight_gradient.options());
       add_product(sum, gy.t(), x);
       call->weight_gradient.add_(sum.narrow(0, 0, call->weight_gradient.size(0)));
@@ -159,7 +193,8 @@ at::Tensor linear(const at::Tensor& x, const Weights& weights, int weight, int b
 
 at::Tensor logits(const at::Tensor& x, const Weights& weights, int table, int bias,
                   PassContext& pass) {
-  if (!x.is_cuda() || bias >= 0 || place(weights.values, table).size(0) % kTile == 0)
+  const bool tiles = x.is_cuda() && place(weights.values, table).size(0) % kTile != 0;
+  if (bias >= 0 || (!tiles && pass.most_operations == 0))
     return as_rows(linear(x, weights, table, bias, WeightLayout::kOutIn, pass));
   return TiledLogitsFunction::apply(x, place(weights.values, table),
                                     make_call(weights, table, -1, pass));
