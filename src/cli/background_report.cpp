@@ -88,12 +88,11 @@ Table jobs_table(const launch::BackgroundOutcome& outcome) {
     table.notes.push_back(fmt::format("in {} pieces, {} of them done later than they were to be",
                                       outcome.num_pieces, outcome.num_late));
   if (outcome.num_too_long > 0)
-    table.notes.push_back(fmt::format(
-        "in {} steps of the foreground the piece that waited was longer than a step may give (up "
-        "to "
-        "{}, and {} were given): smaller micro-batches of the background have shorter ones",
-        outcome.num_too_long, human(outcome.longest_s, Unit::kSeconds),
-        human(outcome.given_s, Unit::kSeconds)));
+    table.notes.push_back(
+        fmt::format("in {} steps of the foreground the piece that waited took longer than a step "
+                    "may give (up to {} of {}): smaller micro-batches have shorter ones",
+                    outcome.num_too_long, human(outcome.longest_s, Unit::kSeconds),
+                    human(outcome.given_s, Unit::kSeconds)));
   return table;
 }
 
@@ -121,7 +120,7 @@ std::string background_json(const launch::BackgroundOutcome& outcome) {
   if (outcome.num_pieces > 0)
     json["turns"] = {{"pieces", outcome.num_pieces},
                      {"late", outcome.num_late},
-                     {"steps_too_short", outcome.num_too_long},
+                     {"too_long", outcome.num_too_long},
                      {"longest_s", outcome.longest_s},
                      {"given_s", outcome.given_s}};
   json["jobs"] = Json::array();

@@ -36,7 +36,7 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // MPI counts in int
 constexpr std::chrono::milliseconds kTimeToBeEnded{1500};
 constexpr std::chrono::seconds kTimeToFinalize{30};
 constexpr int kSecondsToStart = 180;  // all ranks; NEREUS_MPI_START_S
-constexpr int kEnvironmentExit = 4;   // as base/error.hpp has it
+constexpr int kBadEnvironment = 4;    // the exit code (cli/cli.hpp)
 
 struct Transfer {
   std::string bytes;
@@ -85,6 +85,11 @@ int share_of_cores(MPI_Comm world) {
   return std::max(1, static_cast<int>(cores + 1e-6));
 }
 
+[[noreturn]] void leave(int exit_code) {
+  std::fflush(nullptr);
+  _exit(exit_code);
+}
+
 // Ends the process where its ranks do not come together: MPI has no call that would.
 class StartGuard {
  public:
@@ -107,12 +112,12 @@ class StartGuard {
     const int seconds = given > 0 ? given : kSecondsToStart;
     std::unique_lock lock(mutex_);
     if (changed_.wait_for(lock, std::chrono::seconds(seconds), [&] { return started_; })) return;
-    std::fprintf(stderr,
-                 "nereus: the ranks did not all start within %d s (mpi.start): one has died or "
-                 "cannot be reached; NEREUS_MPI_START_S gives them longer\n",
-                 seconds);
-    std::fflush(nullptr);
-    _exit(kEnvironmentExit);
+    std::fprintf(
+        stderr,
+        "error[mpi.start]: the ranks did not all start within %d s: one has died or cannot "
+        "be reached; NEREUS_MPI_START_S gives them longer\n",
+        seconds);
+    leave(kBadEnvironment);
   }
 
   std::mutex mutex_;
@@ -215,11 +220,6 @@ std::size_t num_pending_to(int to) {
   std::list<Transfer>& sends = state.sends[static_cast<std::size_t>(to)];
   forget_sent(sends);
   return sends.size();
-}
-
-[[noreturn]] void leave(int exit_code) {
-  std::fflush(nullptr);
-  _exit(exit_code);
 }
 
 void close_link(int all_there, int exit_code) {

@@ -33,7 +33,7 @@ struct BackgroundOutcome {
   bool control_group = false;
   std::int64_t num_pieces = 0;  // where they took turns
   std::int64_t num_late = 0;    // of them, done after the foreground wanted the device back
-  // The foreground's steps in which the piece that waited was longer than a step may give: the
+  // The foreground's steps in which the piece that waited was longer than a step may give; the
   // longest of those pieces, and what a step gives at most.
   std::int64_t num_too_long = 0;
   double longest_s = 0, given_s = 0;

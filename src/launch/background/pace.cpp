@@ -20,19 +20,6 @@ constexpr std::size_t kRemembered = 16;  // steps alone
 // A step in which the background ran less than this was alone.
 constexpr double kNothing = 1e-4;
 
-}  // namespace
-
-double quantile(std::vector<double> values, double q) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const double at = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(std::floor(at));
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - std::floor(at)) * (values[above] - values[below]);
-}
-
-namespace {
-
 void remember(std::deque<double>& last, double value, std::size_t most) {
   last.push_back(value);
   if (last.size() > most) last.pop_front();
@@ -43,6 +30,15 @@ double quantile_of(const std::deque<double>& values, double q) {
 }
 
 }  // namespace
+
+double quantile(std::vector<double> values, double q) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const double at = q * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(std::floor(at));
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (at - std::floor(at)) * (values[above] - values[below]);
+}
 
 PaceOptions pace_of_turns(double bound) {
   return {.bound = bound,
