@@ -28,12 +28,14 @@ foreach(folder IN ITEMS job schedule timeline profile data checkpoint)
 endforeach()
 include(cmake/worker.cmake)
 
-# The comparison of plans with one rank, on the GPU: NEREUS_TEST_DEVICE=cuda build/worker/equality_test (or uneven_test)
+# The comparison of plans with one rank, on the GPU: NEREUS_TEST_DEVICE=cuda build/worker/equality_test (or uneven_test); and
+# of products and sums (linear_test).
 find_package(GTest)
 if(GTest_FOUND)
-  foreach(name IN ITEMS equality uneven)
-    add_executable(${name}_test EXCLUDE_FROM_ALL src/worker/${name}_test.cpp)
-    target_link_libraries(${name}_test PRIVATE nereus_worker GTest::gtest_main)
+  foreach(name IN ITEMS equality uneven ops/linear)
+    get_filename_component(test ${name}_test NAME)
+    add_executable(${test} EXCLUDE_FROM_ALL src/worker/${name}_test.cpp)
+    target_link_libraries(${test} PRIVATE nereus_worker GTest::gtest_main)
   endforeach()
 endif()
 

@@ -82,6 +82,7 @@ StepResult Executor::run(std::int64_t step, double signal) {
     stage->clock = layer_clock;
     stage->pieces = pieces;
   }
+  launches_are_cut_ = device_pieces() != nullptr;
   if (layer_clock) layer_clock->begin_step();
   if (graph_helps())
     run_graph(step);
@@ -247,7 +248,7 @@ Record Executor::begin_record(const StageWork& work, int number, std::int64_t st
   pass.step = step;
   pass.dropout = job_.training.dropout;
   pass.loss_scale = loss_scale_;
-  if (device_pieces()) pass.most_operations = kOperationsOfPiece;
+  if (launches_are_cut_) pass.most_operations = kOperationsOfPiece;
   pass.sequence_parallel = job_.plan.placement.sequence_parallel && work.team.size() > 1;
   pass.recompute_attention = work.recompute == plan::Recompute::kSelective;
   pass.tensor_wait = &waits_.tensor;

@@ -186,6 +186,7 @@ class Executor {
   std::optional<CutGraph> cut_graph_;            // where it is run in pieces
   std::map<std::int64_t, Batch> graph_batches_;  // by first sample
   bool reads_kept_ = false;
+  bool launches_are_cut_ = false;  // for pieces, also while a graph of them is taken
   std::int64_t steps_run_ = 0;
 
   // Of the running step.

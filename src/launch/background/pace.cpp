@@ -11,7 +11,7 @@ constexpr double kSmallestShare = 0.001;
 constexpr double kAim = 0.6, kLow = 0.35, kHigh = 0.8;  // of the bound
 constexpr double kMostUp = 2, kMostDown = 0.1;          // factors of one decision on the share
 // The same for turns, of which less is unknown.
-constexpr double kAimOfTurns = 0.8, kLowOfTurns = 0.55, kHighOfTurns = 0.9;
+constexpr double kAimOfTurns = 0.7, kLowOfTurns = 0.5, kHighOfTurns = 0.8;
 constexpr double kSmallestOfTurns = 0.5;
 constexpr double kTail = 0.95;
 constexpr std::size_t kTailAlone = 256, kTailShared = 128;  // steps

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <nvrtc.h>
 
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
@@ -156,10 +157,61 @@ extern "C" __global__ void norm_sums(const bf16* gy, const bf16* x, const float*
   write_sums(a, b, scale, columns, column);
   write_sums(c, d, shift, columns, column);
 }
+
+// Rows that go to the same row of a table are neighbours by `order`: runs of one id. A block: one chunk of them, two columns a
+// thread. A run within its chunk is added at once; what goes beyond waits in `parts`, two a chunk: of the run that came from
+// the chunk before, and of the one that begins here and goes on.
+template <class T>
+__device__ void add_runs(const T* rows, const int* ids, const long long* order, float* table, float* parts, int n, int columns) {
+  const int column = 2 * (blockIdx.x * blockDim.x + threadIdx.x);
+  if (column >= columns) return;
+  const int begin = blockIdx.y * RUN_CHUNK, end = min(n, begin + RUN_CHUNK);
+  bool came = begin > 0 && ids[begin - 1] == ids[begin];
+  float a = 0, b = 0;
+  for (int i = begin; i < end; ++i) {
+    const T* row = rows + order[i] * columns + column;
+    a += wide(row[0]);
+    b += wide(row[1]);
+    const bool goes_on = i + 1 < n && ids[i + 1] == ids[i];
+    if (goes_on && i + 1 < end) continue;
+    if (came || goes_on) {
+      float* part = parts + (2ll * blockIdx.y + (came ? 0 : 1)) * columns + column;
+      part[0] = a;
+      part[1] = b;
+    } else {
+      float* to = table + (long long)ids[i] * columns + column;
+      to[0] += a;
+      to[1] += b;
+    }
+    came = false;
+    a = b = 0;
+  }
+}
+extern "C" __global__ void runs_bf16(const bf16* x, const int* i, const long long* o, float* t, float* p, int n, int c) {
+  add_runs(x, i, o, t, p, n, c);
+}
+extern "C" __global__ void runs_fp32(const float* x, const int* i, const long long* o, float* t, float* p, int n, int c) {
+  add_runs(x, i, o, t, p, n, c);
+}
+
+// The parts of a run, by the block of the chunk in which it begins.
+extern "C" __global__ void join_runs(const int* ids, const float* parts, float* table, int n, int columns) {
+  const int column = blockIdx.x * blockDim.x + threadIdx.x;
+  const int begin = blockIdx.y * RUN_CHUNK;
+  int end = begin + RUN_CHUNK;
+  if (column >= columns || end >= n || ids[end] != ids[end - 1]) return;
+  const int id = ids[end];
+  if (begin > 0 && ids[begin - 1] == id) return;
+  float sum = parts[(2ll * blockIdx.y + 1) * columns + column];
+  for (; end < n && ids[end] == id; end += RUN_CHUNK) sum += parts[2ll * (end / RUN_CHUNK) * columns + column];
+  table[(long long)id * columns + column] += sum;
+}
 )cuda";
 
 constexpr unsigned kRowThreads = 512;
-constexpr std::int64_t kChunk = 256;  // rows of one block of column sums
+constexpr std::int64_t kChunk = 256;    // rows of one block of column sums
+constexpr std::int64_t kRunChunk = 32;  // and of one of runs
+constexpr unsigned kRunThreads = 128;
 
 // NVRTC and the driver as libtorch has them: the library that brings them both is its own, so that
 // nothing more need be found or linked.
@@ -208,8 +260,9 @@ std::map<std::string, CUfunction> compile() {
   nvrtcProgram program = nullptr;
   if (rtc.nvrtcCreateProgram(&program, kSource, "nereus.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS)
     return kernels;
-  const char* options[] = {target.c_str(), "--std=c++17"};
-  const bool compiled = rtc.nvrtcCompileProgram(program, 2, options) == NVRTC_SUCCESS;
+  const std::string run_chunk = "-DRUN_CHUNK=" + std::to_string(kRunChunk);
+  const char* options[] = {target.c_str(), "--std=c++17", run_chunk.c_str()};
+  const bool compiled = rtc.nvrtcCompileProgram(program, 3, options) == NVRTC_SUCCESS;
   std::string text;
   std::size_t size = 0;
   if (compiled) {
@@ -225,8 +278,8 @@ std::map<std::string, CUfunction> compile() {
   rtc.nvrtcDestroyProgram(&program);
   CUmodule module = nullptr;
   if (!compiled || rtc.cuModuleLoadData(&module, text.c_str()) != CUDA_SUCCESS) return kernels;
-  for (const char* name :
-       {"loss_bf16", "loss_fp32", "gradient_bf16", "gradient_fp32", "column_sums", "norm_sums"}) {
+  for (const char* name : {"loss_bf16", "loss_fp32", "gradient_bf16", "gradient_fp32",
+                           "column_sums", "norm_sums", "runs_bf16", "runs_fp32", "join_runs"}) {
     CUfunction function = nullptr;
     if (rtc.cuModuleGetFunction(&function, module, name) == CUDA_SUCCESS) kernels[name] = function;
   }
@@ -344,6 +397,30 @@ bool gpu_add_norm_sums(at::Tensor scale, at::Tensor shift, const at::Tensor& gy,
   return true;
 }
 
+bool gpu_add_rows(at::Tensor table, const at::Tensor& ids, const at::Tensor& rows) {
+  const std::int64_t n = rows.size(0), columns = rows.size(1);
+  const char* width =
+      columns % 2 == 0 && n < std::numeric_limits<int>::max() ? width_of(rows) : nullptr;
+  const bool applies = width && table.scalar_type() == at::kFloat && table.is_contiguous();
+  const CUfunction add = applies ? kernel(std::string("runs_") + width) : nullptr;
+  const CUfunction join = applies ? kernel("join_runs") : nullptr;
+  if (!add || !join) return false;
+  const auto [sorted, order] =
+      at::sort(ids.to(at::kInt), /*stable=*/true, /*dim=*/0, /*descending=*/false);
+  const std::int64_t chunks = (n + kRunChunk - 1) / kRunChunk;
+  const at::Tensor parts = at::empty({2 * chunks, columns}, table.options());
+  const auto blocks = [&](std::int64_t columns_a_block) {
+    return dim3(static_cast<unsigned>((columns + columns_a_block - 1) / columns_a_block),
+                static_cast<unsigned>(chunks));
+  };
+  launch(add, blocks(2 * kRunThreads), dim3(kRunThreads), rows.data_ptr(), sorted.data_ptr(),
+         order.data_ptr(), table.data_ptr(), parts.data_ptr(), static_cast<int>(n),
+         static_cast<int>(columns));
+  launch(join, blocks(kRunThreads), dim3(kRunThreads), sorted.data_ptr(), parts.data_ptr(),
+         table.data_ptr(), static_cast<int>(n), static_cast<int>(columns));
+  return true;
+}
+
 }  // namespace nereus::worker
 
 #else
@@ -362,6 +439,7 @@ bool gpu_add_norm_sums(at::Tensor, at::Tensor, const at::Tensor&, const at::Tens
                        const at::Tensor&, const at::Tensor&) {
   return false;
 }
+bool gpu_add_rows(at::Tensor, const at::Tensor&, const at::Tensor&) { return false; }
 
 }  // namespace nereus::worker
 

@@ -6,6 +6,10 @@
 //                   one that reads and writes, in the logits' own width; sums in fp32.
 //   column sums     gradients of biases, and of a LayerNorm's scale and shift: blocks of rows, then
 //                   their sums; the same order every time.
+//   rows of a table gradients of an embedding: sorted by where they go, runs of one id summed and
+//                   added to its row in fp32. libtorch: a table of zeros, all rows of it added, and
+//                   for up to 3,072 rows one kernel that looks at them one by one. The order is
+//                   the same every time; index_add_'s is not.
 //
 // Each says false where it does not apply (a CPU, fp64, no NVRTC): nothing was done then.
 #pragma once
@@ -28,5 +32,7 @@ bool gpu_add_column_sums(at::Tensor sum, const at::Tensor& rows);
 // scale[c] += sum of gy (x - mean[r]) rstd[r], shift[c] += sum of gy; gy and x [r, c] bf16.
 bool gpu_add_norm_sums(at::Tensor scale, at::Tensor shift, const at::Tensor& gy,
                        const at::Tensor& x, const at::Tensor& mean, const at::Tensor& rstd);
+// table[ids[r], :] += rows[r, :]; rows bf16 or fp32, table fp32.
+bool gpu_add_rows(at::Tensor table, const at::Tensor& ids, const at::Tensor& rows);
 
 }  // namespace nereus::worker

@@ -125,17 +125,16 @@ struct TiledLogitsFunction : Function<TiledLogitsFunction> {
         product_by_rows(*call->pass, gy, up_to_tiles(saved[1])).view(saved[0].sizes());
     now_or_later(*call->pass, [=] {
       const at::NoGradGuard no_grad;
-      if (call->pass->most_operations > 0) {
-        in_parts(*call->pass, call->weight_gradient.size(0), 2.0 * static_cast<double>(x.numel()),
-                 [&](std::int64_t begin, std::int64_t count) {
-                   add_product(call->weight_gradient.narrow(0, begin, count),
-                               gy.narrow(1, begin, count).t(), x);
-                 });
-        return;
-      }
-      at::Tensor sum = at::zeros({gy.size(1), x.size(1)}, call->weight_gradient.options());
-      add_product(sum, gy.t(), x);
-      call->weight_gradient.add_(sum.narrow(0, 0, call->weight_gradient.size(0)));
+      const at::Tensor& gradient = call->weight_gradient;
+      const std::int64_t rows = gradient.size(0), tiled = rows / kTile * kTile;
+      in_parts(*call->pass, tiled, 2.0 * static_cast<double>(x.numel()),
+               [&](std::int64_t begin, std::int64_t count) {
+                 add_product(gradient.narrow(0, begin, count), gy.narrow(1, begin, count).t(), x);
+               });
+      if (tiled == rows) return;
+      const at::Tensor rest = at::zeros({gy.size(1) - tiled, x.size(1)}, gradient.options());
+      add_product(rest, gy.narrow(1, tiled, rest.size(0)).t(), x);
+      gradient.narrow(0, tiled, rows - tiled).add_(rest.narrow(0, 0, rows - tiled));
     });
     return {gx, {}, {}};
   }
@@ -160,11 +159,13 @@ struct EmbedFunction : Function<EmbedFunction> {
     const variable_list saved = context->get_saved_variables();
     at::Tensor gradient = context->saved_data["gradient"].toTensor();
     const at::Tensor gy = gradients[0].masked_fill(saved[1].unsqueeze(-1), 0);
+    const at::Tensor ids = saved[0].reshape({-1});
+    if (gpu_add_rows(gradient, ids, as_rows(gy))) return {{}, {}, {}, {}};
     // On a GPU index_add_ sums in whatever order its threads come.
     if (gy.is_cuda())
       gradient.add_(at::embedding_dense_backward(gy, saved[0], gradient.size(0), -1, false));
     else
-      gradient.index_add_(0, saved[0].reshape({-1}), as_rows(gy).to(gradient.scalar_type()));
+      gradient.index_add_(0, ids, as_rows(gy).to(gradient.scalar_type()));
     return {{}, {}, {}, {}};
   }
 };
