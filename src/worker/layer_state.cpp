@@ -327,6 +327,19 @@ at::Tensor LayerState::own_master() const {
   return divided_weights_ ? own_weights_ : part(weights_, owned_);
 }
 
+LayerState::Places LayerState::places() const {
+  const auto own = [&](const at::Tensor& divided, const at::Tensor& whole, bool is_divided) {
+    if (is_divided) return divided.data_ptr();
+    return static_cast<void*>(static_cast<char*>(whole.data_ptr()) +
+                              owned_.begin * static_cast<std::int64_t>(whole.element_size()));
+  };
+  void* const weights = own(own_weights_, weights_, divided_weights_);
+  void* const gradient = own(own_sum_, gradients_, divided_gradients_);
+  const bool has_master = master_.defined();
+  return {has_master ? master_.data_ptr() : weights, gradient, has_master ? weights : nullptr,
+          weights_.scalar_type()};
+}
+
 void LayerState::store_update() {
   if (!master_.defined()) return;
   (divided_weights_ ? own_weights_ : part(weights_, owned_)).copy_(master_);

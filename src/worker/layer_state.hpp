@@ -122,6 +122,14 @@ class LayerState {
   at::Tensor own_gradient() const;  // [owned)
   at::Tensor own_master() const;    // [owned), in sum_type
   void store_update();              // own_master() becomes the weights of [owned)
+  // The same in memory; weights where they are not the master itself.
+  struct Places {
+    void* master = nullptr;
+    const void* gradient = nullptr;
+    void* weights = nullptr;
+    at::ScalarType weights_type = at::kFloat;
+  };
+  Places places() const;
   void spread_start();
   void start_afresh();  // own_master() becomes the starting values; then store_update()
 

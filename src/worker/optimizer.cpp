@@ -71,6 +71,21 @@ void add_range(std::vector<Range>& ranges, const Range& range) {
     ranges.push_back(range);
 }
 
+// do_run(range, decays) of all that is kept, in order.
+template <class Do>
+void for_each_run(const Optimizer::Slot& slot, const Do& do_run) {
+  std::int64_t at = slot.state->owned().begin;
+  const auto run = [&](const Range& range, bool decays) {
+    if (range.size() > 0) do_run(range, decays);
+    at = range.end;
+  };
+  for (const Range& range : slot.decayed) {
+    run({at, range.begin}, false);
+    run(range, true);
+  }
+  run({at, slot.state->owned().end}, false);
+}
+
 }  // namespace
 
 double rate_at(const job::Training& t, std::int64_t step) {
@@ -171,18 +186,22 @@ void Optimizer::update(std::int64_t step, double scale, Pieces* pieces) {
                           1 - std::pow(training_.beta2, k)};
   const bool on_device = !slots_.empty() && slots_[0].first.is_cuda();
   if (on_device && !pieces) {
-    update_on_device(slots_, c, k, kAll);
+    if (update_in_one_launch(slots_, c, kAll)) return;
+    update_by_libtorch(slots_, c, k, kAll);
     for (Slot& slot : slots_) slot.state->store_update();
     return;
   }
   for (Slot& slot : slots_) {
     const int layer = slot.state->layer().index;
     const Range owned = slot.state->owned();
+    bool is_stored = false;
     for (std::int64_t part = 0; on_device && part * kPart < owned.size(); ++part) {
       const Pieces::Turn turn(pieces, Pieces::key(layer, Kind::kUpdate, part + 1));
       const std::int64_t begin = owned.begin + part * kPart;
-      update_on_device({&slot, 1}, c, k, {begin, begin + kPart});
+      is_stored = update_in_one_launch({&slot, 1}, c, {begin, begin + kPart});
+      if (!is_stored) update_by_libtorch({&slot, 1}, c, k, {begin, begin + kPart});
     }
+    if (is_stored) continue;
     const Pieces::Turn turn(pieces, Pieces::key(layer, Kind::kUpdate));
     if (!on_device) update_on_host(slot, c);
     slot.state->store_update();
@@ -190,48 +209,57 @@ void Optimizer::update(std::int64_t step, double scale, Pieces* pieces) {
 }
 
 void Optimizer::update_on_host(Slot& slot, UpdateConstants c) {
-  const auto run = [&](const Range& range, double decay) {
-    if (range.size() <= 0) return;
-    c.decay = decay;
+  for_each_run(slot, [&](const Range& range, bool decays) {
+    c.decay = decays ? training_.weight_decay : 0;
     if (slot.first.scalar_type() == at::kDouble)
       update_range<double>(slot, range, training_.optimizer, c);
     else
       update_range<float>(slot, range, training_.optimizer, c);
-  };
-  std::int64_t at = slot.state->owned().begin;
-  for (const Range& range : slot.decayed) {
-    run({at, range.begin}, 0);
-    run(range, training_.weight_decay);
-    at = range.end;
-  }
-  run({at, slot.state->owned().end}, 0);
+  });
 }
 
-// The same with whole tensors: one launch for all that decays, one for the rest. Of the flat
-// buffers, what lies in `part`.
-void Optimizer::update_on_device(std::span<Slot> slots, const UpdateConstants& c, double k,
-                                 Range part) {
-  for (const bool decays : {true, false}) {
-    std::vector<at::Tensor> weights, gradients, first, second;
-    const auto add = [&](Slot& slot, const Range& all) {
-      const Range range{std::max(all.begin, part.begin), std::min(all.end, part.end)};
-      if (range.size() <= 0) return;
+bool Optimizer::update_in_one_launch(std::span<Slot> slots, UpdateConstants c, Range part) {
+  std::vector<UpdateSpan> spans;
+  for (Slot& slot : slots) {
+    const LayerState::Places places = slot.state->places();
+    if (slot.first.scalar_type() != at::kFloat ||
+        (places.weights && places.weights_type != at::kBFloat16))
+      return false;
+    float* const first = slot.first.data_ptr<float>();
+    float* const second = slot.second.defined() ? slot.second.data_ptr<float>() : nullptr;
+    for_each_run(slot, [&](const Range& all, bool decays) {
+      const Range range = meet(all, part);
+      if (range.size() == 0) return;
       const std::int64_t begin = range.begin - slot.state->owned().begin;
-      weights.push_back(slot.state->own_master().narrow(0, begin, range.size()));
-      gradients.push_back(slot.state->own_gradient().narrow(0, begin, range.size()));
-      first.push_back(slot.first.narrow(0, begin, range.size()));
-      if (slot.second.defined()) second.push_back(slot.second.narrow(0, begin, range.size()));
-    };
-    for (Slot& slot : slots) {
-      std::int64_t at = slot.state->owned().begin;
-      for (const Range& range : slot.decayed) {
-        add(slot, decays ? range : Range{at, range.begin});
-        at = range.end;
-      }
-      if (!decays) add(slot, {at, slot.state->owned().end});
-    }
+      spans.push_back(
+          {static_cast<float*>(places.master) + begin,
+           static_cast<const float*>(places.gradient) + begin, first + begin,
+           second ? second + begin : nullptr,
+           places.weights ? static_cast<std::uint16_t*>(places.weights) + begin : nullptr,
+           range.size(), decays});
+    });
+  }
+  c.decay = training_.weight_decay;
+  return launches_[{&slots.front(), part.begin}].run(spans, c);
+}
+
+// With whole tensors: one launch for all that decays, one for the rest.
+void Optimizer::update_by_libtorch(std::span<Slot> slots, const UpdateConstants& c, double k,
+                                   Range part) {
+  for (const bool decaying : {true, false}) {
+    std::vector<at::Tensor> weights, gradients, first, second;
+    for (Slot& slot : slots)
+      for_each_run(slot, [&](const Range& all, bool decays) {
+        const Range range = meet(all, part);
+        if (decays != decaying || range.size() == 0) return;
+        const std::int64_t begin = range.begin - slot.state->owned().begin;
+        weights.push_back(slot.state->own_master().narrow(0, begin, range.size()));
+        gradients.push_back(slot.state->own_gradient().narrow(0, begin, range.size()));
+        first.push_back(slot.first.narrow(0, begin, range.size()));
+        if (slot.second.defined()) second.push_back(slot.second.narrow(0, begin, range.size()));
+      });
     if (weights.empty()) continue;
-    const double decay = decays ? training_.weight_decay : 0;
+    const double decay = decaying ? training_.weight_decay : 0;
     if (c.scale != 1) at::_foreach_mul_(gradients, c.scale);
     if (training_.optimizer == job::OptimizerKind::kSgd) {
       at::_foreach_mul_(first, c.momentum);

@@ -14,20 +14,19 @@
 //   optimizer.update(step, scale);
 #pragma once
 
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "job/job.hpp"
 #include "worker/layer_state.hpp"
+#include "worker/ops/gpu_update.hpp"
 #include "worker/pieces.hpp"
 
 namespace nereus::worker {
 
 double rate_at(const job::Training& training, std::int64_t step);
-
-struct UpdateConstants {
-  double rate, beta1, beta2, epsilon, momentum, decay, scale, correct1, correct2;
-};
 
 // One AdamW update of flat tensors, as the Optimizer does it: what `nereus measure` takes the time
 // of.
@@ -53,11 +52,15 @@ class Optimizer {
   std::vector<Slot>& slots() { return slots_; }
 
  private:
-  void update_on_device(std::span<Slot> slots, const UpdateConstants& c, double k, Range part);
+  // On a GPU, of the flat buffers what lies in `part`. The first stores it too; false: nothing was
+  // done.
+  bool update_in_one_launch(std::span<Slot> slots, UpdateConstants c, Range part);
+  void update_by_libtorch(std::span<Slot> slots, const UpdateConstants& c, double k, Range part);
   void update_on_host(Slot& slot, UpdateConstants c);
 
   job::Training training_;
   std::vector<Slot> slots_;
+  std::map<std::pair<const Slot*, std::int64_t>, GpuUpdate> launches_;  // by first slot and begin
 };
 
 }  // namespace nereus::worker

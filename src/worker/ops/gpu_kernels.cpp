@@ -1,38 +1,17 @@
 #include "worker/ops/gpu_kernels.hpp"
 
-#if defined(NEREUS_GPU_HEADERS) && __has_include(<nvrtc.h>)
-#define NEREUS_NVRTC
-#endif
+#include "worker/ops/gpu_rtc.hpp"
 
 #ifdef NEREUS_NVRTC
 
-#include <ATen/cuda/CUDAContext.h>
-#include <cuda.h>
-#include <dlfcn.h>
-#include <nvrtc.h>
-
-#include <limits>
-#include <map>
-#include <mutex>
 #include <string>
 
 namespace nereus::worker {
 
 namespace {
 
-// bf16 is the upper half of a float: no header of CUDA's is needed where the kernels run.
 constexpr const char* kSource = R"cuda(
-typedef unsigned short bf16;
 __device__ float minus_infinity() { return __int_as_float(0xff800000); }
-__device__ float wide(bf16 x) { return __uint_as_float(((unsigned)x) << 16); }
-__device__ float wide(float x) { return x; }
-__device__ void store(float* to, float x) { *to = x; }
-__device__ void store(bf16* to, float x) {
-  unsigned bits = __float_as_uint(x);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) { *to = 0x7fff; return; }
-  *to = (bf16)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);  // to the nearest, ties to even
-}
-template <class T> struct alignas(16) Pack { T of[16 / sizeof(T)]; };
 
 // Sums of exp(x - top), so far: what lies under a new top shrinks.
 struct Sum {
@@ -212,95 +191,14 @@ constexpr unsigned kRowThreads = 512;
 constexpr std::int64_t kChunk = 256;    // rows of one block of column sums
 constexpr std::int64_t kRunChunk = 32;  // and of one of runs
 constexpr unsigned kRunThreads = 128;
-
-// NVRTC and the driver as libtorch has them: the library that brings them both is its own, so that
-// nothing more need be found or linked.
-struct Rtc {
-  void* library = dlopen("libcaffe2_nvrtc.so", RTLD_NOW);
-  template <class F>
-  F* find(const char* name, F*) const {
-    return library ? reinterpret_cast<F*>(dlsym(library, name)) : nullptr;
-  }
-#define NEREUS_RTC(name) decltype(&::name) name = find(#name, &::name)
-  NEREUS_RTC(nvrtcCreateProgram);
-  NEREUS_RTC(nvrtcCompileProgram);
-  NEREUS_RTC(nvrtcDestroyProgram);
-  NEREUS_RTC(nvrtcGetPTXSize);
-  NEREUS_RTC(nvrtcGetPTX);
-  NEREUS_RTC(nvrtcGetProgramLogSize);
-  NEREUS_RTC(nvrtcGetProgramLog);
-  NEREUS_RTC(cuModuleLoadData);
-  NEREUS_RTC(cuModuleGetFunction);
-  NEREUS_RTC(cuLaunchKernel);
-#undef NEREUS_RTC
-  bool complete() const {
-    return nvrtcCreateProgram && nvrtcCompileProgram && nvrtcDestroyProgram && nvrtcGetPTXSize &&
-           nvrtcGetPTX && nvrtcGetProgramLogSize && nvrtcGetProgramLog && cuModuleLoadData &&
-           cuModuleGetFunction && cuLaunchKernel;
-  }
-};
-
-const Rtc& rtc_library() {
-  static const Rtc rtc;
-  return rtc;
-}
-
-// The kernels by name, compiled for the GPU in use; empty where that failed.
-std::map<std::string, CUfunction> compile() {
-  std::map<std::string, CUfunction> kernels;
-  const Rtc& rtc = rtc_library();
-  if (!rtc.complete()) {
-    TORCH_WARN(
-        "no NVRTC in libcaffe2_nvrtc.so: libtorch's GPU kernels are used instead of own ones");
-    return kernels;
-  }
-  const cudaDeviceProp* gpu = at::cuda::getCurrentDeviceProperties();
-  const std::string target =
-      "--gpu-architecture=compute_" + std::to_string(gpu->major) + std::to_string(gpu->minor);
-  nvrtcProgram program = nullptr;
-  if (rtc.nvrtcCreateProgram(&program, kSource, "nereus.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS)
-    return kernels;
-  const std::string run_chunk = "-DRUN_CHUNK=" + std::to_string(kRunChunk);
-  const char* options[] = {target.c_str(), "--std=c++17", run_chunk.c_str()};
-  const bool compiled = rtc.nvrtcCompileProgram(program, 3, options) == NVRTC_SUCCESS;
-  std::string text;
-  std::size_t size = 0;
-  if (compiled) {
-    rtc.nvrtcGetPTXSize(program, &size);
-    text.resize(size);
-    rtc.nvrtcGetPTX(program, text.data());
-  } else {
-    rtc.nvrtcGetProgramLogSize(program, &size);
-    text.resize(size);
-    rtc.nvrtcGetProgramLog(program, text.data());
-    TORCH_WARN("own GPU kernels do not compile, libtorch's are used: ", text);
-  }
-  rtc.nvrtcDestroyProgram(&program);
-  CUmodule module = nullptr;
-  if (!compiled || rtc.cuModuleLoadData(&module, text.c_str()) != CUDA_SUCCESS) return kernels;
-  for (const char* name : {"loss_bf16", "loss_fp32", "gradient_bf16", "gradient_fp32",
-                           "column_sums", "norm_sums", "runs_bf16", "runs_fp32", "join_runs"}) {
-    CUfunction function = nullptr;
-    if (rtc.cuModuleGetFunction(&function, module, name) == CUDA_SUCCESS) kernels[name] = function;
-  }
-  return kernels;
-}
+constexpr std::int64_t kMostChunks = 65535;  // a launch's blocks in that direction
 
 CUfunction kernel(const std::string& name) {
-  static std::once_flag once;
-  static std::map<std::string, CUfunction> kernels;
-  std::call_once(once, [] { kernels = compile(); });
-  const auto found = kernels.find(name);
-  return found == kernels.end() ? nullptr : found->second;
-}
-
-template <class... Arguments>
-void launch(CUfunction function, dim3 blocks, dim3 threads, Arguments... arguments) {
-  void* list[] = {static_cast<void*>(&arguments)...};
-  const CUresult result =
-      rtc_library().cuLaunchKernel(function, blocks.x, blocks.y, 1, threads.x, threads.y, 1, 0,
-                                   at::cuda::getCurrentCUDAStream(), list, nullptr);
-  TORCH_CHECK(result == CUDA_SUCCESS, "a GPU kernel of our own did not start: error ", int(result));
+  static const RtcModule module(kSource,
+                                {"loss_bf16", "loss_fp32", "gradient_bf16", "gradient_fp32",
+                                 "column_sums", "norm_sums", "runs_bf16", "runs_fp32", "join_runs"},
+                                {"-DRUN_CHUNK=" + std::to_string(kRunChunk)});
+  return module.find(name);
 }
 
 const char* width_of(const at::Tensor& x) {
@@ -399,15 +297,14 @@ bool gpu_add_norm_sums(at::Tensor scale, at::Tensor shift, const at::Tensor& gy,
 
 bool gpu_add_rows(at::Tensor table, const at::Tensor& ids, const at::Tensor& rows) {
   const std::int64_t n = rows.size(0), columns = rows.size(1);
-  const char* width =
-      columns % 2 == 0 && n < std::numeric_limits<int>::max() ? width_of(rows) : nullptr;
+  const std::int64_t chunks = (n + kRunChunk - 1) / kRunChunk;
+  const char* width = columns % 2 == 0 && chunks <= kMostChunks ? width_of(rows) : nullptr;
   const bool applies = width && table.scalar_type() == at::kFloat && table.is_contiguous();
   const CUfunction add = applies ? kernel(std::string("runs_") + width) : nullptr;
   const CUfunction join = applies ? kernel("join_runs") : nullptr;
   if (!add || !join) return false;
   const auto [sorted, order] =
       at::sort(ids.to(at::kInt), /*stable=*/true, /*dim=*/0, /*descending=*/false);
-  const std::int64_t chunks = (n + kRunChunk - 1) / kRunChunk;
   const at::Tensor parts = at::empty({2 * chunks, columns}, table.options());
   const auto blocks = [&](std::int64_t columns_a_block) {
     return dim3(static_cast<unsigned>((columns + columns_a_block - 1) / columns_a_block),

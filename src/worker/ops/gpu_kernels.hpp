@@ -1,6 +1,4 @@
-// A GPU's kernels of our own, where libtorch's pass over memory too often. Written in CUDA C++ and
-// compiled when first used (NVRTC, which every CUDA wheel brings), so that the worker builds
-// without a CUDA compiler.
+// A GPU's kernels of our own (worker/ops/gpu_rtc.hpp), where libtorch's pass over memory too often.
 //
 //   cross entropy   libtorch: five passes over rows x classes in fp32. Here: one that reads, and
 //                   one that reads and writes, in the logits' own width; sums in fp32.
