@@ -55,11 +55,12 @@ int run(char** words) {
   fmt::print(
       "{{\"exit_code\": {}, \"alone_s\": {}, \"median\": {}, \"p99\": {}, \"alone_p99\": {}, "
       "\"alone\": {}, \"beside\": {}, \"share_of_time\": {}, \"pieces\": {}, \"late\": {}, "
-      "\"too_long\": {}, \"longest_s\": {}, \"given_s\": {}, "
+      "\"too_long\": {}, \"longest_s\": {}, \"given_s\": {}, \"rests\": {}, "
       "\"steps\": {}, \"step_s\": {}, \"alone_step_s\": {}, \"why\": \"{}\"}}\n",
       foreground.exit_code, s.alone_s, s.median, s.p99, s.alone_p99, s.num_alone, s.num_shared,
       outcome.mean_share, outcome.num_pieces, outcome.num_late, outcome.num_too_long,
-      outcome.longest_s, outcome.given_s, job.steps, job.step_s, job.alone_step_s, job.why);
+      outcome.longest_s, outcome.given_s, outcome.num_rests, job.steps, job.step_s,
+      job.alone_step_s, job.why);
   if (foreground.failure) fmt::print(stderr, "{}\n", foreground.failure->message);
   return foreground.exit_code;
 }

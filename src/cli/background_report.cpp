@@ -93,6 +93,11 @@ Table jobs_table(const launch::BackgroundOutcome& outcome) {
                     "may give (up to {} of {}): smaller micro-batches have shorter ones",
                     outcome.num_too_long, human(outcome.longest_s, Unit::kSeconds),
                     human(outcome.given_s, Unit::kSeconds)));
+  if (outcome.num_rests > 0)
+    table.notes.push_back(
+        fmt::format("rested {} times: to change between the jobs takes more than {} of the "
+                    "foreground's step; a larger --slowdown, or a foreground with longer steps",
+                    outcome.num_rests, human(outcome.bound, Unit::kShare)));
   return table;
 }
 
@@ -118,11 +123,9 @@ std::string background_json(const launch::BackgroundOutcome& outcome) {
   json["share_of_time"] = outcome.mean_share;
   json["control_group"] = outcome.control_group;
   if (outcome.num_pieces > 0)
-    json["turns"] = {{"pieces", outcome.num_pieces},
-                     {"late", outcome.num_late},
-                     {"too_long", outcome.num_too_long},
-                     {"longest_s", outcome.longest_s},
-                     {"given_s", outcome.given_s}};
+    json["turns"] = {{"pieces", outcome.num_pieces},     {"late", outcome.num_late},
+                     {"too_long", outcome.num_too_long}, {"longest_s", outcome.longest_s},
+                     {"given_s", outcome.given_s},       {"rests", outcome.num_rests}};
   json["jobs"] = Json::array();
   for (const BackgroundResult& job : outcome.jobs) {
     const bool measured = job.step_s > 0, alone = job.alone_step_s > 0;

@@ -23,7 +23,7 @@ namespace nereus::job {
 namespace {
 
 // From an open gate to a piece that runs: of one that sleeps there, and of one that watches it.
-constexpr std::int64_t kToWake = 50'000, kToNotice = 30'000;
+constexpr std::int64_t kToWake = 50'000, kToNotice = 15'000;
 // From a closed gate to work of the foreground that has arrived at its device.
 constexpr std::int64_t kToLaunch = 20'000;
 

@@ -241,13 +241,24 @@ void LayerState::end_step() {
   is_gathered_ = false;
 }
 
+namespace {
+
+// In launches short enough for a device that jobs take turns on.
+void clear(const at::Tensor& flat) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  for (std::int64_t begin = 0; begin < flat.numel(); begin += kMost)
+    flat.narrow(0, begin, std::min(kMost, flat.numel() - begin)).zero_();
+}
+
+}  // namespace
+
 void LayerState::begin_step() {
   if (statistics_) statistics_->step.zero_();
   if (divided_gradients_) {
-    own_sum_.zero_();
+    clear(own_sum_);
     set_memory(gradients_, false);
   } else {
-    gradients_.zero_();
+    clear(gradients_);
   }
 }
 

@@ -13,8 +13,6 @@ namespace {
 constexpr std::int64_t kLook = 20'000'000;  // between looks whether the job is to end
 // From the host's launch to the device's start, where nothing is under way.
 constexpr std::int64_t kLaunch = 10'000;
-// Done so much before the gate closes.
-constexpr std::int64_t kSpare = 10'000;
 constexpr std::int64_t kShortestSleep = 300'000;
 // Between two pieces that the host launched one behind the other.
 constexpr std::int64_t kMostBetween = 20'000;
@@ -97,9 +95,7 @@ void Pieces::enter(Key key) {
     note_opening(seen, now);
     begin = now + (watches_ ? kLaunch : 0);
     if (busy_until_ > begin) begin = busy_until_ + between_pieces_;
-    if (open_until == job::kAlways || begin + takes + (watches_ ? kSpare : 0) < open_until ||
-        (ends_ && ends_()))
-      break;
+    if (open_until == job::kAlways || begin + takes < open_until || (ends_ && ends_())) break;
     // Sooner than thought, say, where a piece ran for the first time.
     if (!under_way_.empty() && clock_.is_settled()) {
       settle();

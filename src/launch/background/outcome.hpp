@@ -37,6 +37,7 @@ struct BackgroundOutcome {
   // longest of those pieces, and what a step gives at most.
   std::int64_t num_too_long = 0;
   double longest_s = 0, given_s = 0;
+  std::int64_t num_rests = 0;  // since even short turns cost more than promised
   std::vector<BackgroundResult> jobs{};
 };
 

@@ -11,8 +11,11 @@ constexpr double kSmallestShare = 0.001;
 constexpr double kAim = 0.6, kLow = 0.35, kHigh = 0.8;  // of the bound
 constexpr double kMostUp = 2, kMostDown = 0.1;          // factors of one decision on the share
 // The same for turns, of which less is unknown.
-constexpr double kAimOfTurns = 0.7, kLowOfTurns = 0.5, kHighOfTurns = 0.8;
-constexpr double kSmallestOfTurns = 0.5;
+constexpr double kAimOfTurns = 0.8, kLowOfTurns = 0.65, kHighOfTurns = 0.9;
+constexpr double kSmallestOfTurns = 0.25;
+constexpr double kGain = 0.5;  // of the way to where the model says
+constexpr int kMostOver = 4;   // decisions
+constexpr int kRest = 16'384;  // steps
 constexpr double kTail = 0.95;
 constexpr std::size_t kTailAlone = 256, kTailShared = 128;  // steps
 constexpr int kRowOver = 2;
@@ -42,7 +45,7 @@ double quantile(std::vector<double> values, double q) {
 
 PaceOptions pace_of_turns(double bound) {
   return {.bound = bound,
-          .first_share = 0.7,
+          .first_share = 0.35,
           .alone_steps = 16,
           .window = 32,
           .probe_every = 256,
@@ -53,6 +56,13 @@ PaceOptions pace_of_turns(double bound) {
 void Pace::step(double seconds, double ran, bool present) {
   if (warmup_left_ > 0) {
     --warmup_left_;
+    return;
+  }
+  if (rest_left_ > 0) {
+    // Beside a background that waits: what is promised is promised for these steps too.
+    all_shared_.push_back(seconds / alone_);
+    if (ran < kNothing) refresh_alone(seconds);
+    if (--rest_left_ == 0) probe(options_.probe_steps);
     return;
   }
   if (alone_left_ > 0) {
@@ -76,9 +86,13 @@ void Pace::step(double seconds, double ran, bool present) {
   if (since_probe_ >= options_.probe_every) probe(options_.probe_steps);
 }
 
-void Pace::measure_alone(double seconds) {
+void Pace::refresh_alone(double seconds) {
   remember(recent_alone_, seconds, kRemembered);
   alone_ = quantile_of(recent_alone_, 0.5);
+}
+
+void Pace::measure_alone(double seconds) {
+  refresh_alone(seconds);
   remember(tail_alone_, seconds / alone_ - 1, kTailAlone);
   alone_seconds_.push_back(seconds);
   all_alone_.push_back(seconds / alone_);
@@ -109,31 +123,53 @@ void Pace::set_share(double share) {
   share_ = share;
 }
 
+// Less of the background and no better: it is something else, and `alone` is out of date.
+bool Pace::did_not_help(double slowdown) {
+  if (last_slowdown_ > 0 && slowdown > 0.8 * last_slowdown_) {
+    probe(options_.probe_steps);
+    return true;
+  }
+  last_slowdown_ = slowdown > options_.bound ? slowdown : 0;
+  return false;
+}
+
 void Pace::decide() {
-  const double slowdown = decisive_slowdown();
+  const double slowdown = decisive_slowdown(), aim = kAim * options_.bound;
   window_.clear();
   over_in_a_row_ = 0;
-  const bool turns = options_.by_turns;
-  const double aim = (turns ? kAimOfTurns : kAim) * options_.bound;
-  if (slowdown > (turns ? kHighOfTurns : kHigh) * options_.bound) {
-    if (turns && share_ <= kSmallestOfTurns) return;  // there is nothing to cut
-    // Less of the background and no better: it is something else, and `alone` is out of date.
-    if (last_slowdown_ > 0 && slowdown > 0.8 * last_slowdown_) {
-      probe(options_.probe_steps);
-      return;
-    }
-    last_slowdown_ = slowdown > options_.bound ? slowdown : 0;
-    double share = share_ * std::max(kMostDown, aim / slowdown);
-    if (turns)
-      share = std::max(kSmallestOfTurns, share);
-    else if (share < kSmallestShare)
-      share = 0;
-    set_share(share);
+  if (options_.by_turns) return decide_turns(slowdown);
+  if (slowdown > kHigh * options_.bound) {
+    if (did_not_help(slowdown)) return;
+    const double share = share_ * std::max(kMostDown, aim / slowdown);
+    set_share(share < kSmallestShare ? 0 : share);
     return;
   }
   last_slowdown_ = 0;
-  if (slowdown < (turns ? kLowOfTurns : kLow) * options_.bound)
+  if (slowdown < kLow * options_.bound)
     set_share(std::min(1.0, share_ * aim / std::max(slowdown, aim / kMostUp)));
+}
+
+void Pace::decide_turns(double slowdown) {
+  const double of_bound = slowdown / options_.bound;
+  const double share = share_ + kGain * (kAimOfTurns - of_bound) / options_.given;
+  if (of_bound <= kHighOfTurns) {
+    last_slowdown_ = 0;
+    over_at_smallest_ = 0;
+    if (of_bound < kLowOfTurns) set_share(std::min(1.0, share));
+  } else if (share_ > kSmallestOfTurns) {
+    if (!did_not_help(slowdown)) set_share(std::max(kSmallestOfTurns, share));
+  } else {
+    over_at_smallest_ = of_bound > 1 ? over_at_smallest_ + 1 : 0;
+    const bool rests = over_at_smallest_ == kMostOver;
+    if (rests || over_at_smallest_ == kMostOver / 2) tail_shared_.clear();
+    if (!rests) {
+      if (over_at_smallest_ == kMostOver / 2) probe(options_.probe_steps);
+      return;
+    }
+    over_at_smallest_ = 0;
+    rest_left_ = kRest;
+    ++num_rests_;
+  }
 }
 
 Slowdown Pace::slowdown() const {

@@ -21,8 +21,8 @@ using namespace std::chrono_literals;
 constexpr auto kShortestPeriod = 4ms, kLongestPeriod = 100ms, kTick = 50ms;
 constexpr auto kShortestRun = 500us;  // less is spent on waking up
 constexpr double kPeriodsPerStep = 4;
-// Of what is promised, given where they take turns: to change from one to the other takes time too.
-constexpr double kSure = 0.65;
+// Of a step alone that a gap is granted of, by a share of turns.
+constexpr double kGapPerShare = 2;
 constexpr double kForGood = 0.98;   // a share that is not worth stopping for
 constexpr double kNoTimeout = 1e6;  // a rank that is stopped says nothing
 constexpr auto kBetweenLooks = 500ms;
@@ -127,11 +127,17 @@ double BackgroundRunner::used_turns() const {
 }
 
 void BackgroundRunner::grant_turns() {
-  const double grant = pace_.share() * pace_.alone() * 1e9;
+  const double share = pace_.share();
+  const double grant = std::min(1.0, kGapPerShare * share) * pace_.alone();
   for (const job::Gate& gate : options_.gates) {
-    gate.page().grant = static_cast<std::int64_t>(grant);
-    gate.page().most_yield = static_cast<std::int64_t>(kSure * options_.pace.bound * grant);
+    gate.page().grant = static_cast<std::int64_t>(grant * 1e9);
+    gate.page().most_yield = static_cast<std::int64_t>(share * most_given() * 1e9);
   }
+}
+
+// Seconds of a step, beyond what it waits anyway.
+double BackgroundRunner::most_given() const {
+  return options_.pace.given * options_.pace.bound * pace_.alone();
 }
 
 BackgroundOutcome BackgroundRunner::finish(bool measure_alone) {
@@ -188,7 +194,8 @@ void BackgroundRunner::loop() {
       outcome_.longest_s =
           std::max(outcome_.longest_s, 1e-9 * static_cast<double>(gate.page().longest));
     }
-    outcome_.given_s = kSure * options_.pace.bound * pace_.alone();
+    outcome_.given_s = most_given();
+    outcome_.num_rests = pace_.num_rests();
   }
   if (running_) end_running(measure);
   group_.reset();

@@ -74,6 +74,7 @@ class BackgroundRunner {
   void let_run(bool runs);
   void run_for_a_period(double share, double alone);
   void grant_turns();
+  double most_given() const;
   double used_turns() const;
   bool knows_its_turns() const;
   void pause_until(Clock::time_point end);

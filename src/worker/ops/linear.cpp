@@ -77,18 +77,12 @@ struct LinearFunction : Function<LinearFunction> {
 // Tensor cores want rows that start at multiples of 16 bytes, and whole tiles.
 constexpr std::int64_t kTile = 64;
 
-at::Tensor up_to_tiles(const at::Tensor& table) {
-  const std::int64_t surplus = (kTile - table.size(0) % kTile) % kTile;
-  if (surplus == 0) return table;
-  return at::constant_pad_nd(table, {0, 0, 0, surplus});
-}
-
 // do_part(begin, count) of `size` rows or columns of a product: all at once, or as many as the pass
 // allows of so many operations each.
 template <class Do>
 void in_parts(const PassContext& pass, std::int64_t size, double operations, const Do& do_part) {
   std::int64_t most = size;
-  if (pass.most_operations > 0) {
+  if (pass.most_operations > 0 && operations > 0) {
     const auto tiles = static_cast<std::int64_t>(pass.most_operations / operations) / kTile;
     most = std::max<std::int64_t>(1, tiles) * kTile;
   }
@@ -96,22 +90,35 @@ void in_parts(const PassContext& pass, std::int64_t size, double operations, con
     do_part(begin, std::min(most, size - begin));
 }
 
-at::Tensor product_by_rows(const PassContext& pass, const at::Tensor& a, const at::Tensor& b) {
-  at::Tensor product = at::empty({a.size(0), b.size(1)}, a.options());
-  in_parts(pass, a.size(0), 2.0 * static_cast<double>(b.numel()),
-           [&](std::int64_t begin, std::int64_t count) {
-             at::Tensor part = product.narrow(0, begin, count);
-             at::mm_out(part, a.narrow(0, begin, count), b);
-           });
-  return product;
-}
+// A vocabulary that is no whole number of tiles: a copy filled up to one would be as large as the
+// table, so that most of it is used as it is, and the rows that are left as one tile of their own.
+struct Tiles {
+  at::Tensor most, rest;  // [rows, hidden]; rest: undefined, or one tile, the last rows of it zero
+
+  explicit Tiles(const at::Tensor& table) {
+    const std::int64_t tiled = table.size(0) / kTile * kTile, left = table.size(0) - tiled;
+    most = table.narrow(0, 0, tiled);
+    if (left > 0) rest = at::constant_pad_nd(table.narrow(0, tiled, left), {0, 0, 0, kTile - left});
+  }
+  std::int64_t rows() const { return most.size(0) + (rest.defined() ? kTile : 0); }
+};
 
 struct TiledLogitsFunction : Function<TiledLogitsFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& table,
                             const CallPtr& call) {
     context->save_for_backward({x, table});
     keep(context, call);
-    at::Tensor y = product_by_rows(*call->pass, as_rows(x), up_to_tiles(table).t());
+    const at::Tensor rows = as_rows(x);
+    const Tiles tiles(table);
+    const std::int64_t tiled = tiles.most.size(0);
+    at::Tensor y = at::empty({rows.size(0), tiles.rows()}, x.options());
+    by_rows(*call->pass, rows.size(0), tiles.most, [&](std::int64_t begin, std::int64_t count) {
+      at::Tensor part = y.narrow(0, begin, count).narrow(1, 0, tiled);
+      at::mm_out(part, rows.narrow(0, begin, count), tiles.most.t());
+    });
+    if (!tiles.rest.defined()) return y;
+    at::Tensor part = y.narrow(1, tiled, kTile);
+    at::mm_out(part, rows, tiles.rest.t());
     y.narrow(1, table.size(0), y.size(1) - table.size(0))
         .fill_(-std::numeric_limits<double>::infinity());
     return y;
@@ -121,22 +128,42 @@ struct TiledLogitsFunction : Function<TiledLogitsFunction> {
     const variable_list saved = context->get_saved_variables();
     const CallPtr call = call_of(context);
     const at::Tensor x = as_rows(saved[0]), gy = gradients[0];
-    const at::Tensor gx =
-        product_by_rows(*call->pass, gy, up_to_tiles(saved[1])).view(saved[0].sizes());
-    now_or_later(*call->pass, [=] {
-      const at::NoGradGuard no_grad;
-      const at::Tensor& gradient = call->weight_gradient;
-      const std::int64_t rows = gradient.size(0), tiled = rows / kTile * kTile;
-      in_parts(*call->pass, tiled, 2.0 * static_cast<double>(x.numel()),
-               [&](std::int64_t begin, std::int64_t count) {
-                 add_product(gradient.narrow(0, begin, count), gy.narrow(1, begin, count).t(), x);
-               });
-      if (tiled == rows) return;
-      const at::Tensor rest = at::zeros({gy.size(1) - tiled, x.size(1)}, gradient.options());
-      add_product(rest, gy.narrow(1, tiled, rest.size(0)).t(), x);
-      gradient.narrow(0, tiled, rows - tiled).add_(rest.narrow(0, 0, rows - tiled));
+    now_or_later(*call->pass, [=] { add_to_table(*call, gy, x); });
+    return {gradient_of_input(*call->pass, gy, Tiles(saved[1])).view(saved[0].sizes()), {}, {}};
+  }
+
+ private:
+  template <class Do>
+  static void by_rows(const PassContext& pass, std::int64_t rows, const at::Tensor& by,
+                      const Do& do_part) {
+    in_parts(pass, rows, 2.0 * static_cast<double>(by.numel()), do_part);
+  }
+
+  // The few first: they are rounded once more.
+  static at::Tensor gradient_of_input(const PassContext& pass, const at::Tensor& gy,
+                                      const Tiles& tiles) {
+    const std::int64_t tiled = tiles.most.size(0);
+    const at::Tensor gx = tiles.rest.defined()
+                              ? at::mm(gy.narrow(1, tiled, kTile), tiles.rest)
+                              : at::zeros({gy.size(0), tiles.most.size(1)}, gy.options());
+    by_rows(pass, gy.size(0), tiles.most, [&](std::int64_t begin, std::int64_t count) {
+      gx.narrow(0, begin, count).addmm_(gy.narrow(0, begin, count).narrow(1, 0, tiled), tiles.most);
     });
-    return {gx, {}, {}};
+    return gx;
+  }
+
+  static void add_to_table(const Call& call, const at::Tensor& gy, const at::Tensor& x) {
+    const at::NoGradGuard no_grad;
+    const at::Tensor& gradient = call.weight_gradient;
+    const std::int64_t rows = gradient.size(0), tiled = rows / kTile * kTile;
+    in_parts(*call.pass, tiled, 2.0 * static_cast<double>(x.numel()),
+             [&](std::int64_t begin, std::int64_t count) {
+               add_product(gradient.narrow(0, begin, count), gy.narrow(1, begin, count).t(), x);
+             });
+    if (tiled == rows) return;
+    const at::Tensor rest = at::zeros({kTile, x.size(1)}, gradient.options());
+    add_product(rest, gy.narrow(1, tiled, kTile).t(), x);
+    gradient.narrow(0, tiled, rows - tiled).add_(rest.narrow(0, 0, rows - tiled));
   }
 };
 
