@@ -95,9 +95,9 @@ Table jobs_table(const launch::BackgroundOutcome& outcome) {
                     human(outcome.given_s, Unit::kSeconds)));
   if (outcome.num_rests > 0)
     table.notes.push_back(
-        fmt::format("rested {} times: to change between the jobs takes more than {} of the "
-                    "foreground's step; a larger --slowdown, or a foreground with longer steps",
-                    outcome.num_rests, human(outcome.bound, Unit::kShare)));
+        fmt::format("even short turns cost more than {} of a step, so it rested {} x 16,384 steps: "
+                    "a larger --slowdown, or a foreground with longer steps, has room",
+                    human(outcome.bound, Unit::kShare), outcome.num_rests));
   return table;
 }
 

@@ -18,6 +18,13 @@ double seconds_of(const Handle& handle) {
 
 Range as_range(const plan::ElementRange& range) { return {range.begin, range.end}; }
 
+// In launches short enough for a device that jobs take turns on.
+void clear(const at::Tensor& flat) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  for (std::int64_t begin = 0; begin < flat.numel(); begin += kMost)
+    flat.narrow(0, begin, std::min(kMost, flat.numel() - begin)).zero_();
+}
+
 at::Tensor part(const at::Tensor& flat, const Range& range) {
   return flat.narrow(0, range.begin, range.size());
 }
@@ -241,17 +248,6 @@ void LayerState::end_step() {
   is_gathered_ = false;
 }
 
-namespace {
-
-// In launches short enough for a device that jobs take turns on.
-void clear(const at::Tensor& flat) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 24;
-  for (std::int64_t begin = 0; begin < flat.numel(); begin += kMost)
-    flat.narrow(0, begin, std::min(kMost, flat.numel() - begin)).zero_();
-}
-
-}  // namespace
-
 void LayerState::begin_step() {
   if (statistics_) statistics_->step.zero_();
   if (divided_gradients_) {
@@ -268,7 +264,7 @@ void LayerState::begin_backward() {
   reduce_wait_own();
   if (gradients_.storage().nbytes() > 0) return;
   set_memory(gradients_, true);
-  gradients_.zero_();
+  clear(gradients_);
 }
 
 void LayerState::after_backward() {

@@ -28,8 +28,8 @@ namespace nereus::worker {
 
 double rate_at(const job::Training& training, std::int64_t step);
 
-// One AdamW update of flat tensors, as the Optimizer does it: what `nereus measure` takes the time
-// of.
+// One AdamW update of flat tensors, on CPUs as the Optimizer does it, on a GPU by libtorch's fused
+// kernel: what `nereus measure` takes the time of.
 void update_flat(const at::Tensor& weights, const at::Tensor& gradients, const at::Tensor& first,
                  const at::Tensor& second, const UpdateConstants& constants);
 

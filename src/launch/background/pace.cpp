@@ -14,7 +14,7 @@ constexpr double kMostUp = 2, kMostDown = 0.1;          // factors of one decisi
 constexpr double kAimOfTurns = 0.8, kLowOfTurns = 0.65, kHighOfTurns = 0.9;
 constexpr double kSmallestOfTurns = 0.25;
 constexpr double kGain = 0.5;  // of the way to where the model says
-constexpr int kMostOver = 4;   // decisions
+constexpr int kMostOver = 4;   // decisions in a row, at the smallest share
 constexpr int kRest = 16'384;  // steps
 constexpr double kTail = 0.95;
 constexpr std::size_t kTailAlone = 256, kTailShared = 128;  // steps
@@ -60,7 +60,7 @@ void Pace::step(double seconds, double ran, bool present) {
   }
   if (rest_left_ > 0) {
     // Beside a background that waits: what is promised is promised for these steps too.
-    all_shared_.push_back(seconds / alone_);
+    if (present) all_shared_.push_back(seconds / alone_);
     if (ran < kNothing) refresh_alone(seconds);
     if (--rest_left_ == 0) probe(options_.probe_steps);
     return;
@@ -160,12 +160,12 @@ void Pace::decide_turns(double slowdown) {
     if (!did_not_help(slowdown)) set_share(std::max(kSmallestOfTurns, share));
   } else {
     over_at_smallest_ = of_bound > 1 ? over_at_smallest_ + 1 : 0;
-    const bool rests = over_at_smallest_ == kMostOver;
-    if (rests || over_at_smallest_ == kMostOver / 2) tail_shared_.clear();
-    if (!rests) {
-      if (over_at_smallest_ == kMostOver / 2) probe(options_.probe_steps);
-      return;
+    if (over_at_smallest_ == kMostOver / 2) {  // is `alone` out of date?
+      tail_shared_.clear();
+      probe(options_.probe_steps);
     }
+    if (over_at_smallest_ < kMostOver) return;
+    tail_shared_.clear();
     over_at_smallest_ = 0;
     rest_left_ = kRest;
     ++num_rests_;

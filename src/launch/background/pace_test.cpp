@@ -17,6 +17,7 @@ struct Plant {
   double cost = 1;  // slow-down while the background runs all the time
   double noise = 0.01;
   double toll = 0;
+  bool present = false;  // it takes turns, so it waits where it does not run
 };
 
 struct Played {
@@ -36,7 +37,7 @@ Played play(Pace& pace, Plant plant, int num_steps,
     const double share = pace.share();
     const double slowdown = share > 0 ? plant.toll + plant.cost * share : 0;
     const double noise = plant.noise * (unit(random) + unit(random) + unit(random) - 1.5);
-    pace.step(plant.alone * (1 + slowdown) * (1 + noise), share);
+    pace.step(plant.alone * (1 + slowdown) * (1 + noise), share, plant.present);
     played.shares.push_back(share);
     played.slowdowns.push_back(slowdown);
   }
@@ -158,7 +159,8 @@ TEST(Pace, TurnsLeaveRoomForTheChange) {
 // 5.5 %: there is nothing to give. It is tried, and again now and then.
 TEST(Pace, TurnsThatCostTooMuchAreRare) {
   Pace pace(pace_of_turns(0.05));
-  const Played played = play(pace, {.cost = 0.0325, .noise = 0.002, .toll = 0.055}, 100'000);
+  const Played played =
+      play(pace, {.cost = 0.0325, .noise = 0.002, .toll = 0.055, .present = true}, 100'000);
   EXPECT_TRUE(pace.slowdown().held(0.05)) << pace.slowdown().p99;
   EXPECT_GE(pace.num_rests(), 4);
   EXPECT_LE(pace.num_rests(), 7);

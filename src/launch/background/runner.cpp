@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 constexpr auto kShortestPeriod = 4ms, kLongestPeriod = 100ms, kTick = 50ms;
 constexpr auto kShortestRun = 500us;  // less is spent on waking up
 constexpr double kPeriodsPerStep = 4;
-// Of a step alone that a gap is granted of, by a share of turns.
+// Gaps are cut too where turns are, but only below half of what those may be.
 constexpr double kGapPerShare = 2;
 constexpr double kForGood = 0.98;   // a share that is not worth stopping for
 constexpr double kNoTimeout = 1e6;  // a rank that is stopped says nothing
