@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "app/train_checks.hpp"
 #include "base/format.hpp"
@@ -18,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kLeastSlowdown = 0.001, kMostSlowdown = 10;
+constexpr double kMostRate = 1e9;                 // of a job file
 constexpr std::int64_t kEndless = 1'000'000'000;  // steps: until the foreground ends
 
 template <class Number>
@@ -147,6 +149,7 @@ BackgroundRequest parse_background(const std::string& text) {
     errors.add("train.background", fmt::format("--background {} names no plan", text), {},
                "--background PLAN[,data=FILE][,steps=N]");
   std::int64_t seed = 0;
+  std::set<std::string> given;
   const std::vector<std::string> keys = {"data",       "steps",   "seed",       "rate",
                                          "norm-group", "threads", "checkpoint", "resume"};
   for (std::size_t i = 1; i < parts.size(); ++i) {
@@ -166,10 +169,14 @@ BackgroundRequest parse_background(const std::string& text) {
     if (key == "resume") request.checkpoint.resume = value;
     if (key == "steps") good = read_number(value, request.steps) && request.steps > 0;
     if (key == "seed") good = read_number(value, seed) && seed >= 0;
-    if (key == "rate") good = read_number(value, request.rate) && request.rate >= 0;
+    if (key == "rate")
+      good = read_number(value, request.rate) && request.rate >= 0 && request.rate <= kMostRate;
     if (key == "norm-group")
       good = read_number(value, request.norm_group) && request.norm_group > 0;
     if (key == "threads") good = read_number(value, request.threads) && request.threads > 0;
+    if (!given.insert(key).second)
+      errors.add("train.background", fmt::format("{} twice in --background {}", key, text), {},
+                 "once");
     if (!good)
       errors.add("train.background",
                  fmt::format("{} = {} of --background is no number for it", key, value), {},
@@ -238,6 +245,8 @@ BackgroundJobs set_up_background(const TrainRequest& request, const TrainSetup& 
       for (launch::RankSpec& spec : job.ranks) {
         // On a GPU it needs the host for little, but then at once.
         spec.child.lowest_priority = request.background_idle && !on_gpus;
+        // Threads that wait for one another would burn the little time that it has.
+        if (!on_gpus) spec.child.environment.emplace_back("OMP_WAIT_POLICY", "passive");
         if (!on_gpus) spec.child.data_limit = quota;
       }
       jobs.list.push_back(std::move(job));

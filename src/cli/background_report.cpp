@@ -57,7 +57,7 @@ Table slowdown_table(const launch::BackgroundOutcome& outcome) {
   add({"share_of_time", "background ran", Unit::kShare}, outcome.mean_share);
   table.notes.push_back(fmt::format(
       "{} steps alone, {} beside the background; held: the median within what is promised, and the "
-      "99th percentile within that of the steps alone",
+      "99th percentile within as much of that of the steps alone",
       s.num_alone, s.num_shared));
   return table;
 }
@@ -88,11 +88,12 @@ Table jobs_table(const launch::BackgroundOutcome& outcome) {
     table.notes.push_back(fmt::format("in {} pieces, {} of them done later than they were to be",
                                       outcome.num_pieces, outcome.num_late));
   if (outcome.num_too_long > 0)
-    table.notes.push_back(
-        fmt::format("in {} steps of the foreground the piece that waited took longer than a step "
-                    "may give (up to {} of {}): smaller micro-batches have shorter ones",
-                    outcome.num_too_long, human(outcome.longest_s, Unit::kSeconds),
-                    human(outcome.given_s, Unit::kSeconds)));
+    table.notes.push_back(fmt::format(
+        "in {} steps of the foreground the piece that waited took longer than a step "
+        "may give ({}; a step gives {} at most, and less where that is too much): smaller "
+        "micro-batches have shorter ones",
+        outcome.num_too_long, human(outcome.longest_s, Unit::kSeconds),
+        human(outcome.given_s, Unit::kSeconds)));
   if (outcome.num_rests > 0)
     table.notes.push_back(
         fmt::format("even short turns cost more than {} of a step, so it rested {} x 16,384 steps: "

@@ -18,6 +18,8 @@ namespace nereus::cli {
 
 namespace {
 
+constexpr double kMostMemory = 1e18;  // bytes
+
 // Options that the structs hold as plain numbers.
 struct Given {
   std::optional<int> steps, warmup, decay_steps, every, keep;
@@ -135,16 +137,19 @@ void take_background(const Given& given, app::TrainRequest& request, ErrorList& 
     const spec::Parsed<Bytes> size = spec::parse_bytes(given.background_memory);
     if (!size.value)
       errors.add(size.code, "--background-memory: " + size.reason, {}, size.hint);
-    else if (size.value->value <= 0)
+    else if (!(size.value->value > 0 && size.value->value <= kMostMemory))
       errors.add("cli.bad-value",
-                 fmt::format("--background-memory {} is no size", given.background_memory), {},
-                 "\"4 GiB\"");
+                 fmt::format("--background-memory {} is no size that a machine has",
+                             given.background_memory),
+                 {}, "\"4 GiB\"");
     else
       request.background_memory = size.value->value;
   }
-  if (given.background.empty() && (!given.slowdown.empty() || !given.background_memory.empty()))
-    errors.add("cli.missing-option", "--slowdown and --background-memory are of background jobs",
-               {}, "--background PLAN");
+  if (given.background.empty() && (!given.slowdown.empty() || !given.background_memory.empty() ||
+                                   request.background_turns || !request.background_idle))
+    errors.add("cli.missing-option",
+               "--slowdown and --background-memory, -priority and -by are of background jobs", {},
+               "--background PLAN");
   if (!given.background.empty() && given.elastic)
     errors.add("train.background-elastic",
                "an elastic job runs on machines that come and go, and background jobs share one",

@@ -160,6 +160,27 @@ TEST_P(Burst, LossesAreThoseOfOneRank) {
     EXPECT_TRUE(at::allclose(got.statistics.at(name), statistics, 1e-9, 1e-9)) << name;
 }
 
+// The embedding's backward passes may all be done before the head's, whose weight it is too.
+TEST(BurstTies, HeadWithOtherMicroBatchesThanTheEmbedding) {
+  const model::Model model = testing::small_gpt();
+  constexpr int kBatch = 3;
+  const testing::Outcome& expected = one_rank(model, kBatch);
+  for (const int zero : {0, 2}) {
+    const std::vector<testing::Kept> kept =
+        zero > 0 ? std::vector<testing::Kept>{{0, 0.5}, {1, 0.5}} : std::vector<testing::Kept>{};
+    const UnevenPlan plan{"",
+                          {{model.num_layers() - 1, {{0, 1, 1, 0}, {1, 1, 2, 1}}, kept},
+                           {1, {{1, 1, 1, 0}, {0, 1, 2, 1}}, kept}},
+                          zero};
+    const job::Job job = job_of(model, plan, kBatch);
+    ASSERT_EQ(testing::complaints(job), "");
+    const testing::Outcome got = testing::run_job(job, kSteps, testing::reader_of(model), "shared");
+    ASSERT_EQ(got.losses.size(), expected.losses.size());
+    for (std::size_t i = 0; i < got.losses.size(); ++i)
+      EXPECT_NEAR(got.losses[i] / expected.losses[i], 1, 1e-9) << "zero " << zero << " step " << i;
+  }
+}
+
 LayerInputs inputs_of(const model::Model& model) {
   LayerInputs inputs;
   for (const auto& layer : build_layers(model)) inputs.push_back(layer->inputs);

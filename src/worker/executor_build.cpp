@@ -33,6 +33,36 @@ double targets_of_sample(const model::Model& model) {
   return model.family == "bert" ? model::masked_positions(seq) : seq;
 }
 
+struct Part {
+  int rank;
+  std::int64_t first_sample;
+  int num_samples;
+  auto operator<=>(const Part&) const = default;
+};
+
+// Who computes which micro-batch.
+std::set<Part> parts_of(const plan::LayerRun& run, int slice) {
+  std::set<Part> parts;
+  const std::vector<int> ranks = data_ranks(run, slice);
+  std::size_t next = 0;
+  for (const plan::Replicas& r : run.replicas)
+    for (int team = 0; team < r.count; ++team, ++next)
+      for (int m = 0; m < r.num_micro_batches; ++m)
+        parts.insert({ranks[next], r.first_sample_of(team, m), r.samples_in(m)});
+  return parts;
+}
+
+// Where the same ranks compute the same micro-batches of both layers of a tied weight and keep
+// both, it is one weight. With other micro-batches the first layer's backward passes may be done
+// before the second's, and its gradient would leave without them.
+bool is_one_weight(const plan::LayerRun& first, const plan::LayerRun& second, int slice) {
+  const auto members = [&](const plan::LayerRun& run) {
+    const std::vector<int> ranks = keeping_of(run, slice).members;
+    return std::set<int>(ranks.begin(), ranks.end());
+  };
+  return members(first) == members(second) && parts_of(first, slice) == parts_of(second, slice);
+}
+
 int most_held(const std::vector<schedule::PipelineOp>& order) {
   int held = 0, most = 0;
   for (const schedule::PipelineOp& op : order) {
@@ -97,17 +127,10 @@ const plan::LayerRun& Executor::run_of(int layer) const {
   return job_.plan.placement.runs.front();
 }
 
-// Where the same ranks compute and keep both layers of a tied weight, it is one weight.
 LayerState* Executor::alias_of(const Layer& layer, const StageWork& work) {
-  const auto as_set = [](const std::vector<int>& ranks) {
-    return std::set<int>(ranks.begin(), ranks.end());
-  };
   for (const Parameter& parameter : layer.parameters()) {
-    if (parameter.tied_to_layer < 0) continue;
-    const plan::LayerRun &first = run_of(parameter.tied_to_layer), &second = run_of(layer.index);
-    if (as_set(data_ranks(first, work.slice)) != as_set(data_ranks(second, work.slice)) ||
-        as_set(keeping_of(first, work.slice).members) !=
-            as_set(keeping_of(second, work.slice).members))
+    if (parameter.tied_to_layer < 0 ||
+        !is_one_weight(run_of(parameter.tied_to_layer), run_of(layer.index), work.slice))
       continue;
     for (auto& known : states_)
       if (known->layer().index == parameter.tied_to_layer) return known.get();
@@ -129,13 +152,7 @@ Tied Executor::tied_of(const Layer& layer, const StageWork& work) {
       const std::set<int> first_set(first.begin(), first.end());
       const bool meet = std::any_of(second.begin(), second.end(),
                                     [&](int rank) { return first_set.count(rank) > 0; });
-      const auto members = [&](const plan::LayerRun& run) {
-        const std::vector<int> ranks = keeping_of(run, work.slice).members;
-        return std::set<int>(ranks.begin(), ranks.end());
-      };
-      if (first_set == std::set<int>(second.begin(), second.end()) &&
-          members(first_run) == members(second_run))
-        return {};  // one weight
+      if (is_one_weight(first_run, second_run, work.slice)) return {};
       Tied tied{parameter.name, nullptr, true};
       if (!work.computes()) return tied;
       if (meet || first.size() != second.size()) {

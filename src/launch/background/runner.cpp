@@ -113,10 +113,14 @@ void BackgroundRunner::foreground_step(double seconds) {
   changed_.notify_all();
 }
 
-// The running job's pieces have run: what it does from now on is what it gets.
+// The running job's pieces have run: what it does from now on is what it gets. A job of fewer ranks
+// than the foreground is at some of the gates alone.
 bool BackgroundRunner::knows_its_turns() const {
-  return std::all_of(options_.gates.begin(), options_.gates.end(),
-                     [](const job::Gate& gate) { return gate.page().guest == job::Guest::kKnown; });
+  const auto any = [&](job::Guest guest) {
+    return std::any_of(options_.gates.begin(), options_.gates.end(),
+                       [&](const job::Gate& gate) { return gate.page().guest == guest; });
+  };
+  return any(job::Guest::kKnown) && !any(job::Guest::kNew);
 }
 
 // Of the devices, in the mean.

@@ -3,12 +3,15 @@
 // begin.
 #include "launch/background/runner.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
 #include <thread>
+
+#include "base/temporary_folder.hpp"
 
 namespace nereus::launch {
 namespace {
@@ -93,6 +96,27 @@ TEST(BackgroundRunner, QuotaIsHeld) {
   const BackgroundOutcome outcome = runner.finish(false);
   EXPECT_EQ(outcome.jobs[0].end, BackgroundEnd::kOverQuota);
   EXPECT_GT(outcome.jobs[0].memory_bytes, 30e6);
+}
+
+// A job of one rank beside a foreground of two: nobody comes to the second gate.
+TEST(BackgroundRunner, TurnsOfAJobWithFewerRanksCount) {
+  const TemporaryFolder folder;
+  Said said;
+  BackgroundOptions options = said.options();
+  for (const char* name : {"first", "second"})
+    options.gates.push_back(job::Gate::make(fmt::format("{}/{}", folder.path(), name)));
+  job::GatePage& page = options.gates.front().page();
+  page.guest = job::Guest::kKnown;
+  BackgroundRunner runner({shell_job("narrow", kForEver)}, options);
+  for (int i = 0; i < 60; ++i) {
+    std::this_thread::sleep_for(5ms);
+    if (page.grant > 0) page.used += 1'000'000;
+    runner.foreground_step(0.005);
+  }
+  const BackgroundOutcome outcome = runner.finish(false);
+  EXPECT_GT(outcome.mean_share, 0);
+  EXPECT_GT(outcome.slowdown.num_alone, 10);
+  EXPECT_GT(outcome.slowdown.num_shared, 20);
 }
 
 TEST(BackgroundRunner, NothingBeginsBeforeStepsAloneAreMeasured) {

@@ -173,16 +173,13 @@ const Walk::Branches& Walk::branches_of(const Link& link, Where where, int num_c
   if (const auto known = branches_.find(key); known != branches_.end()) return known->second;
   Branches out;
   out.link = &link;
-  out.home = home_branch(problem_, link);
   for (const Branch& own : link.branches) {
     out.here.push_back(
         &branch_table(own, where == Where::kTrunk ? Where::kBranch : where, num_candidates));
     out.renamed.push_back(rename_of(own));
   }
   // Branches within branches stay with them.
-  for (std::size_t i = 0; i < link.branches.size(); ++i)
-    if (where == Where::kTrunk && i != out.home && may_leave(problem_, link.branches[i]))
-      out.movable.push_back(i);
+  if (where == Where::kTrunk && away_candidates(1) > 0) out.movable = may_leave(problem_, link);
   out.away.resize(out.movable.size());
   for (std::size_t n = 1; n <= out.movable.size(); ++n) {
     const int candidates = away_candidates(static_cast<int>(n));

@@ -1,4 +1,5 @@
 #include "search/burst/front.hpp"
+#include "search/burst/branch_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -210,6 +211,12 @@ Front solve(const Problem& problem, std::int64_t most_labels) {
       front = merged(std::move(front), std::move(more));
     }
   }
+  if (const std::size_t kept = num_kept_home(reduced.problem, reduced.chain);
+      kept > 0 && reduced.problem.trunk_ranks < problem.num_ranks)
+    front.notes.push_back(
+        fmt::format("of branches that begin and end together the {} longest were tried on ranks of "
+                    "their own; {} others stay with the trunk",
+                    kMostLeaving, kept));
   front.notes.insert(front.notes.begin(), reduced.notes.begin(), reduced.notes.end());
   front.least_memory = least_memory(problem);
   return front;

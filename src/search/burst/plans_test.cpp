@@ -1,7 +1,9 @@
 // What is made of a front: picks, the rule it is compared with, placements.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "base/random.hpp"
@@ -126,6 +128,29 @@ TEST(BurstPlans, GraphsThatAreNotSeriesParallelAreCollapsed) {
   for (const BurstPlan& own : front.plans)
     for (int i = 2; i <= 4; ++i) EXPECT_EQ(own.blocks[static_cast<std::size_t>(i)], own.blocks[1]);
   EXPECT_THROW(reduce(Problem{}), Errors);
+}
+
+// Every choice of branches that leave would be 2^69 of them.
+TEST(BurstPlans, OfManyBranchesTheLongestMayLeave) {
+  constexpr int kBranches = 70;
+  std::vector<Edge> edges;
+  for (int i = 1; i <= kBranches; ++i) {
+    edges.push_back({0, i, 8});
+    edges.push_back({i, kBranches + 1, 8});
+  }
+  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
+    return std::tie(a.from, a.to) < std::tie(b.from, b.to);
+  });
+  Problem p = make_problem(some_blocks(5, kBranches + 2), edges, deeppool_prices(266e9, 40e-6), 8,
+                           candidate_counts(8, 8));
+  p.num_ranks = p.trunk_ranks = 8;
+  const Front together = solve(p);
+  EXPECT_TRUE(together.notes.empty());
+  p.trunk_ranks = 4;
+  const Front apart = solve(p);
+  ASSERT_EQ(apart.notes.size(), 1U);
+  EXPECT_NE(apart.notes[0].find("61 others stay"), std::string::npos) << apart.notes[0];
+  ASSERT_FALSE(together.plans.empty() || apart.plans.empty());
 }
 
 TEST(BurstPlans, TimesOfZeroAreRefused) {

@@ -103,7 +103,6 @@ class Walk {
   // Labels of a link's branches.
   struct Branches {
     const Link* link = nullptr;
-    std::size_t home = 0;
     std::vector<std::size_t> movable;  // that may leave
     std::vector<BranchTable*> here;    // by branch
     std::vector<int> renamed;          // by branch: index, or -1
