@@ -19,7 +19,7 @@
 #include "plan/check.hpp"
 #include "plan/complete.hpp"
 #include "plan/rules.hpp"
-#include "search/burst/costs.hpp"
+#include "search/burst/overlap.hpp"
 #include "search/burst/pick.hpp"
 #include "search/burst/placement.hpp"
 
@@ -71,6 +71,12 @@ cluster::Precision precision_of(const PlanRequest& request, const Inputs& inputs
   return one.precision;
 }
 
+// Of all memory what a model's tensors may take (cost/memory.cpp has the rest on top of them).
+double for_tensors(const cost::Machine& machine, double memory) {
+  const cost::Parameters& p = machine.parameters;
+  return memory / p.memory_slack - p.memory_fixed;
+}
+
 class BurstPlanner {
  public:
   BurstPlanner(const Inputs& inputs, cluster::Precision precision, const BurstOptions& options,
@@ -80,11 +86,11 @@ class BurstPlanner {
         options_(options),
         num_ranks_(inputs.cluster.num_devices()),
         machine_(cost::make_machine(inputs.cluster, 0, inputs.stack)),
-        limit_(machine_.capacity() * (1 - headroom)),
+        limit_(for_tensors(machine_, machine_.capacity() * (1 - headroom))),
         layers_(inputs.model, inputs.cluster, inputs.stack, precision),
         predictor_(inputs.model, inputs.cluster, inputs.stack) {}
 
-  Problem problem(int batch) {
+  burst::Overlapped problem(int batch) {
     const std::vector<int> counts = options_.powers_of_two
                                         ? burst::powers_of_two(batch, num_ranks_)
                                         : burst::candidate_counts(batch, num_ranks_);
@@ -103,10 +109,10 @@ class BurstPlanner {
       const double byte = cost::send_seconds(machine_.fabric, one_domain, 1e9) - delay;
       return burst::MoveCost{2 * delay, 2 * samples * byte / 1e9};
     };
-    Problem out = burst::make_problem(blocks(), edges(), prices, batch, counts);
-    out.num_ranks = num_ranks_;
-    if (!options_.branches_apart) out.trunk_ranks = num_ranks_;
-    out.memory_limit = limit_;
+    burst::Overlapped out = burst::make_overlapped(blocks(), edges(), prices, batch, counts);
+    out.problem.num_ranks = num_ranks_;
+    if (!options_.branches_apart) out.problem.trunk_ranks = num_ranks_;
+    out.problem.memory_limit = limit_;
     return out;
   }
 
@@ -158,8 +164,9 @@ class BurstPlanner {
         return cost::kBackward * layers_.seconds(i, samples);
       };
       own.gradient_bytes = kind.parameters() * widths.reduce_bytes;
-      own.state_bytes = kind.parameters() *
-                        (widths.weight_bytes + widths.gradient_bytes + widths.optimizer_bytes);
+      own.state_bytes =
+          kind.parameters() * (widths.weight_bytes + widths.gradient_bytes +
+                               widths.optimizer_bytes + machine_.parameters.buffer_bytes);
       for (const model::Operator& op : kind.operators)
         own.kept_bytes += op.saved_elements * cost::element_bytes(precision_) + op.saved_bytes;
       out.push_back(std::move(own));
@@ -199,8 +206,9 @@ struct Solved {
 Solved solve(BurstPlanner& planner, int batch) {
   Solved out;
   out.batch = batch;
-  out.problem = planner.problem(batch);
-  out.front = burst::solve(out.problem);
+  burst::Overlapped own = planner.problem(batch);
+  out.front = burst::solve(own);
+  out.problem = std::move(own.problem);
   out.one_rank = burst::evaluate(out.problem, all_at(out.problem, 0));
   out.data_parallel =
       burst::evaluate(out.problem, all_at(out.problem, out.problem.num_candidates() - 1));

@@ -15,30 +15,24 @@ Prices deeppool_prices(double bandwidth, double move_delay) {
   return out;
 }
 
+double sum_seconds(const BlockCosts& block, const Prices& prices, int count) {
+  return count > 1 && block.gradient_bytes > 0 ? prices.sum(count, block.gradient_bytes) : 0;
+}
+
 Problem make_problem(const std::vector<BlockCosts>& blocks, const std::vector<Edge>& edges,
-                     const Prices& prices, int global_batch, const std::vector<int>& counts) {
+                     const Prices& prices, int global_batch, const std::vector<int>& counts,
+                     const std::vector<double>& exposed) {
   Problem out;
   out.counts = counts;
   out.edges = edges;
   out.num_ranks = counts.back();
-  const auto sum_of = [&](const BlockCosts& own, int count) {
-    return count > 1 && own.gradient_bytes > 0 ? prices.sum(count, own.gradient_bytes) : 0;
-  };
-  std::vector<double> exposed;  // share of sums, by count
-  for (const int count : counts) {
-    double sums = 0, backward = 0;
-    for (const BlockCosts& own : blocks) {
-      sums += sum_of(own, count);
-      if (own.backward) backward += own.backward(samples_per_rank(global_batch, count));
-    }
-    exposed.push_back(sums > 0 ? std::max(0.0, 1 - prices.overlap * backward / sums) : 0);
-  }
   for (const BlockCosts& own : blocks) {
     Block block;
     block.name = own.name;
     for (std::size_t k = 0; k < counts.size(); ++k) {
       const int samples = samples_per_rank(global_batch, counts[k]);
-      block.seconds.push_back(own.seconds(samples) + exposed[k] * sum_of(own, counts[k]));
+      const double shown = exposed.empty() ? 1 : exposed[k];
+      block.seconds.push_back(own.seconds(samples) + shown * sum_seconds(own, prices, counts[k]));
       block.memory.push_back(own.state_bytes + own.kept_bytes * samples);
     }
     out.blocks.push_back(std::move(block));

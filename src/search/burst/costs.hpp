@@ -1,11 +1,7 @@
 // Prices of a burst problem (search/burst/problem.hpp) from times of blocks and of links.
 //
-//   block   seconds(l) of l samples, measured or predicted, and what is not hidden of the sum of
-//   its
-//           gradients over its ranks. Buckets are summed while the backward pass goes on; of all
-//           sums together at most `overlap` of all backward passes is hidden, and every block has
-//           the share of it that all blocks on its count would have: exact where all have that
-//           count, an estimate elsewhere
+//   block   seconds(l) of l samples, measured or predicted, and the sum of its gradients over its
+//           ranks: all of it, or the share that nothing hides (search/burst/overlap.hpp)
 //   move    the most bytes that a rank sends or takes, forward and back
 //   memory  of a rank: state of the block, and of each of its samples what is kept for backward
 //
@@ -40,9 +36,12 @@ struct Prices {
 // 2 (n - 1) / n bytes / bandwidth, nothing hidden; each way of a move bytes / bandwidth + delay.
 Prices deeppool_prices(double bandwidth, double move_delay);
 
-// Ranks are `num_ranks` of the problem, set by the caller as is its limit of memory. Throws Errors
-// where a block takes no time.
+double sum_seconds(const BlockCosts& block, const Prices& prices, int count);
+
+// Ranks are `num_ranks` of the problem, set by the caller as is its limit of memory. `exposed`:
+// share of sums, by candidate; empty: all. Throws Errors where a block takes no time.
 Problem make_problem(const std::vector<BlockCosts>& blocks, const std::vector<Edge>& edges,
-                     const Prices& prices, int global_batch, const std::vector<int>& counts);
+                     const Prices& prices, int global_batch, const std::vector<int>& counts,
+                     const std::vector<double>& exposed = {});
 
 }  // namespace nereus::burst

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,9 @@ struct Front {
   // For any plan there is, one of these is as fast and has at most (1 + gap) of its rank-seconds.
   // 0: exact.
   double gap = 0;
+  // No plan takes less than 1 / (1 + time_gap) of the fastest's seconds; none: nobody knows
+  // (search/burst/overlap.hpp).
+  std::optional<double> time_gap = 0.0;
 };
 
 // `most_labels`: to make before the exact way is given up, where memory binds.

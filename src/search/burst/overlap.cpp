@@ -1,0 +1,141 @@
+#include "search/burst/overlap.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "search/burst/fronts.hpp"
+#include "search/burst/restrict.hpp"
+
+namespace nereus::burst {
+
+namespace {
+
+// Candidates of the problems with a part: more would cost as much as the first and find little.
+constexpr std::size_t kFew = 16;
+constexpr double kSmallGap = 1e-3;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// What a problem's block has beside its kernels.
+using Shown = std::function<double(std::size_t block, std::size_t candidate)>;
+
+// By the plan's own counts, instead.
+void price(const Overlapped& own, const Shown& shown, BurstPlan& plan) {
+  double sums = 0, hiding = 0, held = 0;
+  for (std::size_t i = 0; i < plan.blocks.size(); ++i) {
+    if (plan.blocks[i].first_rank > 0) continue;
+    const std::size_t k = at(plan.blocks[i].candidate);
+    const int count = own.problem.counts[k];
+    sums += own.sums[i][k];
+    hiding += own.hiding[i][k];
+    held += own.sums[i][k] * count;
+    plan.seconds -= shown(i, k);
+    plan.rank_seconds -= shown(i, k) * count;
+  }
+  if (sums <= hiding) return;
+  plan.seconds += sums - hiding;
+  plan.rank_seconds += (1 - hiding / sums) * held;
+}
+
+Front priced(const Overlapped& own, const Shown& shown, Front front) {
+  for (BurstPlan& plan : front.plans) price(own, shown, plan);
+  return merged({}, std::move(front));
+}
+
+Front of_part(const Overlapped& own, const Shown& first, const Shown& shown) {
+  Problem problem = own.problem;
+  for (std::size_t i = 0; i < problem.blocks.size(); ++i)
+    for (std::size_t k = 0; k < problem.counts.size(); ++k)
+      problem.blocks[i].seconds[k] += shown(i, k) - first(i, k);
+  std::vector<std::size_t> some(problem.counts.size());
+  std::iota(some.begin(), some.end(), std::size_t{0});
+  // On the trunk alone: branches apart are the first's.
+  if (problem.trunk_ranks == 0) problem.trunk_ranks = problem.num_ranks;
+  if (some.size() > kFew) some = few_of(problem);
+  Front front = solve(only(problem, some));
+  for (BurstPlan& plan : front.plans)
+    for (BlockPlace& place : plan.blocks)
+      place.candidate = static_cast<int>(some[at(place.candidate)]);
+  front.notes.clear();  // the first's
+  front.gap = 0;
+  return front;
+}
+
+Front of_one_count(const Problem& problem) {
+  Front front;
+  for (int k = 0; k < problem.num_candidates(); ++k) {
+    BurstPlan plan = evaluate(problem, std::vector<int>(problem.blocks.size(), k));
+    if (plan.memory <= problem.memory_limit) front.plans.push_back(std::move(plan));
+  }
+  return front;
+}
+
+// In any plan, whatever its counts.
+bool all_hides(const Overlapped& own) {
+  double most = 0, least = 0;
+  for (std::size_t i = 0; i < own.sums.size(); ++i) {
+    most += *std::max_element(own.sums[i].begin(), own.sums[i].end());
+    least += *std::min_element(own.hiding[i].begin(), own.hiding[i].end());
+  }
+  return most <= least;
+}
+
+}  // namespace
+
+Front solve(const Overlapped& own) {
+  Front front = solve(own.problem);
+  if (all_hides(own)) return front;
+  const double least_memory = front.least_memory;
+  double bound = 0;  // no plan is faster
+  const Shown first = [&](std::size_t i, std::size_t k) { return own.exposed[k] * own.sums[i][k]; };
+  front = priced(own, first, std::move(front));
+  const bool few = own.problem.counts.size() <= kFew;
+  for (const double part : few ? std::vector{0.25, 0.5, 0.75, 1.0} : std::vector{1.0}) {
+    const Shown shown = [&](std::size_t i, std::size_t k) {
+      return part * (own.sums[i][k] - own.hiding[i][k]);
+    };
+    Front near = of_part(own, first, shown);
+    if (!near.plans.empty()) bound = std::max(bound, near.plans.front().seconds);
+    front = merged(std::move(front), priced(own, shown, std::move(near)));
+  }
+  front = merged(std::move(front), priced(own, first, of_one_count(own.problem)));
+  front.least_memory = least_memory;
+  if (front.plans.empty()) return front;
+  // A bound of few counts is none for the others, nor one of the trunk for branches apart.
+  const bool bounds_all = few && own.problem.trunk_ranks == own.problem.num_ranks;
+  front.time_gap.reset();
+  if (bounds_all) front.time_gap = std::max(0.0, front.plans.front().seconds / bound - 1);
+  if (front.time_gap.value_or(1) >= kSmallGap)
+    front.notes.push_back(
+        "sums hide behind the backward pass of a whole plan, so not all plans could be compared" +
+        (front.time_gap ? fmt::format(": none is more than {:.2g} % faster than the fastest here",
+                                      100 * *front.time_gap / (1 + *front.time_gap))
+                        : ""));
+  return front;
+}
+
+Overlapped make_overlapped(const std::vector<BlockCosts>& blocks, const std::vector<Edge>& edges,
+                           const Prices& prices, int global_batch, const std::vector<int>& counts) {
+  Overlapped out;
+  std::vector<double> all_sums(counts.size()), all_hiding(counts.size());
+  for (const BlockCosts& own : blocks) {
+    std::vector<double>& sums = out.sums.emplace_back();
+    std::vector<double>& hiding = out.hiding.emplace_back();
+    for (std::size_t k = 0; k < counts.size(); ++k) {
+      sums.push_back(sum_seconds(own, prices, counts[k]));
+      const int samples = samples_per_rank(global_batch, counts[k]);
+      hiding.push_back(own.backward ? prices.overlap * own.backward(samples) : 0);
+      all_sums[k] += sums.back();
+      all_hiding[k] += hiding.back();
+    }
+  }
+  for (std::size_t k = 0; k < counts.size(); ++k)
+    out.exposed.push_back(all_sums[k] > 0 ? std::max(0.0, 1 - all_hiding[k] / all_sums[k]) : 0);
+  out.problem = make_problem(blocks, edges, prices, global_batch, counts, out.exposed);
+  return out;
+}
+
+}  // namespace nereus::burst

@@ -1,0 +1,111 @@
+#include "search/burst/overlap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/random.hpp"
+
+namespace nereus::burst {
+namespace {
+
+constexpr int kBatch = 8;
+
+std::vector<BlockCosts> some_blocks(std::uint64_t seed, int n) {
+  Random random(seed);
+  std::vector<BlockCosts> out;
+  for (int i = 0; i < n; ++i) {
+    const double sample = 1e-4 * (1 + random.uniform()), fixed = 1e-4 * random.uniform();
+    BlockCosts own;
+    own.name = "b" + std::to_string(i);
+    own.seconds = [=](int samples) { return fixed + sample * samples; };
+    own.backward = [=](int samples) { return (fixed + sample * samples) * 2 / 3; };
+    own.gradient_bytes = 3e8 * random.uniform() * random.uniform();
+    out.push_back(own);
+  }
+  return out;
+}
+
+std::vector<Edge> chain_of(int n) {
+  std::vector<Edge> out;
+  for (int i = 1; i < n; ++i) out.push_back({i - 1, i, 1e5});
+  return out;
+}
+
+Prices prices() {
+  Prices own = deeppool_prices(266e9, 40e-6);
+  own.overlap = 1;
+  return own;
+}
+
+// Without the code under test: kernels and moves, and what all sums are longer than all backward
+// passes.
+double seconds_of(const std::vector<BlockCosts>& blocks, const std::vector<int>& counts,
+                  const std::vector<int>& candidates) {
+  Prices free = prices();
+  free.sum = [](int, double) { return 0.0; };
+  const Problem p =
+      make_problem(blocks, chain_of(static_cast<int>(blocks.size())), free, kBatch, counts);
+  double sums = 0, backward = 0;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const int count = counts[static_cast<std::size_t>(candidates[i])];
+    sums += sum_seconds(blocks[i], prices(), count);
+    backward += blocks[i].backward(samples_per_rank(kBatch, count));
+  }
+  return evaluate(p, candidates).seconds + std::max(0.0, sums - backward);
+}
+
+// Prices are the plan's own; the fastest plan is the best of all in most cases, and else no further
+// from it than the front says: far, where each of five blocks is much of the whole.
+TEST(BurstOverlap, PlansExposeWhatTheirOwnCountsExpose) {
+  int exact = 0;
+  double worst = 1;
+  constexpr int kCases = 100, kBlocks = 5;
+  for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+    const std::vector<BlockCosts> blocks = some_blocks(seed, kBlocks);
+    const std::vector<int> counts = candidate_counts(kBatch, 8);
+    Overlapped own = make_overlapped(blocks, chain_of(kBlocks), prices(), kBatch, counts);
+    own.problem.num_ranks = own.problem.trunk_ranks = 8;
+    const Front front = solve(own);
+    ASSERT_FALSE(front.plans.empty());
+    for (const BurstPlan& plan : front.plans) {
+      std::vector<int> candidates;
+      for (const BlockPlace& place : plan.blocks) candidates.push_back(place.candidate);
+      EXPECT_NEAR(plan.seconds / seconds_of(blocks, counts, candidates), 1, 1e-12) << seed;
+    }
+    double best = front.plans.front().seconds;
+    const int k = static_cast<int>(counts.size());
+    int all = 1;
+    for (int i = 0; i < kBlocks; ++i) all *= k;
+    for (int number = 0; number < all; ++number) {
+      std::vector<int> candidates;
+      for (int i = 0, left = number; i < kBlocks; ++i, left /= k) candidates.push_back(left % k);
+      best = std::min(best, seconds_of(blocks, counts, candidates));
+    }
+    EXPECT_LE(front.plans.front().seconds, best * (1 + front.time_gap.value()) * (1 + 1e-12))
+        << seed;
+    exact += front.plans.front().seconds <= best * (1 + 1e-12);
+    worst = std::max(worst, front.plans.front().seconds / best);
+  }
+  RecordProperty("exact", exact);
+  RecordProperty("worst", std::to_string(worst));
+  EXPECT_GE(exact, kCases / 2);
+  EXPECT_LE(worst, 1.2);
+}
+
+// A few ranks with much to sum would hide it behind their own passes, were all layers theirs.
+TEST(BurstOverlap, FewRanksDoNotHideBehindPassesThatOthersHaveShortened) {
+  std::vector<BlockCosts> blocks = some_blocks(1, 4);
+  for (BlockCosts& own : blocks) own.gradient_bytes = 0;
+  blocks[3].gradient_bytes = 1e9;  // 7.5 ms to sum over all, and hardly less over two
+  blocks[3].seconds = [](int samples) { return 1e-5 * samples; };
+  blocks[3].backward = [](int samples) { return 6e-6 * samples; };
+  const std::vector<int> counts = candidate_counts(kBatch, 8);
+  Overlapped own = make_overlapped(blocks, chain_of(4), prices(), kBatch, counts);
+  own.problem.num_ranks = own.problem.trunk_ranks = 8;
+  const Front front = solve(own);
+  EXPECT_EQ(front.plans.front().blocks[3].candidate, 0);
+}
+
+}  // namespace
+}  // namespace nereus::burst
