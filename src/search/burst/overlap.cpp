@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "base/parallel.hpp"
 #include "search/burst/fronts.hpp"
 #include "search/burst/restrict.hpp"
 
@@ -59,8 +60,6 @@ Front of_part(const Overlapped& own, const Shown& first, const Shown& shown) {
   for (BurstPlan& plan : front.plans)
     for (BlockPlace& place : plan.blocks)
       place.candidate = static_cast<int>(some[at(place.candidate)]);
-  front.notes.clear();  // the first's
-  front.gap = 0;
   return front;
 }
 
@@ -86,26 +85,34 @@ bool all_hides(const Overlapped& own) {
 }  // namespace
 
 Front solve(const Overlapped& own) {
-  Front front = solve(own.problem);
-  if (all_hides(own)) return front;
-  const double least_memory = front.least_memory;
-  double bound = 0;  // no plan is faster
-  const Shown first = [&](std::size_t i, std::size_t k) { return own.exposed[k] * own.sums[i][k]; };
-  front = priced(own, first, std::move(front));
+  if (all_hides(own)) return solve(own.problem);
   const bool few = own.problem.counts.size() <= kFew;
-  for (const double part : few ? std::vector{0.25, 0.5, 0.75, 1.0} : std::vector{1.0}) {
-    const Shown shown = [&](std::size_t i, std::size_t k) {
+  const std::vector<double> parts = few ? std::vector{0.25, 0.5, 0.75, 1.0} : std::vector{1.0};
+  const Shown first = [&](std::size_t i, std::size_t k) { return own.exposed[k] * own.sums[i][k]; };
+  const auto shown = [&](double part) -> Shown {
+    return [&own, part](std::size_t i, std::size_t k) {
       return part * (own.sums[i][k] - own.hiding[i][k]);
     };
-    Front near = of_part(own, first, shown);
-    if (!near.plans.empty()) bound = std::max(bound, near.plans.front().seconds);
-    front = merged(std::move(front), priced(own, shown, std::move(near)));
+  };
+  std::vector<Front> fronts(parts.size() + 1);
+  parallel_for(fronts.size(), [&](std::size_t i) {
+    fronts[i] = i == 0 ? solve(own.problem) : of_part(own, first, shown(parts[i - 1]));
+  });
+  const double least_memory = fronts[0].least_memory;
+  Front front = priced(own, first, std::move(fronts[0]));
+  double bound = 0;  // no plan is faster
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Front& near = fronts[i + 1];
+    if (!near.plans.empty() && near.gap == 0) bound = std::max(bound, near.plans.front().seconds);
+    near.notes.clear();  // the first's
+    near.gap = 0;
+    front = merged(std::move(front), priced(own, shown(parts[i]), std::move(near)));
   }
   front = merged(std::move(front), priced(own, first, of_one_count(own.problem)));
   front.least_memory = least_memory;
   if (front.plans.empty()) return front;
   // A bound of few counts is none for the others, nor one of the trunk for branches apart.
-  const bool bounds_all = few && own.problem.trunk_ranks == own.problem.num_ranks;
+  const bool bounds_all = bound > 0 && few && own.problem.trunk_ranks == own.problem.num_ranks;
   front.time_gap.reset();
   if (bounds_all) front.time_gap = std::max(0.0, front.plans.front().seconds / bound - 1);
   if (front.time_gap.value_or(1) >= kSmallGap)
