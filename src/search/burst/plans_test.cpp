@@ -142,7 +142,7 @@ TEST(BurstPlans, OfManyBranchesTheLongestMayLeave) {
     return std::tie(a.from, a.to) < std::tie(b.from, b.to);
   });
   Problem p = make_problem(some_blocks(5, kBranches + 2), edges, deeppool_prices(266e9, 40e-6), 8,
-                           candidate_counts(8, 8));
+                           powers_of_two(8, 8));
   p.num_ranks = p.trunk_ranks = 8;
   const Front together = solve(p);
   EXPECT_TRUE(together.notes.empty());
