@@ -79,10 +79,17 @@ class Processes : public testing::TestWithParam<std::string> {
       children.push_back(child);
       ::close(ends[1]);
     }
+    // Who is stopped stays so until the others are done.
+    std::vector<pid_t> stopped;
     for (int rank = 0; rank < num_ranks; ++rank) {
       const auto i = static_cast<std::size_t>(rank);
-      if (children[i] > 0) collect(children[i], pipes[i], outcomes[i]);
+      if (children[i] > 0 && !collect(children[i], pipes[i], outcomes[i]))
+        stopped.push_back(children[i]);
       ::close(pipes[i]);
+    }
+    for (const pid_t child : stopped) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, nullptr, 0);
     }
     return outcomes;
   }
@@ -101,24 +108,24 @@ class Processes : public testing::TestWithParam<std::string> {
     }
   }
 
-  static void collect(pid_t child, int pipe, Outcome& outcome) {
+  // False where it is stopped, and so still there.
+  static bool collect(pid_t child, int pipe, Outcome& outcome) {
     int status = 0;
     ::waitpid(child, &status, WUNTRACED);
     if (WIFSTOPPED(status)) {
-      // It stays stopped until the others are done.
-      std::this_thread::sleep_for(kTimeout + kGrace);
-      ::kill(child, SIGKILL);
-      ::waitpid(child, &status, 0);
       outcome.message = "stopped";
-    } else if (WIFSIGNALED(status)) {
+      return false;
+    }
+    if (WIFSIGNALED(status)) {
       outcome.message = fmt::format("signal {}", WTERMSIG(status));
     } else {
       char text[4096] = {};
-      if (::read(pipe, text, sizeof text - 1) <= 0) return;
+      if (::read(pipe, text, sizeof text - 1) <= 0) return true;
       int read = 0;
       std::sscanf(text, "%d %lf %n", &outcome.missing, &outcome.seconds, &read);
       outcome.message = text + read;
     }
+    return true;
   }
 };
 
