@@ -1,5 +1,4 @@
 #include "search/burst/front.hpp"
-#include "search/burst/branch_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +8,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "search/burst/branch_rules.hpp"
 #include "search/burst/fronts.hpp"
 #include "search/burst/places.hpp"
 #include "search/burst/restrict.hpp"

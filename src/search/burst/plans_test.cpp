@@ -13,29 +13,10 @@
 #include "search/burst/pick.hpp"
 #include "search/burst/placement.hpp"
 #include "search/burst/series_parallel.hpp"
+#include "search/burst/testing.hpp"
 
 namespace nereus::burst {
 namespace {
-
-std::vector<BlockCosts> some_blocks(std::uint64_t seed, int n) {
-  Random random(seed);
-  std::vector<BlockCosts> out;
-  for (int i = 0; i < n; ++i) {
-    const double sample = 1e-4 * (1 + random.uniform()), fixed = 1e-3 * random.uniform();
-    BlockCosts own;
-    own.name = "b" + std::to_string(i);
-    own.seconds = [=](int samples) { return fixed + sample * samples; };
-    own.gradient_bytes = 4e8 * random.uniform();
-    out.push_back(own);
-  }
-  return out;
-}
-
-std::vector<Edge> chain_of(int n) {
-  std::vector<Edge> out;
-  for (int i = 1; i < n; ++i) out.push_back({i - 1, i, 1e6});
-  return out;
-}
 
 TEST(BurstPlans, RuleIsNeverBeforeTheFront) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {

@@ -7,9 +7,31 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "search/burst/costs.hpp"
 #include "search/burst/problem.hpp"
 
 namespace nereus::burst {
+
+inline std::vector<BlockCosts> some_blocks(std::uint64_t seed, int n) {
+  Random random(seed);
+  std::vector<BlockCosts> out;
+  for (int i = 0; i < n; ++i) {
+    const double sample = 1e-4 * (1 + random.uniform()), fixed = 1e-3 * random.uniform();
+    BlockCosts own;
+    own.name = "b" + std::to_string(i);
+    own.seconds = [=](int samples) { return fixed + sample * samples; };
+    own.backward = [=](int samples) { return (fixed + sample * samples) * 2 / 3; };
+    own.gradient_bytes = 4e8 * random.uniform();
+    out.push_back(own);
+  }
+  return out;
+}
+
+inline std::vector<Edge> chain_of(int n) {
+  std::vector<Edge> out;
+  for (int i = 1; i < n; ++i) out.push_back({i - 1, i, 1e6});
+  return out;
+}
 
 // A random graph that knows how it was put together, so that plans can be priced without the code
 // under test: a chain of blocks with, between two of them, an edge or branches.
