@@ -97,7 +97,7 @@ def run(graph, stream, gap, until):
 
 def summary(seconds):
     ordered = sorted(seconds)
-    return {"median_s": statistics.median(ordered), "p99_s": ordered[int(0.99 * len(ordered))]}
+    return {"median_s": statistics.median(ordered), "p99_s": ordered[int(0.99 * len(ordered))], "mean_s": statistics.mean(ordered)}
 
 
 def main():

@@ -38,6 +38,7 @@ int run(char** words) {
   options.pace.alone_steps = 256;  // to know the 99th percentile of steps alone
   options.pace.probe_steps = 16;
   options.control_group = false;
+  options.change_s = launch::kChangeOnGpus;
   options.gates = {job::Gate::make(fmt::format("{}/gate-0", words[4]))};
   options.say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   launch::BackgroundRunner background({{"background", {only_rank(worker, words[3])}}}, options);
@@ -53,14 +54,16 @@ int run(char** words) {
   const launch::Slowdown& s = outcome.slowdown;
   const launch::BackgroundResult& job = outcome.jobs.front();
   fmt::print(
-      "{{\"exit_code\": {}, \"alone_s\": {}, \"median\": {}, \"p99\": {}, \"alone_p99\": {}, "
+      "{{\"exit_code\": {}, \"alone_s\": {}, \"median\": {}, \"p99\": {}, \"mean\": {}, "
+      "\"alone_p99\": {}, "
       "\"alone\": {}, \"beside\": {}, \"share_of_time\": {}, \"pieces\": {}, \"late\": {}, "
-      "\"too_long\": {}, \"longest_s\": {}, \"given_s\": {}, \"rests\": {}, "
-      "\"steps\": {}, \"step_s\": {}, \"alone_step_s\": {}, \"why\": \"{}\"}}\n",
-      foreground.exit_code, s.alone_s, s.median, s.p99, s.alone_p99, s.num_alone, s.num_shared,
-      outcome.mean_share, outcome.num_pieces, outcome.num_late, outcome.num_too_long,
-      outcome.longest_s, outcome.given_s, outcome.num_rests, job.steps, job.step_s,
-      job.alone_step_s, job.why);
+      "\"too_long\": {}, \"longest_s\": {}, \"given_s\": {}, \"steps_per_turn\": {}, \"start_s\": "
+      "{}, \"rests\": {}, "
+      "\"steps\": {}, \"seconds\": {}, \"step_s\": {}, \"alone_step_s\": {}, \"why\": \"{}\"}}\n",
+      foreground.exit_code, s.alone_s, s.median, s.p99, s.mean, s.alone_p99, s.num_alone,
+      s.num_shared, outcome.mean_share, outcome.num_pieces, outcome.num_late, outcome.num_too_long,
+      outcome.longest_s, outcome.given_s, outcome.steps_per_turn, outcome.start_s,
+      outcome.num_rests, job.steps, job.seconds, job.step_s, job.alone_step_s, job.why);
   if (foreground.failure) fmt::print(stderr, "{}\n", foreground.failure->message);
   return foreground.exit_code;
 }

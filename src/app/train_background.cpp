@@ -259,6 +259,7 @@ BackgroundJobs set_up_background(const TrainRequest& request, const TrainSetup& 
       jobs.options.gates.push_back(job::Gate::make(job::gate_file(sharing, i)));
   }
   jobs.options.pace.bound = request.slowdown;
+  if (on_gpus) jobs.options.change_s = launch::kChangeOnGpus;
   jobs.options.memory_bytes = on_gpus ? 0 : quota;  // a GPU's is held by the job's own allocator
   jobs.options.control_group = request.background_idle && !on_gpus;
   return jobs;

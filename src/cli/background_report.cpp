@@ -51,7 +51,9 @@ Table slowdown_table(const launch::BackgroundOutcome& outcome) {
   add({"alone_s", "step alone (median)", Unit::kSeconds}, known(s.num_alone > 0, s.alone_s));
   add({"median", "slow-down, median", Unit::kShare}, known(any, s.median));
   add({"p99", "slow-down, 99th percentile", Unit::kShare}, known(any, s.p99));
-  add({"alone_p99", "the same of steps alone", Unit::kShare}, known(s.num_alone > 0, s.alone_p99));
+  add({"mean", "slow-down, mean of all steps", Unit::kShare}, known(any, s.mean));
+  add({"alone_p99", "the 99th percentile of steps alone", Unit::kShare},
+      known(s.num_alone > 0, s.alone_p99));
   add({"bound", "promised", Unit::kShare}, outcome.bound);
   add({"held", "held"}, !any ? "nothing ran beside it" : s.held(outcome.bound) ? "yes" : "no");
   add({"share_of_time", "background ran", Unit::kShare}, outcome.mean_share);
@@ -87,6 +89,17 @@ Table jobs_table(const launch::BackgroundOutcome& outcome) {
   if (outcome.num_pieces > 0)
     table.notes.push_back(fmt::format("in {} pieces, {} of them done later than they were to be",
                                       outcome.num_pieces, outcome.num_late));
+  if (outcome.num_pieces > 0 && outcome.steps_per_turn > 1)
+    table.notes.push_back(fmt::format(
+        "one step of the foreground in {} gives it up to {} (and so takes that much longer), the "
+        "others nothing but what they wait: their own {} would be spent on changing between jobs",
+        outcome.steps_per_turn, human(outcome.given_s, Unit::kSeconds),
+        human(outcome.given_s / static_cast<double>(outcome.steps_per_turn), Unit::kSeconds)));
+  if (outcome.start_s > outcome.slowdown.alone_s)
+    table.notes.push_back(fmt::format(
+        "beside that, one step gave a new job {} to know its pieces, which counts in no "
+        "slow-down here",
+        human(outcome.start_s, Unit::kSeconds)));
   if (outcome.num_too_long > 0)
     table.notes.push_back(fmt::format(
         "in {} steps of the foreground the piece that waited took longer than a step "
@@ -116,6 +129,7 @@ std::string background_json(const launch::BackgroundOutcome& outcome) {
   json["slowdown"] = {{"promised", outcome.bound},
                       {"median", if_any(any, s.median)},
                       {"p99", if_any(any, s.p99)},
+                      {"mean", if_any(any && s.num_alone > 0, s.mean)},
                       {"alone_p99", if_any(s.num_alone > 0, s.alone_p99)},
                       {"held", any ? Json(s.held(outcome.bound)) : Json()},
                       {"alone_step_s", if_any(s.num_alone > 0, s.alone_s)},
@@ -126,7 +140,8 @@ std::string background_json(const launch::BackgroundOutcome& outcome) {
   if (outcome.num_pieces > 0)
     json["turns"] = {{"pieces", outcome.num_pieces},     {"late", outcome.num_late},
                      {"too_long", outcome.num_too_long}, {"longest_s", outcome.longest_s},
-                     {"given_s", outcome.given_s},       {"rests", outcome.num_rests}};
+                     {"given_s", outcome.given_s},       {"steps_per_turn", outcome.steps_per_turn},
+                     {"start_s", outcome.start_s},       {"rests", outcome.num_rests}};
   json["jobs"] = Json::array();
   for (const BackgroundResult& job : outcome.jobs) {
     const bool measured = job.step_s > 0, alone = job.alone_step_s > 0;

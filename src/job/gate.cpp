@@ -15,6 +15,7 @@
 #include <ctime>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -134,22 +135,32 @@ double GateHost::give_way(double gap_s) {
   return static_cast<double>(gate_now() - start) * 1e-9;
 }
 
+// By what all ranks know, but for the launcher's word, which reaches them within a step.
+bool GateHost::is_turn() {
+  const std::int64_t since = ++num_steps_ - kFirstTurn;
+  if (since < 0) return false;
+  if (since % kStepsPerTurn == 0) turn_is_due_ = true;
+  return since % kNextTry == 0 && gate_.page().grant > 0 && std::exchange(turn_is_due_, false);
+}
+
 // Nothing where no piece waits, or none that waits could be done in it.
 std::int64_t GateHost::more_than(std::int64_t gap) {
   GatePage& page = gate_.page();
+  const bool turn = is_turn();
+  const std::int64_t wanted = page.wanted;
+  if (wanted <= 0 || page.grant <= 0) return 0;
   const std::int64_t may =
       std::min<std::int64_t>(page.most_yield, std::max<std::int64_t>(0, left_ - gap));
-  ++since_long_;
-  const std::int64_t wanted = page.wanted;
-  if (wanted <= 0 || may <= 0) return 0;
   const std::int64_t needed = wanted + (watches_ ? kToNotice : kToWake) - std::min(gap, left_);
-  if (needed <= may) return may;
-  ++page.num_too_long;
-  page.longest = std::max<std::int64_t>(page.longest, wanted);
-  saved_ += may;
-  if (saved_ < needed || since_long_ < kStepsPerLongPiece) return 0;
-  saved_ = since_long_ = 0;
-  return needed;
+  if (may > 0 && needed <= may) return may;
+  const std::int64_t each = may + page.long_yield;
+  saved_ = std::min(saved_ + each, kStepsPerTurn * each);
+  if (turn && needed <= saved_) return std::exchange(saved_, 0);
+  if (may > 0 || turn) {
+    ++page.num_too_long;
+    page.longest = std::max<std::int64_t>(page.longest, wanted);
+  }
+  return 0;
 }
 
 }  // namespace nereus::job

@@ -8,9 +8,12 @@
 //   max(now, end of what it has under way) + piece <= open_until
 //
 // So the device runs one of them at a time, and the foreground finds it free when it comes back.
-// The launcher decides how long the gate may be open in a step (`grant`) and how much of that may
-// be more than the waiting (`most_yield`), from the foreground's step times
-// (launch/background/pace.hpp).
+// The launcher decides how long the gate may be open in a step (`grant`), how much of that may be
+// more than the waiting (`most_yield`), and what of it is saved until one step in kStepsPerTurn
+// gives all of it at once (`long_yield`), from the foreground's step times
+// (launch/background/pace.hpp). What to change from one job to the other takes is lost in every
+// opening; so where steps are short, many short openings are mostly that, and one long one is not.
+// It is the same step on all ranks, which wait for each other.
 //
 // A job whose pieces have never run cannot know whether they fit. Where it says so the foreground
 // gives it the device once, at the end of one step, until it knows or for kLongestFirst.
@@ -43,6 +46,7 @@ struct GatePage {
   // By the launcher. A foreground that is measured alone grants nothing.
   alignas(64) std::atomic<std::int64_t> grant = 0;  // of a step
   std::atomic<std::int64_t> most_yield = 0;         // of that, beyond what is waited anyway
+  std::atomic<std::int64_t> long_yield = 0;         // the same, by one step for many
   // By the foreground: steps in which a piece waited that is longer than a step may give.
   alignas(64) std::atomic<std::int64_t> num_too_long = 0;
   std::atomic<std::int64_t> longest = 0;  // of those pieces
@@ -92,22 +96,27 @@ class GateHost {
   // the launcher lets the background have. Returns what it took.
   double give_way(double gap_s);
 
-  // A piece that is longer than a step may give is let in once in so many steps: slower than that
-  // is one step in them, and the 99th percentile stays what was promised.
-  static constexpr std::int64_t kStepsPerLongPiece = 200;
+  // One step in so many is longer than promised of the others, and some behind it were seen to be
+  // slower, for some 30 ms (most likely a GPU's clock that recovers from another job's power). Of
+  // so many it is less than one in a hundred.
+  static constexpr std::int64_t kStepsPerTurn = 1024, kFirstTurn = 320;
+  // Where it was to be measured alone in that step it tries again after so many.
+  static constexpr std::int64_t kNextTry = 32;
   static constexpr std::int64_t kLongestFirst = 10'000'000'000;
 
  private:
   void let_new_one_run();
   void stay_until(std::int64_t most, std::int64_t least) const;
   std::int64_t more_than(std::int64_t gap);
+  bool is_turn();
 
   Gate gate_;
   bool watches_;
-  std::int64_t left_ = 0;        // of the step's grant
-  bool begun_ = false;           // the step's grant is taken
-  std::int64_t saved_ = 0;       // what steps might have given and nobody could use
-  std::int64_t since_long_ = 0;  // steps
+  std::int64_t left_ = 0;   // of the step's grant
+  bool begun_ = false;      // the step's grant is taken
+  std::int64_t saved_ = 0;  // what steps might have given
+  std::int64_t num_steps_ = 0;
+  bool turn_is_due_ = false;
 };
 
 }  // namespace nereus::job

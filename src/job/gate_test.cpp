@@ -1,6 +1,7 @@
 // One side opens, the other looks: what is granted is what is given.
 #include "job/gate.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -12,6 +13,8 @@
 
 namespace nereus::job {
 namespace {
+
+using ::testing::AllOf, ::testing::Contains, ::testing::Not;
 
 constexpr std::int64_t kMs = 1'000'000;
 
@@ -125,20 +128,66 @@ TEST_F(GateTest, WaitsWithinAStepShareItsGrant) {
   EXPECT_GT(gate.page().open_until, 0);
 }
 
-TEST_F(GateTest, ALongPieceIsLetInOnceInManySteps) {
+// The steps of two turns' time that took longer than `seconds`. Others may be late for reasons of
+// their own.
+std::vector<std::int64_t> longer_steps(GateHost& host, double seconds) {
+  std::vector<std::int64_t> when;
+  for (std::int64_t step = 1; step <= 2 * GateHost::kStepsPerTurn; ++step)
+    if (host.give_way(0) > seconds) when.push_back(step);
+  return when;
+}
+
+constexpr std::int64_t kSecondTurn = GateHost::kFirstTurn + GateHost::kStepsPerTurn;
+
+TEST_F(GateTest, OneStepInManyGivesForAll) {
+  const Gate gate = Gate::make(file());
+  GateHost host(gate);
+  host.close();
+  gate.page().grant = gate.page().long_yield = kMs / 100;
+  EXPECT_THAT(longer_steps(host, 0.001), Not(Contains(GateHost::kFirstTurn)));  // nobody waits
+  gate.page().wanted = kMs / 10;
+  const std::vector<std::int64_t> when = longer_steps(host, 0.001);
+  EXPECT_THAT(when, Contains(GateHost::kFirstTurn));  // after 320 hundredths
+  EXPECT_THAT(when, Contains(kSecondTurn));
+  EXPECT_LE(when.size(), 20U);
+  EXPECT_EQ(gate.page().num_too_long, 0);
+  gate.page().grant = 0;  // the foreground is measured alone
+  EXPECT_THAT(longer_steps(host, 0.001), Not(Contains(GateHost::kFirstTurn)));
+}
+
+TEST_F(GateTest, ATurnThatFallsIntoStepsAloneComesSoonAfter) {
+  const Gate gate = Gate::make(file());
+  GateHost host(gate);
+  host.close();
+  gate.page().long_yield = kMs / 100;
+  gate.page().wanted = kMs / 10;
+  std::vector<std::int64_t> when;
+  for (std::int64_t step = 1; step <= GateHost::kStepsPerTurn; ++step) {
+    const bool alone = step > GateHost::kFirstTurn - 8 && step < GateHost::kFirstTurn + 8;
+    gate.page().grant = alone ? 0 : kMs / 100;
+    if (host.give_way(0) > 0.003) when.push_back(step);
+  }
+  EXPECT_THAT(when, Contains(GateHost::kFirstTurn + GateHost::kNextTry));
+  EXPECT_THAT(when, Not(Contains(GateHost::kFirstTurn)));
+  EXPECT_LE(when.size(), 10U);
+}
+
+TEST_F(GateTest, APieceLongerThanStepsMayGiveWaitsUntilTheyGaveEnough) {
   const Gate gate = Gate::make(file());
   GateHost host(gate);
   host.close();
   gate.page().grant = gate.page().most_yield = kMs / 100;
-  gate.page().wanted = kMs / 2;
-  std::vector<std::int64_t> when;
-  for (std::int64_t step = 1; step <= 2 * GateHost::kStepsPerLongPiece; ++step)
-    if (host.give_way(0) > 0.0004) when.push_back(step);
-  ASSERT_GE(when.size(), 2U);  // others may be late for reasons of their own
-  EXPECT_NE(std::find(when.begin(), when.end(), GateHost::kStepsPerLongPiece), when.end());
-  EXPECT_NE(std::find(when.begin(), when.end(), 2 * GateHost::kStepsPerLongPiece), when.end());
-  EXPECT_EQ(gate.page().num_too_long, 2 * GateHost::kStepsPerLongPiece);
-  EXPECT_EQ(gate.page().longest, kMs / 2);
+  gate.page().wanted = 3 * kMs;
+  const std::vector<std::int64_t> when = longer_steps(host, 0.003);
+  EXPECT_THAT(when, Contains(GateHost::kFirstTurn));  // 320 hundredths
+  EXPECT_THAT(when, Contains(kSecondTurn));
+  EXPECT_EQ(gate.page().num_too_long, 2 * GateHost::kStepsPerTurn - 2);
+  EXPECT_EQ(gate.page().longest, 3 * kMs);
+  gate.page().wanted = 10 * kMs;  // 704 and 320 hundredths are 10.24
+  EXPECT_THAT(longer_steps(host, 0.01), Contains(GateHost::kFirstTurn));
+  gate.page().wanted = 20 * kMs;  // more than they ever save
+  EXPECT_THAT(longer_steps(host, 0.02),
+              AllOf(Not(Contains(GateHost::kFirstTurn)), Not(Contains(kSecondTurn))));
 }
 
 // Whoever watches goes on as soon as nothing else fits, but not while a piece is under way, and

@@ -24,7 +24,7 @@ namespace nereus::worker {
 
 class CutGraph {
  public:
-  static constexpr double kPiece = 30e-6;
+  static constexpr double kPiece = 100e-6;
 
   explicit CutGraph(StepGraph& graph);
   ~CutGraph();

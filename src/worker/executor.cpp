@@ -16,7 +16,7 @@ namespace {
 using schedule::Pass;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kOperationsOfPiece = 1.5e10;  // some 25 us of an H100
+constexpr double kOperationsOfPiece = 5e10;    // some 100 us of an H100
 constexpr std::int64_t kStepsBeforeGraph = 2;  // libraries choose their kernels in the first
 
 timeline::SliceKind kind_of(Pass pass) {

@@ -14,8 +14,8 @@ namespace {
 
 using Kind = Pieces::Kind;
 
-// Elements of one piece on a GPU: some 30 us.
-constexpr std::int64_t kPart = std::int64_t{1} << 22;
+// Elements of one piece on a GPU: some 100 us.
+constexpr std::int64_t kPart = std::int64_t{1} << 24;
 constexpr Range kAll{0, std::numeric_limits<std::int64_t>::max()};
 
 template <class Number>

@@ -14,9 +14,12 @@ constexpr std::int64_t kLook = 20'000'000;  // between looks whether the job is 
 // From the host's launch to the device's start, where nothing is under way.
 constexpr std::int64_t kLaunch = 10'000;
 constexpr std::int64_t kShortestSleep = 300'000;
+constexpr std::int64_t kSeldom = 250'000'000;  // between openings
 // Between two pieces that the host launched one behind the other.
 constexpr std::int64_t kMostBetween = 20'000;
 constexpr std::size_t kMostUnderWay = 1024;  // each holds two events of the device
+// Launched ahead of what runs: enough for a device that never waits for its host.
+constexpr std::int64_t kMostAhead = 300'000;
 
 // The core's other thread has it for about a microsecond.
 void rest_of_core() {
@@ -68,12 +71,14 @@ void Pieces::note_opening(std::uint32_t number, std::int64_t now) {
 }
 
 void Pieces::wait_at_gate(std::uint32_t seen, std::int64_t now) {
-  if (!watches_) {
+  std::int64_t soonest = 0;
+  for (const std::int64_t between : between_)
+    if (between > 0 && (soonest == 0 || between < soonest)) soonest = between;
+  if (!watches_ || soonest > kSeldom) {
     gate_.wait_for_opening(seen, busy_until_ > now ? std::min(busy_until_ - now, kLook) : kLook);
     return;
   }
   // Not in the shortest of the last times between openings, less what a sleeper may oversleep.
-  const std::int64_t soonest = *std::min_element(between_.begin(), between_.end());
   const std::int64_t sleep = opened_at_ + soonest * 4 / 5 - now;
   if (now >= busy_until_ && sleep > kShortestSleep)
     std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(sleep, kLook)));
@@ -89,15 +94,20 @@ void Pieces::enter(Key key) {
   std::int64_t open_until = 0, begin = 0;
   bool waited = false;
   while (true) {
+    look_at_device();
     const std::uint32_t seen = page.num_openings;
     const std::int64_t now = job::gate_now();
     open_until = page.open_until;
     note_opening(seen, now);
     begin = now + (watches_ ? kLaunch : 0);
     if (busy_until_ > begin) begin = busy_until_ + between_pieces_;
-    if (open_until == job::kAlways || begin + takes < open_until || (ends_ && ends_())) break;
-    // Sooner than thought, say, where a piece ran for the first time.
-    if (!under_way_.empty() && clock_.is_settled()) {
+    if (open_until == job::kAlways || (ends_ && ends_())) break;
+    if (begin + takes < open_until) {
+      if (ahead_ <= kMostAhead) break;
+      rest_of_core();
+      continue;
+    }
+    if (!under_way_.empty() && num_done_ == under_way_.size()) {
       settle();
       continue;
     }
@@ -112,7 +122,8 @@ void Pieces::enter(Key key) {
   if (waited) page.wanted = 0;
   if (under_way_.size() >= kMostUnderWay) settle();
   busy_until_ = begin + takes;
-  under_way_.push_back({key, clock_.now(), 0, open_until});
+  ahead_ += takes;
+  under_way_.push_back({key, clock_.now(), 0, open_until, takes});
 }
 
 void Pieces::leave() {
@@ -122,25 +133,39 @@ void Pieces::leave() {
   if (!clock_.has_tickets() || !known_.contains(under_way_.back().key)) settle();
 }
 
+// What is done by now, and so when the rest will be.
+void Pieces::look_at_device() {
+  if (num_done_ == under_way_.size()) return;
+  const std::size_t before = num_done_;
+  while (num_done_ < under_way_.size() && clock_.is_past(under_way_[num_done_].end))
+    note(under_way_[num_done_++]);
+  if (num_done_ > before) busy_until_ = last_end_ + ahead_;
+  if (num_done_ == under_way_.size()) return;
+  const std::int64_t behind_it = ahead_ - under_way_[num_done_].takes;
+  busy_until_ = std::max(busy_until_, job::gate_now() + behind_it);
+}
+
+void Pieces::note(const UnderWay& piece) {
+  const std::int64_t start = clock_.time_of(piece.start), end = clock_.time_of(piece.end);
+  if (last_end_ > 0)
+    between_pieces_ +=
+        (std::clamp<std::int64_t>(start - last_end_, 0, kMostBetween) - between_pieces_) / 8;
+  last_end_ = end;
+  ahead_ -= piece.takes;
+  known_[piece.key].add(end - start);
+  job::GatePage& page = gate_.page();
+  page.used += end - start;
+  ++page.num_pieces;
+  page.num_late += end > piece.open_until;
+}
+
 void Pieces::settle() {
   clock_.settle();
-  job::GatePage& page = gate_.page();
-  std::int64_t last_end = 0;
-  for (const UnderWay& piece : under_way_) {
-    const std::int64_t start = clock_.time_of(piece.start), end = clock_.time_of(piece.end);
-    const std::int64_t took = end - start;
-    if (last_end > 0)
-      between_pieces_ +=
-          (std::clamp<std::int64_t>(start - last_end, 0, kMostBetween) - between_pieces_) / 8;
-    last_end = end;
-    known_[piece.key].add(took);
-    page.used += took;
-    ++page.num_pieces;
-    page.num_late += end > piece.open_until;
-  }
+  while (num_done_ < under_way_.size()) note(under_way_[num_done_++]);
   under_way_.clear();
+  num_done_ = 0;
+  last_end_ = ahead_ = busy_until_ = 0;
   clock_.begin_at_rest();
-  busy_until_ = 0;
 }
 
 }  // namespace nereus::worker

@@ -12,11 +12,12 @@
 // libraries choose their kernels: one time that it was disturbed is forgotten. A piece that the
 // gate is never open long enough for is let in by the foreground after a while (GateHost). One that
 // has not run yet enters whenever the gate is open. On a GPU pieces are launched ahead of those
-// that still run, as long as all will be done in time; what they took is read from the device's own
-// clock while nothing can enter anyway.
+// that still run, as long as all will be done in time, but never by much: a GPU's clock falls and
+// rises with its power, so that when they will be done is computed anew from when the last was.
 //
 // On CPUs whoever waits sleeps. A GPU's rank watches the gate when it may soon open, which is most
-// of a foreground's step after the last time: to be woken takes as long as a short piece.
+// of a foreground's step after the last time: to be woken takes as long as a short piece. Where it
+// opens seldom, and then for long, it sleeps too.
 #pragma once
 
 #include <algorithm>
@@ -76,11 +77,14 @@ class Pieces {
     Key key;
     std::int64_t start, end;  // tickets of the clock
     std::int64_t open_until;
+    std::int64_t takes;
   };
 
   void enter(Key key);
   void leave();
   void settle();
+  void look_at_device();
+  void note(const UnderWay& piece);
   void wait_at_gate(std::uint32_t seen, std::int64_t now);
   void note_opening(std::uint32_t number, std::int64_t now);
 
@@ -90,6 +94,9 @@ class Pieces {
   bool watches_;
   std::unordered_map<Key, Known> known_;
   std::vector<UnderWay> under_way_;
+  std::size_t num_done_ = 0;  // of them, from the first
+  std::int64_t last_end_ = 0;
+  std::int64_t ahead_ = 0;  // what those that are not done are thought to take
   std::int64_t busy_until_ = 0;
   std::int64_t between_pieces_ = 0;  // what lies between two on the device; the mean of late
   // When the gate was last seen to have opened, for which time, and how long after those before.

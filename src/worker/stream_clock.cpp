@@ -60,8 +60,8 @@ std::int64_t StreamClock::now() {
   return static_cast<std::int64_t>(events_->used) - 1;
 }
 
-bool StreamClock::is_settled() const {
-  return !events_ || events_->used == 0 || events_->list[events_->used - 1].query();
+bool StreamClock::is_past(std::int64_t ticket) const {
+  return !events_ || events_->list[static_cast<std::size_t>(ticket)].query();
 }
 
 void StreamClock::settle() {
@@ -85,7 +85,7 @@ void StreamClock::begin(bool) {}
 void StreamClock::begin_at_rest() {}
 std::int64_t StreamClock::now() { return now_ns(); }
 void StreamClock::settle() {}
-bool StreamClock::is_settled() const { return true; }
+bool StreamClock::is_past(std::int64_t) const { return true; }
 std::int64_t StreamClock::time_of(std::int64_t ticket) const { return ticket; }
 
 #endif

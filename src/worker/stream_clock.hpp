@@ -36,7 +36,7 @@ class StreamClock {
   bool has_tickets() const;  // what now() gives has to be settled first
   std::int64_t now();
   void settle();
-  bool is_settled() const;  // it would not wait; for events of one stream
+  bool is_past(std::int64_t ticket) const;  // so that time_of() knows it
   std::int64_t time_of(std::int64_t ticket) const;
 
  private:

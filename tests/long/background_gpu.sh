@@ -35,6 +35,13 @@ mine, own = beside["background"]["jobs"][0]["final_loss"], alone["losses"][-1]
 sys.exit(0 if abs(mine / own - 1) < 2e-3 and own < alone["losses"][0] - 0.5 else f"{mine} and alone {own} of {alone}")'
 ((failed == 0)) || { cat err.txt; of beside.json b; }
 
+# With the bound that is promised unless another is, a step that is as short gives seldom.
+"$nereus" "${foreground[@]}" --background bg.plan >seldom.json 2>err.txt
+check "one step in many gives" test "$(of seldom.json 'b["turns"]["steps_per_turn"] == 1024 and b["turns"]["given_s"] > 0.02')" = True
+check "for a background that comes forward" test "$(of seldom.json 'b["share_of_time"] > 0.005')" = True
+check "the same losses" test "$(losses seldom.json)" = "$(losses alone.json)"
+((failed == 0)) || { cat err.txt; of seldom.json b; }
+
 # As it starts, in its first steps, in its turns.
 for moment in 0.5 4 7; do kill_first "killed after $moment s" "$moment" --background bg.plan --background bg.plan; done
 

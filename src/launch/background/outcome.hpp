@@ -20,7 +20,7 @@ struct BackgroundResult {
   double first_loss = 0;
   double last_loss = 0;
   double seconds = 0;       // beside the foreground, from its start
-  double step_s = 0;        // beside the foreground; 0: fewer than two steps. So the next
+  double step_s = 0;        // beside the foreground; 0: too few steps to say. So the next
   double alone_step_s = 0;  // after it
   std::int64_t work = 0;    // tokens or samples of a step
   double memory_bytes = 0;  // of its ranks together, the most that was seen
@@ -37,6 +37,8 @@ struct BackgroundOutcome {
   // longest of those pieces, and what a step gives at most.
   std::int64_t num_too_long = 0;
   double longest_s = 0, given_s = 0;
+  std::int64_t steps_per_turn = 1;  // of the foreground
+  double start_s = 0;  // what one step gave a new job, which counts in no slow-down; the longest
   std::int64_t num_rests = 0;  // since even short turns cost more than promised
   std::vector<BackgroundResult> jobs{};
 };

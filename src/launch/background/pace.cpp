@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace nereus::launch {
 
@@ -30,6 +31,10 @@ void remember(std::deque<double>& last, double value, std::size_t most) {
 
 double quantile_of(const std::deque<double>& values, double q) {
   return quantile({values.begin(), values.end()}, q);
+}
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 }  // namespace
@@ -135,6 +140,7 @@ bool Pace::did_not_help(double slowdown) {
 
 void Pace::decide() {
   const double slowdown = decisive_slowdown(), aim = kAim * options_.bound;
+  usual_slowdown_ = std::max(0.0, quantile(window_, 0.5));
   window_.clear();
   over_in_a_row_ = 0;
   if (options_.by_turns) return decide_turns(slowdown);
@@ -181,6 +187,8 @@ Slowdown Pace::slowdown() const {
     all.median = quantile(all_shared_, 0.5) - 1;
     all.p99 = quantile(all_shared_, 0.99) - 1;
   }
+  if (!all_shared_.empty() && !all_alone_.empty())
+    all.mean = mean(all_shared_) / mean(all_alone_) - 1;
   if (!all_alone_.empty()) all.alone_p99 = quantile(all_alone_, 0.99) - 1;
   return all;
 }

@@ -57,12 +57,16 @@ struct PaceOptions {
 // since at the 99th percentile, which is promised too, few steps say much. Where a quarter is over
 // the bound in four decisions in a row (128 steps) the background rests for 16,384 steps: so it is
 // less than one step in a hundred that is slower than promised.
+//
+// Where one step in many gives for all of them (runner.hpp) these see nothing of it, as they
+// should: what it gives is bounded as a share of all.
 PaceOptions pace_of_turns(double bound);
 
 struct Slowdown {
   double alone_s = 0;  // median of all steps alone; so the others, relative to what alone was then
   double median = 0;   // of the steps beside the background
   double p99 = 0;
+  double mean = 0;       // all steps beside it against all alone: what it costs in throughput
   double alone_p99 = 0;  // the foreground's own unrest: its steps alone against their median
   std::int64_t num_alone = 0;
   std::int64_t num_shared = 0;
@@ -82,6 +86,8 @@ class Pace {
   void step(double seconds, double ran, bool present = false);
   // Of the time, from now on.
   double share() const { return alone_left_ > 0 || rest_left_ > 0 ? 0 : share_; }
+  // Median slow-down of the steps before the last decision; not below 0.
+  double usual_slowdown() const { return usual_slowdown_; }
   // So often turns cost more than promised, however short.
   std::int64_t num_rests() const { return num_rests_; }
   // Seconds of a step alone; 0 until there is one.
@@ -108,6 +114,7 @@ class Pace {
   std::int64_t num_rests_ = 0;
   double alone_ = 0;
   double share_ = 0;
+  double usual_slowdown_ = 0;
   double last_slowdown_ = 0;                    // of the window before, where it led to a cut
   int over_in_a_row_ = 0;                       // steps over the bound
   std::deque<double> recent_alone_;             // the last of them

@@ -208,6 +208,14 @@ TEST(Slowdown, IsHeldAgainstTheForegroundsOwnUnrest) {
   EXPECT_FALSE((Slowdown{.median = 0.03, .p99 = 0.14, .alone_p99 = 0.01}.held(0.05)));
 }
 
+TEST(Slowdown, MeanIsOfAllStepsAgainstAllAlone) {
+  Pace pace(pace_of_turns(0.05));
+  for (int i = 0; i < 18; ++i) pace.step(1.0, 0);
+  for (int i = 0; i < 30; ++i) pace.step(i == 7 ? 2.5 : 1.0, i == 7 ? 0.5 : 0, true);
+  EXPECT_NEAR(pace.slowdown().mean, 0.05, 1e-9);
+  EXPECT_EQ(pace.slowdown().median, 0);
+}
+
 TEST(Quantile, InterpolatesBetweenNeighbours) {
   EXPECT_EQ(quantile({}, 0.5), 0);
   EXPECT_EQ(quantile({3, 1, 2}, 0.5), 2);

@@ -23,8 +23,10 @@ constexpr auto kShortestRun = 500us;  // less is spent on waking up
 constexpr double kPeriodsPerStep = 4;
 // Gaps are cut too where turns are, but only below half of what those may be.
 constexpr double kGapPerShare = 2;
-constexpr double kForGood = 0.98;   // a share that is not worth stopping for
-constexpr double kNoTimeout = 1e6;  // a rank that is stopped says nothing
+constexpr double kGivenLong = 0.85;       // of the bound, by one step in many for all of them
+constexpr double kChangesPerOpening = 8;  // less is mostly lost
+constexpr double kForGood = 0.98;         // a share that is not worth stopping for
+constexpr double kNoTimeout = 1e6;        // a rank that is stopped says nothing
 constexpr auto kBetweenLooks = 500ms;
 constexpr int kAloneSteps = 4;  // the first may have begun beside the foreground
 constexpr auto kLongestAlone = 10s, kGrace = 10s;
@@ -85,6 +87,7 @@ void BackgroundRunner::foreground_step(double seconds) {
   {
     const std::lock_guard lock(mutex_);
     const Clock::time_point now = Clock::now();
+    bool starts = false;  // in this step it had the device until it knew its pieces
     if (runs_since_) {
       ran_ += now - *runs_since_;
       ran_in_all_ += now - *runs_since_;
@@ -94,6 +97,7 @@ void BackgroundRunner::foreground_step(double seconds) {
       const double used = used_turns();
       if (!turns_since_ && knows_its_turns()) {
         turns_since_ = now;
+        starts = true;
         if (!first_step_) {
           first_step_ = now;
           first_used_ = used;
@@ -104,8 +108,11 @@ void BackgroundRunner::foreground_step(double seconds) {
       used_ = used;
     }
     const double between = seconds_of(now - last_step_);
-    pace_.step(seconds, between > 0 ? std::min(1.0, seconds_of(ran_) / between) : 0,
-               turns_since_.has_value());
+    if (starts)
+      outcome_.start_s = std::max(outcome_.start_s, seconds - pace_.alone());
+    else
+      pace_.step(seconds, between > 0 ? std::min(1.0, seconds_of(ran_) / between) : 0,
+                 turns_since_.has_value());
     last_step_ = now;
     ran_ = {};
     grant_turns();
@@ -133,15 +140,27 @@ double BackgroundRunner::used_turns() const {
 void BackgroundRunner::grant_turns() {
   const double share = pace_.share();
   const double grant = std::min(1.0, kGapPerShare * share) * pace_.alone();
+  const auto given = static_cast<std::int64_t>(share * most_given() * 1e9);
   for (const job::Gate& gate : options_.gates) {
     gate.page().grant = static_cast<std::int64_t>(grant * 1e9);
-    gate.page().most_yield = static_cast<std::int64_t>(share * most_given() * 1e9);
+    gate.page().most_yield = gives_each_step() ? given : 0;
+    gate.page().long_yield = gives_each_step() ? 0 : given;
   }
 }
 
-// Seconds of a step, beyond what it waits anyway.
-double BackgroundRunner::most_given() const {
+double BackgroundRunner::given_each_step() const {
   return options_.pace.given * options_.pace.bound * pace_.alone();
+}
+
+bool BackgroundRunner::gives_each_step() const {
+  return given_each_step() >= kChangesPerOpening * options_.change_s;
+}
+
+// Seconds of a step in the mean, beyond what it waits anyway.
+double BackgroundRunner::most_given() const {
+  if (gives_each_step()) return given_each_step();
+  const double of_all = kGivenLong * options_.pace.bound - pace_.usual_slowdown();
+  return std::max(0.0, of_all) * pace_.alone();
 }
 
 BackgroundOutcome BackgroundRunner::finish(bool measure_alone) {
@@ -198,7 +217,8 @@ void BackgroundRunner::loop() {
       outcome_.longest_s =
           std::max(outcome_.longest_s, 1e-9 * static_cast<double>(gate.page().longest));
     }
-    outcome_.given_s = most_given();
+    outcome_.steps_per_turn = gives_each_step() ? 1 : job::GateHost::kStepsPerTurn;
+    outcome_.given_s = most_given() * static_cast<double>(outcome_.steps_per_turn);
     outcome_.num_rests = pace_.num_rests();
   }
   if (running_) end_running(measure);
@@ -341,7 +361,9 @@ void BackgroundRunner::look_after() {
     result.last_loss = running.losses[running.num_beside - 1];
   }
   result.seconds = seconds_of((finishing_ ? last_step_ : now) - since);
-  if (beside > 1)
+  if (turns_since && beside > 0)  // many at once, and then none for long
+    result.step_s = result.seconds / static_cast<double>(beside);
+  else if (beside > 1)
     result.step_s = seconds_of(running.steps[running.num_beside - 1] - running.steps[first]) /
                     static_cast<double>(beside - 1);
   if (running.over_quota) {

@@ -119,6 +119,35 @@ TEST(BackgroundRunner, TurnsOfAJobWithFewerRanksCount) {
   EXPECT_GT(outcome.slowdown.num_shared, 20);
 }
 
+// What a step may give is worth changing between jobs for, or one in many gives it for all.
+TEST(BackgroundRunner, ShortStepsGiveSeldomAndForAllOfThem) {
+  for (const double change_s : {1e-6, 1.0}) {
+    const TemporaryFolder folder;
+    Said said;
+    BackgroundOptions options = said.options();
+    options.change_s = change_s;
+    options.gates = {job::Gate::make(fmt::format("{}/gate", folder.path()))};
+    job::GatePage& page = options.gates.front().page();
+    page.guest = job::Guest::kKnown;
+    BackgroundRunner runner({shell_job("other", kForEver)}, options);
+    for (int i = 0; i < 40; ++i) {
+      if (page.grant > 0) page.used += 100'000;
+      runner.foreground_step(i == 0 ? 3.0 : 0.005);  // the one in which it starts
+    }
+    // A step alone takes 5 ms, of half of that may be given 0.65, or 0.85 by one for many.
+    const bool each = change_s < 0.5;
+    EXPECT_EQ(page.most_yield > 0, each);
+    EXPECT_EQ(page.long_yield > 0, !each);
+    EXPECT_LE(page.most_yield, 1'625'000);
+    EXPECT_LE(page.long_yield, 2'125'000);
+    EXPECT_GT(page.most_yield + page.long_yield, 500'000);
+    const BackgroundOutcome outcome = runner.finish(false);
+    EXPECT_EQ(outcome.steps_per_turn, each ? 1 : job::GateHost::kStepsPerTurn);
+    EXPECT_EQ(outcome.start_s, 3.0);
+    EXPECT_LT(outcome.slowdown.mean, 0.1);
+  }
+}
+
 TEST(BackgroundRunner, NothingBeginsBeforeStepsAloneAreMeasured) {
   BackgroundRunner runner({shell_job("early", kForEver)},
                           {.pace = {.alone_steps = 50}, .control_group = false});

@@ -211,10 +211,10 @@ const char* width_of(const at::Tensor& x) {
 int whole_packs(const at::Tensor& x) { return x.size(1) * x.element_size() % 16 == 0 ? 1 : 0; }
 
 // launch_part(part, count) for so many rows of the logits, part(x) where those of x begin. In
-// launches of some 25 us: a device that jobs take turns on changes between launches only.
+// launches of some 100 us: a device that jobs take turns on changes between launches only.
 template <class Launch>
 void by_rows(const at::Tensor& logits, const Launch& launch_part) {
-  constexpr std::int64_t kMostBytes = std::int64_t{48} << 20;
+  constexpr std::int64_t kMostBytes = std::int64_t{1} << 28;
   const std::int64_t row = logits.size(1) * static_cast<std::int64_t>(logits.element_size());
   const std::int64_t most = std::max<std::int64_t>(1, kMostBytes / row);
   for (std::int64_t begin = 0; begin < logits.size(0); begin += most) {
