@@ -52,6 +52,10 @@ void check(const PlanRequest& request, const BurstOptions& options, const Inputs
                fmt::format("--amplification is {}: no plan takes less than one rank does",
                            options.amplification),
                {}, "1 or more, as in --amplification 2");
+  if (options.goal != BurstGoal::kThroughput && (options.yield != 1 || options.slower != 1))
+    errors.add("plan.burst-option",
+               "--background-yield and --slower are for --objective throughput", {},
+               "--objective throughput");
   if (!(options.yield >= 0 && options.yield <= 1))
     errors.add("plan.yield", fmt::format("--background-yield is {}", options.yield), {}, "0 to 1");
   if (!(options.slower >= 1))
@@ -90,12 +94,11 @@ class BurstPlanner {
         layers_(inputs.model, inputs.cluster, inputs.stack, precision),
         predictor_(inputs.model, inputs.cluster, inputs.stack) {}
 
-  burst::Overlapped problem(int batch) {
-    const std::vector<int> counts = options_.powers_of_two
-                                        ? burst::powers_of_two(batch, num_ranks_)
-                                        : burst::candidate_counts(batch, num_ranks_);
+  // Of plans on the first ranks, so many of them. How far apart the ranks of a narrow layer lie
+  // follows from the widest there may be, so plans within one node have prices of their own.
+  burst::Overlapped problem(int batch, int num_ranks, const std::vector<int>& counts) {
     const int least = burst::samples_per_rank(batch, counts.back());
-    const bool one_domain = num_ranks_ <= machine_.fabric.domain;
+    const bool one_domain = num_ranks <= machine_.fabric.domain;
     burst::Prices prices;
     prices.overlap = 1;
     prices.sum = [this, batch, least](int count, double bytes) {
@@ -110,9 +113,25 @@ class BurstPlanner {
       return burst::MoveCost{2 * delay, 2 * samples * byte / 1e9};
     };
     burst::Overlapped out = burst::make_overlapped(blocks(), edges(), prices, batch, counts);
-    out.problem.num_ranks = num_ranks_;
-    if (!options_.branches_apart) out.problem.trunk_ranks = num_ranks_;
+    out.problem.num_ranks = num_ranks;
+    if (!options_.branches_apart) out.problem.trunk_ranks = num_ranks;
     out.problem.memory_limit = limit_;
+    return out;
+  }
+
+  // All ranks and counts first. Then those of one domain of the fabric; then twice as many, and so
+  // on, with some counts alone.
+  std::vector<burst::Overlapped> problems(int batch) {
+    const std::vector<int> all = options_.powers_of_two
+                                     ? burst::powers_of_two(batch, num_ranks_)
+                                     : burst::candidate_counts(batch, num_ranks_);
+    std::vector<burst::Overlapped> out = {problem(batch, num_ranks_, all)};
+    const int domain = machine_.fabric.domain;
+    for (int ranks = domain; ranks < std::min(num_ranks_, all.back()); ranks *= 2) {
+      const std::vector<int> counts = burst::some_counts(all, ranks, domain);
+      out.push_back(problem(batch, ranks, counts));
+      out.back().is_some = counts.back() != all[counts.size() - 1];
+    }
     return out;
   }
 
@@ -206,9 +225,9 @@ struct Solved {
 Solved solve(BurstPlanner& planner, int batch) {
   Solved out;
   out.batch = batch;
-  burst::Overlapped own = planner.problem(batch);
-  out.front = burst::solve(own);
-  out.problem = std::move(own.problem);
+  std::vector<burst::Overlapped> problems = planner.problems(batch);
+  out.front = burst::solve(problems);
+  out.problem = std::move(problems.front().problem);
   out.one_rank = burst::evaluate(out.problem, all_at(out.problem, 0));
   out.data_parallel =
       burst::evaluate(out.problem, all_at(out.problem, out.problem.num_candidates() - 1));
@@ -227,7 +246,8 @@ double to_target(const Solved& own, const SamplesToTarget& target, BurstGoal goa
 
 }  // namespace
 
-BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options) {
+BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options,
+                       const ProgressSink& progress) {
   const auto begin = std::chrono::steady_clock::now();
   BurstAnswer out;
   out.inputs = load_inputs(request.model, request.seq, request.cluster, request.calibration);
@@ -245,20 +265,29 @@ BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options) 
     batches[0] = plan::default_global_batch(out.inputs.model, out.inputs.cluster);
   }
   Solved best;
-  for (const int batch : batches) {
-    if (batch > plan::kMostSamples)
-      throw_input_error("plan.too-large", fmt::format("--global-batch is {}", format_count(batch)),
-                        {}, fmt::format("at most {}", format_count(plan::kMostSamples)));
-    Solved own = solve(planner, batch);
-    if (best.batch == 0 || (out.target && to_target(own, out.target->target, options.goal) <
-                                              to_target(best, out.target->target, options.goal)))
-      best = std::move(own);
+  const auto to_best = [&](const Solved& own) {
+    return to_target(own, out.target->target, options.goal);
+  };
+  for (std::size_t i = 0; i < batches.size() && out.complete; ++i) {
+    if (batches[i] > plan::kMostSamples)
+      throw_input_error("plan.too-large",
+                        fmt::format("--global-batch is {}", format_count(batches[i])), {},
+                        fmt::format("at most {}", format_count(plan::kMostSamples)));
+    Solved own = solve(planner, batches[i]);
+    if (best.batch == 0 || (out.target && to_best(own) < to_best(best))) best = std::move(own);
+    if (progress && batches.size() > 1)
+      progress({"batches", static_cast<double>(i + 1), static_cast<double>(batches.size()),
+                fmt::format("{} samples", format_count(best.batch))});
+    out.complete = i + 1 == batches.size() || !request.options.stop || !request.options.stop();
+    if (!out.complete)
+      out.notes.push_back(
+          fmt::format("stopped after {} of {} batches: the best of those", i + 1, batches.size()));
   }
   out.global_batch = best.batch;
   out.counts = best.problem.counts;
   out.front = best.front;
   out.one_rank = best.one_rank.seconds;
-  out.notes = best.front.notes;
+  out.notes.insert(out.notes.end(), best.front.notes.begin(), best.front.notes.end());
   const int num_ranks = out.inputs.cluster.num_devices();
   if (best.batch < num_ranks)
     out.notes.push_back(fmt::format("{} samples for {} ranks: at most {} of them compute a layer",

@@ -48,9 +48,12 @@ struct BurstAnswer {
   std::vector<BurstRow> rows;  // the picked first; empty where nothing fits
   std::vector<std::string> notes;
   std::optional<TargetChoice> target;  // where the batch was chosen
+  bool complete = true;  // false: stopped (request.options.stop) before all batches were looked at
   double seconds = 0;
 };
 
-BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options);
+// Of progress, where there are several batches, each is one.
+BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options,
+                       const ProgressSink& progress = {});
 
 }  // namespace nereus::app

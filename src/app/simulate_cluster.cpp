@@ -97,6 +97,16 @@ plan::Placement data_parallel(const ResolvedPlan& plan, const plan::Placement& o
   return burst::placement_of(all, counts, batch, own.precision);
 }
 
+// The same batch on one device, by which work on several is counted.
+double one_device_s(const ResolvedPlan& plan) {
+  const plan::Placement own = placement_of(plan);
+  plan::Degrees one;
+  one.precision = own.precision;
+  one.micro_batch = one.global_batch = static_cast<int>(own.global_batch);
+  cost::GeneralPredictor predictor(plan.model, plan.cluster, plan.stack);
+  return predictor.predict(plan::expand(one, plan.model)).step;
+}
+
 // Ranks by what they do, with the spans between [0, end) in which they do nothing.
 class Groups {
  public:
@@ -197,11 +207,7 @@ class ClusterPlayer {
     add_jobs();
     cost::GeneralPredictor predictor(plan().model, plan().cluster, plan().stack);
     const plan::Placement own = placement_of(plan());
-    plan::Degrees one;
-    one.precision = own.precision;
-    one.micro_batch = static_cast<int>(own.global_batch);
-    one.global_batch = static_cast<int>(own.global_batch);
-    out_.one_device_s = predictor.predict(plan::expand(one, plan().model)).step;
+    out_.one_device_s = one_device_s(plan());
     add_rows(predictor, "data parallel", data_parallel(plan(), own), false);
     add_rows(predictor, "plan", own, true);
     return std::move(out_);
@@ -224,7 +230,8 @@ class ClusterPlayer {
         check(wanted, own, devices, errors);
         out_.jobs.push_back({fmt::format("{} ({})", wanted.plan_file, own.plan.model.name), devices,
                              own.prediction.step, own.prediction.memory.total, wanted.steps,
-                             static_cast<int>(wanted.copies)});
+                             static_cast<int>(wanted.copies),
+                             devices > 1 ? one_device_s(own.plan) : own.prediction.step});
       } catch (const Errors& e) {
         for (const Error& error : e.list()) errors.add(error);
       }

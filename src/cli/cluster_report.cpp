@@ -59,7 +59,8 @@ Table settings_table(const app::ClusterAnswer& answer) {
                           digits(row.foreground), digits(row.background), digits(row.cluster()),
                           digits(row.cluster() / answer.rows.front().cluster()), row.idle});
   table.notes.emplace_back(
-      "foreground, background, cluster: devices' worth of work, by what each job takes alone");
+      "foreground, background, cluster: devices' worth of work, by what each job takes on one "
+      "alone");
   table.notes.push_back(fmt::format(
       "sharing: pieces of 0.5 ms in gaps, 85 % of what they make alone; of the {:g} % promised, "
       "steps are longer by 60 % of it while background jobs run on their devices",

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -189,6 +190,25 @@ bool asks_for_burst(const Request& request) {
          !own.samples_to_target.empty();
 }
 
+// Of --burst.
+void refuse_without_meaning(const Request& request) {
+  std::vector<std::string> names;
+  const auto add = [&](bool given, const char* name) {
+    if (given) names.emplace_back(name);
+  };
+  add(request.max_tp.has_value(), "--max-tp");
+  add(request.top.has_value(), "--top");
+  add(request.sequence_parallel.has_value(), "--sequence-parallel");
+  add(request.tensor_overlap.has_value(), "--tensor-overlap");
+  add(request.data_overlap.has_value(), "--data-overlap");
+  add(!request.spot_options.jitter.empty(), "--jitter");
+  add(!request.spot_options.link_jitter.empty(), "--link-jitter");
+  if (!names.empty())
+    throw_input_error("plan.burst-option",
+                      fmt::format("{} would change nothing with --burst", fmt::join(names, ", ")),
+                      {}, "leave it out, or --burst");
+}
+
 ExitCode plan_burst(const Request& request, const app::PlanRequest& wanted,
                     const Session& session) {
   app::BurstOptions options = request.burst_options;
@@ -207,10 +227,17 @@ ExitCode plan_burst(const Request& request, const app::PlanRequest& wanted,
     options.goal = app::BurstGoal::kAmplification;
     options.amplification = *request.amplification;
   }
-  const app::BurstAnswer answer = app::plan_burst(wanted, options);
+  refuse_without_meaning(request);
+  const InterruptGuard guard;
+  app::PlanRequest own = wanted;
+  own.options.stop = [] { return interrupted(); };
+  ProgressBar bar(session.err);
+  const app::BurstAnswer answer = app::plan_burst(own, options, bar.sink());
+  bar.finish();
   if (!request.plan_file.empty() && !answer.rows.empty())
     plan::save_plan(request.plan_file, app::to_plan(answer.rows.front().predicted.plan));
   emit(burst_report(answer), request.output, session);
+  if (!answer.complete) return kStoppedEarly;
   return answer.rows.empty() ? kNothingFeasible : kDone;
 }
 

@@ -116,7 +116,8 @@ class Player {
         own.left -= gained;
         const QueuedJob& queued = jobs_[static_cast<std::size_t>(job.job)];
         job.steps += gained / queued.step_s;
-        work += gained * queued.num_ranks;
+        work +=
+            queued.work_s > 0 ? gained / queued.step_s * queued.work_s : gained * queued.num_ranks;
         // In its last step as far as it needs it.
         job.done = own.left <= kRounding * queued.step_s;
         const double used = own.gain > 0 ? gained / own.gain : static_cast<double>(count);

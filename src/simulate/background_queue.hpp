@@ -49,6 +49,7 @@ struct QueuedJob {
   double bytes = 0;        // on each rank
   std::int64_t steps = 0;  // 0: as long as the foreground
   int copies = 1;          // 0: one wherever there is a place, at the start
+  double work_s = 0;       // what one device would take for a step; 0: its ranks' time in all
 };
 
 struct SharingRules {

@@ -36,6 +36,15 @@ TEST(BackgroundQueue, FreeRanksFirstThenGapsAndTheForegroundKeepsItsPace) {
   EXPECT_DOUBLE_EQ(play.slowdown, 0);
 }
 
+// Two ranks take 6 ms for what one would do in 9: they are worth a device and a half.
+TEST(BackgroundQueue, WorkOfSeveralRanksIsCountedByWhatOneWouldTake) {
+  const QueuePlay play =
+      play_queue(some_ranks(), kStep, {{"b", 2, 6e-3, 16, 0, 1, 9e-3}}, kFree, 100);
+  ASSERT_EQ(play.jobs.size(), 1U);
+  EXPECT_EQ(play.jobs[0].first_rank, 2);
+  EXPECT_NEAR(play.background, 1.5, 1e-9);
+}
+
 TEST(BackgroundQueue, OnesEndAndTheNextBegin) {
   // 20 steps of 5 ms on a free rank are 10 of the foreground's; five copies on two ranks with room.
   const QueuePlay play = play_queue(some_ranks(), kStep, {{"b", 1, 5e-3, 16, 20, 5}}, kFree, 25);

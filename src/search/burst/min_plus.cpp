@@ -1,6 +1,7 @@
 #include "search/burst/min_plus.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace nereus::burst {
@@ -21,6 +22,30 @@ std::vector<double> padded(const std::vector<double>& a, std::size_t n, std::siz
   return out;
 }
 
+// A row of a tile, in as many registers as it takes.
+using Row [[gnu::vector_size(kColumns * sizeof(double))]] = double;
+
+// The widest registers that the processor has. Not under sanitizers, which are not there yet when
+// it is asked.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+void tile_of(const double* left, const double* right, std::size_t n, std::size_t columns,
+             double* out) {
+  Row least[kRows];
+  for (Row& own : least) own = Row{} + kNever;
+  for (std::size_t m = 0; m < n; ++m) {
+    Row second;
+    std::memcpy(&second, &right[m * columns], sizeof second);
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const Row sum = left[r * n + m] + second;
+      least[r] = sum < least[r] ? sum : least[r];
+    }
+  }
+  std::memcpy(out, least, sizeof least);
+}
+
 }  // namespace
 
 std::vector<double> min_plus(const std::vector<double>& a, const std::vector<double>& b,
@@ -31,18 +56,7 @@ std::vector<double> min_plus(const std::vector<double>& a, const std::vector<dou
   for (std::size_t i = 0; i < rows; i += kRows)
     for (std::size_t j = 0; j < columns; j += kColumns) {
       double least[kRows][kColumns];
-      for (auto& row : least)
-        for (double& own : row) own = kNever;
-      for (std::size_t m = 0; m < n; ++m) {
-        const double* second = &right[m * columns + j];
-        for (std::size_t r = 0; r < kRows; ++r) {
-          const double first = left[(i + r) * n + m];
-          for (std::size_t c = 0; c < kColumns; ++c) {
-            const double sum = first + second[c];
-            least[r][c] = sum < least[r][c] ? sum : least[r][c];
-          }
-        }
-      }
+      tile_of(&left[i * n], &right[j], n, columns, &least[0][0]);
       for (std::size_t r = 0; r < std::min(kRows, n - i); ++r)
         std::copy_n(least[r], std::min(kColumns, n - j),
                     out.begin() + static_cast<std::ptrdiff_t>((i + r) * n + j));

@@ -14,8 +14,6 @@ namespace nereus::burst {
 
 namespace {
 
-// Candidates of the problems with a part: more would cost as much as the first and find little.
-constexpr std::size_t kFew = 16;
 constexpr double kSmallGap = 1e-3;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -55,7 +53,8 @@ Front of_part(const Overlapped& own, const Shown& first, const Shown& shown) {
   std::iota(some.begin(), some.end(), std::size_t{0});
   // On the trunk alone: branches apart are the first's.
   if (problem.trunk_ranks == 0) problem.trunk_ranks = problem.num_ranks;
-  if (some.size() > kFew) some = few_of(problem);
+  // More would cost as much as the first and find little.
+  if (some.size() > kFewCounts) some = few_of(problem);
   Front front = solve(only(problem, some));
   for (BurstPlan& plan : front.plans)
     for (BlockPlace& place : plan.blocks)
@@ -82,11 +81,34 @@ bool all_hides(const Overlapped& own) {
   return most <= least;
 }
 
-}  // namespace
+void tell_gap(Front& front, bool some_counts) {
+  if (front.plans.empty() || front.time_gap.value_or(1) < kSmallGap) return;
+  std::string note =
+      "sums hide behind the backward pass of a whole plan, so not all plans could be compared";
+  if (front.time_gap)
+    note += fmt::format(": none is more than {:.2g} % faster than the fastest here",
+                        100 * *front.time_gap / (1 + *front.time_gap));
+  if (some_counts) note += "; on part of the machines only with some counts of ranks";
+  front.notes.push_back(std::move(note));
+}
 
-Front solve(const Overlapped& own) {
+// Candidates of some counts, as those of all.
+void renumber(Front& front, const std::vector<int>& some, const std::vector<int>& all) {
+  for (BurstPlan& plan : front.plans)
+    for (BlockPlace& place : plan.blocks)
+      place.candidate = static_cast<int>(
+          std::lower_bound(all.begin(), all.end(), some[at(place.candidate)]) - all.begin());
+}
+
+// No plan of it is faster; 0: nobody knows.
+double bound_of(const Front& front) {
+  if (!front.time_gap || front.plans.empty()) return 0;
+  return front.plans.front().seconds / (1 + *front.time_gap);
+}
+
+Front front_of(const Overlapped& own) {
   if (all_hides(own)) return solve(own.problem);
-  const bool few = own.problem.counts.size() <= kFew;
+  const bool few = own.problem.counts.size() <= kFewCounts && !own.is_some;
   const std::vector<double> parts = few ? std::vector{0.25, 0.5, 0.75, 1.0} : std::vector{1.0};
   const Shown first = [&](std::size_t i, std::size_t k) { return own.exposed[k] * own.sums[i][k]; };
   const auto shown = [&](double part) -> Shown {
@@ -115,13 +137,38 @@ Front solve(const Overlapped& own) {
   const bool bounds_all = bound > 0 && few && own.problem.trunk_ranks == own.problem.num_ranks;
   front.time_gap.reset();
   if (bounds_all) front.time_gap = std::max(0.0, front.plans.front().seconds / bound - 1);
-  if (front.time_gap.value_or(1) >= kSmallGap)
-    front.notes.push_back(
-        "sums hide behind the backward pass of a whole plan, so not all plans could be compared" +
-        (front.time_gap ? fmt::format(": none is more than {:.2g} % faster than the fastest here",
-                                      100 * *front.time_gap / (1 + *front.time_gap))
-                        : ""));
   return front;
+}
+
+}  // namespace
+
+Front solve(const Overlapped& own) {
+  Front front = front_of(own);
+  tell_gap(front, own.is_some);
+  return front;
+}
+
+Front solve(const std::vector<Overlapped>& problems) {
+  std::vector<Front> fronts(problems.size());
+  parallel_for(problems.size(), [&](std::size_t i) { fronts[i] = front_of(problems[i]); });
+  Front out = std::move(fronts.front());
+  const double least_memory = out.least_memory;
+  double bound = bound_of(out);
+  for (std::size_t i = 1; i < fronts.size(); ++i) {
+    if (problems[i].is_some)
+      bound = 0;
+    else if (!fronts[i].plans.empty())
+      bound = std::min(bound, bound_of(fronts[i]));
+    fronts[i].notes.clear();  // the first's
+    renumber(fronts[i], problems[i].problem.counts, problems.front().problem.counts);
+    out = merged(std::move(out), std::move(fronts[i]));
+  }
+  out.least_memory = least_memory;
+  out.time_gap.reset();
+  if (bound > 0) out.time_gap = std::max(0.0, out.plans.front().seconds / bound - 1);
+  tell_gap(out, std::any_of(problems.begin(), problems.end(),
+                            [](const Overlapped& own) { return own.is_some; }));
+  return out;
 }
 
 Overlapped make_overlapped(const std::vector<BlockCosts>& blocks, const std::vector<Edge>& edges,

@@ -29,11 +29,14 @@ struct Overlapped {
   Problem problem;                                // as if all had a block's count
   std::vector<double> exposed;                    // share of sums in it, by candidate
   std::vector<std::vector<double>> sums, hiding;  // seconds, by block and candidate
+  bool is_some = false;  // counts are left out, so that no bound of its is one of all plans
 };
 
 Overlapped make_overlapped(const std::vector<BlockCosts>& blocks, const std::vector<Edge>& edges,
                            const Prices& prices, int global_batch, const std::vector<int>& counts);
 
 Front solve(const Overlapped& overlapped);
+// The best of several, of which the first has all counts and the others some of them.
+Front solve(const std::vector<Overlapped>& problems);
 
 }  // namespace nereus::burst

@@ -83,6 +83,39 @@ TEST(BurstOverlap, PlansExposeWhatTheirOwnCountsExpose) {
   EXPECT_LE(worst, 1.2);
 }
 
+// Half of the ranks, whose sums are cheap: what is best of both, by the first's numbers.
+TEST(BurstOverlap, TheBestOfSeveralSizes) {
+  const std::vector<BlockCosts> blocks = some_blocks(3, 5);
+  const std::vector<int> all = candidate_counts(kBatch, 8), some = {1, 4};
+  Prices cheap = prices();
+  cheap.sum = [](int count, double bytes) { return 0.1 * prices().sum(count, bytes); };
+  std::vector<Overlapped> problems = {make_overlapped(blocks, chain_of(5), prices(), kBatch, all),
+                                      make_overlapped(blocks, chain_of(5), cheap, kBatch, some)};
+  for (Overlapped& own : problems)
+    own.problem.num_ranks = own.problem.trunk_ranks = own.problem.counts.back();
+  problems[1].is_some = true;
+  const Front first = solve(problems[0]), second = solve(problems[1]), both = solve(problems);
+  ASSERT_LT(second.plans.front().seconds, first.plans.front().seconds);
+  EXPECT_EQ(both.plans.front().seconds, second.plans.front().seconds);
+  EXPECT_FALSE(both.time_gap);  // what lies between was not looked at
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    EXPECT_EQ(all[static_cast<std::size_t>(both.plans.front().blocks[i].candidate)],
+              some[static_cast<std::size_t>(second.plans.front().blocks[i].candidate)]);
+  for (const Front* own : {&first, &second})
+    for (const BurstPlan& plan : own->plans)
+      EXPECT_TRUE(std::any_of(both.plans.begin(), both.plans.end(), [&](const BurstPlan& other) {
+        return other.seconds <= plan.seconds && other.rank_seconds <= plan.rank_seconds;
+      }));
+}
+
+TEST(BurstCounts, SomeOfMany) {
+  const std::vector<int> counts = candidate_counts(1024, 1024);
+  EXPECT_EQ(some_counts(counts, 64, 4), (std::vector<int>{1, 2, 3, 4, 8, 16, 32, 64}));
+  EXPECT_EQ(some_counts(counts, 12, 1).size(), 12U);  // few
+  EXPECT_EQ(some_counts(candidate_counts(100, 100), 60, 1),
+            (std::vector<int>{1, 2, 4, 8, 15, 25, 50}));
+}
+
 // A few ranks with much to sum would hide it behind their own passes, were all layers theirs.
 TEST(BurstOverlap, FewRanksDoNotHideBehindPassesThatOthersHaveShortened) {
   std::vector<BlockCosts> blocks = some_blocks(1, 4);

@@ -20,6 +20,24 @@ std::vector<int> powers_of_two(int global_batch, int most) {
   return counts;
 }
 
+std::vector<std::size_t> doubling(const std::vector<int>& counts, int most, int all_to) {
+  std::vector<std::size_t> some;
+  for (std::size_t i = 0; i < counts.size() && counts[i] <= most; ++i) {
+    const bool last = i + 1 == counts.size() || counts[i + 1] > most;
+    if (some.empty() || last || counts[i] <= all_to || counts[i + 1] > 2 * counts[some.back()])
+      some.push_back(i);
+  }
+  return some;
+}
+
+std::vector<int> some_counts(const std::vector<int>& counts, int most, int all_to) {
+  std::vector<int> all(counts.begin(), std::upper_bound(counts.begin(), counts.end(), most));
+  if (all.size() <= kFewCounts) return all;
+  std::vector<int> some;
+  for (const std::size_t i : doubling(all, most, all_to)) some.push_back(all[i]);
+  return some;
+}
+
 int canonical_count(int global_batch, int count) {
   return samples_per_rank(global_batch, samples_per_rank(global_batch, count));
 }

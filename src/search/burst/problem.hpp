@@ -78,6 +78,12 @@ struct Problem {
 std::vector<int> candidate_counts(int global_batch, int most);
 // 1, 2, 4, ... up to both.
 std::vector<int> powers_of_two(int global_batch, int most);
+// Indices of some ascending counts up to `most`: all up to `all_to`, then each at most twice the
+// one before, where there is one, and the last.
+std::vector<std::size_t> doubling(const std::vector<int>& counts, int most, int all_to = 1);
+// Those counts; all up to `most` where they are few.
+inline constexpr std::size_t kFewCounts = 16;
+std::vector<int> some_counts(const std::vector<int>& counts, int most, int all_to);
 // The least count for the same samples a rank.
 int canonical_count(int global_batch, int count);
 

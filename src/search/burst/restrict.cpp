@@ -28,15 +28,7 @@ Problem only(const Problem& problem, const std::vector<std::size_t>& candidates)
 
 std::vector<std::size_t> few_of(const Problem& problem, const std::set<std::size_t>& also) {
   std::set<std::size_t> out = also;
-  std::size_t before = 0;
-  for (std::size_t c = 0; c < problem.counts.size(); ++c) {
-    if (problem.counts[c] > problem.trunk_ranks) break;
-    const bool last = c + 1 == problem.counts.size() || problem.counts[c + 1] > problem.trunk_ranks;
-    if (c == 0 || last || problem.counts[c + 1] > 2 * problem.counts[before]) {
-      out.insert(c);
-      before = c;
-    }
-  }
+  for (const std::size_t c : doubling(problem.counts, problem.trunk_ranks)) out.insert(c);
   return {out.begin(), out.end()};
 }
 
