@@ -75,7 +75,19 @@ PY
 busy=$(grep -ho 'busy machine: [^;]*' first.json second.json | head -n 1)
 echo "${busy:-an idle machine}"
 allowed=${NEREUS_MEASURE_AGREE:-$([[ $busy ]] && echo 1 || echo 0.1)}
-check "two runs agree but for $allowed of their numbers" share "$allowed"
+# What else runs on the host of a virtual machine is not seen from within: where it changed the machine's speed between two
+# runs, a third agrees with one of them. Intervals that are too narrow agree in none of the three pairs.
+two_agree() {
+  share "$allowed" && return
+  "$nereus" measure --quick "${model[@]}" --dp 2 --samples 2,4 -o third.json >table.txt 2>err.txt || return 1
+  local one
+  for one in first second; do
+    "$nereus" measure --compare "$one.json" third.json --format json >compare.json 2>err.txt || return 1
+    share "$allowed" && return
+  done
+  return 1
+}
+check "two runs agree but for $allowed of their numbers" two_agree
 
 # Under a launcher each rank starts its own workers anew, and every time they have to meet.
 launch() { # rank
