@@ -196,7 +196,7 @@ class ClusterPlayer {
   explicit ClusterPlayer(const ClusterSimulation& request) : request_(request) {
     out_.predicted = predict(request.foreground);
     out_.num_devices = plan().cluster.num_devices();
-    out_.slowdown = request.slowdown;
+    out_.rules.bound = request.slowdown;
     out_.steps = request.steps;
     if (!plan().cluster.uniform())
       throw_input_error("simulate.background-cluster",
@@ -265,14 +265,13 @@ class ClusterPlayer {
       check_room(groups);
       draw(groups, step);
     }
-    simulate::SharingRules rules;
-    rules.bound = request_.slowdown;
     for (const bool shared : {false, true}) {
       ClusterRow row;
       row.name = name + (shared ? ", shared" : "");
       row.shared = shared;
-      row.play = simulate::play_queue(
-          groups, step.step, shared ? out_.jobs : std::vector<QueuedJob>{}, rules, request_.steps);
+      row.play =
+          simulate::play_queue(groups, step.step, shared ? out_.jobs : std::vector<QueuedJob>{},
+                               out_.rules, request_.steps);
       row.step_s = row.play.step_s;
       row.slowdown = row.play.slowdown;
       row.samples_per_s = static_cast<double>(placement.global_batch) / row.step_s;

@@ -44,7 +44,7 @@ struct ClusterAnswer {
   std::vector<simulate::QueuedJob> jobs;
   std::vector<ClusterRow> rows;  // data parallel, the same shared, the plan, the same shared
   double one_device_s = 0;       // the foreground's step on one device
-  double slowdown = 0;
+  simulate::SharingRules rules;
   std::int64_t steps = 0;
   timeline::Timeline passes;  // of the plan's step, a lane for ranks that do the same
   double seconds = 0;         // that it took

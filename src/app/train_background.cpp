@@ -192,7 +192,11 @@ double parse_slowdown(const std::string& text) {
   double value = 0;
   const bool good = read_number(text.substr(0, text.size() - (percent ? 1 : 0)), value);
   if (percent) value /= 100;
-  if (!good || !(value >= kLeastSlowdown && value <= kMostSlowdown))
+  if (!good)
+    throw_input_error("cli.bad-value",
+                      fmt::format("--slowdown {} is no number and no per cent", text), {},
+                      "--slowdown 5%");
+  if (!(value >= kLeastSlowdown && value <= kMostSlowdown))
     throw_input_error(
         "cli.bad-value",
         fmt::format("--slowdown {} is outside {} to {}", text, kLeastSlowdown, kMostSlowdown), {},

@@ -62,9 +62,11 @@ Table settings_table(const app::ClusterAnswer& answer) {
       "foreground, background, cluster: devices' worth of work, by what each job takes on one "
       "alone");
   table.notes.push_back(fmt::format(
-      "sharing: pieces of 0.5 ms in gaps, 85 % of what they make alone; of the {:g} % promised, "
-      "steps are longer by 60 % of it while background jobs run on their devices",
-      100 * answer.slowdown));
+      "sharing: pieces of {} in gaps behind {} of changing, {:g} % of what they make alone; of the "
+      "{:g} % promised, steps are longer by {:g} % of it while background jobs run on their "
+      "devices",
+      human(answer.rules.piece, Unit::kSeconds), human(answer.rules.switching, Unit::kSeconds),
+      100 * answer.rules.yield, 100 * answer.rules.bound, 100 * answer.rules.aim));
   table.notes.push_back(fmt::format("simulated in {:.2g} s", answer.seconds));
   return table;
 }
@@ -119,7 +121,7 @@ std::string json_of(const app::ClusterAnswer& answer) {
   json["devices"] = answer.num_devices;
   json["fits"] = answer.predicted.prediction.fits;
   json["steps"] = answer.steps;
-  json["promised_slowdown"] = answer.slowdown;
+  json["promised_slowdown"] = answer.rules.bound;
   json["one_device_step_s"] = answer.one_device_s;
   json["settings"] = Json::array();
   for (const ClusterRow& row : answer.rows) {

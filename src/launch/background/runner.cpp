@@ -354,7 +354,7 @@ void BackgroundRunner::look_after() {
   const auto first = static_cast<std::size_t>(
       std::lower_bound(running.steps.begin(), running.steps.end(), since) - running.steps.begin());
   const std::size_t beside = running.num_beside - std::min(first, running.num_beside);
-  result.steps = static_cast<std::int64_t>(beside);
+  result.steps = static_cast<std::int64_t>(running.num_beside);
   result.work = running.work;
   if (running.num_beside > 0) {
     result.first_loss = running.losses.front();
@@ -380,8 +380,10 @@ void BackgroundRunner::look_after() {
   if (options_.say && !result.why.empty())
     options_.say(fmt::format("background {} ended: {}", result.name, result.why));
   else if (options_.say)
-    options_.say(
-        fmt::format("background {} ended after {} steps", result.name, running.steps.size()));
+    options_.say(fmt::format("background {} ended after {} steps{}", result.name, result.steps,
+                             finishing_ ? fmt::format(" beside the foreground, and {} alone",
+                                                      running.steps.size() - running.num_beside)
+                                        : ""));
   running_.reset();
 }
 
