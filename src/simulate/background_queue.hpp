@@ -13,10 +13,14 @@
 //
 //   piece, switching   as the runtime cuts them (worker/cut_graph.hpp), and what it takes there to
 //                      change from one process to the other and back (launch/background/runner.hpp)
-//   yield, aim         GPT-2 that computes all the time: a share of 3.1 to 3.3 % for steps longer
-//   by
-//                      3.9 % in the mean; here 3.3 for 4. That waits half of its time: 45 to 47 %;
-//                      here 43
+//   yield, aim         of runs with pieces of that size:   share, %     steps longer in the mean, %
+//                      GPT-2, computing all the time       3.1, 3.3     3.9
+//                      ResNet-50, so                       2.2, 2.6     2.9
+//                      here, both                          3.3          4
+//                      GPT-2, waiting half of its time     44.6 to 47   1.4
+//                      here                                43           4
+//                      So a foreground in gaps, and ResNet-50, slow down less than said here, and
+//                      beside ResNet-50 the background makes less.
 //
 // A job of n ranks takes n neighbouring ranks, a multiple of n from the first, all free of other
 // background jobs and with room in memory; it advances while all of them are its own. Of the places

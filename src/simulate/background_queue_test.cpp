@@ -79,13 +79,15 @@ TEST(BackgroundQueue, WhatIsPaidIsBelowTheBoundAndEndsWithTheJobs) {
 }
 
 // The background's share of its speed alone, by turns on an H200 (bench/gpu/RESULTS.md): beside
-// GPT-2 that computes for 6.72 ms, and beside the same that then waits as long.
+// GPT-2 that computes for 6.72 ms, beside ResNet-50 that does for 10.33 (there it is said too high,
+// by half at most), and beside GPT-2 that then waits as long.
 TEST(BackgroundQueue, SharesAreNearThoseMeasured) {
   const auto share = [](double step_s, std::vector<IdleSpan> idle) {
     const std::vector<SharedRanks> ranks = {{{0}, true, std::move(idle), 1}};
     return play_queue(ranks, step_s, {{"b", 1, 33e-3, 1, 0, 1}}, {}, 5000).background;
   };
   EXPECT_NEAR(share(6.72e-3, {}), 0.032, 0.004);
+  EXPECT_NEAR(share(10.33e-3, {}), 0.024, 0.012);
   EXPECT_NEAR(share(13.44e-3, {{6.72e-3, 13.44e-3}}), 0.46, 0.04);
 }
 
