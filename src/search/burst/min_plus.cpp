@@ -22,8 +22,15 @@ std::vector<double> padded(const std::vector<double>& a, std::size_t n, std::siz
   return out;
 }
 
-// A row of a tile, in as many registers as it takes.
-using Row [[gnu::vector_size(kColumns * sizeof(double))]] = double;
+// Doubles of one register. Where vectors are longer than those, GCC compares their elements one by
+// one on arm64 and not on x86-64.
+#if defined(__x86_64__)
+constexpr std::size_t kLanes = 8;
+#else
+constexpr std::size_t kLanes = 2;
+#endif
+constexpr std::size_t kPerRow = kColumns / kLanes;
+using Lanes [[gnu::vector_size(kLanes * sizeof(double))]] = double;
 
 // The widest registers that the processor has. Not under sanitizers, which are not there yet when
 // it is asked.
@@ -33,15 +40,17 @@ __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
 void tile_of(const double* left, const double* right, std::size_t n, std::size_t columns,
              double* out) {
-  Row least[kRows];
-  for (Row& own : least) own = Row{} + kNever;
+  Lanes least[kRows][kPerRow];
+  for (auto& row : least)
+    for (Lanes& own : row) own = Lanes{} + kNever;
   for (std::size_t m = 0; m < n; ++m) {
-    Row second;
-    std::memcpy(&second, &right[m * columns], sizeof second);
-    for (std::size_t r = 0; r < kRows; ++r) {
-      const Row sum = left[r * n + m] + second;
-      least[r] = sum < least[r] ? sum : least[r];
-    }
+    Lanes second[kPerRow];
+    std::memcpy(second, &right[m * columns], sizeof second);
+    for (std::size_t r = 0; r < kRows; ++r)
+      for (std::size_t c = 0; c < kPerRow; ++c) {
+        const Lanes sum = left[r * n + m] + second[c];
+        least[r][c] = sum < least[r][c] ? sum : least[r][c];
+      }
   }
   std::memcpy(out, least, sizeof least);
 }
