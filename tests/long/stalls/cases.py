@@ -1,7 +1,7 @@
 """Stalls that are put in on purpose, and what `nereus measure --stalls` makes of them.
 
 Each case is a small job with one stall or two; what was put in is known by construction:
-  launch        every operation takes X longer (inject.cpp): operations of a step x X
+  launch        every operation takes X longer (inject.cpp), against 0 put in by the same means: operations of a step x X
   straggler     the same on one rank of two
   contention    two ranks on one core: how much longer a rank's step takes while a job that knows nothing of it shares its core (more
                 than twice as long as alone: both want the caches)
@@ -235,17 +235,17 @@ class Case:
             words += ["--comm", "gloo"]
         return words
 
-    def slow_operations(self, kinds):
+    def slow_operations(self, with_stalls):
         inject = {}
-        if "launch" in kinds or "straggler" in kinds:
-            inject["INJECT_OPERATION_US"] = str(self.bench.delay)
-        if "straggler" in kinds:
+        if {"launch", "straggler"} & set(self.kinds):
+            inject["INJECT_OPERATION_US"] = str(self.bench.delay if with_stalls else 0)
+        if "straggler" in self.kinds:
             inject["INJECT_RANK"] = "1"
         return inject
 
     def run(self, with_stalls):
         bench, kinds = self.bench, self.kinds if with_stalls else []
-        inject, prefix = self.slow_operations(kinds), []
+        inject, prefix = self.slow_operations(with_stalls), []
         self.rate = 4 * bench.parameters[self.pictures] / 0.12
         if "prepare" in self.kinds:
             inject["INJECT_PICTURE_MS"] = str(1e3 * self.picture_time(with_stalls))
@@ -280,7 +280,7 @@ class Case:
             reading = [max(0, run["storage_bytes_per_step"] / self.rate_of(with_stalls) - run["warm_s"])
                        for run, with_stalls in ((found, True), (plain, False))]
         longer = operations if {"launch", "straggler"} & set(self.kinds) else 0
-        shared = bench.shared_step_s(self.slow_operations(self.kinds)) if "contention" in self.kinds else found["one_device_s"]
+        shared = bench.shared_step_s(self.slow_operations(True)) if "contention" in self.kinds else found["one_device_s"]
         seconds = {"launch": operations, "straggler": operations, "contention": shared - found["one_device_s"], "interconnect": 2 * gradient_s,
                    "network": gradient_s, "prepare": (2 if self.two else 4) * bench.picture_s / 3 - longer, "fetch": reading[0] - reading[1]}
         return {kind: seconds[kind] for kind in self.kinds}
