@@ -1,11 +1,11 @@
 // Stalls put into nereus-worker on purpose, from outside (LD_PRELOAD), so that what is measured of
 // them can be compared with what they are.
 //
-//   INJECT_OPERATION_US=20 [INJECT_RANK=1]   every operation of libtorch, on all ranks or one, takes
-//                                            so many microseconds longer than with 0, where it is
-//                                            asked for its delay too (0.6 us on a Neoverse-V1)
-//   INJECT_PICTURE_MS=20                     every picture takes so many milliseconds longer to
-//                                            decode, asleep
+//   INJECT_OPERATION_US=20 INJECT_RANK=1
+//     Every operation of libtorch takes so many microseconds longer than with 0, where its delay is
+//     asked for too (0.6 us on a Neoverse-V1). Without a rank: on all of them.
+//   INJECT_PICTURE_MS=20
+//     Every picture takes so many milliseconds longer to decode, asleep.
 #include <ATen/record_function.h>
 #include <dlfcn.h>
 
