@@ -14,13 +14,12 @@
 //   piece, switching   as the runtime cuts them (worker/cut_graph.hpp), and what it takes there to
 //                      change from one process to the other and back (launch/background/runner.hpp)
 //   yield, aim         of runs with pieces of that size:   share, %     steps longer in the mean, %
-//                      GPT-2, computing all the time       3.1, 3.3     3.9
-//                      ResNet-50, so                       2.2, 2.6     2.9
+//                      GPT-2, computing all the time       2.9 to 3.3   3.5 to 3.9
+//                      ResNet-50, so                       1.9 to 3.3   2.2 to 4.1
 //                      here, both                          3.3          4
-//                      GPT-2, waiting half of its time     44.6 to 47   1.4
+//                      GPT-2, waiting half of its time     45 to 47     1.4 to 4.2
 //                      here                                43           4
-//                      So a foreground in gaps, and ResNet-50, slow down less than said here, and
-//                      beside ResNet-50 the background makes less.
+//                      In the run of 1.9 the controller had given two turns of three in part only.
 //
 // A job of n ranks takes n neighbouring ranks, a multiple of n from the first, all free of other
 // background jobs and with room in memory; it advances while all of them are its own. Of the places
