@@ -52,6 +52,7 @@ struct Front {
   // For any plan there is, one of these is as fast and has at most (1 + gap) of its rank-seconds.
   // 0: exact.
   double gap = 0;
+  bool is_proven = true;  // nobody knows of such a gap where sums hide (search/burst/overlap.hpp)
   // No plan takes less than 1 / (1 + time_gap) of the fastest's seconds; none: nobody knows
   // (search/burst/overlap.hpp).
   std::optional<double> time_gap = 0.0;

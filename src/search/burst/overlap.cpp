@@ -8,6 +8,7 @@
 
 #include "base/parallel.hpp"
 #include "search/burst/fronts.hpp"
+#include "search/burst/neighbours.hpp"
 #include "search/burst/restrict.hpp"
 
 namespace nereus::burst {
@@ -82,10 +83,12 @@ bool all_hides(const Overlapped& own) {
 }
 
 void tell_gap(Front& front, bool some_counts) {
-  if (front.plans.empty() || front.time_gap.value_or(1) < kSmallGap) return;
+  if (front.plans.empty() || front.is_proven) return;
   std::string note =
       "sums hide behind the backward pass of a whole plan, so not all plans could be compared";
-  if (front.time_gap)
+  if (front.time_gap && *front.time_gap < kSmallGap)
+    note += ": the fastest is the best there is, the others are the best that were found";
+  else if (front.time_gap)
     note += fmt::format(": none is more than {:.2g} % faster than the fastest here",
                         100 * *front.time_gap / (1 + *front.time_gap));
   if (some_counts) note += "; on part of the machines only with some counts of ranks";
@@ -106,7 +109,7 @@ double bound_of(const Front& front) {
   return front.plans.front().seconds / (1 + *front.time_gap);
 }
 
-Front front_of(const Overlapped& own) {
+Front front_of(const Overlapped& own, std::int64_t most_tried = kMostTried) {
   if (all_hides(own)) return solve(own.problem);
   const bool few = own.problem.counts.size() <= kFewCounts && !own.is_some;
   const std::vector<double> parts = few ? std::vector{0.25, 0.5, 0.75, 1.0} : std::vector{1.0};
@@ -131,7 +134,10 @@ Front front_of(const Overlapped& own) {
     front = merged(std::move(front), priced(own, shown(parts[i]), std::move(near)));
   }
   front = merged(std::move(front), priced(own, first, of_one_count(own.problem)));
+  front.plans = with_neighbours(own, std::move(front.plans), most_tried);
+  front = merged({}, std::move(front));
   front.least_memory = least_memory;
+  front.is_proven = false;
   if (front.plans.empty()) return front;
   // A bound of few counts is none for the others, nor one of the trunk for branches apart.
   const bool bounds_all = bound > 0 && few && own.problem.trunk_ranks == own.problem.num_ranks;
@@ -150,7 +156,8 @@ Front solve(const Overlapped& own) {
 
 Front solve(const std::vector<Overlapped>& problems) {
   std::vector<Front> fronts(problems.size());
-  parallel_for(problems.size(), [&](std::size_t i) { fronts[i] = front_of(problems[i]); });
+  const std::int64_t share = kMostTried / static_cast<std::int64_t>(problems.size());
+  parallel_for(problems.size(), [&](std::size_t i) { fronts[i] = front_of(problems[i], share); });
   Front out = std::move(fronts.front());
   const double least_memory = out.least_memory;
   double bound = bound_of(out);

@@ -10,10 +10,11 @@
 //   mu x (sums - overlap x backward)       of each block; never more than exposed, for mu of 0 to 1
 //
 // whose least seconds are a bound from below for all plans. Their plans, and those of one count for
-// all, then get what they expose by their own counts, and those that lie behind others are dropped.
-// So every price is the model's own, and `time_gap` says how far the fastest plan may be from the
-// best there is, where that is known: with few counts, on the trunk. Where nothing can be exposed
-// the first problem is exact.
+// all, then get what they expose by their own counts, and from there on better ones are looked for
+// by these (search/burst/neighbours.hpp); those that lie behind others are dropped. So every price
+// is the model's own, and `time_gap` says how far the fastest plan may be from the best there is,
+// where that is known: with few counts, on the trunk. Where nothing can be exposed the first
+// problem is exact.
 //
 //   Overlapped own = make_overlapped(blocks, edges, prices, 32, candidate_counts(32, 8));
 //   own.problem.num_ranks = 8;
