@@ -222,10 +222,11 @@ struct Solved {
   std::optional<std::size_t> picked;
 };
 
-Solved solve(BurstPlanner& planner, int batch) {
+Solved solve(BurstPlanner& planner, int batch, const std::function<bool()>& stop) {
   Solved out;
   out.batch = batch;
   std::vector<burst::Overlapped> problems = planner.problems(batch);
+  for (burst::Overlapped& own : problems) own.problem.stop = stop;
   out.front = burst::solve(problems);
   out.problem = std::move(problems.front().problem);
   out.one_rank = burst::evaluate(out.problem, all_at(out.problem, 0));
@@ -273,13 +274,15 @@ BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options,
       throw_input_error("plan.too-large",
                         fmt::format("--global-batch is {}", format_count(batches[i])), {},
                         fmt::format("at most {}", format_count(plan::kMostSamples)));
-    Solved own = solve(planner, batches[i]);
+    Solved own = solve(planner, batches[i], request.options.stop);
+    const bool is_stopped = own.front.is_stopped;
     if (best.batch == 0 || (out.target && to_best(own) < to_best(best))) best = std::move(own);
     if (progress && batches.size() > 1)
       progress({"batches", static_cast<double>(i + 1), static_cast<double>(batches.size()),
                 fmt::format("{} samples", format_count(best.batch))});
-    out.complete = i + 1 == batches.size() || !request.options.stop || !request.options.stop();
-    if (!out.complete)
+    const bool is_last = i + 1 == batches.size();
+    out.complete = !is_stopped && (is_last || !request.options.stop || !request.options.stop());
+    if (!out.complete && !is_last)
       out.notes.push_back(
           fmt::format("stopped after {} of {} batches: the best of those", i + 1, batches.size()));
   }

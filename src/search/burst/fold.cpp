@@ -152,6 +152,7 @@ void Walk::fold_choice(const Choice& choice, const std::vector<double>& ends, La
 
 void Walk::fold(const Branches& branches, std::size_t fork, std::size_t join, Where where,
                 std::size_t position, Labels& out) {
+  problem_.check_stop();
   const std::size_t count = branches.here.size();
   const bool bounded = where == Where::kTrunk;
   const std::vector<double> ends = bounded ? missing(fork, join, position) : std::vector<double>{};

@@ -95,15 +95,21 @@ class Solver {
     Walk walk(reduced_.problem, reduced_.chain, most_labels_);
     std::vector<KnownPlan> known = walk.plans();
     add(others_.plans, known);
-    const std::optional<Front> few = of_few(walk.used());
+    std::optional<Front> few = of_few(walk.used());
     if (few)
       add(few->plans, known);
     else
       for (const Label& own : joined(walk.trunk(kSmallGain, known, {})))
         known.push_back({own.seconds, own.rank_seconds});
-    Front front = front_of(walk, reduced_, num_blocks(), walk.trunk(0, known, {}));
-    if (few) front.labels += few->labels;
-    return front;
+    try {
+      Front front = front_of(walk, reduced_, num_blocks(), walk.trunk(0, known, {}));
+      if (few) front.labels += few->labels;
+      return front;
+    } catch (const Stopped&) {
+      if (!few) throw;
+      few->is_stopped = true;
+      return *std::move(few);
+    }
   }
 
   // See front.hpp. The front without memory is a bound: where a plan of it fits, it is the best
@@ -112,12 +118,13 @@ class Solver {
     const Front bound = unlimited();
     Front fitting;
     fitting.labels = bound.labels;
+    fitting.is_stopped = bound.is_stopped;
     for (BurstPlan own : bound.plans) {
       own.memory = memory_of(given_, own);
       if (own.memory <= given_.memory_limit) fitting.plans.push_back(std::move(own));
     }
     const std::size_t proven = fitting.plans.size();
-    if (proven == bound.plans.size()) return fitting;
+    if (proven == bound.plans.size() || bound.is_stopped) return fitting;
     if (const std::optional<Front> few = of_few({})) {
       Front some = *few;
       some.notes.clear();
@@ -197,8 +204,12 @@ bool has_branches(const Chain& chain) {
 
 Front solve(const Problem& problem, std::int64_t most_labels) {
   check_candidates(problem);
-  Reduced reduced = reduce(problem);
   Front front;
+  front.least_memory = least_memory(problem);
+  // Where no branch can leave, that is of the trunk.
+  if (problem.trunk_ranks >= problem.num_ranks && front.least_memory > problem.memory_limit)
+    return front;
+  Reduced reduced = reduce(problem);
   if (problem.trunk_ranks > 0) {
     front = Solver(reduced, problem, {}, most_labels).solve();
   } else {

@@ -56,8 +56,10 @@ struct Front {
   // No plan takes less than 1 / (1 + time_gap) of the fastest's seconds; none: nobody knows
   // (search/burst/overlap.hpp).
   std::optional<double> time_gap = 0.0;
+  bool is_stopped = false;  // of few counts of ranks, since it was to end
 };
 
+// Throws Stopped where the problem's `stop` says so before there are plans; else `is_stopped`.
 // `most_labels`: to make before the exact way is given up, where memory binds.
 inline constexpr std::int64_t kMostLabels = 3'000'000;
 Front solve(const Problem& problem, std::int64_t most_labels = kMostLabels);

@@ -14,6 +14,7 @@ Front merged(Front a, Front b) {
   a.labels += b.labels;
   a.gap = std::max(a.gap, b.gap);
   a.is_proven = a.is_proven && b.is_proven;
+  a.is_stopped = a.is_stopped || b.is_stopped;
   a.notes.insert(a.notes.end(), b.notes.begin(), b.notes.end());
   for (BurstPlan& own : b.plans) a.plans.push_back(std::move(own));
   std::stable_sort(a.plans.begin(), a.plans.end(), [](const BurstPlan& x, const BurstPlan& y) {

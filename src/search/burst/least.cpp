@@ -49,6 +49,7 @@ void LeastCosts::add_block(Matrix& to, const Weight& weight, int block,
 
 LeastCosts::Matrix LeastCosts::branch_matrix(const Weight& weight, const Branch& branch,
                                              bool away) {
+  problem_.check_stop();
   if (branch.edge()) return edge(weight, branch.bytes, false);
   const std::size_t candidates = away ? away_k_ : k_;
   const auto end = [&](const Link& own) {
@@ -168,7 +169,8 @@ void LeastCosts::add_paths() {
   std::fill(up_to_.front().begin(), up_to_.front().end(), 0.0);
   for (std::size_t c = 0; c < k_; ++c) add_block(0, c, &up_to_.front()[c * n]);
   std::vector<double> sums(n);
-  for (std::size_t i = 0; i + 1 < length; ++i)
+  for (std::size_t i = 0; i + 1 < length; ++i) {
+    problem_.check_stop();
     for (std::size_t to = 0; to < k_; ++to) {
       double* own = &up_to_[i + 1][to * n];
       for (std::size_t from = 0; from < k_; ++from) {
@@ -178,7 +180,9 @@ void LeastCosts::add_paths() {
       }
       add_block(i + 1, to, own);
     }
-  for (std::size_t i = length - 1; i-- > 0;)
+  }
+  for (std::size_t i = length - 1; i-- > 0;) {
+    problem_.check_stop();
     for (std::size_t to = 0; to < k_; ++to) {
       std::copy_n(&behind_[i + 1][to * n], n, sums.begin());
       add_block(i + 1, to, sums.data());
@@ -188,6 +192,7 @@ void LeastCosts::add_paths() {
         for (std::size_t w = 0; w < n; ++w) own[w] = std::min(own[w], sums[w] + between[w]);
       }
     }
+  }
 }
 
 LeastCosts::LeastCosts(const Problem& problem, const Chain& chain, int k, int away_k,

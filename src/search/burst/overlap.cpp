@@ -45,6 +45,18 @@ Front priced(const Overlapped& own, const Shown& shown, Front front) {
   return merged({}, std::move(front));
 }
 
+// Without plans where it is to end before there are any.
+Front solved(const Problem& problem) {
+  try {
+    return solve(problem);
+  } catch (const Stopped&) {
+    Front front;
+    front.least_memory = least_memory(problem);
+    front.is_stopped = true;
+    return front;
+  }
+}
+
 Front of_part(const Overlapped& own, const Shown& first, const Shown& shown) {
   Problem problem = own.problem;
   for (std::size_t i = 0; i < problem.blocks.size(); ++i)
@@ -56,7 +68,7 @@ Front of_part(const Overlapped& own, const Shown& first, const Shown& shown) {
   if (problem.trunk_ranks == 0) problem.trunk_ranks = problem.num_ranks;
   // More would cost as much as the first and find little.
   if (some.size() > kFewCounts) some = few_of(problem);
-  Front front = solve(only(problem, some));
+  Front front = solved(only(problem, some));
   for (BurstPlan& plan : front.plans)
     for (BlockPlace& place : plan.blocks)
       place.candidate = static_cast<int>(some[at(place.candidate)]);
@@ -84,6 +96,11 @@ bool all_hides(const Overlapped& own) {
 
 void tell_gap(Front& front, bool some_counts) {
   if (front.plans.empty() || front.is_proven) return;
+  if (front.is_stopped) {
+    front.notes.push_back(
+        "stopped: of plans with one count for all layers, or few, and what is near these");
+    return;
+  }
   std::string note =
       "sums hide behind the backward pass of a whole plan, so not all plans could be compared";
   if (front.time_gap && *front.time_gap < kSmallGap)
@@ -110,7 +127,8 @@ double bound_of(const Front& front) {
 }
 
 Front front_of(const Overlapped& own, std::int64_t most_tried = kMostTried) {
-  if (all_hides(own)) return solve(own.problem);
+  if (all_hides(own))
+    if (Front front = solved(own.problem); !front.is_stopped) return front;
   const bool few = own.problem.counts.size() <= kFewCounts && !own.is_some;
   const std::vector<double> parts = few ? std::vector{0.25, 0.5, 0.75, 1.0} : std::vector{1.0};
   const Shown first = [&](std::size_t i, std::size_t k) { return own.exposed[k] * own.sums[i][k]; };
@@ -121,14 +139,15 @@ Front front_of(const Overlapped& own, std::int64_t most_tried = kMostTried) {
   };
   std::vector<Front> fronts(parts.size() + 1);
   parallel_for(fronts.size(), [&](std::size_t i) {
-    fronts[i] = i == 0 ? solve(own.problem) : of_part(own, first, shown(parts[i - 1]));
+    fronts[i] = i == 0 ? solved(own.problem) : of_part(own, first, shown(parts[i - 1]));
   });
   const double least_memory = fronts[0].least_memory;
   Front front = priced(own, first, std::move(fronts[0]));
   double bound = 0;  // no plan is faster
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Front& near = fronts[i + 1];
-    if (!near.plans.empty() && near.gap == 0) bound = std::max(bound, near.plans.front().seconds);
+    if (!near.plans.empty() && near.gap == 0 && !near.is_stopped)
+      bound = std::max(bound, near.plans.front().seconds);
     near.notes.clear();  // the first's
     near.gap = 0;
     front = merged(std::move(front), priced(own, shown(parts[i]), std::move(near)));

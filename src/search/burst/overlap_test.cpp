@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "search/burst/testing.hpp"
 
@@ -146,6 +147,26 @@ TEST(BurstOverlap, TheBestOfSeveralSizes) {
       EXPECT_TRUE(std::any_of(both.plans.begin(), both.plans.end(), [&](const BurstPlan& other) {
         return other.seconds <= plan.seconds && other.rank_seconds <= plan.rank_seconds;
       }));
+}
+
+// Asked to end at once, or after a while: plans all the same, and the front says what it is.
+TEST(BurstOverlap, EndsWhenAsked) {
+  const std::vector<BlockCosts> blocks = some_blocks(5, 30);
+  Overlapped own = make_overlapped(blocks, chain_of(30), prices(), 512, candidate_counts(512, 512));
+  own.problem.num_ranks = own.problem.trunk_ranks = 512;
+  const Front whole = solve(own);
+  ASSERT_FALSE(whole.is_stopped);
+  for (const int calls : {0, 100, 2000}) {
+    std::atomic<int> left = calls;
+    own.problem.stop = [&] { return left-- <= 0; };
+    const Front front = solve(own);
+    EXPECT_TRUE(front.is_stopped) << calls;
+    EXPECT_FALSE(front.is_proven);
+    ASSERT_FALSE(front.plans.empty());
+    EXPECT_GE(front.plans.front().seconds, whole.plans.front().seconds * 0.9);
+    ASSERT_FALSE(front.notes.empty());
+    EXPECT_TRUE(front.notes.back().starts_with("stopped")) << front.notes.back();
+  }
 }
 
 TEST(BurstCounts, SomeOfMany) {

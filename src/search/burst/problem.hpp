@@ -29,6 +29,7 @@
 // neighbours are all there is to price (moved_samples).
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -53,6 +54,8 @@ struct MoveCost {
   double per_byte = 0;
 };
 
+struct Stopped {};  // thrown by a search that was asked to end
+
 struct Problem {
   std::vector<int> counts{};    // candidates, ascending
   std::vector<Block> blocks{};  // in topological order
@@ -65,6 +68,11 @@ struct Problem {
   int trunk_ranks = 0;
   double memory_limit = std::numeric_limits<double>::infinity();
 
+  std::function<bool()> stop{};  // asked now and then, by all threads
+
+  void check_stop() const {
+    if (stop && stop()) throw Stopped{};
+  }
   int num_candidates() const { return static_cast<int>(counts.size()); }
   const MoveCost& near_of(int from, int to) const {
     return near[static_cast<std::size_t>(from * num_candidates() + to)];

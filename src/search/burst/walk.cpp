@@ -191,6 +191,7 @@ States Walk::next(const Link& link, const States& from, int block, Where where, 
   const bool two = off_trunk(where) || !memory_binds_;  // no third to mind
   Labels& own = own_;
   for (std::size_t to = 0; to < from.size(); ++to) {
+    problem_.check_stop();
     own.clear();
     const double seconds = own_block.seconds[to];
     if (seconds < kNever && !gave_up()) {
