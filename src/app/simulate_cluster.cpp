@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
+#include "app/rank_groups.hpp"
 #include "base/error.hpp"
 #include "base/format.hpp"
 #include "base/parse_number.hpp"
@@ -25,8 +25,6 @@ using simulate::IdleSpan;
 using simulate::QueuedJob;
 using simulate::SharedRanks;
 using simulate::SimulatedStep;
-
-double seconds_of(simulate::Picoseconds ps) { return static_cast<double>(ps) * 1e-12; }
 
 bool read_count(const std::string& text, std::int64_t& number) {
   number = parse_number<std::int64_t>(text).value_or(0);
@@ -107,80 +105,6 @@ double one_device_s(const ResolvedPlan& plan) {
   return predictor.predict(plan::expand(one, plan.model)).step;
 }
 
-// Ranks by what they do, with the spans between [0, end) in which they do nothing.
-class Groups {
- public:
-  Groups(const cost::StepWork& work, const SimulatedStep& step) : step_(step) {
-    if (step.layers)
-      for (std::size_t c = 0; c < work.layers->classes.size(); ++c) add_class(work, c);
-    else
-      for (const simulate::SimulatedTeam& team : step.teams) add_team(work, team);
-  }
-  // And those of no use, and what memory is left.
-  std::vector<SharedRanks> with_memory(
-      const std::vector<cost::GeneralPredictor::RankBytes>& bytes) {
-    std::vector<bool> used(bytes.size());
-    for (SharedRanks& own : out_) {
-      std::erase_if(own.ranks, [&](int rank) { return rank >= static_cast<int>(bytes.size()); });
-      own.room = bytes.empty() ? 0 : bytes.front().capacity;
-      for (const int rank : own.ranks) {
-        used[static_cast<std::size_t>(rank)] = true;
-        const auto& rank_bytes = bytes[static_cast<std::size_t>(rank)];
-        own.room = std::min(own.room, rank_bytes.capacity - rank_bytes.total);
-      }
-    }
-    SharedRanks free;
-    free.used = false;
-    for (std::size_t rank = 0; rank < bytes.size(); ++rank)
-      if (!used[rank]) free.ranks.push_back(static_cast<int>(rank));
-    if (!free.ranks.empty()) {
-      free.room = bytes[static_cast<std::size_t>(free.ranks.front())].capacity;
-      out_.push_back(std::move(free));
-    }
-    return std::move(out_);
-  }
-
- private:
-  void add_class(const cost::StepWork& work, std::size_t index) {
-    SharedRanks own;
-    own.ranks = work.layers->classes[index];
-    simulate::Picoseconds free = 0;
-    for (const simulate::HeldSpan& span : step_.layers->classes[index].held) {
-      add(own, free, span.start);
-      free = span.end;
-    }
-    // Then gradients are summed and weights updated, by all.
-    add(own, free, step_.layers->end);
-    out_.push_back(std::move(own));
-  }
-  void add_team(const cost::StepWork& work, const simulate::SimulatedTeam& team) {
-    const cost::LaneWork& lane = work.lanes[static_cast<std::size_t>(team.lane)];
-    for (std::size_t r = 0; r < team.played.ranks.size(); ++r) {
-      SharedRanks own;
-      // A team stands for those behind it that draw nothing of their own.
-      for (int t = 0; t < team.count; ++t)
-        for (int i = 0; i < lane.ranks_per_team; ++i)
-          own.ranks.push_back(
-              lane.ranks[static_cast<std::size_t>(lane.joint ? t : team.team + t)][r] + i);
-      simulate::Picoseconds free = 0;
-      for (const simulate::PlayedOp& op : team.played.ranks[r].ops) {
-        add(own, free, op.start);
-        free = op.end;
-      }
-      if (!team.reduced[r].empty()) free = std::max(free, team.reduced[r].back().end);
-      // Then the host ends the step, by all alike: nobody's gap.
-      add(own, free, step_.meet - std::llround(lane.closing * 1e12));
-      out_.push_back(std::move(own));
-    }
-  }
-  static void add(SharedRanks& own, simulate::Picoseconds start, simulate::Picoseconds end) {
-    if (end > start) own.idle.push_back({seconds_of(start), seconds_of(end)});
-  }
-
-  const SimulatedStep& step_;
-  std::vector<SharedRanks> out_;
-};
-
 double idle_share(const std::vector<SharedRanks>& groups, double step_s, int num_devices) {
   double idle = 0;
   for (const SharedRanks& own : groups) {
@@ -259,11 +183,11 @@ class ClusterPlayer {
                 const plan::Placement& placement, bool drawn) {
     const cost::StepWork work = predictor.work(placement);
     const SimulatedStep step = simulate::simulate_step(work, {});
-    const std::vector<SharedRanks> groups =
-        Groups(work, step).with_memory(predictor.memory_by_rank(placement));
+    const RankGroups ranks = rank_groups(work, step, predictor.memory_by_rank(placement));
+    const std::vector<SharedRanks>& groups = ranks.shared;
     if (drawn) {
       check_room(groups);
-      draw(groups, step);
+      out_.passes = ranks.drawing(step, out_.num_devices);
     }
     for (const bool shared : {false, true}) {
       ClusterRow row;
@@ -294,49 +218,6 @@ class ClusterPlayer {
                                human(std::max(0.0, most), Unit::kBytes)),
                    {}, "a smaller plan, or one on fewer devices");
     errors.throw_if_any();
-  }
-  // What every group does, and what is left in between.
-  void draw(const std::vector<SharedRanks>& groups, const SimulatedStep& step) {
-    timeline::Timeline& all = out_.passes;
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      const SharedRanks& own = groups[g];
-      all.lanes.push_back({static_cast<int>(g),
-                           fmt::format("{} x rank {}", own.ranks.size(), own.ranks.front()),
-                           "step"});
-      if (!own.used) continue;
-      if (step.layers)
-        draw_layers(static_cast<int>(g), step);
-      else
-        draw_busy(static_cast<int>(g), own, step);
-    }
-    all.marks.push_back(timeline::step_mark(0, 0, step.end));
-    all.num_ranks = out_.num_devices;
-  }
-  void draw_layers(int lane, const SimulatedStep& step) {
-    using timeline::SliceKind;
-    std::vector<timeline::Slice>& slices = out_.passes.slices;
-    for (const simulate::HeldSpan& span :
-         step.layers->classes[static_cast<std::size_t>(lane)].held) {
-      const SliceKind kind = span.layer < 0  ? SliceKind::kSend
-                             : span.backward ? SliceKind::kBackward
-                                             : SliceKind::kForward;
-      slices.push_back({lane, span.start, span.end, kind, -1, 0});
-    }
-    if (step.end > step.layers->end)
-      slices.push_back({lane, step.layers->end, step.end, SliceKind::kReduce});
-  }
-  void draw_busy(int lane, const SharedRanks& own, const SimulatedStep& step) {
-    const auto picoseconds = [](double s) { return static_cast<std::int64_t>(s * 1e12 + 0.5); };
-    std::int64_t free = 0;
-    const auto busy_until = [&](std::int64_t end) {
-      if (end > free)
-        out_.passes.slices.push_back({lane, free, end, timeline::SliceKind::kForward, -1, 0});
-    };
-    for (const IdleSpan& span : own.idle) {
-      busy_until(picoseconds(span.start));
-      free = picoseconds(span.end);
-    }
-    busy_until(step.end);
   }
 
   const ClusterSimulation& request_;
