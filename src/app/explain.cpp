@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "cost/embedding.hpp"
+#include "cost/general.hpp"
 #include "cost/stack_file.hpp"
 #include "plan/expand.hpp"
 
@@ -73,6 +74,29 @@ std::string origin(const cost::StackLibrary& library, const cost::Stack& stack,
   return stack.settings.contains(name) ? "file" : "default";
 }
 
+std::vector<RunLine> runs_of(const plan::Placement& placement) {
+  std::vector<RunLine> out;
+  const std::vector<plan::LayerRun>& runs = placement.runs;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (i > 0 && runs[i].replicas == runs[i - 1].replicas) {
+      out.back().num_layers += runs[i].num_layers;
+      continue;
+    }
+    RunLine own{.first_layer = runs[i].first_layer, .num_layers = runs[i].num_layers};
+    for (const plan::Replicas& r : runs[i].replicas) {
+      const std::int64_t samples = r.samples_per_team();
+      const bool first = own.ranks == 0;
+      own.first_rank = first ? r.first : std::min(own.first_rank, r.first);
+      own.least_samples = first ? samples : std::min(own.least_samples, samples);
+      own.most_samples = std::max(own.most_samples, samples);
+      own.ranks += r.count * r.ranks_per_team();
+      own.ranks_per_team = std::max(own.ranks_per_team, r.ranks_per_team());
+    }
+    out.push_back(own);
+  }
+  return out;
+}
+
 }  // namespace
 
 ExplainAnswer explain(const PredictRequest& request) {
@@ -116,6 +140,9 @@ ExplainAnswer explain(const PredictRequest& request) {
         answer.operators.push_back({layer.name, op.name, kind_name(op.kind), shape_text(op),
                                     cost::operator_cost(op, kernels, split)});
     }
+  } else {
+    answer.runs = runs_of(plan.degrees ? cost::expand_for(*plan.degrees, plan.model, plan.stack)
+                                       : plan.placement);
   }
   const cost::StackLibrary& library = cost::builtin_stacks();
   for (const cost::ParameterInfo& info : cost::parameter_table()) {

@@ -2,6 +2,7 @@
 // the numbers used.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -37,14 +38,26 @@ struct ParameterLine {
   int rows = 0;
 };
 
+// Layers one after the other that the same ranks compute.
+struct RunLine {
+  int first_layer = 0;
+  int num_layers = 0;
+  int first_rank = 0;
+  int ranks = 0;
+  int ranks_per_team = 1;  // that compute the same samples; the most of any team
+  std::int64_t least_samples = 0, most_samples = 0;  // of a team in one step
+};
+
 struct ExplainAnswer {
   PredictAnswer prediction;
   std::vector<OperatorLine> operators;
   std::vector<LayerLine> layers;
+  std::vector<RunLine> runs;
   std::vector<ParameterLine> parameters;
 };
 
-// Only regular plans on uniform clusters have one micro-batch that stands for all.
+// Only regular plans on uniform clusters have one micro-batch that stands for all: they have
+// operators and layers, all others runs.
 ExplainAnswer explain(const PredictRequest& request);
 
 }  // namespace nereus::app

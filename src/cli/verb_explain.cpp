@@ -53,6 +53,26 @@ Table operators_table(const app::ExplainAnswer& answer) {
   return table;
 }
 
+Table runs_table(const app::ExplainAnswer& answer) {
+  bool teams = false;
+  for (const app::RunLine& line : answer.runs) teams = teams || line.ranks_per_team > 1;
+  Table table{.name = "runs",
+              .title = "Runs of layers",
+              .columns = {{"first_layer", "from layer"},
+                          {"last_layer", "to layer"},
+                          {"first_rank", "first rank"},
+                          {"ranks", "ranks"},
+                          {"ranks_per_team", "ranks a team"},
+                          {"samples", teams ? "samples a team" : "samples a rank"},
+                          {"least_samples", "at the least"}}};
+  for (const app::RunLine& line : answer.runs)
+    table.rows.push_back({line.first_layer, line.first_layer + line.num_layers - 1, line.first_rank,
+                          line.ranks, line.ranks_per_team, line.most_samples, line.least_samples});
+  table.notes.emplace_back(
+      "the plan is one of runs of layers, not of degrees: a kind of layer has no one time");
+  return table;
+}
+
 Table parameters_table(const app::ExplainAnswer& answer) {
   Table table{.name = "parameters",
               .title = "The numbers behind it",
@@ -91,10 +111,10 @@ Verb explain_verb(const Session& session) {
   add_output_options(*command, request->output);
   command->about(
       "Takes what predict takes and shows how the plan stands against all others on these "
-      "machines, "
-      "what more hardware would buy, every operator's work and time, each part of the step and of "
-      "memory, the assumptions, and every number of the cost model with the runs behind it. With "
-      "two plan files: what differs between them.");
+      "machines, what more hardware would buy, every operator's work and time (of burst plans and "
+      "others without degrees instead: which ranks compute which layers), each part of the step "
+      "and of memory, the assumptions, and every number of the cost model with the runs behind it. "
+      "With two plan files: what differs between them.");
   command->example("nereus explain --model llama3-8b --cluster 1xdgx-h100 --tp 8", "one node");
   command->example("nereus explain best.plan", "why it won, and why the runner-up lost");
   command->example("nereus explain mine.plan best.plan", "two plans side by side");
@@ -115,15 +135,17 @@ Verb explain_verb(const Session& session) {
     Table summary = prediction_summary(answer.prediction);
     for (const std::string& assumption : answer.prediction.assumptions)
       summary.notes.push_back(assumption);
+    const bool by_kind = answer.runs.empty();
     if (request->output.format == Format::kCsv) {
-      report.tables = {operators_table(answer)};
+      report.tables = {by_kind ? operators_table(answer) : runs_table(answer)};
     } else {
-      report.tables = {summary,
-                       prediction_breakdown(answer.prediction),
-                       prediction_memory(answer.prediction),
-                       layers_table(answer),
-                       operators_table(answer),
-                       parameters_table(answer)};
+      report.tables = {summary, prediction_breakdown(answer.prediction),
+                       prediction_memory(answer.prediction)};
+      if (by_kind)
+        report.tables.insert(report.tables.end(), {layers_table(answer), operators_table(answer)});
+      else
+        report.tables.push_back(runs_table(answer));
+      report.tables.push_back(parameters_table(answer));
       if (contest) {
         const std::vector<Table> tables = contest_tables(answer.prediction, *contest);
         report.tables.insert(report.tables.begin() + 3, tables.begin(), tables.end());
@@ -132,7 +154,9 @@ Verb explain_verb(const Session& session) {
     if (request->output.format == Format::kJson) {
       // The prediction's own fields at the top, as predict prints them, and the tables beside.
       auto json = nlohmann::ordered_json::parse(prediction_json(answer.prediction));
-      for (const Table& table : {layers_table(answer), operators_table(answer)})
+      std::vector<Table> tables = {layers_table(answer), operators_table(answer)};
+      if (!by_kind) tables.push_back(runs_table(answer));
+      for (const Table& table : tables)
         json[table.name] =
             nlohmann::ordered_json::parse(render_json({.tables = {table}}))[table.name];
       for (const app::ParameterLine& line : answer.parameters)
