@@ -6,6 +6,7 @@
 #include <chrono>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "app/deeppool_models.hpp"
 #include "app/reproduce_settings.hpp"
@@ -54,7 +55,7 @@ class DeepPool {
 
   ReproduceAnswer answer() {
     out_.system = "deeppool";
-    if (settings_.wants("part", "log") && settings_.wants("profile", "A100_vgg")) add_log();
+    if (settings_.wants("part", "log")) add_log();
     if (settings_.wants("part", "rule")) add_rule();
     if (settings_.wants("part", "scale")) add_scale();
     if (settings_.wants("part", "throughput")) add_throughput();
@@ -114,6 +115,10 @@ class DeepPool {
   }
 
   void add_log() {
+    if (!settings_.wants("profile", "A100_vgg")) {
+      out_.notes.emplace_back("log: DeepPool's README logs a step of A100_vgg alone");
+      return;
+    }
     const Problem own = problem("A100_vgg", 32, 8, true);
     Claim& claim =
         add("vgg16, 32 samples on 8 ranks, data parallel: ms a step", "log", "A100_vgg", 0);
@@ -129,11 +134,13 @@ class DeepPool {
     const auto cell = [&](const spec::CsvRow& row, const char* name) {
       return csv.cell(row, csv.find(name));
     };
+    std::set<std::string> known;
     std::string last;
     Front front;
     double seconds = 0;
     for (const spec::CsvRow& row : csv.rows) {
       const std::string profile(cell(row, "profile")), limit(cell(row, "limit"));
+      known.insert(profile);
       if (!settings_.wants("profile", profile)) continue;
       if (stopped()) return;
       const int batch = std::stoi(std::string(cell(row, "global_batch")));
@@ -153,6 +160,11 @@ class DeepPool {
       compare(rule, front, model(profile).name, batch, ranks, limit, profile, seconds,
               cell(row, "rule_ms"));
     }
+    for (const std::string& profile : deeppool_profiles())
+      if (settings_.wants("profile", profile) && !known.contains(profile))
+        out_.notes.push_back(
+            fmt::format("rule: as done here it is for chains, and {} has branches; compared are {}",
+                        profile, fmt::join(known, " and ")));
   }
   static double limit_of(const std::string& text) {
     return text == "inf" ? std::numeric_limits<double>::infinity() : std::stod(text);

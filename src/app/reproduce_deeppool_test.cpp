@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "app/deeppool_models.hpp"
 #include "app/samples_to_target.hpp"
 #include "base/embedded.hpp"
@@ -35,6 +37,23 @@ TEST(ReproduceDeepPool, FrontIsBeforeTheRuleEverywhere) {
     better += *claim.ours < *claim.published * 0.99 ? 1 : 0;
   }
   EXPECT_GT(better, 15);
+}
+
+// Of a part that has nothing to say about a profile a note says why.
+TEST(ReproduceDeepPool, SaysWhyAProfileHasNoRows) {
+  const auto says = [](const ReproduceAnswer& answer, const char* part) {
+    return std::any_of(answer.notes.begin(), answer.notes.end(), [&](const std::string& note) {
+      return note.rfind(std::string(part) + ": ", 0) == 0;
+    });
+  };
+  for (const char* part : {"rule", "log"}) {
+    const ReproduceAnswer none = reproduce_part(part, {{"all.profile", "A100_inception"}});
+    EXPECT_TRUE(none.claims.empty()) << part;
+    EXPECT_TRUE(says(none, part)) << part;
+    const ReproduceAnswer some = reproduce_part(part, {{"all.profile", "A100_vgg"}});
+    EXPECT_FALSE(some.claims.empty()) << part;
+    EXPECT_FALSE(says(some, part)) << part;
+  }
 }
 
 // Rule and front to every digit of a program that is not this one.
