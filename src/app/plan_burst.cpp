@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "app/burst_memory.hpp"
 #include "app/layer_predictions.hpp"
 #include "app/plan_choices.hpp"
 #include "app/profiles.hpp"
@@ -75,12 +76,6 @@ cluster::Precision precision_of(const PlanRequest& request, const Inputs& inputs
   return one.precision;
 }
 
-// Of all memory what a model's tensors may take (cost/memory.cpp has the rest on top of them).
-double for_tensors(const cost::Machine& machine, double memory) {
-  const cost::Parameters& p = machine.parameters;
-  return memory / p.memory_slack - p.memory_fixed;
-}
-
 class BurstPlanner {
  public:
   BurstPlanner(const Inputs& inputs, cluster::Precision precision, const BurstOptions& options,
@@ -90,7 +85,7 @@ class BurstPlanner {
         options_(options),
         num_ranks_(inputs.cluster.num_devices()),
         machine_(cost::make_machine(inputs.cluster, 0, inputs.stack)),
-        limit_(for_tensors(machine_, machine_.capacity() * (1 - headroom))),
+        memory_(inputs, machine_, precision, headroom),
         layers_(inputs.model, inputs.cluster, inputs.stack, precision),
         predictor_(inputs.model, inputs.cluster, inputs.stack) {}
 
@@ -115,7 +110,7 @@ class BurstPlanner {
     burst::Overlapped out = burst::make_overlapped(blocks(), edges(), prices, batch, counts);
     out.problem.num_ranks = num_ranks;
     if (!options_.branches_apart) out.problem.trunk_ranks = num_ranks;
-    out.problem.memory_limit = limit_;
+    out.problem.memory_limit = memory_.limit();
     return out;
   }
 
@@ -168,12 +163,11 @@ class BurstPlanner {
     return std::nullopt;
   }
 
-  double limit() const { return limit_; }
+  const BurstMemory& memory() const { return memory_; }
 
  private:
   std::vector<burst::BlockCosts> blocks() {
     std::vector<burst::BlockCosts> out;
-    const cost::StackOptions& widths = inputs_.stack.options;
     for (int i = 0; i < inputs_.model.num_layers(); ++i) {
       const model::LayerKind& kind = inputs_.model.layer(i);
       burst::BlockCosts own;
@@ -182,12 +176,9 @@ class BurstPlanner {
       own.backward = [this, i](int samples) {
         return cost::kBackward * layers_.seconds(i, samples);
       };
-      own.gradient_bytes = kind.parameters() * widths.reduce_bytes;
-      own.state_bytes =
-          kind.parameters() * (widths.weight_bytes + widths.gradient_bytes +
-                               widths.optimizer_bytes + machine_.parameters.buffer_bytes);
-      for (const model::Operator& op : kind.operators)
-        own.kept_bytes += op.saved_elements * cost::element_bytes(precision_) + op.saved_bytes;
+      own.gradient_bytes = kind.parameters() * inputs_.stack.options.reduce_bytes;
+      own.state_bytes = memory_.state_bytes(kind);
+      own.kept_bytes = memory_.kept_bytes(kind);
       out.push_back(std::move(own));
     }
     return out;
@@ -204,7 +195,7 @@ class BurstPlanner {
   const BurstOptions& options_;
   int num_ranks_;
   cost::Machine machine_;
-  double limit_;
+  BurstMemory memory_;
   LayerPredictions layers_;
   cost::GeneralPredictor predictor_;
 };
@@ -296,11 +287,15 @@ BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options,
     out.notes.push_back(fmt::format("{} samples for {} ranks: at most {} of them compute a layer",
                                     format_count(best.batch), format_count(num_ranks),
                                     format_count(best.batch)));
-  if (out.front.plans.empty())
-    out.notes.push_back(fmt::format(
-        "no plan fits: rank 0 computes its share of every layer and "
-        "needs {} at the least, of {}",
-        format_bytes(Bytes{best.front.least_memory}), format_bytes(Bytes{planner.limit()})));
+  if (out.front.plans.empty()) {
+    out.notes.push_back(
+        fmt::format("no plan fits: rank 0 computes its share of every layer and "
+                    "needs {} at the least, of {}",
+                    format_bytes(Bytes{best.front.least_memory}),
+                    format_bytes(Bytes{planner.memory().limit()})));
+    out.notes.push_back(
+        planner.memory().lift(best.batch, out.counts.back(), options.powers_of_two));
+  }
   if (best.picked) {
     out.notes.emplace_back(
         "steps are of kernels, as of replayed CUDA graphs; predicted as a whole: with the host's "

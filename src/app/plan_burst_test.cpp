@@ -26,5 +26,43 @@ TEST(PlanBurst, MoreMachinesAreNeverSlower) {
   }
 }
 
+// The number behind `before` in the answer's notes.
+int number_in_notes(const BurstAnswer& answer, const std::string& before) {
+  for (const std::string& note : answer.notes)
+    if (const std::size_t at = note.find(before); at != std::string::npos) {
+      std::string digits;
+      for (const char c : note.substr(at + before.size())) {
+        if (c >= '0' && c <= '9') digits += c;
+        if (c == ' ') break;
+      }
+      return std::stoi(digits);
+    }
+  return 0;
+}
+
+// What is said to fit does, and one sample a rank or one node beyond it does not.
+TEST(PlanBurst, WhatWouldFitFits) {
+  PlanRequest request;
+  request.model = {"gpt2"};
+  request.cluster = {"1xdgx-a100-80"};
+  request.choices.global_batch = 4096;
+  const BurstAnswer none = plan_burst(request, {});
+  EXPECT_TRUE(none.front.plans.empty());
+  const int batch = number_in_notes(none, "--global-batch ");
+  const int nodes = number_in_notes(none, "or ");
+  ASSERT_GT(batch, 8);
+  ASSERT_GT(nodes, 1);
+  const auto fits = [&](int samples, int num_nodes) {
+    request.cluster = {std::to_string(num_nodes) + "xdgx-a100-80"};
+    request.choices.global_batch = samples;
+    const BurstAnswer answer = plan_burst(request, {});
+    return !answer.rows.empty() && answer.rows.front().predicted.prediction.fits;
+  };
+  EXPECT_TRUE(fits(batch, 1));
+  EXPECT_FALSE(fits(batch + 8, 1));
+  EXPECT_TRUE(fits(4096, nodes));
+  EXPECT_FALSE(fits(4096, nodes - 1));
+}
+
 }  // namespace
 }  // namespace nereus::app

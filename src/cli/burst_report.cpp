@@ -86,15 +86,21 @@ Report burst_report(const app::BurstAnswer& answer) {
       format_count(static_cast<std::int64_t>(answer.front.plans.size())), answer.counts.size()));
   if (answer.target) {
     const app::SamplesToTarget& t = answer.target->target;
-    table.notes.push_back(fmt::format(
-        "{}: {} samples with batches of {} (critical batch {}); {} to the target", t.name,
-        format_significant(t.samples(answer.global_batch)), format_count(answer.global_batch),
-        format_significant(t.critical), format_seconds(Seconds{answer.target->seconds})));
-    json["samples_to_target"] = {{"name", t.name},
-                                 {"samples", t.samples(answer.global_batch)},
-                                 {"critical_batch", t.critical},
-                                 {"seconds", answer.target->seconds},
-                                 {"rank_seconds", answer.target->rank_seconds}};
+    std::string note =
+        fmt::format("{}: {} samples with batches of {} (critical batch {})", t.name,
+                    format_significant(t.samples(answer.global_batch)),
+                    format_count(answer.global_batch), format_significant(t.critical));
+    // Without a plan nothing gets there.
+    const bool planned = !answer.rows.empty();
+    if (planned)
+      note += fmt::format("; {} to the target", format_seconds(Seconds{answer.target->seconds}));
+    table.notes.push_back(std::move(note));
+    json["samples_to_target"] = {
+        {"name", t.name},
+        {"samples", t.samples(answer.global_batch)},
+        {"critical_batch", t.critical},
+        {"seconds", planned ? Json(answer.target->seconds) : Json()},
+        {"rank_seconds", planned ? Json(answer.target->rank_seconds) : Json()}};
   }
   table.notes.insert(table.notes.end(), answer.notes.begin(), answer.notes.end());
   json["notes"] = answer.notes;
