@@ -33,6 +33,18 @@ std::string counts_text(const app::BurstRow& row, const std::vector<int>& counts
   return more > 0 ? fmt::format("{} and {} more", out, more) : out;
 }
 
+// "one rank needs 111.9 % of its memory": a narrow terminal has no column of it.
+std::string too_full_text(const std::vector<app::BurstRow>& rows) {
+  std::string out;
+  for (const app::BurstRow& own : rows) {
+    const cost::Prediction& whole = own.predicted.prediction;
+    if (!whole.fits)
+      out += fmt::format("{}{} needs {} of its memory", out.empty() ? "" : ", ", own.name,
+                         human(whole.memory.total / whole.memory.capacity, Unit::kShare));
+  }
+  return out.empty() ? out : "does not fit: " + out;
+}
+
 Json row_json(const app::BurstRow& row, const app::BurstAnswer& answer) {
   Json json = Json::parse(prediction_json(row.predicted));
   json["name"] = row.name;
@@ -81,6 +93,8 @@ Report burst_report(const app::BurstAnswer& answer) {
   json["front"] = Json::array();
   for (const burst::BurstPlan& own : answer.front.plans)
     json["front"].push_back({{"step_s", own.seconds}, {"rank_seconds", own.rank_seconds}});
+  if (std::string note = too_full_text(answer.rows); !note.empty())
+    table.notes.push_back(std::move(note));
   table.notes.push_back(fmt::format(
       "front of {} plans over {} counts of ranks",
       format_count(static_cast<std::int64_t>(answer.front.plans.size())), answer.counts.size()));
