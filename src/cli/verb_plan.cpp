@@ -209,17 +209,34 @@ void refuse_without_meaning(const Request& request) {
                       {}, "leave it out, or --burst");
 }
 
+// Of --burst: one plan of the front is picked, by time unless something else is given.
+void check_one_goal(const Request& request) {
+  std::vector<std::string> given;
+  ErrorList errors;
+  for (const search::Objective own : request.objectives) {
+    if (own == search::Objective::kEnergy)
+      errors.add("plan.burst-option", "--burst does not plan for --objective energy", {},
+                 "--objective time, money or throughput, or --amplification A");
+    given.push_back(fmt::format("--objective {}", search::to_string(own)));
+  }
+  if (request.throughput) given.emplace_back("--objective throughput");
+  if (request.amplification)
+    given.push_back(fmt::format("--amplification {}", *request.amplification));
+  if (given.size() > 1)
+    errors.add(
+        "plan.burst-option",
+        fmt::format("with --burst one plan of the front is picked, and {} would each pick one",
+                    fmt::join(given, ", ")),
+        {}, "one of --objective time, money or throughput, or --amplification A");
+  errors.throw_if_any();
+}
+
 ExitCode plan_burst(const Request& request, const app::PlanRequest& wanted,
                     const Session& session) {
   app::BurstOptions options = request.burst_options;
   options.yield = request.background_yield.value_or(1);
   options.slower = request.slower.value_or(1);
-  const std::size_t goals =
-      request.objectives.size() + (request.throughput ? 1 : 0) + (request.amplification ? 1 : 0);
-  if (goals > 1 ||
-      (request.objectives.size() == 1 && request.objectives[0] == search::Objective::kEnergy))
-    throw_input_error("plan.burst-option", "with --burst one plan of the front is picked", {},
-                      "--amplification A, or --objective time, money or throughput");
+  check_one_goal(request);
   if (request.throughput) options.goal = app::BurstGoal::kThroughput;
   if (request.objectives == std::vector{search::Objective::kMoney})
     options.goal = app::BurstGoal::kMoney;
