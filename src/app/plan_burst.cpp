@@ -228,10 +228,14 @@ Solved solve(BurstPlanner& planner, int batch, const std::function<bool()>& stop
   return out;
 }
 
+double steps_to(const SamplesToTarget& target, int batch) {
+  return std::ceil(target.samples(batch) / batch);
+}
+
 double to_target(const Solved& own, const SamplesToTarget& target, BurstGoal goal) {
   if (!own.picked) return std::numeric_limits<double>::infinity();
   const BurstPlan& plan = own.front.plans[*own.picked];
-  const double steps = target.samples(own.batch) / own.batch;
+  const double steps = steps_to(target, own.batch);
   const double ranks = goal == BurstGoal::kMoney ? burst::ranks_used(plan, own.problem.counts) : 1;
   return steps * plan.seconds * ranks;
 }
@@ -292,7 +296,7 @@ BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options,
         fmt::format("no plan fits: rank 0 computes its share of every layer and "
                     "needs {} at the least, of {}",
                     format_bytes(Bytes{best.front.least_memory}),
-                    format_bytes(Bytes{planner.memory().limit()})));
+                    format_bytes(Bytes{std::max(0.0, planner.memory().limit())})));
     out.notes.push_back(
         planner.memory().lift(best.batch, out.counts.back(), options.powers_of_two));
   }
@@ -312,7 +316,7 @@ BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options,
     add("data parallel", best.data_parallel);
     add("one rank", best.one_rank);
     if (out.target) {
-      const double steps = out.target->target.samples(best.batch) / best.batch;
+      const double steps = steps_to(out.target->target, best.batch);
       out.target->seconds = steps * picked.seconds;
       out.target->rank_seconds = steps * picked.rank_seconds;
     }

@@ -6,6 +6,8 @@
 
 #include "base/format.hpp"
 #include "cli/prediction_report.hpp"
+#include "cli/sources_report.hpp"
+#include "cost/measured.hpp"
 #include "plan/plan_json.hpp"
 
 namespace nereus::cli {
@@ -93,6 +95,12 @@ Report burst_report(const app::BurstAnswer& answer) {
   json["front"] = Json::array();
   for (const burst::BurstPlan& own : answer.front.plans)
     json["front"].push_back({{"step_s", own.seconds}, {"rank_seconds", own.rank_seconds}});
+  if (answer.inputs.stack.measured && !answer.rows.empty()) {
+    table.notes.push_back("layer times of the picked plan: " +
+                          sources_summary(answer.rows.front().predicted));
+    const std::vector<std::string>& more = answer.inputs.stack.measured->notes;
+    table.notes.insert(table.notes.end(), more.begin(), more.end());
+  }
   if (std::string note = too_full_text(answer.rows); !note.empty())
     table.notes.push_back(std::move(note));
   table.notes.push_back(fmt::format(

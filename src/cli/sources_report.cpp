@@ -12,8 +12,12 @@ namespace nereus::cli {
 
 using Json = nlohmann::ordered_json;
 
-std::string sources_text(const app::PredictAnswer& answer) {
-  using Kind = app::LayerSource::Kind;
+namespace {
+
+using Kind = app::LayerSource::Kind;
+
+// Measured layers are counted where there are more than so many of them.
+std::string text_of(const app::PredictAnswer& answer, std::size_t most_measured) {
   std::string text;
   for (const Kind kind : {Kind::kMeasured, Kind::kExtrapolated, Kind::kModelled}) {
     std::vector<std::string> names;
@@ -22,12 +26,22 @@ std::string sources_text(const app::PredictAnswer& answer) {
       if (own.kind == kind && std::find(names.begin(), names.end(), name) == names.end())
         names.push_back(std::move(name));
     }
-    if (!names.empty())
-      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", to_string(kind),
-                          fmt::join(names, ", "));
+    if (names.empty()) continue;
+    const bool counted = kind == Kind::kMeasured && names.size() > most_measured;
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", to_string(kind),
+                        counted ? fmt::format("{} kinds of layers", names.size())
+                                : fmt::format("{}", fmt::join(names, ", ")));
   }
   return text;
 }
+
+}  // namespace
+
+std::string sources_text(const app::PredictAnswer& answer) {
+  return text_of(answer, answer.sources.size());
+}
+
+std::string sources_summary(const app::PredictAnswer& answer) { return text_of(answer, 3); }
 
 std::string sources_json(const app::PredictAnswer& answer) {
   Json layers = Json::array();

@@ -39,11 +39,12 @@ void check_candidates(const Problem& problem) {
                  "a block of a burst problem is priced at all its candidates");
     for (const double seconds : block.seconds)
       if (!(seconds > 0))
-        throw_input_error("burst.no-time",
-                          fmt::format("{} takes {} s: a time of 0 would make it free on any number "
-                                      "of ranks",
-                                      block.name, seconds),
-                          {}, "a profile that has the layer, or none, so that it is modelled");
+        throw_input_error(
+            "burst.no-time",
+            fmt::format("{} takes {} s: a time of 0 would make it free on any number "
+                        "of ranks",
+                        block.name, seconds),
+            {}, "a profile with its time; without one, a model without layers that do nothing");
   }
 }
 
@@ -123,8 +124,7 @@ class Solver {
       own.memory = memory_of(given_, own);
       if (own.memory <= given_.memory_limit) fitting.plans.push_back(std::move(own));
     }
-    const std::size_t proven = fitting.plans.size();
-    if (proven == bound.plans.size() || bound.is_stopped) return fitting;
+    if (fitting.plans.size() == bound.plans.size() || bound.is_stopped) return fitting;
     if (const std::optional<Front> few = of_few({})) {
       Front some = *few;
       some.notes.clear();
@@ -133,7 +133,7 @@ class Solver {
     }
     if (std::optional<Front> rest = between(fitting, bound))
       return merged(std::move(fitting), *std::move(rest));
-    return within_gap(std::move(fitting), bound, proven);
+    return within_gap(std::move(fitting), bound);
   }
 
   Front unlimited() const {
@@ -159,7 +159,7 @@ class Solver {
   }
 
   // With the plans of counts so wide that every one fits.
-  Front within_gap(Front front, const Front& bound, std::size_t proven) const {
+  Front within_gap(Front front, const Front& bound) const {
     const int first = first_that_fits(given_);
     if (first < given_.num_candidates() &&
         given_.counts[static_cast<std::size_t>(first)] <= reduced_.problem.trunk_ranks) {
@@ -177,11 +177,6 @@ class Solver {
     }
     const Front all = merged(others_, front);
     front.gap = gap_of(all.plans, bound.plans);
-    if (front.gap > 0 && !front.plans.empty())
-      front.notes.push_back(fmt::format(
-          "memory binds, and not all plans could be compared: {} of {} are the best there are, and "
-          "no plan that is as fast as one of these has more than {:.2g} % fewer rank-seconds",
-          proven, front.plans.size(), 100 * front.gap / (1 + front.gap)));
     return front;
   }
 

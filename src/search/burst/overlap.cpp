@@ -95,14 +95,22 @@ bool all_hides(const Overlapped& own) {
 }
 
 void tell_gap(Front& front, bool some_counts) {
-  if (front.plans.empty() || front.is_proven) return;
+  if (front.plans.empty()) return;
+  if (front.is_proven) {
+    if (front.gap > 0)
+      front.notes.push_back(fmt::format(
+          "memory binds, and not all plans could be compared: no plan that is as fast as one of "
+          "these has more than {:.2g} % fewer rank-seconds",
+          100 * front.gap / (1 + front.gap)));
+    return;
+  }
   if (front.is_stopped) {
     front.notes.push_back(
         "stopped: of plans with one count for all layers, or few, and what is near these");
     return;
   }
-  std::string note =
-      "sums hide behind the backward pass of a whole plan, so not all plans could be compared";
+  std::string note = front.gap > 0 ? "memory binds and " : "";
+  note += "sums hide behind the backward pass of a whole plan, so not all plans could be compared";
   if (front.time_gap && *front.time_gap < kSmallGap)
     note += ": the fastest is the best there is, the others are the best that were found";
   else if (front.time_gap)
