@@ -245,7 +245,7 @@ BackgroundJobs set_up_background(const TrainRequest& request, const TrainSetup& 
       for (int rank = 0; rank < setup.num_ranks; ++rank)
         ranks[static_cast<std::size_t>(rank)] = rank;
       launch::BackgroundJob job{fmt::format("{} ({})", i + 1, setup.resolved.model.name),
-                                rank_specs(its, ranks, setup.num_ranks, file)};
+                                rank_specs(its, ranks, setup.num_ranks, file), background.steps};
       for (launch::RankSpec& spec : job.ranks) {
         // On a GPU it needs the host for little, but then at once.
         spec.child.lowest_priority = request.background_idle && !on_gpus;

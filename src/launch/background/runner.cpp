@@ -64,6 +64,7 @@ struct BackgroundRunner::Running {
   std::vector<Clock::time_point> steps;
   std::vector<double> losses;
   std::int64_t work = 0;
+  std::int64_t num_done = 0;   // of the job's steps, with those before a resume
   std::size_t num_beside = 0;  // of the steps
   double most_memory = 0;
 };
@@ -284,6 +285,7 @@ void BackgroundRunner::start_next() {
         running.steps.push_back(Clock::now());
         running.losses.push_back(message.loss);
         running.work = message.tokens;
+        running.num_done = message.step + 1;
       }
       changed_.notify_all();
     };
@@ -371,11 +373,11 @@ void BackgroundRunner::look_after() {
     result.why = fmt::format("its ranks held {}, and the quota is {}",
                              human(running.most_memory, Unit::kBytes),
                              human(options_.memory_bytes, Unit::kBytes));
-  } else if (outcome.failure && !finishing_) {
-    result.end = BackgroundEnd::kFailed;
-    result.why = fmt::format("rank {}: {}", outcome.failure->rank, outcome.failure->message);
+  } else if (finishing_) {
+    result.end = BackgroundEnd::kWithForeground;
   } else {
-    result.end = finishing_ ? BackgroundEnd::kWithForeground : BackgroundEnd::kDone;
+    result.why = why_failed(outcome);
+    result.end = result.why.empty() ? BackgroundEnd::kDone : BackgroundEnd::kFailed;
   }
   if (options_.say && !result.why.empty())
     options_.say(fmt::format("background {} ended: {}", result.name, result.why));
@@ -385,6 +387,17 @@ void BackgroundRunner::look_after() {
                                                       running.steps.size() - running.num_beside)
                                         : ""));
   running_.reset();
+}
+
+// Why a job that nobody here asked to end failed; empty where it did not.
+std::string BackgroundRunner::why_failed(const Outcome& outcome) const {
+  if (outcome.failure)
+    return fmt::format("rank {}: {}", outcome.failure->rank, outcome.failure->message);
+  const std::int64_t done = running_->num_done, all = jobs_[next_ - 1].num_steps;
+  // A rank that is asked to end says that it is done, as one does that has nothing left to do.
+  if (outcome.exit_code == 0 || (all > 0 && done >= all)) return {};
+  return fmt::format("asked to end by somebody else after {}{} steps", done,
+                     all > 0 ? fmt::format(" of {}", all) : "");
 }
 
 void BackgroundRunner::end_running(bool measure_alone) {

@@ -23,9 +23,10 @@
 //
 // Whatever happens to a background job, the foreground does not notice: nothing is shared but the
 // machine. A job that fails, or takes more memory than its quota, is ended, named in the outcome,
-// and the next begins. At the end of the foreground the running job goes on alone for a few steps,
-// so that its speed beside the foreground has something to be compared with; then it is asked to
-// end, upon which it saves where it was told to.
+// and the next begins; one that somebody else asks to end before its last step has failed too. At
+// the end of the foreground the running job goes on alone for a few steps, so that its speed beside
+// the foreground has something to be compared with; then it is asked to end, upon which it saves
+// where it was told to.
 #pragma once
 
 #include <condition_variable>
@@ -46,6 +47,7 @@ namespace nereus::launch {
 struct BackgroundJob {
   std::string name;
   std::vector<RankSpec> ranks;
+  std::int64_t num_steps = 0;  // of it in all; 0: until the foreground ends
 };
 
 // Seconds; that of a GPU is of an H200 (bench/gpu/RESULTS.md).
@@ -88,6 +90,7 @@ class BackgroundRunner {
   bool knows_its_turns() const;
   void pause_until(Clock::time_point end);
   void end_running(bool measure_alone);
+  std::string why_failed(const Outcome& outcome) const;
   double memory_of_running() const;
 
   const BackgroundOptions options_;

@@ -86,6 +86,26 @@ TEST(BackgroundRunner, NextBeginsWhereOneFails) {
   EXPECT_GT(outcome.jobs[2].steps, 0);
 }
 
+// As a rank that is asked to end does, it says that it is done.
+TEST(BackgroundRunner, AJobThatSomebodyElseEndsIsNotDone) {
+  const std::string ended = "step; step; kill -TERM $$; step";
+  Said said;
+  BackgroundJob counted = shell_job("counted", ended), all = shell_job("all", ended);
+  counted.num_steps = 100'000;
+  all.num_steps = 2;
+  BackgroundRunner runner({counted, shell_job("endless", ended), all, shell_job("good", kForEver)},
+                          said.options());
+  run_foreground(runner, 20, said, 7);
+  const BackgroundOutcome outcome = runner.finish(false);
+  EXPECT_EQ(outcome.jobs[0].end, BackgroundEnd::kFailed);
+  EXPECT_EQ(outcome.jobs[0].why, "asked to end by somebody else after 2 of 100000 steps");
+  EXPECT_EQ(outcome.jobs[1].end, BackgroundEnd::kFailed);
+  EXPECT_EQ(outcome.jobs[1].why, "asked to end by somebody else after 2 steps");
+  EXPECT_EQ(outcome.jobs[2].end, BackgroundEnd::kDone);
+  EXPECT_EQ(outcome.jobs[2].steps, 2);
+  EXPECT_EQ(outcome.jobs[3].end, BackgroundEnd::kWithForeground);
+}
+
 TEST(BackgroundRunner, QuotaIsHeld) {
   Said said;
   // Doubles a string until it is ended.
