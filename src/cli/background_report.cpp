@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/format.hpp"
 
@@ -34,6 +35,34 @@ double rate_of(const BackgroundResult& job, double step_s) {
   return static_cast<double>(job.work) / step_s;
 }
 
+// Of its speed alone. Nothing where one is not known, nor where it seems faster than alone: that is
+// measured in a few steps, and something else disturbed them.
+std::optional<double> share_of_alone(const BackgroundResult& job) {
+  if (job.step_s <= 0 || job.alone_step_s <= 0 || job.alone_step_s > job.step_s) return {};
+  return job.alone_step_s / job.step_s;
+}
+
+bool disturbed_alone(const BackgroundResult& job) {
+  return job.step_s > 0 && job.alone_step_s > job.step_s;
+}
+
+// Why a job that was let run made no step; empty where it did, or takes turns.
+std::string why_no_step(const BackgroundResult& job, const launch::BackgroundOutcome& outcome) {
+  if (job.end != BackgroundEnd::kWithForeground || job.steps > 0) return {};
+  if (outcome.num_pieces > 0 || outcome.mean_share <= 0) return {};
+  constexpr double kToStart = 1;  // seconds, of libraries alone
+  const double let_run_s = outcome.mean_share * job.seconds;
+  const std::string begin =
+      fmt::format("no step in the {} that it was let run: ", human(let_run_s, Unit::kSeconds));
+  if (let_run_s < kToStart)
+    return begin +
+           "too little to start; a larger --slowdown, or more steps of the foreground, would help";
+  if (!outcome.lowest_priority) return {};
+  return begin +
+         "it has the lowest priority and got nothing of busy CPUs; --background-priority usual, or "
+         "cores of its own, would help";
+}
+
 Cell known(bool is_known, double value) { return is_known ? Cell(value) : Cell(); }
 
 Table slowdown_table(const launch::BackgroundOutcome& outcome) {
@@ -56,7 +85,9 @@ Table slowdown_table(const launch::BackgroundOutcome& outcome) {
       known(s.num_alone > 0, s.alone_p99));
   add({"bound", "promised", Unit::kShare}, outcome.bound);
   add({"held", "held"}, !any ? "nothing ran beside it" : s.held(outcome.bound) ? "yes" : "no");
-  add({"share_of_time", "background ran", Unit::kShare}, outcome.mean_share);
+  add({"share_of_time", outcome.num_pieces > 0 ? "background ran" : "background was let run",
+       Unit::kShare},
+      outcome.mean_share);
   table.notes.push_back(fmt::format(
       "{} steps alone, {} beside the background; held: the median within what is promised, and the "
       "99th percentile within as much of that of the steps alone",
@@ -78,13 +109,20 @@ Table jobs_table(const launch::BackgroundOutcome& outcome) {
               .rows = {}};
   for (const BackgroundResult& job : outcome.jobs) {
     const bool measured = job.step_s > 0, alone = job.alone_step_s > 0;
-    table.rows.push_back({job.name, word_of(job.end), job.steps,
-                          known(job.steps > 0, job.last_loss),
-                          measured ? Cell(rate_of(job, job.step_s)) : Cell(),
-                          alone ? Cell(rate_of(job, job.alone_step_s)) : Cell(),
-                          measured && alone ? Cell(job.alone_step_s / job.step_s) : Cell(),
-                          known(job.memory_bytes > 0, job.memory_bytes)});
+    const std::optional<double> share = share_of_alone(job);
+    table.rows.push_back(
+        {job.name, word_of(job.end), job.steps, known(job.steps > 0, job.last_loss),
+         measured ? Cell(rate_of(job, job.step_s)) : Cell(),
+         alone ? Cell(rate_of(job, job.alone_step_s)) : Cell(), share ? Cell(*share) : Cell(),
+         known(job.memory_bytes > 0, job.memory_bytes)});
     if (!job.why.empty()) table.notes.push_back(fmt::format("{}: {}", job.name, job.why));
+    if (const std::string why = why_no_step(job, outcome); !why.empty())
+      table.notes.push_back(fmt::format("{}: {}", job.name, why));
+    if (disturbed_alone(job))
+      table.notes.push_back(fmt::format(
+          "{}: no share of alone, since alone it seems slower than beside the foreground: that is "
+          "measured in a few steps, and something else disturbed them",
+          job.name));
   }
   if (outcome.num_pieces > 0)
     table.notes.push_back(fmt::format("in {} pieces, {} of them done later than they were to be",
@@ -145,17 +183,17 @@ std::string background_json(const launch::BackgroundOutcome& outcome) {
   json["jobs"] = Json::array();
   for (const BackgroundResult& job : outcome.jobs) {
     const bool measured = job.step_s > 0, alone = job.alone_step_s > 0;
-    json["jobs"].push_back(
-        {{"job", job.name},
-         {"end", word_of(job.end)},
-         {"why", job.why},
-         {"steps", job.steps},
-         {"first_loss", if_any(job.steps > 0, job.first_loss)},
-         {"final_loss", if_any(job.steps > 0, job.last_loss)},
-         {"per_s", measured ? Json(rate_of(job, job.step_s)) : Json()},
-         {"alone_per_s", alone ? Json(rate_of(job, job.alone_step_s)) : Json()},
-         {"share", if_any(measured && alone, alone ? job.alone_step_s / job.step_s : 0)},
-         {"memory_bytes", job.memory_bytes}});
+    const std::optional<double> share = share_of_alone(job);
+    json["jobs"].push_back({{"job", job.name},
+                            {"end", word_of(job.end)},
+                            {"why", job.why},
+                            {"steps", job.steps},
+                            {"first_loss", if_any(job.steps > 0, job.first_loss)},
+                            {"final_loss", if_any(job.steps > 0, job.last_loss)},
+                            {"per_s", measured ? Json(rate_of(job, job.step_s)) : Json()},
+                            {"alone_per_s", alone ? Json(rate_of(job, job.alone_step_s)) : Json()},
+                            {"share", share ? Json(*share) : Json()},
+                            {"memory_bytes", job.memory_bytes}});
   }
   return json.dump();
 }

@@ -31,8 +31,9 @@ struct BackgroundOutcome {
   double bound = 0;
   double mean_share = 0;  // of the time from the first job's start to the foreground's end
   bool control_group = false;
-  std::int64_t num_pieces = 0;  // where they took turns
-  std::int64_t num_late = 0;    // of them, done after the foreground wanted the device back
+  bool lowest_priority = false;  // of their processes: busy CPUs leave them nothing
+  std::int64_t num_pieces = 0;   // where they took turns
+  std::int64_t num_late = 0;     // of them, done after the foreground wanted the device back
   // The foreground's steps in which the piece that waited was longer than a step may give; the
   // longest of those pieces, and what a step gives at most.
   std::int64_t num_too_long = 0;

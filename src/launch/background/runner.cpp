@@ -71,7 +71,10 @@ struct BackgroundRunner::Running {
 
 BackgroundRunner::BackgroundRunner(std::vector<BackgroundJob> jobs, BackgroundOptions options)
     : options_(std::move(options)), jobs_(std::move(jobs)), pace_(pace_of(options_)) {
-  for (const BackgroundJob& job : jobs_) outcome_.jobs.push_back({.name = job.name});
+  for (const BackgroundJob& job : jobs_) {
+    outcome_.jobs.push_back({.name = job.name});
+    for (const RankSpec& rank : job.ranks) outcome_.lowest_priority |= rank.child.lowest_priority;
+  }
   outcome_.bound = options_.pace.bound;
   if (options_.control_group)
     group_ =
