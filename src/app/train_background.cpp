@@ -196,11 +196,17 @@ double parse_slowdown(const std::string& text) {
     throw_input_error("cli.bad-value",
                       fmt::format("--slowdown {} is no number and no per cent", text), {},
                       "--slowdown 5%");
+  // Who writes 5 means 5 %, and would be promised nothing.
+  if (!percent && value > 1 && value <= 100 * kMostSlowdown)
+    throw_input_error("cli.bad-value",
+                      fmt::format("--slowdown {} is {} %, and more than 100 % needs the sign", text,
+                                  format_significant(value * 100)),
+                      {}, fmt::format("--slowdown {}%", text));
   if (!(value >= kLeastSlowdown && value <= kMostSlowdown))
-    throw_input_error(
-        "cli.bad-value",
-        fmt::format("--slowdown {} is outside {} to {}", text, kLeastSlowdown, kMostSlowdown), {},
-        "--slowdown 5%");
+    throw_input_error("cli.bad-value",
+                      fmt::format("--slowdown {} is outside {:g} % to {:g} %", text,
+                                  100 * kLeastSlowdown, 100 * kMostSlowdown),
+                      {}, "--slowdown 5%");
   return value;
 }
 

@@ -17,7 +17,7 @@ namespace nereus::app {
 // "PLAN[,key=value]..": data (synthetic), steps (as many as there is time for), seed, rate,
 // norm-group, threads, checkpoint, resume. Throws Errors.
 BackgroundRequest parse_background(const std::string& text);
-// "5%" or "0.05". Throws Errors.
+// "5%" or "0.05"; more than 1 only with the sign: "500%". Throws Errors.
 double parse_slowdown(const std::string& text);
 
 // Or is stopped and woken.

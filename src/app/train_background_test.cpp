@@ -1,5 +1,6 @@
 #include "app/train_background.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace nereus::app {
@@ -39,8 +40,19 @@ TEST(Slowdown, IsAShareOrPercent) {
   EXPECT_DOUBLE_EQ(parse_slowdown("5%"), 0.05);
   EXPECT_DOUBLE_EQ(parse_slowdown("0.2"), 0.2);
   EXPECT_DOUBLE_EQ(parse_slowdown("300%"), 3);
-  for (const char* text : {"", "%", "0", "-5%", "2000%", "five", "nan", "5 %"})
+  EXPECT_DOUBLE_EQ(parse_slowdown("1"), 1);
+  EXPECT_DOUBLE_EQ(parse_slowdown("1000%"), 10);
+  for (const char* text : {"", "%", "0", "-5%", "2000%", "2000", "five", "nan", "inf", "5 %"})
     EXPECT_THROW(parse_slowdown(text), Errors) << text;
+}
+
+TEST(Slowdown, ANumberAboveOneIsTakenForPercent) {
+  for (const char* text : {"5", "1.5", "100"}) try {
+      parse_slowdown(text);
+      FAIL() << text;
+    } catch (const Errors& errors) {
+      EXPECT_EQ(errors.list().front().hint, fmt::format("--slowdown {}%", text));
+    }
 }
 
 }  // namespace
