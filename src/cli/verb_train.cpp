@@ -33,6 +33,7 @@ struct Given {
   std::optional<double> dead_after, probation;
   std::vector<std::string> background;
   std::string slowdown, background_memory;
+  bool background_priority = false;
   std::string svg_file;
 };
 
@@ -110,8 +111,16 @@ void add_background_options(Command& command, app::TrainRequest& request, Given&
                "for all ranks of a background job (what this job leaves)");
   command.choice(
       "--background-priority",
-      {{"idle", [&request] { request.background_idle = true; }},
-       {"usual", [&request] { request.background_idle = false; }}},
+      {{"idle",
+        [&request, &given] {
+          given.background_priority = true;
+          request.background_idle = true;
+        }},
+       {"usual",
+        [&request, &given] {
+          given.background_priority = true;
+          request.background_idle = false;
+        }}},
       "idle: behind everybody on this machine; usual: where others would starve it (idle)");
   command.choice(
       "--background-by",
@@ -146,7 +155,7 @@ void take_background(const Given& given, app::TrainRequest& request, ErrorList& 
       request.background_memory = size.value->value;
   }
   if (given.background.empty() && (!given.slowdown.empty() || !given.background_memory.empty() ||
-                                   request.background_turns || !request.background_idle))
+                                   request.background_turns || given.background_priority))
     errors.add("cli.missing-option",
                "--slowdown and --background-memory, -priority and -by are of background jobs", {},
                "--background PLAN");
