@@ -31,11 +31,11 @@ constexpr ReproduceField kFields[] = {
     {"profile", "", 0, 0, true},  // one profile alone
     // Of ranks, for ours: all, powers-of-two; auto: all for chains, else powers of two.
     {"counts", "auto"},
-    {"bandwidth_gb_s", "266", 1e-3, 1e6},  // of a rank's link
-    {"move_us", "40", 0, 1e6},             // of each way of a move, beside its bytes
-    {"ranks", "1024", 1, 4096},            // of the part scale
-    {"yield", "1", 0, 1},                  // of background jobs on ranks that are free
-    {"slower", "1.1", 1, 1e3},             // the foreground may be, than data parallelism
+    {"bandwidth_gb_s", "266", 1e-3, 1e6},     // of a rank's link
+    {"move_us", "40", 0, 1e6},                // of each way of a move, beside its bytes
+    {"ranks", "1024", 1, 4096, false, true},  // of the part scale
+    {"yield", "1", 0, 1},                     // of background jobs on ranks that are free
+    {"slower", "1.1", 1, 1e3},                // the foreground may be, than data parallelism
 };
 constexpr const char* kParts[] = {"log", "rule", "scale", "throughput"};
 

@@ -96,6 +96,9 @@ TEST(ReproduceDeepPool, InputsMoveTheClaims) {
   EXPECT_THROW(reproduce_part("nothing"), Errors);
   EXPECT_THROW(reproduce_part("log", {{"all.bandwidth", "10"}}), Errors);
   EXPECT_THROW(reproduce_part("log", {{"all.counts", "odd"}}), Errors);
+  EXPECT_THROW(reproduce_part("log", {{"all.counts", ""}}), Errors);
+  EXPECT_THROW(reproduce_part("log", {{"all.ranks", "1.5"}}), Errors);
+  EXPECT_THROW(reproduce_part(""), Errors);
 }
 
 TEST(SamplesToTargets, TakesTwiceTheLeastAtTheCriticalBatch) {

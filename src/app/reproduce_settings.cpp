@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
@@ -35,13 +36,18 @@ ReproduceSettings read_settings(std::span<const ReproduceField> fields,
     }
     if (field->most > 0) {
       const std::optional<double> number = parse_number<double>(value);
-      if (!number || !(*number >= field->least) || !(*number <= field->most)) {
-        errors.add("reproduce.value", fmt::format("{} is '{}'", path, value), {},
-                   fmt::format("a number from {:g} to {:g}", field->least, field->most));
+      if (!number || !(*number >= field->least) || !(*number <= field->most) ||
+          (field->whole && *number != std::floor(*number))) {
+        errors.add(
+            "reproduce.value", fmt::format("{} is '{}'", path, value), {},
+            field->whole
+                ? fmt::format("a whole number from {:.0f} to {:.0f}", field->least, field->most)
+                : fmt::format("a number from {:g} to {:g}", field->least, field->most));
         continue;
       }
     }
     out.text[name] = value;
+    out.given.insert(name);
     if (!field->chooses) out.options += fmt::format(" --set 'all.{}={}'", name, value);
   }
   errors.throw_if_any();
@@ -61,7 +67,8 @@ void ReproduceSettings::require_one_of(const std::string& field,
                                        const std::vector<std::string>& known,
                                        ErrorList& errors) const {
   const std::string& own = text.at(field);
-  if (!own.empty() && std::find(known.begin(), known.end(), own) == known.end())
+  if ((!own.empty() || given.contains(field)) &&
+      std::find(known.begin(), known.end(), own) == known.end())
     errors.add("reproduce.value", fmt::format("all.{} is '{}'", field, own), {},
                fmt::format("one of {}", fmt::join(known, ", ")));
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,17 +21,20 @@ struct ReproduceField {
   const char* usual;
   double least = 0, most = 0;  // of numbers; both 0 for words
   bool chooses = false;        // which claims are made, not what they say
+  bool whole = false;          // a number without a fraction
 };
 
 // What was set, with the options that say so again.
 struct ReproduceSettings {
   std::map<std::string, std::string> text;
+  std::set<std::string> given;
   std::string options;
 
   double number(const std::string& field) const;
   // Whether a claim of this model, trace or part is wanted.
   bool wants(const std::string& field, const std::string& value) const;
-  // Adds an error where the field's word is not empty and none of the known ones.
+  // Adds an error where the field's word is none of the known ones. Only one that was not given may
+  // be empty: it stands for all of them.
   void require_one_of(const std::string& field, const std::vector<std::string>& known,
                       ErrorList& errors) const;
 };

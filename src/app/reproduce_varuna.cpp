@@ -15,12 +15,12 @@ constexpr ReproduceField kFields[] = {
     {"detect_s", "2", 0, 1e6},              // ours, from a loss until it is known; not measured yet
     {"bandwidth_gbit_s", "10", 1e-3, 1e6},  // of a machine, over which state moves
     {"notice_s", "30", 0, 1e6},             // on spot traces
-    {"stages", "4", 1, 1e4},                // of the artifact's plans, for ours
+    {"stages", "4", 1, 1e4, false, true},   // of the artifact's plans, for ours
     {"state_bytes_per_parameter", "16", 1, 64},
     {"look_ahead_s", "0", 0, 1e6},
-    {"global_batch", "8192", 1, 1e6},  // of the paper's models
-    {"machines", "64", 1, 4096},       // for the paper's claims
-    {"jitter", "normal:2ms", 0, 0},    // of compute, as Varuna's simulator has it
+    {"global_batch", "8192", 1, 1e6, false, true},  // of the paper's models
+    {"machines", "64", 1, 4096, false, true},       // for the paper's claims
+    {"jitter", "normal:2ms", 0, 0},                 // of compute, as Varuna's simulator has it
     {"link_jitter", "delay:10ms", 0, 0},
 };
 
@@ -28,10 +28,9 @@ constexpr ReproduceField kFields[] = {
 
 ReproduceAnswer reproduce_varuna(const ReproduceRequest& request) {
   const VarunaSettings settings = read_settings(kFields, request);
-  if (const std::string& part = settings.text.at("part");
-      !part.empty() && part != "replay" && part != "spot" && part != "paper")
-    throw_input_error("reproduce.value", fmt::format("all.part is '{}'", part), {},
-                      "replay, spot or paper");
+  ErrorList errors;
+  settings.require_one_of("part", {"replay", "spot", "paper"}, errors);
+  errors.throw_if_any();
   ReproduceAnswer out;
   out.system = "varuna";
   if (settings.wants("part", "paper")) add_paper_claims(settings, request, out);
