@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "app/rank_groups.hpp"
 #include "base/error.hpp"
@@ -40,6 +41,7 @@ struct Wanted {
 Wanted parse(const std::string& text, ErrorList& errors) {
   constexpr std::int64_t kMostCopies = 1'000'000;
   Wanted out;
+  std::set<std::string> given;
   std::size_t begin = std::min(text.find(','), text.size());
   out.plan_file = text.substr(0, begin);
   if (out.plan_file.empty())
@@ -59,9 +61,14 @@ Wanted parse(const std::string& text, ErrorList& errors) {
       if (value == "all") out.copies = 0;
     }
     if (!good)
-      errors.add("simulate.background",
-                 fmt::format("'{}' of --background is none of its keys and values", part), {},
-                 "steps=N (as long as the foreground), copies=N or copies=all (1)");
+      errors.add(
+          "simulate.background",
+          fmt::format("'{}' of --background is none of its keys and values", part), {},
+          fmt::format("steps=N (as long as the foreground), copies=N (1) up to {} or copies=all",
+                      kMostCopies));
+    else if (!given.insert(key).second)
+      errors.add("simulate.background", fmt::format("{} twice in --background {}", key, text), {},
+                 "once");
   }
   return out;
 }
