@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <memory>
 
@@ -124,10 +125,16 @@ void Command::whole(std::string names, std::optional<int>& target, int least, st
     const std::optional<int> number = parse_number<int>(text);
     if (number && *number >= least) {
       target = number;
-    } else {
-      errors.add("cli.bad-value", fmt::format("{} takes a whole number of at least {}, not '{}'",
-                                              name, least, text));
+      return;
     }
+    // Of a number that is too small, or of none, nobody wants to know how large one may be.
+    const bool too_large =
+        !number && !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    errors.add("cli.bad-value",
+               fmt::format(
+                   "{} takes a whole number of at least {}{}, not '{}'", name, least,
+                   too_large ? fmt::format(" and at most {}", std::numeric_limits<int>::max()) : "",
+                   text));
   };
 }
 

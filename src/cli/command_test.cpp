@@ -93,6 +93,13 @@ TEST_F(Fixture, NamesEveryBadValue) {
   EXPECT_THAT(text, HasSubstr("did you mean models?"));
 }
 
+TEST_F(Fixture, NamesTheLimitOfANumberThatIsTooLarge) {
+  for (const char* large : {"2147483648", "99999999999999999999"}) {
+    EXPECT_THAT(codes({"models", "--tp", large}), ElementsAre("cli.bad-value"));
+    EXPECT_THAT(text, HasSubstr("of at least 1 and at most 2147483647, not '"));
+  }
+}
+
 TEST_F(Fixture, RefusesWhatDoesNotBelong) {
   EXPECT_THAT(codes({}), ElementsAre("cli.missing-argument"));
   EXPECT_THAT(codes({"models", "a", "b"}), ElementsAre("cli.unexpected-argument"));

@@ -53,12 +53,15 @@ int read_count(std::string_view part, size_t x, const SpecText& text, const Cata
   const auto [stop, code] = std::from_chars(digits.data(), end, count);
   if (code == std::errc() && stop == end && x != std::string_view::npos) {
     if (count >= 1 && count <= kMostDevices) return count;
-    errors.add("cluster.count", fmt::format("{} nodes cannot be: a count is 1 or more", count),
+    errors.add("cluster.count",
+               fmt::format("{} nodes cannot be: a count is {}", count,
+                           count < 1 ? "1 or more" : fmt::format("{} or less", kMostDevices)),
                text.where(part), "1x" + std::string(part.substr(x + 1)));
     return 0;
   }
   if (code == std::errc::result_out_of_range) {
-    errors.add("cluster.count", fmt::format("a count of {} nodes is out of range", digits),
+    errors.add("cluster.count",
+               fmt::format("a count of {} nodes is out of range: 1 to {}", digits, kMostDevices),
                text.where(part));
     return 0;
   }
