@@ -16,16 +16,15 @@ std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
 // What a plan's price is made of: all of it adds up over blocks and edges.
 struct Totals {
   double seconds = 0, rank_seconds = 0;  // kernels and moves
-  double sums = 0, hiding = 0;
-  double held = 0;  // rank-seconds of sums
+  Sums sums{};
   double memory = 0;
 
   void add(const Totals& other, double sign) {
     seconds += sign * other.seconds;
     rank_seconds += sign * other.rank_seconds;
-    sums += sign * other.sums;
-    hiding += sign * other.hiding;
-    held += sign * other.held;
+    sums.seconds += sign * other.sums.seconds;
+    sums.rank_seconds += sign * other.sums.rank_seconds;
+    sums.hiding += sign * other.sums.hiding;
     memory += sign * other.memory;
   }
 };
@@ -34,14 +33,13 @@ struct Known {
   double seconds = 0, rank_seconds = 0;
   Totals totals{};
   std::vector<int> candidates{};
-  bool is_done = false;    // its neighbours are known
-  bool has_pairs = false;  // so are those with two runs changed
+  bool is_done = false;     // its neighbours are known
+  bool pairs_done = false;  // so are those with two runs changed
 };
 
 Known made(const Totals& totals, std::vector<int> candidates) {
-  const double exposed = std::max(0.0, totals.sums - totals.hiding);
-  const double held = exposed > 0 ? exposed / totals.sums * totals.held : 0;
-  return {totals.seconds + exposed, totals.rank_seconds + held, totals, std::move(candidates)};
+  return {totals.seconds + totals.sums.exposed(), totals.rank_seconds + totals.sums.exposed_held(),
+          totals, std::move(candidates)};
 }
 
 class Pricing {
@@ -57,7 +55,9 @@ class Pricing {
         const Block& block = problem_.blocks[i];
         const double sums = own.sums[i][k], kernels = block.seconds[k] - own.exposed[k] * sums;
         const int count = problem_.counts[k];
-        blocks_.push_back({kernels, kernels * count, sums, own.hiding[i][k], sums * count,
+        blocks_.push_back({kernels,
+                           kernels * count,
+                           {sums, sums * count, own.hiding[i][k]},
                            block.memory.empty() ? 0 : block.memory[k]});
       }
   }
@@ -156,7 +156,7 @@ class Search {
   void run() {
     // Two runs at once are many: only where one at a time leads nowhere.
     while (look_at_all(&Known::is_done, &Search::look_around) ||
-           look_at_all(&Known::has_pairs, &Search::look_at_pairs)) {
+           look_at_all(&Known::pairs_done, &Search::look_at_pairs)) {
     }
   }
 
@@ -219,7 +219,7 @@ class Search {
       }
   }
 
-  // Blocks from the first on, one more each time, forwards up to `last` or backwards beyond it.
+  // Blocks from the first on, one more each time, forwards or backwards, up to `last`, which stays.
   void look_along(const Known& plan, Totals totals, int first, int last, int k) {
     const int step = first < last ? 1 : -1;
     int i = first;

@@ -24,20 +24,19 @@ using Shown = std::function<double(std::size_t block, std::size_t candidate)>;
 
 // By the plan's own counts, instead.
 void price(const Overlapped& own, const Shown& shown, BurstPlan& plan) {
-  double sums = 0, hiding = 0, held = 0;
+  Sums sums;
   for (std::size_t i = 0; i < plan.blocks.size(); ++i) {
     if (plan.blocks[i].first_rank > 0) continue;
     const std::size_t k = at(plan.blocks[i].candidate);
     const int count = own.problem.counts[k];
-    sums += own.sums[i][k];
-    hiding += own.hiding[i][k];
-    held += own.sums[i][k] * count;
+    sums.seconds += own.sums[i][k];
+    sums.rank_seconds += own.sums[i][k] * count;
+    sums.hiding += own.hiding[i][k];
     plan.seconds -= shown(i, k);
     plan.rank_seconds -= shown(i, k) * count;
   }
-  if (sums <= hiding) return;
-  plan.seconds += sums - hiding;
-  plan.rank_seconds += (1 - hiding / sums) * held;
+  plan.seconds += sums.exposed();
+  plan.rank_seconds += sums.exposed_held();
 }
 
 Front priced(const Overlapped& own, const Shown& shown, Front front) {

@@ -26,6 +26,17 @@
 
 namespace nereus::burst {
 
+// Of the trunk's blocks of a plan, and what nothing hides of it. The ranks of a sum wait for as
+// great a share of it as of all sums.
+struct Sums {
+  double seconds = 0;
+  double rank_seconds = 0;
+  double hiding = 0;  // seconds
+
+  double exposed() const { return seconds > hiding ? seconds - hiding : 0; }
+  double exposed_held() const { return exposed() > 0 ? exposed() / seconds * rank_seconds : 0; }
+};
+
 struct Overlapped {
   Problem problem;                                // as if all had a block's count
   std::vector<double> exposed;                    // share of sums in it, by candidate
