@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "app/plan_burst.hpp"
+#include "app/plan/plan_burst.hpp"
 
 namespace {
 

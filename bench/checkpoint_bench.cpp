@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/temporary_folder.hpp"
-#include "checkpoint/reader.hpp"
+#include "checkpoint/checkpoint_reader.hpp"
 #include "checkpoint/writer.hpp"
-#include "cluster/load.hpp"
-#include "model/load.hpp"
+#include "cluster/load_cluster.hpp"
+#include "model/read/load_model.hpp"
 #include "plan/expand.hpp"
 
 namespace nereus::checkpoint {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "simulate/simulate_testing.hpp"
 #include "simulate/step.hpp"
-#include "simulate/testing.hpp"
 
 namespace {
 

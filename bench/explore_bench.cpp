@@ -14,7 +14,7 @@
 #include <map>
 #include <string>
 
-#include "app/explore.hpp"
+#include "app/explore/explore.hpp"
 #include "base/temporary_folder.hpp"
 
 namespace {

@@ -6,12 +6,12 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "cluster/load.hpp"
-#include "cost/general.hpp"
-#include "cost/stack_file.hpp"
-#include "model/load.hpp"
+#include "cluster/load_cluster.hpp"
+#include "model/read/load_model.hpp"
 #include "plan/check.hpp"
 #include "plan/expand.hpp"
+#include "predict/general/general_predictor.hpp"
+#include "stack/stack_file.hpp"
 
 namespace {
 

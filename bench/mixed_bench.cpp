@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <string>
 
-#include "cluster/load.hpp"
-#include "cost/stack_file.hpp"
-#include "model/load.hpp"
-#include "search/mixed/search.hpp"
+#include "cluster/load_cluster.hpp"
+#include "model/read/load_model.hpp"
+#include "search/mixed/mixed_search.hpp"
+#include "stack/stack_file.hpp"
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "allocations.hpp"
-#include "simulate/network/simulate.hpp"
+#include "simulate/network/collective_run.hpp"
 
 namespace nereus::simulate {
 namespace {

@@ -11,12 +11,12 @@
 #include <map>
 #include <string>
 
-#include "cluster/load.hpp"
-#include "cost/stack_file.hpp"
-#include "model/load.hpp"
+#include "cluster/load_cluster.hpp"
+#include "model/read/load_model.hpp"
 #include "model/transformer.hpp"
 #include "search/elastic/spot.hpp"
-#include "search/regular/search.hpp"
+#include "search/regular/regular_search.hpp"
+#include "stack/stack_file.hpp"
 
 namespace {
 

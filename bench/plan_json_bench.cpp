@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "cluster/load.hpp"
-#include "model/load.hpp"
+#include "cluster/load_cluster.hpp"
+#include "model/read/load_model.hpp"
 #include "plan/check.hpp"
 #include "plan/expand.hpp"
 #include "plan/plan_json.hpp"

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "allocations.hpp"
-#include "cluster/load.hpp"
-#include "cost/predict.hpp"
-#include "cost/stack_file.hpp"
-#include "model/load.hpp"
+#include "cluster/load_cluster.hpp"
+#include "model/read/load_model.hpp"
 #include "plan/expand.hpp"
 #include "plan/rules.hpp"
+#include "predict/predictor.hpp"
+#include "stack/stack_file.hpp"
 
 namespace {
 

@@ -3,15 +3,15 @@
 // on 512 devices, every team played; the same on shared links.
 #include <benchmark/benchmark.h>
 
-#include "chakra/play.hpp"
-#include "cluster/load.hpp"
-#include "cost/predict.hpp"
-#include "cost/stack_file.hpp"
-#include "model/load.hpp"
+#include "chakra/chakra_play.hpp"
+#include "cluster/load_cluster.hpp"
+#include "model/read/load_model.hpp"
 #include "plan/complete.hpp"
+#include "predict/predictor.hpp"
 #include "simulate/network/cluster_network.hpp"
 #include "simulate/shared_links.hpp"
 #include "simulate/step.hpp"
+#include "stack/stack_file.hpp"
 
 namespace {
 

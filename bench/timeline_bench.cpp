@@ -3,10 +3,10 @@
 #include <benchmark/benchmark.h>
 
 #include "base/gzip.hpp"
-#include "chakra/write.hpp"
-#include "cluster/load.hpp"
-#include "cost/stack_file.hpp"
-#include "model/load.hpp"
+#include "chakra/write_chakra.hpp"
+#include "cluster/load_cluster.hpp"
+#include "model/read/load_model.hpp"
+#include "stack/stack_file.hpp"
 #include "timeline/check_trace.hpp"
 #include "timeline/chrome_trace.hpp"
 #include "timeline/svg.hpp"

@@ -2,7 +2,7 @@
 # written only where it changed, so that a new commit recompiles one line and nothing else.
 find_package(ONNX QUIET)
 set(library_rows "")
-foreach(library IN ITEMS "CLI11|CLI11" "fmt|fmt" "spdlog|spdlog" "nlohmann-json|nlohmann_json" "toml++|tomlplusplus"
+foreach(library IN ITEMS "CLI11|CLI11" "fmt|fmt" "nlohmann-json|nlohmann_json" "toml++|tomlplusplus"
         "yaml-cpp|yaml-cpp" "oneTBB|TBB" "protobuf|Protobuf" "ONNX|ONNX")
   string(REPLACE "|" ";" library "${library}")
   list(GET library 0 title)

@@ -1,11 +1,15 @@
-# nereus_folder(NAME [DEPENDS targets...] [OPTIONS flags...])
+# nereus_folder(NAME [DEPENDS targets...] [OPTIONS flags...] [ALONE files...])
 # A static library nereus_NAME from src/NAME/**.cpp, and with NEREUS_TESTS a program NAME_test from its *_test.cpp.
 # Plain names in DEPENDS (base, spec, ...) mean other folders.
+#
+# Most of a compilation is parsing headers, so 12 files are compiled as one (NEREUS_UNITY). Names in anonymous namespaces must
+# therefore differ within a folder; files that cannot be put together with others are named by ALONE.
+option(NEREUS_UNITY "Compile several files as one" ON)
 function(nereus_folder name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;OPTIONS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;OPTIONS;ALONE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   set(tests ${sources})
-  list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "(_test|/main|/worker_main)\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
 
   set(links)
@@ -22,6 +26,10 @@ function(nereus_folder name)
     target_include_directories(nereus_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(nereus_${name} PUBLIC ${links})
     target_compile_options(nereus_${name} PRIVATE ${ARG_OPTIONS})
+    set_target_properties(nereus_${name} PROPERTIES UNITY_BUILD ${NEREUS_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+    foreach(file ${ARG_ALONE})
+      set_source_files_properties(${PROJECT_SOURCE_DIR}/src/${name}/${file} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endforeach()
   else()
     add_library(nereus_${name} INTERFACE)
     target_include_directories(nereus_${name} INTERFACE ${PROJECT_SOURCE_DIR}/src)
@@ -36,6 +44,7 @@ function(nereus_folder name)
     target_compile_options(${name}_test PRIVATE ${ARG_OPTIONS})
     if(NOT name STREQUAL "worker")  # whose tests share a precompiled header with what they test
       target_compile_options(${name}_test PRIVATE ${NEREUS_TEST_OPTIONS})
+      set_target_properties(${name}_test PROPERTIES UNITY_BUILD ${NEREUS_UNITY} UNITY_BUILD_BATCH_SIZE 8)
     endif()
     add_test(NAME ${name} COMMAND ${name}_test)
   endif()

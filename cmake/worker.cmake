@@ -50,7 +50,7 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/src/worker/comm/combine.cpp ${
   PROPERTIES COMPILE_OPTIONS "-O3;-fno-math-errno;-fno-trapping-math" SKIP_PRECOMPILE_HEADERS ON)
 # torch's headers take 15 to 25 s a file; once is enough. Named as an #include names it and kept through preprocessing, so that
 # ccache knows it in any checkout.
-target_precompile_headers(nereus_worker PRIVATE <worker/torch.hpp>)
+target_precompile_headers(nereus_worker PRIVATE <worker/device/torch.hpp>)
 target_compile_options(nereus_worker PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 if(TARGET worker_test)
   target_precompile_headers(worker_test REUSE_FROM nereus_worker)
@@ -64,5 +64,5 @@ if(TARGET worker_test)
   set_tests_properties(worker PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=0")
   set_tests_properties(worker2 PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=1")
 endif()
-add_executable(nereus-worker src/worker/main.cpp)
+add_executable(nereus-worker src/worker/worker_main.cpp)
 target_link_libraries(nereus-worker PRIVATE nereus_worker)

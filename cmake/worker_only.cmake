@@ -1,5 +1,5 @@
 # nereus-worker alone, with few libraries, for a machine where nothing can be installed: beside a PyTorch wheel it takes the
-# headers of fmt, spdlog and nlohmann/json, and zlib.
+# headers of fmt and nlohmann/json, and zlib.
 #   cmake -S . -B build/worker -DNEREUS_WORKER_ONLY=ON -DNEREUS_TORCH=$(python3 -c 'import torch; print(torch.__path__[0])')
 # A worker is handed JSON: TOML, YAML and ONNX are left out.
 find_package(Threads REQUIRED)
@@ -16,7 +16,7 @@ foreach(folder IN ITEMS base spec model cluster plan schedule job timeline profi
   list(APPEND core_sources ${sources})
 endforeach()
 list(FILTER core_sources EXCLUDE REGEX "_test\\.cpp$")
-list(FILTER core_sources EXCLUDE REGEX "/base/parallel\\.cpp$|/spec/(toml|yaml)\\.cpp$|/model/(load|import_onnx)\\.cpp$")
+list(FILTER core_sources EXCLUDE REGEX "/base/parallel\\.cpp$|/spec/(toml|yaml)\\.cpp$")
 add_library(nereus_core STATIC ${core_sources})
 target_include_directories(nereus_core PUBLIC ${PROJECT_SOURCE_DIR}/src)
 target_include_directories(nereus_core SYSTEM PUBLIC ${FMT_INCLUDE} ${JSON_INCLUDE})

@@ -7,7 +7,7 @@
 #include <initializer_list>
 
 #include "base/nearest.hpp"
-#include "model/load.hpp"
+#include "model/read/load_model.hpp"
 
 namespace nereus::app {
 

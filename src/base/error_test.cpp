@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nereus {
+namespace nereus::error_test {
 namespace {
 
 TEST(ErrorText, PointsAtTheColumn) {
@@ -49,4 +49,4 @@ TEST(Check, AbortsWithPlaceAndMessage) {
 }
 
 }  // namespace
-}  // namespace nereus
+}  // namespace nereus::error_test

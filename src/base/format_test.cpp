@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace nereus {
+namespace nereus::format_test {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -102,4 +102,4 @@ RC_GTEST_PROP(Format, KeepsThreeDigits, ()) {
 }
 
 }  // namespace
-}  // namespace nereus
+}  // namespace nereus::format_test

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace nereus {
+namespace nereus::gzip_test {
 namespace {
 
 TEST(Gzip, WhatGoesInComesOut) {
@@ -36,4 +36,4 @@ TEST(Gzip, BrokenBytesAreRefused) {
 }
 
 }  // namespace
-}  // namespace nereus
+}  // namespace nereus::gzip_test

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-namespace nereus {
+namespace nereus::interrupt_test {
 namespace {
 
 TEST(Interrupt, RemembersEachSignalThatAsksToStop) {
@@ -24,9 +24,9 @@ TEST(InterruptDeathTest, TheSecondOneEndsTheProgram) {
           std::raise(SIGTERM);
           std::raise(signal);
         },
-        testing::KilledBySignal(signal), "");
+        ::testing::KilledBySignal(signal), "");
   }
 }
 
 }  // namespace
-}  // namespace nereus
+}  // namespace nereus::interrupt_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nereus {
+namespace nereus::median_test {
 namespace {
 
 TEST(Median, OfOddEvenAndNothing) {
@@ -13,4 +13,4 @@ TEST(Median, OfOddEvenAndNothing) {
 }
 
 }  // namespace
-}  // namespace nereus
+}  // namespace nereus::median_test

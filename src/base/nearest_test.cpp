@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace nereus {
+namespace nereus::nearest_test {
 namespace {
 
 TEST(EditDistance, CountsSingleEdits) {
@@ -46,4 +46,4 @@ TEST(Nearest, StaysSilentWhereNothingIsNear) {
 }
 
 }  // namespace
-}  // namespace nereus
+}  // namespace nereus::nearest_test

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace nereus {
+namespace nereus::parallel_test {
 namespace {
 
 TEST(ParallelFor, CallsTheBodyOnceForEveryIndex) {
@@ -32,4 +32,4 @@ TEST(ParallelFor, HandsOnAnException) {
 }
 
 }  // namespace
-}  // namespace nereus
+}  // namespace nereus::parallel_test

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace nereus {
+namespace nereus::parse_number_test {
 namespace {
 
 TEST(ParseNumber, TakesTheWholeTextOrNothing) {
@@ -20,4 +20,4 @@ TEST(ParseNumber, TakesTheWholeTextOrNothing) {
 }
 
 }  // namespace
-}  // namespace nereus
+}  // namespace nereus::parse_number_test

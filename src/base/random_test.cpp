@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-namespace nereus {
+namespace nereus::random_test {
 namespace {
 
 TEST(Random, GivesTheKnownNumbers) {
@@ -64,4 +64,4 @@ TEST(Random, StreamsDiffer) {
 }
 
 }  // namespace
-}  // namespace nereus
+}  // namespace nereus::random_test

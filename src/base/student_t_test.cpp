@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace nereus {
+namespace nereus::student_t_test {
 namespace {
 
 // Tables of Abramowitz and Stegun, 26.10: A = P(|T| <= t).
@@ -28,4 +28,4 @@ TEST(StudentT, IsSymmetricAndInverse) {
 }
 
 }  // namespace
-}  // namespace nereus
+}  // namespace nereus::student_t_test

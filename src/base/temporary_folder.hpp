@@ -1,6 +1,6 @@
 // A folder of a test's own: its name is new, so that two runs on one machine do not meet, and it
 // goes, with all it holds, when this does. For tests and benchmarks alone; what a command needs for
-// a while is in app/scratch_folder.hpp.
+// a while is in app/train/scratch_folder.hpp.
 //
 //   const TemporaryFolder folder;                    // TMPDIR/nereus-test-XXXXXX
 //   load_cluster(folder.write("two.toml", text));    // the path of a file that holds the text

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-namespace nereus {
+namespace nereus::temporary_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -46,4 +46,4 @@ TEST(RemoveTree, WhatIsNotThereIsFine) {
 }
 
 }  // namespace
-}  // namespace nereus
+}  // namespace nereus::temporary_folder_test

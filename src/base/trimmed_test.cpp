@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nereus {
+namespace nereus::trimmed_test {
 namespace {
 
 TEST(Trimmed, TakesBlanksFromBothEndsOnly) {
@@ -19,4 +19,4 @@ TEST(Trimmed, OfBlanksIsTheirEnd) {
 }
 
 }  // namespace
-}  // namespace nereus
+}  // namespace nereus::trimmed_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nereus {
+namespace nereus::utf8_test {
 namespace {
 
 TEST(Utf8, EveryCharacterComesBack) {
@@ -27,4 +27,4 @@ TEST(Utf8, WhatIsNoCharacterHasNoLength) {
 }
 
 }  // namespace
-}  // namespace nereus
+}  // namespace nereus::utf8_test

@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
 
-namespace nereus {
+namespace nereus::write_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -52,4 +52,4 @@ TEST_F(WriteFile, NamesWrongPaths) {
 }
 
 }  // namespace
-}  // namespace nereus
+}  // namespace nereus::write_file_test

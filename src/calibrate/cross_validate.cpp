@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "calibrate/evaluate.hpp"
+#include "calibrate/evaluate_runs.hpp"
 
 namespace nereus::calibrate {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "calibrate/fit.hpp"
-#include "calibrate/validate.hpp"
+#include "calibrate/validation.hpp"
 
 namespace nereus::calibrate {
 

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "calibrate/evaluate.hpp"
-#include "calibrate/testing.hpp"
+#include "calibrate/calibrate_testing.hpp"
+#include "calibrate/evaluate_runs.hpp"
 
-namespace nereus::calibrate {
+namespace nereus::calibrate::cross_validate_test {
 namespace {
 
 using cost::Scope;
@@ -88,4 +88,4 @@ TEST(CrossValidate, ATrueModelIsPredictedAsWellUnseen) {
 }
 
 }  // namespace
-}  // namespace nereus::calibrate
+}  // namespace nereus::calibrate::cross_validate_test

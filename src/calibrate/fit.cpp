@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/parallel.hpp"
-#include "calibrate/evaluate.hpp"
+#include "calibrate/evaluate_runs.hpp"
 #include "calibrate/solve.hpp"
 
 namespace nereus::calibrate {

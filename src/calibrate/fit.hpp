@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "calibrate/runs.hpp"
-#include "cost/stack.hpp"
+#include "stack/stack.hpp"
 
 namespace nereus::calibrate {
 

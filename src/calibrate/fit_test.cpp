@@ -5,10 +5,10 @@
 
 #include <cmath>
 
-#include "calibrate/evaluate.hpp"
-#include "calibrate/testing.hpp"
+#include "calibrate/calibrate_testing.hpp"
+#include "calibrate/evaluate_runs.hpp"
 
-namespace nereus::calibrate {
+namespace nereus::calibrate::fit_test {
 namespace {
 
 using cost::Scope;
@@ -323,4 +323,4 @@ TEST(Fit, WithoutFreeNumbersOrRowsChangesNothing) {
 }
 
 }  // namespace
-}  // namespace nereus::calibrate
+}  // namespace nereus::calibrate::fit_test

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/load.hpp"
+#include "model/read/load_model.hpp"
 
 namespace nereus::calibrate {
 

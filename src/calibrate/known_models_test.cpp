@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "model/load.hpp"
+#include "model/read/load_model.hpp"
 
-namespace nereus::calibrate {
+namespace nereus::calibrate::known_models_test {
 namespace {
 
 // What the columns of a table say of a model: no latent sizes, windows, patterns.
@@ -57,4 +57,4 @@ TEST(KnownModels, OtherSizesAndDenseModelsAreNotTheirs) {
 }
 
 }  // namespace
-}  // namespace nereus::calibrate
+}  // namespace nereus::calibrate::known_models_test

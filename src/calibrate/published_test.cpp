@@ -5,11 +5,11 @@
 
 #include <ostream>
 
-#include "calibrate/validate.hpp"
-#include "cost/stack_file.hpp"
+#include "calibrate/validation.hpp"
+#include "stack/stack_file.hpp"
 #include "tests/source_dir.hpp"
 
-namespace nereus::calibrate {
+namespace nereus::calibrate::published_test {
 namespace {
 
 std::string published(const char* file) { return source_dir() + "/data/published/" + file; }
@@ -38,7 +38,7 @@ struct Bound {
 
 void PrintTo(const Bound& bound, std::ostream* out) { *out << bound.set; }
 
-class PublishedSet : public testing::TestWithParam<Bound> {};
+class PublishedSet : public ::testing::TestWithParam<Bound> {};
 
 TEST_P(PublishedSet, StepTimesArePredictedWithinTheBound) {
   const Bound& bound = GetParam();
@@ -50,13 +50,13 @@ TEST_P(PublishedSet, StepTimesArePredictedWithinTheBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sets, PublishedSet,
-                         testing::Values(Bound{"vtrain", 815, 0.07, 0.04},
-                                         Bound{"llmfoundry", 152, 0.05, 0.03},
-                                         Bound{"bigscience", 42, 0.06, 0.04},
-                                         Bound{"misc", 38, 0.09, 0.06},
-                                         Bound{"dgxc_benchmarking", 132, 0.15, 0.10},
-                                         Bound{"megatron_bridge", 65, 0.15, 0.10},
-                                         Bound{"ultrascale_playbook", 736, 0.15, 0.09}),
+                         ::testing::Values(Bound{"vtrain", 815, 0.07, 0.04},
+                                           Bound{"llmfoundry", 152, 0.05, 0.03},
+                                           Bound{"bigscience", 42, 0.06, 0.04},
+                                           Bound{"misc", 38, 0.09, 0.06},
+                                           Bound{"dgxc_benchmarking", 132, 0.15, 0.10},
+                                           Bound{"megatron_bridge", 65, 0.15, 0.10},
+                                           Bound{"ultrascale_playbook", 736, 0.15, 0.09}),
                          [](const auto& row) { return std::string(row.param.set); });
 
 TEST(PublishedGate, TheDoubtfulOnesOfThePlaybookIncluded) {
@@ -122,4 +122,4 @@ TEST(PublishedGate, EveryPredictionIsAWholeOfItsParts) {
 }
 
 }  // namespace
-}  // namespace nereus::calibrate
+}  // namespace nereus::calibrate::published_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nereus::calibrate {
+namespace nereus::calibrate::rank_correlation_test {
 namespace {
 
 TEST(RankCorrelation, OrderAloneCounts) {
@@ -27,4 +27,4 @@ TEST(RankCorrelation, NothingToOrder) {
 }
 
 }  // namespace
-}  // namespace nereus::calibrate
+}  // namespace nereus::calibrate::rank_correlation_test

@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "cluster/cluster.hpp"
-#include "cost/stack.hpp"
 #include "model/model.hpp"
 #include "plan/degrees.hpp"
 #include "spec/csv.hpp"
+#include "stack/stack.hpp"
 
 namespace nereus::calibrate {
 

@@ -11,18 +11,18 @@
 #include "base/temporary_folder.hpp"
 #include "base/units.hpp"
 #include "cluster/catalogue.hpp"
-#include "cost/stack_file.hpp"
+#include "stack/stack_file.hpp"
 #include "tests/source_dir.hpp"
 
-namespace nereus::calibrate {
+namespace nereus::calibrate::runs_test {
 namespace {
 
 using cluster::Precision;
 using plan::Attention;
 using plan::Recompute;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Pair;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
 
 cost::StackLibrary test_library() {
   cost::StackLibrary library;
@@ -578,4 +578,4 @@ TEST(PublishedRuns, AllFailedRunsAreRead) {
 }
 
 }  // namespace
-}  // namespace nereus::calibrate
+}  // namespace nereus::calibrate::runs_test

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cluster/cluster.hpp"
-#include "cost/stack.hpp"
+#include "stack/stack.hpp"
 
 namespace nereus::calibrate {
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace nereus::calibrate {
+namespace nereus::calibrate::solve_test {
 namespace {
 
 using Numbers = std::vector<double>;
@@ -76,4 +76,4 @@ RC_GTEST_PROP(SolveProperty, SolutionsSolve, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::calibrate
+}  // namespace nereus::calibrate::solve_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nereus::chakra {
+namespace nereus::chakra::encode_test {
 namespace {
 
 TEST(Encode, VarintsAreThoseOfTheDocumentation) {
@@ -18,4 +18,4 @@ TEST(Encode, VarintsAreThoseOfTheDocumentation) {
 }
 
 }  // namespace
-}  // namespace nereus::chakra
+}  // namespace nereus::chakra::encode_test

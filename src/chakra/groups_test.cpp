@@ -10,7 +10,7 @@
 #include "chakra/test_steps.hpp"
 #include "plan/expand.hpp"
 
-namespace nereus::chakra {
+namespace nereus::chakra::groups_test {
 namespace {
 
 using namespace testing;
@@ -67,4 +67,4 @@ RC_GTEST_PROP(Groups, AgreeWithTheExpandedPlan, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::chakra
+}  // namespace nereus::chakra::groups_test

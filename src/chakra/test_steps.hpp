@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "chakra/testing.hpp"
-#include "chakra/write.hpp"
-#include "cluster/load.hpp"
-#include "cost/testing.hpp"
+#include "chakra/chakra_testing.hpp"
+#include "chakra/write_chakra.hpp"
+#include "cluster/load_cluster.hpp"
+#include "cost/cost_testing.hpp"
 
 namespace nereus::chakra::testing {
 

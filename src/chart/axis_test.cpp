@@ -7,9 +7,9 @@
 #include <cmath>
 #include <set>
 
-#include "chart/testing.hpp"
+#include "chart/chart_testing.hpp"
 
-namespace nereus::chart {
+namespace nereus::chart::axis_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -115,4 +115,4 @@ RC_GTEST_PROP(Axis, EveryValueHasAPlaceAndTicksAreInOrder, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::chart
+}  // namespace nereus::chart::axis_test

@@ -6,9 +6,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "chart/testing.hpp"
+#include "chart/chart_testing.hpp"
 
-namespace nereus::chart {
+namespace nereus::chart::colours_test {
 namespace {
 
 using Vector = std::array<double, 3>;
@@ -125,4 +125,4 @@ TEST(Colours, CssHasBothModes) {
 }
 
 }  // namespace
-}  // namespace nereus::chart
+}  // namespace nereus::chart::colours_test

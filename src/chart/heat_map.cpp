@@ -15,7 +15,7 @@ namespace nereus::chart {
 namespace {
 
 constexpr double kLongestColumn = 170;
-constexpr double kTurn = 40;  // degrees of column names that are wider than their column
+constexpr double kCellTurn = 40;  // degrees of column names that are wider than their column
 constexpr std::size_t kMostTips = 2500;
 constexpr std::size_t kMostReasons = 4;
 constexpr double kCellText = 11;
@@ -105,7 +105,7 @@ class Drawing {
       column_ = widest_ + 5;
     row_ = map_.rows.size() <= 24 ? 28 : map_.rows.size() <= 60 ? 20 : 9;
     turned_ = heads + 6 > column_;
-    const double angle = kTurn * M_PI / 180;
+    const double angle = kCellTurn * M_PI / 180;
     const double above = turned_ ? heads * std::sin(angle) + 16 : 18;
     const double beyond = turned_ ? heads * std::cos(angle) - column_ / 2 + 8 : 0;
     width_ = std::max({x_of(map_.columns.size()) + std::max(beyond, kMargin), 520.0});
@@ -135,7 +135,7 @@ class Drawing {
       const std::string name = shortened(map_.columns[c], kLongestColumn, 12);
       const std::string tip = name == map_.columns[c] ? "" : map_.columns[c];
       if (turned_)
-        canvas_.text(x_of(c) + column_ / 2 + 3, top_ - 8, name, {.turn = -kTurn, .tip = tip});
+        canvas_.text(x_of(c) + column_ / 2 + 3, top_ - 8, name, {.turn = -kCellTurn, .tip = tip});
       else
         canvas_.text(x_of(c) + column_ / 2, top_ - 8, name, {.anchor = "middle", .tip = tip});
     }

@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "chart/testing.hpp"
+#include "chart/chart_testing.hpp"
 
-namespace nereus::chart {
+namespace nereus::chart::heat_map_test {
 namespace {
 
 using testing::count_of;
@@ -115,4 +115,4 @@ RC_GTEST_PROP(HeatMap, AnyInputIsAPicture, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::chart
+}  // namespace nereus::chart::heat_map_test

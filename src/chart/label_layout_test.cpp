@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace nereus::chart {
+namespace nereus::chart::label_layout_test {
 namespace {
 
 constexpr Box kArea = {0, 0, 400, 300};
@@ -60,4 +60,4 @@ RC_GTEST_PROP(LabelLayout, NothingOverlaps, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::chart
+}  // namespace nereus::chart::label_layout_test

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kStripRow = 12;
 constexpr std::size_t kMostMarks = 60;  // of a series; beyond it the line alone
-constexpr std::size_t kMostTips = 2000;
+constexpr std::size_t kMostLineTips = 2000;
 
 // By x, those with a place on the x axis; a category must exist.
 std::vector<LinePoint> placed_points(const Lines& lines, const LineSeries& series) {
@@ -30,13 +30,13 @@ std::vector<LinePoint> placed_points(const Lines& lines, const LineSeries& serie
   return points;
 }
 
-struct Drawing {
+struct LineDrawing {
   const Lines& lines;
   std::vector<std::vector<LinePoint>> points;  // of every series
   std::vector<std::size_t> with_gaps;          // series
   std::size_t num_points = 0;
 
-  explicit Drawing(const Lines& l) : lines(l) {
+  explicit LineDrawing(const Lines& l) : lines(l) {
     for (const LineSeries& series : lines.series) {
       points.push_back(placed_points(lines, series));
       num_points += points.back().size();
@@ -72,11 +72,11 @@ struct Drawing {
       const bool alone = (i == 0 || !has_place(points[s][i - 1].y, lines.y.log)) &&
                          (i + 1 == points[s].size() || !has_place(points[s][i + 1].y, lines.y.log));
       if (points[s].size() > kMostMarks && !alone) continue;
-      draw_mark(canvas, frame.x.at(point.x), frame.y.at(point.y), 3.5, dot_class(s),
-                static_cast<int>(s),
-                num_points <= kMostTips ? fmt::format("{}, {}: {}", lines.series[s].name,
-                                                      x_text(point.x), human(point.y, lines.y.unit))
-                                        : "");
+      draw_mark(
+          canvas, frame.x.at(point.x), frame.y.at(point.y), 3.5, dot_class(s), static_cast<int>(s),
+          num_points <= kMostLineTips ? fmt::format("{}, {}: {}", lines.series[s].name,
+                                                    x_text(point.x), human(point.y, lines.y.unit))
+                                      : "");
     }
   }
 
@@ -104,7 +104,7 @@ struct Drawing {
 }  // namespace
 
 std::string svg_of(const Lines& lines, std::string_view id) {
-  const Drawing drawing(lines);
+  const LineDrawing drawing(lines);
   std::vector<double> xs, ys;
   for (const auto& points : drawing.points)
     for (const LinePoint& point : points) {
@@ -124,8 +124,8 @@ std::string svg_of(const Lines& lines, std::string_view id) {
   double y = canvas.heading(kMargin, 12, lines.title, width) + 6;
   std::vector<LegendEntry> legend;
   for (std::size_t s = 0; s < lines.series.size(); ++s)
-    legend.push_back({lines.series[s].name, LegendMark::kLine, Drawing::line_class(s),
-                      Drawing::dot_class(s), static_cast<int>(s)});
+    legend.push_back({lines.series[s].name, LegendMark::kLine, LineDrawing::line_class(s),
+                      LineDrawing::dot_class(s), static_cast<int>(s)});
   if (lines.series.size() > 1 || !lines.series.front().name.empty())
     y = draw_legend(canvas, kMargin, y, width, legend) + 6;
   const double rows = static_cast<double>(drawing.with_gaps.size());

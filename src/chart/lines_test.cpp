@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "chart/testing.hpp"
+#include "chart/chart_testing.hpp"
 
-namespace nereus::chart {
+namespace nereus::chart::lines_test {
 namespace {
 
 using testing::count_of;
@@ -87,4 +87,4 @@ RC_GTEST_PROP(Lines, AnyInputIsAPicture, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::chart
+}  // namespace nereus::chart::lines_test

@@ -5,10 +5,10 @@
 
 #include <cmath>
 
+#include "chart/chart_testing.hpp"
 #include "chart/scatter.hpp"
-#include "chart/testing.hpp"
 
-namespace nereus::chart {
+namespace nereus::chart::page_test {
 namespace {
 
 using testing::count_of;
@@ -97,4 +97,4 @@ RC_GTEST_PROP(Page, AnyTextIsEscaped, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::chart
+}  // namespace nereus::chart::page_test

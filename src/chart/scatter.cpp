@@ -15,7 +15,7 @@ namespace nereus::chart {
 namespace {
 
 constexpr std::size_t kMostDots = 1500;
-constexpr std::size_t kMostTips = 400;
+constexpr std::size_t kMostDotTips = 400;
 constexpr std::size_t kMostLabels = 16;
 constexpr std::size_t kMostTried = 200;  // labels, so that long fronts take no long time
 constexpr std::size_t kFew = 12;         // front points: all labelled, over other points if need be
@@ -115,7 +115,7 @@ std::size_t draw_front(Canvas& canvas, const Scatter& scatter, const Frame& fram
   const double radius = marks.size() > 60 ? 3 : 4.5;
   for (std::size_t i = 0; i < marks.size(); ++i)
     draw_mark(canvas, frame.x.at(marks[i]->x), frame.y.at(marks[i]->y), radius, "mark", 0,
-              i < kMostTips ? tip_of(scatter, *marks[i]) : "");
+              i < kMostDotTips ? tip_of(scatter, *marks[i]) : "");
 
   std::vector<PointLabel> labels;
   std::vector<const ScatterPoint*> labelled;

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "base/random.hpp"
-#include "chart/testing.hpp"
+#include "chart/chart_testing.hpp"
 
-namespace nereus::chart {
+namespace nereus::chart::scatter_test {
 namespace {
 
 using testing::count_of;
@@ -112,4 +112,4 @@ RC_GTEST_PROP(Scatter, AnyInputIsAPicture, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::chart
+}  // namespace nereus::chart::scatter_test

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "chart/testing.hpp"
+#include "chart/chart_testing.hpp"
 
-namespace nereus::chart {
+namespace nereus::chart::stacked_bars_test {
 namespace {
 
 using testing::count_of;
@@ -77,4 +77,4 @@ RC_GTEST_PROP(StackedBars, AnyInputIsAPictureAndTextsHaveRoom, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::chart
+}  // namespace nereus::chart::stacked_bars_test

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "chart/testing.hpp"
+#include "chart/chart_testing.hpp"
 
-namespace nereus::chart {
+namespace nereus::chart::text_test {
 namespace {
 
 TEST(Text, EscapesWhatXmlDoesNotTake) {
@@ -80,4 +80,4 @@ TEST(Testing, TheXmlCheckerFindsFaults) {
 }
 
 }  // namespace
-}  // namespace nereus::chart
+}  // namespace nereus::chart::text_test

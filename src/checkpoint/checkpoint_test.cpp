@@ -10,13 +10,13 @@
 #include <filesystem>
 #include <mutex>
 
+#include "base/base_testing.hpp"
 #include "base/temporary_folder.hpp"
-#include "base/testing.hpp"
-#include "checkpoint/reader.hpp"
-#include "checkpoint/testing.hpp"
+#include "checkpoint/checkpoint_reader.hpp"
+#include "checkpoint/checkpoint_testing.hpp"
 #include "checkpoint/writer.hpp"
 
-namespace nereus::checkpoint {
+namespace nereus::checkpoint::checkpoint_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -407,4 +407,4 @@ TEST(Manifest, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace nereus::checkpoint
+}  // namespace nereus::checkpoint::checkpoint_test

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
 
-namespace nereus::checkpoint {
+namespace nereus::checkpoint::folder_lock_test {
 namespace {
 
 TEST(FolderLock, OneAtATime) {
@@ -36,4 +36,4 @@ TEST(FolderLock, AFolderThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace nereus::checkpoint
+}  // namespace nereus::checkpoint::folder_lock_test

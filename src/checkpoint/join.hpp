@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/reader.hpp"
+#include "checkpoint/checkpoint_reader.hpp"
 
 namespace nereus::checkpoint {
 

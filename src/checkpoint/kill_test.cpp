@@ -11,11 +11,11 @@
 
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
-#include "checkpoint/reader.hpp"
-#include "checkpoint/testing.hpp"
+#include "checkpoint/checkpoint_reader.hpp"
+#include "checkpoint/checkpoint_testing.hpp"
 #include "checkpoint/writer.hpp"
 
-namespace nereus::checkpoint {
+namespace nereus::checkpoint::kill_test {
 namespace {
 
 using namespace testing;
@@ -147,4 +147,4 @@ TEST(Kill, LosesNothingThatWasComplete) {
 }
 
 }  // namespace
-}  // namespace nereus::checkpoint
+}  // namespace nereus::checkpoint::kill_test

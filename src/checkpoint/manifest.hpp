@@ -14,7 +14,7 @@
 //
 // Checksums are Xxh64 (checkpoint/checksum.hpp): of a file all of its bytes, of a piece its own (so
 // that reading a part of a file does not need the rest), of the manifest all bytes before the last
-// line. What a piece is: checkpoint/slice.hpp; begin and end count elements of the slice.
+// line. What a piece is: checkpoint/tensor_slice.hpp; begin and end count elements of the slice.
 //
 // Invariants (fault = "checkpoint.manifest"): a tensor is named once for each kind; its pieces are
 // cut alike (same of, dim, groups) and cover each of its elements exactly once; every file that a
@@ -32,7 +32,7 @@
 
 #include "base/error.hpp"
 #include "checkpoint/safetensors.hpp"
-#include "checkpoint/slice.hpp"
+#include "checkpoint/tensor_slice.hpp"
 #include "plan/placement.hpp"
 
 namespace nereus::checkpoint {

@@ -29,7 +29,7 @@ constexpr DTypeRow kDTypes[] = {
 
 const DTypeRow& row_of(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)]; }
 
-constexpr std::size_t kMostErrors = 20;  // more of the same help nobody
+constexpr std::size_t kMostHeaderErrors = 20;  // more of the same help nobody
 
 // An array of whole numbers that are not negative.
 std::vector<std::int64_t> whole_numbers(spec::Reader& r, std::string_view key) {
@@ -103,7 +103,7 @@ void check_layout(const std::vector<StoredTensor>& tensors, std::uint64_t data_s
                  fmt::format("bytes {} to {} before {} belong to no tensor", at, tensor.begin,
                              tensor.name),
                  {path});
-    if (errors.list().size() >= kMostErrors) return;
+    if (errors.list().size() >= kMostHeaderErrors) return;
     at = std::max(at, tensor.end);
     last = &tensor.name;
   }
@@ -174,7 +174,7 @@ SafetensorsHeader parse_safetensors(std::span<const std::byte> file, const std::
       header.metadata = read_metadata(member.second, errors);
     else
       header.tensors.push_back(read_tensor(member, errors));
-    if (errors.list().size() >= kMostErrors) break;
+    if (errors.list().size() >= kMostHeaderErrors) break;
   }
   errors.throw_if_any();
   // An empty tensor comes before the one that begins at the same byte.

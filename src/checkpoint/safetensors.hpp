@@ -31,8 +31,8 @@
 #include <vector>
 
 #include "checkpoint/checksum.hpp"
-#include "checkpoint/mapped_file.hpp"
-#include "checkpoint/slice.hpp"
+#include "checkpoint/mapped_shard.hpp"
+#include "checkpoint/tensor_slice.hpp"
 
 namespace nereus::checkpoint {
 

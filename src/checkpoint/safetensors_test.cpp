@@ -7,11 +7,11 @@
 
 #include <filesystem>
 
+#include "base/base_testing.hpp"
 #include "base/temporary_folder.hpp"
-#include "base/testing.hpp"
-#include "checkpoint/testing.hpp"
+#include "checkpoint/checkpoint_testing.hpp"
 
-namespace nereus::checkpoint {
+namespace nereus::checkpoint::safetensors_test {
 namespace {
 
 using ::nereus::testing::codes_of;
@@ -152,4 +152,4 @@ TEST(Safetensors, TruncatedAnywhereIsAnError) {
 }
 
 }  // namespace
-}  // namespace nereus::checkpoint
+}  // namespace nereus::checkpoint::safetensors_test

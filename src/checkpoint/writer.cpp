@@ -12,8 +12,8 @@
 #include "base/error.hpp"
 #include "base/remove_tree.hpp"
 #include "base/write_file.hpp"
+#include "checkpoint/checkpoint_reader.hpp"
 #include "checkpoint/files.hpp"
-#include "checkpoint/reader.hpp"
 
 namespace nereus::checkpoint {
 

@@ -1,4 +1,5 @@
 #include "cli/cli.hpp"
+#include "cli/text/exit_codes.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,8 +10,8 @@
 
 #include "base/error.hpp"
 #include "base/infeasible.hpp"
-#include "cli/say_error.hpp"
-#include "cli/verbs.hpp"
+#include "cli/text/say_error.hpp"
+#include "cli/verbs/verbs.hpp"
 
 namespace nereus::cli {
 

@@ -3,8 +3,8 @@
 //
 //   return nereus::cli::run({argv + 1, argv + argc});
 //
-// To add a verb: write src/app/X.hpp (what it does) and src/cli/verb_X.cpp (its options and its
-// output), declare add_X in cli/verbs.hpp, and name it in all_verbs() in cli.cpp.
+// To add a verb: write src/app/X/X.hpp (what it does) and src/cli/verbs/verb_X.cpp (its options and
+// its output), declare X_verb in cli/verbs/verbs.hpp, and name it in all_verbs() in cli.cpp.
 #pragma once
 
 #include <string>
@@ -12,17 +12,7 @@
 
 namespace nereus::cli {
 
-enum ExitCode {
-  kDone = 0,
-  kBug = 1,
-  kBadInput = 2,
-  kNothingFeasible = 3,  // a search found nothing; reasons printed
-  kBadEnvironment = 4,
-  kWorkerFailed = 5,
-  kStoppedEarly = 10,  // with a valid partial result
-  kPreempted = 75,     // after a saved checkpoint
-};
-
+// An exit code of cli/text/exit_codes.hpp.
 int run(const std::vector<std::string>& words);
 
 }  // namespace nereus::cli

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "cli/cli.hpp"
+#include "cli/text/exit_codes.hpp"
 
 int main(int argc, char** argv) {
   // A closed pipe is an error code of write(), not the end of the process; a failed check has

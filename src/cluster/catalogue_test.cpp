@@ -6,14 +6,14 @@
 #include <set>
 
 #include "cluster/cells.hpp"
-#include "cluster/load.hpp"
+#include "cluster/load_cluster.hpp"
 #include "spec/csv.hpp"
 
-namespace nereus::cluster {
+namespace nereus::cluster::catalogue_test {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 const Catalogue& known() { return builtin_catalogue(); }
 
@@ -271,4 +271,4 @@ TEST(Catalogue, BrokenFilesAreErrors) {
 }
 
 }  // namespace
-}  // namespace nereus::cluster
+}  // namespace nereus::cluster::catalogue_test

@@ -1,7 +1,7 @@
 // Machines: nodes of devices, joined by network levels. A cluster is a list of groups of equal
 // nodes; ranks are numbered group by group, node by node, device by device.
 //
-//   Cluster c = load_cluster("16xdgx-h100");                  // cluster/load.hpp
+//   Cluster c = load_cluster("16xdgx-h100");                  // cluster/load_cluster.hpp
 //   c.num_devices();                                          // 128
 //   const Node& n = c.groups[c.group_index_of(rank)].node;    // which kind of node rank sits in
 //   Link l = link_between(c, 0, 8);                           // cluster/links.hpp

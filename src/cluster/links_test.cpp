@@ -7,10 +7,10 @@
 #include <cmath>
 #include <set>
 
-#include "cluster/load.hpp"
-#include "cluster/testing.hpp"
+#include "cluster/cluster_testing.hpp"
+#include "cluster/load_cluster.hpp"
 
-namespace nereus::cluster {
+namespace nereus::cluster::links_test {
 namespace {
 
 Link make_link(double gb_per_s, double us, int level) {
@@ -156,4 +156,4 @@ TEST(Shapes, RangesAgreeWithLists) {
 }
 
 }  // namespace
-}  // namespace nereus::cluster
+}  // namespace nereus::cluster::links_test

@@ -5,7 +5,7 @@
 
 #include "cluster/catalogue.hpp"
 #include "cluster/cells.hpp"
-#include "cluster/check.hpp"
+#include "cluster/check_cluster.hpp"
 
 namespace nereus::cluster {
 

@@ -38,7 +38,8 @@
 
 namespace nereus::cluster {
 
-// Whether the description is complete enough is not asked here: check_cluster (cluster/check.hpp).
+// Whether the description is complete enough is not asked here: check_cluster
+// (cluster/check_cluster.hpp).
 Cluster cluster_from_value(const spec::Value& value, ErrorList& errors,
                            const Catalogue& known = builtin_catalogue());
 

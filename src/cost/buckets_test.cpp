@@ -7,7 +7,7 @@
 
 #include "model/cnn_recipe.hpp"
 
-namespace nereus::cost {
+namespace nereus::cost::buckets_test {
 namespace {
 
 std::vector<double> tensor_bytes(const model::CnnShape& shape) {
@@ -92,4 +92,4 @@ RC_GTEST_PROP(ExposedSums, AreBoundedAndSlowerSumsNeverWaitLess, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::cost
+}  // namespace nereus::cost::buckets_test

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-namespace nereus::cost {
+namespace nereus::cost::collectives_test {
 namespace {
 
 // 100 GB/s inside a node of 8, 10 GB/s a device between; start-ups that add up by hand.
@@ -375,4 +375,4 @@ TEST(Collectives, UnevenFormsAreAsMeasured) {
 }
 
 }  // namespace
-}  // namespace nereus::cost
+}  // namespace nereus::cost::collectives_test

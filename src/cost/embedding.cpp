@@ -4,7 +4,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "plan/tables.hpp"
+#include "plan/table_placement.hpp"
 
 namespace nereus::cost {
 

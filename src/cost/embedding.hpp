@@ -41,8 +41,8 @@
 #include <array>
 #include <vector>
 
-#include "cost/kernels.hpp"
-#include "cost/machine.hpp"
+#include "cost/kernel_time.hpp"
+#include "cost/machine_rates.hpp"
 #include "model/model.hpp"
 #include "plan/degrees.hpp"
 
@@ -73,7 +73,7 @@ struct TableSlices {
   double vectors = 0;           // elements of one sample's pooled vectors
 };
 
-// `slice_of` says where each whole table lies; empty: as plan/tables.hpp deals them.
+// `slice_of` says where each whole table lies; empty: as plan/table_placement.hpp deals them.
 TableSlices slice_tables(const model::LayerKind& layer, plan::TableSplit split, int num_slices,
                          const std::vector<int>& slice_of = {});
 

@@ -8,11 +8,11 @@
 #include <set>
 
 #include "base/random.hpp"
-#include "cost/predict.hpp"
-#include "cost/testing.hpp"
-#include "plan/tables.hpp"
+#include "cost/cost_testing.hpp"
+#include "plan/table_placement.hpp"
+#include "predict/predictor.hpp"
 
-namespace nereus::cost {
+namespace nereus::cost::embedding_test {
 namespace {
 
 using plan::TableSplit;
@@ -315,4 +315,4 @@ RC_GTEST_PROP(EmbeddingProperties, MoreRanksHoldNoMoreEach, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::cost
+}  // namespace nereus::cost::embedding_test

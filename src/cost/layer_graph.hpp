@@ -13,7 +13,7 @@
 //   step = the longest path of layers, moves and waits for ranks
 //
 // which is the planner's time: of branches side by side the longest, of those on the same ranks the
-// sum. A play with both passes apart (simulate/layer_graph.hpp) never takes less, for
+// sum. A play with both passes apart (simulate/played_layers.hpp) never takes less, for
 // max(F + B, F' + B') <= max(F, F') + max(B, B'), and as much where all have the same share of
 // forward.
 //

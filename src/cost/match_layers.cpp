@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "cluster/catalogue.hpp"
-#include "cost/layers.hpp"
+#include "cost/layer_cost.hpp"
 #include "cost/measured.hpp"
 #include "cost/plausible.hpp"
 #include "cost/same_layer.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "cost/layers.hpp"
+#include "cost/layer_cost.hpp"
 
 namespace nereus::cost {
 

@@ -14,8 +14,8 @@
 // A time below half of what the device's peak allows, or a fifth of a second at less than 1/2000 of
 // it, measures something else. Precision fp32 is that of activations: it serves fp32 and tf32.
 //
-// Measured times stand in for the kernel model's (cost/layers.hpp), forward and backward; attention
-// and weight gradients keep their share of them. Between points the line, beyond them an
+// Measured times stand in for the kernel model's (cost/layer_cost.hpp), forward and backward;
+// attention and weight gradients keep their share of them. Between points the line, beyond them an
 // extrapolation (profile/profile.hpp). A layer that was measured at other tp alone, or runs under
 // cp, takes what the kernel model says times measured / modelled at the least tp that was: else
 // plans would look good for not having been measured. Where tensor collectives or launches are part

@@ -1,5 +1,6 @@
-// Collectives that were measured (profile/machine.hpp), as the rates and latencies of the network
-// model (cost/collectives.hpp), so that closed form, bounds, search and simulator all use them.
+// Collectives that were measured (profile/machine_profile.hpp), as the rates and latencies of the
+// network model (cost/collectives.hpp), so that closed form, bounds, search and simulator all use
+// them.
 //
 // Every formula of the model is a x + b y of a level's seconds a byte x = 1 / rate and its seconds
 // a step y: a is what it gives at rate 1 without latency, b at latency 1 without bytes. x and y are
@@ -22,8 +23,8 @@
 #include <vector>
 
 #include "cost/collectives.hpp"
-#include "cost/parameters.hpp"
-#include "profile/machine.hpp"
+#include "profile/machine_profile.hpp"
+#include "stack/parameters.hpp"
 
 namespace nereus::cost {
 

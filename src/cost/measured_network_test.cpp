@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "cluster/this_machine.hpp"
-#include "cost/machine.hpp"
-#include "cost/stack_file.hpp"
+#include "cost/machine_rates.hpp"
+#include "stack/stack_file.hpp"
 
-namespace nereus::cost {
+namespace nereus::cost::measured_network_test {
 namespace {
 
 profile::Collective collective(const char* kind, int ranks, int hosts, double bytes,
@@ -121,4 +121,4 @@ TEST(MeasuredNetwork, HidesNothingBehindCoresThatAreAllBusy) {
 }
 
 }  // namespace
-}  // namespace nereus::cost
+}  // namespace nereus::cost::measured_network_test

@@ -6,13 +6,13 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "cost/general.hpp"
-#include "cost/predict.hpp"
-#include "cost/stages.hpp"
-#include "cost/testing.hpp"
-#include "model/load.hpp"
+#include "cost/cost_testing.hpp"
+#include "model/read/load_model.hpp"
+#include "predict/general/general_predictor.hpp"
+#include "predict/predictor.hpp"
+#include "predict/stage_classes.hpp"
 
-namespace nereus::cost {
+namespace nereus::cost::measured_test {
 namespace {
 
 using cluster::Precision;
@@ -332,4 +332,4 @@ RC_GTEST_PROP(Measured, BothPredictorsAgreeAndBoundsHold, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::cost
+}  // namespace nereus::cost::measured_test

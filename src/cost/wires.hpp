@@ -14,7 +14,7 @@
 
 #include <vector>
 
-#include "cost/machine.hpp"
+#include "cost/machine_rates.hpp"
 #include "plan/placement.hpp"
 
 namespace nereus::cost {

@@ -6,11 +6,11 @@
 
 #include <map>
 
-#include "base/testing.hpp"
+#include "base/base_testing.hpp"
 #include "base/utf8.hpp"
 #include "data/unicode.hpp"
 
-namespace nereus::data {
+namespace nereus::data::bpe_test {
 namespace {
 
 using nereus::testing::codes_of;
@@ -213,4 +213,4 @@ TEST(Bpe, ReadsWordsWithByteFallback) {
 }
 
 }  // namespace
-}  // namespace nereus::data
+}  // namespace nereus::data::bpe_test

@@ -9,7 +9,7 @@
 #include "data/page_cache.hpp"
 #include "data/prepare_speed.hpp"
 
-namespace nereus::data {
+namespace nereus::data::disk_speed_test {
 namespace {
 
 TEST(DiskSpeed, ReadsTheWholeFileEachTime) {
@@ -61,4 +61,4 @@ TEST(PrepareSpeed, MadeUpSamplesAreReal) {
 }
 
 }  // namespace
-}  // namespace nereus::data
+}  // namespace nereus::data::disk_speed_test

@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "data/image.hpp"
-#include "data/mapped_file.hpp"
+#include "data/mapped_data.hpp"
 #include "spec/source.hpp"
 
 namespace nereus::data {

@@ -6,8 +6,8 @@
 
 #include <cmath>
 
+#include "base/base_testing.hpp"
 #include "base/temporary_folder.hpp"
-#include "base/testing.hpp"
 #include "data/image_folder.hpp"
 
 #ifdef NEREUS_JPEG
@@ -17,7 +17,7 @@
 #include <jpeglib.h>
 #endif
 
-namespace nereus::data {
+namespace nereus::data::image_test {
 namespace {
 
 using nereus::testing::codes_of;
@@ -207,4 +207,4 @@ TEST(ImageFolder, SaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace nereus::data
+}  // namespace nereus::data::image_test

@@ -23,7 +23,7 @@
 #include <thread>
 #include <vector>
 
-#include "data/samples.hpp"
+#include "data/sample_source.hpp"
 
 namespace nereus::data {
 

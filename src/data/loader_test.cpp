@@ -7,10 +7,10 @@
 #include <chrono>
 #include <thread>
 
-#include "base/testing.hpp"
+#include "base/base_testing.hpp"
 #include "data/synthetic.hpp"
 
-namespace nereus::data {
+namespace nereus::data::loader_test {
 namespace {
 
 using nereus::testing::codes_of;
@@ -170,4 +170,4 @@ TEST(Loader, AsksTheListInOrder) {
 }
 
 }  // namespace
-}  // namespace nereus::data
+}  // namespace nereus::data::loader_test

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "base/temporary_folder.hpp"
-#include "data/mapped_file.hpp"
+#include "data/mapped_data.hpp"
 
-namespace nereus::data {
+namespace nereus::data::page_cache_test {
 namespace {
 
 TEST(PageCache, WhatWasEvictedComesFromStorage) {
@@ -31,4 +31,4 @@ TEST(PageCache, WhatWasEvictedComesFromStorage) {
 }
 
 }  // namespace
-}  // namespace nereus::data
+}  // namespace nereus::data::page_cache_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "data/samples.hpp"
+#include "data/sample_source.hpp"
 
 namespace nereus::data {
 

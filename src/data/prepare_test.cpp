@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/base_testing.hpp"
 #include "base/temporary_folder.hpp"
-#include "base/testing.hpp"
 #include "data/token_file.hpp"
 
-namespace nereus::data {
+namespace nereus::data::prepare_test {
 namespace {
 
 using nereus::testing::codes_of;
@@ -136,4 +136,4 @@ RC_GTEST_PROP(Utf8, IsCheckedWhereverTheTextIsCut, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::data
+}  // namespace nereus::data::prepare_test

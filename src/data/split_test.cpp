@@ -9,7 +9,7 @@
 #include "base/utf8.hpp"
 #include "data/unicode.hpp"
 
-namespace nereus::data {
+namespace nereus::data::split_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -127,4 +127,4 @@ RC_GTEST_PROP(Unicode, WritesWhatItReads, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::data
+}  // namespace nereus::data::split_test

@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-#include "data/samples.hpp"
+#include "data/sample_source.hpp"
 
 namespace nereus::data {
 

@@ -14,7 +14,7 @@
 #include <span>
 #include <string>
 
-#include "data/mapped_file.hpp"
+#include "data/mapped_data.hpp"
 #include "data/token_layout.hpp"
 
 namespace nereus::data {

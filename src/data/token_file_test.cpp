@@ -4,12 +4,12 @@
 #include <rapidcheck/gtest.h>
 #include <sys/stat.h>
 
+#include "base/base_testing.hpp"
 #include "base/temporary_folder.hpp"
-#include "base/testing.hpp"
-#include "data/testing.hpp"
+#include "data/data_testing.hpp"
 #include "data/token_writer.hpp"
 
-namespace nereus::data {
+namespace nereus::data::token_file_test {
 namespace {
 
 using nereus::testing::codes_of;
@@ -255,4 +255,4 @@ TEST(TokenFile, ChecksThatAModelCanBeTrainedOnIt) {
 }
 
 }  // namespace
-}  // namespace nereus::data
+}  // namespace nereus::data::token_file_test

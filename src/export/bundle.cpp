@@ -6,7 +6,7 @@
 
 #include "export/deepspeed.hpp"
 #include "export/fsdp.hpp"
-#include "export/launch.hpp"
+#include "export/launch_file.hpp"
 #include "export/megatron.hpp"
 #include "export/torchtitan.hpp"
 #include "model/shape_io.hpp"

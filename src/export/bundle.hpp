@@ -39,7 +39,7 @@ using Bundle = std::vector<TextFile>;
 
 const TextFile* find_file(const Bundle& files, std::string_view name);
 
-// What the plan's software does where engines differ (cost/stack.hpp).
+// What the plan's software does where engines differ (stack/stack.hpp).
 struct StackFacts {
   std::string name;
   bool selective_attention = true;  // selective recompute repeats attention, else every other block

@@ -7,19 +7,19 @@
 
 #include <set>
 
-#include "cluster/load.hpp"
+#include "cluster/load_cluster.hpp"
 #include "export/deepspeed.hpp"
 #include "export/fsdp.hpp"
 #include "export/megatron_flags.hpp"
 #include "export/shell.hpp"
 #include "export/torchtitan.hpp"
-#include "model/load.hpp"
+#include "model/read/load_model.hpp"
 #include "plan/expand.hpp"
 #include "plan/rules.hpp"
 #include "plan/test_plans.hpp"
 #include "spec/value.hpp"
 
-namespace nereus::exporting {
+namespace nereus::exporting::bundle_test {
 namespace {
 
 using cluster::Precision;
@@ -248,7 +248,7 @@ std::vector<Bundle> many_exports(Engine engine) {
 void expect_known(const spec::Value& table, const KeySet& keys) {
   const std::vector<std::string> known = keys.all();
   for (const auto& [key, value] : std::get<spec::Table>(table.data))
-    EXPECT_THAT(known, testing::Contains(key));
+    EXPECT_THAT(known, ::testing::Contains(key));
 }
 
 TEST(ExportNames, MegatronFlagsAreThoseItAccepts) {
@@ -321,7 +321,7 @@ TEST(Export, OwnStagesGoToMegatronAndTorchtitan) {
   for (const Engine engine : {Engine::kMegatron, Engine::kTorchtitan}) {
     const Bundle files = write(engine, plan, {"nemo", true, false});
     const Reading back = read(files, read_hints(files), {8, {"nemo", true, false}, std::nullopt});
-    EXPECT_THAT(back.blocks, testing::ElementsAre(5, 10, 10, 7));
+    EXPECT_THAT(back.blocks, ::testing::ElementsAre(5, 10, 10, 7));
   }
   plan.placement.runs[0].replicas[0].micro_batch = 2;
   try {
@@ -362,4 +362,4 @@ TEST(Import, SlipsInKeysAreErrors) {
 }
 
 }  // namespace
-}  // namespace nereus::exporting
+}  // namespace nereus::exporting::bundle_test

@@ -4,7 +4,7 @@
 
 #include "export/deepspeed.hpp"
 #include "export/hf_config.hpp"
-#include "export/launch.hpp"
+#include "export/launch_file.hpp"
 
 namespace nereus::exporting {
 
@@ -14,12 +14,12 @@ using Json = nlohmann::ordered_json;
 using cluster::Precision;
 using plan::Recompute;
 
-constexpr Engine kEngine = Engine::kDeepspeed;
+constexpr Engine kDeepspeed = Engine::kDeepspeed;
 
-void check(const RegularPlan& regular, ErrorList& errors) {
+void check_deepspeed(const RegularPlan& regular, ErrorList& errors) {
   const plan::Degrees& d = regular.degrees;
   const auto no = [&](bool wrong, const std::string& what, const std::string& hint = {}) {
-    if (wrong) cannot(errors, kEngine, what, hint);
+    if (wrong) cannot(errors, kDeepspeed, what, hint);
   };
   no(d.pp > 1,
      fmt::format("pp = {} in its configuration: pipeline stages are program code (PipelineModule)",
@@ -43,7 +43,7 @@ void check(const RegularPlan& regular, ErrorList& errors) {
   no(d.zero == 0 && d.data_overlap && d.dp > 1,
      "gradient reduction beside the backward pass without ZeRO: it reduces when the pass is over",
      "zero 1, or a plan without data overlap");
-  cannot_offload_elsewhere(errors, kEngine, d);
+  cannot_offload_elsewhere(errors, kDeepspeed, d);
   no(d.offload.activations > 0, "activations of Hugging Face models in host memory");
   no(d.offload.optimizer > 0 && d.zero == 0, "an optimizer in host memory without ZeRO", "zero 1");
   no(d.offload.optimizer > 0 && d.offload.optimizer < 1 && d.zero != 3,
@@ -75,9 +75,9 @@ Json zero_json(const plan::Degrees& d) {
 
 Bundle write_deepspeed(const plan::Plan& plan, const RegularPlan& regular, const StackFacts&) {
   ErrorList errors;
-  check_nodes(kEngine, plan, errors);
-  check(regular, errors);
-  const std::string config = hf_config(plan.model, kEngine, errors);
+  check_nodes(kDeepspeed, plan, errors);
+  check_deepspeed(regular, errors);
+  const std::string config = hf_config(plan.model, kDeepspeed, errors);
   errors.throw_if_any();
   const plan::Degrees& d = regular.degrees;
   Json json{{"train_batch_size", d.global_batch},
@@ -93,7 +93,7 @@ Bundle write_deepspeed(const plan::Plan& plan, const RegularPlan& regular, const
   json["steps_per_print"] = 1;
 
   const std::string launch =
-      script_header(kEngine, plan, regular) + "\n" + torchrun_arguments(plan) + "\n" +
+      script_header(kDeepspeed, plan, regular) + "\n" + torchrun_arguments(plan) + "\n" +
       trainer_arguments(plan, regular, d.recompute == Recompute::kFull) +
       "\n# TRAINER is a training script with the arguments of transformers' Trainer; this one is "
       "in\n"
@@ -106,7 +106,7 @@ Bundle write_deepspeed(const plan::Plan& plan, const RegularPlan& regular, const
   return {{"ds_config.json", json.dump(2) + "\n"},
           {"model/config.json", config},
           {"launch.sh", launch},
-          {"job.slurm", slurm_script(kEngine, plan)}};
+          {"job.slurm", slurm_script(kDeepspeed, plan)}};
 }
 
 }  // namespace nereus::exporting

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "export/hf_config.hpp"
-#include "export/launch.hpp"
+#include "export/launch_file.hpp"
 #include "spec/reader.hpp"
 
 namespace nereus::exporting {
@@ -15,12 +15,12 @@ namespace {
 using cluster::Precision;
 using plan::Recompute;
 
-constexpr Engine kEngine = Engine::kFsdp;
+constexpr Engine kFsdp = Engine::kFsdp;
 
-void check(const RegularPlan& regular, ErrorList& errors) {
+void check_fsdp(const RegularPlan& regular, ErrorList& errors) {
   const plan::Degrees& d = regular.degrees;
   const auto no = [&](bool wrong, const std::string& what, const std::string& hint = {}) {
-    if (wrong) cannot(errors, kEngine, what, hint);
+    if (wrong) cannot(errors, kFsdp, what, hint);
   };
   no(d.pp > 1, fmt::format("pp = {}: it has no pipeline stages", d.pp), "pp = 1");
   no(d.ep > 1, fmt::format("ep = {}: it has no expert parallelism", d.ep), "ep = 1");
@@ -42,7 +42,7 @@ void check(const RegularPlan& regular, ErrorList& errors) {
   no(d.recompute_blocks > 0, fmt::format("recompute of {} blocks of a stage", d.recompute_blocks),
      "recompute all blocks");
   no(!d.data_overlap, "gathering and reduction that do not overlap: FSDP always prefetches");
-  cannot_offload_parts(errors, kEngine, d);
+  cannot_offload_parts(errors, kFsdp, d);
   no(d.precision != Precision::kBf16 && d.precision != Precision::kFp16 &&
          d.precision != Precision::kFp32 && d.precision != Precision::kFp8,
      fmt::format("training in {}", to_string(d.precision)), "bf16, fp16, fp32 or fp8");
@@ -158,12 +158,12 @@ const KeySet& accelerate_parallelism_keys() {
 
 Bundle write_fsdp(const plan::Plan& plan, const RegularPlan& regular, const StackFacts&) {
   ErrorList errors;
-  check_nodes(kEngine, plan, errors);
-  check(regular, errors);
-  const std::string config = hf_config(plan.model, kEngine, errors);
+  check_nodes(kFsdp, plan, errors);
+  check_fsdp(regular, errors);
+  const std::string config = hf_config(plan.model, kFsdp, errors);
   errors.throw_if_any();
   const std::string launch =
-      script_header(kEngine, plan, regular) + "\n" +
+      script_header(kFsdp, plan, regular) + "\n" +
       fmt::format(
           "NNODES=${{NNODES:-{}}}\n"
           "LAUNCH_ARGS=(\n"
@@ -188,7 +188,7 @@ Bundle write_fsdp(const plan::Plan& plan, const RegularPlan& regular, const Stac
   return {{"accelerate.yaml", yaml(plan, regular)},
           {"model/config.json", config},
           {"launch.sh", launch},
-          {"job.slurm", slurm_script(kEngine, plan)}};
+          {"job.slurm", slurm_script(kFsdp, plan)}};
 }
 
 Reading read_fsdp(const Bundle& files, const Hints& hints, const ReadRequest& request) {

@@ -6,9 +6,9 @@
 
 #include "export/flags.hpp"
 #include "export/hf_keys.hpp"
-#include "export/launch.hpp"
+#include "export/launch_file.hpp"
 #include "export/shell.hpp"
-#include "model/load.hpp"
+#include "model/read/load_model.hpp"
 #include "spec/value.hpp"
 
 namespace nereus::exporting {

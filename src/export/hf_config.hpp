@@ -2,7 +2,7 @@
 //
 // Which model_type: by family (llama, mistral, mixtral, qwen2, qwen3, deepseek, gpt, gpt_neox,
 // gpt_oss, opt, phi3); a shape that the type cannot say is an error. What is written is read back
-// by model/import_hf.hpp, and the export compares.
+// by model/read/import_hf.hpp, and the export compares.
 #pragma once
 
 #include <string>

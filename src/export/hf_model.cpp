@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "export/hf_keys.hpp"
-#include "model/load.hpp"
+#include "model/read/load_model.hpp"
 
 namespace nereus::exporting {
 

@@ -12,8 +12,8 @@
 //   hf.config;                                   // text of config.json
 //   hf.left_out;                                 // tied: not stored beside their first
 //
-// What is written for a transformer is read by model/import_hf.hpp and compared before it is handed
-// out.
+// What is written for a transformer is read by model/read/import_hf.hpp and compared before it is
+// handed out.
 #pragma once
 
 #include <string>

@@ -5,10 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/testing.hpp"
-#include "model/load.hpp"
+#include "base/base_testing.hpp"
+#include "model/read/load_model.hpp"
 
-namespace nereus::exporting {
+namespace nereus::exporting::hf_model_test {
 namespace {
 
 using ::nereus::testing::codes_of;
@@ -97,4 +97,4 @@ TEST(HfModel, EveryModelIsSaidOrRefused) {
 }
 
 }  // namespace
-}  // namespace nereus::exporting
+}  // namespace nereus::exporting::hf_model_test

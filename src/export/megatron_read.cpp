@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/nearest.hpp"
-#include "export/launch.hpp"
+#include "export/launch_file.hpp"
 #include "export/megatron.hpp"
 #include "export/megatron_flags.hpp"
 #include "model/shape_io.hpp"
@@ -47,8 +47,8 @@ void sort_flags(Flags& flags, Reading& reading) {
     const std::string written = values.empty() ? name : fmt::format("{} {}", name, values.front());
     if (known == nullptr) {
       if (reading.not_understood.size() >= 100) continue;  // no script of Megatron-LM
-      static const std::vector<std::string> kNames = megatron_flag_names();
-      const std::optional<std::string> near = nearest(name, kNames);
+      static const std::vector<std::string> flag_names = megatron_flag_names();
+      const std::optional<std::string> near = nearest(name, flag_names);
       const MegatronFlag* meant = near ? find_megatron_flag(*near) : nullptr;
       // A slip in a flag that decides the plan would change the answer unseen.
       if (meant != nullptr && meant->bearing == Bearing::kRead && edit_distance(name, *near) <= 2) {

@@ -7,11 +7,11 @@
 
 #include "export/megatron_flags.hpp"
 
-namespace nereus::exporting {
+namespace nereus::exporting::megatron_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 Reading read_flags(const std::string& flags, int devices = 8) {
   const TextFile file{"run.sh", "torchrun pretrain_gpt.py " + flags + "\n"};
@@ -144,4 +144,4 @@ TEST(MegatronRead, ValuesThatAreNotKnownAreErrors) {
 }
 
 }  // namespace
-}  // namespace nereus::exporting
+}  // namespace nereus::exporting::megatron_test

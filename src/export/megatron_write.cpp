@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "export/launch.hpp"
+#include "export/launch_file.hpp"
 #include "export/megatron.hpp"
 #include "plan/stages.hpp"
 
@@ -15,7 +15,7 @@ using model::PositionKind;
 using plan::Recompute;
 using plan::Schedule;
 
-constexpr Engine kEngine = Engine::kMegatron;
+constexpr Engine kMegatron = Engine::kMegatron;
 
 // Arguments in groups, each a shell array.
 class Arguments {
@@ -40,7 +40,7 @@ class Arguments {
 
 void check_model(const plan::Plan& plan, ErrorList& errors) {
   const auto no = [&](const std::string& what, const std::string& hint = {}) {
-    cannot(errors, kEngine, what, hint);
+    cannot(errors, kMegatron, what, hint);
   };
   if (!plan.model.transformer) {
     no(fmt::format("the model {}: pretrain_gpt.py trains decoder transformers", plan.model.name),
@@ -72,7 +72,7 @@ void check_degrees(const RegularPlan& regular, const plan::Plan& plan, const Sta
                    ErrorList& errors) {
   const plan::Degrees& d = regular.degrees;
   const auto no = [&](const std::string& what, const std::string& hint = {}) {
-    cannot(errors, kEngine, what, hint);
+    cannot(errors, kMegatron, what, hint);
   };
   const bool experts = plan.model.transformer && plan.model.transformer->experts > 0;
   if (d.schedule != Schedule::k1f1b && d.schedule != Schedule::kInterleaved)
@@ -93,7 +93,7 @@ void check_degrees(const RegularPlan& regular, const plan::Plan& plan, const Sta
   if (d.zero_group != 0 && d.zero_group % d.cp != 0)
     no(fmt::format("state shared by {} ranks with cp = {}: instances are whole context groups",
                    d.zero_group, d.cp));
-  cannot_offload_elsewhere(errors, kEngine, d);
+  cannot_offload_elsewhere(errors, kMegatron, d);
   if (d.offload.weights > 0) no("weights in host memory", "offload the optimizer instead");
   if (d.offload.optimizer > 0 && d.zero >= 2)
     no("an optimizer in host memory under Megatron FSDP", "zero 1");
@@ -285,7 +285,7 @@ void plan_arguments(const RegularPlan& regular, const plan::Plan& plan, Argument
 
 Bundle write_megatron(const plan::Plan& plan, const RegularPlan& regular, const StackFacts& stack) {
   ErrorList errors;
-  check_nodes(kEngine, plan, errors);
+  check_nodes(kMegatron, plan, errors);
   check_model(plan, errors);
   check_degrees(regular, plan, stack, errors);
   errors.throw_if_any();
@@ -310,7 +310,7 @@ Bundle write_megatron(const plan::Plan& plan, const RegularPlan& regular, const 
   out.flag("--tokenizer-type", "NullTokenizer");
   out.flag("--vocab-size", shape.vocab);
 
-  std::string header = script_header(kEngine, plan, regular);
+  std::string header = script_header(kMegatron, plan, regular);
   std::string facts;
   if (shape.shared_experts > 0)
     facts += fmt::format("# nereus: shared_experts={}\n# nereus: shared_expert_ffn={}\n",
@@ -328,7 +328,7 @@ Bundle write_megatron(const plan::Plan& plan, const RegularPlan& regular, const 
       "\n# MEGATRON is a checkout of Megatron-LM.\n"
       "torchrun \"${{LAUNCH_ARGS[@]}}\" \"${{MEGATRON:-.}}/pretrain_gpt.py\"{} \"$@\"\n",
       out.call());
-  return {{"launch.sh", text}, {"job.slurm", slurm_script(kEngine, plan)}};
+  return {{"launch.sh", text}, {"job.slurm", slurm_script(kMegatron, plan)}};
 }
 
 }  // namespace nereus::exporting

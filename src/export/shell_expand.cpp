@@ -6,7 +6,7 @@ namespace nereus::exporting {
 
 namespace {
 
-constexpr int kMostNesting = 40;
+constexpr int kMostExpansions = 40;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -43,7 +43,7 @@ void ShellReader::substitution(Builder& builder, std::size_t from) {
 }
 
 void ShellReader::dollar(Builder& builder, bool in_quotes, int depth) {
-  if (depth > kMostNesting) budget_.fail(line_, "expansions nest too deep");
+  if (depth > kMostExpansions) budget_.fail(line_, "expansions nest too deep");
   const std::size_t from = at_;
   if (peek() == '`') return substitution(builder, from);
   if (looking_at("$((")) {

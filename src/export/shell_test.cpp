@@ -5,10 +5,10 @@
 
 #include "base/error.hpp"
 
-namespace nereus::exporting {
+namespace nereus::exporting::shell_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 std::vector<std::string> texts(const std::vector<Word>& words) {
   std::vector<std::string> list;
@@ -140,4 +140,4 @@ TEST(Shell, BadScriptsAreErrorsWithAPlace) {
 }
 
 }  // namespace
-}  // namespace nereus::exporting
+}  // namespace nereus::exporting::shell_test

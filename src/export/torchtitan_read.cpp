@@ -4,7 +4,7 @@
 
 #include "base/nearest.hpp"
 #include "export/torchtitan.hpp"
-#include "model/load.hpp"
+#include "model/read/load_model.hpp"
 #include "plan/stages.hpp"
 #include "spec/reader.hpp"
 
@@ -16,7 +16,7 @@ using cluster::Precision;
 using plan::Recompute;
 using plan::Schedule;
 
-constexpr int kMost = 1 << 20;
+constexpr int kMostDegree = 1 << 20;
 
 void note_keys(const spec::Value& root, Reading& reading, ErrorList& errors) {
   const auto* table = std::get_if<spec::Table>(&root.data);
@@ -103,8 +103,9 @@ void read_schedule(spec::Reader& axes, plan::Degrees& d) {
 // torchtitan's own division where none is written out: as even as can be once the first and the
 // last stage count for that many layers more.
 std::vector<int> default_parts(spec::Reader& axes, const plan::Degrees& d, int layers) {
-  const int first = axes.optional_int("pipeline_parallel_first_stage_less_layers", 1, 0, kMost);
-  const int last = axes.optional_int("pipeline_parallel_last_stage_less_layers", 1, 0, kMost);
+  const int first =
+      axes.optional_int("pipeline_parallel_first_stage_less_layers", 1, 0, kMostDegree);
+  const int last = axes.optional_int("pipeline_parallel_last_stage_less_layers", 1, 0, kMostDegree);
   const int stages = d.pp * d.interleave;
   if (stages < 2 || stages > layers + 2) return {};
   const long long total = static_cast<long long>(layers) + first + last;
@@ -126,14 +127,14 @@ std::vector<int> default_parts(spec::Reader& axes, const plan::Degrees& d, int l
 void read_batch(spec::Reader& training, spec::Reader& axes, bool cut, plan::Degrees& d,
                 Reading& reading) {
   const char* key = training.has("local_batch_size") ? "local_batch_size" : "batch_size";
-  const int local = training.optional_int(key, 8, 1, kMost);
+  const int local = training.optional_int(key, 8, 1, kMostDegree);
   int global = training.optional_int("global_batch_size", -1, -1, 1 << 30);
   const double per_step = double(local) * d.dp;
   if (global < 1) global = per_step < 1e9 ? static_cast<int>(per_step) : 1;
   d.global_batch = global;
   d.micro_batch = local;
   if (d.pp == 1) return;
-  const int piece = axes.optional_int("pipeline_parallel_microbatch_size", 1, 1, kMost);
+  const int piece = axes.optional_int("pipeline_parallel_microbatch_size", 1, 1, kMostDegree);
   if (cut) {
     if (static_cast<long long>(piece) * d.pp != local)
       reading.assumed.push_back(
@@ -151,14 +152,15 @@ void read_batch(spec::Reader& training, spec::Reader& axes, bool cut, plan::Degr
 void read_data(spec::Reader& axes, int devices, plan::Degrees& d) {
   const double team = double(d.tp) * d.cp * d.pp;
   d.dp = team <= devices ? static_cast<int>(devices / team) : 1;
-  const int replicate = axes.optional_int("data_parallel_replicate_degree", 1, 1, kMost);
-  int shard = axes.optional_int("data_parallel_shard_degree", -1, -1, kMost);
+  const int replicate = axes.optional_int("data_parallel_replicate_degree", 1, 1, kMostDegree);
+  int shard = axes.optional_int("data_parallel_shard_degree", -1, -1, kMostDegree);
   if (shard < 1) shard = std::max(1, d.dp / replicate);
   const std::string reshard = axes.optional_string("fsdp_reshard_after_forward", "default");
   const bool divided = static_cast<long long>(shard) * d.cp > 1;
   if (!divided) return;
   d.zero = reshard == "never" || (reshard == "default" && d.pp > 1) ? 2 : 3;
-  if (replicate > 1) d.zero_group = static_cast<int>(std::min<double>(double(shard) * d.cp, kMost));
+  if (replicate > 1)
+    d.zero_group = static_cast<int>(std::min<double>(double(shard) * d.cp, kMostDegree));
 }
 
 }  // namespace
@@ -177,10 +179,10 @@ Reading read_torchtitan(const Bundle& files, const Hints& hints, const ReadReque
   const int seq = training.optional_int("seq_len", 2048, 1, 1'000'000'000);
   reading.model = read_titan_model(model, seq, hints, request);
   plan::Degrees& d = reading.degrees;
-  d.tp = axes.optional_int("tensor_parallel_degree", 1, 1, kMost);
-  d.cp = axes.optional_int("context_parallel_degree", 1, 1, kMost);
-  d.pp = axes.optional_int("pipeline_parallel_degree", 1, 1, kMost);
-  d.ep = axes.optional_int("expert_parallel_degree", 1, 1, kMost);
+  d.tp = axes.optional_int("tensor_parallel_degree", 1, 1, kMostDegree);
+  d.cp = axes.optional_int("context_parallel_degree", 1, 1, kMostDegree);
+  d.pp = axes.optional_int("pipeline_parallel_degree", 1, 1, kMostDegree);
+  d.ep = axes.optional_int("expert_parallel_degree", 1, 1, kMostDegree);
   const bool experts = reading.model.transformer && reading.model.transformer->experts > 0;
   d.expert_tp = experts ? d.tp : 1;
   d.sequence_parallel = d.tp > 1;
@@ -190,7 +192,7 @@ Reading read_torchtitan(const Bundle& files, const Hints& hints, const ReadReque
   const int layers = plan::layer_span(reading.model).blocks;
   std::vector<int> blocks = read_parts(axes.raw("module_fqns_per_model_part"));
   if (d.pp > 1 && blocks.empty()) {
-    const int each = axes.optional_int("pipeline_parallel_layers_per_stage", 0, 1, kMost);
+    const int each = axes.optional_int("pipeline_parallel_layers_per_stage", 0, 1, kMostDegree);
     if (each > 0)
       d.interleave = std::max(1, (layers + each - 1) / each / d.pp);
     else if (d.schedule != Schedule::k1f1b && d.schedule != Schedule::kGpipe)

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "export/launch.hpp"
+#include "export/launch_file.hpp"
 #include "export/torchtitan.hpp"
-#include "model/load.hpp"
+#include "model/read/load_model.hpp"
 
 namespace nereus::exporting {
 
@@ -14,7 +14,7 @@ using cluster::Precision;
 using plan::Recompute;
 using plan::Schedule;
 
-constexpr Engine kEngine = Engine::kTorchtitan;
+constexpr Engine kTorchtitan = Engine::kTorchtitan;
 
 const Flavor* flavor_of(const model::Model& model) {
   if (!model.transformer) return nullptr;
@@ -47,7 +47,7 @@ std::string schedule_word(Schedule schedule) {
 
 void check_axes(const plan::Degrees& d, bool experts, ErrorList& errors) {
   const auto no = [&](bool wrong, const std::string& what, const std::string& hint = {}) {
-    if (wrong) cannot(errors, kEngine, what, hint);
+    if (wrong) cannot(errors, kTorchtitan, what, hint);
   };
   no(d.tp > 1 && !d.sequence_parallel, "tensor without sequence parallelism: it always has both",
      "--sequence-parallel");
@@ -74,7 +74,7 @@ void check_axes(const plan::Degrees& d, bool experts, ErrorList& errors) {
 void check_rest(const RegularPlan& regular, const StackFacts& stack, ErrorList& errors) {
   const plan::Degrees& d = regular.degrees;
   const auto no = [&](bool wrong, const std::string& what, const std::string& hint = {}) {
-    if (wrong) cannot(errors, kEngine, what, hint);
+    if (wrong) cannot(errors, kTorchtitan, what, hint);
   };
   no(d.recompute == Recompute::kSelective && stack.selective_attention,
      fmt::format("selective recompute of attention alone, which {} means: it repeats every other "
@@ -83,7 +83,7 @@ void check_rest(const RegularPlan& regular, const StackFacts& stack, ErrorList& 
      "recompute none or full, or a plan for --stack torchtitan");
   no(d.recompute_blocks > 0, fmt::format("recompute of {} blocks of a stage", d.recompute_blocks),
      "recompute all blocks");
-  cannot_offload_parts(errors, kEngine, d);
+  cannot_offload_parts(errors, kTorchtitan, d);
   no(d.precision != Precision::kBf16 && d.precision != Precision::kFp32 &&
          d.precision != Precision::kFp8 && d.precision != Precision::kMxfp8,
      fmt::format("training in {}", to_string(d.precision)), "bf16, fp32, fp8 or mxfp8");
@@ -151,7 +151,7 @@ std::string toml(const RegularPlan& regular, const Flavor& flavor, int seq,
 Bundle write_torchtitan(const plan::Plan& plan, const RegularPlan& regular,
                         const StackFacts& stack) {
   ErrorList errors;
-  check_nodes(kEngine, plan, errors);
+  check_nodes(kTorchtitan, plan, errors);
   check_axes(regular.degrees, plan.model.transformer && plan.model.transformer->experts > 0,
              errors);
   check_rest(regular, stack, errors);
@@ -160,7 +160,7 @@ Bundle write_torchtitan(const plan::Plan& plan, const RegularPlan& regular,
     std::string known;
     for (const Flavor& f : torchtitan_flavors())
       known += fmt::format("{}{}", known.empty() ? "" : ", ", f.model);
-    cannot(errors, kEngine,
+    cannot(errors, kTorchtitan,
            fmt::format("the model {}: its models are flavours registered in its code, and none has "
                        "this shape",
                        plan.model.name),
@@ -168,13 +168,13 @@ Bundle write_torchtitan(const plan::Plan& plan, const RegularPlan& regular,
   }
   errors.throw_if_any();
   const std::string launch =
-      script_header(kEngine, plan, regular) + "\n" + torchrun_arguments(plan) +
+      script_header(kTorchtitan, plan, regular) + "\n" + torchrun_arguments(plan) +
       "\n# In a checkout of torchtitan; optimizer, data and length are yours to set in "
       "train.toml.\n"
       "torchrun \"${LAUNCH_ARGS[@]}\" -m torchtitan.train --job.config_file train.toml \"$@\"\n";
   return {{"train.toml", toml(regular, *flavor, plan.model.transformer->seq, stack)},
           {"launch.sh", launch},
-          {"job.slurm", slurm_script(kEngine, plan)}};
+          {"job.slurm", slurm_script(kTorchtitan, plan)}};
 }
 
 }  // namespace nereus::exporting

@@ -9,7 +9,7 @@
 #include "plan/expand.hpp"
 #include "plan/test_models.hpp"
 
-namespace nereus::job {
+namespace nereus::job::alike_test {
 namespace {
 
 Job some_job() {
@@ -83,4 +83,4 @@ TEST(Alike, CardsAreShort) {
 }
 
 }  // namespace
-}  // namespace nereus::job
+}  // namespace nereus::job::alike_test

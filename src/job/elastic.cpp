@@ -9,23 +9,23 @@ namespace {
 
 using K = ElasticKind;
 
-constexpr plan::Names<K, 17> kKinds = {{{K::kHello, "hello"},
-                                        {K::kBeat, "beat"},
-                                        {K::kNotice, "notice"},
-                                        {K::kLost, "lost"},
-                                        {K::kGeneration, "generation"},
-                                        {K::kEnd, "end"},
-                                        {K::kEndAfter, "end-after"},
-                                        {K::kSaveAfter, "save-after"},
-                                        {K::kKnown, "known"},
-                                        {K::kNote, "note"},
-                                        {K::kLeave, "leave"},
-                                        {K::kRefuse, "refuse"},
-                                        {K::kRestart, "restart"},
-                                        {K::kSaid, "said"},
-                                        {K::kStarted, "started"},
-                                        {K::kEnded, "ended"},
-                                        {K::kRemark, "remark"}}};
+constexpr plan::Names<K, 17> kElasticKinds = {{{K::kHello, "hello"},
+                                               {K::kBeat, "beat"},
+                                               {K::kNotice, "notice"},
+                                               {K::kLost, "lost"},
+                                               {K::kGeneration, "generation"},
+                                               {K::kEnd, "end"},
+                                               {K::kEndAfter, "end-after"},
+                                               {K::kSaveAfter, "save-after"},
+                                               {K::kKnown, "known"},
+                                               {K::kNote, "note"},
+                                               {K::kLeave, "leave"},
+                                               {K::kRefuse, "refuse"},
+                                               {K::kRestart, "restart"},
+                                               {K::kSaid, "said"},
+                                               {K::kStarted, "started"},
+                                               {K::kEnded, "ended"},
+                                               {K::kRemark, "remark"}}};
 
 template <class V, class M>
 void visit_held(V& v, M& m) {
@@ -41,8 +41,8 @@ void visit_held(V& v, M& m) {
 }
 
 template <class V, class M>
-void visit(V& v, M& m) {
-  v.name("kind", m.kind, kKinds);
+void visit_elastic(V& v, M& m) {
+  v.name("kind", m.kind, kElasticKinds);
   v.whole("generation", m.generation, -1);
   switch (m.kind) {
     case K::kHello:
@@ -106,11 +106,11 @@ void visit(V& v, M& m) {
 
 }  // namespace
 
-std::string_view to_string(ElasticKind kind) { return plan::name_of(kKinds, kind); }
+std::string_view to_string(ElasticKind kind) { return plan::name_of(kElasticKinds, kind); }
 
 std::string to_line(const ElasticMessage& message) {
   PutFields put;
-  visit(put, message);
+  visit_elastic(put, message);
   return as_utf8(spec::to_json(put.take()));
 }
 
@@ -118,7 +118,7 @@ ElasticMessage parse_elastic(std::string_view line) {
   ElasticMessage message;
   parse_fields(line, "message of an elastic job", [&](spec::Reader& r, TakeFields& take) {
     if (!r.has("kind")) r.fail("kind", "spec.missing-key", "the key \"kind\" is missing");
-    visit(take, message);
+    visit_elastic(take, message);
   });
   return message;
 }

@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 
-namespace nereus::job {
+namespace nereus::job::elastic_test {
 namespace {
 
 TEST(ElasticMessage, ReadsBackAsItWasWritten) {
@@ -49,4 +49,4 @@ TEST(ElasticMessage, RefusesWhatItIsNot) {
 }
 
 }  // namespace
-}  // namespace nereus::job
+}  // namespace nereus::job::elastic_test

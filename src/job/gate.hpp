@@ -22,7 +22,7 @@
 //   Gate gate(file);                           // a rank
 //   GateHost host(gate);  host.close();        // the foreground: its first step begins
 //   host.give_way(0.008);                      // it would wait so long: seconds that it gave
-//   gate.page().open_until                     // the background looks (worker/pieces.hpp)
+//   gate.page().open_until                     // the background looks (worker/state/pieces.hpp)
 //
 // Times are nanoseconds of the steady clock, which is one for all processes of a host.
 #pragma once

@@ -8,10 +8,10 @@
 #include <fstream>
 #include <thread>
 
+#include "base/base_testing.hpp"
 #include "base/temporary_folder.hpp"
-#include "base/testing.hpp"
 
-namespace nereus::job {
+namespace nereus::job::gate_test {
 namespace {
 
 using ::testing::AllOf, ::testing::Contains, ::testing::Not;
@@ -250,4 +250,4 @@ TEST_F(GateTest, ANewGuestHasTheDeviceOnceUntilItKnowsItsPieces) {
 }
 
 }  // namespace
-}  // namespace nereus::job
+}  // namespace nereus::job::gate_test

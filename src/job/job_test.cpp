@@ -6,12 +6,12 @@
 
 #include <filesystem>
 
+#include "base/base_testing.hpp"
 #include "base/temporary_folder.hpp"
-#include "base/testing.hpp"
 #include "plan/expand.hpp"
 #include "plan/test_plans.hpp"
 
-namespace nereus::job {
+namespace nereus::job::job_test {
 namespace {
 
 using ::nereus::testing::codes_of;
@@ -166,4 +166,4 @@ TEST(MemoryLimit, IsOneForAllOrOneARank) {
 }
 
 }  // namespace
-}  // namespace nereus::job
+}  // namespace nereus::job::job_test

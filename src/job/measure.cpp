@@ -17,7 +17,7 @@ namespace nereus::job {
 namespace {
 
 template <class V, class T>
-void visit(V& v, T& job) {
+void visit_measure(V& v, T& job) {
   v.text("build", job.build);
   v.text("parts", job.parts);
   v.word("device", job.device, kDevices);
@@ -48,14 +48,14 @@ void check_parts(const MeasureJob& job, spec::Reader& r) {
 
 std::string measure_job_to_json(const MeasureJob& job) {
   PutFields put;
-  visit(put, job);
+  visit_measure(put, job);
   return spec::to_json(put.take()) + "\n";
 }
 
 MeasureJob parse_measure_job(std::string_view text, const std::string& file) {
   MeasureJob job;
   parse_fields(text, file.c_str(), [&](spec::Reader& r, TakeFields& take) {
-    visit(take, job);
+    visit_measure(take, job);
     check_parts(job, r);
   });
   return job;

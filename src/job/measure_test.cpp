@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 
-namespace nereus::job {
+namespace nereus::job::measure_test {
 namespace {
 
 TEST(MeasureJob, ReadsBackAsItWasWritten) {
@@ -49,4 +49,4 @@ TEST(MeasureJob, WhatIsWrongIsSaid) {
 }
 
 }  // namespace
-}  // namespace nereus::job
+}  // namespace nereus::job::measure_test

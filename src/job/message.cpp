@@ -7,13 +7,13 @@ namespace nereus::job {
 
 namespace {
 
-constexpr plan::Names<MessageKind, 7> kKinds = {{{MessageKind::kHello, "hello"},
-                                                 {MessageKind::kAlive, "alive"},
-                                                 {MessageKind::kStep, "step"},
-                                                 {MessageKind::kCheckpoint, "checkpoint"},
-                                                 {MessageKind::kBlock, "block"},
-                                                 {MessageKind::kError, "error"},
-                                                 {MessageKind::kDone, "done"}}};
+constexpr plan::Names<MessageKind, 7> kMessageKinds = {{{MessageKind::kHello, "hello"},
+                                                        {MessageKind::kAlive, "alive"},
+                                                        {MessageKind::kStep, "step"},
+                                                        {MessageKind::kCheckpoint, "checkpoint"},
+                                                        {MessageKind::kBlock, "block"},
+                                                        {MessageKind::kError, "error"},
+                                                        {MessageKind::kDone, "done"}}};
 
 constexpr plan::Names<Block, 8> kBlockNames = {{{Block::kAlone, "alone"},
                                                 {Block::kTogether, "together"},
@@ -36,8 +36,8 @@ void visit_waits(V& v, T& w) {
 
 // The fields of its kind, but for the waits of a step.
 template <class V, class M>
-void visit(V& v, M& m) {
-  v.name("kind", m.kind, kKinds);
+void visit_message(V& v, M& m) {
+  v.name("kind", m.kind, kMessageKinds);
   v.whole("rank", m.rank);
   switch (m.kind) {
     case MessageKind::kHello:
@@ -106,11 +106,11 @@ std::string as_utf8(const std::string& line) {
 }
 
 std::string_view to_string(Block block) { return plan::name_of(kBlockNames, block); }
-std::string_view to_string(MessageKind kind) { return plan::name_of(kKinds, kind); }
+std::string_view to_string(MessageKind kind) { return plan::name_of(kMessageKinds, kind); }
 
 std::string to_line(const Message& message) {
   PutFields put;
-  visit(put, message);
+  visit_message(put, message);
   spec::Value value = put.take();
   if (message.kind == MessageKind::kStep) {
     PutFields waits;
@@ -124,7 +124,7 @@ Message parse_line(std::string_view line) {
   Message message;
   parse_fields(line, "message of a worker", [&](spec::Reader& r, TakeFields& take) {
     if (!r.has("kind")) r.fail("kind", "spec.missing-key", "the key \"kind\" is missing");
-    visit(take, message);
+    visit_message(take, message);
     if (message.kind != MessageKind::kStep) return;
     spec::Reader part = r.optional_table("waits");
     TakeFields waits(part);

@@ -6,9 +6,9 @@
 
 #include <cmath>
 
-#include "base/testing.hpp"
+#include "base/base_testing.hpp"
 
-namespace nereus::job {
+namespace nereus::job::message_test {
 namespace {
 
 using ::nereus::testing::codes_of;
@@ -119,4 +119,4 @@ TEST(WorkerInfo, ReadsBackEqual) {
 }
 
 }  // namespace
-}  // namespace nereus::job
+}  // namespace nereus::job::message_test

@@ -4,7 +4,7 @@
 
 #include "plan/expand.hpp"
 
-namespace nereus::job {
+namespace nereus::job::norm_check_test {
 namespace {
 
 plan::Plan plan_of(const model::CnnShape& shape, int dp, int micro_batch, int pp = 1,
@@ -93,4 +93,4 @@ TEST(NormCheck, ModelsWithoutNormsAreLeftAlone) {
 }
 
 }  // namespace
-}  // namespace nereus::job
+}  // namespace nereus::job::norm_check_test

@@ -6,7 +6,7 @@
 
 #include <sstream>
 
-namespace nereus::job {
+namespace nereus::job::reporter_test {
 namespace {
 
 std::vector<Message> read_all(int fd) {
@@ -76,4 +76,4 @@ TEST(Asked, ToSaveOutweighsToEnd) {
 }
 
 }  // namespace
-}  // namespace nereus::job
+}  // namespace nereus::job::reporter_test

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-namespace nereus::launch {
+namespace nereus::launch::judge_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -145,4 +145,4 @@ TEST(Judge, EndingWithoutAWordIsAFailureEvenWithCodeZero) {
 }
 
 }  // namespace
-}  // namespace nereus::launch
+}  // namespace nereus::launch::judge_test

@@ -13,7 +13,7 @@
 
 #include "base/error.hpp"
 
-namespace nereus::launch {
+namespace nereus::launch::supervise_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -244,4 +244,4 @@ TEST(Child, PortsAreFree) {
 }
 
 }  // namespace
-}  // namespace nereus::launch
+}  // namespace nereus::launch::supervise_test

@@ -12,7 +12,7 @@
 
 #include "base/temporary_folder.hpp"
 
-namespace nereus::launch {
+namespace nereus::launch::tensorboard_test {
 namespace {
 
 // A reader that shares no code with the writer: wire format by the specification alone.
@@ -150,4 +150,4 @@ TEST(Tensorboard, WhatIsWrittenReadsBack) {
 }
 
 }  // namespace
-}  // namespace nereus::launch
+}  // namespace nereus::launch::tensorboard_test

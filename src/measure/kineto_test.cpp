@@ -10,12 +10,12 @@
 #include "base/temporary_folder.hpp"
 #include "measure/trace_file.hpp"
 
-namespace nereus::measure {
+namespace nereus::measure::kineto_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 Trace read(const std::string& text) {
   std::istringstream in(text);
@@ -105,7 +105,7 @@ TEST(Kineto, SaysWhatIsWrong) {
   EXPECT_EQ(code_of("3"), "measure.no-trace");
 }
 
-class ZippedTrace : public testing::Test {
+class ZippedTrace : public ::testing::Test {
  protected:
   Trace read_bytes(const std::string& bytes) {
     const std::string path = folder_.write("trace.json.gz", bytes);
@@ -157,4 +157,4 @@ TEST(TraceFile, SaysThatThereIsNone) {
 }
 
 }  // namespace
-}  // namespace nereus::measure
+}  // namespace nereus::measure::kineto_test

@@ -1,6 +1,7 @@
-// Two profiles of a machine (profile/machine.hpp), number by number: which agree within their own
-// intervals (profile/statistics.hpp) and which do not. Two measurements of one idle machine should;
-// where they do not, the machine was busy, its clock changes, or it is not the same machine.
+// Two profiles of a machine (profile/machine_profile.hpp), number by number: which agree within
+// their own intervals (profile/statistics.hpp) and which do not. Two measurements of one idle
+// machine should; where they do not, the machine was busy, its clock changes, or it is not the same
+// machine.
 //
 // Of m numbers that have intervals in both, each is tested at 1 - 0.05 / m by Welch's t
 // (Bonferroni): of two measurements of one machine that is no different, 95 in 100 agree in all m.

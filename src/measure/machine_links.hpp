@@ -5,7 +5,7 @@
 //   of the catalogue   below kLeastOfCatalogue of what the cluster states between the two ranks;
 //   links
 //                      reach 70 to 90 % of their data sheet in one direction at a time (the
-//                      defaults of link_efficiency and network_efficiency in cost/parameters.hpp
+//                      defaults of link_efficiency and network_efficiency in stack/parameters.hpp
 //                      are 0.75 and 0.70), and a machine with half of them is no noise
 //   of the others      below kLeastOfOthers of the median of all pairs of its kind, inside a host
 //   or
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "cluster/cluster.hpp"
-#include "profile/machine.hpp"
+#include "profile/machine_profile.hpp"
 
 namespace nereus::measure {
 

@@ -9,7 +9,7 @@
 #include "base/random.hpp"
 #include "measure/machine_compare.hpp"
 
-namespace nereus::measure {
+namespace nereus::measure::machine_processes_test {
 namespace {
 
 using profile::Profile;
@@ -163,4 +163,4 @@ TEST(JoinProcesses, AnotherMachineIsFound) {
 }
 
 }  // namespace
-}  // namespace nereus::measure
+}  // namespace nereus::measure::machine_processes_test

@@ -3,11 +3,11 @@
 
 #include <cmath>
 
-#include "cluster/load.hpp"
+#include "cluster/load_cluster.hpp"
 #include "measure/machine_compare.hpp"
 #include "measure/machine_links.hpp"
 
-namespace nereus::measure {
+namespace nereus::measure::machine_test {
 namespace {
 
 using profile::Profile;
@@ -124,4 +124,4 @@ TEST(MachineLinks, AllSlowerThanTheCatalogueStates) {
 }
 
 }  // namespace
-}  // namespace nereus::measure
+}  // namespace nereus::measure::machine_test

@@ -11,7 +11,7 @@ namespace nereus::measure {
 
 namespace {
 
-constexpr int kMostRanks = 1 << 20;
+constexpr int kMostShimRanks = 1 << 20;
 constexpr int kMostRounds = 1 << 20;
 
 ShimJob job_of(spec::Reader reader) {
@@ -20,7 +20,7 @@ ShimJob job_of(spec::Reader reader) {
   job.backend = reader.optional_string("backend");
   job.parameters = reader.required_double("parameters", 0);
   job.samples = reader.required_double("samples", 0);
-  job.num_ranks = reader.required_int("ranks", 1, kMostRanks);
+  job.num_ranks = reader.required_int("ranks", 1, kMostShimRanks);
   job.on_gpu = reader.required_bool("gpu");
   job.loaders = reader.required_int("loaders", 0);
   job.counted = reader.required_bool("counted");
@@ -36,8 +36,8 @@ BlockTime time_of(spec::Reader& reader) {
   BlockTime time;
   time.block = reader.required_enum<job::Block>("block", blocks);
   time.round = reader.required_int("round", 0, kMostRounds);
-  time.rank = reader.required_int("rank", 0, kMostRanks);
-  time.host = reader.required_int("host", 0, kMostRanks);
+  time.rank = reader.required_int("rank", 0, kMostShimRanks);
+  time.host = reader.required_int("host", 0, kMostShimRanks);
   time.seconds = reader.required_double("seconds", 0);
   time.slowest = reader.optional_double("slowest", 0, 0);
   time.bytes = reader.optional_double("bytes", 0, 0);

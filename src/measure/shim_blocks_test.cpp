@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 
-namespace nereus::measure {
+namespace nereus::measure::shim_blocks_test {
 namespace {
 
 const std::string kJob =
@@ -38,9 +38,9 @@ TEST(ShimBlocks, AreReadAndWhatIsMissingIsExplained) {
   EXPECT_EQ(read.times.size(), 12u);
   StallReport report = find_stalls(read.times);
   explain_missing(report, read.job);
-  EXPECT_THAT(report.of(StallKind::kInterconnect).note, testing::HasSubstr("cannot be left out"));
-  EXPECT_THAT(report.notes, testing::Contains(testing::HasSubstr("distributed.send")));
-  EXPECT_THAT(report.of(StallKind::kPrepare).note, testing::HasSubstr("no torch DataLoader"));
+  EXPECT_THAT(report.of(StallKind::kInterconnect).note, ::testing::HasSubstr("cannot be left out"));
+  EXPECT_THAT(report.notes, ::testing::Contains(::testing::HasSubstr("distributed.send")));
+  EXPECT_THAT(report.of(StallKind::kPrepare).note, ::testing::HasSubstr("no torch DataLoader"));
 }
 
 TEST(ShimBlocks, SayWhatIsWrong) {
@@ -53,4 +53,4 @@ TEST(ShimBlocks, SayWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace nereus::measure
+}  // namespace nereus::measure::shim_blocks_test

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kChanges = "cores=2, disk=2, cached=0.5, links=2, bucket=4MiB, device=1.5";
 constexpr double kMostSeconds = 1e9;
-constexpr int kMostRanks = 1 << 20;
+constexpr int kMostFileRanks = 1 << 20;
 
 [[noreturn]] void refuse(const std::string& message, const std::string& hint = kChanges) {
   throw_input_error("measure.change", message, {}, hint);
@@ -78,8 +78,8 @@ MeasuredStep read_stall_file(std::string_view text, const std::string& file) {
   MeasuredStep out;
   StallReport& report = out.report;
   out.model = reader.optional_string("model", "the job");
-  report.num_ranks = reader.required_int("ranks", 1, kMostRanks);
-  report.num_hosts = reader.optional_int("hosts", 1, 1, kMostRanks);
+  report.num_ranks = reader.required_int("ranks", 1, kMostFileRanks);
+  report.num_hosts = reader.optional_int("hosts", 1, 1, kMostFileRanks);
   report.step_s = reader.required_double("step_s", 1e-9, kMostSeconds);
   report.alone_s = reader.required_double("one_device_s", 0, kMostSeconds);
   report.at_hand_s = reader.optional_double("at_hand_s", report.step_s, 0, kMostSeconds);

@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 
-namespace nereus::measure {
+namespace nereus::measure::stalls_test {
 namespace {
 
 using job::Block;
@@ -162,4 +162,4 @@ TEST(Stalls, IntervalsHoldTogether) {
 }
 
 }  // namespace
-}  // namespace nereus::measure
+}  // namespace nereus::measure::stalls_test

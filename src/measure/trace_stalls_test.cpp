@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 
-namespace nereus::measure {
+namespace nereus::measure::trace_stalls_test {
 namespace {
 
 constexpr std::int64_t kMs = 1000000;
@@ -71,7 +71,7 @@ TEST(TraceStalls, OneRankOfSeveralSaysSo) {
   EXPECT_EQ(report.num_ranks, 2);
   EXPECT_FALSE(report.of(StallKind::kStraggler).measured);
   EXPECT_TRUE(report.of(StallKind::kInterconnect).measured);
-  EXPECT_THAT(report.notes, testing::Contains(testing::HasSubstr("1 of 2 ranks")));
+  EXPECT_THAT(report.notes, ::testing::Contains(::testing::HasSubstr("1 of 2 ranks")));
 }
 
 TEST(TraceStalls, OneRankHasNobodyToWaitFor) {
@@ -130,4 +130,4 @@ TEST(TraceStalls, NeedsStepsThatAllRanksHave) {
 }
 
 }  // namespace
-}  // namespace nereus::measure
+}  // namespace nereus::measure::trace_stalls_test

@@ -7,7 +7,7 @@
 
 #include "base/format.hpp"
 #include "cost/buckets.hpp"
-#include "cost/data.hpp"
+#include "cost/data_parallel.hpp"
 
 namespace nereus::measure {
 

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace nereus::measure {
+namespace nereus::measure::what_if_test {
 namespace {
 
 // 100 ms of work of which 40 are launches, 30 ms of talk, 50 ms more on warm and 60 on cold files.
@@ -112,4 +112,4 @@ TEST(WhatIf, ChangesAndFilesThatAreNoneAreErrors) {
 }
 
 }  // namespace
-}  // namespace nereus::measure
+}  // namespace nereus::measure::what_if_test

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "model/model.hpp"
 
-namespace nereus::model {
+namespace nereus::model::cnn_recipe_test {
 namespace {
 
 using Tensors = std::vector<CnnTensor>;
@@ -375,4 +375,4 @@ TEST(CnnRecipe, NarrowNetworksHaveFewerChannelsEverywhere) {
 }
 
 }  // namespace
-}  // namespace nereus::model
+}  // namespace nereus::model::cnn_recipe_test

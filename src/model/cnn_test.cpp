@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "model/model.hpp"
 
-namespace nereus::model {
+namespace nereus::model::cnn_test {
 namespace {
 
 struct Published {
@@ -18,7 +18,7 @@ struct Published {
 
 double forward_gmacs(const Model& m) { return m.training_flops() / 3 / 2 / 1e9; }
 
-class CnnPublished : public testing::TestWithParam<Published> {};
+class CnnPublished : public ::testing::TestWithParam<Published> {};
 
 TEST_P(CnnPublished, ParametersAndFlopsAgreeWithTorchvision) {
   const Published& row = GetParam();
@@ -42,7 +42,7 @@ CnnShape only(const char* family) { return {.family = family}; }
 
 INSTANTIATE_TEST_SUITE_P(
     Torchvision, CnnPublished,
-    testing::Values(
+    ::testing::Values(
         Published{resnet(18), 11689512, 1.814}, Published{resnet(34), 21797672, 3.664},
         Published{resnet(50), 25557032, 4.089}, Published{resnet(101), 44549160, 7.801},
         Published{resnet(152), 60192808, 11.514}, Published{resnet(50, 2), 68883240, 11.398},
@@ -165,4 +165,4 @@ TEST(Cnn, SmallestImagesBuild) {
 }
 
 }  // namespace
-}  // namespace nereus::model
+}  // namespace nereus::model::cnn_test

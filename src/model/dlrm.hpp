@@ -10,8 +10,8 @@
 //                 x' = x0 * (W (V x) + b) + x, with 2 f dim r + f dim parameters a layer
 //
 // All tables are one layer, one operator each: they run as one kernel (table-batched embedding) and
-// meet in one exchange, and a plan deals them out, or cuts them, together (plan/tables.hpp). The
-// bottom MLP comes after it and does not depend on it.
+// meet in one exchange, and a plan deals them out, or cuts them, together
+// (plan/table_placement.hpp). The bottom MLP comes after it and does not depend on it.
 //
 // Tables are stored at table_bytes a weight with no second copy, and table_optimizer keeps its own
 // state: sgd none, rowwise-adagrad 4 bytes a row, adagrad 4 and adam 8 bytes a weight.

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "model/load.hpp"
 #include "model/model.hpp"
 #include "model/model_io.hpp"
+#include "model/read/load_model.hpp"
 
-namespace nereus::model {
+namespace nereus::model::dlrm_test {
 namespace {
 
 DlrmShape small() {
@@ -154,4 +154,4 @@ TEST(Dlrm, LayersWithOddTablesAreNotRead) {
 }
 
 }  // namespace
-}  // namespace nereus::model
+}  // namespace nereus::model::dlrm_test

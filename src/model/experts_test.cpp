@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "model/load.hpp"
 #include "model/model.hpp"
+#include "model/read/load_model.hpp"
 
-namespace nereus::model {
+namespace nereus::model::experts_test {
 namespace {
 
 struct Published {
@@ -20,7 +20,7 @@ struct Published {
 
 void PrintTo(const Published& model, std::ostream* out) { *out << model.name; }
 
-class PublishedTotal : public testing::TestWithParam<Published> {};
+class PublishedTotal : public ::testing::TestWithParam<Published> {};
 
 TEST_P(PublishedTotal, IsTheCataloguesToo) {
   const Published& model = GetParam();
@@ -30,7 +30,7 @@ TEST_P(PublishedTotal, IsTheCataloguesToo) {
 
 INSTANTIATE_TEST_SUITE_P(
     Experts, PublishedTotal,
-    testing::Values(
+    ::testing::Values(
         Published{"mixtral-8x7b", 46'702'792'704, 0},
         Published{"mixtral-8x22b", 140'620'634'112, 0},
         Published{"qwen3-30b-a3b", 30'532'122'624, 0},
@@ -82,7 +82,7 @@ TEST(HybridLayers, APatternMustNameEveryLayer) {
   } catch (const Errors& errors) {
     EXPECT_EQ(errors.list().front().code, "model.pattern");
     EXPECT_THAT(errors.list().front().message,
-                testing::AllOf(testing::HasSubstr("52"), testing::HasSubstr("4")));
+                ::testing::AllOf(::testing::HasSubstr("52"), ::testing::HasSubstr("4")));
   }
   EXPECT_THROW(load_model("nemotron-3-nano", {{"layers", "2"}, {"pattern", "\"MX\""}}), Errors);
   EXPECT_THROW(load_model("nemotron-3-nano", {{"ssm_state", "0"}}), Errors);
@@ -124,4 +124,4 @@ TEST(ExpertFlops, OfDeepSeekAreNvidias) {
 }
 
 }  // namespace
-}  // namespace nereus::model
+}  // namespace nereus::model::experts_test

@@ -7,13 +7,13 @@ namespace nereus::model {
 
 namespace {
 
-struct Family {
+struct NamedShape {
   std::string_view name;
   TransformerShape shape;
 };
 
 // The names are those of public checkpoints; most share LLaMA's block.
-std::vector<Family> make_families() {
+std::vector<NamedShape> make_named_shapes() {
   TransformerShape gpt;
   gpt.tied_embeddings = true;
   TransformerShape llama;
@@ -47,18 +47,18 @@ std::vector<Family> make_families() {
   hybrid.gated_mlp = false;
   hybrid.position = PositionKind::kNone;
 
-  std::vector<Family> families = {
+  std::vector<NamedShape> named_shapes = {
       {"bert", bert},         {"bloom", bloom},       {"deepseek", llama}, {"gpt", gpt},
       {"gpt_neox", neox},     {"gpt_oss", gpt_oss},   {"grok", grok},      {"llama", llama},
       {"llama4", llama},      {"mistral", llama},     {"mixtral", llama},  {"mpt", mpt},
       {"nemotron", nemotron}, {"nemotron_h", hybrid}, {"opt", gpt},        {"phi3", llama},
       {"qwen2", llama},       {"qwen3", qwen3},       {"vit", vit}};
-  for (Family& family : families) family.shape.family = family.name;
-  return families;
+  for (NamedShape& family : named_shapes) family.shape.family = family.name;
+  return named_shapes;
 }
 
-const std::vector<Family>& families() {
-  static const std::vector<Family> kList = make_families();
+const std::vector<NamedShape>& named_shapes() {
+  static const std::vector<NamedShape> kList = make_named_shapes();
   return kList;
 }
 
@@ -67,13 +67,13 @@ const std::vector<Family>& families() {
 std::vector<std::string> family_names() {
   std::vector<std::string> names = {"alexnet", "dlrm",       "inception",  "mobilenet",
                                     "resnet",  "shufflenet", "squeezenet", "vgg"};
-  for (const Family& family : families()) names.emplace_back(family.name);
+  for (const NamedShape& family : named_shapes()) names.emplace_back(family.name);
   std::sort(names.begin(), names.end());
   return names;
 }
 
 std::optional<TransformerShape> family_defaults(std::string_view family) {
-  for (const Family& known : families())
+  for (const NamedShape& known : named_shapes())
     if (known.name == family) return known.shape;
   return std::nullopt;
 }

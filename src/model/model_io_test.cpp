@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "model/load.hpp"
+#include "model/read/load_model.hpp"
 #include "model/shape_io.hpp"
 
-namespace nereus::model {
+namespace nereus::model::model_io_test {
 namespace {
 
 Model again(const Model& model) {
@@ -131,4 +131,4 @@ RC_GTEST_PROP(ModelIo, AnyTransformerComesBackEqualFromItsShape, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::model
+}  // namespace nereus::model::model_io_test

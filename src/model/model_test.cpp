@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nereus::model {
+namespace nereus::model::model_test {
 namespace {
 
 Operator op_of(OpKind kind, double parameters, double flops, Split split = Split::kReplicated) {
@@ -71,4 +71,4 @@ TEST(Model, AChainHasAnEdgeBetweenNeighbours) {
 }
 
 }  // namespace
-}  // namespace nereus::model
+}  // namespace nereus::model::model_test

@@ -1,5 +1,5 @@
-// Where the modules of a user's own model lie (model/script.hpp). All that a Model and a plan say
-// of them.
+// Where the modules of a user's own model lie (model/script_model.hpp). All that a Model and a plan
+// say of them.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "model/model.hpp"
 
-namespace nereus::model {
+namespace nereus::model::transformer_test {
 namespace {
 
 TransformerShape gpt(int layers, int hidden, int heads, int vocab, int seq) {
@@ -206,8 +206,8 @@ TEST(TransformerLayers, AreAnEmbeddingTheBlocksAndAHead) {
   const Model m = build_transformer(shape);
   std::vector<std::string> names;
   for (int i = 0; i < m.num_layers(); ++i) names.push_back(m.layer(i).name);
-  EXPECT_THAT(names, testing::ElementsAre("embedding", "block", "block", "expert_block",
-                                          "expert_block", "expert_block", "head"));
+  EXPECT_THAT(names, ::testing::ElementsAre("embedding", "block", "block", "expert_block",
+                                            "expert_block", "expert_block", "head"));
   EXPECT_EQ(m.kinds.size(), 4u) << "equal layers share one kind";
 }
 
@@ -231,8 +231,8 @@ TEST(TransformerShape, DerivesWhatIsNotStated) {
 
 TEST(TransformerShape, SaysEverythingThatCannotBeAtOnce) {
   EXPECT_THAT(codes_of(TransformerShape{}),
-              testing::ElementsAre("model.shape", "model.shape", "model.shape", "model.shape",
-                                   "model.shape", "model.shape"))
+              ::testing::ElementsAre("model.shape", "model.shape", "model.shape", "model.shape",
+                                     "model.shape", "model.shape"))
       << "layers, hidden, heads, seq, vocab, ffn";
   TransformerShape shape = gpt(-1, 100, 12, 100, 32);
   shape.kv_heads = 5;
@@ -241,8 +241,8 @@ TEST(TransformerShape, SaysEverythingThatCannotBeAtOnce) {
   shape.expert_ffn = -8;
   shape.dense_layers = 3;
   EXPECT_THAT(codes_of(shape),
-              testing::ElementsAre("model.shape", "model.heads", "model.kv-heads", "model.shape",
-                                   "model.top-k", "model.dense-layers"));
+              ::testing::ElementsAre("model.shape", "model.heads", "model.kv-heads", "model.shape",
+                                     "model.top-k", "model.dense-layers"));
 }
 
 TEST(TransformerShape, ErrorsCarryTheNumbers) {
@@ -251,7 +251,7 @@ TEST(TransformerShape, ErrorsCarryTheNumbers) {
     FAIL() << "100 is not a multiple of 12";
   } catch (const Errors& errors) {
     EXPECT_THAT(errors.list().front().message,
-                testing::AllOf(testing::HasSubstr("100"), testing::HasSubstr("12")));
+                ::testing::AllOf(::testing::HasSubstr("100"), ::testing::HasSubstr("12")));
     EXPECT_FALSE(errors.list().front().hint.empty());
   }
 }
@@ -279,4 +279,4 @@ RC_GTEST_PROP(TransformerProperty, BlocksAddUpToTheModel, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::model
+}  // namespace nereus::model::transformer_test

@@ -9,7 +9,7 @@
 #include "plan/expand.hpp"
 #include "plan/test_plans.hpp"
 
-namespace nereus::plan {
+namespace nereus::plan::check_test {
 namespace {
 
 using testing::make_cluster;
@@ -443,4 +443,4 @@ TEST(Check, IsFastAtScale) {
 }
 
 }  // namespace
-}  // namespace nereus::plan
+}  // namespace nereus::plan::check_test

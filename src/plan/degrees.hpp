@@ -29,9 +29,9 @@ enum class Attention { kUnfused, kFlash };  // whether the score matrix is ever 
 // out a causal mask; or contiguous slices that trade sequence for heads (all-to-all).
 enum class ContextKind { kRing, kZigzag, kAllToAll };
 enum class Tier { kDevice, kExpanded, kHost, kNvme };  // named as cluster::MemoryTier names them
-// How the ep ranks of a group share one copy of a model's embedding tables (plan/tables.hpp): whole
-// tables, dealt out evenly by their bytes or by their look-ups; blocks of every table's rows; or
-// columns of every table.
+// How the ep ranks of a group share one copy of a model's embedding tables
+// (plan/table_placement.hpp): whole tables, dealt out evenly by their bytes or by their look-ups;
+// blocks of every table's rows; or columns of every table.
 enum class TableSplit { kTable, kLookups, kRow, kColumn };
 
 std::string_view to_string(Recompute r);

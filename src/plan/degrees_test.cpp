@@ -6,7 +6,7 @@
 
 #include "plan/placement.hpp"
 
-namespace nereus::plan {
+namespace nereus::plan::degrees_test {
 namespace {
 
 // Every enumerator has a word of its own that reads back, and nothing else reads as one.
@@ -41,4 +41,4 @@ TEST(Names, AreTheContractsWords) {
 }
 
 }  // namespace
-}  // namespace nereus::plan
+}  // namespace nereus::plan::degrees_test

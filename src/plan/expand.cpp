@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "plan/stages.hpp"
-#include "plan/tables.hpp"
+#include "plan/table_placement.hpp"
 
 namespace nereus::plan {
 

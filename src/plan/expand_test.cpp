@@ -12,7 +12,7 @@
 #include "plan/stages.hpp"
 #include "plan/test_plans.hpp"
 
-namespace nereus::plan {
+namespace nereus::plan::expand_test {
 namespace {
 
 using testing::any_valid_plan;
@@ -194,4 +194,4 @@ RC_GTEST_PROP(AsRegular, SurvivesNonsense, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::plan
+}  // namespace nereus::plan::expand_test

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace nereus::plan {
+namespace nereus::plan::placement_test {
 namespace {
 
 RC_GTEST_PROP(Placement, PiecesOfAShareMeetExactly, ()) {
@@ -50,4 +50,4 @@ TEST(Placement, SamplesOfATeam) {
 }
 
 }  // namespace
-}  // namespace nereus::plan
+}  // namespace nereus::plan::placement_test

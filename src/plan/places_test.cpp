@@ -5,7 +5,7 @@
 #include "plan/expand.hpp"
 #include "plan/test_models.hpp"
 
-namespace nereus::plan {
+namespace nereus::plan::places_test {
 namespace {
 
 using Who = std::vector<int>;
@@ -41,4 +41,4 @@ TEST(Places, OfAPlan) {
 }
 
 }  // namespace
-}  // namespace nereus::plan
+}  // namespace nereus::plan::places_test

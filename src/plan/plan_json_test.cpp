@@ -12,7 +12,7 @@
 #include "plan/expand.hpp"
 #include "plan/test_plans.hpp"
 
-namespace nereus::plan {
+namespace nereus::plan::plan_json_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -293,4 +293,4 @@ TEST(PlanJson, SmallAndFastAtScale) {
 }
 
 }  // namespace
-}  // namespace nereus::plan
+}  // namespace nereus::plan::plan_json_test

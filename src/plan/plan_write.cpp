@@ -1,5 +1,5 @@
 // Plans into JSON.
-#include "cluster/write.hpp"
+#include "cluster/write_cluster.hpp"
 #include "model/model_io.hpp"
 #include "plan/plan_json.hpp"
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "plan/tables.hpp"
+#include "plan/table_placement.hpp"
 
 namespace nereus::plan {
 

@@ -8,7 +8,7 @@
 #include "plan/complete.hpp"
 #include "plan/test_plans.hpp"
 
-namespace nereus::plan {
+namespace nereus::plan::rules_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -221,4 +221,4 @@ TEST(Complete, ExpertsFollowTheTensorDegreeWhereTheyCan) {
 }
 
 }  // namespace
-}  // namespace nereus::plan
+}  // namespace nereus::plan::rules_test

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "plan/rules.hpp"
-#include "plan/tables.hpp"
+#include "plan/table_placement.hpp"
 
 namespace nereus::plan {
 

@@ -4,7 +4,7 @@
 
 #include "plan/test_plans.hpp"
 
-namespace nereus::plan {
+namespace nereus::plan::stages_test {
 namespace {
 
 std::vector<int> blocks_per_stage(const LayerSpan& span, int num_stages) {
@@ -78,4 +78,4 @@ TEST(Stages, RanksFollowMegatronsOrder) {
 }
 
 }  // namespace
-}  // namespace nereus::plan
+}  // namespace nereus::plan::stages_test

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "profile/import.hpp"
+#include "profile/import_file.hpp"
 
-namespace nereus::profile {
+namespace nereus::profile::deeppool_test {
 namespace {
 
 constexpr const char* kTwoBatches =
@@ -76,4 +76,4 @@ TEST(DeepPool, BecomesAProfile) {
 }
 
 }  // namespace
-}  // namespace nereus::profile
+}  // namespace nereus::profile::deeppool_test

@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 
-namespace nereus::profile {
+namespace nereus::profile::layer_times_test {
 namespace {
 
 constexpr const char* kTimes =
@@ -59,4 +59,4 @@ TEST(LayerTimes, NoiseIsRaisedAndCounted) {
 }
 
 }  // namespace
-}  // namespace nereus::profile
+}  // namespace nereus::profile::layer_times_test

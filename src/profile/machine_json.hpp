@@ -1,4 +1,4 @@
-// The keys of a profile that hold a measured machine (profile/machine.hpp).
+// The keys of a profile that hold a measured machine (profile/machine_profile.hpp).
 //
 //   profile.machine = read_machine(reader);          // faults go to the reader's list
 //   text += machine_members(profile.machine);        // ",\n \"context\": {..}, .." or nothing
@@ -7,7 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "profile/machine.hpp"
+#include "profile/machine_profile.hpp"
 #include "spec/reader.hpp"
 
 namespace nereus::profile {

@@ -11,9 +11,9 @@
 // Seconds and bytes are those of one rank of a tensor group of `tp`. Where seq is not known,
 // `elements` (seq x hidden) tells what was measured; of a layer of a vision model, which `layer`
 // names, it is what the layer reads. `nereus measure` writes what else it found of the machine
-// beside them (profile/machine.hpp); of such a file `layers` may be empty.
+// beside them (profile/machine_profile.hpp); of such a file `layers` may be empty.
 //
-//   Profile p = parse_profile(text, "a100.json");          // or one of profile/import.hpp
+//   Profile p = parse_profile(text, "a100.json");          // or one of profile/import_file.hpp
 //   TimeCurve forward = curve_of(p.layers[0].samples, p.layers[0].forward).curve;
 //   forward.at(3);                                          // seconds of three samples
 #pragma once
@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "profile/machine.hpp"
+#include "profile/machine_profile.hpp"
 
 namespace nereus::profile {
 

@@ -17,13 +17,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 using spec::Reader;
 
-constexpr double kLongest = 3600;     // seconds of one layer
-constexpr double kWidest = 1e6;       // seconds of an interval, which may be longer than its time
-constexpr double kMostBytes = 1e15;   // of one layer
-constexpr double kMostSamples = 1e9;  // of a micro-batch
+constexpr double kLongestTime = 3600;  // seconds of one layer
+constexpr double kWidest = 1e6;        // seconds of an interval, which may be longer than its time
+constexpr double kMostBytes = 1e15;    // of one layer
+constexpr double kMostSamples = 1e9;   // of a micro-batch
 constexpr double kMostParameters = 1e15;
 constexpr int kMostTokens = 1 << 30;
-constexpr int kMostRanks = 1 << 20;
+constexpr int kMostProfileRanks = 1 << 20;
 
 std::string name_of(const MeasuredLayer& layer) {
   const std::string tokens = layer.seq > 0 ? fmt::format(", {} tokens", layer.seq) : "";
@@ -61,7 +61,7 @@ void check_ranges(const std::vector<double>& median, const std::vector<double>& 
     return;
   }
   for (std::size_t i = 0; i < median.size(); ++i)
-    if (!(low[i] >= 0 && low[i] <= median[i] && median[i] <= high[i] && high[i] <= kLongest))
+    if (!(low[i] >= 0 && low[i] <= median[i] && median[i] <= high[i] && high[i] <= kLongestTime))
       fail(key.c_str(), "profile.quantiles",
            fmt::format("low {}, median {}, high {} are not in order", low[i], median[i], high[i]),
            "low <= median <= high");
@@ -107,9 +107,9 @@ void check_layer(const MeasuredLayer& layer, const Fail& fail) {
            "each number of samples once, ascending");
   }
   const std::size_t n = layer.samples.size();
-  check_values(layer.forward, n, "forward_s", "a forward time", kLongest, fail);
+  check_values(layer.forward, n, "forward_s", "a forward time", kLongestTime, fail);
   if (!layer.backward.empty())
-    check_values(layer.backward, n, "backward_s", "a backward time", kLongest, fail);
+    check_values(layer.backward, n, "backward_s", "a backward time", kLongestTime, fail);
   const auto noise = [&](const std::vector<double>& seconds, const char* key) {
     if (seconds.size() != n) return;
     for (const double value : seconds)
@@ -159,7 +159,7 @@ MeasuredLayer read_layer(Reader& r) {
   l.parameters = r.optional_double("parameters", 0, 0, kMostParameters);
   l.device = r.required_string("device");
   l.precision = r.required_string("precision");
-  l.tp = r.required_int("tp", 1, kMostRanks);
+  l.tp = r.required_int("tp", 1, kMostProfileRanks);
   l.includes_collectives = r.optional_bool("includes_collectives", false);
   l.includes_launches = r.optional_bool("includes_launches", false);
   l.includes_rest = r.optional_bool("includes_rest", false);
@@ -176,10 +176,10 @@ MeasuredLayer read_layer(Reader& r) {
   l.backward_half_width = r.optional_doubles("backward_half_width_s");
   if (r.has("update_s")) {
     l.update = r.required_double("update_s");
-    if (!(l.update > 0 && l.update <= kLongest))
+    if (!(l.update > 0 && l.update <= kLongestTime))
       r.fail("update_s", "profile.value",
              fmt::format("an update takes {} s, and must take more than 0 and at most {}", l.update,
-                         kLongest),
+                         kLongestTime),
              "leave update_s out where it was not measured");
   }
   if (r.has("memory_bytes")) {

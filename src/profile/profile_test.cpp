@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 
-namespace nereus::profile {
+namespace nereus::profile::profile_test {
 namespace {
 
 MeasuredLayer block() {
@@ -143,4 +143,4 @@ RC_GTEST_PROP(TimeCurve, NeverFalls, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::profile
+}  // namespace nereus::profile::profile_test

@@ -8,7 +8,7 @@
 
 #include "base/random.hpp"
 
-namespace nereus::profile {
+namespace nereus::profile::statistics_test {
 namespace {
 
 // Box and Muller 1958.
@@ -133,4 +133,4 @@ TEST(Coverage, RangesOfOneProcessDoNot) {
 }
 
 }  // namespace
-}  // namespace nereus::profile
+}  // namespace nereus::profile::statistics_test

@@ -1,5 +1,5 @@
 // When a pipeline with blocking messages is done, in seconds: the same play as
-// simulate/pipeline/play.hpp, made to be asked millions of times.
+// simulate/pipeline/pipeline_play.hpp, made to be asked millions of times.
 //
 // A rank runs its passes in the schedule's order (schedule/order.hpp); after each it is held up
 // until its message has arrived. With x_n the times at which the passes of the n-th round end,

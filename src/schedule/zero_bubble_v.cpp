@@ -1,7 +1,7 @@
-// ZB-V (Qi 2024): two chunks a rank in a V, so that the first rank also holds the last stage. Rank
-// i of p: 2 (p - i) - 1 passes forward through its first chunk; i times forward through both; p - i
-// times forward and back through the second; then both in turn; and at the end weight gradients
-// where others wait.
+// ZB-V (Qi 2024): two chunks a rank in a V, so that the first rank also holds the last stage.
+// RankOfV i of p: 2 (p - i) - 1 passes forward through its first chunk; i times forward through
+// both; p - i times forward and back through the second; then both in turn; and at the end weight
+// gradients where others wait.
 #include <array>
 
 #include "schedule/order.hpp"
@@ -11,9 +11,9 @@ namespace nereus::schedule {
 namespace {
 
 // What one rank has done of each pass on its two chunks.
-class Rank {
+class RankOfV {
  public:
-  Rank(const PipelineSize& size, int rank, std::vector<PipelineOp>& out)
+  RankOfV(const PipelineSize& size, int rank, std::vector<PipelineOp>& out)
       : out_(out), stages_{rank, 2 * size.depth - 1 - rank} {}
 
   void run(Pass pass, int chunk) {
@@ -36,7 +36,7 @@ Order zb_v_order(const PipelineSize& size) {
   const int p = size.depth;
   const int m = size.micro_batches;
   for (int i = 0; i < p; ++i) {
-    Rank rank(size, i, order[static_cast<std::size_t>(i)]);
+    RankOfV rank(size, i, order[static_cast<std::size_t>(i)]);
     const auto back = [&](int chunk) {
       rank.run(Pass::kInput, chunk);
       rank.run(Pass::kWeight, chunk);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nereus::simulate {
+namespace nereus::simulate::background_queue_test {
 namespace {
 
 // Two ranks that wait from 2 to 6 and 4 to 8 ms of a step of 10, and two of no use to it.
@@ -92,4 +92,4 @@ TEST(BackgroundQueue, SharesAreNearThoseMeasured) {
 }
 
 }  // namespace
-}  // namespace nereus::simulate
+}  // namespace nereus::simulate::background_queue_test

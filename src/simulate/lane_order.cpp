@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "schedule/greedy.hpp"
-#include "simulate/network/play.hpp"
+#include "simulate/network/network_play.hpp"
 
 namespace nereus::simulate {
 

@@ -2,7 +2,7 @@
 //
 // A rank is held up while it sends, less what the stack hides in the steady state
 // (pipeline_overlap); the first activations and the last gradients have nothing to hide behind. The
-// ends of the pipeline are held up as often, as cost/pipeline.hpp says.
+// ends of the pipeline are held up as often, as cost/pipeline_time.hpp says.
 // Varuna sends while it computes on.
 //
 // The order of passes is the schedule's, or one given. Where stages lie on ranks in a way that the
@@ -15,8 +15,8 @@
 
 #include <optional>
 
-#include "cost/step_work.hpp"
-#include "simulate/pipeline/play.hpp"
+#include "predict/step_work.hpp"
+#include "simulate/pipeline/pipeline_play.hpp"
 
 namespace nereus::simulate {
 

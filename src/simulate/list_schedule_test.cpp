@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace nereus::simulate {
+namespace nereus::simulate::list_schedule_test {
 namespace {
 
 TEST(ListSchedule, ChainsAddUpAndLanesOverlap) {
@@ -58,4 +58,4 @@ RC_GTEST_PROP(ListSchedule, IsNoShorterThanItsLanesAndKeepsItsOrder, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::simulate
+}  // namespace nereus::simulate::list_schedule_test

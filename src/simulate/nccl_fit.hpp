@@ -1,5 +1,5 @@
-// The four numbers of simulate/nccl.hpp, fitted to measured times, and how well such a fit predicts
-// sizes that it has not seen.
+// The four numbers of simulate/nccl_model.hpp, fitted to measured times, and how well such a fit
+// predicts sizes that it has not seen.
 //
 // With q = step x efficiency (latency in units of the wire: q x wire bytes fit into one step) the
 // time is linear in the other three,
@@ -17,7 +17,7 @@
 #include <optional>
 #include <vector>
 
-#include "simulate/nccl.hpp"
+#include "simulate/nccl_model.hpp"
 
 namespace nereus::simulate {
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace nereus::simulate {
+namespace nereus::simulate::nccl_nodes_test {
 namespace {
 
 NcclSite any_site() {
@@ -63,4 +63,4 @@ TEST(NcclNodes, CarryWhatTheAlgorithmSays) {
 }
 
 }  // namespace
-}  // namespace nereus::simulate
+}  // namespace nereus::simulate::nccl_nodes_test

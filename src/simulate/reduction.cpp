@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cost/data.hpp"
-#include "simulate/network/play.hpp"
+#include "cost/data_parallel.hpp"
+#include "simulate/network/network_play.hpp"
 
 namespace nereus::simulate {
 

@@ -4,8 +4,8 @@
 // pass on they are reduced, bucket by bucket. A reduction gets the whole wire while its rank waits,
 // and the share `overlap` of the time while it computes; virtual stages are reduced one after the
 // other. At least 5 % of all of it follows the rank's last pass (the last bucket; as
-// cost/data.hpp). Where the weight gradients come last of all (zero-bubble schedules) or the plan
-// overlaps nothing, all of it does.
+// cost/data_parallel.hpp). Where the weight gradients come last of all (zero-bubble schedules) or
+// the plan overlaps nothing, all of it does.
 //
 //   std::vector<Reduced> done = reduce(order[r], played.ranks[r], work);
 //   done.back().end;
@@ -13,8 +13,8 @@
 
 #include <vector>
 
-#include "cost/step_work.hpp"
-#include "simulate/pipeline/play.hpp"
+#include "predict/step_work.hpp"
+#include "simulate/pipeline/pipeline_play.hpp"
 
 namespace nereus::simulate {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "cost/data.hpp"
-#include "simulate/network/play.hpp"
-#include "simulate/passes.hpp"
+#include "cost/data_parallel.hpp"
+#include "simulate/network/network_play.hpp"
+#include "simulate/pipeline/passes.hpp"
 
 namespace nereus::simulate {
 

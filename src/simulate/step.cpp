@@ -7,8 +7,8 @@
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
-#include "cost/pipeline.hpp"
-#include "simulate/network/play.hpp"
+#include "cost/pipeline_time.hpp"
+#include "simulate/network/network_play.hpp"
 #include "simulate/pipeline/varuna.hpp"
 
 namespace nereus::simulate {

@@ -1,4 +1,5 @@
-// One step of any plan, played pass by pass with the times of the cost model (cost/step_work.hpp).
+// One step of any plan, played pass by pass with the times of the cost model
+// (predict/step_work.hpp).
 //
 // Every lane of teams that act alike runs its own pipeline (simulate/pipeline); each of its ranks
 // reduces its gradients beside its last passes (simulate/reduction.hpp); when the slowest team has
@@ -12,11 +13,11 @@
 // What a lane's passes and messages take, and in which order: simulate/lane_order.hpp.
 //
 // Teams of a lane are folded into one: they do the same at the same time. Where durations vary
-// (simulate/jitter.hpp) every team draws its own; a slow rank unfolds its own team. Teams that wait
-// for each other at every pass (LaneWork::joint) take the longest of their draws in each.
+// (simulate/pipeline/jitter.hpp) every team draws its own; a slow rank unfolds its own team. Teams
+// that wait for each other at every pass (LaneWork::joint) take the longest of their draws in each.
 //
 // Burst plans, which say what every layer takes, are played layer by layer first
-// (simulate/layer_graph.hpp); that says how long their two passes are.
+// (simulate/played_layers.hpp); that says how long their two passes are.
 //
 //   SimulatedStep step = simulate_step(predictor.work(degrees), {});
 //   step.step;                                   // seconds
@@ -25,10 +26,10 @@
 #include <optional>
 #include <vector>
 
-#include "cost/step_work.hpp"
-#include "simulate/jitter.hpp"
+#include "predict/step_work.hpp"
 #include "simulate/lane_order.hpp"
-#include "simulate/layer_graph.hpp"
+#include "simulate/pipeline/jitter.hpp"
+#include "simulate/played_layers.hpp"
 #include "simulate/reduction.hpp"
 
 namespace nereus::simulate {

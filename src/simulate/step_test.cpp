@@ -7,20 +7,20 @@
 #include <map>
 
 #include "base/random.hpp"
-#include "cluster/load.hpp"
-#include "cost/general.hpp"
-#include "cost/predict.hpp"
-#include "cost/testing.hpp"
-#include "model/load.hpp"
+#include "cluster/load_cluster.hpp"
+#include "cost/cost_testing.hpp"
+#include "model/read/load_model.hpp"
 #include "plan/check.hpp"
 #include "plan/complete.hpp"
 #include "plan/rules.hpp"
+#include "predict/general/general_predictor.hpp"
+#include "predict/predictor.hpp"
 #include "simulate/shared_links.hpp"
-#include "simulate/statistics.hpp"
+#include "simulate/simulate_testing.hpp"
+#include "simulate/step_statistics.hpp"
 #include "simulate/step_timeline.hpp"
-#include "simulate/testing.hpp"
 
-namespace nereus::simulate {
+namespace nereus::simulate::step_test {
 namespace {
 
 using cost::testing::Case;
@@ -298,4 +298,4 @@ RC_GTEST_PROP(SharedLinks, AgreeWithThePipelinePlayerWhereNothingTravels, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::simulate
+}  // namespace nereus::simulate::step_test

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "simulate/passes.hpp"
+#include "simulate/pipeline/passes.hpp"
 
 namespace nereus::simulate {
 

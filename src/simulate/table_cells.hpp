@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "simulate/collective.hpp"
+#include "simulate/network/collective.hpp"
 #include "spec/csv.hpp"
 
 namespace nereus::simulate {

@@ -7,7 +7,7 @@
 
 #include "base/temporary_folder.hpp"
 
-namespace nereus::spec {
+namespace nereus::spec::csv_test {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -157,4 +157,4 @@ TEST(Csv, ReadsAFileAndNamesTheNearestWhereItIsMissing) {
 }
 
 }  // namespace
-}  // namespace nereus::spec
+}  // namespace nereus::spec::csv_test

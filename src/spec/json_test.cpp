@@ -6,7 +6,7 @@
 
 #include "spec/value.hpp"
 
-namespace nereus::spec {
+namespace nereus::spec::json_test {
 namespace {
 
 Value parse(std::string_view text) { return parse_json(text, "t.json"); }
@@ -178,4 +178,4 @@ TEST(Json, ReadsAMegabyteInMilliseconds) {
 }
 
 }  // namespace
-}  // namespace nereus::spec
+}  // namespace nereus::spec::json_test

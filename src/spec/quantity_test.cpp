@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace nereus::spec {
+namespace nereus::spec::quantity_test {
 namespace {
 
 TEST(Quantity, ReadsDecimalAndBinaryUnits) {
@@ -115,4 +115,4 @@ TEST(Quantity, ExamplesAreRead) {
 }
 
 }  // namespace
-}  // namespace nereus::spec
+}  // namespace nereus::spec::quantity_test

@@ -5,10 +5,10 @@
 
 #include <chrono>
 
-namespace nereus::spec {
+namespace nereus::spec::reader_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 enum class Link { kNvlink, kPcie };
 const Choices<Link> kLinks = {{"nvlink", Link::kNvlink}, {"pcie", Link::kPcie}};
@@ -105,7 +105,7 @@ TEST(Reader, ReportsAllThatIsMissing) {
   f.r.required<Bytes>("memory");
   Reader inner = f.r.required_table("inner");
   inner.required_string("name");
-  ASSERT_THAT(f.codes(), testing::Each("spec.missing-key"));
+  ASSERT_THAT(f.codes(), ::testing::Each("spec.missing-key"));
   ASSERT_EQ(f.errors.list().size(), 6u);
   EXPECT_EQ(f.error(0).message, "the key \"layers\" is missing");
   EXPECT_EQ(f.error(5).message, "the key \"name\" is missing in \"inner\"");
@@ -157,7 +157,7 @@ TEST(Reader, RefusesWrongKinds) {
   f.r.required_double("inf");
   f.r.required_int("nan", 1);
   f.r.required<Bytes>("d");
-  ASSERT_THAT(f.codes(), testing::Each("spec.type"));
+  ASSERT_THAT(f.codes(), ::testing::Each("spec.type"));
   EXPECT_EQ(f.errors.list().size(), 12u);
   EXPECT_EQ(f.error(0).message, "\"a\" must be a whole number, is \"x\"");
   EXPECT_EQ(f.error(0).where, (Where{"t.toml", 1, 5, "a = 'x'"}));
@@ -174,7 +174,7 @@ TEST(Reader, RefusesWhatIsOutOfRange) {
   f.r.required_int64("e", 0);
   f.r.required_ints("f", 1, 8);
   f.r.required_tables("g");
-  ASSERT_THAT(f.codes(), testing::Each("spec.range"));
+  ASSERT_THAT(f.codes(), ::testing::Each("spec.range"));
   ASSERT_EQ(f.errors.list().size(), 7u);
   EXPECT_EQ(f.error(0).message, "\"a\" must be at least 1, is 0");
   EXPECT_EQ(f.error(1).message, "\"b\" must be at most 2147483647, is 5000000000");
@@ -188,7 +188,7 @@ TEST(Reader, RefusesQuantitiesWithoutUnitOrSense) {
   EXPECT_THAT(f.codes(), ElementsAre("spec.missing-unit", "spec.missing-unit", "spec.unknown-unit",
                                      "spec.range", "spec.range", "spec.type"));
   EXPECT_EQ(f.error(0).message, "\"a\" = 80 has no unit");
-  EXPECT_THAT(f.error(0).hint, testing::HasSubstr("\"80 GiB\""));
+  EXPECT_THAT(f.error(0).hint, ::testing::HasSubstr("\"80 GiB\""));
   EXPECT_EQ(f.error(3).message, "\"d\" must be more than 0, is \"0 GB\"");
   EXPECT_EQ(f.r.required<Bytes>("d", Zero::kAllowed), Bytes{0});
 }
@@ -260,4 +260,4 @@ TEST(Reader, IsFastOnWideTables) {
 }
 
 }  // namespace
-}  // namespace nereus::spec
+}  // namespace nereus::spec::reader_test

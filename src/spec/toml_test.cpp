@@ -2,7 +2,7 @@
 
 #include "spec/value.hpp"
 
-namespace nereus::spec {
+namespace nereus::spec::toml_test {
 namespace {
 
 Value parse(std::string_view text) { return parse_toml(text, "t.toml"); }
@@ -109,4 +109,4 @@ TEST(Toml, DoesNotCountDotsThatArePartOfNoKey) {
 }
 
 }  // namespace
-}  // namespace nereus::spec
+}  // namespace nereus::spec::toml_test

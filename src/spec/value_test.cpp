@@ -8,7 +8,7 @@
 
 #include "base/temporary_folder.hpp"
 
-namespace nereus::spec {
+namespace nereus::spec::value_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -23,7 +23,7 @@ Error error_of(Function function) {
   return {};
 }
 
-class Files : public testing::Test {
+class Files : public ::testing::Test {
  protected:
   std::string write(const std::string& name, std::string_view text) {
     return folder_.write(name, text);
@@ -132,4 +132,4 @@ TEST(SetPath, PointsAtTheAssignment) {
 }
 
 }  // namespace
-}  // namespace nereus::spec
+}  // namespace nereus::spec::value_test

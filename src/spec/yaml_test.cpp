@@ -5,7 +5,7 @@
 
 #include "spec/value.hpp"
 
-namespace nereus::spec {
+namespace nereus::spec::yaml_test {
 namespace {
 
 Value parse(std::string_view text) { return parse_yaml(text, "t.yaml"); }
@@ -113,4 +113,4 @@ TEST(Yaml, AnEmptyFileIsAnEmptyTable) {
 }
 
 }  // namespace
-}  // namespace nereus::spec
+}  // namespace nereus::spec::yaml_test

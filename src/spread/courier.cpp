@@ -4,7 +4,7 @@
 #include <chrono>
 #include <limits>
 
-#include "spread/wire.hpp"
+#include "spread/rank_wire.hpp"
 
 namespace nereus::spread {
 

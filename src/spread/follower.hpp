@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "spread/courier.hpp"
+#include "spread/rank_wire.hpp"
 #include "spread/ranks.hpp"
-#include "spread/wire.hpp"
 
 namespace nereus::spread {
 

@@ -8,8 +8,8 @@
 
 #include "spread/courier.hpp"
 #include "spread/ledger.hpp"
+#include "spread/rank_wire.hpp"
 #include "spread/ranks.hpp"
-#include "spread/wire.hpp"
 
 namespace nereus::spread {
 

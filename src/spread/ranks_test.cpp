@@ -12,10 +12,10 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "spread/testing.hpp"
-#include "spread/wire.hpp"
+#include "spread/rank_wire.hpp"
+#include "spread/spread_testing.hpp"
 
-namespace nereus::spread {
+namespace nereus::spread::ranks_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -181,7 +181,7 @@ TEST(SpreadRanks, AreReportedWhenLostAndTheOthersAreEndedHard) {
     };
     const Outcome outcome = ranks.run(numbered(book, 40, before), {.threads = 1});
     if (rank == 0) {
-      EXPECT_THAT(outcome.lost_ranks, testing::Contains("rank 2 on memory"));
+      EXPECT_THAT(outcome.lost_ranks, ::testing::Contains("rank 2 on memory"));
       EXPECT_GE(outcome.redone, 1);
     }
   });
@@ -342,4 +342,4 @@ RC_GTEST_PROP(SpreadWire, CutMessagesAreNoticed, (const std::string& text, std::
 }
 
 }  // namespace
-}  // namespace nereus::spread
+}  // namespace nereus::spread::ranks_test

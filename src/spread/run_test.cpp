@@ -13,7 +13,7 @@
 #include "spread/ledger.hpp"
 #include "spread/work.hpp"
 
-namespace nereus::spread {
+namespace nereus::spread::run_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -245,4 +245,4 @@ TEST(SpreadLedger, RedoesWhatComesBeforeAFailure) {
 }
 
 }  // namespace
-}  // namespace nereus::spread
+}  // namespace nereus::spread::run_test

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "timeline/chrome_trace.hpp"
-#include "timeline/testing.hpp"
+#include "timeline/timeline_testing.hpp"
 
-namespace nereus::timeline {
+namespace nereus::timeline::check_trace_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -148,4 +148,4 @@ TEST(CheckTrace, ManyFaultsAreCountedAndAFewSpelt) {
 }
 
 }  // namespace
-}  // namespace nereus::timeline
+}  // namespace nereus::timeline::check_trace_test

@@ -10,9 +10,9 @@
 #include "base/gzip.hpp"
 #include "base/temporary_folder.hpp"
 #include "timeline/check_trace.hpp"
-#include "timeline/testing.hpp"
+#include "timeline/timeline_testing.hpp"
 
-namespace nereus::timeline {
+namespace nereus::timeline::chrome_trace_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -136,4 +136,4 @@ TEST(ChromeTrace, AFileIsZippedByItsName) {
 }
 
 }  // namespace
-}  // namespace nereus::timeline
+}  // namespace nereus::timeline::chrome_trace_test

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "base/testing.hpp"
+#include "base/base_testing.hpp"
 #include "timeline/check_trace.hpp"
 #include "timeline/chrome_trace.hpp"
-#include "timeline/testing.hpp"
+#include "timeline/timeline_testing.hpp"
 
-namespace nereus::timeline {
+namespace nereus::timeline::rank_timeline_test {
 namespace {
 
 using ::nereus::testing::codes_of;
@@ -92,4 +92,4 @@ TEST(RankTimeline, WhatIsNoTimelineIsAnError) {
 }
 
 }  // namespace
-}  // namespace nereus::timeline
+}  // namespace nereus::timeline::rank_timeline_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <regex>
 
-namespace nereus::timeline {
+namespace nereus::timeline::svg_test {
 namespace {
 
 // Widths of all rectangles that stand for slices.
@@ -73,4 +73,4 @@ TEST(Svg, NarrowSlicesAreDrawnTogether) {
 }
 
 }  // namespace
-}  // namespace nereus::timeline
+}  // namespace nereus::timeline::svg_test

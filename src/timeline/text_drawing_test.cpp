@@ -5,9 +5,9 @@
 
 #include <map>
 
-#include "timeline/testing.hpp"
+#include "timeline/timeline_testing.hpp"
 
-namespace nereus::timeline {
+namespace nereus::timeline::text_drawing_test {
 namespace {
 
 TEST(TextDrawing, WhatTakesMostOfACellDecides) {
@@ -61,4 +61,4 @@ RC_GTEST_PROP(TextDrawing, AgreesWithCountingEveryMoment, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::timeline
+}  // namespace nereus::timeline::text_drawing_test

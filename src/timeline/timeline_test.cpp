@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "timeline/testing.hpp"
+#include "timeline/timeline_testing.hpp"
 
-namespace nereus::timeline {
+namespace nereus::timeline::timeline_test {
 namespace {
 
 Timeline good() {
@@ -70,4 +70,4 @@ RC_GTEST_PROP(Timeline, OneProcessOfATimelineIsATimeline, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::timeline
+}  // namespace nereus::timeline::timeline_test

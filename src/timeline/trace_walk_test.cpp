@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nereus::timeline {
+namespace nereus::timeline::trace_walk_test {
 namespace {
 
 // The events of {"a": [{}], "traceEvents": [{"ts": 1, "args": {"x": 2}}, {}], "b": [{}]}, or of the
@@ -60,4 +60,4 @@ TEST(TraceWalk, TimesAreRoundedToNanoseconds) {
 }
 
 }  // namespace
-}  // namespace nereus::timeline
+}  // namespace nereus::timeline::trace_walk_test

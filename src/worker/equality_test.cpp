@@ -20,7 +20,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "worker/testing.hpp"
+#include "worker/worker_testing.hpp"
 
 namespace nereus::worker {
 namespace {

@@ -5,8 +5,8 @@
 #include "plan/expand.hpp"
 #include "plan/rules.hpp"
 #include "plan/test_models.hpp"
-#include "worker/executor.hpp"
-#include "worker/masking.hpp"
+#include "worker/execute/executor.hpp"
+#include "worker/execute/masking.hpp"
 
 namespace nereus::worker::testing {
 

@@ -19,9 +19,9 @@
 #include <stdexcept>
 
 #include "spec/source.hpp"
-#include "worker/saving.hpp"
+#include "worker/execute/saving.hpp"
+#include "worker/run/testing_outcome.hpp"
 #include "worker/testing_models.hpp"
-#include "worker/testing_outcome.hpp"
 
 namespace nereus::worker::testing {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "plan/plan_json.hpp"
-#include "worker/testing.hpp"
+#include "worker/worker_testing.hpp"
 
 namespace nereus::worker::testing {
 

@@ -1,10 +1,10 @@
 // A SPEC string, and the same text as a cluster file. What loads must come back equal from its
 // JSON.
-#include "cluster/check.hpp"
+#include "cluster/check_cluster.hpp"
 #include "cluster/links.hpp"
-#include "cluster/load.hpp"
+#include "cluster/load_cluster.hpp"
 #include "cluster/read.hpp"
-#include "cluster/write.hpp"
+#include "cluster/write_cluster.hpp"
 #include "fuzz.hpp"
 
 namespace nereus::cluster {

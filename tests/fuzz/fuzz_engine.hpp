@@ -7,7 +7,7 @@
 
 #include "export/bundle.hpp"
 #include "fuzz.hpp"
-#include "model/load.hpp"
+#include "model/read/load_model.hpp"
 
 namespace nereus {
 

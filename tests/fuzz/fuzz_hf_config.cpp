@@ -1,5 +1,5 @@
 #include "fuzz.hpp"
-#include "model/load.hpp"
+#include "model/read/load_model.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;

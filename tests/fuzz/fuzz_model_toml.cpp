@@ -1,7 +1,7 @@
 // A model file that is accepted must also come back equal from a plan's JSON.
 #include "fuzz.hpp"
-#include "model/load.hpp"
 #include "model/model_io.hpp"
+#include "model/read/load_model.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;

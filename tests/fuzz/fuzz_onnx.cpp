@@ -1,7 +1,7 @@
 // An ONNX graph that is accepted must also come back equal from a plan's JSON.
 #include "fuzz.hpp"
-#include "model/import_onnx.hpp"
 #include "model/model_io.hpp"
+#include "model/read/import_onnx.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;

@@ -1,7 +1,7 @@
 // An order that is read can be played and written, and reads back the same.
 #include "fuzz.hpp"
 #include "simulate/pipeline/order_file.hpp"
-#include "simulate/pipeline/play.hpp"
+#include "simulate/pipeline/pipeline_play.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;

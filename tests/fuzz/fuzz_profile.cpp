@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "fuzz.hpp"
-#include "profile/import.hpp"
+#include "profile/import_file.hpp"
 
 namespace nereus::profile {
 namespace {

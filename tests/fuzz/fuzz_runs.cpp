@@ -2,10 +2,10 @@
 // have a prediction, whose parts are all there is to it.
 #include <cmath>
 
-#include "calibrate/evaluate.hpp"
+#include "calibrate/evaluate_runs.hpp"
 #include "calibrate/runs.hpp"
-#include "cost/stack_file.hpp"
 #include "fuzz.hpp"
+#include "stack/stack_file.hpp"
 
 namespace nereus::calibrate {
 namespace {

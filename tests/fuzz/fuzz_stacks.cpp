@@ -2,8 +2,8 @@
 // and comes back from its written form.
 #include <cmath>
 
-#include "cost/stack_file.hpp"
 #include "fuzz.hpp"
+#include "stack/stack_file.hpp"
 
 namespace nereus::cost {
 namespace {

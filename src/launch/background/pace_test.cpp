@@ -9,7 +9,7 @@
 
 #include "base/random.hpp"
 
-namespace nereus::launch {
+namespace nereus::launch::pace_test {
 namespace {
 
 struct Plant {
@@ -224,4 +224,4 @@ TEST(Quantile, InterpolatesBetweenNeighbours) {
 }
 
 }  // namespace
-}  // namespace nereus::launch
+}  // namespace nereus::launch::pace_test

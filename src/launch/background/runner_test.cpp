@@ -13,7 +13,7 @@
 
 #include "base/temporary_folder.hpp"
 
-namespace nereus::launch {
+namespace nereus::launch::runner_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -178,4 +178,4 @@ TEST(BackgroundRunner, NothingBeginsBeforeStepsAloneAreMeasured) {
 }
 
 }  // namespace
-}  // namespace nereus::launch
+}  // namespace nereus::launch::runner_test

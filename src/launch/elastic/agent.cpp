@@ -29,8 +29,6 @@ constexpr std::chrono::milliseconds kBeat{500}, kCallAgain{200}, kConnect{2000};
 constexpr std::chrono::seconds kManyFailures{30};
 constexpr std::size_t kMostFailures = 3, kMostRecent = 100'000;
 
-double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
-
 class Agent {
  public:
   Agent(const AgentOptions& options, const Say& say)
@@ -73,7 +71,7 @@ class Agent {
     const auto now = Clock::now();
     if (connection_ && !connection_->is_proved() && now - called_ > kConnect) connection_.reset();
     if (connection_ || now - called_ < kCallAgain) return;
-    if (seconds(now - last_connected_) > options_.give_up_s) {
+    if (std::chrono::duration<double>(now - last_connected_).count() > options_.give_up_s) {
       say_(fmt::format("no coordinator at {}:{} for {:.0f} s", options_.coordinator.host,
                        options_.coordinator.port, options_.give_up_s));
       exit_code_ = 4;

@@ -9,7 +9,7 @@
 #include "job/elastic.hpp"
 #include "launch/elastic/hmac.hpp"
 
-namespace nereus::launch {
+namespace nereus::launch::connection_test {
 namespace {
 
 using Side = Connection::Side;
@@ -111,4 +111,4 @@ TEST(Address, HasAHostAndAPort) {
 }
 
 }  // namespace
-}  // namespace nereus::launch
+}  // namespace nereus::launch::connection_test

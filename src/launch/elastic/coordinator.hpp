@@ -9,9 +9,9 @@
 //                    one is so slow that it pays to go on without it (step_times.hpp): all agree
 //                    on the step
 // Then all that is left is planned anew (`plan`), each member is told its rank, and from whose
-// state of which step to go on: the commit rule (worker/executor.hpp) makes that one step for all.
-// A member that is voted out is told to kill its worker and may come again as a new one; whatever
-// it says of an older generation is not heard. No clock of another machine is ever read.
+// state of which step to go on: the commit rule (worker/execute/executor.hpp) makes that one step
+// for all. A member that is voted out is told to kill its worker and may come again as a new one;
+// whatever it says of an older generation is not heard. No clock of another machine is ever read.
 //
 // A job is done when its last state is a checkpoint: one that could not be written is a failure
 // (elastic.not-saved), and the same call goes on from the last that is there.

@@ -9,7 +9,7 @@
 #include "launch/elastic/coordinator_testing.hpp"
 #include "launch/elastic/job_state.hpp"
 
-namespace nereus::launch {
+namespace nereus::launch::coordinator_test {
 namespace {
 
 using job::ElasticKind;
@@ -309,4 +309,4 @@ TEST(Coordinator, RefusesStrangersAndOtherBuilds) {
 }
 
 }  // namespace
-}  // namespace nereus::launch
+}  // namespace nereus::launch::coordinator_test

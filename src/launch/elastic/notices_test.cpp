@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 
-namespace nereus::launch {
+namespace nereus::launch::notices_test {
 namespace {
 
 const std::string kAzure =
@@ -115,4 +115,4 @@ TEST(Notices, AreAskedForWithTheHeadersThatCloudsWant) {
 }
 
 }  // namespace
-}  // namespace nereus::launch
+}  // namespace nereus::launch::notices_test

@@ -6,7 +6,7 @@
 
 #include "base/checkpoint_interval.hpp"
 
-namespace nereus::launch {
+namespace nereus::launch::save_pace_test {
 namespace {
 
 // Steps of a second from `start` on, the first checkpoint asked for, waited for and written.
@@ -90,4 +90,4 @@ TEST(SavePace, WhatTheClockShowsDoesNotMatter) {
 }
 
 }  // namespace
-}  // namespace nereus::launch
+}  // namespace nereus::launch::save_pace_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nereus::launch {
+namespace nereus::launch::step_times_test {
 namespace {
 
 // `busy` of ranks 0, 1, ..: all wait for the busiest.
@@ -68,4 +68,4 @@ TEST(StepTimes, LeftOutOnlyWhereThatIsFaster) {
 }
 
 }  // namespace
-}  // namespace nereus::launch
+}  // namespace nereus::launch::step_times_test

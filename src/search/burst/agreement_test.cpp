@@ -13,22 +13,22 @@
 #include <algorithm>
 #include <map>
 
-#include "cluster/load.hpp"
-#include "cost/general.hpp"
-#include "cost/kernels.hpp"
-#include "cost/machine.hpp"
-#include "cost/stack_file.hpp"
-#include "model/load.hpp"
+#include "cluster/load_cluster.hpp"
+#include "cost/kernel_time.hpp"
+#include "cost/machine_rates.hpp"
+#include "model/read/load_model.hpp"
 #include "plan/check.hpp"
 #include "plan/expand.hpp"
-#include "search/burst/costs.hpp"
-#include "search/burst/front.hpp"
-#include "search/burst/placement.hpp"
-#include "search/burst/testing.hpp"
-#include "simulate/layer_graph.hpp"
+#include "predict/general/general_predictor.hpp"
+#include "search/burst/burst_costs.hpp"
+#include "search/burst/burst_front.hpp"
+#include "search/burst/burst_placement.hpp"
+#include "search/burst/burst_testing.hpp"
+#include "simulate/played_layers.hpp"
 #include "simulate/step.hpp"
+#include "stack/stack_file.hpp"
 
-namespace nereus::burst {
+namespace nereus::burst::agreement_test {
 namespace {
 
 // Classes are ranks, one each: the trunk's are 0, 1, ..; a branch's begin at its first rank.
@@ -201,4 +201,4 @@ TEST(BurstAgreement, OfResNetWithBranchesApart) {
 }
 
 }  // namespace
-}  // namespace nereus::burst
+}  // namespace nereus::burst::agreement_test

@@ -1,15 +1,14 @@
 // Branches of a link: each solved as a chain between every pair of candidates of fork and join.
-// How they are put together: search/burst/fold.cpp.
+// How they are put together: search/burst/fold_chains.cpp.
 #include <algorithm>
-#include <limits>
 
 #include "search/burst/branch_rules.hpp"
+#include "search/burst/never.hpp"
 #include "search/burst/walk.hpp"
 
 namespace nereus::burst {
 
 namespace {
-constexpr double kNever = std::numeric_limits<double>::infinity();
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 }  // namespace
 

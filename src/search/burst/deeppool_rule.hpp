@@ -13,7 +13,7 @@
 
 #include <vector>
 
-#include "search/burst/front.hpp"
+#include "search/burst/burst_front.hpp"
 #include "search/burst/problem.hpp"
 
 namespace nereus::burst {

@@ -1,14 +1,12 @@
 #include "search/burst/fronts.hpp"
+#include "search/burst/never.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 
 namespace nereus::burst {
 
-namespace {
-constexpr double kNever = std::numeric_limits<double>::infinity();
-}  // namespace
+namespace {}  // namespace
 
 Front merged(Front a, Front b) {
   a.labels += b.labels;

@@ -2,7 +2,7 @@
 // only.
 #pragma once
 
-#include "search/burst/front.hpp"
+#include "search/burst/burst_front.hpp"
 
 namespace nereus::burst {
 

@@ -1,15 +1,14 @@
 #include "search/burst/labels.hpp"
+#include "search/burst/never.hpp"
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <tuple>
 
 namespace nereus::burst {
 
 void States::add(LabelList list) {
-  constexpr double kNever = std::numeric_limits<double>::infinity();
   labels_.insert(labels_.end(), list.begin(), list.end());
   begin_.push_back(labels_.size());
   seconds_.push_back(list.empty() ? kNever : list.front().seconds);

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/parallel.hpp"
 #include "search/burst/branch_rules.hpp"
 #include "search/burst/min_plus.hpp"
+#include "search/burst/never.hpp"
 
 namespace nereus::burst {
 
 namespace {
-constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr int kBetween = 24;  // weights between the two ends
 }  // namespace
 

@@ -1,10 +1,10 @@
 // Least weighed costs of the parts of a burst plan, by scalar shortest paths: what bounds are made
-// of (search/burst/bounds.hpp), and whole plans to start from. Inside search/burst only.
+// of (search/burst/burst_bounds.hpp), and whole plans to start from. Inside search/burst only.
 //
 // For each weight (u, v) the cost of a part is u seconds + v rank-seconds. Branches of a link add
 // up; one that may leave the trunk takes at least v x its least rank-seconds, for its seconds may
 // be hidden. Memory is left out. All are lower bounds; without branches that leave they are
-// reached. Equal branches and links (search/burst/shapes.hpp) are worked out once.
+// reached. Equal branches and links (search/burst/branch_shapes.hpp) are worked out once.
 #pragma once
 
 #include <functional>
@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "search/burst/moves.hpp"
+#include "search/burst/branch_shapes.hpp"
+#include "search/burst/burst_moves.hpp"
 #include "search/burst/series_parallel.hpp"
-#include "search/burst/shapes.hpp"
 
 namespace nereus::burst {
 

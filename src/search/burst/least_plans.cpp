@@ -1,16 +1,14 @@
 // Plans of the least weighed costs where all branches stay: their candidates along the trunk first,
 // then what each part between takes on its cheapest way.
 #include <algorithm>
-#include <limits>
 
 #include "base/parallel.hpp"
 #include "search/burst/least.hpp"
+#include "search/burst/never.hpp"
 
 namespace nereus::burst {
 
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 void operator+=(KnownPlan& sum, const KnownPlan& more) {
   sum.seconds += more.seconds;

@@ -1,16 +1,14 @@
 #include "search/burst/min_plus.hpp"
+#include "search/burst/never.hpp"
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 namespace nereus::burst {
 
 namespace {
 
 constexpr std::size_t kRows = 4, kColumns = 8;  // of a tile
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
 std::size_t rounded_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
 // Rows and columns to whole tiles; what is added is never the least.

@@ -3,15 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "base/random.hpp"
+#include "search/burst/never.hpp"
 
-namespace nereus::burst {
+namespace nereus::burst::min_plus_test {
 namespace {
 
 TEST(BurstMinPlus, IsTheLeastOfAllSums) {
-  constexpr double kNever = std::numeric_limits<double>::infinity();
   Random random(5);
   for (std::size_t n = 1; n <= 40; ++n) {
     std::vector<double> a(n * n), b(n * n);
@@ -29,4 +28,4 @@ TEST(BurstMinPlus, IsTheLeastOfAllSums) {
 }
 
 }  // namespace
-}  // namespace nereus::burst
+}  // namespace nereus::burst::min_plus_test

@@ -1,7 +1,7 @@
 #include "search/burst/neighbours.hpp"
+#include "search/burst/never.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace nereus::burst {
@@ -88,8 +88,6 @@ class Pricing {
   }
 
  private:
-  static constexpr double kNever = std::numeric_limits<double>::infinity();
-
   const Totals& block(std::size_t i, int k) const {
     return blocks_[i * problem_.counts.size() + at(k)];
   }

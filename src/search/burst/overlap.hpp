@@ -3,9 +3,9 @@
 //
 //   exposed = max(0, all sums - overlap x all backward passes)     of the trunk's blocks
 //
-// What is solved block by block (search/burst/front.hpp) are problems that come near: one in which
-// each block exposes the share that it would if all had its count, and some in which all exposed
-// time counts for a part mu,
+// What is solved block by block (search/burst/burst_front.hpp) are problems that come near: one in
+// which each block exposes the share that it would if all had its count, and some in which all
+// exposed time counts for a part mu,
 //
 //   mu x (sums - overlap x backward)       of each block; never more than exposed, for mu of 0 to 1
 //
@@ -21,8 +21,8 @@
 //   const Front front = solve(own);
 #pragma once
 
-#include "search/burst/costs.hpp"
-#include "search/burst/front.hpp"
+#include "search/burst/burst_costs.hpp"
+#include "search/burst/burst_front.hpp"
 
 namespace nereus::burst {
 

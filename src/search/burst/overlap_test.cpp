@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <atomic>
 
-#include "search/burst/testing.hpp"
+#include "search/burst/burst_testing.hpp"
 
-namespace nereus::burst {
+namespace nereus::burst::overlap_test {
 namespace {
 
 constexpr int kBatch = 8;
@@ -192,4 +192,4 @@ TEST(BurstOverlap, FewRanksDoNotHideBehindPassesThatOthersHaveShortened) {
 }
 
 }  // namespace
-}  // namespace nereus::burst
+}  // namespace nereus::burst::overlap_test

@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "search/burst/front.hpp"
+#include "search/burst/burst_front.hpp"
 
 namespace nereus::burst {
 

@@ -7,15 +7,15 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
-#include "search/burst/costs.hpp"
+#include "search/burst/burst_costs.hpp"
+#include "search/burst/burst_front.hpp"
+#include "search/burst/burst_placement.hpp"
+#include "search/burst/burst_testing.hpp"
 #include "search/burst/deeppool_rule.hpp"
-#include "search/burst/front.hpp"
 #include "search/burst/pick.hpp"
-#include "search/burst/placement.hpp"
 #include "search/burst/series_parallel.hpp"
-#include "search/burst/testing.hpp"
 
-namespace nereus::burst {
+namespace nereus::burst::plans_test {
 namespace {
 
 TEST(BurstPlans, RuleIsNeverBeforeTheFront) {
@@ -148,4 +148,4 @@ TEST(BurstPlans, TimesOfZeroAreRefused) {
 }
 
 }  // namespace
-}  // namespace nereus::burst
+}  // namespace nereus::burst::plans_test

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "search/burst/fronts.hpp"
+#include "search/burst/never.hpp"
 
 namespace nereus::burst {
 
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 int candidates_up_to(const std::vector<int>& counts, int most) {
   return static_cast<int>(std::upper_bound(counts.begin(), counts.end(), most) - counts.begin());
@@ -25,7 +23,7 @@ Walk::Walk(const Problem& problem, const Chain& chain, std::int64_t most_made)
       chain_(chain),
       k_(candidates_up_to(problem.counts, problem.trunk_ranks)),
       memory_binds_(burst::memory_binds(problem)),
-      moves_(problem, at(k_)),
+      moves_(problem, index(k_)),
       shapes_(problem),
       least_(problem, chain, k_, away_candidates(1), usual_weights(problem.trunk_ranks)),
       most_made_(most_made) {}
@@ -55,15 +53,15 @@ void Walk::record(Labels& labels, int block, int candidate) {
 // `held` is what the link takes in rank-seconds, `move` in seconds.
 void Walk::add_block(const Label& before, double move, double held, int block, int candidate,
                      Where where, Labels& to) const {
-  const Block& own = problem_.blocks[at(block)];
-  const double count = problem_.counts[at(candidate)];
-  const double seconds = own.seconds[at(candidate)];
+  const Block& own = problem_.blocks[index(block)];
+  const double count = problem_.counts[index(candidate)];
+  const double seconds = own.seconds[index(candidate)];
   if (!(seconds < kNever)) return;
   Label label = before;
   label.seconds += move + seconds;
   label.rank_seconds += held + count * seconds;
   if (!off_trunk(where) && memory_binds_) {
-    label.third += own.memory.empty() ? 0 : own.memory[at(candidate)];
+    label.third += own.memory.empty() ? 0 : own.memory[index(candidate)];
     if (label.third > problem_.memory_limit) return;
   }
   to.push_back(label);
@@ -95,7 +93,7 @@ void Walk::extend_two(LabelList from, const Addition& more, const double* rest, 
     if (known > 0 && to[known - 1].rank_seconds <= held) return false;
     return !rest || bounds_->useful(rest, seconds, held);
   };
-  // In a long list the same is asked of some at a time.
+  // In a long list the same is asked of some index a time.
   const std::size_t some = from.size() > kChunk ? kChunk : from.size();
   for (std::size_t i = 0; i < from.size(); i += some) {
     const LabelList chunk = from.subspan(i, std::min(some, from.size() - i));
@@ -131,8 +129,8 @@ void Walk::extend(LabelList from, const Addition& more, const double* rest, bool
 
 void Walk::hop(const States& from, const Moves::Table& moves, std::size_t candidate,
                const Addition& more, const double* rest, bool two, Labels& to) {
-  const double* seconds = &moves.seconds_into[candidate * at(k_)];
-  const double* held = &moves.rank_seconds_into[candidate * at(k_)];
+  const double* seconds = &moves.seconds_into[candidate * index(k_)];
+  const double* held = &moves.rank_seconds_into[candidate * index(k_)];
   const auto take = [&](std::size_t k) {
     extend(from[k], {seconds[k] + more.seconds, held[k] + more.rank_seconds, more.third, more.link},
            rest, two, to);
@@ -142,7 +140,7 @@ void Walk::hop(const States& from, const Moves::Table& moves, std::size_t candid
     return;
   }
   // The fastest and the cheapest of each candidate as one. Those that stay, that are fastest and
-  // that are cheapest come first: most others are no better, which is seen at a glance.
+  // that are cheapest come first: most others are no better, which is seen index a glance.
   const double* fast = from.seconds().data();
   const double* cheap = from.rank_seconds().data();
   std::size_t fastest = 0, cheapest = 0;
@@ -163,7 +161,7 @@ void Walk::hop(const States& from, const LinkTable& table, std::size_t candidate
                const Addition& more, const double* rest, bool two, Labels& to) {
   for (std::size_t turn = 0; turn < from.size(); ++turn) {
     const std::size_t k = turn == 0 ? candidate : turn <= candidate ? turn - 1 : turn;
-    const Labels& link = table[k * at(k_) + candidate];
+    const Labels& link = table[k * index(k_) + candidate];
     if (from[k].empty() || link.empty()) continue;
     if (gave_up()) return;
     if (two) {
@@ -187,7 +185,7 @@ States Walk::next(const Link& link, const States& from, int block, Where where, 
   const LinkTable* table =
       link.plain() ? nullptr : &table_of(link, where, position, static_cast<int>(from.size()));
   const Moves::Table* moves = table ? nullptr : &moves_.of(link.bytes(), false);
-  const Block& own_block = problem_.blocks[at(block)];
+  const Block& own_block = problem_.blocks[index(block)];
   const bool two = off_trunk(where) || !memory_binds_;  // no third to mind
   Labels& own = own_;
   for (std::size_t to = 0; to < from.size(); ++to) {

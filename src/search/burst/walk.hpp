@@ -1,4 +1,4 @@
-// Labels along chains, links and branches (search/burst/front.hpp). Inside search/burst only.
+// Labels along chains, links and branches (search/burst/burst_front.hpp). Inside search/burst only.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 #include <tuple>
 #include <vector>
 
-#include "search/burst/bounds.hpp"
+#include "search/burst/branch_shapes.hpp"
+#include "search/burst/burst_bounds.hpp"
+#include "search/burst/burst_moves.hpp"
 #include "search/burst/labels.hpp"
-#include "search/burst/moves.hpp"
 #include "search/burst/series_parallel.hpp"
-#include "search/burst/shapes.hpp"
 
 namespace nereus::burst {
 
@@ -26,7 +26,7 @@ class Walk {
   Walk(const Problem& problem, const Chain& chain, std::int64_t most_made);
 
   // Labels at the end of the trunk; see keep_best for gain. Those of no use before the plans known
-  // are dropped (search/burst/bounds.hpp, also for `before`).
+  // are dropped (search/burst/burst_bounds.hpp, also for `before`).
   States trunk(double gain, const std::vector<KnownPlan>& known,
                const std::vector<KnownPlan>& before);
   // Plans to start from: none where memory binds.

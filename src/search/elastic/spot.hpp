@@ -15,8 +15,9 @@
 // theirs: of 100 random cases one is 2 % off the general predictor's step of the same placement.
 // m takes every value that matters: the least that makes k micro-batches do, for every k. Recompute
 // (none, selective, full), ZeRO (0, 1) and schedule (1F1B; Varuna's with full
-// recompute) are searched; depths whose bound (cost/bound.cpp) is above the best few are cut. The
-// best few in closed form are then played with jitter (simulate/step.hpp), and ranked by that.
+// recompute) are searched; depths whose bound (predict/predictor_bound.cpp) is above the best few
+// are cut. The best few in closed form are then played with jitter (simulate/step.hpp), and ranked
+// by that.
 //
 // Varuna's rule (its released configure.py; EuroSys 2022): p divides the blocks and is not their
 // number, the largest m that fits, full recompute, d = floor(machines / p). It gives each replica
@@ -31,8 +32,8 @@
 #include <optional>
 #include <vector>
 
-#include "cost/predict.hpp"
-#include "simulate/jitter.hpp"
+#include "predict/predictor.hpp"
+#include "simulate/pipeline/jitter.hpp"
 
 namespace nereus::elastic {
 

@@ -3,14 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "cluster/load.hpp"
-#include "cost/general.hpp"
-#include "cost/stack_file.hpp"
+#include "cluster/load_cluster.hpp"
 #include "model/transformer.hpp"
 #include "plan/check.hpp"
-#include "search/elastic/uneven.hpp"
+#include "predict/general/general_predictor.hpp"
+#include "search/elastic/uneven_replicas.hpp"
+#include "stack/stack_file.hpp"
 
-namespace nereus::elastic {
+namespace nereus::elastic::spot_test {
 namespace {
 
 model::Model gpt(int layers, int hidden, int heads, int seq) {
@@ -163,4 +163,4 @@ TEST(Spot, MoreMachinesAreNeverSlowerThanOne) {
 }
 
 }  // namespace
-}  // namespace nereus::elastic
+}  // namespace nereus::elastic::spot_test

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "search/explore/front.hpp"
+#include "search/explore/explore_front.hpp"
 
 namespace nereus::explore {
 

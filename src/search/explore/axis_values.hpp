@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "search/explore/axis.hpp"
+#include "search/explore/study_axis.hpp"
 #include "spec/reader.hpp"
 
 namespace nereus::explore {

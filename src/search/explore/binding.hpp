@@ -2,7 +2,7 @@
 // them.
 //
 //   compute            matrix units: compute and recompute but for the memory-bound share of it
-//   memory bandwidth   that share (cost/roofline.hpp), and the optimizer
+//   memory bandwidth   that share (predict/roofline.hpp), and the optimizer
 //   inside links       collectives of groups that fit the fast links of a node
 //   network            collectives and messages that leave it
 //   far memory         what waits for host or expanded memory
@@ -17,9 +17,9 @@
 #include <array>
 #include <string_view>
 
-#include "cost/prediction.hpp"
-#include "cost/roofline.hpp"
 #include "plan/degrees.hpp"
+#include "predict/prediction.hpp"
+#include "predict/roofline.hpp"
 
 namespace nereus::explore {
 

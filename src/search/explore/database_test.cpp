@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/base_testing.hpp"
 #include "base/temporary_folder.hpp"
-#include "base/testing.hpp"
-#include "search/explore/testing.hpp"
+#include "search/explore/explore_testing.hpp"
 
-namespace nereus::explore {
+namespace nereus::explore::database_test {
 namespace {
 
 class DatabaseFile : public ::testing::Test {
@@ -71,4 +71,4 @@ TEST_F(DatabaseFile, IdentityFollowsAllThatDecides) {
 }
 
 }  // namespace
-}  // namespace nereus::explore
+}  // namespace nereus::explore::database_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace nereus::explore {
+namespace nereus::explore::footprint_test {
 namespace {
 
 std::vector<std::string> cells_of(const std::string& line) {
@@ -53,4 +53,4 @@ TEST(Footprint, EqualsTheDerivedTable) {
 }
 
 }  // namespace
-}  // namespace nereus::explore
+}  // namespace nereus::explore::footprint_test

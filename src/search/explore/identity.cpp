@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-#include "cluster/write.hpp"
-#include "cost/parameters.hpp"
+#include "cluster/write_cluster.hpp"
 #include "model/model_io.hpp"
 #include "search/explore/database.hpp"
+#include "stack/parameters.hpp"
 
 namespace nereus::explore {
 

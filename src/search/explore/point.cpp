@@ -7,14 +7,9 @@
 #include "base/error.hpp"
 #include "plan/rules.hpp"
 #include "search/explore/candidates.hpp"
-#include "search/regular/search.hpp"
+#include "search/regular/regular_search.hpp"
 
 namespace nereus::explore {
-
-namespace {
-
-// Up to so many strategies are predicted one by one: bounds would cost as much as they save.
-constexpr std::int64_t kListed = 512;
 
 // What a space depends on, of all that a study varies.
 struct SpaceKey {
@@ -25,6 +20,11 @@ struct SpaceKey {
   unsigned tiers;  // bit: has host, expanded, nvme
   auto operator<=>(const SpaceKey&) const = default;
 };
+
+namespace {
+
+// Up to so many strategies are predicted one by one: bounds would cost as much as they save.
+constexpr std::int64_t kListed = 512;
 
 SpaceKey key_of(int variant, const cluster::Cluster& cluster) {
   const cluster::Node& node = cluster.groups.front().node;

@@ -5,15 +5,16 @@
 //   if (r.status == Status::kFound) r.found.front().step;
 //
 // Spaces of few strategies are predicted one and all; larger ones are searched as `plan` does
-// (search/regular/search.hpp). Where energy counts, the front of time and energy is kept, since
-// the quickest plan need not be the one that draws least; else one plan is the best in every goal.
+// (search/regular/regular_search.hpp). Where energy counts, the front of time and energy is kept,
+// since the quickest plan need not be the one that draws least; else one plan is the best in every
+// goal.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "cost/predict.hpp"
+#include "predict/predictor.hpp"
 #include "search/explore/binding.hpp"
 #include "search/explore/study.hpp"
 

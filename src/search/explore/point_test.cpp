@@ -8,11 +8,11 @@
 
 #include "search/explore/answers.hpp"
 #include "search/explore/candidates.hpp"
+#include "search/explore/explore_testing.hpp"
 #include "search/explore/row.hpp"
 #include "search/explore/sensitivity.hpp"
-#include "search/explore/testing.hpp"
 
-namespace nereus::explore {
+namespace nereus::explore::point_test {
 namespace {
 
 // Every strategy of a point, predicted one by one.
@@ -207,4 +207,4 @@ RC_GTEST_PROP(Explore, FrontEqualsBruteForce, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::explore
+}  // namespace nereus::explore::point_test

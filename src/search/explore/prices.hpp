@@ -15,7 +15,7 @@
 
 #include <array>
 
-#include "search/explore/axis.hpp"
+#include "search/explore/study_axis.hpp"
 
 namespace nereus::explore {
 

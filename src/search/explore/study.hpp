@@ -21,11 +21,11 @@
 #include <utility>
 #include <vector>
 
-#include "cost/stack.hpp"
 #include "model/model.hpp"
 #include "search/explore/axis_values.hpp"
 #include "search/explore/prices.hpp"
 #include "search/regular/space.hpp"
+#include "stack/stack.hpp"
 
 namespace nereus::explore {
 

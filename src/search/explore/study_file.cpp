@@ -11,10 +11,10 @@
 
 #include "base/embedded.hpp"
 #include "base/nearest.hpp"
-#include "cluster/check.hpp"
-#include "cluster/load.hpp"
-#include "cost/stack_file.hpp"
+#include "cluster/check_cluster.hpp"
+#include "cluster/load_cluster.hpp"
 #include "search/explore/study_sections.hpp"
+#include "stack/stack_file.hpp"
 
 namespace nereus::explore {
 

@@ -11,7 +11,7 @@
 //   base = "128xdgx-a100-80"                      # several: [[cluster]], each with a name
 //   expanded_memory = "256 GB"                    # any axis, set once
 //   [axes]
-//   network_bandwidth = "12.5 GB/s..400 GB/s*2"   # search/explore/axis.hpp
+//   network_bandwidth = "12.5 GB/s..400 GB/s*2"   # search/explore/study_axis.hpp
 //   [strategy]
 //   space = "full"                                # or "mp-dp"; tp, pp, ... narrow it
 //   [prices]

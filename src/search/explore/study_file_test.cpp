@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "base/testing.hpp"
-#include "search/explore/testing.hpp"
+#include "base/base_testing.hpp"
+#include "search/explore/explore_testing.hpp"
 
-namespace nereus::explore {
+namespace nereus::explore::study_file_test {
 namespace {
 
 // Codes of all that is wrong with a study.
@@ -107,4 +107,4 @@ TEST(StudyFile, DevicesThatFillNoNodeAreNoCluster) {
 }
 
 }  // namespace
-}  // namespace nereus::explore
+}  // namespace nereus::explore::study_file_test

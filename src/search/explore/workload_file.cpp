@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "model/load.hpp"
+#include "model/read/load_model.hpp"
 #include "plan/complete.hpp"
 #include "search/explore/study_sections.hpp"
 

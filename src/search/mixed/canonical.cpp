@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "cluster/write.hpp"
+#include "cluster/write_cluster.hpp"
 
 namespace nereus::mixed {
 

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/load.hpp"
+#include "cluster/load_cluster.hpp"
 
-namespace nereus::mixed {
+namespace nereus::mixed::canonical_test {
 namespace {
 
 TEST(MixedCanonical, EqualGroupsAreOneInOneOrder) {
@@ -66,4 +66,4 @@ TEST(MixedCanonical, TeamsAndStateAreRenumbered) {
 }
 
 }  // namespace
-}  // namespace nereus::mixed
+}  // namespace nereus::mixed::canonical_test

@@ -10,7 +10,7 @@
 
 #include "base/units.hpp"
 
-namespace nereus::mixed {
+namespace nereus::mixed::cephalo_test {
 namespace {
 
 struct Random {
@@ -115,4 +115,4 @@ RC_GTEST_PROP(Cephalo, NamesOfDevicesDoNotMatter, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::mixed
+}  // namespace nereus::mixed::cephalo_test

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
-#include "cluster/load.hpp"
-#include "cost/stack_file.hpp"
-#include "model/load.hpp"
-#include "search/mixed/shapes.hpp"
+#include "cluster/load_cluster.hpp"
+#include "model/read/load_model.hpp"
+#include "search/mixed/stage_shapes.hpp"
 #include "search/mixed/team_memory.hpp"
+#include "stack/stack_file.hpp"
 
-namespace nereus::mixed {
+namespace nereus::mixed::counts_test {
 namespace {
 
 // Machines refers to its inputs.
@@ -112,4 +112,4 @@ TEST(MixedTeamMemory, DoesNotDependOnTheOthers) {
 }
 
 }  // namespace
-}  // namespace nereus::mixed
+}  // namespace nereus::mixed::counts_test

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <numeric>
 
-#include "search/mixed/flat.hpp"
+#include "search/mixed/flat_plan.hpp"
 
 namespace nereus::mixed {
 

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-#include "cost/general.hpp"
+#include "predict/general/general_predictor.hpp"
 
 namespace nereus::mixed {
 

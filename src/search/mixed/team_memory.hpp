@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "search/mixed/flat.hpp"
+#include "search/mixed/flat_plan.hpp"
 
 namespace nereus::mixed {
 

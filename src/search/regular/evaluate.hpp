@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "search/regular/keep.hpp"
-#include "search/regular/search.hpp"
+#include "search/regular/regular_search.hpp"
 
 namespace nereus::search {
 

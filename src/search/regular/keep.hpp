@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "search/regular/search.hpp"
+#include "search/regular/regular_search.hpp"
 
 namespace nereus::search {
 

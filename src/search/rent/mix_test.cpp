@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace nereus::rent {
+namespace nereus::rent::mix_test {
 namespace {
 
 struct Problem {
@@ -83,4 +83,4 @@ TEST(Mix, AsksNothingWhereNoRateCouldBeEnough) {
 }
 
 }  // namespace
-}  // namespace nereus::rent
+}  // namespace nereus::rent::mix_test

@@ -11,9 +11,9 @@ namespace {
 
 // Works found together, judged by what was known before: enough for many cores, few enough that
 // the first findings cut the rest.
-constexpr std::size_t kWave = 16;
+constexpr std::size_t kOfferWave = 16;
 // A limit that is reached exactly counts.
-constexpr double kRounding = 1 + 1e-12;
+constexpr double kRentRounding = 1 + 1e-12;
 
 bool by_money(const Terms& terms) {
   return terms.deadline_hours < kNever || terms.budget_usd == kNever;
@@ -120,11 +120,11 @@ class Renting {
     };
     for (std::size_t next = 0; next < works_.size();) {
       std::vector<Asked> wave;
-      for (; next < works_.size() && wave.size() < kWave; ++next) {
+      for (; next < works_.size() && wave.size() < kOfferWave; ++next) {
         Work& work = works_[next];
         double most = 0;
         for (const Choice& least : work.least)
-          if (const double own = limit(least) * kRounding; least.hours <= own)
+          if (const double own = limit(least) * kRentRounding; least.hours <= own)
             most = std::max(most, own);
         if (most > work.limit) wave.push_back({&work, most});
       }

@@ -9,7 +9,7 @@
 #include "search/rent/feed.hpp"
 #include "search/rent/spot_goodput.hpp"
 
-namespace nereus::rent {
+namespace nereus::rent::rent_test {
 namespace {
 
 // A kind whose work shrinks with the machines, up to what each one adds; some numbers do not fit.
@@ -138,4 +138,4 @@ TEST(SpotGoodput, FallsWithMachinesAndIsTheShareWhereNoneGo) {
 }
 
 }  // namespace
-}  // namespace nereus::rent
+}  // namespace nereus::rent::rent_test

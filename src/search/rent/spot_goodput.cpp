@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "simulate/job/checkpoint_interval.hpp"
+#include "simulate/job/job_checkpoints.hpp"
 #include "simulate/job/policy.hpp"
 
 namespace nereus::rent {

@@ -9,7 +9,7 @@
 //
 // Where no copy of the state outlives a machine (one machine alone, or state divided over all), the
 // job goes back to its last checkpoint instead, saved at Daly's interval
-// (simulate/job/checkpoint_interval.hpp), with failures every 1 / (l p n) seconds:
+// (simulate/job/job_checkpoints.hpp), with failures every 1 / (l p n) seconds:
 //
 //   goodput = p daly_useful_share(interval, save, detect + m, 1 / (l p n))
 //

@@ -7,7 +7,7 @@
 #include "simulate/compat/astra_table.hpp"
 #include "tests/source_dir.hpp"
 
-namespace nereus::simulate {
+namespace nereus::simulate::astra_iteration_test {
 namespace {
 
 const std::string kTable = source_dir() + "/data/collectives/astrasim_training.csv";
@@ -50,4 +50,4 @@ TEST(AstraIteration, HalvingDoublingOnSixIsRefused) {
 }
 
 }  // namespace
-}  // namespace nereus::simulate
+}  // namespace nereus::simulate::astra_iteration_test

@@ -38,7 +38,7 @@
 #include <cstdint>
 #include <string>
 
-#include "simulate/collective.hpp"
+#include "simulate/network/collective.hpp"
 
 namespace nereus::simulate {
 

@@ -7,10 +7,10 @@
 #include "simulate/compat/astra_table.hpp"
 #include "tests/source_dir.hpp"
 
-namespace nereus::simulate {
+namespace nereus::simulate::astra_sim_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string data(const std::string& name) { return source_dir() + "/data/collectives/" + name; }
 
@@ -88,4 +88,4 @@ TEST(AstraTable, SaysAllThatIsImpossibleAtOnce) {
 }
 
 }  // namespace
-}  // namespace nereus::simulate
+}  // namespace nereus::simulate::astra_sim_test

@@ -17,7 +17,7 @@
 
 #include <vector>
 
-#include "simulate/pipeline/play.hpp"
+#include "simulate/pipeline/pipeline_play.hpp"
 #include "spec/csv.hpp"
 
 namespace nereus::simulate {

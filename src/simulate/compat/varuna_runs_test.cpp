@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "tests/source_dir.hpp"
 
-namespace nereus::simulate {
+namespace nereus::simulate::varuna_runs_test {
 namespace {
 
 std::vector<VarunaRun> all_runs() {
@@ -61,4 +61,4 @@ TEST(VarunaRuns, ImpossibleRowsAreErrors) {
 }
 
 }  // namespace
-}  // namespace nereus::simulate
+}  // namespace nereus::simulate::varuna_runs_test

@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "simulate/job/availability_file.hpp"
 
-namespace nereus::simulate {
+namespace nereus::simulate::availability_test {
 namespace {
 
 std::string code_of(const std::string& text, CountUnit unit = CountUnit::kUnknown) {
@@ -127,4 +127,4 @@ RC_GTEST_PROP(Availability, CountsComeBackAsCounts, (const std::vector<std::uint
 }
 
 }  // namespace
-}  // namespace nereus::simulate
+}  // namespace nereus::simulate::availability_test

@@ -13,7 +13,7 @@ namespace nereus::simulate {
 namespace {
 
 constexpr double kLongest = 10 * 366 * 86400.0;  // seconds that are played
-constexpr int kMostNodes = 100'000;
+constexpr int kMostGenerated = 100'000;
 
 double quantity(const std::string& what, const std::string& text) {
   const spec::Parsed<Seconds> parsed = spec::parse_seconds(text);
@@ -25,10 +25,10 @@ double quantity(const std::string& what, const std::string& text) {
 
 int whole(const std::string& what, const std::string& text, int least) {
   const std::optional<double> number = parse_number<double>(text);
-  if (!number || !(*number >= least) || *number > kMostNodes || *number != std::floor(*number))
+  if (!number || !(*number >= least) || *number > kMostGenerated || *number != std::floor(*number))
     throw_input_error("availability.generated",
                       fmt::format("'{}' in '{}' is no number of machines", text, what), {},
-                      fmt::format("a whole number from {} to {}", least, kMostNodes));
+                      fmt::format("a whole number from {} to {}", least, kMostGenerated));
   return static_cast<int>(*number);
 }
 

@@ -8,8 +8,8 @@
 #include <limits>
 #include <string>
 
-#include "simulate/job/ledger.hpp"
-#include "simulate/job/members.hpp"
+#include "simulate/job/job_ledger.hpp"
+#include "simulate/job/job_members.hpp"
 #include "simulate/job/moments.hpp"
 
 namespace nereus::simulate {

@@ -1,5 +1,5 @@
 // What a system does when machines go and come: the rules under which a whole job is played
-// (simulate/job/play.hpp).
+// (simulate/job/job_play.hpp).
 //
 //   name      after a loss                                        work that is lost
 //   varuna    detects, waits a fixed time, kills all, starts      back to the last checkpoint

@@ -25,8 +25,8 @@
 #include <string_view>
 #include <vector>
 
-#include "simulate/collective.hpp"
-#include "simulate/network/program.hpp"
+#include "simulate/network/collective.hpp"
+#include "simulate/network/exchange_program.hpp"
 
 namespace nereus::simulate {
 

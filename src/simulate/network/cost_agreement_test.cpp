@@ -2,11 +2,11 @@
 // links (cluster_network.hpp): what a topology costs, by two ways that share no code.
 #include <gtest/gtest.h>
 
-#include "cost/machine.hpp"
+#include "cost/machine_rates.hpp"
 #include "simulate/network/cluster_network.hpp"
-#include "simulate/network/simulate.hpp"
+#include "simulate/network/collective_run.hpp"
 
-namespace nereus::simulate {
+namespace nereus::simulate::cost_agreement_test {
 namespace {
 
 using cluster::TopologyKind;
@@ -118,4 +118,4 @@ TEST(TopologiesCost, RingsAreAsPlayed) {
 }
 
 }  // namespace
-}  // namespace nereus::simulate
+}  // namespace nereus::simulate::cost_agreement_test

@@ -23,8 +23,8 @@
 
 #include <vector>
 
+#include "simulate/network/exchange_program.hpp"
 #include "simulate/network/network.hpp"
-#include "simulate/network/program.hpp"
 
 namespace nereus::simulate {
 

@@ -15,7 +15,7 @@
 
 #include "base/error.hpp"
 #include "simulate/network/dimension.hpp"
-#include "simulate/network/play.hpp"
+#include "simulate/network/network_play.hpp"
 
 namespace nereus::simulate {
 

@@ -7,10 +7,10 @@
 #include <functional>
 
 #include "cluster/links.hpp"
-#include "cluster/load.hpp"
+#include "cluster/load_cluster.hpp"
 #include "simulate/network/cluster_network.hpp"
 
-namespace nereus::simulate {
+namespace nereus::simulate::network_file_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -177,4 +177,4 @@ TEST(ClusterNetwork, TheWholeCatalogueHasOne) {
 }
 
 }  // namespace
-}  // namespace nereus::simulate
+}  // namespace nereus::simulate::network_file_test

@@ -8,9 +8,9 @@
 #include <map>
 #include <set>
 
-#include "simulate/network/testing.hpp"
+#include "simulate/network/network_testing.hpp"
 
-namespace nereus::simulate {
+namespace nereus::simulate::network_test {
 namespace {
 
 constexpr double kRate = 50e9, kLatency = 500e-9;
@@ -223,4 +223,4 @@ TEST(Network, TheCutOfATaperedTreeIsItsUplinks) {
 }
 
 }  // namespace
-}  // namespace nereus::simulate
+}  // namespace nereus::simulate::network_test

@@ -11,7 +11,7 @@ namespace nereus::simulate {
 
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
+std::size_t slot(int index) { return static_cast<std::size_t>(index); }
 
 // Who sends to whom in an exchange, by the numbers of those played.
 struct Messages {
@@ -24,24 +24,24 @@ struct Messages {
   std::vector<int> first_to;
 
   void index(int num_played) {
-    first_from.assign(at(num_played) + 1, 0);
-    first_to.assign(at(num_played) + 1, 0);
+    first_from.assign(slot(num_played) + 1, 0);
+    first_to.assign(slot(num_played) + 1, 0);
     for (const Message& m : list) {
-      ++first_from[at(m.from) + 1];
-      ++first_to[at(m.to) + 1];
+      ++first_from[slot(m.from) + 1];
+      ++first_to[slot(m.to) + 1];
     }
-    for (std::size_t i = 0; i < at(num_played); ++i) {
+    for (std::size_t i = 0; i < slot(num_played); ++i) {
       first_from[i + 1] += first_from[i];
       first_to[i + 1] += first_to[i];
     }
     by_receiver.resize(list.size());
     std::vector<int> fill(first_to.begin(), first_to.end() - 1);
     for (std::size_t i = 0; i < list.size(); ++i)
-      by_receiver[at(fill[at(list[i].to)]++)] = static_cast<int>(i);
+      by_receiver[slot(fill[slot(list[i].to)]++)] = static_cast<int>(i);
   }
   std::span<const int> to(int number) const {
-    return {by_receiver.data() + first_to[at(number)],
-            by_receiver.data() + first_to[at(number) + 1]};
+    return {by_receiver.data() + first_to[slot(number)],
+            by_receiver.data() + first_to[slot(number) + 1]};
   }
 };
 
@@ -68,17 +68,17 @@ class Builder {
     Transfers& transfers = playable_.transfers;
     const int transfer = transfers.add(m.route, e.bytes);
     const auto after_sending = [&](int exchange) {
-      const Messages& before = *messages[at(exchange)];
-      for (int i = before.first_from[at(m.from)]; i < before.first_from[at(m.from) + 1]; ++i)
-        transfers.after_sent(transfer, first[at(exchange)] + i);
+      const Messages& before = *messages[slot(exchange)];
+      for (int i = before.first_from[slot(m.from)]; i < before.first_from[slot(m.from) + 1]; ++i)
+        transfers.after_sent(transfer, first[slot(exchange)] + i);
     };
     for (const int exchange : e.after) {
-      const Messages& before = *messages[at(exchange)];
+      const Messages& before = *messages[slot(exchange)];
       for (const int i : before.to(m.from))
-        transfers.after_arrival(transfer, first[at(exchange)] + i);
+        transfers.after_arrival(transfer, first[slot(exchange)] + i);
       if (m.to != m.from)
         for (const int i : before.to(m.to))
-          transfers.after_arrival(transfer, first[at(exchange)] + i);
+          transfers.after_arrival(transfer, first[slot(exchange)] + i);
       // One that stands for all has sent before it arrives.
       if (fold_.num_played() > 1) after_sending(exchange);
     }
@@ -90,9 +90,9 @@ class Builder {
         known_.try_emplace({e.dimension, static_cast<int>(e.pattern), e.amount, e.pairs});
     Messages& messages = place->second;
     if (!fresh) return messages;
-    const int n = network_.dimensions()[at(e.dimension)].size;
-    std::vector<std::vector<int>> named(e.pairs.empty() ? 0 : at(n));
-    for (const auto& [a, b] : e.pairs) named[at(a)].push_back(b);
+    const int n = network_.dimensions()[slot(e.dimension)].size;
+    std::vector<std::vector<int>> named(e.pairs.empty() ? 0 : slot(n));
+    for (const auto& [a, b] : e.pairs) named[slot(a)].push_back(b);
     for (int number = 0; number < fold_.num_played(); ++number) {
       const int rank = fold_.rank_of(number), c = network_.coordinate(rank, e.dimension);
       const auto send = [&](int coordinate) {
@@ -103,7 +103,7 @@ class Builder {
       if (e.pattern == Exchange::Pattern::kXor) send(c ^ e.amount);
       if (e.pattern == Exchange::Pattern::kJoin) send(c);
       if (!named.empty())
-        for (const int other : named[at(c)]) send(other);
+        for (const int other : named[slot(c)]) send(other);
     }
     messages.index(fold_.num_played());
     return messages;

@@ -6,14 +6,14 @@
 
 #include <cmath>
 
-#include "cost/pipeline.hpp"
-#include "cost/testing.hpp"
+#include "cost/cost_testing.hpp"
+#include "cost/pipeline_time.hpp"
 #include "schedule/bounds.hpp"
 #include "schedule/clock_program.hpp"
-#include "simulate/network/play.hpp"
-#include "simulate/pipeline/play.hpp"
+#include "simulate/network/network_play.hpp"
+#include "simulate/pipeline/pipeline_play.hpp"
 
-namespace nereus::simulate {
+namespace nereus::simulate::clock_test {
 namespace {
 
 using cost::testing::between;
@@ -217,4 +217,4 @@ RC_GTEST_PROP(Clock, LongerPassesAndMessagesNeverEndEarlier, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::simulate
+}  // namespace nereus::simulate::clock_test

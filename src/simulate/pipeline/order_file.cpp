@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "simulate/passes.hpp"
+#include "simulate/pipeline/passes.hpp"
 #include "spec/source.hpp"
 
 namespace nereus::simulate {

@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "simulate/passes.hpp"
+#include "simulate/pipeline/passes.hpp"
 
 namespace nereus::simulate {
 

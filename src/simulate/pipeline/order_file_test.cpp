@@ -4,9 +4,9 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/error.hpp"
-#include "simulate/pipeline/play.hpp"
+#include "simulate/pipeline/pipeline_play.hpp"
 
-namespace nereus::simulate {
+namespace nereus::simulate::order_file_test {
 namespace {
 
 using plan::Schedule;
@@ -121,4 +121,4 @@ TEST(OrderFile, NamesTheCircle) {
 }
 
 }  // namespace
-}  // namespace nereus::simulate
+}  // namespace nereus::simulate::order_file_test

@@ -8,9 +8,9 @@
 #include <numeric>
 #include <tuple>
 
-#include "simulate/pipeline/play.hpp"
+#include "simulate/pipeline/pipeline_play.hpp"
 
-namespace nereus::simulate {
+namespace nereus::simulate::play_times_test {
 namespace {
 
 using plan::Schedule;
@@ -239,4 +239,4 @@ TEST(PlayTimes, ASlowRankSlowsItsStageAlone) {
 }
 
 }  // namespace
-}  // namespace nereus::simulate
+}  // namespace nereus::simulate::play_times_test

@@ -4,13 +4,13 @@
 #include <rapidcheck/gtest.h>
 
 #include "plan/rules.hpp"
-#include "simulate/pipeline/play.hpp"
+#include "simulate/pipeline/pipeline_play.hpp"
 #include "simulate/step_timeline.hpp"
 #include "timeline/check_trace.hpp"
 #include "timeline/chrome_trace.hpp"
 #include "timeline/text_drawing.hpp"
 
-namespace nereus::simulate {
+namespace nereus::simulate::trace_test {
 namespace {
 
 using timeline::Timeline;
@@ -89,4 +89,4 @@ RC_GTEST_PROP(ScheduleTrace, IsTakenWhole, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::simulate
+}  // namespace nereus::simulate::trace_test

@@ -9,10 +9,10 @@
 //
 // The released workers pull ahead as many as there are, and keep their inputs in host memory: up to
 // all m. PullAhead::kWithinPeak pulls one only while the rank holds fewer than the static order
-// does at its peak, so that memory stays what cost/pipeline.hpp says; else it recomputes at once.
-// No ranks then wait for each other: a rank that is full, but whose neighbour behind is not, has
-// sent that one three micro-batches more than it has back, so the gradient it waits for is on its
-// way.
+// does at its peak, so that memory stays what cost/pipeline_time.hpp says; else it recomputes at
+// once. No ranks then wait for each other: a rank that is full, but whose neighbour behind is not,
+// has sent that one three micro-batches more than it has back, so the gradient it waits for is on
+// its way.
 //
 // What a rank runs next depends on when messages arrive, so ranks are advanced in the order of
 // time: each runs on until it has to choose, and of all choices the earliest is made first. By then
@@ -25,7 +25,7 @@
 //   it
 #pragma once
 
-#include "simulate/pipeline/play.hpp"
+#include "simulate/pipeline/pipeline_play.hpp"
 
 namespace nereus::simulate {
 

@@ -6,12 +6,12 @@
 
 #include <cmath>
 
-#include "cost/testing.hpp"
+#include "cost/cost_testing.hpp"
 #include "schedule/bounds.hpp"
-#include "simulate/network/play.hpp"
+#include "simulate/network/network_play.hpp"
 #include "simulate/pipeline/varuna.hpp"
 
-namespace nereus::simulate {
+namespace nereus::simulate::varuna_clock_test {
 namespace {
 
 using cost::testing::between;
@@ -107,4 +107,4 @@ RC_GTEST_PROP(VarunaClock, IsNotBelowItsBound, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::simulate
+}  // namespace nereus::simulate::varuna_clock_test

@@ -1,18 +1,18 @@
-// How far Varuna's closed form (cost/pipeline.hpp) is from its pipeline as it is played.
+// How far Varuna's closed form (cost/pipeline_time.hpp) is from its pipeline as it is played.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
 
-#include "cost/pipeline.hpp"
-#include "cost/predict.hpp"
-#include "cost/testing.hpp"
+#include "cost/cost_testing.hpp"
+#include "cost/pipeline_time.hpp"
 #include "plan/rules.hpp"
+#include "predict/predictor.hpp"
 #include "simulate/pipeline/varuna.hpp"
 #include "simulate/step.hpp"
 #include "simulate/step_timeline.hpp"
 
-namespace nereus::simulate {
+namespace nereus::simulate::varuna_cost_test {
 namespace {
 
 double closed_form(const PipelineSize& size, const PassTimes& times) {
@@ -108,4 +108,4 @@ RC_GTEST_PROP(VarunaCost, APlanIsPlayedAsItIsPredicted, ()) {
 }
 
 }  // namespace
-}  // namespace nereus::simulate
+}  // namespace nereus::simulate::varuna_cost_test

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "worker/torch.hpp"
+#include "worker/device/torch.hpp"
 
 namespace nereus::worker {
 namespace {

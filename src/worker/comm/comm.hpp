@@ -35,7 +35,7 @@
 
 #include "worker/comm/board.hpp"
 #include "worker/comm/range.hpp"
-#include "worker/torch.hpp"
+#include "worker/device/torch.hpp"
 
 namespace nereus::worker {
 

@@ -17,8 +17,6 @@ namespace {
 
 constexpr int kNobody = -1;
 
-enum class Kind : std::uint32_t { kQuestion, kAnswer, kBlame, kLeft };
-
 std::uint64_t random_token() {
   std::random_device device;
   return (static_cast<std::uint64_t>(device()) << 32) | device();
@@ -30,10 +28,12 @@ double seconds(Liveness::Clock::duration duration) {
 
 }  // namespace
 
+enum class DatagramKind : std::uint32_t { kQuestion, kAnswer, kBlame, kLeft };
+
 // As it travels; all machines we know are little-endian.
 struct Liveness::Datagram {
   std::uint64_t token = 0;
-  Kind kind = Kind::kQuestion;
+  DatagramKind kind = DatagramKind::kQuestion;
   std::int32_t from = 0;
   std::uint64_t slot = 0;         // the group that is asked about
   std::uint64_t num_started = 0;  // operations of it
@@ -140,7 +140,7 @@ void Liveness::run() {
     if (now >= next_question) {
       next_question = now + period_;
       Datagram question;
-      question.kind = Kind::kQuestion;
+      question.kind = DatagramKind::kQuestion;
       question.slot = asked_slot_;
       send_to_all(question);
       heard_.notify_all();  // time passed, which is news too
@@ -155,9 +155,9 @@ void Liveness::receive_one(const Datagram& datagram) {
   peer.heard = Clock::now();
   if (datagram.blames >= 0) peer.blames = datagram.blames;
   switch (datagram.kind) {
-    case Kind::kQuestion: {
+    case DatagramKind::kQuestion: {
       Datagram answer;
-      answer.kind = Kind::kAnswer;
+      answer.kind = DatagramKind::kAnswer;
       answer.slot = datagram.slot;
       const auto started = num_started_.find(datagram.slot);
       answer.num_started = started == num_started_.end() ? 0 : started->second;
@@ -166,13 +166,13 @@ void Liveness::receive_one(const Datagram& datagram) {
       send(datagram.from, answer);
       break;
     }
-    case Kind::kAnswer:
+    case DatagramKind::kAnswer:
       peer.waits_for = datagram.waits_for;
       peer.num_started[datagram.slot] = datagram.num_started;
       break;
-    case Kind::kBlame:
+    case DatagramKind::kBlame:
       break;
-    case Kind::kLeft:
+    case DatagramKind::kLeft:
       peer.left = true;
       break;
   }
@@ -261,7 +261,7 @@ Verdict Liveness::find_missing(const Failure& failure) {
   --num_searches_;
   if (!verdict_) verdict_ = verdict;
   Datagram blame;
-  blame.kind = Kind::kBlame;
+  blame.kind = DatagramKind::kBlame;
   blame.blames = verdict_->missing_rank;
   if (verdict_->missing_rank >= 0) send_to_all(blame);
   return *verdict_;
@@ -278,7 +278,7 @@ void Liveness::stop_looking() {
 void Liveness::leave(bool wait) {
   std::unique_lock lock(mutex_);
   Datagram farewell;
-  farewell.kind = Kind::kLeft;
+  farewell.kind = DatagramKind::kLeft;
   const auto deadline = Clock::now() + window_;
   const auto all_left = [&] {
     for (std::size_t i = 0; i < peers_.size(); ++i)

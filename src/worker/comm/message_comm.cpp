@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "worker/comm/ring_group.hpp"
-#include "worker/torch_compat.hpp"
+#include "worker/device/torch_compat.hpp"
 
 namespace nereus::worker {
 namespace {

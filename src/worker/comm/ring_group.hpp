@@ -10,7 +10,7 @@
 #include "worker/comm/fifo_thread.hpp"
 #include "worker/comm/message_comm.hpp"
 #include "worker/comm/ring.hpp"
-#include "worker/torch_compat.hpp"
+#include "worker/device/torch_compat.hpp"
 
 namespace nereus::worker {
 

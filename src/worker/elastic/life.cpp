@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "worker/torch_compat.hpp"
+#include "worker/device/torch_compat.hpp"
 
 namespace nereus::worker {
 

@@ -9,10 +9,10 @@
 
 #include "job/job.hpp"
 #include "worker/comm/comm.hpp"
-#include "worker/executor.hpp"
-#include "worker/host_state.hpp"
-#include "worker/samples.hpp"
-#include "worker/saving.hpp"
+#include "worker/execute/executor.hpp"
+#include "worker/execute/host_state.hpp"
+#include "worker/execute/samples.hpp"
+#include "worker/execute/saving.hpp"
 
 namespace nereus::worker {
 

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "worker/elastic/exchange.hpp"
-#include "worker/host_state.hpp"
-#include "worker/testing.hpp"
+#include "worker/execute/host_state.hpp"
+#include "worker/worker_testing.hpp"
 
 namespace nereus::worker {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "base/error.hpp"
-#include "checkpoint/reader.hpp"
-#include "worker/torch_compat.hpp"
+#include "checkpoint/checkpoint_reader.hpp"
+#include "worker/device/torch_compat.hpp"
 
 namespace nereus::worker {
 

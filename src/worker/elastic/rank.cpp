@@ -7,14 +7,14 @@
 
 #include "base/error.hpp"
 #include "job/message.hpp"
+#include "worker/device/torch_compat.hpp"
 #include "worker/elastic/commands.hpp"
 #include "worker/elastic/exchange.hpp"
 #include "worker/elastic/life.hpp"
 #include "worker/elastic/newest_checkpoint.hpp"
 #include "worker/elastic/part_of_board.hpp"
 #include "worker/elastic/steps.hpp"
-#include "worker/rank_messages.hpp"
-#include "worker/torch_compat.hpp"
+#include "worker/run/rank_messages.hpp"
 
 namespace nereus::worker {
 

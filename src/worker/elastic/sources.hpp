@@ -24,7 +24,7 @@
 #include <tuple>
 #include <vector>
 
-#include "checkpoint/slice.hpp"
+#include "checkpoint/tensor_slice.hpp"
 #include "checkpoint/writer.hpp"
 
 namespace nereus::worker {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "worker/rank_messages.hpp"
+#include "worker/run/rank_messages.hpp"
 
 namespace nereus::worker {
 

@@ -22,10 +22,10 @@
 #include "data/image_folder.hpp"
 #include "data/prepare_speed.hpp"
 #include "job/reporter.hpp"
-#include "worker/gpu.hpp"
-#include "worker/measure/layers.hpp"
-#include "worker/rank_messages.hpp"
-#include "worker/torch_compat.hpp"
+#include "worker/device/gpu.hpp"
+#include "worker/device/torch_compat.hpp"
+#include "worker/measure/measure_layers.hpp"
+#include "worker/run/rank_messages.hpp"
 
 namespace nereus::worker {
 

@@ -3,7 +3,7 @@
 // collectives and layers are measured by all. Rank 0 writes the profile (profile/profile.hpp).
 #pragma once
 
-#include "worker/run_job.hpp"
+#include "worker/run/run_job.hpp"
 
 namespace nereus::worker {
 

@@ -1,9 +1,9 @@
 // How long one call takes, measured so often that the clock does not show.
 //
 // A repeat is the mean over as many calls, one right after the other, as fill `least_seconds`. On a
-// GPU the calls are launches: where graphs can be taken (worker/gpu.hpp) they are replayed as one,
-// so that a small kernel's time is the device's and not the host's; the device is waited for before
-// the clock is read.
+// GPU the calls are launches: where graphs can be taken (worker/device/gpu.hpp) they are replayed
+// as one, so that a small kernel's time is the device's and not the host's; the device is waited
+// for before the clock is read.
 //
 //   TimedCall gemm(device, [&] { at::mm_out(c, a, b); }, 0.005);
 //   times.push_back(gemm.repeat());               // seconds of one call
@@ -12,8 +12,8 @@
 #include <functional>
 #include <memory>
 
-#include "worker/gpu.hpp"
-#include "worker/torch.hpp"
+#include "worker/device/gpu.hpp"
+#include "worker/device/torch.hpp"
 
 namespace nereus::worker {
 

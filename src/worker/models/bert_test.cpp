@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "worker/models/models.hpp"
-#include "worker/testing.hpp"
+#include "worker/worker_testing.hpp"
 
 namespace nereus::worker {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "worker/models/block_parts.hpp"
 #include "worker/models/vocabulary.hpp"
-#include "worker/ops/attention.hpp"
+#include "worker/ops/attention_op.hpp"
 #include "worker/ops/gelu.hpp"
 #include "worker/ops/team.hpp"
 
@@ -14,15 +14,15 @@ namespace nereus::worker {
 
 namespace {
 
-constexpr double kEpsilon = 1e-5;
-constexpr double kDeviation = 0.02;
+constexpr double kGptEpsilon = 1e-5;
+constexpr double kGptDeviation = 0.02;
 
-class Embedding : public Layer {
+class GptEmbedding : public Layer {
  public:
-  explicit Embedding(const model::TransformerShape& shape) : shape_(shape) {}
+  explicit GptEmbedding(const model::TransformerShape& shape) : shape_(shape) {}
 
   std::vector<Parameter> parameters() const override {
-    const Init normal{Init::kNormal, kDeviation};
+    const Init normal{Init::kNormal, kGptDeviation};
     return {{"transformer.wte.weight", {shape_.vocab, shape_.hidden}, {0, 1}, normal},
             {"transformer.wpe.weight", {shape_.max_positions, shape_.hidden}, {}, normal}};
   }
@@ -38,15 +38,15 @@ class Embedding : public Layer {
   model::TransformerShape shape_;
 };
 
-class Block : public Layer {
+class GptBlock : public Layer {
  public:
-  Block(const model::TransformerShape& shape, int number) : shape_(shape), number_(number) {}
+  GptBlock(const model::TransformerShape& shape, int number) : shape_(shape), number_(number) {}
 
   std::vector<Parameter> parameters() const override {
     const std::int64_t h = shape_.hidden, f = shape_.ffn;
-    const Init normal{Init::kNormal, kDeviation};
+    const Init normal{Init::kNormal, kGptDeviation};
     // Residual branches start smaller, so that their sum over all blocks does not grow.
-    const Init residual{Init::kNormal, kDeviation / std::sqrt(2.0 * shape_.layers)};
+    const Init residual{Init::kNormal, kGptDeviation / std::sqrt(2.0 * shape_.layers)};
     const auto named = [&](const char* name) {
       return fmt::format("transformer.h.{}.{}", number_, name);
     };
@@ -72,7 +72,7 @@ class Block : public Layer {
 
  private:
   at::Tensor attention_branch(const at::Tensor& x, const Weights& w, PassContext& pass) const {
-    const at::Tensor entered = enter_region(layer_norm(x, w, 0, kEpsilon), pass);
+    const at::Tensor entered = enter_region(layer_norm(x, w, 0, kGptEpsilon), pass);
     const std::vector<at::Tensor> parts =
         linear(entered, w, 2, 3, WeightLayout::kInOut, pass).chunk(3, -1);
     const std::int64_t heads = shape_.heads / pass.tensor_size();
@@ -82,7 +82,7 @@ class Block : public Layer {
   }
 
   at::Tensor mlp_branch(const at::Tensor& x, const Weights& w, PassContext& pass) const {
-    const at::Tensor entered = enter_region(layer_norm(x, w, 6, kEpsilon), pass);
+    const at::Tensor entered = enter_region(layer_norm(x, w, 6, kGptEpsilon), pass);
     const at::Tensor inner = gelu_tanh(linear(entered, w, 8, 9, WeightLayout::kInOut, pass));
     return project_out(inner, w, 10, WeightLayout::kInOut, pass);
   }
@@ -91,20 +91,20 @@ class Block : public Layer {
   int number_;
 };
 
-class Head : public Layer {
+class GptHead : public Layer {
  public:
-  explicit Head(const model::TransformerShape& shape) : shape_(shape) {}
+  explicit GptHead(const model::TransformerShape& shape) : shape_(shape) {}
 
   std::vector<Parameter> parameters() const override {
     const std::int64_t h = shape_.hidden;
     return {{"transformer.ln_f.weight", {h}, {}, {Init::kOne}},
             {"transformer.ln_f.bias", {h}},
-            head_table(shape_, "transformer.wte.weight", {Init::kNormal, kDeviation})};
+            head_table(shape_, "transformer.wte.weight", {Init::kNormal, kGptDeviation})};
   }
 
   at::Tensor forward(const std::vector<at::Tensor>& in, const Weights& w,
                      PassContext& pass) const override {
-    return token_loss(layer_norm(in[0], w, 0, kEpsilon), w, 2, shape_.vocab, pass);
+    return token_loss(layer_norm(in[0], w, 0, kGptEpsilon), w, 2, shape_.vocab, pass);
   }
 
  private:
@@ -114,7 +114,7 @@ class Head : public Layer {
 }  // namespace
 
 Layers build_gpt(const model::TransformerShape& shape) {
-  return stack_layers<Embedding, Block, Head>(shape);
+  return stack_layers<GptEmbedding, GptBlock, GptHead>(shape);
 }
 
 }  // namespace nereus::worker

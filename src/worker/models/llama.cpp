@@ -2,28 +2,28 @@
 // with SiLU, grouped keys and values, no biases.
 #include <fmt/format.h>
 
+#include "worker/device/torch_compat.hpp"
 #include "worker/models/vocabulary.hpp"
-#include "worker/ops/attention.hpp"
+#include "worker/ops/attention_op.hpp"
 #include "worker/ops/linear.hpp"
 #include "worker/ops/team.hpp"
-#include "worker/torch_compat.hpp"
 
 namespace nereus::worker {
 
 namespace {
 
-constexpr double kEpsilon = 1e-5;
-constexpr double kDeviation = 0.02;
+constexpr double kLlamaEpsilon = 1e-5;
+constexpr double kLlamaDeviation = 0.02;
 constexpr double kTheta = 10000;
-constexpr Init kNormal{Init::kNormal, kDeviation};
-constexpr WeightLayout kLayout = WeightLayout::kOutIn;
+constexpr Init kLlamaNormal{Init::kNormal, kLlamaDeviation};
+constexpr WeightLayout kLlamaLayout = WeightLayout::kOutIn;
 
-class Embedding : public Layer {
+class LlamaEmbedding : public Layer {
  public:
-  explicit Embedding(const model::TransformerShape& shape) : shape_(shape) {}
+  explicit LlamaEmbedding(const model::TransformerShape& shape) : shape_(shape) {}
 
   std::vector<Parameter> parameters() const override {
-    return {{"model.embed_tokens.weight", {shape_.vocab, shape_.hidden}, {0, 1}, kNormal}};
+    return {{"model.embed_tokens.weight", {shape_.vocab, shape_.hidden}, {0, 1}, kLlamaNormal}};
   }
 
   at::Tensor forward(const std::vector<at::Tensor>&, const Weights& w,
@@ -35,9 +35,9 @@ class Embedding : public Layer {
   model::TransformerShape shape_;
 };
 
-class Block : public Layer {
+class LlamaBlock : public Layer {
  public:
-  Block(const model::TransformerShape& shape, int number) : shape_(shape), number_(number) {}
+  LlamaBlock(const model::TransformerShape& shape, int number) : shape_(shape), number_(number) {}
 
   std::vector<Parameter> parameters() const override {
     const std::int64_t h = shape_.hidden, f = shape_.ffn, d = shape_.head_dim;
@@ -45,14 +45,14 @@ class Block : public Layer {
       return fmt::format("model.layers.{}.{}.weight", number_, name);
     };
     return {{named("input_layernorm"), {h}, {}, {Init::kOne}},
-            {named("self_attn.q_proj"), {shape_.heads * d, h}, {0, 1}, kNormal},
-            {named("self_attn.k_proj"), {shape_.kv_heads * d, h}, {0, 1}, kNormal},
-            {named("self_attn.v_proj"), {shape_.kv_heads * d, h}, {0, 1}, kNormal},
-            {named("self_attn.o_proj"), {h, shape_.heads * d}, {1, 1}, kNormal},
+            {named("self_attn.q_proj"), {shape_.heads * d, h}, {0, 1}, kLlamaNormal},
+            {named("self_attn.k_proj"), {shape_.kv_heads * d, h}, {0, 1}, kLlamaNormal},
+            {named("self_attn.v_proj"), {shape_.kv_heads * d, h}, {0, 1}, kLlamaNormal},
+            {named("self_attn.o_proj"), {h, shape_.heads * d}, {1, 1}, kLlamaNormal},
             {named("post_attention_layernorm"), {h}, {}, {Init::kOne}},
-            {named("mlp.gate_proj"), {f, h}, {0, 1}, kNormal},
-            {named("mlp.up_proj"), {f, h}, {0, 1}, kNormal},
-            {named("mlp.down_proj"), {h, f}, {1, 1}, kNormal}};
+            {named("mlp.gate_proj"), {f, h}, {0, 1}, kLlamaNormal},
+            {named("mlp.up_proj"), {f, h}, {0, 1}, kLlamaNormal},
+            {named("mlp.down_proj"), {h, f}, {1, 1}, kLlamaNormal}};
   }
 
   at::Tensor forward(const std::vector<at::Tensor>& in, const Weights& w,
@@ -63,11 +63,11 @@ class Block : public Layer {
 
  private:
   at::Tensor attention_branch(const at::Tensor& x, const Weights& w, PassContext& pass) const {
-    const at::Tensor entered = enter_region(rms_norm(x, w.values[0], kEpsilon), pass);
+    const at::Tensor entered = enter_region(rms_norm(x, w.values[0], kLlamaEpsilon), pass);
     const std::int64_t heads = shape_.heads / pass.tensor_size();
     const std::int64_t kv_heads = shape_.kv_heads / pass.tensor_size();
     const auto part = [&](int weight, std::int64_t count) {
-      return split_heads(linear(entered, w, weight, -1, kLayout, pass), count);
+      return split_heads(linear(entered, w, weight, -1, kLlamaLayout, pass), count);
     };
     const at::Tensor q = rotate(part(1, heads), kTheta);
     at::Tensor k = rotate(part(2, kv_heads), kTheta), v = part(3, kv_heads);
@@ -76,33 +76,33 @@ class Block : public Layer {
       v = v.repeat_interleave(heads / kv_heads, 1);
     }
     const at::Tensor mixed = join_heads(attend(q, k, v, shape_.causal, pass));
-    return leave_region(linear(mixed, w, 4, -1, kLayout, pass), pass);
+    return leave_region(linear(mixed, w, 4, -1, kLlamaLayout, pass), pass);
   }
 
   at::Tensor mlp_branch(const at::Tensor& x, const Weights& w, PassContext& pass) const {
-    const at::Tensor entered = enter_region(rms_norm(x, w.values[5], kEpsilon), pass);
-    const at::Tensor inner = at::silu(linear(entered, w, 6, -1, kLayout, pass)) *
-                             linear(entered, w, 7, -1, kLayout, pass);
-    return leave_region(linear(inner, w, 8, -1, kLayout, pass), pass);
+    const at::Tensor entered = enter_region(rms_norm(x, w.values[5], kLlamaEpsilon), pass);
+    const at::Tensor inner = at::silu(linear(entered, w, 6, -1, kLlamaLayout, pass)) *
+                             linear(entered, w, 7, -1, kLlamaLayout, pass);
+    return leave_region(linear(inner, w, 8, -1, kLlamaLayout, pass), pass);
   }
 
   model::TransformerShape shape_;
   int number_;
 };
 
-class Head : public Layer {
+class LlamaHead : public Layer {
  public:
-  explicit Head(const model::TransformerShape& shape) : shape_(shape) {}
+  explicit LlamaHead(const model::TransformerShape& shape) : shape_(shape) {}
 
   std::vector<Parameter> parameters() const override {
     const std::int64_t h = shape_.hidden;
     return {{"model.norm.weight", {h}, {}, {Init::kOne}},
-            head_table(shape_, "model.embed_tokens.weight", kNormal)};
+            head_table(shape_, "model.embed_tokens.weight", kLlamaNormal)};
   }
 
   at::Tensor forward(const std::vector<at::Tensor>& in, const Weights& w,
                      PassContext& pass) const override {
-    return token_loss(rms_norm(in[0], w.values[0], kEpsilon), w, 1, shape_.vocab, pass);
+    return token_loss(rms_norm(in[0], w.values[0], kLlamaEpsilon), w, 1, shape_.vocab, pass);
   }
 
  private:
@@ -112,7 +112,7 @@ class Head : public Layer {
 }  // namespace
 
 Layers build_llama(const model::TransformerShape& shape) {
-  return stack_layers<Embedding, Block, Head>(shape);
+  return stack_layers<LlamaEmbedding, LlamaBlock, LlamaHead>(shape);
 }
 
 }  // namespace nereus::worker

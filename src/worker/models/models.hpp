@@ -2,7 +2,7 @@
 // of parameters are those of its public checkpoints.
 #pragma once
 
-#include "worker/layer.hpp"
+#include "worker/ops/layer.hpp"
 
 namespace nereus::worker {
 

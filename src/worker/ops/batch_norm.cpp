@@ -35,7 +35,7 @@ struct NormCall : torch::CustomClassHolder {
     bias_gradient.add_(gb);
   }
 };
-using CallPtr = c10::intrusive_ptr<NormCall>;
+using NormCallPtr = c10::intrusive_ptr<NormCall>;
 
 void timed_wait(const Handle& handle, double* wait) {
   const auto start = std::chrono::steady_clock::now();
@@ -125,14 +125,14 @@ at::Tensor together_backward(const at::Tensor& narrow_gy, const at::Tensor& narr
 }
 
 struct NormFunction : Function<NormFunction> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const CallPtr& call) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const NormCallPtr& call) {
     context->save_for_backward({x});
     context->saved_data["call"] = c10::IValue::make_capsule(call);
     return call->sync ? normalise_together(x, *call) : normalise_groups(x, *call);
   }
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const at::Tensor x = context->get_saved_variables()[0];
-    const CallPtr call =
+    const NormCallPtr call =
         c10::static_intrusive_pointer_cast<NormCall>(context->saved_data["call"].toCapsule());
     return {call->sync ? together_backward(gradients[0], x, *call)
                        : groups_backward(gradients[0], x, *call),
@@ -159,7 +159,7 @@ void add_statistics(const NormCall& call, double momentum, const PassContext& pa
 
 at::Tensor batch_norm(const at::Tensor& x, const Weights& weights, int weight,
                       const model::NormConstants& constants, PassContext& pass) {
-  const CallPtr call = c10::make_intrusive<NormCall>();
+  const NormCallPtr call = c10::make_intrusive<NormCall>();
   const auto at = static_cast<std::size_t>(weight);
   call->weight = weights.values[at];
   call->bias = weights.values[at + 1];

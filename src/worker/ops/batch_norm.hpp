@@ -21,7 +21,7 @@
 #pragma once
 
 #include "model/cnn_recipe.hpp"
-#include "worker/layer.hpp"
+#include "worker/ops/layer.hpp"
 
 namespace nereus::worker {
 

@@ -18,14 +18,14 @@ struct ConvolutionCall : torch::CustomClassHolder {
   std::vector<std::int64_t> stride() const { return {shape.stride, shape.stride}; }
   std::vector<std::int64_t> padding() const { return {shape.pad_height, shape.pad_width}; }
 };
-using CallPtr = c10::intrusive_ptr<ConvolutionCall>;
+using ConvolutionCallPtr = c10::intrusive_ptr<ConvolutionCall>;
 
 constexpr std::int64_t kOne[] = {1, 1};
 constexpr std::int64_t kNone[] = {0, 0};
 
 struct ConvolutionFunction : Function<ConvolutionFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const CallPtr& call) {
+                            const ConvolutionCallPtr& call) {
     context->save_for_backward({x, weight});
     context->saved_data["call"] = c10::IValue::make_capsule(call);
     return at::convolution(x, weight, call->bias, call->stride(), call->padding(), kOne, false,
@@ -34,7 +34,7 @@ struct ConvolutionFunction : Function<ConvolutionFunction> {
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const variable_list saved = context->get_saved_variables();
-    const CallPtr call = c10::static_intrusive_pointer_cast<ConvolutionCall>(
+    const ConvolutionCallPtr call = c10::static_intrusive_pointer_cast<ConvolutionCall>(
         context->saved_data["call"].toCapsule());
     const at::Tensor x = saved[0], weight = saved[1], gy = gradients[0];
     const auto half = [=](bool input, bool own) {
@@ -61,7 +61,7 @@ struct ConvolutionFunction : Function<ConvolutionFunction> {
 
 at::Tensor convolution(const at::Tensor& x, const Weights& weights, int weight, int bias,
                        const ConvolutionShape& shape, PassContext& pass) {
-  const CallPtr call = c10::make_intrusive<ConvolutionCall>();
+  const ConvolutionCallPtr call = c10::make_intrusive<ConvolutionCall>();
   const auto place = [](const std::vector<at::Tensor>& list, int at) {
     return at < 0 ? at::Tensor() : list[static_cast<std::size_t>(at)];
   };

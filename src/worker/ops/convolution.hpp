@@ -7,7 +7,7 @@
 //                              pass);
 #pragma once
 
-#include "worker/layer.hpp"
+#include "worker/ops/layer.hpp"
 
 namespace nereus::worker {
 

@@ -2,7 +2,7 @@
 // (worker/ops/gelu_loops.hpp), libtorch's kernel for everything else.
 #pragma once
 
-#include "worker/torch.hpp"
+#include "worker/device/torch.hpp"
 
 namespace nereus::worker {
 

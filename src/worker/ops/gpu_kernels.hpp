@@ -12,7 +12,7 @@
 // Each says false where it does not apply (a CPU, fp64, no NVRTC): nothing was done then.
 #pragma once
 
-#include "worker/torch.hpp"
+#include "worker/device/torch.hpp"
 
 namespace nereus::worker {
 

@@ -14,11 +14,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "worker/torch.hpp"
+#include "worker/device/torch.hpp"
 
 namespace nereus::worker {
 
-// Of one update: worker/optimizer.hpp has the formulas.
+// Of one update: worker/state/optimizer.hpp has the formulas.
 struct UpdateConstants {
   double rate, beta1, beta2, epsilon, momentum, decay, scale, correct1, correct2;
 };

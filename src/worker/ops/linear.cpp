@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "worker/device/torch_compat.hpp"
 #include "worker/ops/gpu_kernels.hpp"
-#include "worker/torch_compat.hpp"
 
 namespace nereus::worker {
 
@@ -16,18 +16,18 @@ using torch::autograd::variable_list;
 
 // What a product needs beside its inputs. The pass outlives every backward of its graph: the
 // executor keeps both together.
-struct Call : torch::CustomClassHolder {
+struct LinearCall : torch::CustomClassHolder {
   at::Tensor bias, weight_gradient, bias_gradient;
   WeightLayout layout = WeightLayout::kInOut;
   PassContext* pass = nullptr;
 };
-using CallPtr = c10::intrusive_ptr<Call>;
+using LinearCallPtr = c10::intrusive_ptr<LinearCall>;
 
-void keep(AutogradContext* context, const CallPtr& call) {
+void keep(AutogradContext* context, const LinearCallPtr& call) {
   context->saved_data["call"] = c10::IValue::make_capsule(call);
 }
-CallPtr call_of(AutogradContext* context) {
-  return c10::static_intrusive_pointer_cast<Call>(context->saved_data["call"].toCapsule());
+LinearCallPtr call_of(AutogradContext* context) {
+  return c10::static_intrusive_pointer_cast<LinearCall>(context->saved_data["call"].toCapsule());
 }
 
 at::Tensor as_rows(const at::Tensor& x) { return x.reshape({-1, x.size(-1)}); }
@@ -41,7 +41,7 @@ void now_or_later(PassContext& pass, const std::function<void()>& weight_half) {
 
 struct LinearFunction : Function<LinearFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const CallPtr& call) {
+                            const LinearCallPtr& call) {
     context->save_for_backward({x, weight});
     keep(context, call);
     const at::Tensor rows = as_rows(x);
@@ -55,7 +55,7 @@ struct LinearFunction : Function<LinearFunction> {
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const variable_list saved = context->get_saved_variables();
-    const CallPtr call = call_of(context);
+    const LinearCallPtr call = call_of(context);
     const at::Tensor x = as_rows(saved[0]), weight = saved[1];
     const at::Tensor gy = as_rows(gradients[0]);
     const bool in_out = call->layout == WeightLayout::kInOut;
@@ -105,7 +105,7 @@ struct Tiles {
 
 struct TiledLogitsFunction : Function<TiledLogitsFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& table,
-                            const CallPtr& call) {
+                            const LinearCallPtr& call) {
     context->save_for_backward({x, table});
     keep(context, call);
     const at::Tensor rows = as_rows(x);
@@ -126,7 +126,7 @@ struct TiledLogitsFunction : Function<TiledLogitsFunction> {
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const variable_list saved = context->get_saved_variables();
-    const CallPtr call = call_of(context);
+    const LinearCallPtr call = call_of(context);
     const at::Tensor x = as_rows(saved[0]), gy = gradients[0];
     now_or_later(*call->pass, [=] { add_to_table(*call, gy, x); });
     return {gradient_of_input(*call->pass, gy, Tiles(saved[1])).view(saved[0].sizes()), {}, {}};
@@ -152,7 +152,7 @@ struct TiledLogitsFunction : Function<TiledLogitsFunction> {
     return gx;
   }
 
-  static void add_to_table(const Call& call, const at::Tensor& gy, const at::Tensor& x) {
+  static void add_to_table(const LinearCall& call, const at::Tensor& gy, const at::Tensor& x) {
     const at::NoGradGuard no_grad;
     const at::Tensor& gradient = call.weight_gradient;
     const std::int64_t rows = gradient.size(0), tiled = rows / kTile * kTile;
@@ -201,8 +201,8 @@ at::Tensor place(const std::vector<at::Tensor>& list, int at) {
   return at < 0 ? at::Tensor() : list[static_cast<std::size_t>(at)];
 }
 
-CallPtr make_call(const Weights& weights, int weight, int bias, PassContext& pass) {
-  CallPtr call = c10::make_intrusive<Call>();
+LinearCallPtr make_call(const Weights& weights, int weight, int bias, PassContext& pass) {
+  LinearCallPtr call = c10::make_intrusive<LinearCall>();
   call->bias = place(weights.values, bias);
   call->weight_gradient = place(weights.gradients, weight);
   call->bias_gradient = place(weights.gradients, bias);
@@ -214,7 +214,7 @@ CallPtr make_call(const Weights& weights, int weight, int bias, PassContext& pas
 
 at::Tensor linear(const at::Tensor& x, const Weights& weights, int weight, int bias,
                   WeightLayout layout, PassContext& pass) {
-  const CallPtr call = make_call(weights, weight, bias, pass);
+  const LinearCallPtr call = make_call(weights, weight, bias, pass);
   call->layout = layout;
   return LinearFunction::apply(x, place(weights.values, weight), call);
 }

@@ -9,7 +9,7 @@
 //   at::Tensor y = linear(x, weights, 0, 1, WeightLayout::kInOut, pass);
 #pragma once
 
-#include "worker/layer.hpp"
+#include "worker/ops/layer.hpp"
 
 namespace nereus::worker {
 

@@ -1,7 +1,7 @@
 #include "worker/ops/team.hpp"
 
+#include "worker/device/torch_compat.hpp"
 #include "worker/ops/gpu_kernels.hpp"
-#include "worker/torch_compat.hpp"
 
 #include <fmt/format.h>
 

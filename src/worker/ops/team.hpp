@@ -11,7 +11,7 @@
 // team they are the identity.
 #pragma once
 
-#include "worker/layer.hpp"
+#include "worker/ops/layer.hpp"
 
 namespace nereus::worker {
 

@@ -15,8 +15,8 @@
 #include "base/build_info.hpp"
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
-#include "cli/cli.hpp"
-#include "cli/launch.hpp"
+#include "cli/text/exit_codes.hpp"
+#include "cli/verbs/open_ranks.hpp"
 
 namespace {
 

@@ -18,7 +18,7 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
-#include "simulate/network/simulate.hpp"
+#include "simulate/network/collective_run.hpp"
 
 namespace nereus::simulate {
 namespace {

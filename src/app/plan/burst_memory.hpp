@@ -1,0 +1,37 @@
+// What layers of a burst plan take of a rank's memory, by the same model as whole predictions
+// (predict/memory.hpp), and what would make a plan fit where none does. Inside app/ only.
+//
+//   BurstMemory memory(inputs, machine, precision, headroom);
+//   memory.state_bytes(kind) + samples * memory.kept_bytes(kind);   // of one layer, on each rank
+//   memory.lift(4096, 8, false);            // "what would fit: --global-batch 864 (...)"
+#pragma once
+
+#include <string>
+
+#include "app/predict/predict_plan.hpp"
+#include "cost/kernel_time.hpp"
+#include "cost/machine_rates.hpp"
+
+namespace nereus::app {
+
+class BurstMemory {
+ public:
+  // All must outlive this.
+  BurstMemory(const Inputs& inputs, const cost::Machine& machine, cluster::Precision precision,
+              double headroom);
+
+  // Of a rank's memory what tensors may take: the rest is fixed, slack and headroom.
+  double limit() const { return limit_; }
+  double state_bytes(const model::LayerKind& kind) const;
+  double kept_bytes(const model::LayerKind& kind) const;  // of a sample, until backward
+  // `widest`: the most ranks that a layer may have.
+  std::string lift(int batch, int widest, bool powers_of_two) const;
+
+ private:
+  const Inputs& inputs_;
+  const cost::Machine& machine_;
+  cost::KernelModel kernels_;
+  double limit_;
+};
+
+}  // namespace nereus::app

@@ -1,0 +1,23 @@
+#include "app/predict/layer_predictions.hpp"
+
+#include "plan/expand.hpp"
+
+namespace nereus::app {
+
+LayerPredictions::LayerPredictions(const model::Model& model, const cluster::Cluster& cluster,
+                                   const cost::Stack& stack, cluster::Precision precision)
+    : model_(model), predictor_(model, cluster, stack), precision_(precision) {}
+
+double LayerPredictions::seconds(int layer, int samples) {
+  auto known = by_samples_.find(samples);
+  if (known == by_samples_.end()) {
+    plan::Degrees one;
+    one.precision = precision_;
+    one.micro_batch = samples;
+    one.global_batch = samples;
+    known = by_samples_.emplace(samples, predictor_.layer_seconds(plan::expand(one, model_))).first;
+  }
+  return known->second[static_cast<std::size_t>(layer)];
+}
+
+}  // namespace nereus::app

@@ -1,0 +1,29 @@
+// Seconds of each layer of a model on one device, by samples, as predicted; measured where the
+// stack has profiles. Inside app/ only.
+//
+//   LayerPredictions layers(model, cluster, stack, precision);
+//   layers.seconds(3, 8);            // forward and backward of layer 3 for 8 samples, no launches
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "predict/general/general_predictor.hpp"
+
+namespace nereus::app {
+
+class LayerPredictions {
+ public:
+  // All must outlive this.
+  LayerPredictions(const model::Model& model, const cluster::Cluster& cluster,
+                   const cost::Stack& stack, cluster::Precision precision);
+  double seconds(int layer, int samples);
+
+ private:
+  const model::Model& model_;
+  cost::GeneralPredictor predictor_;
+  cluster::Precision precision_;
+  std::map<int, std::vector<double>> by_samples_;
+};
+
+}  // namespace nereus::app

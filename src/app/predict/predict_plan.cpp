@@ -1,0 +1,345 @@
+#include "app/predict/predict_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/predict/profiles.hpp"
+#include "base/error.hpp"
+#include "base/format.hpp"
+#include "cluster/check_cluster.hpp"
+#include "cluster/load_cluster.hpp"
+#include "cluster/this_machine.hpp"
+#include "cost/measured_network.hpp"
+#include "cost/pipeline_time.hpp"
+#include "model/read/load_model.hpp"
+#include "plan/complete.hpp"
+#include "plan/expand.hpp"
+#include "plan/plan_json.hpp"
+#include "plan/rules.hpp"
+#include "plan/stages.hpp"
+#include "predict/general/general_predictor.hpp"
+#include "stack/stack_file.hpp"
+
+namespace nereus::app {
+
+namespace {
+
+constexpr const char* kDefaultModel = "llama3-70b";
+constexpr const char* kDefaultCluster = "16xdgx-h100";
+
+bool nothing_given(const DegreesRequest& d) {
+  return !d.tp && !d.pp && !d.dp && !d.cp && !d.ep && !d.interleave && !d.micro_batch &&
+         !d.global_batch && !d.seq && !d.recompute && !d.zero && !d.sequence_parallel &&
+         !d.precision && !d.schedule && !d.tensor_overlap && !d.zero_group && !d.offload &&
+         !d.recompute_blocks && !d.data_overlap && !d.context && !d.table_split;
+}
+
+model::Model load_model(const ModelRequest& request, std::optional<int> seq) {
+  model::Overrides overrides;
+  for (const Override& o : request.overrides) overrides.emplace_back(o.path, o.value);
+  if (seq) overrides.emplace_back("seq", std::to_string(*seq));
+  return model::load_model(request.model.empty() ? kDefaultModel : request.model, overrides);
+}
+
+cluster::Cluster load_cluster(const ClusterRequest& request) {
+  std::vector<cluster::Override> overrides;
+  for (const Override& o : request.overrides) overrides.push_back({o.path, o.value});
+  if (const std::optional<int> ranks = cluster::ranks_here(request.cluster)) {
+    if (!overrides.empty())
+      throw_input_error("cluster.this-machine",
+                        "this-machine is as it is: --set changes no field of it", {},
+                        "a cluster file, or --profile with what was measured here");
+    return cluster::this_machine(*ranks, "cpu");
+  }
+  return cluster::load_cluster(request.cluster.empty() ? kDefaultCluster : request.cluster,
+                               overrides);
+}
+
+bool is_this_cpu(const cluster::Cluster& cluster) {
+  return cluster::is_nominal(cluster) &&
+         cluster::own_device_kind(cluster.groups.front().node.device.short_name) == "cpu";
+}
+
+// On this machine it is our own worker that would run.
+std::string usual_stack(const model::Model& model, const cluster::Cluster& cluster) {
+  return is_this_cpu(cluster) ? "nereus" : cost::default_stack(model, cluster);
+}
+
+cost::Stack load_stack(const CalibrationRequest& calibration, const std::string& usual) {
+  return cost::load_stack(calibration.stack.empty() ? usual : calibration.stack);
+}
+
+plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPlan& inputs) {
+  DegreesRequest d = request.degrees;
+  // The stated default plan goes with the default model on the default cluster.
+  if (request.model.model.empty() && request.cluster.cluster.empty() && !d.tp && !d.pp && !d.dp &&
+      !d.cp && !d.ep) {
+    d.tp = 8;
+    d.pp = 4;
+    if (!d.zero) d.zero = 1;
+  }
+  plan::DegreesRequest wanted;
+  wanted.tp = d.tp;
+  wanted.pp = d.pp;
+  wanted.dp = d.dp;
+  wanted.cp = d.cp;
+  wanted.ep = d.ep;
+  wanted.interleave = d.interleave;
+  wanted.micro_batch = d.micro_batch;
+  wanted.global_batch = d.global_batch;
+  wanted.recompute = d.recompute;
+  wanted.zero = d.zero;
+  wanted.sequence_parallel = d.sequence_parallel;
+  wanted.zero_group = d.zero_group;
+  wanted.offload = d.offload;
+  wanted.precision = d.precision;
+  wanted.schedule = d.schedule;
+  wanted.context = d.context;
+  wanted.table_split = d.table_split;
+  plan::CompletedDegrees completed = plan::complete_degrees(wanted, inputs.model, inputs.cluster);
+  completed.degrees.tensor_overlap = d.tensor_overlap.value_or(false);
+  completed.degrees.data_overlap = d.data_overlap.value_or(true);
+  if (d.recompute_blocks) {
+    if (completed.degrees.recompute != plan::Recompute::kFull)
+      throw_input_error(
+          "plan.recompute-blocks",
+          fmt::format("--recompute-blocks {} says how much of full recompute, but "
+                      "recompute is {}",
+                      *d.recompute_blocks, plan::to_string(completed.degrees.recompute)),
+          {}, "--recompute full, or leave --recompute-blocks out");
+    // More than a stage holds is all of it.
+    const int stages = std::max(1, completed.degrees.pp * completed.degrees.interleave);
+    const int most = (plan::layer_span(inputs.model).blocks + stages - 1) / stages;
+    if (*d.recompute_blocks < most) completed.degrees.recompute_blocks = *d.recompute_blocks;
+  }
+  // Stacks that can divide norms and residuals over the tensor group do so wherever the sequence
+  // divides.
+  if (!d.sequence_parallel && completed.degrees.tp > 1 && inputs.stack.defaults.sequence_parallel) {
+    plan::Degrees with = completed.degrees;
+    with.sequence_parallel = true;
+    const plan::DegreeLimits limits = plan::degree_limits(inputs.model, inputs.cluster);
+    if (plan::violated_rules(with, limits) == plan::violated_rules(completed.degrees, limits))
+      completed.degrees.sequence_parallel = true;
+  }
+  return completed;
+}
+
+// What one load throws, beside what the others do.
+template <class Load>
+void collect(ErrorList& errors, const Load& load) {
+  try {
+    load();
+  } catch (const Errors& wrong) {
+    for (const Error& error : wrong.list()) errors.add(error);
+  }
+}
+
+std::vector<std::string> table_assumptions(const model::LayerKind& layer) {
+  const model::Operator& table = layer.operators.front();
+  std::vector<std::string> list;
+  list.push_back(fmt::format(
+      "tables: {:g} B a weight, optimizer {:g} B a weight and {:g} B a row; only rows that a step "
+      "touches are updated",
+      table.weight_bytes, table.state_bytes, table.row_state_bytes));
+  list.push_back(
+      "look-ups are spread evenly over a table's rows; each reads its row from memory, 64 B at "
+      "least");
+  list.push_back("the bottom MLP runs beside the exchange of pooled vectors and of gradients");
+  return list;
+}
+
+std::vector<std::string> network_assumptions(const cost::MeasuredNetworks& networks) {
+  std::vector<std::string> list;
+  for (const cost::MeasuredNetwork& own : networks.list) {
+    const auto say = [&](const char* where, const cost::LevelFit& fit) {
+      if (fit.rate > 0)
+        list.push_back(fmt::format(
+            "collectives {} as measured on {} by {}: {} and {} a step, {:.0f} % off their {} "
+            "measured times (median)",
+            where, own.device, own.backend, format_rate(BytesPerSecond{fit.rate}),
+            format_seconds(Seconds{fit.latency}), 100 * fit.error, fit.rows));
+    };
+    say("inside a host", own.inside);
+    say("between hosts", own.between);
+    if (own.on_busy_cores)
+      list.push_back("sums of gradients are not hidden: ranks compute on every core");
+    if (own.host_rate > 0)
+      list.push_back(fmt::format("host memory as measured on {}: {}", own.device,
+                                 format_rate(BytesPerSecond{own.host_rate})));
+  }
+  list.insert(list.end(), networks.notes.begin(), networks.notes.end());
+  return list;
+}
+
+std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
+  std::vector<std::string> list;
+  const cost::Stack& stack = plan.stack;
+  list.push_back(fmt::format("software: {}", stack.name));
+  const int tables = plan.model.table_layer();
+  if (tables < 0)
+    list.push_back(stack.options.attention == plan::Attention::kFlash
+                       ? "attention is one fused kernel"
+                       : "attention writes its score matrix");
+  else
+    for (const std::string& line : table_assumptions(plan.model.layer(tables)))
+      list.push_back(line);
+  list.push_back(
+      fmt::format("state per parameter{}: {:g} B weights, {:g} B gradients, {:g} B optimizer",
+                  tables < 0 ? "" : " of the MLPs", stack.options.weight_bytes,
+                  stack.options.gradient_bytes, stack.options.optimizer_bytes));
+  for (const cluster::NodeGroup& group : plan.cluster.groups) {
+    const cluster::Node& node = group.node;
+    list.push_back(fmt::format("{} x {}: {} devices, {} per device inside, {} per node outside",
+                               group.count, node.name, node.num_devices,
+                               format_rate(node.inside.bandwidth), format_rate(node.network)));
+  }
+  if (stack.networks)
+    for (const std::string& line : network_assumptions(*stack.networks)) list.push_back(line);
+  list.push_back("input is read as fast as it is used");
+  return list;
+}
+
+}  // namespace
+
+Inputs load_inputs(const ModelRequest& model, std::optional<int> seq, const ClusterRequest& cluster,
+                   const CalibrationRequest& calibration) {
+  Inputs inputs;
+  ErrorList errors;
+  collect(errors, [&] { inputs.model = load_model(model, seq); });
+  collect(errors, [&] { inputs.cluster = load_cluster(cluster); });
+  collect(errors, [&] {
+    const bool known = !inputs.cluster.groups.empty();
+    const std::string usual = known ? usual_stack(inputs.model, inputs.cluster) : "megatron";
+    inputs.stack = load_stack(calibration, usual);
+  });
+  errors.throw_if_any();
+  use_profiles(calibration, inputs.model, inputs.cluster, inputs.stack);
+  return inputs;
+}
+
+namespace {
+
+// The degrees completed and checked.
+ResolvedPlan with_degrees(const PredictRequest& request, Inputs inputs) {
+  ResolvedPlan resolved;
+  resolved.model = std::move(inputs.model);
+  resolved.cluster = std::move(inputs.cluster);
+  resolved.stack = std::move(inputs.stack);
+  PredictRequest wanted = request;
+  const std::optional<cluster::Precision> measured = measured_precision(resolved.stack);
+  if (!wanted.degrees.precision) wanted.degrees.precision = measured;
+  // As train does on CPUs.
+  if (!wanted.degrees.precision && is_this_cpu(resolved.cluster))
+    wanted.degrees.precision = cluster::Precision::kFp32;
+  const plan::CompletedDegrees completed = complete(wanted, resolved);
+  resolved.derived = completed.derived;
+  if (wanted.degrees.precision && !request.degrees.precision)
+    resolved.derived.emplace_back("precision");
+  check_precision(resolved.stack, completed.degrees.precision);
+  plan::check_degrees(completed.degrees, resolved.model, resolved.cluster).throw_if_any();
+  resolved.degrees = completed.degrees;
+  resolved.stack.options = cost::options_for(resolved.stack.options, completed.degrees.precision);
+  return resolved;
+}
+
+}  // namespace
+
+ResolvedPlan resolve(const PredictRequest& request) {
+  ResolvedPlan resolved;
+  if (!request.plan_file.empty()) {
+    if (!request.model.model.empty() || !request.cluster.cluster.empty() ||
+        !request.model.overrides.empty() || !request.cluster.overrides.empty() ||
+        !nothing_given(request.degrees))
+      throw_input_error("predict.plan-and-options",
+                        "a plan file carries its own model, cluster and degrees",
+                        {request.plan_file},
+                        "leave out --model, --cluster, --set and degrees; --stack may be given");
+    plan::Plan file = plan::load_plan(request.plan_file);
+    ErrorList wrong;
+    cluster::check_cluster(file.cluster, wrong);
+    wrong.throw_if_any();
+    const std::string usual =
+        file.stack.empty() ? usual_stack(file.model, file.cluster) : file.stack;
+    resolved.stack = load_stack(request.calibration, usual);
+    resolved.model = std::move(file.model);
+    resolved.cluster = std::move(file.cluster);
+    resolved.placement = std::move(file.placement);
+    use_profiles(request.calibration, resolved.model, resolved.cluster, resolved.stack);
+    check_precision(resolved.stack, resolved.placement.precision);
+    resolved.stack.options =
+        cost::options_for(resolved.stack.options, resolved.placement.precision);
+    // Degrees stand for the placement where the stack cuts the layers as the file does.
+    if (file.degrees &&
+        cost::expand_for(*file.degrees, resolved.model, resolved.stack) == resolved.placement)
+      resolved.degrees = file.degrees;
+    return resolved;
+  }
+  return with_degrees(request, load_inputs(request.model, request.degrees.seq, request.cluster,
+                                           request.calibration));
+}
+
+ResolvedPlan resolve_on(const PredictRequest& request, const cluster::Cluster& machine,
+                        const std::string& usual_stack) {
+  Inputs inputs;
+  inputs.cluster = machine;
+  ErrorList errors;
+  collect(errors, [&] { inputs.model = load_model(request.model, request.degrees.seq); });
+  collect(errors, [&] { inputs.stack = load_stack(request.calibration, usual_stack); });
+  errors.throw_if_any();
+  use_profiles(request.calibration, inputs.model, inputs.cluster, inputs.stack);
+  return with_degrees(request, std::move(inputs));
+}
+
+cost::Prediction predict_step(const ResolvedPlan& plan) {
+  std::optional<plan::Degrees> degrees = plan.degrees;
+  // Some closed forms are of regular plans alone.
+  if (!degrees && !cost::has_general_form(plan.placement.schedule))
+    degrees = plan::as_regular(plan.placement, plan.model);
+  if (degrees && plan.cluster.uniform())
+    return cost::Predictor(plan.model, plan.cluster, plan.stack, 1).predict(*degrees);
+  const plan::Placement placement =
+      degrees ? cost::expand_for(*degrees, plan.model, plan.stack) : plan.placement;
+  if (!cost::has_general_form(placement.schedule) && placement.runs.back().stage > 0)
+    throw_input_error(
+        "predict.no-closed-form",
+        fmt::format("an irregular {} pipeline, or one over mixed machines, has no closed form",
+                    plan::to_string(placement.schedule)),
+        {}, "equal degrees on machines of one kind; or 1f1b, zb-h1, zb-h2, zb-v");
+  return cost::predict(placement, plan.model, plan.cluster, plan.stack);
+}
+
+PredictAnswer predict(const PredictRequest& request) { return predict(resolve(request)); }
+
+PredictAnswer predict(ResolvedPlan plan) {
+  const cost::Prediction prediction = predict_step(plan);
+  return describe(std::move(plan), prediction);
+}
+
+PredictAnswer describe(ResolvedPlan resolved, const cost::Prediction& prediction) {
+  PredictAnswer answer;
+  answer.plan = std::move(resolved);
+  answer.prediction = prediction;
+  const ResolvedPlan& plan = answer.plan;
+  const double batch =
+      plan.degrees ? plan.degrees->global_batch : static_cast<double>(plan.placement.global_batch);
+  answer.counts_tokens = plan.model.tokens_per_sample > 0;
+  const double counted = batch * (answer.counts_tokens ? plan.model.tokens_per_sample : 1);
+  answer.rate_per_device = counted / (answer.prediction.step * plan.cluster.num_devices());
+  if (const UsdPerHour price = plan.cluster.price_on_demand(); price.value > 0) {
+    answer.usd_per_step = (price * Seconds{answer.prediction.step}).value;
+    answer.price_date = plan.cluster.groups.front().node.price.date;
+  }
+  // No measured run offloads, or orders its pipeline in the newer ways.
+  const plan::Schedule order = plan.degrees ? plan.degrees->schedule : plan.placement.schedule;
+  const bool offloads = plan.degrees && !plan.degrees->offload.none();
+  if (plan.model.transformer && plan.cluster.uniform() && !offloads &&
+      order <= plan::Schedule::kInterleaved && !plan.stack.measured)
+    answer.expected = plan.stack.expected_on(plan.cluster.groups.front().node.device);
+  answer.assumptions = assumptions_of(plan);
+  answer.sources = layer_sources(plan);
+  return answer;
+}
+
+}  // namespace nereus::app

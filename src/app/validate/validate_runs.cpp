@@ -1,0 +1,45 @@
+#include "app/validate/validate_runs.hpp"
+
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "stack/stack_file.hpp"
+
+namespace nereus::app {
+
+ValidateAnswer validate(const ValidateRequest& request) {
+  cost::StackLibrary library = cost::builtin_stacks();
+  std::string one;  // every row is predicted by this stack
+  if (library.has(request.stack)) {
+    one = request.stack;
+  } else if (!request.stack.empty()) {
+    // FILE, or FILE:NAME. A stack that is new with the file is meant for every row.
+    std::string path = request.stack;
+    const std::size_t colon = path.rfind(':');
+    if (!std::filesystem::exists(path) && colon != std::string::npos) {
+      one = path.substr(colon + 1);
+      path = path.substr(0, colon);
+    }
+    const std::string only = cost::overlay_file(library, path);
+    if (one.empty() && !only.empty() && !cost::builtin_stacks().has(only)) one = only;
+    if (!one.empty()) library.resolve(one);  // says which there are, where it is none
+  }
+  auto table = std::make_shared<calibrate::RunTable>();
+  for (const std::string& file : request.files)
+    calibrate::append(*table, calibrate::read_runs(file, library));
+  if (!one.empty())
+    for (calibrate::Run& run : table->runs) run.stack = one;
+  if (table->runs.empty())
+    throw_input_error("runs.none-usable",
+                      "no row of these files can be predicted: " + calibrate::reasons(*table),
+                      {request.files.front()},
+                      "rows need layers, hidden, heads, seq, gpu, gpus, tp, pp, dp, micro_batch, "
+                      "global_batch and precision");
+  ValidateAnswer answer;
+  answer.validation = calibrate::validate(*table, library);
+  answer.table = std::move(table);
+  answer.library = std::move(library);
+  return answer;
+}
+
+}  // namespace nereus::app

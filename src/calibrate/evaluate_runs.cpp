@@ -1,0 +1,28 @@
+#include "calibrate/evaluate_runs.hpp"
+
+#include <algorithm>
+
+#include "base/units.hpp"
+
+namespace nereus::calibrate {
+
+cost::Prediction predict(const Run& run, const cost::StackLibrary& library) {
+  cost::Stack stack = library.resolve(run.stack, run.site);
+  stack.options = cost::options_for(stack.options, run.degrees.precision);
+  stack.options.attention = run.attention;
+  return cost::Predictor(*run.model, run.cluster, stack, 1).predict(run.degrees);
+}
+
+double reported_memory(const cost::Prediction& prediction, const cost::StackOptions& options) {
+  return options.memory_report == cost::MemoryReport::kFirstRankAllocated
+             ? prediction.memory.first_rank_allocated
+             : prediction.memory.total;
+}
+
+double memory_error(const Run& run, const cost::Prediction& prediction,
+                    const cost::StackLibrary& library) {
+  const cost::StackOptions& options = library.stacks.find(run.stack)->second.options;
+  return (reported_memory(prediction, options) - run.memory) / std::max(run.memory, 4 * kGiB);
+}
+
+}  // namespace nereus::calibrate

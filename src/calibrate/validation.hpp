@@ -1,0 +1,81 @@
+// How far predictions lie from measured runs: the numbers of `nereus validate`.
+//
+// Error of a row = |predicted - measured| / measured step time. The null model of a set predicts
+// every row by one MFU, the one that is best for that set: what knowing nothing but FLOPs would
+// give. Ranking: in every group of at least four comparable runs the regret is what taking the run
+// predicted fastest would cost, and Kendall's tau counts pairs in the right order. Feasibility:
+// runs that ran should be predicted to fit, runs that failed not to.
+//
+//   Validation v = validate(runs, library);
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "calibrate/runs.hpp"
+#include "predict/predictor.hpp"
+
+namespace nereus::calibrate {
+
+struct ErrorSummary {
+  int used = 0;
+  double mean_abs_error = 0;
+  double median_abs_error = 0;
+  double mean_log_error = 0;  // mean |ln(predicted / measured)|
+  double bias = 0;            // mean of (predicted - measured) / measured
+};
+
+struct SetSummary {
+  ErrorSummary errors;  // rows that are not suspect
+  double null_mean_abs_error = 0;
+  double all_mean_abs_error = 0;  // suspect rows included
+  double all_median_abs_error = 0;
+};
+
+struct RankingSummary {
+  int groups = 0;
+  double mean_regret = 0;
+  double median_regret = 0;
+  double kendall_tau = 0;  // mean over groups
+};
+
+struct MemorySummary {
+  int rows = 0;
+  double mean_abs_error = 0;
+  double median_abs_error = 0;
+};
+
+struct FeasibilitySummary {
+  int ran_rows = 0;
+  int ran_predicted_to_fit = 0;
+  int failed_rows = 0;
+  int failed_predicted_not_to_fit = 0;
+};
+
+struct RowResult {
+  const Run* run = nullptr;
+  cost::Prediction prediction;
+  double predicted_memory = 0;  // as the run's software would report it
+  bool fits = true;             // at all: with recompute where its recipe recomputes as needed
+  bool buildable = true;        // false: the degrees break a rule, so it could not have run
+};
+
+struct Validation {
+  int rows = 0;
+  int used = 0;
+  std::map<std::string, int> skipped;
+  ErrorSummary overall;
+  std::map<std::string, SetSummary> sets;
+  std::map<std::string, ErrorSummary> suspect;  // suspect rows alone, by set
+  RankingSummary ranking;
+  MemorySummary memory;
+  FeasibilitySummary feasibility;
+  std::vector<RowResult> results;  // in the order of the runs
+};
+
+Validation validate(const RunTable& table, const cost::StackLibrary& library);
+
+ErrorSummary summarize(const std::vector<const RowResult*>& rows);
+
+}  // namespace nereus::calibrate

@@ -1,0 +1,91 @@
+// What one step of a regular plan is made of, layer by layer, for one rank of each stage: seconds
+// of compute, FLOP and bytes, and every collective with its group and size.
+//
+// Seconds are those of the simulator (cost::Predictor::work) without the exposed time of
+// collectives, which is left to whoever plays the trace:
+//   sum over layers and passes of one micro-batch = F + B + W - communication     of the stage
+// and each pass by itself where no divided weights are gathered, spread by the layers' kernels
+// (cost/layer_cost.hpp); host launches and copies that nothing hides are in it. FLOP are the
+// model's: forward / (tp cp) on each rank, backward twice that, half of it for each half of a split
+// backward pass; so they sum to the model's FLOP of a step over all ranks.
+//
+// The collectives of a layer stand before, beside and after its kernels: their number, groups and
+// sizes are right, their places among the kernels of a layer are not told. Sizes as ASTRA-sim
+// counts them (chakra/schema.hpp).
+//
+//   StepWork work = make_work(model, cluster, stack, degrees);
+//   work.stages[0].layers[3].forward;                  // seconds of one micro-batch
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "chakra/groups.hpp"
+#include "chakra/schema.hpp"
+#include "predict/predictor.hpp"
+#include "simulate/pipeline/passes.hpp"
+
+namespace nereus::chakra {
+
+struct Collective {
+  CommType type = CommType::kAllReduce;
+  GroupKind group = GroupKind::kTensor;
+  std::int64_t bytes = 0;
+};
+using Collectives = std::vector<Collective>;
+
+struct LayerWork {
+  int layer = 0;  // of the model
+  // Seconds of one micro-batch.
+  double forward = 0;
+  double recompute = 0;
+  double input = 0;
+  double weight = 0;
+  // Forward, of one micro-batch on one rank; backward is twice that.
+  double flops = 0;
+  double recompute_flops = 0;
+  double bytes = 0;  // moved by the kernels
+
+  Collectives before_forward, beside_forward, after_forward;
+  Collectives before_backward, beside_backward, after_backward;
+  Collectives before_weight;  // the inputs gathered once more, for weight gradients
+  bool repeats = false;       // forward again before backward, collectives and all
+  // Of divided weights that are not kept: before each pass, and after each backward pass.
+  Collectives gather, scatter;
+  // Once a step: after the last backward pass, and after the optimizer.
+  Collectives reduce, regather;
+};
+
+struct StageLayers {
+  std::vector<LayerWork> layers;
+  std::int64_t message = 0;  // bytes that each rank sends to the next stage
+};
+
+// The optimizer's step on one rank.
+struct Update {
+  double seconds = 0;
+  double bytes = 0;  // read and written
+};
+
+struct StepWork {
+  plan::Degrees degrees;
+  simulate::PipelineSize size;
+  simulate::Order order;
+  std::vector<StageLayers> stages;  // by virtual stage
+  std::vector<Update> optimizer;    // by pipeline rank
+  bool gathers_messages = false;    // receivers put their shares together, over their tensor group
+  std::int64_t tied_bytes = 0;      // gradient of a weight that two pipeline ranks hold; 0 = none
+  int tied_first = -1;              // the layers that hold it
+  int tied_last = -1;
+  std::pair<int, int> tied_ranks{0, 0};  // the pipeline ranks that have them
+  int pieces = 1;
+  int expert_pieces = 1;
+  double flops = 0;  // of the model, one step
+};
+
+// The degrees must pass plan/rules.hpp.
+StepWork make_work(const model::Model& model, const cluster::Cluster& cluster,
+                   const cost::Stack& stack, const plan::Degrees& degrees);
+
+}  // namespace nereus::chakra

@@ -1,0 +1,34 @@
+// A step of a regular plan as Chakra execution traces, one file a rank.
+//
+//   ChakraStep step = make_step(model, cluster, stack, degrees);
+//   step.num_bytes(ranks);                     // before anything is written
+//   std::string bytes = step.trace(3);         // of rank 3
+//   step.groups.json();                        // communicator groups, as ASTRA-sim reads them
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "chakra/rank_graph.hpp"
+
+namespace nereus::chakra {
+
+struct ChakraStep {
+  std::string model_name;
+  StepWork work;
+  Groups groups;
+  std::vector<RankGraph> graphs;  // by pipeline rank
+
+  int num_ranks() const { return work.degrees.num_ranks(); }
+  const RankGraph& graph_of(int rank) const;
+  std::string trace(int rank) const;
+  // Of all these ranks' files together; exact to the few bytes that a rank's own number takes.
+  std::int64_t num_bytes(const std::vector<int>& ranks) const;
+  std::int64_t num_nodes(const std::vector<int>& ranks) const;
+};
+
+ChakraStep make_step(const model::Model& model, const cluster::Cluster& cluster,
+                     const cost::Stack& stack, const plan::Degrees& degrees);
+
+}  // namespace nereus::chakra

@@ -1,0 +1,38 @@
+// The one place that turns a Report into text, and puts text where it belongs.
+//
+//   std::string text = render(report, Format::kMarkdown, terminal);
+//   write_stdout(text);
+//
+// Tables fit the terminal: text columns are cut or wrapped, then columns of high rank are left out
+// (a note says which). JSON is one object: each table an array of objects under its name, each
+// record an object. Numbers are raw SI.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cli/text/report.hpp"
+#include "cli/text/terminal.hpp"
+
+namespace nereus::cli {
+
+enum class Format { kTable, kJson, kCsv, kMarkdown };
+
+std::string render(const Report& report, Format format, const Terminal& terminal);
+std::string render_text(const Report& report, const Terminal& terminal);
+std::string render_json(const Report& report);
+std::string render_csv(const Report& report);
+std::string render_markdown(const Report& report);
+
+// One cell as people read it; control characters are replaced.
+std::string cell_text(const Cell& cell, const Column& column);
+
+// The reader closed the pipe: nothing more to say, and no error.
+struct ReaderGone {};
+
+// Writes all of it to stdout. Throws ReaderGone on a closed pipe, an environment error on a full
+// disk.
+void write_stdout(std::string_view text);
+
+}  // namespace nereus::cli

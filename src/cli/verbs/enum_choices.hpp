@@ -1,0 +1,25 @@
+// The words of an enumeration as an option's choices.
+//
+//   command.choice("--precision", choices_of(request.precision, Precision::kNvfp4), "...");
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/text/command.hpp"
+
+namespace nereus::cli {
+
+// All values up to `last`, by to_string.
+template <class Enum>
+std::vector<Choice> choices_of(std::optional<Enum>& target, Enum last) {
+  std::vector<Choice> choices;
+  for (int i = 0; i <= static_cast<int>(last); ++i) {
+    const Enum value = static_cast<Enum>(i);
+    choices.push_back({std::string(to_string(value)), [&target, value] { target = value; }});
+  }
+  return choices;
+}
+
+}  // namespace nereus::cli

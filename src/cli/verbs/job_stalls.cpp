@@ -1,0 +1,59 @@
+#include "cli/verbs/job_stalls.hpp"
+
+#include <fmt/format.h>
+
+#include "app/measure/measure_job.hpp"
+#include "app/measure/measure_traces.hpp"
+#include "cli/reports/stalls_report.hpp"
+#include "cli/text/exit_codes.hpp"
+#include "cli/text/say_error.hpp"
+
+namespace nereus::cli {
+
+namespace {
+
+app::StallAnswer answer_of(const JobOptions& given, const StallOptions& stalls) {
+  ErrorList errors;
+  if (!given.command.empty() && !given.traces.empty())
+    errors.add("cli.conflict", "a command is to be run, and traces are to be read", {},
+               "-- COMMAND or --kineto FILE, one at a time");
+  if (stalls.stalls)
+    errors.add("cli.conflict", "--stalls is of a job as nereus train runs it", {},
+               given.traces.empty() ? "-- COMMAND without --stalls" : "--kineto without --stalls");
+  check_stall_options(stalls, errors);
+  errors.throw_if_any();
+  app::MeasuredJobRequest request;
+  request.seconds = stalls.seconds.value_or(request.seconds);
+  if (!given.traces.empty()) return app::measure_traces(given.traces);
+  request.rounds = stalls.rounds.value_or(request.rounds);
+  request.command = given.command;
+  return app::measure_job(
+      request, [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); });
+}
+
+}  // namespace
+
+void add_job_options(Command& command, JobOptions& given) {
+  command.group("PyTorch jobs that are not nereus train's");
+  command.files("--kineto", "FILE", given.traces,
+                "what a step waited for by traces of PyTorch's profiler (.json, .json.gz, or a "
+                "folder of them), one of each rank");
+  command.rest("COMMAND", given.command,
+               "what a step of a PyTorch job waits for, started like this: torchrun train.py; the "
+               "script is not edited, and nothing is learned or saved");
+}
+
+int run_job(const Session& session, const JobOptions& given, const StallOptions& stalls,
+            const OutputOptions& output) {
+  const app::StallAnswer answer = answer_of(given, stalls);
+  if (answer.failure) {
+    say_error(*answer.failure, session.err);
+    return answer.exit_code;
+  }
+  if (!answer.speaks) return kDone;
+  emit(stalls_report(answer), output, session);
+  write_stall_pictures(answer, stalls.svg_file, stalls.html_file);
+  return kDone;
+}
+
+}  // namespace nereus::cli

@@ -1,0 +1,178 @@
+// The options that describe a model, a cluster and a regular plan.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/verbs/enum_choices.hpp"
+#include "cli/verbs/options.hpp"
+
+namespace nereus::cli {
+
+namespace {
+
+// One "optimizer=0.5"; false where it is wrong.
+bool parse_offload_part(const std::string& text, plan::Offload& offload, ErrorList& errors) {
+  const size_t equals = text.find('=');
+  const std::string part = text.substr(0, equals);
+  double share = -1;
+  if (equals != std::string::npos) {
+    const char* end = text.data() + text.size();
+    const auto [last, code] = std::from_chars(text.data() + equals + 1, end, share);
+    if (code != std::errc{} || last != end) share = -1;
+  }
+  if (!(share >= 0 && share <= 1)) {
+    errors.add("cli.bad-value",
+               fmt::format("--offload takes PART=SHARE with a share of 0 to 1, not '{}'", text), {},
+               "--offload optimizer=1");
+    return false;
+  }
+  if (part == "weights") {
+    offload.weights = share;
+  } else if (part == "optimizer") {
+    offload.optimizer = share;
+  } else if (part == "activations") {
+    offload.activations = share;
+  } else {
+    errors.add(unknown_word("cli.bad-value", fmt::format("--offload knows no part '{}'", part),
+                            part, {"weights", "optimizer", "activations"}));
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void parse_offload(const std::string& text, app::DegreesRequest& degrees, ErrorList& errors) {
+  plan::Offload offload = degrees.offload.value_or(plan::Offload{});
+  const size_t colon = text.find(':');
+  const std::string name = colon == std::string::npos ? "host" : text.substr(0, colon);
+  const std::optional<plan::Tier> tier = plan::parse_tier(name);
+  bool right = true;
+  if (!tier || *tier == plan::Tier::kDevice) {
+    errors.add(unknown_word("cli.bad-value", fmt::format("--offload knows no tier '{}'", name),
+                            name, {"host", "expanded", "nvme"}));
+    right = false;
+  } else if (degrees.offload && offload.tier != *tier) {
+    errors.add("cli.bad-value",
+               fmt::format("--offload to {} after --offload to {}: a plan offloads to one tier",
+                           name, to_string(offload.tier)),
+               {}, fmt::format("--offload {}:optimizer=1,activations=0.5", name));
+    right = false;
+  } else {
+    offload.tier = *tier;
+  }
+  size_t begin = colon == std::string::npos ? 0 : colon + 1;
+  while (begin <= text.size()) {
+    const size_t comma = std::min(text.find(',', begin), text.size());
+    right &= parse_offload_part(text.substr(begin, comma - begin), offload, errors);
+    begin = comma + 1;
+  }
+  if (right) degrees.offload = offload;
+}
+
+void add_model_options(Command& command, app::ModelRequest& model) {
+  command.group("Inputs");
+  command.text(
+      "--model", "NAME|FILE", model.model,
+      "catalogue name (nereus catalog models), Nereus TOML or YAML, Hugging Face config.json, "
+      "or ONNX");
+}
+
+void add_cluster_options(Command& command, app::ClusterRequest& cluster) {
+  command.group("Inputs");
+  command.text("--cluster", "SPEC|FILE", cluster.cluster,
+               "COUNTxNODE[+COUNTxNODE...] of catalogue nodes, as in 16xdgx-h100, or a file");
+}
+
+void add_set_option(Command& command, app::ModelRequest* model, app::ClusterRequest* cluster) {
+  command.group("Inputs");
+  command.custom(
+      "--set", "PATH=VALUE",
+      [model, cluster](const std::string& text, ErrorList& errors) {
+        const size_t equals = text.find('=');
+        const size_t dot = text.find('.');
+        if (equals == std::string::npos || dot == std::string::npos || dot > equals ||
+            dot + 1 == equals) {
+          errors.add("cli.bad-value", fmt::format("--set takes PATH=VALUE, not '{}'", text), {},
+                     "--set model.layers=4");
+          return;
+        }
+        const std::string root = text.substr(0, dot);
+        app::Override override{text.substr(dot + 1, equals - dot - 1), text.substr(equals + 1)};
+        if (root == "model" && model != nullptr) {
+          model->overrides.push_back(std::move(override));
+        } else if (root == "cluster" && cluster != nullptr) {
+          cluster->overrides.push_back(std::move(override));
+        } else {
+          std::vector<std::string> roots;
+          if (model != nullptr) roots.push_back("model");
+          if (cluster != nullptr) roots.push_back("cluster");
+          errors.add(unknown_word("cli.bad-value",
+                                  fmt::format("--set has no input '{}' to change", root), root,
+                                  roots));
+        }
+      },
+      "override a field of an input: model.layers=4, cluster.name=lab");
+}
+
+void add_degrees_options(Command& command, app::DegreesRequest& degrees) {
+  command.group("Plan (what is not given is derived)");
+  command.whole("--tp", degrees.tp, 1, "tensor-parallel degree");
+  command.whole("--pp", degrees.pp, 1, "pipeline stages");
+  command.whole("--dp", degrees.dp, 1, "data-parallel degree");
+  command.whole("--cp", degrees.cp, 1, "context-parallel degree");
+  command.whole("--ep", degrees.ep, 1, "ranks that share the experts, or the embedding tables");
+  command.whole("--interleave", degrees.interleave, 1, "virtual stages per pipeline rank");
+  command.whole("--micro-batch", degrees.micro_batch, 1, "samples of one micro-batch");
+  command.whole("--global-batch", degrees.global_batch, 1, "samples of one step");
+  command.whole("--seq", degrees.seq, 1, "tokens of one sample");
+  command.choice("--recompute", choices_of(degrees.recompute, plan::Recompute::kFull),
+                 "activations computed again in the backward pass");
+  command.whole("--recompute-blocks", degrees.recompute_blocks, 1,
+                "with --recompute full: only so many blocks of each virtual stage");
+  std::vector<Choice> zero;
+  for (int stage = 0; stage <= 3; ++stage) {
+    zero.push_back({std::to_string(stage), [&degrees, stage] { degrees.zero = stage; }});
+  }
+  command.choice("--zero", std::move(zero),
+                 "state sharded over the data-parallel group: 1 optimizer, 2 gradients, 3 weights");
+  command.toggle("--sequence-parallel", degrees.sequence_parallel,
+                 "divide norms and residuals over the tensor group (=off to forbid)");
+  command.toggle("--tensor-overlap", degrees.tensor_overlap,
+                 "run tensor collectives in pieces beside the GEMMs that feed them");
+  command.toggle("--data-overlap", degrees.data_overlap,
+                 "exchange gradients and sharded weights beside the passes (on unless =off)");
+  command.whole(
+      "--zero-group", degrees.zero_group, 1,
+      "ranks that share one copy of sharded state (HSDP); all of the data group if not given");
+  command.custom(
+      "--offload", "[TIER:]PART=SHARE[,...]",
+      [&degrees](const std::string& text, ErrorList& errors) {
+        parse_offload(text, degrees, errors);
+      },
+      "share kept beyond the device, in host memory unless TIER is expanded or nvme: weights=1, "
+      "optimizer=0.5, activations=0.25");
+  command.choice("--precision", choices_of(degrees.precision, cluster::Precision::kNvfp4),
+                 "of matrix products");
+  command.choice("--context", choices_of(degrees.context, plan::ContextKind::kAllToAll),
+                 "how context slices meet; zigzag where the mask is causal, else ring");
+  command.choice(
+      "--table-split", choices_of(degrees.table_split, plan::TableSplit::kColumn),
+      "how ep ranks share embedding tables: whole ones, even in bytes or in look-ups; rows "
+      "or columns of all");
+  command.choice("--schedule", choices_of(degrees.schedule, plan::Schedule::kDualPipe),
+                 "order of the pipeline's work");
+}
+
+void add_calibration_options(Command& command, app::CalibrationRequest& calibration) {
+  command.group("Calibration");
+  command.text("--stack", "NAME|FILE", calibration.stack,
+               "software description: a name, or a file written by nereus calibrate");
+  command.texts("--profile", "FILE", calibration.profiles,
+                "measured times of a machine, from nereus measure or nereus import");
+  command.flag("--force-profile", calibration.force_profile,
+               "take profiles of another device or library too");
+}
+
+}  // namespace nereus::cli

@@ -1,0 +1,252 @@
+// Random models, machines, stacks and plans for the properties of this folder.
+//
+//   const Case c = any_case();                              // inside rc::check
+//   Predictor(c.model, c.cluster, c.stack).predict(c.degrees);
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <cmath>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster.hpp"
+#include "cost/pipeline_time.hpp"
+#include "model/model.hpp"
+#include "plan/plan_json.hpp"
+#include "plan/rules.hpp"
+#include "predict/general/general_predictor.hpp"
+#include "predict/prediction.hpp"
+#include "stack/stack_file.hpp"
+
+namespace nereus::cost::testing {
+
+template <class T>
+T pick(std::initializer_list<T> values) {
+  return *rc::gen::elementOf(std::vector<T>(values));
+}
+
+inline double between(double low, double high) {
+  return low + (high - low) * *rc::gen::inRange(0, 1'000'001) * 1e-6;
+}
+
+// Even over orders of magnitude.
+inline double around(double low, double high) { return low * std::pow(high / low, between(0, 1)); }
+
+inline model::Model any_transformer(bool may_have_experts = true) {
+  model::TransformerShape shape;
+  shape.name = "random";
+  shape.layers = *rc::gen::inRange(1, 20);
+  shape.heads = pick({1, 2, 4, 6, 8, 16});
+  shape.head_dim = pick({16, 40, 64, 80, 128});
+  shape.hidden = shape.heads * shape.head_dim;
+  shape.kv_heads = shape.heads % 2 == 0 ? pick({shape.heads, shape.heads / 2, 1}) : shape.heads;
+  shape.ffn = shape.hidden * pick({2, 3, 4});
+  shape.vocab = *rc::gen::inRange(50, 60000);
+  shape.seq = pick({16, 96, 128, 512, 2048});
+  shape.gated_mlp = *rc::gen::arbitrary<bool>();
+  shape.tied_embeddings = *rc::gen::arbitrary<bool>();
+  shape.causal = *rc::gen::arbitrary<bool>();
+  shape.bias = *rc::gen::arbitrary<bool>();
+  if (may_have_experts && *rc::gen::inRange(0, 3) == 0) {
+    shape.experts = pick({2, 4, 8});
+    shape.top_k = pick({1, 2});
+    shape.expert_ffn = shape.hidden * pick({1, 2});
+    shape.dense_layers = *rc::gen::inRange(0, shape.layers + 1);
+    shape.shared_experts = pick({0, 0, 1});
+    shape.expert_interval = pick({1, 1, 2});
+    shape.expert_latent = pick({0, 0, 64});
+  }
+  shape.mtp_layers = pick({0, 0, 0, 1});
+  if (*rc::gen::inRange(0, 4) == 0) {
+    shape.window = 64;
+    shape.window_interval = pick({1, 2});
+  }
+  if (*rc::gen::inRange(0, 4) == 0) {
+    const std::string mixers = shape.experts > 0 ? "M*E-" : "M*-";
+    for (int i = 0; i < shape.layers; ++i) shape.pattern += *rc::gen::elementOf(mixers);
+    shape.ssm_heads = 16;
+    shape.ssm_head_dim = 64;
+    shape.ssm_state = pick({16, 128});
+    shape.ssm_groups = 8;
+  }
+  return model::build_transformer(shape);
+}
+
+// Tables of few and of many rows.
+inline model::Model any_dlrm() {
+  model::DlrmShape shape;
+  shape.name = "tables";
+  const int tables = *rc::gen::inRange(1, 13);
+  for (int i = 0; i < tables; ++i) {
+    shape.rows.push_back(pick<std::int64_t>({1, 3, 50, 1000, 40'000, 3'000'000, 40'000'000}));
+    shape.lookups.push_back(*rc::gen::inRange(1, 40));
+  }
+  shape.dim = pick({8, 16, 48, 64, 128});
+  shape.bottom.assign(static_cast<std::size_t>(*rc::gen::inRange(1, 4)), pick({64, 512}));
+  shape.bottom.back() = shape.dim;
+  shape.top.assign(static_cast<std::size_t>(*rc::gen::inRange(1, 5)), pick({32, 1024}));
+  shape.top.back() = 1;
+  shape.interaction = static_cast<model::Interaction>(*rc::gen::inRange(0, 3));
+  if (shape.interaction == model::Interaction::kCross) shape.cross_layers = shape.cross_rank = 2;
+  shape.table_bytes = pick({1, 2, 4});
+  shape.table_optimizer = static_cast<model::TableOptimizer>(*rc::gen::inRange(0, 4));
+  return model::build_dlrm(shape);
+}
+
+// A device of round numbers.
+inline cluster::Device plain_device() {
+  cluster::Device device;
+  device.name = device.short_name = "plain";
+  device.memory = Bytes{8e10};
+  device.memory_bandwidth = BytesPerSecond{2e12};
+  for (FlopsPerSecond& peak : device.peak) peak = FlopsPerSecond{1e14};
+  device.num_units = 100;
+  return device;
+}
+
+// Nodes of one kind; host memory on half of them, expanded memory on half.
+inline cluster::Cluster any_cluster(int num_devices) {
+  cluster::Cluster cluster;
+  cluster.name = "random";
+  cluster::NodeGroup group;
+  std::vector<int> sizes;
+  for (int size : {1, 2, 3, 4, 6, 8, 16})
+    if (num_devices % size == 0) sizes.push_back(size);
+  cluster::Node& node = group.node;
+  node.name = "node";
+  node.num_devices = *rc::gen::elementOf(sizes);
+  node.nvlink_domain = pick({0, 0, 0, 2 * node.num_devices});
+  node.inside.bandwidth = BytesPerSecond{around(5e9, 1e12)};
+  node.inside.latency = Seconds{around(1e-7, 1e-5)};
+  const auto any_topology = [] {
+    return static_cast<cluster::TopologyKind>(std::max(0, *rc::gen::inRange(-5, 6)));
+  };
+  node.inside.topology = any_topology();
+  node.network = BytesPerSecond{around(1e8, 1e12)};
+  node.network_latency = Seconds{around(1e-6, 1e-3)};
+  cluster::Device& device = node.device;
+  device.name = device.short_name = pick<std::string>({"A100-SXM-80GB", "H100-SXM-80GB", "X1"});
+  device.memory = Bytes{around(1e9, 3e11)};
+  device.memory_bandwidth = BytesPerSecond{around(1e11, 1e13)};
+  for (std::size_t p = 0; p < device.peak.size(); ++p)
+    device.peak[p] = FlopsPerSecond{around(1e12, 5e15)};
+  device.num_units = pick({0, 16, 108, 132});
+  device.host_link = BytesPerSecond{pick({0.0, 3.15e10})};
+  for (const char* tier : {"host", "expanded"})
+    if (*rc::gen::arbitrary<bool>())
+      node.tiers.push_back({tier, Bytes{around(1e10, 4e12)}, BytesPerSecond{around(1e9, 1e12)},
+                            Seconds{pick({0.0, 1e-6, 1e-3})}});
+  if (*rc::gen::arbitrary<bool>()) {
+    cluster::NetworkLevel level;
+    level.name = "network";
+    level.bandwidth = pick({BytesPerSecond{}, BytesPerSecond{around(1e9, 1e12)}});
+    level.oversubscription = pick({1.0, 2.0});
+    level.topology = any_topology();
+    cluster.levels.push_back(level);
+  }
+  group.count = num_devices / node.num_devices;
+  cluster.groups.push_back(group);
+  return cluster;
+}
+
+// A stack of the program's own; every third time with numbers from anywhere in their physical
+// range.
+inline Stack any_stack() {
+  Stack stack = builtin_stacks().resolve(*rc::gen::elementOf(builtin_stacks().stack_names()));
+  stack.options.attention = pick({plan::Attention::kFlash, plan::Attention::kUnfused});
+  if (*rc::gen::inRange(0, 3) == 0)
+    for (const ParameterInfo& info : parameter_table())
+      if (*rc::gen::arbitrary<bool>())
+        stack.settings[std::string(info.name)] = between(info.low, info.high);
+  return stack;
+}
+
+// Degrees of every kind that the closed form covers, mostly close to valid.
+inline plan::Degrees any_degrees(bool experts) {
+  plan::Degrees d;
+  d.tp = pick({1, 1, 2, 4, 8});
+  d.cp = pick({1, 1, 1, 2, 4});
+  d.pp = *rc::gen::inRange(1, 7);
+  d.dp = *rc::gen::inRange(1, 9);
+  do {
+    d.schedule = static_cast<plan::Schedule>(*rc::gen::inRange(0, 9));
+  } while (!has_general_form(d.schedule));
+  const plan::InterleaveRule chunks = plan::interleave_rule(d.schedule);
+  if (d.pp > 1) d.interleave = *rc::gen::inRange(chunks.least, std::min(chunks.most, 3) + 1);
+  d.micro_batch = *rc::gen::inRange(1, 5);
+  const plan::MicroBatchRule rule = plan::micro_batch_rule(d.schedule, d.pp, d.interleave);
+  d.global_batch = d.dp * d.micro_batch * static_cast<int>(rule.least) * *rc::gen::inRange(1, 9);
+  if (experts) {
+    d.ep = pick({1, 2, 4});
+    d.expert_tp = pick({1, 1, 2});
+  }
+  d.recompute = static_cast<plan::Recompute>(*rc::gen::inRange(0, 3));
+  if (d.recompute == plan::Recompute::kFull) d.recompute_blocks = *rc::gen::inRange(0, 4);
+  d.zero = *rc::gen::inRange(0, 4);
+  d.zero_group = pick({0, 0, 1, 2, 4});
+  d.sequence_parallel = d.tp > 1 && *rc::gen::arbitrary<bool>();
+  d.tensor_overlap = *rc::gen::arbitrary<bool>();
+  d.data_overlap = *rc::gen::arbitrary<bool>();
+  d.precision =
+      pick({cluster::Precision::kBf16, cluster::Precision::kFp16, cluster::Precision::kFp32,
+            cluster::Precision::kFp8, cluster::Precision::kMxfp8, cluster::Precision::kNvfp4});
+  d.context =
+      pick({plan::ContextKind::kRing, plan::ContextKind::kZigzag, plan::ContextKind::kAllToAll});
+  if (*rc::gen::inRange(0, 3) == 0)
+    d.offload = {pick({0.0, 0.25, 1.0}), pick({0.0, 0.5, 1.0}), pick({0.0, 0.75, 1.0})};
+  return d;
+}
+
+struct Case {
+  model::Model model;
+  cluster::Cluster cluster;
+  Stack stack;
+  plan::Degrees degrees;
+};
+
+inline Case any_case(bool may_have_experts = true) {
+  Case c;
+  c.model = any_transformer(may_have_experts);
+  c.stack = any_stack();
+  do {
+    c.degrees = any_degrees(c.model.transformer->experts > 0);
+    c.cluster = any_cluster(c.degrees.num_ranks());
+    const std::vector<cluster::MemoryTier>& tiers = c.cluster.groups.front().node.tiers;
+    if (tiers.empty() || c.degrees.offload.none())
+      c.degrees.offload = {};
+    else
+      c.degrees.offload.tier = *plan::parse_tier((*rc::gen::elementOf(tiers)).name);
+  } while (plan::violated_rules(c.degrees, plan::degree_limits(c.model, c.cluster)) != 0);
+  return c;
+}
+
+// Models with tables, shared in every way, copied or not.
+inline Case any_dlrm_case() {
+  Case c;
+  c.model = any_dlrm();
+  c.stack = any_stack();
+  do {
+    plan::Degrees& d = c.degrees;
+    d = any_degrees(false);
+    d.tp = d.pp = d.cp = d.interleave = 1;
+    d.sequence_parallel = false;
+    d.dp = pick({1, 2, 4, 6, 8, 16, 24});
+    d.ep = pick({1, 2, 4, 8, d.dp});
+    d.table_split = static_cast<plan::TableSplit>(*rc::gen::inRange(0, 4));
+    d.micro_batch = pick({1, 7, 64, 4096});
+    d.global_batch = d.dp * d.micro_batch * *rc::gen::inRange(1, 4);
+    c.cluster = any_cluster(d.num_ranks());
+    if (c.cluster.groups.front().node.tiers.empty()) d.offload = {};
+  } while (plan::violated_rules(c.degrees, plan::degree_limits(c.model, c.cluster)) != 0);
+  return c;
+}
+
+// What a failed property shows of its case.
+inline std::string describe(const Case& c) {
+  return c.stack.name + " " +
+         plan::plan_to_json({1, c.model, c.cluster, c.stack.name, c.degrees, {}});
+}
+
+}  // namespace nereus::cost::testing

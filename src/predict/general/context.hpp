@@ -1,0 +1,75 @@
+// Everything that is known of a placement before its layers are costed.
+//
+//   Context context{placement, model, options, wires, costs, clock, read_layout(placement, wires),
+//                   read_state(placement, wires)};
+#pragma once
+
+#include <vector>
+
+#include "predict/general/layout.hpp"
+#include "predict/general/state.hpp"
+#include "predict/general/team_costs.hpp"
+#include "schedule/clock.hpp"
+
+namespace nereus::cost::general {
+
+struct Context {
+  const plan::Placement& placement;
+  const model::Model& model;
+  const StackOptions& options;
+  Wires& wires;
+  LayerCosts& costs;
+  schedule::Clock& clock;
+  Layout layout;
+  std::vector<RunState> states;
+  Sharing sharing = Sharing::kCopies;
+
+  const plan::LayerRun& run(int index) const {
+    return placement.runs[static_cast<std::size_t>(index)];
+  }
+  int run_of_layer(int layer) const {
+    int index = 0;
+    while (layer >= run(index).first_layer + run(index).num_layers) ++index;
+    return index;
+  }
+  // Layers of the run that have such weights. Embedding tables are read where they lie, row by row:
+  // no transfer of a whole layer.
+  int layers_with_weights(const plan::LayerRun& run, bool dense, bool experts) const {
+    int count = 0;
+    for (int i = run.first_layer; i < run.first_layer + run.num_layers; ++i) {
+      if (i == model.table_layer()) continue;
+      const model::LayerKind& kind = model.layer(i);
+      const double own = kind.expert_parameters();
+      count += (dense && kind.parameters() > own) || (experts && own > 0) ? 1 : 0;
+    }
+    return count;
+  }
+  // Parameters of a slice of the run that belong to the tied layer before it on the same ranks.
+  double tied_in(int index, int cut) const {
+    double parameters = 0;
+    for (const model::TiedWeights& tied : model.tied)
+      if (run_of_layer(tied.second) == index &&
+          layout.stage_of_run[static_cast<std::size_t>(run_of_layer(tied.first))] ==
+              layout.stage_of_run[static_cast<std::size_t>(index)])
+        parameters += tied.parameters / (placement.split_vocabulary ? cut : 1);
+    return parameters;
+  }
+  // How divided weights really come together.
+  plan::Gather gather() const {
+    return layout.pipeline.depth > 1 ? plan::Gather::kPerStep : placement.gather;
+  }
+  bool keeps_whole() const { return gather() == plan::Gather::kPerStep; }
+  bool gathers_each() const { return sharing == Sharing::kWeights && !keeps_whole(); }
+  // Weights that are gathered once a step travel as those of a divided optimizer do.
+  Sharing reduced_as() const {
+    return sharing == Sharing::kWeights && keeps_whole() ? Sharing::kOptimizer : sharing;
+  }
+  Rounds rounds(const plan::Replicas& replicas) const {
+    return rounds_of(replicas, layout.pipeline.depth, options);
+  }
+  bool pipelined_across_nodes() const {
+    return layout.pipeline.depth > 1 && !wires.same_node(layout.lowest_rank, layout.highest_rank);
+  }
+};
+
+}  // namespace nereus::cost::general

@@ -1,0 +1,38 @@
+// What a GeneralPredictor keeps from one placement to the next.
+#pragma once
+
+#include "predict/general/context.hpp"
+#include "predict/general/general_predictor.hpp"
+
+namespace nereus::cost {
+
+struct GeneralPredictor::Tables {
+  Tables(const model::Model& m, const cluster::Cluster& cluster, const Stack& stack)
+      : model(m),
+        measured(stack.measured),
+        options(stack.options),
+        wires(cluster, stack),
+        costs(m, wires, options, measured.get()) {}
+
+  const model::Model& model;
+  std::shared_ptr<const MeasuredLayers> measured;
+  StackOptions options;
+  Wires wires;
+  general::LayerCosts costs;
+  schedule::Clock clock;
+
+  general::Context context_of(const plan::Placement& placement) {
+    general::Context context{placement,
+                             model,
+                             options,
+                             wires,
+                             costs,
+                             clock,
+                             general::read_layout(placement, wires),
+                             general::read_state(placement, wires)};
+    context.sharing = general::sharing_of(context.states);
+    return context;
+  }
+};
+
+}  // namespace nereus::cost

@@ -1,0 +1,154 @@
+// What the fast predictor looks up: costs of every layer kind by split, and pipeline stages by
+// depth. Tables fill on first use and serve every later plan of the same model, machine and stack;
+// a lookup allocates nothing.
+//
+//   Tables tables(model, cluster, stack, 64);
+//   const KindRow* kinds = tables.kinds(degrees, Recompute::kFull);   // one row per model.kinds[i]
+//   const StageTable& stages = tables.stages(stage_key(degrees));
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cost/embedding.hpp"
+#include "cost/kernel_time.hpp"
+#include "cost/machine_rates.hpp"
+#include "cost/pipeline_time.hpp"
+#include "cost/row_table.hpp"
+#include "cost/stage_time.hpp"
+#include "predict/memory.hpp"
+#include "predict/plan_passes.hpp"
+#include "predict/stage_classes.hpp"
+#include "predict/step_work.hpp"
+#include "schedule/clock.hpp"
+#include "stack/stack.hpp"
+
+namespace nereus::cost {
+
+// What decides a layer's cost on one rank.
+struct SplitKey {
+  int tp = 1;
+  int cp = 1;
+  int ep = 1;
+  int expert_tp = 1;
+  bool sequence_parallel = false;
+  cluster::Precision precision = cluster::Precision::kBf16;
+  double samples = 1;
+  plan::ContextKind context = plan::ContextKind::kZigzag;
+  plan::TableSplit table_split = plan::TableSplit::kTable;  // of models with embedding tables
+  double table_offload = 0;
+  bool operator==(const SplitKey&) const = default;
+  std::uint64_t hash() const;
+};
+
+// And what a stage makes of it.
+struct KindKey {
+  SplitKey split;
+  plan::Recompute recompute = plan::Recompute::kNone;
+  bool tensor_overlap = false;
+  bool pipelined = false;  // across nodes
+  bool operator==(const KindKey&) const = default;
+  std::uint64_t hash() const;
+};
+
+struct KindRow {
+  LayerTime time;
+  LayerMemory memory;
+  double message = 0;  // bytes handed to the next layer by this rank
+};
+
+// Seconds of a virtual stage's messages.
+struct ChunkSends {
+  double forward = 0;
+  double back = 0;
+};
+
+// The last stages' times, each in the place that its layers say: plans that differ in what happens
+// once a step share them. There is none as long as few kinds of layers are.
+class StageTimeMemo {
+ public:
+  // Where the stage's is, or is to be: then `stage` is another. Null where there is none.
+  struct Entry {
+    const KindRow* kinds = nullptr;
+    const StageClass* stage = nullptr;
+    bool splits_backward = false;
+    StageTime time;
+  };
+  Entry* at(const KindRow* kinds, const StageClass* stage) {
+    if (entries_.empty()) return nullptr;
+    const std::uint64_t hash =
+        mix(reinterpret_cast<std::uintptr_t>(kinds), reinterpret_cast<std::uintptr_t>(stage));
+    return &entries_[hash % entries_.size()];
+  }
+  void make_room(std::size_t num_rows) {
+    if (num_rows >= 8 && entries_.empty()) entries_.resize(512);
+  }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+class Tables {
+ public:
+  Tables(const model::Model& model, const cluster::Cluster& cluster, const Stack& stack,
+         int num_splits);
+
+  const KindRow* kinds(const plan::Degrees& degrees, plan::Recompute recompute);
+  const KindCost* costs(const plan::Degrees& degrees);  // what `kinds` is made of
+  const StageTable& stages(const StageKey& key);
+
+  const model::Model& model() const { return model_; }
+  const StackOptions& options() const { return options_; }
+  const Machine& machine() const { return machine_; }
+  double flops_per_sample() const { return flops_per_sample_; }
+  double tied_parameters() const { return tied_parameters_; }
+  bool has_experts() const { return has_experts_; }
+  bool has_tables() const { return table_layer_ >= 0; }
+  // How the plan's ranks share the embedding tables; kinds() or costs() of it was asked for before.
+  const TableSlices& table_slices(const plan::Degrees& d) const;
+  int layers_of_kind(std::size_t kind) const { return layers_of_kind_[kind]; }
+  // Micro-batches of one replica in a step; a local batch that the pipeline cuts itself gives pp of
+  // them.
+  int num_micro_batches(const plan::Degrees& d) const;
+  double samples_per_micro_batch(const plan::Degrees& d) const;
+  const KernelModel& kernels(cluster::Precision precision);
+
+  // Room for one prediction's stages; big enough for any stage table made so far.
+  std::vector<StagePace> paces;
+  std::vector<StageTime> times;
+  std::vector<LayerTime> layers;         // summed up
+  std::vector<double> reduces;           // seconds of their reductions
+  std::vector<double> chunk_parameters;  // by class of virtual stages
+  std::vector<PassSeconds> chunk_passes;
+  std::vector<ChunkSends> chunk_sends;
+  std::vector<schedule::StageSeconds> stage_seconds;  // by virtual stage
+  PlanPassesKey filled;                               // whose they are
+  std::vector<double> bounds_room;                    // of schedule::bound_play
+  PlanPassesMemo passes;
+  StageTimeMemo stage_times;
+  schedule::Clock clock;
+  schedule::PipelineClose close;  // of its last play
+
+ private:
+  SplitKey split_of(const plan::Degrees& d) const;
+  const KindCost* costs(const SplitKey& key);
+  const TableSlices* find_slices(plan::TableSplit split, int ep) const;
+
+  const model::Model& model_;
+  std::shared_ptr<const MeasuredLayers> measured_;
+  StackOptions options_;
+  Machine machine_;
+  double flops_per_sample_ = 0;
+  double tied_parameters_ = 0;
+  bool has_experts_ = false;
+  int table_layer_ = -1;
+  std::vector<std::unique_ptr<TableSlices>> table_slices_;
+  std::vector<int> layers_of_kind_;
+  std::vector<std::optional<KernelModel>> kernels_;
+  RowTable<SplitKey, KindCost> costs_;
+  RowTable<KindKey, KindRow> kinds_;
+  RowTable<StageKey, std::unique_ptr<StageTable>> stages_;
+};
+
+}  // namespace nereus::cost

@@ -1,0 +1,10 @@
+// COMET's case studies (Kadiyala et al., arXiv 2211.16648). Inside app/ only.
+#pragma once
+
+#include "reproduce/reproduce.hpp"
+
+namespace nereus::app {
+
+ReproduceAnswer reproduce_comet(const ReproduceRequest& request, const ProgressSink& progress);
+
+}  // namespace nereus::app

@@ -1,0 +1,21 @@
+// A burst plan as a placement (plan/placement.hpp): every layer on its own ranks, whole samples,
+// one micro-batch, a copy of the state on each rank that computes the layer.
+//
+// Chunk i of l samples lies on rank first + floor(i l / l*), with l* the least l of the trunk or of
+// the branch's stretch of layers, so that samples stay where they are (search/burst/problem.hpp).
+//
+//   plan::Placement p = placement_of(plan, counts, 32, precision);
+#pragma once
+
+#include <vector>
+
+#include "plan/placement.hpp"
+#include "search/burst/burst_front.hpp"
+
+namespace nereus::burst {
+
+// Blocks of the plan are layers of the model, in order.
+plan::Placement placement_of(const BurstPlan& plan, const std::vector<int>& counts,
+                             int global_batch, cluster::Precision precision);
+
+}  // namespace nereus::burst

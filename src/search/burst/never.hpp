@@ -1,0 +1,10 @@
+// The seconds of what cannot be done.
+#pragma once
+
+#include <limits>
+
+namespace nereus::burst {
+
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+
+}  // namespace nereus::burst

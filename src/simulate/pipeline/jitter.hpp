@@ -1,0 +1,123 @@
+// Durations that vary: passes and messages take longer or shorter from step to step, and some ranks
+// are always slow.
+//
+//   none                 t
+//   normal:5%            t (1 + 0.05 z), z standard normal; normal:2ms adds 2 ms z whatever t is
+//   delay:10ms           t + 10 ms |z|: never early, 8.0 ms late on average (10 ms sqrt(2 / pi))
+//   lognormal:0.1        t exp(0.1 z - 0.1^2 / 2): its mean is t
+//   measured:FILE        t times a factor of the file, any of them with the same chance
+//   slow RANK:FACTOR     all compute of that lane times the factor, before it varies
+//
+// A duration is never below 0: a normal one is cut off there, which lifts its mean by less than
+// 1e-6 of t up to a spread of 24 %, by 0.4 % at 50 %, 8 % at 100 %. Factors of a file are taken as
+// they are, whatever their mean.
+//
+// The random number of a duration is a hash of (seed, step, replica, which pass or message): the
+// n-th number of a splitmix64 stream (base/random.hpp). It does not depend on what was drawn
+// before, so any order of play and any number of threads give the same. The normal quantile is
+// Wichura's AS 241 (1988), right to 1e-15.
+//
+//   Jitter jitter{.compute = parse_distribution("normal:5%"), .seed = 7};
+//   const Draws draws(jitter, /*step=*/3, /*replica=*/0);
+//   draws.compute(lane, key, picoseconds(0.1));
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/random.hpp"
+#include "simulate/pipeline/passes.hpp"
+
+namespace nereus::simulate {
+
+using Picoseconds = std::int64_t;
+
+struct Distribution {
+  enum class Kind { kNone, kNormal, kDelay, kLogNormal, kMeasured };
+  Kind kind = Kind::kNone;
+  double relative = 0;               // normal, delay: standard deviation of z's part, as share of t
+  double seconds = 0;                // normal, delay: the same in seconds; both may be given
+  double sigma = 0;                  // log-normal
+  std::vector<double> factors = {};  // measured; not empty there
+  bool operator==(const Distribution&) const = default;
+};
+
+struct SlowRank {
+  int rank = 0;  // a lane: of pipeline rank r of replica d of a pipeline of p ranks, d p + r
+  double factor = 1;
+  bool operator==(const SlowRank&) const = default;
+};
+
+struct Jitter {
+  Distribution compute = {};
+  Distribution link = {};
+  std::vector<SlowRank> slow = {};
+  std::uint64_t seed = 1;
+  bool operator==(const Jitter&) const = default;
+};
+
+// The forms above. Errors: "simulate.jitter", and those of the file.
+Distribution parse_distribution(std::string_view text);
+SlowRank parse_slow_rank(std::string_view text);
+std::string to_text(const Distribution& distribution);  // a measured one: "measured (12 factors)"
+std::string to_text(const SlowRank& slow);
+
+// Where z is below x with probability u, 0 < u < 1.
+double normal_quantile(double u);
+
+// The duration that is drawn for `t` where the random bits are these.
+Picoseconds vary(const Distribution& distribution, std::uint64_t bits, Picoseconds t);
+
+// Which pass or message, as a number of its own. Up to 2^24 micro-batches and 2^32 stages.
+constexpr std::uint64_t draw_key(const PipelineOp& op) {
+  return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(op.stage)) << 32) |
+         (static_cast<std::uint64_t>(static_cast<std::uint32_t>(op.micro_batch)) << 8) |
+         static_cast<std::uint64_t>(op.pass);
+}
+
+// What one replica draws in one step. Keeps a pointer to the jitter.
+class Draws {
+ public:
+  // `first_lane` is the lane of the replica's pipeline rank 0. Replicas that wait for each other at
+  // every pass are `together`: one draw is then the longest of theirs, their lanes `apart`.
+  Draws(const Jitter& jitter, std::uint64_t step, std::uint64_t replica, int first_lane = 0,
+        int together = 1, int apart = 0);
+
+  Picoseconds compute(int pipeline_rank, std::uint64_t key, Picoseconds t) const {
+    Picoseconds longest = one(compute_, first_lane_ + pipeline_rank, key, t);
+    for (int other = 1; other < together_; ++other)
+      longest = std::max(longest, one(compute_ + static_cast<std::uint64_t>(other) * kOther,
+                                      first_lane_ + other * apart_ + pipeline_rank, key, t));
+    return longest;
+  }
+  Picoseconds link(std::uint64_t key, Picoseconds t) const {
+    return vary(jitter_->link, bits(link_, key), t);
+  }
+
+ private:
+  static constexpr std::uint64_t bits(std::uint64_t stream, std::uint64_t key) {
+    std::uint64_t state = stream ^ (key * 0xD1342543DE82EF95u);  // odd: no two keys meet
+    return splitmix64(state);
+  }
+
+  static constexpr std::uint64_t kOther = 0x9FB21C651E98DF25u;  // odd: other replicas' streams
+
+  Picoseconds one(std::uint64_t stream, int lane, std::uint64_t key, Picoseconds t) const {
+    for (const SlowRank& slow : jitter_->slow)
+      if (slow.rank == lane)
+        t = static_cast<Picoseconds>(static_cast<double>(t) * slow.factor + 0.5);
+    return vary(jitter_->compute, bits(stream, key), t);
+  }
+
+  const Jitter* jitter_;
+  int first_lane_;
+  int together_;
+  int apart_;
+  std::uint64_t compute_ = 0;  // streams
+  std::uint64_t link_ = 0;
+};
+
+}  // namespace nereus::simulate

@@ -1,0 +1,128 @@
+// Every number of the cost model that is not a data sheet's and not arithmetic. Each has a physical
+// meaning, a unit and a range it can plausibly lie in; `nereus calibrate` may move it inside that
+// range and nowhere else.
+//
+// Values are looked up from the general to the particular, the later winning: the defaults below,
+// the device's, the software stack's and its ancestors', the site's (data/stacks/*.toml;
+// stack/stack.hpp).
+//
+//   Parameters p;
+//   for (const ParameterInfo& info : parameter_table()) fmt::print("{} = {}\n", info.name,
+//   p.*info.member);
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace nereus::cost {
+
+// name, default, low, high, unit, meaning
+#define NEREUS_PARAMETERS(X)                                                                       \
+  X(clock, 1.0, 0.5, 1.1, "", "matrix rate relative to the data sheet (power limits)")             \
+  X(gemm_efficiency, 0.75, 0.30, 0.95, "", "share of the 16-bit peak that a large GEMM reaches")   \
+  X(gemm_efficiency_8bit, 0.55, 0.15, 0.90, "",                                                    \
+    "share of the 8-bit peak that a large GEMM reaches")                                           \
+  X(gemm_efficiency_4bit, 0.45, 0.10, 0.90, "",                                                    \
+    "share of the 4-bit peak that a large GEMM reaches")                                           \
+  X(gemm_efficiency_32bit, 0.70, 0.30, 0.95, "",                                                   \
+    "share of the 32- and 64-bit peak that a large GEMM reaches")                                  \
+  X(gemm_tail, 0.7, 0.0, 1.0, "",                                                                  \
+    "share of the last, partly filled wave of tiles that a GEMM pays for")                         \
+  X(gemm_edge, 1.0, 0.0, 1.0, "", "share of the unfilled part of edge tiles that a GEMM pays for") \
+  X(gemm_depth, 128, 0, 2048, "elements", "inner size at which a GEMM reaches half of its rate")   \
+  X(misaligned_gemm, 1.15, 1.0, 2.0, "", "slow-down of a GEMM with a dim not divisible by 64")     \
+  X(misaligned_head, 1.30, 1.0, 8.0, "",                                                           \
+    "slow-down of unfused attention with a head size not divisible by 8")                          \
+  X(attention_efficiency, 0.45, 0.05, 0.85, "",                                                    \
+    "share of the 16-bit peak in fused attention, forward")                                        \
+  X(attention_backward, 0.80, 0.3, 1.2, "",                                                        \
+    "efficiency of fused attention backward relative to forward")                                  \
+  X(score_passes, 1.0, 0.3, 3.0, "",                                                               \
+    "passes over unfused attention scores relative to fused softmax")                              \
+  X(host_fallback, 5e-4, 0, 5e-3, "s",                                                             \
+    "host time of a block where the fused softmax kernel does not apply")                          \
+  X(memory_efficiency, 0.80, 0.30, 0.95, "",                                                       \
+    "share of the memory bandwidth that element-wise kernels reach")                               \
+  X(elementwise_passes, 1.5, 0.5, 6.0, "",                                                         \
+    "memory passes relative to perfectly fused element-wise kernels")                              \
+  X(cast_passes, 1.0, 0.0, 3.0, "",                                                                \
+    "memory passes to quantise GEMM operands relative to separate kernels")                        \
+  X(block_cast_passes, 1.0, 0.0, 5.0, "",                                                          \
+    "the same where blocks have their own scales (mxfp8, nvfp4): two copies, rows and columns")    \
+  X(loss_passes, 1.0, 0.2, 4.0, "", "passes over the logits relative to a fused cross entropy")    \
+  X(scan_efficiency, 0.10, 0.01, 0.60, "",                                                         \
+    "share of the 16-bit peak in state-space scans, forward")                                      \
+  X(grouped_gemm, 0.85, 0.30, 1.0, "",                                                             \
+    "rate of the experts' grouped GEMMs relative to one large GEMM")                               \
+  X(expert_passes, 1.5, 0.5, 8.0, "",                                                              \
+    "memory passes to route, permute, activate and combine tokens of experts, likewise")           \
+  X(fused_experts, 0, 0, 1, "",                                                                    \
+    "share of mxfp8 gated experts run as one kernel without the host: no activation passes")       \
+  X(expert_imbalance, 1.0, 1.0, 4.0, "", "tokens of the busiest expert rank over the mean")        \
+  X(expert_overlap, 0, 0, 1, "", "share of the experts' all-to-alls hidden behind compute")        \
+  X(dispatch_once, 0, 0, 1, "",                                                                    \
+    "share of a token's copies to one rank (one node, across nodes) that are sent only once")      \
+  X(kernel_gap, 2e-6, 0, 2e-5, "s", "device idle time between two kernels")                        \
+  X(host_layer, 1.0e-3, 0, 2e-2, "s", "host time to launch forward and backward of one block")     \
+  X(host_expert, 3e-4, 0, 5e-3, "s",                                                               \
+    "host time of one expert of a rank in one block, forward and backward")                        \
+  X(host_collective, 2e-5, 0, 1e-3, "s", "host time to launch one tensor collective")              \
+  X(host_micro_batch, 0, 0, 0.2, "s", "host time of one micro-batch beyond its layers")            \
+  X(host_transfer, 5e-5, 0, 5e-3, "s", "host time of one pipeline send or receive")                \
+  X(host_step, 1e-2, 0, 2.0, "s", "host time of one step beyond its micro-batches")                \
+  X(host_sharpness, 4, 1.5, 32, "", "exponent of the smooth maximum of host and device time")      \
+  X(link_efficiency, 0.75, 0.2, 1.0, "",                                                           \
+    "share of the link rate inside a node that collectives reach")                                 \
+  X(link_latency, 8e-6, 5e-7, 1e-3, "s", "time of one step of a collective inside a node")         \
+  X(network_efficiency, 0.70, 0.05, 1.0, "",                                                       \
+    "share of the node's network rate that collectives reach")                                     \
+  X(network_latency, 2e-5, 1e-6, 1e-3, "s", "time of one step of a collective between nodes")      \
+  X(tensor_overlap, 0.5, 0, 1, "",                                                                 \
+    "share of tensor collectives hidden where a plan overlaps them")                               \
+  X(data_overlap, 0.5, 0, 1, "", "share of the last backward pass that hides gradient all-reduce") \
+  X(zero_overlap, 0, 0, 1, "",                                                                     \
+    "the same for ZeRO-1 and -2: reduce-scatter, and all-gather of weights")                       \
+  X(shard_overlap, 0.8, 0, 1, "", "share of weight gathering hidden when it could be hidden")      \
+  X(pipeline_overlap, 0, 0, 1, "", "share of pipeline transfers hidden behind compute")            \
+  X(compute_slowdown, 0, 0, 0.6, "", "slow-down of compute while a collective runs beside it")     \
+  X(accumulate_bytes, 4, 0, 30, "B",                                                               \
+    "memory traffic per parameter to add one micro-batch's gradients")                             \
+  X(optimizer_passes, 1.0, 0.3, 6.0, "", "memory passes of the optimizer relative to a fused one") \
+  X(network_jitter, 0, 0, 0.5, "",                                                                 \
+    "growth of collective time per doubling of the number of nodes")                               \
+  X(pipelined_latency, 0, 0, 1e-3, "s",                                                            \
+    "per rank of a tensor collective while pipeline transfers cross nodes")                        \
+  X(transfer_stall, 0, 0, 1.0, "s", "stall of one pipeline transfer on very large jobs")           \
+  X(transfer_stall_devices, 1e9, 1, 1e9, "", "devices from which pipeline transfers stall")        \
+  X(transfer_stall_memory, 10, 0.5, 10, "", "share of memory from which pipeline transfers stall") \
+  X(activation_copies, 1.0, 0.5, 4.0, "", "saved activations relative to fused kernels")           \
+  X(logits_copies, 2.0, 0.5, 6.0, "", "fp32 copies of the logits alive at once")                   \
+  X(gathered_inputs, 0, 0, 1, "",                                                                  \
+    "share of gathered inputs of split GEMMs kept whole for backward")                             \
+  X(pipeline_layers, 0, 0, 3, "",                                                                  \
+    "further layers of activations each micro-batch in flight holds")                              \
+  X(buffer_bytes, 0, 0, 12, "B", "communication and copy buffers per parameter")                   \
+  X(memory_slack, 1.0, 1.0, 1.5, "", "allocated over needed memory (fragmentation)")               \
+  X(memory_fixed, 0.5e9, 0, 16e9, "B", "memory taken before anything is trained (context, NCCL)")  \
+  X(memory_pressure, 0, 0, 3.0, "", "slow-down per share of memory used beyond 90 %")
+
+struct Parameters {
+#define NEREUS_FIELD(name, value, low, high, unit, meaning) double name = value;
+  NEREUS_PARAMETERS(NEREUS_FIELD)
+#undef NEREUS_FIELD
+  bool operator==(const Parameters&) const = default;
+};
+
+struct ParameterInfo {
+  std::string_view name;
+  double Parameters::*member;
+  double low;
+  double high;
+  std::string_view unit;
+  std::string_view meaning;
+};
+
+std::span<const ParameterInfo> parameter_table();
+const ParameterInfo* find_parameter(std::string_view name);  // nullptr where there is none
+
+}  // namespace nereus::cost

@@ -1,0 +1,195 @@
+#include "stack/stack.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+
+namespace nereus::cost {
+
+namespace {
+
+void apply(Parameters& parameters, const Settings& settings) {
+  for (const auto& [name, value] : settings)
+    if (const ParameterInfo* info = find_parameter(name)) parameters.*info->member = value;
+}
+
+void merge(Settings& into, const Settings& from) {
+  for (const auto& [name, value] : from) into[name] = value;
+}
+
+}  // namespace
+
+StackOptions options_for(StackOptions options, cluster::Precision precision) {
+  double width = 0;
+  if (precision == cluster::Precision::kFp32 || precision == cluster::Precision::kTf32) width = 4;
+  if (precision == cluster::Precision::kFp64) width = 8;
+  if (width == 0) return options;
+  options.weight_bytes = options.gradient_bytes = width;
+  options.reduce_bytes = options.gather_bytes = width;
+  options.optimizer_bytes = 2 * width;
+  return options;
+}
+
+std::string_view family_of(std::string_view device_name) {
+  return device_name.substr(0, device_name.find('-'));
+}
+
+std::string to_string(const Scope& scope) {
+  constexpr std::string_view kKinds[] = {"device", "stack", "site"};
+  return fmt::format("{}:{}", kKinds[static_cast<int>(scope.kind)], scope.name);
+}
+
+std::vector<std::string_view> device_chain(
+    std::string_view device_name, const std::map<std::string, std::string, std::less<>>& parents) {
+  std::vector<std::string_view> chain{device_name};
+  if (family_of(device_name) != device_name) chain.push_back(family_of(device_name));
+  for (auto parent = parents.find(chain.back()); parent != parents.end() && chain.size() < 8;
+       parent = parents.find(chain.back()))
+    chain.push_back(parent->second);
+  return chain;
+}
+
+Parameters Stack::parameters_for(const cluster::Device& device) const {
+  Parameters parameters;
+  const std::vector<std::string_view> chain = device_chain(device.short_name, device_parents);
+  for (auto key = chain.rbegin(); key != chain.rend(); ++key)
+    if (const auto own = devices.find(*key); own != devices.end()) apply(parameters, own->second);
+  apply(parameters, settings);
+  return parameters;
+}
+
+ExpectedError Stack::expected_on(const cluster::Device& device) const {
+  const auto at = expected.find(family_of(device.short_name));
+  return at == expected.end() ? ExpectedError{} : at->second;
+}
+
+Stack StackLibrary::resolve(std::string_view name, std::string_view site) const {
+  const auto found = stacks.find(name);
+  if (found == stacks.end()) {
+    const std::vector<std::string> names = stack_names();
+    const auto near = nearest(name, names);
+    throw_input_error(
+        "stack.unknown",
+        fmt::format("there is no stack named \"{}\"; known: {}", name, fmt::join(names, ", ")), {},
+        near ? fmt::format("did you mean \"{}\"?", *near) : "give one of them, or a file");
+  }
+  Stack stack;
+  stack.name = name;
+  stack.site = site;
+  stack.options = found->second.options;
+  stack.defaults = found->second.defaults;
+  stack.expected = found->second.expected;
+  stack.devices = devices;
+  stack.device_parents = device_parents;
+  std::vector<const StackEntry*> chain;
+  for (const StackEntry* entry = &found->second;;) {
+    chain.push_back(entry);
+    const auto parent = stacks.find(entry->inherits);
+    if (parent == stacks.end()) break;
+    entry = &parent->second;
+  }
+  for (auto entry = chain.rbegin(); entry != chain.rend(); ++entry)
+    merge(stack.settings, (*entry)->settings);
+  if (const auto at = sites.find(site); at != sites.end())
+    merge(stack.settings, at->second.settings);
+  return stack;
+}
+
+double* StackLibrary::find(const Scope& scope, std::string_view parameter) {
+  Settings* settings = nullptr;
+  if (scope.kind == Scope::Kind::kDevice) {
+    if (const auto at = devices.find(scope.name); at != devices.end()) settings = &at->second;
+  } else if (scope.kind == Scope::Kind::kStack) {
+    if (const auto at = stacks.find(scope.name); at != stacks.end())
+      settings = &at->second.settings;
+  } else if (const auto at = sites.find(scope.name); at != sites.end()) {
+    settings = &at->second.settings;
+  }
+  if (settings == nullptr) return nullptr;
+  const auto at = settings->find(parameter);
+  return at == settings->end() ? nullptr : &at->second;
+}
+
+void StackLibrary::set(const Scope& scope, const std::string& parameter, double value) {
+  switch (scope.kind) {
+    case Scope::Kind::kDevice:
+      devices[scope.name][parameter] = value;
+      return;
+    case Scope::Kind::kStack:
+      stacks[scope.name].settings[parameter] = value;
+      return;
+    case Scope::Kind::kSite:
+      sites[scope.name].settings[parameter] = value;
+      return;
+  }
+}
+
+void StackLibrary::unset(const Scope& scope, const std::string& parameter) {
+  ranges.erase(to_string(scope) + "." + parameter);
+  switch (scope.kind) {
+    case Scope::Kind::kDevice:
+      devices[scope.name].erase(parameter);
+      return;
+    case Scope::Kind::kStack:
+      stacks[scope.name].settings.erase(parameter);
+      return;
+    case Scope::Kind::kSite:
+      sites[scope.name].settings.erase(parameter);
+      return;
+  }
+}
+
+double StackLibrary::inherited(const Scope& scope, std::string_view parameter) const {
+  const auto from = [&](const Settings& settings) -> const double* {
+    const auto at = settings.find(parameter);
+    return at == settings.end() ? nullptr : &at->second;
+  };
+  if (scope.kind == Scope::Kind::kDevice) {
+    for (std::string_view name : device_chain(scope.name, device_parents)) {
+      const auto at = devices.find(name);
+      if (name == scope.name || at == devices.end()) continue;
+      if (const double* value = from(at->second)) return *value;
+    }
+  } else if (scope.kind == Scope::Kind::kStack) {
+    for (auto at = stacks.find(scope.name); at != stacks.end();) {
+      at = stacks.find(at->second.inherits);
+      if (at == stacks.end()) break;
+      if (const double* value = from(at->second.settings)) return *value;
+    }
+  }
+  const ParameterInfo* info = find_parameter(parameter);
+  return info != nullptr ? Parameters{}.*info->member : 0;
+}
+
+bool StackLibrary::applies(const Scope& scope, std::string_view device, std::string_view stack,
+                           std::string_view site) const {
+  if (scope.kind == Scope::Kind::kDevice) {
+    const std::vector<std::string_view> chain = device_chain(device, device_parents);
+    return std::find(chain.begin(), chain.end(), scope.name) != chain.end();
+  }
+  if (scope.kind == Scope::Kind::kSite) return scope.name == site;
+  for (std::string_view name = stack; !name.empty();) {
+    if (name == scope.name) return true;
+    const auto at = stacks.find(name);
+    name = at == stacks.end() ? std::string_view{} : std::string_view(at->second.inherits);
+  }
+  return false;
+}
+
+std::string StackLibrary::site_of_set(std::string_view set) const {
+  for (const auto& [name, site] : sites)
+    for (const std::string& own : site.sets)
+      if (own == set) return name;
+  return {};
+}
+
+std::vector<std::string> StackLibrary::stack_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : stacks) names.push_back(name);
+  return names;
+}
+
+}  // namespace nereus::cost

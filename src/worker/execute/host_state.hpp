@@ -1,0 +1,48 @@
+// What a rank keeps, as parts of whole tensors in the memory of the host: what checkpoints and
+// other ranks are given, and what they give back.
+//
+//   HostState held = host_state(executor, job.training);      // every copy, not only the first
+//   for (const checkpoint::Part& part : held.parts) ...       // part.bytes may be written to
+//   held.put_back(executor);                                  // weights and moments in training
+//
+// On a CPU the bytes are training's own; from a GPU they are copies, which put_back() returns.
+#pragma once
+
+#include <span>
+
+#include "checkpoint/flat_tensors.hpp"
+#include "worker/execute/executor.hpp"
+
+namespace nereus::worker {
+
+struct HostState {
+  std::vector<checkpoint::Part> parts{};
+  void put_back();
+
+  struct Copy {
+    at::Tensor host;
+    at::Tensor device;
+  };
+  struct Statistics {
+    NormStatistics* norm = nullptr;
+    std::vector<at::Tensor> values;
+  };
+  std::vector<Copy> copies{};            // of what lies elsewhere
+  std::vector<Statistics> statistics{};  // of BatchNorm: always copies
+};
+HostState host_state(Executor& executor, const job::Training& training);
+
+checkpoint::DType dtype_of(const at::Tensor& tensor);
+checkpoint::FlatLayer flat_layer(const LayerState& state);
+std::span<std::byte> bytes_of(const at::Tensor& tensor);
+checkpoint::TensorKind first_kind(const job::Training& training);
+
+// Running statistics of a layer's norm as tensors on the CPU: means, variances, how many groups.
+struct SavedStatistic {
+  std::string name;
+  at::Tensor value;
+};
+std::vector<SavedStatistic> statistics_of(const NormStatistics& norm);
+void put_statistics(NormStatistics& norm, const std::vector<at::Tensor>& values);
+
+}  // namespace nereus::worker

@@ -1,0 +1,59 @@
+// How long each layer's passes take inside a real step, and the update at its end: what `nereus
+// measure` makes profiles of.
+//
+//   LayerClock clock(device, num_layers);
+//   executor.layer_clock = &clock;
+//   executor.run(step);                           // on every layer: begin(), the pass, end()
+//   clock.settle();
+//   clock.seconds(layer, LayerClock::kForward);   // of the step, all micro-batches together
+//
+// Times are the device's (worker/device/stream_clock.hpp). A step that runs as a CUDA graph has
+// none of them; there nereus measure takes differences of cut-off steps
+// (worker/measure/measure_layers.hpp).
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "worker/device/stream_clock.hpp"
+
+namespace nereus::worker {
+
+class LayerClock {
+ public:
+  enum What { kForward, kBackward, kUpdate };
+
+  LayerClock(const at::Device& device, int num_layers) : clock_(device), layers_(num_layers) {}
+  void begin_step() {
+    clock_.begin(true);
+    spans_.clear();
+  }
+  std::int64_t now() { return clock_.now(); }
+  // The update is the step's: of layer 0.
+  void end(int layer, What what, std::int64_t start) {
+    spans_.push_back({layer, what, start, clock_.now()});
+  }
+  void settle() {
+    clock_.settle();
+    seconds_.assign(static_cast<std::size_t>(layers_), {});
+    for (const Span& span : spans_)
+      seconds_[static_cast<std::size_t>(span.layer)][span.what] +=
+          1e-9 * static_cast<double>(clock_.time_of(span.end) - clock_.time_of(span.start));
+  }
+  double seconds(int layer, What what) const {
+    return seconds_[static_cast<std::size_t>(layer)][what];
+  }
+
+ private:
+  struct Span {
+    int layer;
+    What what;
+    std::int64_t start, end;
+  };
+  StreamClock clock_;
+  int layers_;
+  std::vector<Span> spans_;
+  std::vector<std::array<double, 3>> seconds_;
+};
+
+}  // namespace nereus::worker
