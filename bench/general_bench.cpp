@@ -135,14 +135,14 @@ void predict(benchmark::State& state, const char* model_name, const char* cluste
              const char* stack_name, Make make) {
   const model::Model model = model::load_model(model_name);
   const cluster::Cluster cluster = cluster::load_cluster(cluster_name);
-  const cost::Stack stack = cost::load_stack(stack_name);
+  const cost::Basis basis(cost::load_stack(stack_name));
   const Placement placement = make(model);
   if (const auto errors = plan::check(placement, model, cluster); !errors.empty()) {
     std::fprintf(stderr, "general_bench: %s\n", errors.front().message.c_str());
     std::exit(1);
   }
   double step = 0;
-  for (auto _ : state) step = cost::predict(placement, model, cluster, stack).step;
+  for (auto _ : state) step = cost::predict(placement, model, cluster, basis).step;
   state.counters["step_s"] = step;
   state.counters["runs"] = static_cast<double>(placement.runs.size());
 }

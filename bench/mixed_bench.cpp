@@ -27,12 +27,12 @@ void mixed(benchmark::State& state, const std::string& name, const std::string& 
   if (machines == kRegions)
     cluster.groups.back().node.network =
         BytesPerSecond{cluster.groups.back().node.network.value / 10};
-  const cost::Stack stack = cost::load_stack("megatron");
+  const cost::Basis basis(cost::load_stack("megatron"));
   mixed::MixedOptions options;
   options.global_batch = batch;
   options.precision = precision;
   mixed::MixedResult found;
-  for (auto _ : state) found = mixed::search(model, cluster, stack, options);
+  for (auto _ : state) found = mixed::search(model, cluster, basis, options);
   if (found.plans.empty()) {
     state.SkipWithError("no plan fits");
     return;

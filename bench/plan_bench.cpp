@@ -30,13 +30,13 @@ void fail(const char* what) {
 void plan(benchmark::State& state, const std::string& name) {
   const model::Model model = model::load_model(name);
   const std::vector<cluster::Cluster> clusters = {cluster::load_cluster("512xdgx-a100-80")};
-  const cost::Stack stack = cost::load_stack("megatron");
+  const cost::Basis basis(cost::load_stack("megatron"));
   search::Choices choices;
   choices.global_batch = 4096;
   search::SearchOptions options;
   options.threads = static_cast<int>(state.range(0));
   search::SearchResult result;
-  for (auto _ : state) result = search::search(model, clusters, stack, choices, options);
+  for (auto _ : state) result = search::search(model, clusters, basis, choices, options);
   if (result.space < 1'000'000) fail("fewer than a million candidates");
   if (result.plans.empty()) fail("no plan fits");
   static std::map<std::string, search::SearchResult> known;
@@ -77,12 +77,12 @@ void spot(benchmark::State& state) {
   const model::Model model = model::build_transformer(shape);
   cluster::Cluster cluster = cluster::load_cluster("1000xStandard_NC24ads_A100_v4");
   cluster.groups.front().node.network = BytesPerSecond{10e9 / 8};
-  const cost::Stack stack = cost::load_stack("megatron");
+  const cost::Basis basis(cost::load_stack("megatron"));
   simulate::Jitter jitter;
   jitter.compute = simulate::parse_distribution("normal:2ms");
   jitter.link = simulate::parse_distribution("delay:10ms");
   jitter.seed = 1;
-  const elastic::SpotProblem problem{model, cluster, stack, 8192, cluster::Precision::kBf16,
+  const elastic::SpotProblem problem{model, cluster, basis, 8192, cluster::Precision::kBf16,
                                      jitter};
   elastic::SpotResult found;
   for (auto _ : state) found = elastic::search(problem);

@@ -29,7 +29,7 @@ using plan::Degrees;
 struct Setting {
   model::Model model = model::load_model("gpt3-175b");
   cluster::Cluster cluster = cluster::load_cluster("512xdgx-a100-80");
-  cost::Stack stack = cost::load_stack("megatron");
+  cost::Basis basis{cost::load_stack("megatron")};
 };
 
 const Setting& setting() {
@@ -97,7 +97,7 @@ void predict_all(benchmark::State& state) {
   double best = 0;
   double fitting = 0;
   for (auto _ : state) {
-    cost::Predictor predictor(s.model, s.cluster, s.stack);
+    cost::Predictor predictor(s.model, s.cluster, s.basis);
     best = 1e300;
     fitting = 0;
     for (const Degrees& d : all) {
@@ -118,7 +118,7 @@ BENCHMARK(predict_all)->Unit(benchmark::kMillisecond);
 // Every plan once more, after a predictor has seen it.
 void predict_again(benchmark::State& state, const std::vector<Degrees>& all) {
   const Setting& s = setting();
-  cost::Predictor predictor(s.model, s.cluster, s.stack);
+  cost::Predictor predictor(s.model, s.cluster, s.basis);
   for (const Degrees& d : all) predictor.predict(d);
   long allocations = 0;
   double sum = 0;

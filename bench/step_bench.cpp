@@ -20,14 +20,14 @@ using namespace nereus;
 struct Inputs {
   model::Model model;
   cluster::Cluster cluster;
-  cost::Stack stack;
+  cost::Basis basis;
   plan::Degrees degrees;
 };
 
 Inputs inputs(const char* model, const char* cluster, const plan::DegreesRequest& request) {
   Inputs in{model::load_model(model),
             cluster::load_cluster(cluster),
-            cost::builtin_stacks().resolve("megatron"),
+            cost::Basis(cost::builtin_stacks().resolve("megatron")),
             {}};
   in.degrees = plan::complete_degrees(request, in.model, in.cluster).degrees;
   return in;
@@ -38,7 +38,7 @@ void transformer_1t_layers(benchmark::State& state) {
       inputs("megatron-1t", "128xdgx-a100-80", {.tp = 8, .dp = 128, .global_batch = 128});
   chakra::LayerPlay play;
   for (auto _ : state) {
-    play = chakra::play_layers(chakra::make_step(in.model, in.cluster, in.stack, in.degrees),
+    play = chakra::play_layers(chakra::make_step(in.model, in.cluster, in.basis, in.degrees),
                                simulate::network_of(in.cluster));
     benchmark::DoNotOptimize(play);
   }
@@ -50,7 +50,7 @@ BENCHMARK(transformer_1t_layers)->Unit(benchmark::kMillisecond);
 
 void gpt3_with_jitter(benchmark::State& state) {
   const Inputs in = inputs("gpt3-175b", "64xdgx-a100-80", {.tp = 8, .pp = 8, .global_batch = 1536});
-  const cost::StepWork work = cost::Predictor(in.model, in.cluster, in.stack, 1).work(in.degrees);
+  const cost::StepWork work = cost::Predictor(in.model, in.cluster, in.basis, 1).work(in.degrees);
   simulate::StepOptions options;
   options.jitter.compute = simulate::parse_distribution("normal:5%");
   std::int64_t events = 0;
@@ -66,7 +66,7 @@ BENCHMARK(gpt3_with_jitter)->Unit(benchmark::kMillisecond);
 
 void gpt3_shared_links(benchmark::State& state) {
   const Inputs in = inputs("gpt3-175b", "64xdgx-a100-80", {.tp = 8, .pp = 8, .global_batch = 1536});
-  const cost::StepWork work = cost::Predictor(in.model, in.cluster, in.stack, 1).work(in.degrees);
+  const cost::StepWork work = cost::Predictor(in.model, in.cluster, in.basis, 1).work(in.degrees);
   const simulate::SimulatedStep step = simulate::simulate_step(work, {});
   std::int64_t events = 0;
   for (auto _ : state) events += simulate::play_on_shared_links(work, step).events;

@@ -78,12 +78,12 @@ void chakra_traces(benchmark::State& state) {
   d.sequence_parallel = true;
   const model::Model model = model::load_model("gpt3-175b");
   const cluster::Cluster cluster = cluster::load_cluster("128xdgx-a100-80");
-  const cost::Stack stack = cost::builtin_stacks().resolve("megatron");
+  const cost::Basis basis(cost::builtin_stacks().resolve("megatron"));
   double bytes = 0;
   double nodes = 0;
   for (auto _ : state) {
     bytes = nodes = 0;
-    const chakra::ChakraStep step = chakra::make_step(model, cluster, stack, d);
+    const chakra::ChakraStep step = chakra::make_step(model, cluster, basis, d);
     for (int rank = 0; rank < step.num_ranks(); ++rank) {
       bytes += static_cast<double>(step.trace(rank).size());
       nodes += static_cast<double>(step.graph_of(rank).nodes.size());

@@ -37,8 +37,10 @@ add_library(nereus_embedded STATIC ${PROJECT_BINARY_DIR}/embedded_data.S ${PROJE
 target_include_directories(nereus_embedded PUBLIC ${PROJECT_SOURCE_DIR}/src)
 
 # The ONNX schema from Debian's libonnx-dev, compiled by its own generated code.
-find_library(ONNX_PROTO onnx_proto)
 add_library(nereus_onnx_proto INTERFACE)
+if(Protobuf_FOUND)
+  find_library(ONNX_PROTO onnx_proto)
+endif()
 if(ONNX_PROTO)
   target_link_libraries(nereus_onnx_proto INTERFACE ${ONNX_PROTO} protobuf::libprotobuf)
   target_compile_definitions(nereus_onnx_proto INTERFACE NEREUS_HAS_ONNX=1 ONNX_NAMESPACE=onnx)

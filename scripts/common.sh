@@ -11,13 +11,16 @@ export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=yes
 # What is compiled with a precompiled header (the worker) is kept too only if this is said.
 export CCACHE_SLOPPINESS=pch_defines,time_macros
 
-# cmake's arguments for the tests' trees: what users run; ASan, UBSan and the fuzzers, which are clang's; ThreadSanitizer.
+# cmake's arguments for the tests' trees: what users run; ASan, UBSan and the fuzzers, which are clang's; ThreadSanitizer. One
+# list a tree: with others it would be configured anew.
 # The tests' own files are optimised less than what they test: most of a build would go into that.
-test_tree=(-DCMAKE_BUILD_TYPE=Release -DNEREUS_TESTS=ON -DNEREUS_TEST_OPTIONS=-O1)
-sanitized=(-DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=-O1 -g1" -DNEREUS_TESTS=ON -DNEREUS_TEST_OPTIONS=-O0)
+test_tree=(-DCMAKE_BUILD_TYPE=Release -DNEREUS_WARNINGS_ARE_ERRORS=ON -DNEREUS_TESTS=ON -DNEREUS_TEST_OPTIONS=-O1 -DNEREUS_WORKER=ON)
+sanitized=(-DCMAKE_BUILD_TYPE=None -DNEREUS_WARNINGS_ARE_ERRORS=ON "-DCMAKE_CXX_FLAGS=-O1 -g1" -DNEREUS_TESTS=ON -DNEREUS_TEST_OPTIONS=-O0)
 fuzz_tree=("${sanitized[@]}" -DCMAKE_C_COMPILER=clang-14 -DCMAKE_CXX_COMPILER=clang++-14 -DNEREUS_FUZZ=ON
   -DNEREUS_SANITIZE=address,undefined)
 thread_tree=("${sanitized[@]}" -DNEREUS_SANITIZE=thread)
+# Configured only, for its compile_commands.json: each file's own command, where other trees compile many at a time.
+plain_tree=(-DCMAKE_BUILD_TYPE=Release -DNEREUS_TESTS=ON -DNEREUS_WORKER=ON -DNEREUS_UNITY=OFF)
 
 say() { printf 'nereus: %s\n' "$*" >&2; }
 
@@ -92,9 +95,10 @@ show_progress() {
 }
 
 # build_tree DIR NAME [-DVAR=VALUE...] [-- TARGET...]: configures where needed, builds, says so when it does something.
-# The log is DIR/build.log. Returns 1 after showing the first errors.
-build_tree() {
-  local dir=$1 name=$2 arguments=() targets=()
+# The log is DIR/build.log. Returns 1 after showing the first errors. A shell of its own: its lock goes when it ends, however.
+build_tree() (
+  set -o pipefail
+  dir=$1 name=$2 arguments=() targets=()
   shift 2
   while (($#)); do
     if [[ $1 == -- ]]; then
@@ -105,7 +109,7 @@ build_tree() {
     shift
   done
   mkdir -p "$dir"
-  local log=$dir/build.log wish="${arguments[*]}"
+  log=$dir/build.log wish="${arguments[*]}"
   exec {build_lock}>"$dir/.lock"
   flock "$build_lock"
   : >"$log"
@@ -114,17 +118,21 @@ build_tree() {
     if ! cmake -S "$root" -B "$dir" -G Ninja "${arguments[@]}" </dev/null >>"$log" 2>&1; then
       tail -n 40 "$log" >&2
       say "configuring failed; all of it is in $log"
-      return 1
+      exit 1
     fi
     printf '%s\n' "$wish" >"$dir/.configured"
   fi
   if ! ninja -C "$dir" -j "$(num_jobs)" "${targets[@]}" </dev/null 2>&1 | tee -a "$log" | show_progress "$name"; then
-    # The first failure without the command line and the compiler's chains of inlining.
-    awk '/^FAILED:/ { found = 1; getline; next }
-         found && !/^ *inlined from/ && ++lines <= 30 { print }
-         END { exit !lines }' "$log" | cut -c 1-300 >&2 || tail -n 40 "$log" >&2
-    say "the build failed; all of it is in $log"
-    return 1
+    show_first_errors "$log"
+    say "building $name failed; all of it is in $log"
+    exit 1
   fi
-  exec {build_lock}>&-
+)
+
+# The first failure without the command line and the compiler's chains of inlining; ninja's last lines where nothing was
+# compiled in vain (no such target, a folder that cannot be written).
+show_first_errors() {
+  local errors
+  errors=$(awk '/^FAILED:/ { found = 1; getline; next } found && !/^ *inlined from/ && ++lines <= 30' "$1" | cut -c 1-300)
+  if [[ $errors ]]; then printf '%s\n' "$errors" >&2; else grep -v '^\[[0-9]*/[0-9]*\]' "$1" | tail -n 20 | cut -c 1-300 >&2; fi
 }

@@ -70,6 +70,30 @@ count_gtest() {
   return 0
 }
 
+# timed NAME COMMAND...: what it took goes into the table of print_spent. Returns what the command returns.
+spent=()
+timed() {
+  local name=$1 begun=${EPOCHREALTIME/[.,]/} status=0
+  shift
+  "$@" || status=$?
+  add_spent "$name" $(((${EPOCHREALTIME/[.,]/} - begun) / 1000))
+  return "$status"
+}
+add_spent() { spent+=("$2 $1"); } # name, milliseconds
+
+# The longest first. $1: seconds from begin to end, less than their sum where some ran side by side.
+print_spent() {
+  ((${#spent[@]})) || return 0
+  echo
+  echo "Where the time went, s"
+  printf '%s\n' "${spent[@]}" | sort -s -k1,1nr | awk -v total="$1" '
+    { seconds = $1 / 1000; sub(/^[0-9]+ /, ""); if (seconds >= 20) { row($0, seconds) } else { ++count; shorter += seconds } }
+    END { if (count) row(count " shorter one" (count > 1 ? "s" : ""), shorter); row("from begin to end", total) }
+    function row(name, seconds) { printf "%-44s %6.0f\n", name, seconds }'
+}
+
+summary() { echo "$num_passed passed, $num_failed failed, $num_skipped skipped"; }
+
 print_counts() {
   local name
   echo
@@ -79,6 +103,6 @@ print_counts() {
     echo "no test matches" >&2
     num_failed=1
   fi
-  echo "$num_passed passed, $num_failed failed, $num_skipped skipped"
+  summary
   ((num_failed == 0))
 }

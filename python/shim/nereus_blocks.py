@@ -8,7 +8,7 @@
     cold       and their files are not in the page cache
     launch     seconds of one operation that has nothing to do; `count` of them in a step
 
-The same as nereus-worker does for its own trainer (src/worker/measure/blocks.cpp), with the same figures. run() is a generator: it
+The same as nereus-worker does for its own trainer (src/worker/run/blocks.cpp), with the same figures. run() is a generator: it
 yields where the script shall make a step, and is resumed when it has. Rank 0 writes every rank's time as a line of JSON.
 """
 import json

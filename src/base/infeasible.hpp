@@ -1,8 +1,8 @@
 // A search that found nothing, where whoever asked has no place for an empty answer: thrown like
 // Errors, and the program ends with exit code 3 in place of 2.
 //
-//   throw_infeasible("job.no-plan", "gpt3-175b fits on no number of machines up to 4", "larger
-//   ones");
+//   throw_infeasible("job.no-plan", "gpt3-175b fits on no number of machines up to 4",
+//                    "larger ones");
 #pragma once
 
 #include <string>

@@ -9,14 +9,22 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
+
+#include "base/decimal.hpp"
 
 namespace nereus {
 
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number value{};
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
+  const char* const last = text.data() + text.size();
+  std::from_chars_result read{};
+  if constexpr (std::is_floating_point_v<Number>)
+    read = read_decimal(text.data(), last, value);
+  else
+    read = std::from_chars(text.data(), last, value);
+  if (read.ec != std::errc() || read.ptr != last) return std::nullopt;
   return value;
 }
 

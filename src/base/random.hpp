@@ -4,8 +4,7 @@
 //   Random random(seed);
 //   random.uniform();        // [0, 1)
 //   random.below(6);         // 0 ... 5, without bias
-//   Random mine = Random(seed).stream(worker);   // independent of the others, whatever the order
-//   of work
+//   Random mine = Random(seed).stream(worker);   // independent of the others, in any order of work
 //
 // The engine is xoshiro256** with its state filled by splitmix64 (Blackman and Vigna, "Scrambled
 // linear pseudorandom number generators", 2021). Not for secrets.

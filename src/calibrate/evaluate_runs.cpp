@@ -10,7 +10,7 @@ cost::Prediction predict(const Run& run, const cost::StackLibrary& library) {
   cost::Stack stack = library.resolve(run.stack, run.site);
   stack.options = cost::options_for(stack.options, run.degrees.precision);
   stack.options.attention = run.attention;
-  return cost::Predictor(*run.model, run.cluster, stack, 1).predict(run.degrees);
+  return cost::Predictor(*run.model, run.cluster, cost::Basis(stack), 1).predict(run.degrees);
 }
 
 double reported_memory(const cost::Prediction& prediction, const cost::StackOptions& options) {

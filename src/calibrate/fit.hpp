@@ -1,8 +1,8 @@
 // Fits a library's free numbers to measured runs.
 //
 // Maximum a posteriori with a robust loss: minimises
-//   sum over rows  w * c (sqrt(1 + (r/c)^2) - 1)   +   lambda * sum over numbers ((x - prior) /
-//   spread)^2
+//   sum over rows     w * c (sqrt(1 + (r/c)^2) - 1)
+//   + sum over numbers  lambda * ((x - prior) / spread)^2
 // with r = ln(predicted / measured) of step time (or the relative error of memory), c = 0.03, x =
 // ln(value) for numbers that cannot be zero and the value itself for shares. The loss is near |r|
 // for large errors, so that a few odd rows do not bend the fit. Rows of small sets weigh more (sqrt

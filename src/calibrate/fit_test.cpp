@@ -1,10 +1,10 @@
 #include "calibrate/fit.hpp"
 
 #include <gtest/gtest.h>
-#include <tbb/global_control.h>
 
 #include <cmath>
 
+#include "base/parallel.hpp"
 #include "calibrate/calibrate_testing.hpp"
 #include "calibrate/evaluate_runs.hpp"
 
@@ -183,8 +183,7 @@ TEST(Fit, NumbersStayInTheirPhysicalRange) {
   EXPECT_NEAR(fast.numbers[0].value, 0.95, 1e-3);
 }
 
-// --- numbers that too few rows tell something about
-// ----------------------------------------------------
+// --- numbers that too few rows tell something about ----------------------------------------------
 
 // 72 rows of A100 and six of H100.
 RunTable mostly_a100(const StackLibrary& library) {
@@ -257,8 +256,7 @@ gemm_efficiency = 0.58
   EXPECT_DOUBLE_EQ(value_of(fitted.library, h100, "gemm_efficiency"), 0.58);
 }
 
-// --- memory
-// ---------------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------
 
 TEST(Fit, MemoryIsFittedApartFromTime) {
   const StackLibrary library = time_and_memory();
@@ -302,7 +300,7 @@ TEST(Fit, IsTheSameAtAnyThreadCount) {
   RunTable table = make_runs(grid(), library, "generic");
   measure(table, true_library(library));
   const FitResult many = fit(library, pointers(table), Target::kStepTime);
-  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+  const ThreadLimit limit(1);
   const FitResult single = fit(library, pointers(table), Target::kStepTime);
   EXPECT_EQ(many.objective, single.objective);
   for (std::size_t i = 0; i < many.numbers.size(); ++i)

@@ -3,9 +3,10 @@
 // What a row measured is turned into the time of one step, whatever its `metric` says:
 //   iteration_s            the value
 //   tokens_per_s_per_gpu   seq x global_batch / (value x gpus)
-//   tflops_per_gpu         FLOPs / (value x gpus); the source's own step time where the table has
-//   it mfu                    model FLOPs / (value % x peak x gpus) hfu                    FLOPs
-//   with recompute / (value % x peak x gpus)
+//   tflops_per_gpu         FLOPs / (value x gpus); the source's own step time where the table
+//                          has it
+//   mfu                    model FLOPs / (value % x peak x gpus)
+//   hfu                    FLOPs with recompute / (value % x peak x gpus)
 // Throughput in TFLOP/s counts recomputed FLOPs where the run recomputes everything (Narayanan
 // 2021, eq. 3).
 //

@@ -4,15 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
-#include <set>
-
-#include "base/error.hpp"
-#include "base/temporary_folder.hpp"
 #include "base/units.hpp"
+#include "calibrate/runs_testing.hpp"
 #include "cluster/catalogue.hpp"
-#include "stack/stack_file.hpp"
-#include "tests/source_dir.hpp"
 
 namespace nereus::calibrate::runs_test {
 namespace {
@@ -20,109 +14,8 @@ namespace {
 using cluster::Precision;
 using plan::Attention;
 using plan::Recompute;
-using ::testing::ElementsAre;
+using namespace testing;  // of this folder
 using ::testing::HasSubstr;
-using ::testing::Pair;
-
-cost::StackLibrary test_library() {
-  cost::StackLibrary library;
-  cost::overlay_stacks(library, R"(
-[stack.generic]
-[stack.generic.defaults]
-vocab = 1000
-[stack.tuned]
-inherits = "generic"
-attention = "unfused"
-[stack.tuned.defaults]
-vocab = 2000
-interleave = 2
-zero = 1
-recompute = "full"
-sequence_parallel = false
-tied_embeddings = false
-bias = false
-[stack.tuned.variants]
-compile = "tuned-compile"
-[stack.tuned-compile]
-inherits = "tuned"
-[stack.dated]
-inherits = "generic"
-[stack.dated.releases]
-"20" = "dated-old"
-"25.01" = "dated"
-"26.06" = "dated-new"
-[stack.dated-old]
-inherits = "dated"
-[stack.dated-old.defaults]
-expert_tensor = true
-[stack.dated-new]
-inherits = "dated"
-[stack.dated-new.defaults]
-tensor_overlap = true
-[stack.dated-new.variants]
-"cuda_graphs=no" = "dated"
-[site.lab]
-sets = ["ours"]
-network = "33 GB/s"
-)",
-                       "test.toml");
-  return library;
-}
-
-using Cells = std::map<std::string, std::string>;
-
-// Eight samples on each of four replicas of 2 x 2 A100s.
-Cells base_row() {
-  return {{"model", "m"},   {"layers", "4"},       {"hidden", "1024"},       {"heads", "16"},
-          {"seq", "2048"},  {"gpu", "A100-80GB"},  {"gpus", "16"},           {"tp", "2"},
-          {"pp", "2"},      {"dp", "4"},           {"micro_batch", "2"},     {"global_batch", "32"},
-          {"value", "1.5"}, {"precision", "bf16"}, {"metric", "iteration_s"}};
-}
-
-std::string csv_of(const std::vector<Cells>& rows) {
-  std::set<std::string> columns;
-  for (const Cells& row : rows)
-    for (const auto& [column, cell] : row) columns.insert(column);
-  std::string text;
-  for (const std::string& column : columns) text += (text.empty() ? "" : ",") + column;
-  for (const Cells& row : rows) {
-    std::string line;
-    for (const std::string& column : columns) {
-      const auto at = row.find(column);
-      line += (line.empty() ? "\n" : ",") + (at == row.end() ? "" : at->second);
-    }
-    text += line;
-  }
-  return text + "\n";
-}
-
-RunTable parse(const std::vector<Cells>& rows) {
-  return parse_runs(spec::parse_csv(csv_of(rows), "test.csv"), "test", test_library());
-}
-
-// The base row with these cells changed; an empty cell is a blank one.
-Cells with(const Cells& changes) {
-  Cells row = base_row();
-  for (const auto& [column, cell] : changes) row[column] = cell;
-  return row;
-}
-
-Run run_of(const Cells& changes) {
-  RunTable table = parse({with(changes)});
-  if (table.runs.size() != 1) {
-    for (const auto& [why, count] : table.skipped) ADD_FAILURE() << "skipped: " << why;
-    return {};
-  }
-  return table.runs[0];
-}
-
-std::string skipped_for(const Cells& changes) {
-  const RunTable table = parse({with(changes)});
-  EXPECT_EQ(table.rows, 1);
-  if (table.skipped.size() != 1 || !table.runs.empty()) return "used";
-  EXPECT_EQ(table.skipped.begin()->second, 1);
-  return table.skipped.begin()->first;
-}
 
 // Of the base row: forward and backward of 32 samples, head of 1000 words included.
 double model_flops() {
@@ -161,8 +54,7 @@ TEST(RunsStack, SaysHowExpertsAreCutAndWhatOverlaps) {
   EXPECT_FALSE(run_of(fresh).degrees.tensor_overlap);
 }
 
-// --- measured step
-// -----------------------------------------------------------------------------------
+// --- measured step -------------------------------------------------------------------------------
 
 TEST(RunsMetric, IterationTimeIsTheStep) { EXPECT_EQ(run_of({}).step, 1.5); }
 
@@ -214,8 +106,7 @@ TEST(RunsMetric, MemoryIsInGib) {
   EXPECT_EQ(run_of({}).memory, 0);
 }
 
-// --- defaults and names
-// ------------------------------------------------------------------------------
+// --- defaults and names --------------------------------------------------------------------------
 
 TEST(RunsDefaults, BlankFieldsTakeTheStacksOwn) {
   const auto plain = run_of({});
@@ -374,8 +265,7 @@ TEST(RunsDefaults, AliasesOfDevicesAndPrecisionsAreUnderstood) {
   EXPECT_EQ(run_of({{"gpu", "H100"}, {"precision", "FP8-CS"}}).degrees.precision, Precision::kFp8);
 }
 
-// --- groups
-// --------------------------------------------------------------------------------------------
+// --- groups --------------------------------------------------------------------------------------
 
 TEST(RunsGroups, ComparableRunsShareARankingGroup) {
   const std::string base = run_of({}).ranking_group;
@@ -399,182 +289,6 @@ TEST(RunsGroups, AModelOfASetIsHeldOutAsOne) {
   EXPECT_EQ(run_of({{"tp", "4"}, {"dp", "2"}, {"seq", "1024"}}).suite, base);
   EXPECT_NE(run_of({{"model", "n"}}).suite, base);
   EXPECT_NE(run_of({{"set", "ours"}}).suite, base);
-}
-
-// --- rows that are no use
-// -------------------------------------------------------------------------------
-
-TEST(RunsSkipped, WhatIsNotStatedIsNamed) {
-  for (const char* column : {"layers", "hidden", "heads", "seq", "gpu", "gpus", "tp", "pp", "dp",
-                             "micro_batch", "global_batch", "precision"})
-    EXPECT_EQ(skipped_for({{column, ""}}), fmt::format("{} not stated", column));
-}
-
-TEST(RunsSkipped, WhatCannotBePredicted) {
-  EXPECT_EQ(skipped_for({{"task", "lora"}}), "not pre-training");
-  EXPECT_EQ(skipped_for({{"task", "pretrain"}}), "used");
-  EXPECT_EQ(skipped_for({{"gpu", "Abacus"}}), "unknown device Abacus");
-  EXPECT_EQ(skipped_for({{"precision", "fp3"}}), "unknown precision fp3");
-  EXPECT_THAT(skipped_for({{"precision", "fp8"}}), HasSubstr("has no fp8")) << "an A100 has none";
-  EXPECT_EQ(skipped_for({{"heads", "7"}}), "not a model that can be");
-  EXPECT_EQ(skipped_for({{"metric", "time_to_train_min"}}),
-            "metric time_to_train_min gives no step time");
-  EXPECT_EQ(skipped_for({{"value", ""}}), "metric iteration_s gives no step time");
-  EXPECT_EQ(skipped_for({{"value", "-3"}}), "metric iteration_s gives no step time");
-}
-
-TEST(RunsSkipped, DegreesThatDoNotMultiplyToTheDevices) {
-  const std::string why = "tp x pp x dp x cp is not the number of devices";
-  EXPECT_EQ(skipped_for({{"tp", "3"}}), why);
-  EXPECT_EQ(skipped_for({{"tp", "64"}}), why);
-  EXPECT_EQ(skipped_for({{"tp", "1000000000"}, {"cp", "1000000000"}}), why) << "no overflow";
-  EXPECT_EQ(run_of({{"dp", "2"}}).degrees.dp, 4) << "what the others leave";
-  EXPECT_EQ(skipped_for({{"micro_batch", "9"}}), "micro_batch x dp exceeds global_batch");
-  EXPECT_EQ(skipped_for({{"micro_batch", "1000000000"}}), "micro_batch x dp exceeds global_batch");
-}
-
-TEST(RunsSkipped, CellsThatAreNotTheNumbersTheyShouldBe) {
-  EXPECT_THAT(skipped_for({{"tp", "two"}}), HasSubstr("tp is not a number"));
-  EXPECT_THAT(skipped_for({{"pp", "1.5"}}), HasSubstr("pp is not a whole number"));
-  EXPECT_THAT(skipped_for({{"dp", "-4"}}), HasSubstr("dp is not a whole number"));
-  EXPECT_THAT(skipped_for({{"cp", "0"}}), HasSubstr("cp is not a whole number"));
-  EXPECT_THAT(skipped_for({{"zero", "4"}}), HasSubstr("zero is not a whole number of 0 to 3"));
-  EXPECT_THAT(skipped_for({{"value", "fast"}}), HasSubstr("value is not a number"));
-  EXPECT_THAT(skipped_for({{"mem_gib_reported", "lots"}}), HasSubstr("mem_gib_reported is not"));
-  EXPECT_THAT(skipped_for({{"vocab", "1e999"}}), HasSubstr("vocab is not a number"));
-  EXPECT_THAT(skipped_for({{"value", "nan"}}), HasSubstr("value is not a number"));
-  EXPECT_NE(skipped_for({{"layers", "999999999"}}), "used") << "a slip of the pen";
-}
-
-TEST(RunsSkipped, WordsThatNobodyKnows) {
-  EXPECT_EQ(skipped_for({{"recompute", "most"}}),
-            "recompute = most is none of none, selective, full");
-  EXPECT_EQ(skipped_for({{"mlp", "wide"}}), "mlp = wide is none of plain, gated");
-}
-
-TEST(RunsSkipped, ABadCellIsFoundInEveryRowThatHasIt) {
-  for (const Cells& bad : {Cells{{"mlp", "wide"}}, Cells{{"kv_heads", "some"}}}) {
-    const RunTable table = parse({with(bad), with(bad), with({})});
-    EXPECT_EQ(table.runs.size(), 1u) << bad.begin()->first;
-    ASSERT_EQ(table.skipped.size(), 1u);
-    EXPECT_EQ(table.skipped.begin()->second, 2);
-  }
-}
-
-TEST(RunsSkipped, ReasonsAreCounted) {
-  const RunTable table =
-      parse({with({}), with({{"layers", ""}}), with({{"layers", ""}}), with({{"task", "sft"}})});
-  EXPECT_EQ(table.rows, 4);
-  EXPECT_EQ(table.runs.size(), 1u);
-  EXPECT_THAT(table.skipped,
-              ElementsAre(Pair("layers not stated", 2), Pair("not pre-training", 1)));
-}
-
-TEST(RunsSkipped, TablesAddUp) {
-  RunTable all = parse({with({}), with({{"layers", ""}})});
-  append(all, parse({with({}), with({}), with({{"layers", ""}}), with({{"task", "sft"}})}));
-  EXPECT_EQ(all.rows, 6);
-  EXPECT_EQ(all.runs.size(), 3u);
-  EXPECT_THAT(all.skipped, ElementsAre(Pair("layers not stated", 2), Pair("not pre-training", 1)));
-}
-
-// --- files that are no such table
-// ---------------------------------------------------------------------
-
-std::string message_of(const std::string& text) {
-  try {
-    parse_runs(spec::parse_csv(text, "bad.csv"), "test", test_library());
-  } catch (const Errors& errors) {
-    return errors.what();
-  }
-  return "no error";
-}
-
-TEST(RunsErrors, AllMissingColumnsAreNamed) {
-  const std::string message = message_of("model,layers,hidden,seq\nm,1,2,3\n");
-  for (const char* column : {"heads", "gpu", "gpus", "tp", "pp", "dp", "micro_batch",
-                             "global_batch", "precision", "metric", "value"})
-    EXPECT_THAT(message, HasSubstr(column));
-}
-
-TEST(RunsErrors, ARaggedRowIsAnErrorWithItsLine) {
-  std::string text = csv_of({with({}), with({})});
-  text.insert(text.size() - 1, ",more");
-  EXPECT_THAT(message_of(text), HasSubstr("bad.csv:3"));
-}
-
-TEST(RunsErrors, NoFileOrADirectoryOrNothingInIt) {
-  const cost::StackLibrary library = test_library();
-  EXPECT_THROW(read_runs("no/such/runs.csv", library), Errors);
-  EXPECT_THROW(read_runs(TemporaryFolder().path(), library), Errors);
-  EXPECT_NE(message_of(""), "no error");
-}
-
-// --- the published runs
-// -------------------------------------------------------------------------------
-
-std::string published(const char* file) { return source_dir() + "/data/published/" + file; }
-
-// Lines of the dense pre-training rows that state all a prediction needs.
-std::set<int> stated_lines(const spec::Csv& csv) {
-  std::set<int> lines;
-  for (const spec::CsvRow& row : csv.rows) {
-    const auto cell = [&](const char* column) { return csv.cell(row, csv.find(column)); };
-    bool all = true;
-    for (const char* column : {"layers", "hidden", "heads", "seq", "gpu", "gpus", "tp", "pp", "dp",
-                               "micro_batch", "global_batch", "precision"})
-      all = all && !cell(column).empty();
-    if (all && cell("experts").empty() && cell("task") == "pretrain") lines.insert(row.line);
-  }
-  return lines;
-}
-
-void expect_all_used(const char* file, const RunTable& table) {
-  const std::set<int> stated = stated_lines(spec::read_csv(published(file)));
-  std::set<int> dense;
-  for (const auto& run : table.runs)
-    if (run.model->transformer->experts == 0) dense.insert(run.line);
-  EXPECT_EQ(dense, stated) << "lines of " << file;
-}
-
-TEST(PublishedRuns, AllDensePretrainingRowsThatStateEnoughAreUsed) {
-  const RunTable table = read_runs(published("runs.csv"), cost::builtin_stacks());
-  EXPECT_EQ(table.rows, 2385);
-  expect_all_used("runs.csv", table);
-  std::size_t skipped = 0;
-  for (const auto& [why, count] : table.skipped) skipped += static_cast<std::size_t>(count);
-  EXPECT_EQ(table.runs.size() + skipped, 2385u);
-}
-
-TEST(PublishedRuns, KeepTheirSetsSitesAndSuspects) {
-  const RunTable table = read_runs(published("runs.csv"), cost::builtin_stacks());
-  std::map<std::string, int> sets;
-  int suspects = 0;
-  for (const auto& run : table.runs) {
-    ++sets[run.set];
-    suspects += run.suspect.empty() ? 0 : 1;
-    EXPECT_GT(run.step, 0) << run.line;
-    EXPECT_FALSE(run.failed);
-    EXPECT_LE(run.degrees.num_ranks(), run.cluster.num_devices()) << run.line;
-    if (run.set == "vtrain") {
-      EXPECT_EQ(run.site, "vtrain");
-    }
-    if (run.set == "bigscience") {
-      EXPECT_EQ(run.site, "jean-zay");
-    }
-  }
-  EXPECT_EQ(sets["vtrain"], 815);
-  EXPECT_EQ(sets["ultrascale_playbook"], 889);
-  EXPECT_EQ(sets["llmfoundry"], 152);
-  EXPECT_EQ(sets["bigscience"], 44);
-  EXPECT_GT(suspects, 100);
-}
-
-TEST(PublishedRuns, AllFailedRunsAreRead) {
-  const RunTable table = read_runs(published("failed.csv"), cost::builtin_stacks());
-  EXPECT_EQ(table.rows, 773);
-  expect_all_used("failed.csv", table);
-  for (const auto& run : table.runs) EXPECT_TRUE(run.failed) << run.line;
 }
 
 }  // namespace

@@ -99,8 +99,7 @@ TEST(Validate, NullModelIsTheBestSingleUtilization) {
   EXPECT_NEAR(v.sets.at("lab").null_mean_abs_error, 1.5 / 4, kTight);
 }
 
-// --- ranking
-// ----------------------------------------------------------------------------------------
+// --- ranking -------------------------------------------------------------------------------------
 
 // Sets the measured steps of these runs, given in the order of their predictions.
 void measure_in_order(std::vector<Run*> runs, const std::vector<double>& measured) {
@@ -155,8 +154,7 @@ TEST(Validate, ABackwardRankingHasTauMinusOne) {
   EXPECT_NEAR(v.ranking.mean_regret, 3, kTight);
 }
 
-// --- memory and feasibility
-// ---------------------------------------------------------------------------
+// --- memory and feasibility ----------------------------------------------------------------------
 
 TEST(Validate, MemoryErrorHasAFloorOfFourGib) {
   RunTable table =

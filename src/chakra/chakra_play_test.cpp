@@ -21,7 +21,7 @@ ChakraStep step_of(const plan::DegreesRequest& request, const char* name = "llam
                    const char* machines = "4xdgx-h100") {
   const model::Model model = model::load_model(name);
   const cluster::Cluster cluster = cluster::load_cluster(machines);
-  return make_step(model, cluster, cost::builtin_stacks().resolve("megatron"),
+  return make_step(model, cluster, cost::Basis(cost::builtin_stacks().resolve("megatron")),
                    plan::complete_degrees(request, model, cluster).degrees);
 }
 
@@ -75,7 +75,7 @@ TEST(PlayLayers, RunsDataTrafficBesideTheRest) {
   plan::Degrees degrees = plan::complete_degrees(request, model, cluster).degrees;
   degrees.data_overlap = false;
   const ChakraStep after =
-      make_step(model, cluster, cost::builtin_stacks().resolve("megatron"), degrees);
+      make_step(model, cluster, cost::Basis(cost::builtin_stacks().resolve("megatron")), degrees);
   EXPECT_LT(play.seconds, play_layers(after, network(450e9, 5e9)).seconds);
 }
 

@@ -31,12 +31,12 @@ double counted_flops(const model::LayerKind& kind, bool attention_alone) {
 
 class Maker {
  public:
-  Maker(const model::Model& model, const cluster::Cluster& cluster, const cost::Stack& stack,
+  Maker(const model::Model& model, const cluster::Cluster& cluster, const cost::Basis& basis,
         const plan::Degrees& degrees)
       : model_(model),
         degrees_(degrees),
-        tables_(model, cluster, stack, 1),
-        step_(cost::Predictor(model, cluster, stack, 1).work(degrees)),
+        tables_(model, cluster, basis, 1),
+        step_(cost::Predictor(model, cluster, basis, 1).work(degrees)),
         shape_(cost::plan_shape(tables_, degrees)) {}
 
   StepWork run() {
@@ -336,8 +336,8 @@ class Maker {
 }  // namespace
 
 StepWork make_work(const model::Model& model, const cluster::Cluster& cluster,
-                   const cost::Stack& stack, const plan::Degrees& degrees) {
-  return Maker(model, cluster, stack, degrees).run();
+                   const cost::Basis& basis, const plan::Degrees& degrees) {
+  return Maker(model, cluster, basis, degrees).run();
 }
 
 }  // namespace nereus::chakra

@@ -13,7 +13,7 @@
 // sizes are right, their places among the kernels of a layer are not told. Sizes as ASTRA-sim
 // counts them (chakra/schema.hpp).
 //
-//   StepWork work = make_work(model, cluster, stack, degrees);
+//   StepWork work = make_work(model, cluster, basis, degrees);
 //   work.stages[0].layers[3].forward;                  // seconds of one micro-batch
 #pragma once
 
@@ -86,6 +86,6 @@ struct StepWork {
 
 // The degrees must pass plan/rules.hpp.
 StepWork make_work(const model::Model& model, const cluster::Cluster& cluster,
-                   const cost::Stack& stack, const plan::Degrees& degrees);
+                   const cost::Basis& basis, const plan::Degrees& degrees);
 
 }  // namespace nereus::chakra

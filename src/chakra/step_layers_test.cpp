@@ -28,7 +28,7 @@ RC_GTEST_PROP(Chakra, FlopsSumToTheModels, ()) {
       ++count;
     }
   const double samples =
-      cost::Tables(c.model, c.cluster, c.stack, 1).samples_per_micro_batch(c.degrees) *
+      cost::Tables(c.model, c.cluster, c.basis, 1).samples_per_micro_batch(c.degrees) *
       step.work.size.micro_batches * c.degrees.dp;
   const double expected = c.model.training_flops() * samples;
   RC_ASSERT(std::abs(sum - expected) <= count + 1e-9 * expected);
@@ -39,7 +39,7 @@ RC_GTEST_PROP(Chakra, FlopsSumToTheModels, ()) {
 RC_GTEST_PROP(Chakra, ComputeTimesSumToTheSimulators, ()) {
   const cost::testing::Case c = small_case();
   const ChakraStep step = step_of(c);
-  const cost::StepWork work = cost::Predictor(c.model, c.cluster, c.stack, 1).work(c.degrees);
+  const cost::StepWork work = cost::Predictor(c.model, c.cluster, c.basis, 1).work(c.degrees);
   const simulate::SimulatedStep played = simulate::simulate_step(work, {});
   const simulate::SimulatedTeam& team = played.teams.front();
   const simulate::Order& order = played.order_of(team);
@@ -83,7 +83,7 @@ RC_GTEST_PROP(Chakra, PlayedTracesTakeAsLongAsTheSimulator, ()) {
   for (FlopsPerSecond& peak : device.peak) peak.value *= 1e-4;
   device.memory_bandwidth.value *= 1e-4;
   const std::vector<DecodedTrace> traces = all_traces(step_of(c));
-  const cost::StepWork work = cost::Predictor(c.model, c.cluster, c.stack, 1).work(d);
+  const cost::StepWork work = cost::Predictor(c.model, c.cluster, c.basis, 1).work(d);
   const simulate::SimulatedStep simulated = simulate::simulate_step(work, {});
   const simulate::SimulatedLaneOrder& lane = simulated.lanes.front();
   simulate::PassTimes times = lane.times;
@@ -135,7 +135,7 @@ RC_GTEST_PROP(Chakra, TensorCollectivesCostWhatIsPredicted, ()) {
       small_case(true, [](const plan::Degrees& d) { return d.pp == 1 && d.tp > 1; });
   c.degrees.tensor_overlap = false;
   const ChakraStep step = step_of(c);
-  const cost::Tables tables(c.model, c.cluster, c.stack, 1);
+  const cost::Tables tables(c.model, c.cluster, c.basis, 1);
   const cost::Wire wire = tables.machine().wire(c.degrees.tp, 1);
   const std::string group = std::to_string(step.groups.id(GroupKind::kTensor, 0));
   double seconds = 0;
@@ -153,7 +153,7 @@ RC_GTEST_PROP(Chakra, TensorCollectivesCostWhatIsPredicted, ()) {
         seconds += cost::reduce_scatter_seconds(wire.fabric, wire.group, bytes);
     }
   }
-  const double predicted = cost::Predictor(c.model, c.cluster, c.stack, 1)
+  const double predicted = cost::Predictor(c.model, c.cluster, c.basis, 1)
                                .predict(c.degrees)
                                .part(cost::Part::kTensorComm);
   RC_ASSERT(std::abs(seconds - predicted) <= 1e-3 * predicted);  // bytes are whole
@@ -187,9 +187,9 @@ RC_GTEST_PROP(Chakra, EveryGradientIsReducedOnce, ()) {
   double again = 0;
   if (step.work.tied_bytes > 0)
     for (const model::TiedWeights& pair : c.model.tied) again += pair.parameters;
-  const double expected = (c.model.parameters() + again) * c.stack.options.reduce_bytes;
+  const double expected = (c.model.parameters() + again) * c.basis.stack.options.reduce_bytes;
   RC_ASSERT(std::abs(reduced - expected) <= 1e-9 * expected + c.model.num_layers());
-  RC_ASSERT(std::abs(tied - 2 * again * c.stack.options.reduce_bytes) <= 2);
+  RC_ASSERT(std::abs(tied - 2 * again * c.basis.stack.options.reduce_bytes) <= 2);
 }
 
 // Published: Megatron-LM's tensor parallelism all-reduces twice forward and twice backward in every
@@ -202,7 +202,8 @@ TEST(Chakra, TensorCollectivesAreMegatrons) {
   d.dp = 2;
   d.micro_batch = 2;
   d.global_batch = 12;
-  const ChakraStep step = make_step(model, cluster, cost::builtin_stacks().resolve("megatron"), d);
+  const ChakraStep step =
+      make_step(model, cluster, cost::Basis(cost::builtin_stacks().resolve("megatron")), d);
   int blocks = 0;
   int gradients = 0;
   for (const DecodedNode& node : decode(step.trace(5)).nodes) {
@@ -240,7 +241,7 @@ TEST(Work, TablesExchangeIndicesVectorsAndCopies) {
   const auto tables_of = [&](plan::TableSplit split) {
     d.table_split = split;
     const StepWork work =
-        make_work(model, cluster, cost::builtin_stacks().resolve("recommender"), d);
+        make_work(model, cluster, cost::Basis(cost::builtin_stacks().resolve("recommender")), d);
     return work.stages[0].layers[static_cast<std::size_t>(model.table_layer())];
   };
   const auto expect = [](const Collectives& list, CommType type, std::int64_t bytes) {

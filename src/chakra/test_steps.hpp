@@ -10,7 +10,7 @@
 #include "chakra/chakra_testing.hpp"
 #include "chakra/write_chakra.hpp"
 #include "cluster/load_cluster.hpp"
-#include "cost/cost_testing.hpp"
+#include "predict/predict_testing.hpp"
 
 namespace nereus::chakra::testing {
 
@@ -30,7 +30,7 @@ inline cost::testing::Case small_case() {
 }
 
 inline ChakraStep step_of(const cost::testing::Case& c) {
-  return make_step(c.model, c.cluster, c.stack, c.degrees);
+  return make_step(c.model, c.cluster, c.basis, c.degrees);
 }
 
 inline std::vector<DecodedTrace> all_traces(const ChakraStep& step) {

@@ -159,8 +159,8 @@ std::int64_t ChakraStep::num_nodes(const std::vector<int>& ranks) const {
 }
 
 ChakraStep make_step(const model::Model& model, const cluster::Cluster& cluster,
-                     const cost::Stack& stack, const plan::Degrees& degrees) {
-  StepWork work = make_work(model, cluster, stack, degrees);
+                     const cost::Basis& basis, const plan::Degrees& degrees) {
+  StepWork work = make_work(model, cluster, basis, degrees);
   Groups groups(degrees, work.pieces, work.expert_pieces, work.tied_ranks);
   ChakraStep step{model.name, std::move(work), std::move(groups), {}};
   for (int p = 0; p < degrees.pp; ++p) step.graphs.push_back(make_graph(step.work, p));

@@ -1,6 +1,6 @@
 // A step of a regular plan as Chakra execution traces, one file a rank.
 //
-//   ChakraStep step = make_step(model, cluster, stack, degrees);
+//   ChakraStep step = make_step(model, cluster, basis, degrees);
 //   step.num_bytes(ranks);                     // before anything is written
 //   std::string bytes = step.trace(3);         // of rank 3
 //   step.groups.json();                        // communicator groups, as ASTRA-sim reads them
@@ -29,6 +29,6 @@ struct ChakraStep {
 };
 
 ChakraStep make_step(const model::Model& model, const cluster::Cluster& cluster,
-                     const cost::Stack& stack, const plan::Degrees& degrees);
+                     const cost::Basis& basis, const plan::Degrees& degrees);
 
 }  // namespace nereus::chakra

@@ -26,7 +26,7 @@ TEST(Chakra, ProtocReadsTheSame) {
   d.zero = 1;
   d.sequence_parallel = true;
   const ChakraStep step = make_step(model, cluster::load_cluster("1xdgx-h100"),
-                                    cost::builtin_stacks().resolve("megatron"), d);
+                                    cost::Basis(cost::builtin_stacks().resolve("megatron")), d);
   const std::string bytes = step.trace(3);
   const DecodedTrace trace = decode(bytes);
   // A stream of messages is one message with field 1 repeated, once each has that field's tag.
@@ -68,7 +68,7 @@ TEST(Chakra, TheSizeIsKnownBeforehand) {
   d.dp = 4;
   d.global_batch = 16;
   const ChakraStep step = make_step(small_model(), cluster::load_cluster("2xdgx-h100"),
-                                    cost::builtin_stacks().resolve("megatron"), d);
+                                    cost::Basis(cost::builtin_stacks().resolve("megatron")), d);
   std::vector<int> ranks(16);
   std::iota(ranks.begin(), ranks.end(), 0);
   double bytes = 0;

@@ -2,8 +2,8 @@
 // them and however they were divided.
 //
 //   const std::optional<std::string> folder = find_latest("run/checkpoints");
-//   const Checkpoint saved(*folder);                 // manifest read, files there and of their
-//   size saved.read_range("transformer.wte.weight", TensorKind::kWeight,
+//   const Checkpoint saved(*folder);            // manifest read, files there and of their size
+//   saved.read_range("transformer.wte.weight", TensorKind::kWeight,
 //                    {.slice = 1, .of = 4, .dim = 0, .groups = 1}, begin, end, bytes);
 //
 // Of each file only the pieces that are asked for are touched; the first touch of a piece verifies

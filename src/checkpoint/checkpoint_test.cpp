@@ -5,16 +5,13 @@
 #include <rapidcheck/gtest.h>
 #include <sys/resource.h>
 
-#include <condition_variable>
 #include <csignal>
 #include <filesystem>
-#include <mutex>
 
 #include "base/base_testing.hpp"
 #include "base/temporary_folder.hpp"
 #include "checkpoint/checkpoint_reader.hpp"
-#include "checkpoint/checkpoint_testing.hpp"
-#include "checkpoint/writer.hpp"
+#include "checkpoint/saving_testing.hpp"
 
 namespace nereus::checkpoint::checkpoint_test {
 namespace {
@@ -25,15 +22,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace testing;  // of this folder
 
-// A tensor as training knows it, and its bytes.
-struct Whole {
-  std::string name;
-  TensorKind kind = TensorKind::kWeight;
-  DType dtype = DType::kF32;
-  Shape shape{};
-  std::vector<std::byte> bytes{};
-};
-
 Whole random_whole(int index) {
   Whole whole{fmt::format("layers.{}.weight", index), static_cast<TensorKind>(any_of(0, 6)),
               *rc::gen::element(DType::kF64, DType::kF32, DType::kBf16, DType::kU8),
@@ -41,14 +29,6 @@ Whole random_whole(int index) {
   whole.bytes =
       numbered_bytes(*num_bytes(whole.dtype, whole.shape), static_cast<std::uint64_t>(index) + 1);
   return whole;
-}
-
-Part part_of(const Whole& whole, const SliceSpec& slice, std::int64_t begin, std::int64_t end,
-             int layer) {
-  const std::vector<std::byte> bytes =
-      pick_elements(whole.bytes, whole.shape, slice, begin, end, element_size(whole.dtype));
-  return own_copy(
-      {whole.name, whole.kind, whole.dtype, whole.shape, slice, begin, end, layer, bytes});
 }
 
 // Divides the tensor by a random cut and random ranges among the ranks.
@@ -62,59 +42,6 @@ void divide(const Whole& whole, int layer, std::vector<std::vector<Part>>& ranks
         ranks[any_of<std::size_t>(0, ranks.size())].push_back(
             part_of(whole, slice, cuts[i], cuts[i + 1], layer));
   }
-}
-
-// Reports of ranks that are threads of this process.
-class Meeting {
- public:
-  explicit Meeting(int num_ranks) : reports_(static_cast<std::size_t>(num_ranks)) {}
-  Gather gather_of(int rank) {
-    return [this, rank](std::int64_t, std::string mine) -> std::vector<std::string> {
-      std::unique_lock lock(mutex_);
-      reports_[static_cast<std::size_t>(rank)] = std::move(mine);
-      ++there_;
-      changed_.notify_all();
-      if (rank != 0) return {};
-      changed_.wait(lock, [&] { return there_ == static_cast<int>(reports_.size()); });
-      there_ = 0;
-      return reports_;
-    };
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int there_ = 0;
-  std::vector<std::string> reports_;
-};
-
-void save_all(const std::string& folder, const Progress& progress, const plan::Plan& plan,
-              const std::vector<std::vector<Part>>& ranks, int keep = 2) {
-  const int num_ranks = static_cast<int>(ranks.size());
-  Meeting meeting(num_ranks);
-  std::vector<std::unique_ptr<Writer>> writers;
-  for (int rank = 0; rank < num_ranks; ++rank)
-    writers.push_back(std::make_unique<Writer>(
-        WriterOptions{folder, rank, num_ranks, keep, meeting.gather_of(rank)}));
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-    writers[rank]->save(progress, plan, ranks[rank]);
-  std::exception_ptr error;  // of rank 0, which knows all
-  for (std::size_t rank = ranks.size(); rank-- > 0;) try {
-      writers[rank]->wait();
-    } catch (...) {
-      error = std::current_exception();
-    }
-  if (error) std::rethrow_exception(error);
-}
-
-Progress at_step(std::int64_t step) {
-  return {.step = step,
-          .samples = step * 8,
-          .seed = 0xFFFFFFFFFFFFFFFFULL,
-          .random_state = std::string("\0\x7f\xff", 3),
-          .optimizer = "adamw",
-          .optimizer_values = {{"beta1", 0.9}, {"rate", 3e-4}},
-          .notes = {{"loss", "2.5 \"nats\"\n"}}};
 }
 
 RC_GTEST_PROP(Checkpoint, IsReadOnAnyOtherDivision, ()) {
@@ -148,28 +75,6 @@ RC_GTEST_PROP(Checkpoint, IsReadOnAnyOtherDivision, ()) {
       RC_ASSERT(out == pick_elements(whole.bytes, whole.shape, slice, begin, end, width));
     }
   }
-}
-
-// One rank, two tensors, three kinds: enough to break.
-std::vector<Whole> small_wholes() {
-  std::vector<Whole> wholes = {{"a", TensorKind::kWeight, DType::kF32, {4, 6}},
-                               {"a", TensorKind::kAdamM, DType::kF64, {4, 6}},
-                               {"b", TensorKind::kWeight, DType::kBf16, {5}}};
-  for (Whole& whole : wholes)
-    whole.bytes = numbered_bytes(*num_bytes(whole.dtype, whole.shape), 17);
-  return wholes;
-}
-
-std::vector<std::vector<Part>> small_parts() {
-  std::vector<std::vector<Part>> ranks(2);
-  int layer = 0;
-  for (const Whole& whole : small_wholes()) {
-    const std::int64_t size = num_elements(whole.shape);
-    ranks[0].push_back(part_of(whole, {}, 0, size / 2, layer));
-    ranks[1].push_back(part_of(whole, {}, size / 2, size, layer));
-    if (whole.kind != TensorKind::kWeight) ++layer;
-  }
-  return ranks;
 }
 
 void read_everything(const std::string& folder) {
@@ -380,30 +285,6 @@ TEST(Checkpoint, ARankThatCannotWriteIsNamedByRankZero) {
     EXPECT_THAT(errors.list().front().message, HasSubstr("rank 1 could not write step 1"));
   }
   EXPECT_EQ(find_latest(folder.path()), std::nullopt);
-}
-
-TEST(Manifest, SaysWhatIsWrong) {
-  const TemporaryFolder folder;
-  save_all(folder.path(), at_step(1), small_plan(), small_parts());
-  const Manifest good = Checkpoint(folder / "step-000001").manifest();
-  const auto code = [](const Manifest& manifest) {
-    return codes_of([&] { parse_manifest(manifest_to_json(manifest), "manifest.json"); });
-  };
-  EXPECT_TRUE(code(good).empty());
-  Manifest outside = good;
-  outside.files[0].name = "../../etc/passwd";
-  EXPECT_THAT(code(outside), ::testing::Each("checkpoint.manifest"));
-  EXPECT_FALSE(code(outside).empty());
-  Manifest twice = good;
-  twice.tensors.push_back(twice.tensors[0]);
-  EXPECT_THAT(code(twice), ElementsAre("checkpoint.manifest"));
-  Manifest slice = good;
-  slice.tensors[0].pieces[0].part = {0, 2, 1, 4};
-  EXPECT_THAT(code(slice), ElementsAre("checkpoint.manifest"));
-  std::string later = manifest_to_json(good);
-  later.replace(later.find("\": 1"), 4, "\": 9");
-  EXPECT_THAT(codes_of([&] { parse_manifest(later, "m"); }),
-              ElementsAre("checkpoint.schema-version"));
 }
 
 }  // namespace

@@ -46,8 +46,8 @@ inline std::vector<std::byte> numbered_bytes(std::size_t size, std::uint64_t see
   return bytes;
 }
 
-// The elements [begin, end) of a slice, picked one by one by the definition in slice.hpp: the
-// oracle. Slow and plain on purpose.
+// The elements [begin, end) of a slice, picked one by one by the definition in tensor_slice.hpp:
+// the oracle. Slow and plain on purpose.
 inline std::vector<std::byte> pick_elements(const std::vector<std::byte>& whole, const Shape& shape,
                                             const SliceSpec& spec, std::int64_t begin,
                                             std::int64_t end, std::size_t width) {

@@ -94,7 +94,9 @@ std::uint64_t xxh64(std::span<const std::byte> bytes) {
   return sum.value();
 }
 
-std::uint64_t xxh64(std::string_view text) { return xxh64(std::as_bytes(std::span(text))); }
+std::uint64_t xxh64(std::string_view text) {
+  return xxh64(std::as_bytes(std::span(text.data(), text.size())));
+}
 
 std::string to_hex(std::uint64_t checksum) { return fmt::format("{:016x}", checksum); }
 

@@ -6,11 +6,11 @@
 //    "files": [{"name": "layer-0000.rank-0000.safetensors", "size": 1234, "checksum": "0f.."}, ..],
 //    "tensors": [
 //     {"name": "transformer.wte.weight", "kind": "weight", "dtype": "F32", "shape": [100, 64],
-//      "pieces": [{"file": "layer-0000.rank-0000.safetensors", "name":
-//      "transformer.wte.weight#0/2",
+//      "pieces": [{"file": "layer-0000.rank-0000.safetensors",
+//                  "name": "transformer.wte.weight#0/2",
 //                  "slice": 0, "of": 2, "dim": 0, "groups": 1, "begin": 0, "end": 3200,
 //                  "checksum": "93.."}, ..]}, ..],
-//   "checksum": "5b.."}
+//    "checksum": "5b.."}
 //
 // Checksums are Xxh64 (checkpoint/checksum.hpp): of a file all of its bytes, of a piece its own (so
 // that reading a part of a file does not need the rest), of the manifest all bytes before the last

@@ -1,4 +1,5 @@
 #include "cluster/cells.hpp"
+#include "base/parse_number.hpp"
 
 #include <fmt/format.h>
 
@@ -23,13 +24,12 @@ const std::string& Cells::Row::text(const char* column) const {
 double Cells::Row::number(const char* column) const {
   const std::string& cell = text(column);
   if (cell.empty()) return 0;
-  double value = 0;
-  const auto [end, code] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (code != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value) || value < 0)
+  const std::optional<double> value = parse_number<double>(cell);
+  if (!value || !std::isfinite(*value) || *value < 0)
     throw_input_error("cluster.catalogue",
                       fmt::format("\"{}\" in column {} is no number from 0", cell, column),
                       where(column));
-  return value;
+  return *value;
 }
 
 int Cells::Row::integer(const char* column) const {

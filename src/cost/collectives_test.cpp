@@ -137,8 +137,7 @@ TEST(Collectives, JitterSlowsRingsOfMoreThanFourNodes) {
               1e-12);
 }
 
-// --- topologies
-// -----------------------------------------------------------------------------------
+// --- topologies ----------------------------------------------------------------------------------
 
 Fabric fabric_of(TopologyKind inside) {
   Fabric f = fabric();
@@ -202,8 +201,7 @@ TEST(Topology, CountsBetweenNodesToo) {
               1e-12);
 }
 
-// --- where a group lies
-// ---------------------------------------------------------------------------
+// --- where a group lies --------------------------------------------------------------------------
 
 void expect_group(Group group, int size, int per_node) {
   EXPECT_EQ(group.size, size);
@@ -230,8 +228,7 @@ TEST(GroupOf, AWideDomainHoldsMore) {
 
 TEST(GroupOf, OneRankIsAlone) { expect_group(group_of(1, 4, 8), 1, 1); }
 
-// --- properties
-// -----------------------------------------------------------------------------------
+// --- properties ----------------------------------------------------------------------------------
 
 double random_between(double least, double most) {
   return least * std::pow(most / least, *rc::gen::inRange(0, 10001) * 1e-4);

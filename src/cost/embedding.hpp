@@ -12,11 +12,11 @@
 //
 // Exchanges, with 8 bytes an index, L look-ups and D columns of a table, e bytes an activation:
 //   whole tables   indices all-to-all: the most of what a rank sends, b sum L 8, and what the
-//   busiest
-//                  holder gets, B sum of its L 8; pooled vectors back: B sum of its D e, all-to-all
+//                  busiest holder gets, B sum of its L 8; pooled vectors back: B sum of its D e,
+//                  all-to-all
 //   rows           indices likewise (look-ups spread as rows do); partial sums of all vectors meet
-//   in
-//                  a reduce-scatter of B sum D e; gradients come back in an all-gather of as much
+//                  in a reduce-scatter of B sum D e; gradients come back in an all-gather of as
+//                  much
 //   columns        indices all-gathered, B sum L 8; slices of vectors all-to-all, B sum D e / ep
 // Backward sends gradients the way of the vectors and no indices. The bottom MLP runs beside the
 // exchange of vectors (forward) and of gradients (backward): the longer of both counts.

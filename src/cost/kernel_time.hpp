@@ -11,8 +11,7 @@
 //
 // Convolutions are such GEMMs of positions x window. Grouped ones take the quicker of a GEMM for
 // each group and a kernel without matrix units that reads and writes every value once:
-//   t = max(FLOP / (fp32 peak clock efficiency), bytes / bandwidth)         forward, and backward
-//   twice
+//   t = max(FLOP / (fp32 peak clock efficiency), bytes / bandwidth)     forward; backward twice it
 //
 // Attention. Fused (Dao 2022): FLOP / (peak clock attention_efficiency), masked tiles skipped when
 // causal; backward 2.5x the FLOPs. Unfused: two batched GEMMs over the full square, 3 passes over

@@ -14,8 +14,7 @@
 //             experts are cut themselves, the tokens are gathered among the parts and their outputs
 //             summed, mirrored backward
 //   tables    indices to the ranks that have the tables, pooled vectors back, gradients the same
-//   way
-//             (cost/embedding.hpp); layers between the tables and the first that reads them run
+//             way (cost/embedding.hpp); layers between the tables and the first that reads them run
 //             beside the last two
 //
 // Monotone: quicker attention by x exposes at most x more forward and at most as much backward as

@@ -84,24 +84,24 @@ TierRoom room_of(const cluster::Node& node, plan::Tier tier) {
 
 }  // namespace
 
-Machine make_machine(const cluster::Cluster& cluster, int group_index, const Stack& stack) {
+Machine make_machine(const cluster::Cluster& cluster, int group_index, const Basis& basis) {
   NEREUS_CHECK(group_index >= 0 && group_index < static_cast<int>(cluster.groups.size()),
                "a machine is one of the cluster's groups of nodes");
   const cluster::NodeGroup& group = cluster.groups[static_cast<std::size_t>(group_index)];
   Machine machine;
   machine.device = group.node.device;
-  machine.parameters = stack.parameters_for(machine.device);
+  machine.parameters = basis.stack.parameters_for(machine.device);
   const Parameters& p = machine.parameters;
   machine.fabric = fabric_of(cluster, group, first_rank_of(cluster, group_index), p);
   const MeasuredNetwork* network =
-      stack.networks ? stack.networks->of(machine.device.short_name) : nullptr;
+      basis.networks ? basis.networks->of(machine.device.short_name) : nullptr;
   if (network) use_measured(machine.fabric, machine.parameters, *network);
   machine.devices_per_node = group.node.num_devices;
   machine.memory_rate = machine.device.memory_bandwidth.value * p.memory_efficiency;
-  if (stack.measured)
+  if (basis.layers)
     for (int i = 0; i < cluster::kNumPrecisions; ++i)
       if (const MeasuredDevice* own =
-              stack.measured->of(machine.device.short_name, static_cast<cluster::Precision>(i))) {
+              basis.layers->of(machine.device.short_name, static_cast<cluster::Precision>(i))) {
         machine.update[static_cast<std::size_t>(i)] = own->update;
         if (own->includes_rest)
           machine.parameters.host_step = machine.parameters.host_micro_batch = 0;

@@ -13,7 +13,7 @@
 //              is stated. Its latency is that of one transfer. Its capacity is divided evenly among
 //              the node's devices.
 //
-//   Machine m = make_machine(cluster, 0, stack);
+//   Machine m = make_machine(cluster, 0, basis);
 //   Wire w = m.wire(d.dp * d.cp, d.tp);            // the data group: that many ranks, tp apart
 //   all_reduce_seconds(w.fabric, w.group, bytes);
 #pragma once
@@ -21,9 +21,9 @@
 #include <array>
 
 #include "cluster/cluster.hpp"
+#include "cost/basis.hpp"
 #include "cost/collectives.hpp"
 #include "plan/placement.hpp"
-#include "stack/stack.hpp"
 
 namespace nereus::cost {
 
@@ -61,6 +61,6 @@ struct Machine {
 };
 
 // Of the cluster's group of nodes with that index.
-Machine make_machine(const cluster::Cluster& cluster, int group_index, const Stack& stack);
+Machine make_machine(const cluster::Cluster& cluster, int group_index, const Basis& basis);
 
 }  // namespace nereus::cost

@@ -5,8 +5,7 @@
 //   block      its parameters within 1 %
 //   embedding  its parameters within 5 % (vocabularies are padded), as are its model's blocks
 //   named      as nereus measure names it, `layer` being the model's own name: what it reads, and
-//   its
-//              parameters within 1 %
+//              its parameters within 1 %
 //   vision     what the layer reads, and its parameters within 5 % (norms and biases); pools by
 //              their kind
 //   head       the same, within 5 % of vocabulary x hidden; or nothing but norms, where the weights
@@ -26,8 +25,8 @@
 // selective recompute drops keeps its share. Recomputed blocks keep what the model says.
 //
 //   auto measured = match_layers({{profile, "a100.json"}}, model, cluster);   // throws Errors
-//   stack.measured = std::make_shared<const MeasuredLayers>(std::move(measured));
-//   Predictor(model, cluster, stack, 64).predict(degrees);
+//   basis.layers = std::make_shared<const MeasuredLayers>(std::move(measured));
+//   Predictor(model, cluster, basis, 64).predict(degrees);
 #pragma once
 
 #include <string>

@@ -67,38 +67,38 @@ TEST(MeasuredNetwork, NoLatencyBelowZero) {
 
 TEST(MeasuredNetwork, HostMemoryIsAsFarAsPinnedCopiesSay) {
   const cluster::Cluster here = cluster::this_machine(1, "cuda");
-  Stack stack = load_stack("generic");
+  Basis basis(load_stack("generic"));
   profile::Machine machine;
   machine.copies = {{"host_to_device_pageable", 1e8, {5e9, 5e9, 5e9, 3}},
                     {"host_to_device_pinned", 1e8, {52e9, 52e9, 52e9, 3}},
                     {"device_to_host_pinned", 1e8, {48e9, 48e9, 48e9, 3}}};
   auto networks = std::make_shared<MeasuredNetworks>();
   networks->list.push_back(fit_network(machine, here.groups.front().node.device.short_name));
-  const double stated = make_machine(here, 0, stack).tier(plan::Tier::kHost).rate;
-  stack.networks = networks;
-  EXPECT_EQ(make_machine(here, 0, stack).tier(plan::Tier::kHost).rate, 48e9);
+  const double stated = make_machine(here, 0, basis).tier(plan::Tier::kHost).rate;
+  basis.networks = networks;
+  EXPECT_EQ(make_machine(here, 0, basis).tier(plan::Tier::kHost).rate, 48e9);
   EXPECT_NE(stated, 48e9);
 }
 
 TEST(MeasuredNetwork, TakesThePlaceOfWhatTheClusterStates) {
   const cluster::Cluster here = cluster::this_machine(4, "cpu");
-  Stack stack = load_stack("nereus");
-  const Fabric stated = make_machine(here, 0, stack).fabric;
+  Basis basis(load_stack("nereus"));
+  const Fabric stated = make_machine(here, 0, basis).fabric;
   auto networks = std::make_shared<MeasuredNetworks>();
   networks->list.push_back({"CPU", "shared", {7e9, 3e-6, 0.1, 4}, {}, 0});
-  stack.networks = networks;
-  const Fabric measured = make_machine(here, 0, stack).fabric;
+  basis.networks = networks;
+  const Fabric measured = make_machine(here, 0, basis).fabric;
   EXPECT_EQ(measured.link, 7e9);
   EXPECT_EQ(measured.link_latency, 3e-6);
   EXPECT_EQ(measured.network, stated.network);
   networks->list.front().device = "H100";
-  EXPECT_EQ(make_machine(here, 0, stack).fabric, stated) << "of another device";
+  EXPECT_EQ(make_machine(here, 0, basis).fabric, stated) << "of another device";
 }
 
 TEST(MeasuredNetwork, HidesNothingBehindCoresThatAreAllBusy) {
   const cluster::Cluster here = cluster::this_machine(4, "cpu");
-  Stack stack = load_stack("nereus");
-  const double stated = make_machine(here, 0, stack).parameters.data_overlap;
+  Basis basis(load_stack("nereus"));
+  const double stated = make_machine(here, 0, basis).parameters.data_overlap;
   ASSERT_GT(stated, 0);
   profile::Machine machine;
   machine.context.device = "CPU";
@@ -110,8 +110,8 @@ TEST(MeasuredNetwork, HidesNothingBehindCoresThatAreAllBusy) {
     machine.context.cores = cores;
     auto networks = std::make_shared<MeasuredNetworks>();
     networks->list.push_back(fit_network(machine, "CPU"));
-    stack.networks = networks;
-    return make_machine(here, 0, stack).parameters.data_overlap;
+    basis.networks = networks;
+    return make_machine(here, 0, basis).parameters.data_overlap;
   };
   EXPECT_EQ(overlap(8), 0);
   EXPECT_EQ(overlap(16), stated) << "others are free for it";

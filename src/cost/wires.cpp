@@ -38,10 +38,10 @@ void slow_down(Fabric& slowest, const Fabric& other) {
 
 }  // namespace
 
-Wires::Wires(const cluster::Cluster& cluster, const Stack& stack) : cluster_(cluster) {
+Wires::Wires(const cluster::Cluster& cluster, const Basis& basis) : cluster_(cluster) {
   first_ranks_.push_back(0);
   for (std::size_t i = 0; i < cluster.groups.size(); ++i) {
-    machines_.push_back(make_machine(cluster, static_cast<int>(i), stack));
+    machines_.push_back(make_machine(cluster, static_cast<int>(i), basis));
     first_ranks_.push_back(first_ranks_.back() + cluster.groups[i].num_devices());
   }
 }

@@ -7,7 +7,7 @@
 //
 // Wires are numbered as they are asked for, so that equal ones compare by their number.
 //
-//   Wires wires(cluster, stack);
+//   Wires wires(cluster, basis);
 //   const int id = wires.of({.first = 0, .count = 16, .stride = 8});
 //   all_reduce_seconds(wires[id].fabric, wires[id].group, bytes);
 #pragma once
@@ -22,7 +22,7 @@ namespace nereus::cost {
 class Wires {
  public:
   // `cluster` must outlive this.
-  Wires(const cluster::Cluster& cluster, const Stack& stack);
+  Wires(const cluster::Cluster& cluster, const Basis& basis);
 
   int num_kinds() const { return static_cast<int>(machines_.size()); }
   int num_ranks() const { return first_ranks_.back(); }

@@ -20,9 +20,9 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <thread>
 #include <vector>
 
+#include "base/joining_thread.hpp"
 #include "data/sample_source.hpp"
 
 namespace nereus::data {
@@ -80,7 +80,7 @@ class Loader {
   bool listing_ = false;  // a thread asks the list
   bool ended_ = false;    // the list has come to its end: num_started_ is final
   bool stopping_ = false;
-  std::vector<std::jthread> threads_;
+  std::vector<JoiningThread> threads_;
 };
 
 }  // namespace nereus::data

@@ -3,8 +3,10 @@
 // another name, and is renamed when it is complete and on disk. The same tokens give the same
 // bytes.
 //
-//   TokenWriter writer("text.tokens", {.vocabulary = 257, .tokenizer = "bytes", .end_of_text =
-//   256}); writer.add(tokens);                    // any number of times writer.end_document();
+//   TokenWriter writer("text.tokens",
+//                      {.vocabulary = 257, .tokenizer = "bytes", .end_of_text = 256});
+//   writer.add(tokens);                    // any number of times
+//   writer.end_document();
 //   writer.finish(text_bytes);             // without it nothing is left behind
 #pragma once
 

@@ -7,9 +7,9 @@
 //   context                --cp-comm-type p2p (zig-zag), a2a (all-to-all)
 //   zero 1                 --use-distributed-optimizer, with zero_group
 //                          --num-distributed-optimizer-instances
-//   zero 2, 3              --use-megatron-fsdp --data-parallel-sharding-strategy
-//   optim_grads[_params] recompute              --recompute-activations, or --recompute-granularity
-//   full with
+//   zero 2, 3              --use-megatron-fsdp
+//                          --data-parallel-sharding-strategy optim_grads[_params]
+//   recompute              --recompute-activations, or --recompute-granularity full with
 //                          --recompute-method block --recompute-num-layers N (recompute_blocks)
 //   data_overlap           --overlap-grad-reduce [--overlap-param-gather]
 //   tensor_overlap         --tp-comm-overlap

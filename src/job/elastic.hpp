@@ -1,6 +1,6 @@
 // What coordinator, agents and workers of an elastic job say to each other: one JSON object each.
 // Between an agent and its worker a line on a pipe, between agent and coordinator a frame
-// (launch/elastic/frames.hpp). Agents hand on what is for others.
+// (launch/elastic/connection.hpp). Agents hand on what is for others.
 //
 //   coordinator -> worker   generation, end, end-after, save-after, known, note
 //   coordinator -> agent    leave, refuse, restart

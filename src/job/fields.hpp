@@ -4,8 +4,8 @@
 //   void visit(Visitor& v, T& t) { v.whole("steps", t.steps, 1); v.text("path", t.path); }
 //
 //   PutFields put; visit(put, job);            // put.take() is the table
-//   TakeFields take(reader); visit(take, job); // absent = as it was; errors go to the Reader's
-//   list take.finish();                             // unknown keys
+//   TakeFields take(reader); visit(take, job); // absent = as it was; errors: the Reader's list
+//   take.finish();                             // unknown keys
 //
 // JSON has no infinity and no NaN, and a loss that diverged is one: such numbers are the words
 // "nan", "inf" and "-inf".

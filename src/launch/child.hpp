@@ -1,8 +1,8 @@
 // One child process: started with pipes for what it says, in a process group of its own, and bound
 // to die with its parent.
 //
-//   Child child = start_child({.arguments = {"nereus-worker", "--rank", "0"}, .report_option =
-//   "--report-fd"});
+//   Child child = start_child({.arguments = {"nereus-worker", "--rank", "0"},
+//                              .report_option = "--report-fd"});
 //   read_available(child.report_fd, text);     // until false: the other end is closed
 //
 // A group of its own: Ctrl-C on a terminal reaches the launcher alone, which decides what to hand

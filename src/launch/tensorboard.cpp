@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <bit>
 #include <filesystem>
 
+#include "base/bits.hpp"
 #include "base/error.hpp"
 #include "launch/child.hpp"
 
@@ -48,7 +48,7 @@ void put_bytes(std::string& out, int field, std::string_view bytes) {
 }
 void put_time(std::string& out, double wall_time) {
   put_key(out, 1, kFixed64);
-  put_fixed(out, std::bit_cast<std::uint64_t>(wall_time));
+  put_fixed(out, bits_as<std::uint64_t>(wall_time));
 }
 
 std::uint32_t masked(std::uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
@@ -84,7 +84,7 @@ std::string scalar_event(double wall_time, std::int64_t step, const Scalars& sca
     std::string value;
     put_bytes(value, 1, tag);
     put_key(value, 2, kFixed32);
-    put_fixed(value, std::bit_cast<std::uint32_t>(static_cast<float>(number)));
+    put_fixed(value, bits_as<std::uint32_t>(static_cast<float>(number)));
     put_bytes(summary, 1, value);
   }
   std::string event;

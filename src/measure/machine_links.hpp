@@ -2,14 +2,12 @@
 // a slower slice of the hardware than its offer says, or with one bad link among good ones.
 //
 // A pair's rate is that of its largest message. It falls short
-//   of the catalogue   below kLeastOfCatalogue of what the cluster states between the two ranks;
-//   links
-//                      reach 70 to 90 % of their data sheet in one direction at a time (the
+//   of the catalogue   below kLeastOfCatalogue of what the cluster states between the two ranks:
+//                      links reach 70 to 90 % of their data sheet in one direction at a time (the
 //                      defaults of link_efficiency and network_efficiency in stack/parameters.hpp
 //                      are 0.75 and 0.70), and a machine with half of them is no noise
 //   of the others      below kLeastOfOthers of the median of all pairs of its kind, inside a host
-//   or
-//                      between hosts
+//                      or between hosts
 //
 //   for (const SlowLink& slow : slow_links(machine, &cluster)) slow.why;
 #pragma once

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/parse_number.hpp"
 #include "measure/what_if.hpp"
 #include "spec/quantity.hpp"
 #include "spec/reader.hpp"
@@ -60,8 +61,9 @@ Change parse_change(const std::string& text) {
     return change;
   }
   if (!value.empty() && value.back() == 'x') value.pop_back();
-  const auto read = std::from_chars(value.data(), value.data() + value.size(), change.value);
-  const bool is_number = read.ec == std::errc() && read.ptr == value.data() + value.size();
+  const std::optional<double> number = parse_number<double>(value);
+  const bool is_number = number.has_value();
+  change.value = number.value_or(0);
   const bool share = change.kind == ChangeKind::kCached;
   if (!is_number || !(share ? change.value >= 0 && change.value <= 1
                             : change.value >= 1e-6 && change.value <= 1e6))

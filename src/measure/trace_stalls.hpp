@@ -12,8 +12,9 @@
 //   host copy      the largest b + h - the largest b
 //   prepare        the largest b + h + l - the largest b + h: fetching is in it
 //   interconnect   the longest d - the largest b + h + l: who waits least for others waits for
-//   wires launch         GPUs: times of the median rank in which the device has nothing to do; a
-//   part of b
+//                  wires
+//   launch         GPUs: times of the median rank in which the device has nothing to do; a part of
+//                  b
 //
 // They add up to the longest d. No clocks of two ranks are compared.
 //

@@ -7,8 +7,9 @@
 // agree with its weights. A convolution with its norm and activation is one layer; pools, residual
 // sums, concatenations and shuffles are layers of their own, so that a planner sees every branch.
 //
-//   convolution  parameters c_out (c_in / groups) w_h w_w + bias,  FLOPs 2 o_h o_w x that (bias
-//   apart) batch norm   parameters 2 c
+//   convolution  parameters c_out (c_in / groups) w_h w_w + bias,
+//                FLOPs 2 o_h o_w x that (bias apart)
+//   batch norm   parameters 2 c
 //
 // Kept for backward, counted where it is produced: the output of every convolution that a norm
 // follows, of every in-place activation, pool and concatenation; so the sum over layers is what one

@@ -16,8 +16,8 @@
 // Tables are stored at table_bytes a weight with no second copy, and table_optimizer keeps its own
 // state: sgd none, rowwise-adagrad 4 bytes a row, adagrad 4 and adam 8 bytes a weight.
 //
-//   Model m = build_dlrm({.name = "dlrm", .rows = {1000, 40}, .dim = 16, .bottom = {64, 16}, .top =
-//   {64, 1}});
+//   Model m = build_dlrm({.name = "dlrm", .rows = {1000, 40}, .dim = 16, .bottom = {64, 16},
+//                         .top = {64, 1}});
 #pragma once
 
 #include <cstdint>

@@ -3,10 +3,10 @@
 // A model built from a shape is written as its shape (model/shape_io.hpp) and rebuilt; any other
 // (from ONNX, or a shape whose layers were changed) as its layers:
 //
-//   {"name": .., "family": .., "tokens_per_sample": .., "kinds": [{"name": .., "operators": [..]},
-//   ..],
-//    "layers": [0, 1, 1], "edges": [[from, to, elements], ..], "tied": [[first, second,
-//    parameters], ..]}
+//   {"name": .., "family": .., "tokens_per_sample": ..,
+//    "kinds": [{"name": .., "operators": [..]}, ..],
+//    "layers": [0, 1, 1], "edges": [[from, to, elements], ..],
+//    "tied": [[first, second, parameters], ..]}
 //
 // What is read back is equal (==). Read models are checked: indices exist, edges run forward,
 // counts are finite and not negative.

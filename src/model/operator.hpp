@@ -4,15 +4,16 @@
 // All counts are per sample and unsplit; `Split` says which of them a degree divides:
 //
 //   kReplicated  every tensor rank does all of it (its rows are divided under sequence parallelism
-//   if
-//                `rows_divide` is set: normalisation, dropout, residual)
-//   kColumn      weight columns n / tp          (first GEMM of a tensor region; input gradient
-//   needs a sum) kRow         weight rows    k / tp          (last GEMM of a tensor region; output
-//   needs a sum) kHeads       attention heads / tp kFeatures    element-wise work on features that
-//   a column split already divided kVocabulary  embedding, head and loss: vocabulary / tp kExperts
-//   expert weights / ep, rows stay (tokens come from the expert group), inner dim / expert tp
+//                if `rows_divide` is set: normalisation, dropout, residual)
+//   kColumn      weight columns n / tp  (first GEMM of a tensor region; input gradient needs a sum)
+//   kRow         weight rows    k / tp  (last GEMM of a tensor region; output needs a sum)
+//   kHeads       attention heads / tp
+//   kFeatures    element-wise work on features that a column split already divided
+//   kVocabulary  embedding, head and loss: vocabulary / tp
+//   kExperts     expert weights / ep, rows stay (tokens come from the expert group),
+//                inner dim / expert tp
 //   kTables      embedding tables / ep: whole ones, or their rows, or their columns
-//   (plan::TableSplit)
+//                (plan::TableSplit)
 //
 // FLOPs of the backward pass: GEMM, convolution and attention do twice their forward work (input
 // and weight gradient; attention: dQ, dK, dV, dP and a recomputed P = 2.5x for fused kernels,

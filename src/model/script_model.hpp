@@ -4,10 +4,9 @@
 //
 //   {"nereus_export": 1, "name": .., "id": SHA-256 of all that follows and of the modules,
 //    "input": {"shape": [8], "integer": false, "vocabulary": 0}, "target": {"shape": [], ..},
-//    "layers": [{"name": "stem", "inputs": [], "parameters": [{"name": "weight", "shape": [32,
-//    8]}],
-//                "output": [32], "products": [{"rows": 1, "n": 32, "k": 8}], "read_elements": ..},
-//                ..]}
+//    "layers": [{"name": "stem", "inputs": [],
+//                "parameters": [{"name": "weight", "shape": [32, 8]}], "output": [32],
+//                "products": [{"rows": 1, "n": 32, "k": 8}], "read_elements": ..}, ..]}
 //
 // Shapes and counts are of one sample. Layers are in the order they run; a layer without inputs
 // reads the sample, and is the first. The last one's output goes to the loss.

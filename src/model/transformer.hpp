@@ -1,9 +1,9 @@
 // Transformers: the shape that describes one, and its expansion into layers of operators.
 //
 // Parameters of one dense block (Vaswani 2017; Brown 2020; Touvron 2023):
-//   attention  h (a + 2 g) d + a d_v h           a heads, g key-value heads of size d (value size
-//   d_v) MLP        h f x (3 if gated else 2)          h hidden, f feed-forward norms      2 h x (2
-//   if bias)
+//   attention  h (a + 2 g) d + a d_v h       a heads, g key-value heads of size d (value size d_v)
+//   MLP        h f x (3 if gated else 2)     h hidden, f feed-forward
+//   norms      2 h x (2 if bias)
 // FLOPs of one token, forward: 2 x weights used + 4 s a d x (1/2 if causal and the kernel skips
 // masked tiles; the model's own count uses the full square as Narayanan 2021 does).
 #pragma once

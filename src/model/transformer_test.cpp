@@ -195,8 +195,7 @@ TEST(TransformerActivations, OfALlamaBlockByHand) {
   EXPECT_EQ(saved_bytes(block_of(m), 2), s * h * (8 + 2 + 4 * g / a + 2 + 6 * f / h) + 4 * s * a);
 }
 
-// --- structure
-// ---------------------------------------------------------------------------------------
+// --- structure -----------------------------------------------------------------------------------
 
 TEST(TransformerLayers, AreAnEmbeddingTheBlocksAndAHead) {
   TransformerShape shape = llama(5, 64, 4, 0, 128, 100);

@@ -34,6 +34,7 @@ namespace {
 constexpr int kTag = 1;
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // MPI counts in int
 constexpr std::chrono::milliseconds kTimeToBeEnded{1500};
+constexpr std::chrono::milliseconds kTimeToBeHeard{500};
 constexpr std::chrono::seconds kTimeToFinalize{30};
 constexpr int kSecondsToStart = 180;  // all ranks; NEREUS_MPI_START_S
 constexpr int kBadEnvironment = 4;    // the exit code (cli/cli.hpp)
@@ -234,6 +235,8 @@ void close_link(int all_there, int exit_code) {
     return;
   }
   if (state.rank == 0) {
+    // mpirun passes on what this process printed, but not all of it once it is told to abort.
+    std::this_thread::sleep_for(kTimeToBeHeard);
     MPI_Abort(state.world, exit_code);
   } else {
     // mpirun ends this process now, or with --enable-recovery waits for it to go.

@@ -30,6 +30,10 @@ std::string run_name(const Placement& placement, std::size_t run) {
                                          std::int64_t{r.first_layer} + r.num_layers - 1);
 }
 
+std::string replicas_name(const Placement& placement, std::size_t run, std::size_t replicas) {
+  return fmt::format("{}, replicas {}", run_name(placement, run), replicas);
+}
+
 namespace {
 
 void read_model(const model::Model& model, LayerFacts& facts, Report& report) {

@@ -90,8 +90,10 @@ struct Reach {
 };
 
 std::string run_name(const Placement& placement, std::size_t run);  // "run 3 (layers 12..17)"
+// "run 3 (layers 12..17), replicas 0"
+std::string replicas_name(const Placement& placement, std::size_t run, std::size_t replicas);
 
-// check_work.cpp: who computes what.
+// check_work.cpp and check_samples.cpp: who computes what.
 class WorkChecker {
  public:
   WorkChecker(const Facts& facts, Report& report);

@@ -1,4 +1,4 @@
-// Checker, first half: ranks, samples, splits and stages of the work.
+// Checker, first half: ranks, splits and stages of the work.
 #include <fmt/format.h>
 
 #include "plan/check_internal.hpp"
@@ -6,18 +6,6 @@
 namespace nereus::plan::checking {
 
 namespace {
-
-// Whether two runs hand out samples alike, whoever computes them.
-bool same_samples(const Replicas& a, const Replicas& b) {
-  return a.count == b.count && a.micro_batch == b.micro_batch &&
-         a.num_micro_batches == b.num_micro_batches &&
-         a.samples_per_team() == b.samples_per_team() && a.first_sample == b.first_sample &&
-         a.team_step() == b.team_step() && a.micro_batch_step() == b.micro_batch_step();
-}
-
-std::string name_of(const Facts& facts, std::size_t run, std::size_t replicas) {
-  return fmt::format("{}, replicas {}", run_name(facts.placement, run), replicas);
-}
 
 int most_stages_per_rank(Schedule schedule) {
   switch (schedule) {
@@ -62,7 +50,8 @@ bool WorkChecker::check_numbers(std::size_t index) {
   const auto complain = [&](std::size_t i, const char* what, std::int64_t value,
                             const std::string& hint) {
     sound = false;
-    report_.add("plan.replicas", fmt::format("{}: {} = {}", name_of(facts_, index, i), what, value),
+    report_.add("plan.replicas",
+                fmt::format("{}: {} = {}", replicas_name(facts_.placement, index, i), what, value),
                 hint);
   };
   if (run.replicas.empty()) {
@@ -89,8 +78,8 @@ bool WorkChecker::check_numbers(std::size_t index) {
     if (!(r.offload_activations >= 0 && r.offload_activations <= 1)) {
       sound = false;
       report_.add("plan.replicas",
-                  fmt::format("{}: offload_activations = {}", name_of(facts_, index, i),
-                              r.offload_activations),
+                  fmt::format("{}: offload_activations = {}",
+                              replicas_name(facts_.placement, index, i), r.offload_activations),
                   "a share within 0 and 1");
     }
   }
@@ -108,15 +97,16 @@ bool WorkChecker::check_ranks(std::size_t index) {
     if (!reach.within(0, facts_.num_ranks)) {
       report_.add("plan.rank",
                   fmt::format("{} uses ranks {} .. {}, but the cluster has ranks 0 .. {}",
-                              name_of(facts_, index, i), reach.least, reach.greatest,
-                              facts_.num_ranks - 1));
+                              replicas_name(facts_.placement, index, i), reach.least,
+                              reach.greatest, facts_.num_ranks - 1));
       return false;
     }
     if (times(times(r.count, r.tp), r.cp) > facts_.num_ranks) {
       report_.add("plan.rank-twice",
                   fmt::format("{}: {} teams of tp x cp = {} x {} ranks are more than the {} ranks "
                               "there are",
-                              name_of(facts_, index, i), r.count, r.tp, r.cp, facts_.num_ranks));
+                              replicas_name(facts_.placement, index, i), r.count, r.tp, r.cp,
+                              facts_.num_ranks));
       return false;
     }
   }
@@ -172,8 +162,9 @@ void WorkChecker::check_splits(std::size_t index) {
   const LayerRun& run = facts_.placement.runs[index];
   const auto complain = [&](std::size_t i, const char* split, std::int64_t degree, const char* what,
                             std::int64_t size) {
-    report_.add("plan.split", fmt::format("{}: {} = {} does not divide {} = {}",
-                                          name_of(facts_, index, i), split, degree, what, size));
+    report_.add("plan.split",
+                fmt::format("{}: {} = {} does not divide {} = {}",
+                            replicas_name(facts_.placement, index, i), split, degree, what, size));
   };
   const bool has_blocks = LayerFacts::count(facts_.layers.blocks, run) > 0;
   const auto& shape = facts_.model.transformer;
@@ -181,11 +172,11 @@ void WorkChecker::check_splits(std::size_t index) {
     const Replicas& r = run.replicas[i];
     if (r.tp > 1 && !facts_.layers.splits_tensors)
       report_.add("plan.split", fmt::format("{}: tp = {}, but no operator of the model is divided",
-                                            name_of(facts_, index, i), r.tp));
+                                            replicas_name(facts_.placement, index, i), r.tp));
     if (!shape) {
       if (r.cp > 1)
         report_.add("plan.split", fmt::format("{}: cp = {}, but the model has no sequence",
-                                              name_of(facts_, index, i), r.cp));
+                                              replicas_name(facts_.placement, index, i), r.cp));
       continue;
     }
     const bool zigzag = facts_.placement.context == ContextKind::kZigzag;
@@ -273,93 +264,6 @@ void WorkChecker::check_tables(std::size_t index) {
                               name, run.ep, dims[i], i, kLeast));
       break;
     }
-}
-
-void WorkChecker::check_samples(std::size_t index) {
-  const std::vector<LayerRun>& runs = facts_.placement.runs;
-  // Most runs hand out samples as the one before: nothing new to look at.
-  if (last_sound_run_ > 0) {
-    const auto& before = runs[last_sound_run_ - 1].replicas;
-    const auto& now = runs[index].replicas;
-    if (std::equal(before.begin(), before.end(), now.begin(), now.end(), same_samples)) return;
-  }
-  std::vector<int> micro_batch_of(static_cast<std::size_t>(facts_.placement.global_batch), -1);
-  if (!fill_micro_batches(index, micro_batch_of)) return;
-  if (last_sound_run_ > 0) check_order(index, micro_batch_of);
-  micro_batch_of_ = std::move(micro_batch_of);
-  last_sound_run_ = index + 1;
-}
-
-// Writes the micro-batch number of every sample; complains where one is computed twice or never.
-bool WorkChecker::fill_micro_batches(std::size_t index, std::vector<int>& micro_batch_of) {
-  const LayerRun& run = facts_.placement.runs[index];
-  const std::int64_t batch = facts_.placement.global_batch;
-  std::int64_t total = 0;
-  for (std::size_t i = 0; i < run.replicas.size(); ++i) {
-    const Replicas& r = run.replicas[i];
-    total = plus(total, times(r.samples_per_team(), r.count));
-    const Reach reach = Reach(r.first_sample)
-                            .stride(r.team_step(), r.count)
-                            .stride(r.micro_batch_step(), r.num_micro_batches);
-    if (reach.within(0, batch)) continue;
-    report_.add("plan.samples",
-                fmt::format("{}: micro-batches start at samples {} .. {}, but the global batch has "
-                            "samples 0 .. {}",
-                            name_of(facts_, index, i), reach.least, reach.greatest, batch - 1));
-    return false;
-  }
-  if (total != batch) {
-    report_.add("plan.samples", fmt::format("{} computes {} samples, but the global batch is {}",
-                                            run_name(facts_.placement, index), total, batch));
-    return false;
-  }
-  for (std::size_t i = 0; i < run.replicas.size(); ++i) {
-    const Replicas& r = run.replicas[i];
-    for (int team = 0; team < r.count; ++team)
-      for (int m = 0; m < r.num_micro_batches; ++m) {
-        const std::int64_t first = r.first_sample_of(team, m);
-        for (std::int64_t s = first; s < first + r.samples_in(m); ++s) {
-          if (s >= batch || micro_batch_of[static_cast<std::size_t>(s)] >= 0) {
-            // The sum is right, so a sample twice (or outside) also means another one never.
-            report_.add("plan.samples",
-                        fmt::format("{}: sample {} (team {}, micro-batch {}) {}",
-                                    name_of(facts_, index, i), s, team, m,
-                                    s >= batch ? "is not in the global batch"
-                                               : "is computed a second time, another one never"));
-            return false;
-          }
-          micro_batch_of[static_cast<std::size_t>(s)] = m;
-        }
-      }
-  }
-  return true;
-}
-
-void WorkChecker::check_order(std::size_t index, const std::vector<int>& now) {
-  // For each micro-batch number of the run before: the least and greatest number its samples have
-  // here. These spans must not step back.
-  const int most = *std::max_element(micro_batch_of_.begin(), micro_batch_of_.end());
-  std::vector<int> least(static_cast<std::size_t>(most) + 1, std::numeric_limits<int>::max());
-  std::vector<int> greatest(least.size(), -1);
-  for (std::size_t s = 0; s < now.size(); ++s) {
-    const auto before = static_cast<std::size_t>(micro_batch_of_[s]);
-    least[before] = std::min(least[before], now[s]);
-    greatest[before] = std::max(greatest[before], now[s]);
-  }
-  int reached = -1;
-  for (std::size_t m = 0; m < least.size(); ++m) {
-    if (greatest[m] < 0) continue;
-    if (least[m] < reached) {
-      report_.add(
-          "plan.micro-batch-order",
-          fmt::format("{}: a sample of micro-batch {} of run {} is in micro-batch {} here, behind "
-                      "one of an earlier micro-batch that is in {}",
-                      run_name(facts_.placement, index), m, last_sound_run_ - 1, least[m], reached),
-          "hand out samples micro-batch by micro-batch (team_sample_stride, micro_batch_stride)");
-      return;
-    }
-    reached = std::max(reached, greatest[m]);
-  }
 }
 
 void WorkChecker::finish() {

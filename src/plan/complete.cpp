@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "plan/degree_fields.hpp"
 #include "plan/rules.hpp"
 #include "plan/stages.hpp"
 
@@ -30,24 +31,24 @@ Precision best_precision(const cluster::Cluster& cluster) {
 
 // The first axis that was not given takes the devices the others leave.
 void fill_axes(Degrees& d, const DegreesRequest& request, int devices) {
-  d.tp = request.tp.value_or(1);
-  d.pp = request.pp.value_or(1);
-  d.dp = request.dp.value_or(1);
-  d.cp = request.cp.value_or(1);
-  const auto left = [&] {
-    const std::int64_t taken =
-        std::int64_t{held(std::int64_t{std::max(d.tp, 1)} * std::max(d.pp, 1))} *
-        held(std::int64_t{std::max(d.dp, 1)} * std::max(d.cp, 1));
-    return held(devices / taken);
-  };
+  const std::int64_t taken =
+      std::int64_t{held(std::int64_t{std::max(d.tp, 1)} * std::max(d.pp, 1))} *
+      held(std::int64_t{std::max(d.dp, 1)} * std::max(d.cp, 1));
+  const int left = held(devices / taken);
   if (!request.dp)
-    d.dp = left();
+    d.dp = left;
   else if (!request.pp)
-    d.pp = left();
+    d.pp = left;
   else if (!request.tp)
-    d.tp = left();
+    d.tp = left;
   else if (!request.cp)
-    d.cp = left();
+    d.cp = left;
+}
+
+// Whether a value that nobody gave is worth a word: not where it is always the same.
+bool is_chosen(std::string_view name, bool has_tables) {
+  if (name == "table_split") return has_tables;
+  return name != "recompute_blocks" && name != "tensor_overlap" && name != "data_overlap";
 }
 
 int default_expert_tp(const Degrees& d, const model::Model& model) {
@@ -80,41 +81,26 @@ CompletedDegrees complete_degrees(const DegreesRequest& request, const model::Mo
                                   const cluster::Cluster& cluster) {
   CompletedDegrees result;
   Degrees& d = result.degrees;
-  const auto note = [&](bool given, const char* name) {
-    if (!given) result.derived.emplace_back(name);
-  };
-  fill_axes(d, request, cluster.num_devices());
-  note(request.tp.has_value(), "tp");
-  note(request.pp.has_value(), "pp");
-  note(request.dp.has_value(), "dp");
-  note(request.cp.has_value(), "cp");
-
-  const auto fill = [&](auto& field, const auto& given, auto fallback, const char* name) {
-    field = given ? *given : fallback;
-    note(given.has_value(), name);
-  };
-  fill(d.ep, request.ep, 1, "ep");
-  fill(d.expert_tp, request.expert_tp, default_expert_tp(d, model), "expert_tp");
-  fill(d.interleave, request.interleave, default_interleave(d, request, model), "interleave");
   const bool tables = model.table_layer() >= 0;
+  for_each_degree([&](const auto& field) {
+    const auto& given = request.*field.request;
+    if (given) d.*field.degree = *given;
+    if (!given && is_chosen(field.name, tables)) result.derived.emplace_back(field.name);
+  });
+  fill_axes(d, request, cluster.num_devices());
+  if (!request.expert_tp) d.expert_tp = default_expert_tp(d, model);
+  if (!request.interleave) d.interleave = default_interleave(d, request, model);
   const int records =
       request.global_batch ? held(*request.global_batch / std::max(1, d.dp)) : kUsualRecords;
-  fill(d.micro_batch, request.micro_batch, tables ? records : 1, "micro_batch");
+  if (!request.micro_batch && tables) d.micro_batch = records;
   const int per_pass = held(std::int64_t{d.dp} * d.micro_batch);
-  fill(d.global_batch, request.global_batch,
-       held(tables ? per_pass : std::int64_t{per_pass} * std::max(1, d.pp) * 4), "global_batch");
-  const bool varuna = d.pp > 1 && request.schedule == Schedule::kVaruna;
-  fill(d.recompute, request.recompute, varuna ? Recompute::kFull : Recompute::kNone, "recompute");
-  fill(d.zero, request.zero, 0, "zero");
-  fill(d.zero_group, request.zero_group, 0, "zero_group");
-  fill(d.sequence_parallel, request.sequence_parallel, false, "sequence_parallel");
-  fill(d.precision, request.precision, best_precision(cluster), "precision");
-  fill(d.schedule, request.schedule, d.interleave > 1 ? Schedule::kInterleaved : Schedule::k1f1b,
-       "schedule");
-  fill(d.context, request.context, default_context(d, model), "context");
-  d.table_split = request.table_split.value_or(TableSplit::kTable);
-  if (tables) note(request.table_split.has_value(), "table_split");
-  fill(d.offload, request.offload, Offload{}, "offload");
+  if (!request.global_batch)
+    d.global_batch = held(tables ? per_pass : std::int64_t{per_pass} * std::max(1, d.pp) * 4);
+  if (!request.recompute && d.pp > 1 && request.schedule == Schedule::kVaruna)
+    d.recompute = Recompute::kFull;
+  if (!request.precision) d.precision = best_precision(cluster);
+  if (!request.schedule && d.interleave > 1) d.schedule = Schedule::kInterleaved;
+  if (!request.context) d.context = default_context(d, model);
   return result;
 }
 

@@ -15,6 +15,8 @@
 // A model with embedding tables runs a step as one micro-batch: micro_batch = global_batch / dp, or
 // 4,096 records where neither is given; global_batch = dp micro_batch.
 //
+// Of a request all is read but `seq`, which is the model's.
+//
 // Whether the result can be built is for check_degrees to say: a quotient that is not whole is
 // rounded down, and the rule that it breaks is reported with the numbers.
 #pragma once
@@ -28,19 +30,6 @@
 #include "plan/degrees.hpp"
 
 namespace nereus::plan {
-
-struct DegreesRequest {
-  std::optional<int> tp{}, pp{}, dp{}, cp{}, ep{}, expert_tp{}, interleave{};
-  std::optional<int> micro_batch{}, global_batch{};
-  std::optional<Recompute> recompute{};
-  std::optional<int> zero{}, zero_group{};
-  std::optional<bool> sequence_parallel{};
-  std::optional<cluster::Precision> precision{};
-  std::optional<Schedule> schedule{};
-  std::optional<ContextKind> context{};
-  std::optional<TableSplit> table_split{};
-  std::optional<Offload> offload{};
-};
 
 struct CompletedDegrees {
   Degrees degrees;

@@ -1,6 +1,6 @@
 // The compact form of a regular plan: the same degrees everywhere. It expands to the general
-// placement (plan/expand.hpp), and cost/ predicts both; they agree to 1e-9, which a property test
-// holds.
+// placement (plan/expand.hpp), and predict/ predicts both; they agree to 1e-9, which a property
+// test holds.
 #pragma once
 
 #include <optional>
@@ -83,6 +83,23 @@ struct Degrees {
   // Micro-batches each replica runs in a step.
   int num_micro_batches() const { return global_batch / (dp * micro_batch); }
   bool operator==(const Degrees&) const = default;
+};
+
+// What of them somebody asks for, in the same order (plan/degree_fields.hpp lists both); the rest
+// is derived (plan/complete.hpp).
+struct DegreesRequest {
+  std::optional<int> tp{}, pp{}, dp{}, cp{}, ep{}, expert_tp{}, interleave{};
+  std::optional<int> micro_batch{}, global_batch{};
+  std::optional<int> seq{};  // tokens of one sample: changes the model, and no plan has it
+  std::optional<Recompute> recompute{};
+  std::optional<int> recompute_blocks{};
+  std::optional<int> zero{}, zero_group{};
+  std::optional<bool> sequence_parallel{}, tensor_overlap{}, data_overlap{};
+  std::optional<cluster::Precision> precision{};
+  std::optional<Schedule> schedule{};
+  std::optional<ContextKind> context{};
+  std::optional<TableSplit> table_split{};
+  std::optional<Offload> offload{};
 };
 
 }  // namespace nereus::plan

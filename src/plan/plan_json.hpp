@@ -17,9 +17,8 @@
 // share of each of its kinds. One run a line, so that places in errors mean something. The general
 // placement is always written, also beside degrees.
 //
-//   write_file(path, plan_to_json(plan));    // or save_plan(path, plan)
-//   Plan plan = load_plan("best.plan");       // read, checked; throws Errors with all that is
-//   wrong
+//   write_file(path, plan_to_json(plan));   // or save_plan(path, plan)
+//   Plan plan = load_plan("best.plan");     // read, checked; throws Errors with all that is wrong
 //
 // What is written reads back equal (==). Another schema_version is an error of its own
 // ("plan.schema-version"): such a file is not looked at further.

@@ -6,6 +6,7 @@
 
 #include "cluster/read.hpp"
 #include "model/model_io.hpp"
+#include "plan/degree_fields.hpp"
 #include "plan/plan_json.hpp"
 #include "spec/reader.hpp"
 
@@ -19,31 +20,19 @@ using spec::Value;
 
 constexpr int kLeast = std::numeric_limits<int>::min();
 
-// All names of an enumeration whose values count from 0.
 template <class E>
 const spec::Choices<E>& choices_of() {
   static const spec::Choices<E> kChoices = [] {
     spec::Choices<E> list;
-    for (int i = 0; to_string(static_cast<E>(i)) != "?"; ++i)
+    for (int i = 0; i < num_values<E>(); ++i)
       list.emplace_back(to_string(static_cast<E>(i)), static_cast<E>(i));
     return list;
   }();
   return kChoices;
 }
 
-const spec::Choices<cluster::Precision>& precisions() {
-  static const auto kChoices = [] {
-    spec::Choices<cluster::Precision> list;
-    for (int i = 0; i < cluster::kNumPrecisions; ++i)
-      list.emplace_back(cluster::to_string(static_cast<cluster::Precision>(i)),
-                        static_cast<cluster::Precision>(i));
-    return list;
-  }();
-  return kChoices;
-}
-
 template <class E>
-E read_name(Reader& r, const char* key, E usual) {
+E read_name(Reader& r, std::string_view key, E usual) {
   return r.has(key) ? r.optional_enum(key, usual, choices_of<E>()) : usual;
 }
 
@@ -176,29 +165,21 @@ LayerRun read_run(Reader& r) {
 }
 
 Degrees read_degrees(Reader r) {
-  const Degrees usual;
   Degrees d;
-  d.tp = r.optional_int("tp", usual.tp, 1);
-  d.pp = r.optional_int("pp", usual.pp, 1);
-  d.dp = r.optional_int("dp", usual.dp, 1);
-  d.cp = r.optional_int("cp", usual.cp, 1);
-  d.ep = r.optional_int("ep", usual.ep, 1);
-  d.expert_tp = r.optional_int("expert_tp", usual.expert_tp, 1);
-  d.interleave = r.optional_int("interleave", usual.interleave, 1);
-  d.micro_batch = r.optional_int("micro_batch", usual.micro_batch, 1);
-  d.global_batch = r.required_int("global_batch", 1);
-  d.recompute = read_name(r, "recompute", usual.recompute);
-  d.recompute_blocks = r.optional_int("recompute_blocks", usual.recompute_blocks, 0);
-  d.zero = r.optional_int("zero", usual.zero, 0, 3);
-  d.zero_group = r.optional_int("zero_group", usual.zero_group, 0);
-  d.sequence_parallel = r.optional_bool("sequence_parallel", usual.sequence_parallel);
-  d.tensor_overlap = r.optional_bool("tensor_overlap", usual.tensor_overlap);
-  d.data_overlap = r.optional_bool("data_overlap", usual.data_overlap);
-  d.precision = r.required_enum("precision", precisions());
-  d.schedule = read_name(r, "schedule", usual.schedule);
-  d.context = read_name(r, "context", usual.context);
-  d.table_split = read_name(r, "table_split", usual.table_split);
-  d.offload = read_offload(r.optional_table("offload"));
+  for_each_degree([&](const auto& field) {
+    auto& value = d.*field.degree;
+    using T = std::remove_reference_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, Offload>)
+      value = read_offload(r.optional_table(field.name));
+    else if constexpr (std::is_same_v<T, bool>)
+      value = r.optional_bool(field.name, value);
+    else if constexpr (std::is_same_v<T, int>)
+      value = field.needed ? r.required_int(field.name, field.least, field.most)
+                           : r.optional_int(field.name, value, field.least, field.most);
+    else
+      value = field.needed ? r.required_enum(field.name, choices_of<T>())
+                           : read_name(r, field.name, value);
+  });
   r.finish();
   return d;
 }
@@ -206,7 +187,7 @@ Degrees read_degrees(Reader r) {
 Placement read_placement(Reader r) {
   Placement p;
   p.global_batch = r.required_int64("global_batch", 1);
-  p.precision = r.required_enum("precision", precisions());
+  p.precision = r.required_enum("precision", choices_of<cluster::Precision>());
   p.sequence_parallel = r.optional_bool("sequence_parallel", p.sequence_parallel);
   p.tensor_overlap = r.optional_bool("tensor_overlap", p.tensor_overlap);
   p.data_overlap = r.optional_bool("data_overlap", p.data_overlap);

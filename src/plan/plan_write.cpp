@@ -1,6 +1,7 @@
 // Plans into JSON.
 #include "cluster/write_cluster.hpp"
 #include "model/model_io.hpp"
+#include "plan/degree_fields.hpp"
 #include "plan/plan_json.hpp"
 
 namespace nereus::plan {
@@ -21,8 +22,8 @@ Value make(std::string_view text) { return {.data = std::string(text)}; }
 class SparseTable {
  public:
   template <class T>
-  void add(const char* key, const T& value) {
-    table_.emplace_back(key, make(value));
+  void add(std::string_view key, const T& value) {
+    table_.emplace_back(std::string(key), make(value));
   }
   template <class T>
   void add_unless(const char* key, const T& value, const T& usual) {
@@ -32,7 +33,9 @@ class SparseTable {
   void add_name_unless(const char* key, E value, E usual) {
     if (value != usual) add(key, to_string(value));
   }
-  void add_value(const char* key, Value value) { table_.emplace_back(key, std::move(value)); }
+  void add_value(std::string_view key, Value value) {
+    table_.emplace_back(std::string(key), std::move(value));
+  }
   Value take() { return {.data = std::move(table_)}; }
 
  private:
@@ -167,27 +170,16 @@ void write_lines(std::string& text, const Table& table, std::string_view opened)
 
 Value degrees_to_value(const Degrees& d) {
   SparseTable table;
-  table.add("tp", d.tp);
-  table.add("pp", d.pp);
-  table.add("dp", d.dp);
-  table.add("cp", d.cp);
-  table.add("ep", d.ep);
-  table.add("expert_tp", d.expert_tp);
-  table.add("interleave", d.interleave);
-  table.add("micro_batch", d.micro_batch);
-  table.add("global_batch", d.global_batch);
-  table.add("recompute", to_string(d.recompute));
-  table.add("recompute_blocks", d.recompute_blocks);
-  table.add("zero", d.zero);
-  table.add("zero_group", d.zero_group);
-  table.add("sequence_parallel", d.sequence_parallel);
-  table.add("tensor_overlap", d.tensor_overlap);
-  table.add("data_overlap", d.data_overlap);
-  table.add("precision", cluster::to_string(d.precision));
-  table.add("schedule", to_string(d.schedule));
-  table.add("context", to_string(d.context));
-  table.add("table_split", to_string(d.table_split));
-  table.add_value("offload", write(d.offload));
+  for_each_degree([&](const auto& field) {
+    const auto& value = d.*field.degree;
+    using T = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, Offload>)
+      table.add_value(field.name, write(value));
+    else if constexpr (std::is_enum_v<T>)
+      table.add(field.name, to_string(value));
+    else
+      table.add(field.name, value);
+  });
   return table.take();
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/degree_fields.hpp"
 #include "plan/rules.hpp"
 #include "plan/table_placement.hpp"
 
@@ -91,20 +92,13 @@ class Explainer {
 };
 
 void Explainer::explain_degree() {
-  const auto look = [&](std::string_view name, int value) {
-    if (value < 1)
-      say(Rule::kDegree, fmt::format("{} = {}: it must be at least 1", name, value),
-          fmt::format("{} = 1", name));
-  };
-  look("tp", d_.tp);
-  look("pp", d_.pp);
-  look("dp", d_.dp);
-  look("cp", d_.cp);
-  look("ep", d_.ep);
-  look("expert_tp", d_.expert_tp);
-  look("interleave", d_.interleave);
-  look("micro_batch", d_.micro_batch);
-  look("global_batch", d_.global_batch);
+  for_each_degree([&](const auto& field) {
+    if constexpr (std::is_same_v<decltype(field.degree), int Degrees::*>)
+      if (d_.*field.degree < 1 && field.least == 1)
+        say(Rule::kDegree,
+            fmt::format("{} = {}: it must be at least 1", field.name, d_.*field.degree),
+            fmt::format("{} = 1", field.name));
+  });
 }
 
 void Explainer::explain_devices() {

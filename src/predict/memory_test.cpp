@@ -9,16 +9,16 @@ namespace nereus::cost::memory_test {
 namespace {
 
 // 16 bytes a parameter, no buffers, nothing fixed, no slack: what is left can be counted by hand.
-Stack plain_stack() {
-  Stack stack = builtin_stacks().resolve("generic");
-  stack.options = {};
-  stack.options.weight_bytes = 2;
-  stack.options.gradient_bytes = 2;
-  stack.options.optimizer_bytes = 12;
-  stack.settings = {{"memory_fixed", 0},    {"memory_slack", 1},      {"buffer_bytes", 0},
-                    {"pipeline_layers", 0}, {"activation_copies", 1}, {"gathered_inputs", 0},
-                    {"logits_copies", 2}};
-  return stack;
+Basis plain_basis() {
+  Basis basis(builtin_stacks().resolve("generic"));
+  basis.stack.options = {};
+  basis.stack.options.weight_bytes = 2;
+  basis.stack.options.gradient_bytes = 2;
+  basis.stack.options.optimizer_bytes = 12;
+  basis.stack.settings = {{"memory_fixed", 0},    {"memory_slack", 1},      {"buffer_bytes", 0},
+                          {"pipeline_layers", 0}, {"activation_copies", 1}, {"gathered_inputs", 0},
+                          {"logits_copies", 2}};
+  return basis;
 }
 
 model::Model small_model(bool tied = false, int layers = 4) {
@@ -49,7 +49,7 @@ cluster::Cluster machines(int count) {
 }
 
 Prediction predict(const model::Model& model, const plan::Degrees& d) {
-  return Predictor(model, machines(d.num_ranks()), plain_stack()).predict(d);
+  return Predictor(model, machines(d.num_ranks()), plain_basis()).predict(d);
 }
 
 plan::Degrees data_parallel(int dp, int zero) {
@@ -161,9 +161,9 @@ TEST(MemoryOffload, NeedsHostMemory) {
   plan::Degrees d = data_parallel(1, 0);
   d.offload.optimizer = 1;
   cluster::Cluster cluster = machines(1);
-  EXPECT_TRUE(Predictor(model, cluster, plain_stack()).predict(d).fits);
+  EXPECT_TRUE(Predictor(model, cluster, plain_basis()).predict(d).fits);
   cluster.groups.front().node.tiers.front().capacity = Bytes{1e6};
-  EXPECT_FALSE(Predictor(model, cluster, plain_stack()).predict(d).fits);
+  EXPECT_FALSE(Predictor(model, cluster, plain_basis()).predict(d).fits);
 }
 
 // A second tier has its own rate, whatever the host link, and its own room; each layer's transfer
@@ -176,7 +176,7 @@ TEST(MemoryOffload, ExpandedMemoryIsATierOfItsOwn) {
   cluster::Cluster cluster = machines(1);
   cluster::Node& node = cluster.groups.front().node;
   node.device.host_link = BytesPerSecond{1e9};
-  const auto predicted = [&] { return Predictor(model, cluster, plain_stack()).predict(d); };
+  const auto predicted = [&] { return Predictor(model, cluster, plain_basis()).predict(d); };
   EXPECT_FALSE(predicted().fits);  // there is none
   node.tiers.push_back({"expanded", Bytes{1e12}, BytesPerSecond{2e10}, Seconds{}});
   const Prediction plain = predicted();
@@ -213,9 +213,9 @@ TEST(MemoryOffload, CopiesHideBehindTheMicroBatch) {
   d.offload.activations = 1;
   cluster::Cluster cluster = machines(1);
   cluster.groups.front().node.tiers.front().bandwidth = BytesPerSecond{1e14};
-  EXPECT_EQ(Predictor(model, cluster, plain_stack()).predict(d).part(Part::kOffload), 0);
+  EXPECT_EQ(Predictor(model, cluster, plain_basis()).predict(d).part(Part::kOffload), 0);
   cluster.groups.front().node.tiers.front().bandwidth = BytesPerSecond{1e6};
-  EXPECT_GT(Predictor(model, cluster, plain_stack()).predict(d).part(Part::kOffload), 0);
+  EXPECT_GT(Predictor(model, cluster, plain_basis()).predict(d).part(Part::kOffload), 0);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "cost/cost_testing.hpp"
+#include "predict/predict_testing.hpp"
 #include "predict/predictor.hpp"
 
 namespace nereus::cost::played_test {
@@ -30,11 +30,11 @@ Case any_played_case() {
 // the prediction.
 RC_GTEST_PROP(Played, NoSketchIsAboveThePrediction, ()) {
   const Case c = any_played_case();
-  const double step = Predictor(c.model, c.cluster, c.stack, 1).predict(c.degrees).step;
+  const double step = Predictor(c.model, c.cluster, c.basis, 1).predict(c.degrees).step;
   for (int stop = 0; stop < 3; ++stop) {
     int asked = 0;
     const Predictor::Sketch sketch =
-        Predictor(c.model, c.cluster, c.stack, 1).sketch(c.degrees, [&](const Prediction& p) {
+        Predictor(c.model, c.cluster, c.basis, 1).sketch(c.degrees, [&](const Prediction& p) {
           RC_ASSERT(p.step <= step * (1 + 1e-12));
           return asked++ < stop;
         });
@@ -48,7 +48,7 @@ RC_GTEST_PROP(Played, NoBoundIsAboveThePrediction, ()) {
   for (int i = 0; i < 20; ++i) {
     const Case c = any_played_case();
     RC_LOG() << testing::describe(c) << "\n";
-    Predictor predictor(c.model, c.cluster, c.stack, 1);
+    Predictor predictor(c.model, c.cluster, c.basis, 1);
     const Prediction p = predictor.predict(c.degrees);
     for (const Predictor::Bound& bound :
          {predictor.bound(c.degrees), predictor.bound_of_schedule(c.degrees)}) {
@@ -61,7 +61,7 @@ RC_GTEST_PROP(Played, NoBoundIsAboveThePrediction, ()) {
 // A predictor that has seen other plans says the same: what it keeps only saves plays.
 RC_GTEST_PROP(Played, ThePredictionDoesNotDependOnWhatCameBefore, ()) {
   const Case c = any_played_case();
-  Predictor used(c.model, c.cluster, c.stack, 1);
+  Predictor used(c.model, c.cluster, c.basis, 1);
   std::vector<plan::Degrees> plans;
   for (int i = 0; i < 12; ++i) {
     plan::Degrees d = c.degrees;
@@ -73,10 +73,10 @@ RC_GTEST_PROP(Played, ThePredictionDoesNotDependOnWhatCameBefore, ()) {
     d.zero = *rc::gen::inRange(0, 3);
     plans.push_back(d);
     const double step = used.predict(d).step;
-    RC_ASSERT(step == Predictor(c.model, c.cluster, c.stack, 1).predict(d).step);
+    RC_ASSERT(step == Predictor(c.model, c.cluster, c.basis, 1).predict(d).step);
   }
   for (const plan::Degrees& d : plans)
-    RC_ASSERT(used.predict(d).step == Predictor(c.model, c.cluster, c.stack, 1).predict(d).step);
+    RC_ASSERT(used.predict(d).step == Predictor(c.model, c.cluster, c.basis, 1).predict(d).step);
 }
 
 // Gradients that are reduced beside the passes never make a step longer; also where all stages are
@@ -88,12 +88,12 @@ RC_GTEST_PROP(Played, OverlapIsNeverSlower, ()) {
       const int num_layers = 2 * c.degrees.pp * c.degrees.interleave;
       c.model.layers.assign(static_cast<std::size_t>(num_layers), c.model.layers[1]);  // a block
       c.model.tied.clear();
-      c.stack.options.stages = StageRule::kEven;
+      c.basis.stack.options.stages = StageRule::kEven;
     }
     c.degrees.data_overlap = false;
-    const double after = Predictor(c.model, c.cluster, c.stack, 1).predict(c.degrees).step;
+    const double after = Predictor(c.model, c.cluster, c.basis, 1).predict(c.degrees).step;
     c.degrees.data_overlap = true;
-    const double beside = Predictor(c.model, c.cluster, c.stack, 1).predict(c.degrees).step;
+    const double beside = Predictor(c.model, c.cluster, c.basis, 1).predict(c.degrees).step;
     RC_ASSERT(beside <= after * (1 + 1e-12));
   }
 }

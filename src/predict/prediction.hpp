@@ -4,10 +4,10 @@
 // without it, given that all else stays); `memory.total` is the sum of `memory.parts`. Both hold to
 // rounding, and a property test says so.
 //
-//   Prediction p = predictor.predict(degrees);           // predict/predictor.hpp,
-//   predict/general/general_predictor.hpp p.part(Part::kBubble) / p.step;                       //
-//   share of the step lost to the bubble p.memory.part(MemoryPart::kActivations);              //
-//   bytes
+//   Prediction p = predictor.predict(degrees);      // predict/predictor.hpp; of any placement:
+//                                                   // predict/general/general_predictor.hpp
+//   p.part(Part::kBubble) / p.step;                 // share of the step lost to the bubble
+//   p.memory.part(MemoryPart::kActivations);        // bytes
 #pragma once
 
 #include <array>

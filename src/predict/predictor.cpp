@@ -148,9 +148,9 @@ double near_its_play(const ClosedForm& formula, const PlanOf& plan, const StepRe
 
 }  // namespace
 
-Predictor::Predictor(const model::Model& model, const cluster::Cluster& cluster, const Stack& stack,
+Predictor::Predictor(const model::Model& model, const cluster::Cluster& cluster, const Basis& basis,
                      int num_splits)
-    : tables_(std::make_unique<Tables>(model, cluster, stack, num_splits)) {}
+    : tables_(std::make_unique<Tables>(model, cluster, basis, num_splits)) {}
 Predictor::~Predictor() = default;
 Predictor::Predictor(Predictor&&) noexcept = default;
 

@@ -4,11 +4,11 @@
 // with m micro-batches and T the slowest stage's forward and backward for one of them. One file
 // says how each term comes about:
 //   cost/kernel_time.hpp, cost/layer_cost.hpp   a layer's kernels and its collectives
-//   cost/stage_time.hpp                      one micro-batch on one stage
-//   cost/pipeline_time.hpp                   bubble, transfers, activations in flight
-//   cost/data_parallel.hpp                       sharding, gradient reduction, optimizer
-//   predict/memory.hpp                     memory of a rank
-//   cost/embedding.hpp                  embedding tables of recommendation models
+//   cost/stage_time.hpp                         one micro-batch on one stage
+//   cost/pipeline_time.hpp                      bubble, transfers, activations in flight
+//   cost/data_parallel.hpp                      sharding, gradient reduction, optimizer
+//   predict/memory.hpp                          memory of a rank
+//   cost/embedding.hpp                          embedding tables of recommendation models
 // predict/general/general_predictor.hpp predicts any placement from the same functions, and agrees
 // to 1e-9.
 //
@@ -16,7 +16,7 @@
 // Degrees need not pass plan/rules.hpp (a table of runs may hold some that failed), but every one
 // of them is at least 1 and the schedule has a closed form (cost/pipeline_time.hpp).
 //
-//   Predictor predictor(model, cluster, stack);
+//   Predictor predictor(model, cluster, basis);
 //   Prediction p = predictor.predict(degrees);   // allocates only while its tables fill
 #pragma once
 
@@ -24,12 +24,12 @@
 #include <memory>
 
 #include "cluster/cluster.hpp"
+#include "cost/basis.hpp"
 #include "model/model.hpp"
 #include "plan/degrees.hpp"
 #include "predict/prediction.hpp"
 #include "predict/roofline.hpp"
 #include "predict/step_work.hpp"
-#include "stack/stack.hpp"
 
 namespace nereus::cost {
 
@@ -39,7 +39,7 @@ class Tables;
 // ...) splits the tables hold before they grow. One thread at a time.
 class Predictor {
  public:
-  Predictor(const model::Model& model, const cluster::Cluster& cluster, const Stack& stack,
+  Predictor(const model::Model& model, const cluster::Cluster& cluster, const Basis& basis,
             int num_splits = 64);
   ~Predictor();
   Predictor(Predictor&&) noexcept;

@@ -1,10 +1,10 @@
 #include "predict/predictor_tables.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <limits>
 
+#include "base/bits.hpp"
 #include "base/error.hpp"
 #include "cost/measured.hpp"
 
@@ -22,7 +22,7 @@ std::uint64_t SplitKey::hash() const {
   hash = mix(hash, pair(static_cast<int>(precision), (sequence_parallel ? 1 : 0) |
                                                          static_cast<int>(context) << 1 |
                                                          static_cast<int>(table_split) << 4));
-  return mix(hash, std::bit_cast<std::uint64_t>(samples));
+  return mix(hash, bits_as<std::uint64_t>(samples));
 }
 
 std::uint64_t KindKey::hash() const {
@@ -30,12 +30,12 @@ std::uint64_t KindKey::hash() const {
                                (pipelined ? 1U : 0U));
 }
 
-Tables::Tables(const model::Model& model, const cluster::Cluster& cluster, const Stack& stack,
+Tables::Tables(const model::Model& model, const cluster::Cluster& cluster, const Basis& basis,
                int num_splits)
     : model_(model),
-      measured_(stack.measured),
-      options_(stack.options),
-      machine_(make_machine(cluster, 0, stack)),
+      measured_(basis.layers),
+      options_(basis.stack.options),
+      machine_(make_machine(cluster, 0, basis)),
       costs_(model.kinds.size(), num_splits),
       kinds_(model.kinds.size(), num_splits),
       stages_(1, 64) {

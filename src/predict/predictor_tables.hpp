@@ -2,7 +2,7 @@
 // depth. Tables fill on first use and serve every later plan of the same model, machine and stack;
 // a lookup allocates nothing.
 //
-//   Tables tables(model, cluster, stack, 64);
+//   Tables tables(model, cluster, basis, 64);
 //   const KindRow* kinds = tables.kinds(degrees, Recompute::kFull);   // one row per model.kinds[i]
 //   const StageTable& stages = tables.stages(stage_key(degrees));
 #pragma once
@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "cost/basis.hpp"
 #include "cost/embedding.hpp"
 #include "cost/kernel_time.hpp"
 #include "cost/machine_rates.hpp"
@@ -22,7 +23,6 @@
 #include "predict/stage_classes.hpp"
 #include "predict/step_work.hpp"
 #include "schedule/clock.hpp"
-#include "stack/stack.hpp"
 
 namespace nereus::cost {
 
@@ -91,7 +91,7 @@ class StageTimeMemo {
 
 class Tables {
  public:
-  Tables(const model::Model& model, const cluster::Cluster& cluster, const Stack& stack,
+  Tables(const model::Model& model, const cluster::Cluster& cluster, const Basis& basis,
          int num_splits);
 
   const KindRow* kinds(const plan::Degrees& degrees, plan::Recompute recompute);

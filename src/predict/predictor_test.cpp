@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "cost/cost_testing.hpp"
+#include "predict/predict_testing.hpp"
 
 namespace nereus::cost::predictor_test {
 namespace {
@@ -17,7 +17,7 @@ using testing::Case;
 using testing::pick;
 
 Prediction predict(const Case& c) {
-  return Predictor(c.model, c.cluster, c.stack).predict(c.degrees);
+  return Predictor(c.model, c.cluster, c.basis).predict(c.degrees);
 }
 
 void expect_sound(const Prediction& p) {
@@ -54,7 +54,7 @@ RC_GTEST_PROP(Predict, PartsSumToTheirTotals, ()) {
 RC_GTEST_PROP(Predict, UnbuildablePlansDoNotCrash, ()) {
   Case c;
   c.model = testing::any_transformer();
-  c.stack = testing::any_stack();
+  c.basis.stack = testing::any_stack();
   c.degrees = testing::any_degrees(true);
   c.degrees.global_batch = *rc::gen::inRange(1, 100);
   c.degrees.pp = *rc::gen::inRange(1, 40);
@@ -66,8 +66,8 @@ RC_GTEST_PROP(Predict, UnbuildablePlansDoNotCrash, ()) {
 
 RC_GTEST_PROP(Predict, DoesNotDependOnWhatWasAskedBefore, ()) {
   const Case c = any_case();
-  Predictor fresh(c.model, c.cluster, c.stack);
-  Predictor used(c.model, c.cluster, c.stack, 1);  // has to grow
+  Predictor fresh(c.model, c.cluster, c.basis);
+  Predictor used(c.model, c.cluster, c.basis, 1);  // has to grow
   for (int i = 0; i < 20; ++i) used.predict(testing::any_degrees(false));
   const Prediction a = fresh.predict(c.degrees);
   const Prediction b = used.predict(c.degrees);
@@ -154,7 +154,7 @@ RC_GTEST_PROP(PredictMemory, GrowsWithTheMicroBatch, ()) {
 RC_GTEST_PROP(PredictMemory, ShrinksWithWhatSavesIt, ()) {
   Case c = any_case();
   c.degrees.zero_group = 0;
-  c.stack.settings["buffer_bytes"] = 0;
+  c.basis.stack.settings["buffer_bytes"] = 0;
   const Prediction before = predict(c);
   switch (*rc::gen::inRange(0, 3)) {
     case 0:
@@ -181,7 +181,7 @@ RC_GTEST_PROP(Offload, OfMoreIsNeverQuicker, ()) {
     Case c = any_case();
     const std::vector<cluster::MemoryTier>& tiers = c.cluster.groups.front().node.tiers;
     if (tiers.empty()) continue;
-    c.stack.settings["memory_pressure"] = c.stack.settings["transfer_stall"] = 0;
+    c.basis.stack.settings["memory_pressure"] = c.basis.stack.settings["transfer_stall"] = 0;
     const auto more_than = [](double share) { return *rc::gen::inRange(int(8 * share), 9) / 8.0; };
     plan::Offload& offload = c.degrees.offload;
     offload = {more_than(0), more_than(0), more_than(0),

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "cost/cost_testing.hpp"
 #include "model/read/load_model.hpp"
+#include "predict/predict_testing.hpp"
 #include "stack/stack.hpp"
 
 namespace nereus::cost::stage_classes_test {

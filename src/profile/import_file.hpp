@@ -9,8 +9,9 @@
 //   DeepPool  github.com/DeepPoolML/DeepPool: text, a line for each layer and batch of a vision
 //             model (profile/deeppool.hpp), in a file DEVICE_MODEL.prof.
 //
-//   Profile p = import_profiles({{"OPT-350/A100-40/profile.json", text}, {"llm_info.json",
-//   sizes}}); p.notes;                                          // what was left out, and why
+//   Profile p = import_profiles({{"OPT-350/A100-40/profile.json", text},
+//                                {"llm_info.json", sizes}});
+//   p.notes;                                          // what was left out, and why
 //
 // A number that was not measured (Sailor writes 0, or the few microseconds of an empty call) is
 // left out and noted; one that is no time at all is an error. Layers that lie more than kMostNoise

@@ -1,8 +1,9 @@
 // Measured times of one layer by samples of a micro-batch, and the memory it takes, as other
 // people's profilers wrote them.
 //
-//   const LayerProfile p = read_cephalo_profile(latencies, "latencies.json", memory,
-//   "memory.json"); const LayerTimes& t = p.times_of("deepspeedgpt_2.7b", "l4", 512, "float16");
+//   const LayerProfile p =
+//       read_cephalo_profile(latencies, "latencies.json", memory, "memory.json");
+//   const LayerTimes& t = p.times_of("deepspeedgpt_2.7b", "l4", 512, "float16");
 //   t.forward.at(4);                                  // seconds of four samples
 //
 // A curve is the measured points of 1, 2, ... samples; beyond them a line, which is a guess:

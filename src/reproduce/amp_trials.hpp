@@ -1,5 +1,5 @@
 // Trials that AMP's authors ran on a mixed cluster (data/amp/mixed_cluster.csv) as plans that can
-// be predicted. Inside app/ only.
+// be predicted. Inside reproduce/ only.
 //
 // Ranks are numbered tensor fastest, then data, then pipeline, over three nodes of V100s and one of
 // T4s. `cuts` are of AMP's 30 pieces of the model, some of which have no work; a stage may not be

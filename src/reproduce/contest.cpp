@@ -67,7 +67,7 @@ std::optional<Contest> contest(const PredictAnswer& answer) {
   const Degrees& own = *plan.degrees;
   const search::Choices choices = space_of(own);
   const search::SearchResult found =
-      search::search(plan.model, {plan.cluster}, plan.stack, choices, {.top = 2});
+      search::search(plan.model, {plan.cluster}, plan.basis, choices, {.top = 2});
   Contest result;
   result.space = found.space;
   result.best_step = answer.prediction.step;
@@ -76,7 +76,7 @@ std::optional<Contest> contest(const PredictAnswer& answer) {
     result.best_step = found.plans.front().prediction.step;
   constexpr double kRounding = 1e-9;
   for (const search::Candidate& candidate : found.plans) {
-    ResolvedPlan resolved{plan.model, plan.cluster, plan.stack, candidate.degrees, {}, {}};
+    ResolvedPlan resolved{plan.model, plan.cluster, plan.basis, candidate.degrees, {}, {}};
     PredictAnswer described = describe(std::move(resolved), candidate.prediction);
     const bool quicker = candidate.prediction.step < answer.prediction.step * (1 - kRounding);
     if (search::same_layout(candidate.degrees, own)) {
@@ -92,9 +92,9 @@ std::optional<Contest> contest(const PredictAnswer& answer) {
     cluster::Cluster changed = plan.cluster;
     change.apply(changed);
     const search::SearchResult then =
-        search::search(plan.model, {changed}, plan.stack, choices, {.top = 1});
+        search::search(plan.model, {changed}, plan.basis, choices, {.top = 1});
     if (then.plans.empty()) continue;
-    const cost::Prediction same = cost::Predictor(plan.model, changed, plan.stack, 1).predict(own);
+    const cost::Prediction same = cost::Predictor(plan.model, changed, plan.basis, 1).predict(own);
     result.gains.push_back(
         {change.what, same.step, then.plans.front().prediction.step, then.plans.front().degrees});
   }

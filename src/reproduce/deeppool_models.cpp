@@ -42,7 +42,7 @@ DeepPoolModel inception(const profile::DeepPoolProfile& profile, DeepPoolModel o
   predicted->inputs =
       load_inputs({"inception-v3", {{"aux_head", "false"}}}, {}, {"1xdgx-a100-80", {}}, {});
   const Inputs& inputs = predicted->inputs;
-  predicted->layers = std::make_unique<LayerPredictions>(inputs.model, inputs.cluster, inputs.stack,
+  predicted->layers = std::make_unique<LayerPredictions>(inputs.model, inputs.cluster, inputs.basis,
                                                          cluster::Precision::kBf16);
   const std::vector<CnnLayer> recipe = model::cnn_recipe(*inputs.model.cnn);
   std::size_t next = 0;

@@ -1,4 +1,5 @@
-// The models of DeepPool's released profiles as blocks to plan (data/deeppool). Inside app/ only.
+// The models of DeepPool's released profiles as blocks to plan (data/deeppool). Inside reproduce/
+// only.
 //
 // VGG-16 and wide ResNet-101-2 are chains, as measured: a bottleneck is one block. Inception-v3 is
 // the graph of our model of it; its profile has every convolution and pool in order, and no

@@ -26,7 +26,8 @@ Claim claim_of(const AmpTrial& trial, const ReproduceSettings& settings) {
   const std::string& wanted = settings.text.at("stack");
   cost::Stack stack = wanted.empty() ? amp_stack() : cost::load_stack(wanted);
   stack.options = cost::options_for(stack.options, plan.placement.precision);
-  const cost::Prediction predicted = cost::predict(plan.placement, plan.model, plan.cluster, stack);
+  const cost::Prediction predicted =
+      cost::predict(plan.placement, plan.model, plan.cluster, cost::Basis(stack));
   Claim claim;
   claim.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   claim.name = fmt::format("trial {}: tp {} x dp {} x pp {}, micro-batch {}", trial.name, trial.tp,

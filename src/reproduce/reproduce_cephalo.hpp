@@ -1,4 +1,4 @@
-// Cephalo's planner (Guo et al., ICS 2025) on its own profiles. Inside app/ only.
+// Cephalo's planner (Guo et al., ICS 2025) on its own profiles. Inside reproduce/ only.
 #pragma once
 
 #include "reproduce/reproduce.hpp"

@@ -1,4 +1,4 @@
-// COMET's case studies (Kadiyala et al., arXiv 2211.16648). Inside app/ only.
+// COMET's case studies (Kadiyala et al., arXiv 2211.16648). Inside reproduce/ only.
 #pragma once
 
 #include "reproduce/reproduce.hpp"

@@ -1,4 +1,4 @@
-// DeepPool (Park et al., MLSys 2022) on its released profiles. Inside app/ only.
+// DeepPool (Park et al., MLSys 2022) on its released profiles. Inside reproduce/ only.
 //
 //   log          VGG-16 under data parallelism on 8 GPUs beside the step that its README logs
 //   rule         plans of its amplification rule beside our front, under one model of cost

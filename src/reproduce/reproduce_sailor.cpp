@@ -27,19 +27,18 @@ constexpr ReproduceField kSailorFields[] = {
     {"stack", "", 0, 0},             // another name or file than data/sailor/stack.toml
 };
 
-cost::Stack stack_of(const ReproduceSettings& settings, const plan::Plan& plan) {
+cost::Basis basis_of(const ReproduceSettings& settings, const plan::Plan& plan) {
   const std::string& wanted = settings.text.at("stack");
-  cost::Stack stack = wanted.empty() ? sailor_stack() : cost::load_stack(wanted);
-  stack.options = cost::options_for(stack.options, plan.placement.precision);
-  if (settings.text.at("profiles") == "measured") stack.measured = sailor_layers(plan);
-  return stack;
+  cost::Basis basis(wanted.empty() ? sailor_stack() : cost::load_stack(wanted));
+  if (settings.text.at("profiles") == "measured") basis.layers = sailor_layers(plan);
+  return basis.in_precision(plan.placement.precision);
 }
 
 Claim claim_of(const SailorRun& run, const ReproduceSettings& settings) {
   const auto begin = std::chrono::steady_clock::now();
   const plan::Plan plan = plan_of(run);
   const cost::Prediction predicted =
-      cost::predict(plan.placement, plan.model, plan.cluster, stack_of(settings, plan));
+      cost::predict(plan.placement, plan.model, plan.cluster, basis_of(settings, plan));
   Claim claim;
   claim.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   claim.name = fmt::format("{}: {}, tp {}", run.name, run.teams_text, run.tp);

@@ -1,5 +1,5 @@
 // What --set may change of a system whose claims share one list of settings, all under "all.".
-// Inside app/ only.
+// Inside reproduce/ only.
 //
 //   ReproduceSettings s = read_settings(kFields, request);      // throws Errors
 //   s.number("bandwidth_gbit_s"); s.wants("model", "GPT-2");

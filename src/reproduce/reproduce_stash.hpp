@@ -1,4 +1,4 @@
-// Stash (Sharma et al., ICDCS 2023) by prediction on its machines. Inside app/ only.
+// Stash (Sharma et al., ICDCS 2023) by prediction on its machines. Inside reproduce/ only.
 //
 //   models       its 17 networks counted from their layers, and without batch norm
 //   buckets      of ResNet-18, as PyTorch has them

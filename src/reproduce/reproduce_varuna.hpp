@@ -1,4 +1,4 @@
-// Varuna (Athlur et al., EuroSys 2022) and what others measured of it. Inside app/ only.
+// Varuna (Athlur et al., EuroSys 2022) and what others measured of it. Inside reproduce/ only.
 //
 //   replay_claims   the replay of Oobleck's artifact (SOSP 2023): its Varuna and Oobleck models
 //                   under rules that are stated, and ours on the same tables of rates

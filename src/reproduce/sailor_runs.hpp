@@ -1,5 +1,5 @@
 // Steps that Sailor's authors measured (data/sailor/runs.csv) as plans that can be predicted.
-// Inside app/ only.
+// Inside reproduce/ only.
 //
 //   layers  "12/14"                           layers of each stage, in order
 //   teams   "2xTitan-RTX/RTX-2080 Titan-RTX"  of each stage, one node of `tp` devices each; the
@@ -7,8 +7,8 @@
 //
 //   for (const SailorRun& run : read_sailor_runs()) {
 //     const plan::Plan plan = plan_of(run);          // passes plan/check.hpp
-//     cost::Stack stack = sailor_stack();
-//     stack.measured = sailor_layers(plan);          // the profiles of its devices
+//     cost::Basis basis(sailor_stack());
+//     basis.layers = sailor_layers(plan);          // the profiles of its devices
 //   }
 //
 // A step is what Megatron-DeepSpeed did: fp32, AdamW with whole state on every team, 1F1B, and

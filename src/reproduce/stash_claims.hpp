@@ -1,5 +1,5 @@
 // What the parts of `reproduce stash` share: settings, the claims so far, predicted steps that are
-// asked for again. Inside app/ only.
+// asked for again. Inside reproduce/ only.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // Published times of collectives (data/stash/measured_comm.csv) beside simulate/nccl_nodes.hpp.
-// Inside app/ only.
+// Inside reproduce/ only.
 //
 // Used are the rows that state bytes, ranks and a time or bandwidth as one number each; the others
 // are kept with the reason. Links are those of data/stash/sites.csv: what makers state, not what

@@ -1,4 +1,4 @@
-// Tables of data/stash, which are part of the program. Inside app/ only.
+// Tables of data/stash, which are part of the program. Inside reproduce/ only.
 //
 //   const StashTable table("instances.csv");
 //   for (const spec::CsvRow& row : table.rows()) table.number(row, "usd_per_hour");

@@ -1,6 +1,6 @@
 // How layers and gradient bytes make communication stalls: a model fitted to predicted steps of
-// ResNet-10 to -152 with and without batch norm and VGG-11 to -19 with and without. Inside app/
-// only.
+// ResNet-10 to -152 with and without batch norm and VGG-11 to -19 with and without. Inside
+// reproduce/ only.
 //
 //   stall = max(d, a tensors + b bytes - c backward)          a, b, c, d >= 0
 //

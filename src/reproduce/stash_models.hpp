@@ -1,5 +1,5 @@
 // The networks of Stash (data/stash/models.csv) as layers with times and as parameter tensors in
-// the order in which PyTorch registers them. Inside app/ only.
+// the order in which PyTorch registers them. Inside reproduce/ only.
 //
 // Without batch norm: everywhere, as the experiment means it, or as its code does it. There the
 // stem and the basic blocks lose theirs and the shortcuts and bottlenecks keep them, so that

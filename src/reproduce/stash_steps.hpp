@@ -1,11 +1,10 @@
-// Steps of Stash's networks on its machines, predicted. Inside app/ only.
+// Steps of Stash's networks on its machines, predicted. Inside reproduce/ only.
 //
 // One device (its T1), b samples on each device:
 //   T1 = copy + forward + backward + update
 //   copy      = b bytes of a sample / host copy        not hidden: Stash copies before it computes
 //   forward, backward   of each layer the longer of its kernels (cost/kernel_time.hpp) and the host
-//   that
-//               launches them; backward launches twice as many as forward
+//               that launches them; backward launches twice as many as forward
 //   update    = memory passes of the optimizer
 // All devices (its T2, over a network its T5):
 //   T2 = T1 + stall         of gradients summed beside backward (cost/buckets.hpp), each sum as

@@ -1,4 +1,4 @@
-// Measured steps beside predicted ones, for the claims of `reproduce`. Inside app/ only.
+// Measured steps beside predicted ones, for the claims of `reproduce`. Inside reproduce/ only.
 //
 //   StepComparison runs;
 //   runs.add(17.1, 17.4);                          // seconds measured, seconds predicted

@@ -59,7 +59,7 @@ class Paper {
     choices_.global_batch = static_cast<int>(settings.number("global_batch"));
     choices_.precision =
         plan::complete_degrees({}, inputs_.model, inputs_.cluster).degrees.precision;
-    inputs_.stack.options = cost::options_for(inputs_.stack.options, choices_.precision);
+    inputs_.basis = inputs_.basis.in_precision(choices_.precision);
     jitter_.compute = simulate::parse_distribution(settings.text.at("jitter"));
     jitter_.link = simulate::parse_distribution(settings.text.at("link_jitter"));
   }
@@ -68,7 +68,7 @@ class Paper {
 
   std::optional<search::Candidate> best(const search::Choices& choices) const {
     const search::SearchResult found =
-        search::search(inputs_.model, {inputs_.cluster}, inputs_.stack, choices, {.top = 1});
+        search::search(inputs_.model, {inputs_.cluster}, inputs_.basis, choices, {.top = 1});
     if (found.plans.empty()) return std::nullopt;
     return found.plans.front();
   }
@@ -76,7 +76,7 @@ class Paper {
   // Seconds of a step with jitter, the mean of a few.
   double played(const plan::Degrees& degrees) const {
     const cost::StepWork work =
-        cost::Predictor(inputs_.model, inputs_.cluster, inputs_.stack, 1).work(degrees);
+        cost::Predictor(inputs_.model, inputs_.cluster, inputs_.basis, 1).work(degrees);
     const simulate::SimulatedStep step =
         simulate::simulate_step(work, {.order = {}, .jitter = jitter_, .num_steps = kSteps});
     double sum = 0;
@@ -84,11 +84,11 @@ class Paper {
     return sum / static_cast<double>(step.steps.size());
   }
   bool fits(const plan::Degrees& degrees) const {
-    return cost::Predictor(inputs_.model, inputs_.cluster, inputs_.stack, 1).predict(degrees).fits;
+    return cost::Predictor(inputs_.model, inputs_.cluster, inputs_.basis, 1).predict(degrees).fits;
   }
 
   elastic::SpotProblem spot() const {
-    return {inputs_.model,         inputs_.cluster,    inputs_.stack,
+    return {inputs_.model,         inputs_.cluster,    inputs_.basis,
             choices_.global_batch, choices_.precision, jitter_};
   }
 

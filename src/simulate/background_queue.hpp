@@ -12,8 +12,8 @@
 // Measured on an H200 by turns (bench/gpu/RESULTS.md; shares are of the background's speed alone):
 //
 //   piece, switching   as the runtime cuts them (worker/execute/cut_graph.hpp), and what it takes
-//   there to
-//                      change from one process to the other and back (launch/background/runner.hpp)
+//                      there to change from one process to the other and back
+//                      (launch/background/runner.hpp)
 //   yield, aim         of runs with pieces of that size:   share, %     steps longer in the mean, %
 //                      GPT-2, computing all the time       2.9 to 3.3   3.5 to 3.9
 //                      ResNet-50, so                       1.9 to 3.3   2.2 to 4.1

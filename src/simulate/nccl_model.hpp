@@ -47,8 +47,8 @@ double collective_seconds(const NcclNumbers& numbers, const NcclCall& call);
 double wire_bytes(const NcclCall& call);
 int ring_steps(const NcclCall& call);
 
-// Fitted by `nereus validate --collectives data/collectives/nccl_a100.csv`; nccl_test.cpp holds
-// that the fit still gives them.
+// Fitted by `nereus validate --collectives data/collectives/nccl_a100.csv`; nccl_model_test.cpp
+// holds that the fit still gives them.
 inline constexpr NcclNumbers kNcclA100{31.4e-6, 0.872, 0.584e-6, 0.654};
 
 }  // namespace nereus::simulate

@@ -11,8 +11,7 @@
 //           (github.com/NVIDIA/nccl issue 307, nccl-tests issue 169). c = 2 for more: an inner node
 //           of one tree sends up and to two children, and is a leaf of the other (Sanders 2009).
 //   switch  W/R = B / (g link),  A = 2 a       all-reduce of one node whose switch adds (NVLS):
-//   each
-//           value goes up once and comes down once
+//           each value goes up once and comes down once
 // All-reduce takes the quickest that is there, all-gather and reduce-scatter a ring of half the
 // bytes and latencies. One node without such a switch is simulate/nccl_model.hpp.
 //

@@ -20,9 +20,9 @@ namespace nereus::simulate::testing {
 struct RealPlan {
   model::Model model;
   cluster::Cluster cluster;
-  cost::Stack stack;
+  cost::Basis basis;
   plan::Degrees degrees;
-  cost::StepWork work() const { return cost::Predictor(model, cluster, stack, 1).work(degrees); }
+  cost::StepWork work() const { return cost::Predictor(model, cluster, basis, 1).work(degrees); }
 };
 
 inline std::optional<RealPlan> real_plan(Random& random) {
@@ -34,7 +34,7 @@ inline std::optional<RealPlan> real_plan(Random& random) {
                                   "8xp3.16xlarge", "64xdgx-h100", "16xg5.48xlarge"};
   const auto one_of = [&](const auto& list) { return list[random.below(std::size(list))]; };
   RealPlan out{model::load_model(one_of(models)), cluster::load_cluster(one_of(clusters)), {}, {}};
-  out.stack = cost::builtin_stacks().resolve(one_of(cost::builtin_stacks().stack_names()));
+  out.basis.stack = cost::builtin_stacks().resolve(one_of(cost::builtin_stacks().stack_names()));
   const int powers[] = {1, 2, 4, 8, 16};
   plan::DegreesRequest request;
   request.tp = one_of(powers);

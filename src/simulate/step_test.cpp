@@ -8,12 +8,13 @@
 
 #include "base/random.hpp"
 #include "cluster/load_cluster.hpp"
-#include "cost/cost_testing.hpp"
+#include "cost/pipeline_time.hpp"
 #include "model/read/load_model.hpp"
 #include "plan/check.hpp"
 #include "plan/complete.hpp"
 #include "plan/rules.hpp"
 #include "predict/general/general_predictor.hpp"
+#include "predict/predict_testing.hpp"
 #include "predict/predictor.hpp"
 #include "simulate/shared_links.hpp"
 #include "simulate/simulate_testing.hpp"
@@ -27,7 +28,7 @@ using cost::testing::Case;
 using plan::Schedule;
 
 cost::StepWork work_of(const Case& c) {
-  return cost::Predictor(c.model, c.cluster, c.stack, 1).work(c.degrees);
+  return cost::Predictor(c.model, c.cluster, c.basis, 1).work(c.degrees);
 }
 
 // Rounding to picoseconds: of every pass and message in a row.
@@ -47,13 +48,13 @@ void make_equal(Case& c) {
       static_cast<std::size_t>(c.degrees.pp) * static_cast<std::size_t>(c.degrees.interleave) * 2,
       blocks.front());
   model.tied.clear();
-  c.stack.options.stages = cost::StageRule::kEven;
-  c.stack.settings["pipeline_overlap"] = cost::testing::pick({0.0, 0.0, 0.5, 1.0});
+  c.basis.stack.options.stages = cost::StageRule::kEven;
+  c.basis.stack.settings["pipeline_overlap"] = cost::testing::pick({0.0, 0.0, 0.5, 1.0});
   c.degrees.data_overlap = false;
 }
 
 // Equal stages and no overlap of reductions: the played step is the predicted one. Schedules that
-// split the backward pass have a formula for F = B = W alone (pipeline/play_test.cpp).
+// split the backward pass have a formula for F = B = W alone (pipeline/pipeline_play_test.cpp).
 RC_GTEST_PROP(Step, EqualsThePredictionOnEqualStages, ()) {
   for (int played = 0; played < 10;) {  // a thousand plans in all
     Case c = cost::testing::any_case();
@@ -146,11 +147,11 @@ TEST(Step, IsThePredictionWhereLastMicroBatchesAreSmaller) {
   for (int i = 0; i < 300; ++i) {
     const model::Model model = model::load_model(one_of(models));
     const cluster::Cluster cluster = cluster::load_cluster(one_of(clusters));
-    const cost::Stack stack = cost::builtin_stacks().resolve(one_of(stacks));
+    const cost::Basis basis(cost::builtin_stacks().resolve(one_of(stacks)));
     const plan::Placement placement = uneven_teams(model, cluster.num_devices(), random);
     const std::vector<Error> wrong = plan::check(placement, model, cluster);
     ASSERT_TRUE(wrong.empty()) << wrong.front().message;
-    const cost::StepWork work = cost::GeneralPredictor(model, cluster, stack).work(placement);
+    const cost::StepWork work = cost::GeneralPredictor(model, cluster, basis).work(placement);
     const cost::Prediction& predicted = work.prediction;
     exposed += predicted.part(cost::Part::kDataComm) > 0.02 * predicted.step;
     EXPECT_NEAR(simulate_step(work, {}).step, predicted.step, 0.005 * predicted.step) << i;
@@ -176,9 +177,9 @@ RC_GTEST_PROP(Step, PlaysAPlacementAsItsDegrees, ()) {
   RC_PRE(cost::has_general_form(c.degrees.schedule) || c.degrees.pp == 1);
   RC_PRE(plan::violated_rules(c.degrees, plan::degree_limits(c.model, c.cluster)) == 0);
   const cost::StepWork regular = work_of(c);
-  const plan::Placement placement = cost::expand_for(c.degrees, c.model, c.stack);
+  const plan::Placement placement = cost::expand_for(c.degrees, c.model, c.basis.stack);
   const cost::StepWork general =
-      cost::GeneralPredictor(c.model, c.cluster, c.stack).work(placement);
+      cost::GeneralPredictor(c.model, c.cluster, c.basis).work(placement);
   // Where a stack would leave a stage empty, the placement has other stages.
   RC_PRE(std::abs(general.prediction.step / regular.prediction.step - 1) < 1e-9);
   const SimulatedStep a = simulate_step(regular, {});
@@ -212,7 +213,7 @@ cost::StepWork some_work() {
   Case c;
   c.model = model::load_model("llama3-8b");
   c.cluster = cluster::load_cluster("4xdgx-h100");
-  c.stack = cost::builtin_stacks().resolve("megatron");
+  c.basis.stack = cost::builtin_stacks().resolve("megatron");
   c.degrees =
       plan::complete_degrees({.tp = 2, .pp = 4, .global_batch = 64}, c.model, c.cluster).degrees;
   return work_of(c);

@@ -2,8 +2,9 @@
 // quotes, LF or CRLF), keeping the line of every row.
 //
 //   Csv csv = read_csv("runs.csv");
-//   csv.require_all({"gpus", "layers"});           // throws one Errors that names every missing
-//   column const int gpus = csv.find("gpus"); for (const CsvRow& row : csv.rows)
+//   csv.require_all({"gpus", "layers"});     // throws one Errors that names every missing column
+//   const int gpus = csv.find("gpus");
+//   for (const CsvRow& row : csv.rows)
 //     if (csv.cell(row, gpus).empty()) errors.add("...", "...", csv.where(row, gpus));
 //
 // Every row has as many cells as there are columns (checked). Lines with nothing at all are

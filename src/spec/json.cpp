@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/decimal.hpp"
 #include "base/utf8.hpp"
 #include "spec/unique_keys.hpp"
 #include "spec/value.hpp"
@@ -175,7 +176,7 @@ class JsonParser {
       return;
     }
     double real = 0;  // also an integer beyond 64 bits
-    if (std::from_chars(begin, at_, real).ec != std::errc() && !is_tiny(begin, at_)) {
+    if (read_decimal(begin, at_, real).ec != std::errc() && !is_tiny(begin, at_)) {
       at_ = begin;
       fail("a number beyond the range of a double");
     }

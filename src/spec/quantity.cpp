@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/decimal.hpp"
 #include "base/nearest.hpp"
 #include "base/trimmed.hpp"
 
@@ -170,7 +171,7 @@ std::optional<Split> split(std::string_view text) {
   Split result;
   if (text.starts_with('+')) text = digits;
   const char* const end = text.data() + text.size();
-  const auto [rest, code] = std::from_chars(text.data(), end, result.number);
+  const auto [rest, code] = read_decimal(text.data(), end, result.number);
   if (code != std::errc()) return std::nullopt;
   const std::string_view after = trimmed({rest, static_cast<std::size_t>(end - rest)});
   // Digits right after a number are a thousands separator or a second decimal point gone wrong.

@@ -9,8 +9,8 @@
 //   node.memory = r.required<Bytes>("memory");                        // "80 GiB"
 //   node.latency = r.optional<Seconds>("latency", Seconds{0}, Zero::kAllowed);
 //   for (Reader& link : r.optional_tables("links")) { ...; link.finish(); }
-//   r.finish();                                  // every key nobody asked for is an error with the
-//   nearest key errors.throw_if_any();
+//   r.finish();           // every key nobody asked for is an error with the nearest key
+//   errors.throw_if_any();
 //
 // A member that is null counts as absent. A Reader of an absent table (optional_table) is silent:
 // each read gives its fallback. Codes: spec.missing-key, spec.unknown-key, spec.type, spec.range,

@@ -8,12 +8,10 @@
 
 // Two faults of toml++ 3.3, found by fuzzing, are put right from outside:
 //   - It asserts, or in a release build tells the optimizer, that a key follows "[[", and then
-//   handles just the case
-//     that none does. Without its assertions it takes the second way; NDEBUG would keep us from
-//     defining them.
+//     handles just the case that none does. Without its assertions it takes the second way; NDEBUG
+//     would keep us from defining them.
 //   - Asked whether a letter such as U+00E9 is white space, it runs into code that it calls
-//   unreachable. The
-//     right answer there is "no".
+//     unreachable. The right answer there is "no".
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
 #define TOML_ASSERT(expression) static_cast<void>(0)

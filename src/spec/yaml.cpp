@@ -5,6 +5,8 @@
 // string); quoted ones stay strings. `yes`, `no`, `on`, `off` are strings. One document per file.
 // An alias is a copy; all copies together may hold at most kMostAliasedValues values, which stops
 // an "alias bomb". Merge keys are not special.
+#ifndef NEREUS_WITHOUT_YAML
+
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -15,6 +17,7 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "base/decimal.hpp"
 #include "base/utf8.hpp"
 #include "spec/unique_keys.hpp"
 #include "spec/value.hpp"
@@ -33,10 +36,17 @@ bool is_number_start(std::string_view text) {
 }
 
 // Reads all of the text as a number of T, or nothing.
-template <class T, class... Base>
-bool read_number(std::string_view text, Value& value, Base... base) {
+template <class T>
+bool read_number(std::string_view text, Value& value, int base = 10) {
   T number{};
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number, base...);
+  const auto read = [&] {
+    const char* const last = text.data() + text.size();
+    if constexpr (std::is_floating_point_v<T>)
+      return read_decimal(text.data(), last, number);
+    else
+      return std::from_chars(text.data(), last, number, base);
+  };
+  const auto [end, code] = read();
   if (code != std::errc() || end != text.data() + text.size()) return false;
   value.data = number;
   return true;
@@ -280,3 +290,5 @@ Value parse_yaml(std::string_view text, const std::string& file) {
 }
 
 }  // namespace nereus::spec
+
+#endif

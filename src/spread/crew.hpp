@@ -7,9 +7,9 @@
 #pragma once
 
 #include <functional>
-#include <thread>
 #include <vector>
 
+#include "base/joining_thread.hpp"
 #include "spread/ledger.hpp"
 #include "spread/work.hpp"
 
@@ -24,7 +24,7 @@ class Crew {
 
  private:
   Ledger& ledger_;
-  std::vector<std::jthread> threads_;
+  std::vector<JoiningThread> threads_;
 };
 
 // `look` is called before every wait; what it throws comes out. May be none.

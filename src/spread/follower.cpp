@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/joining_thread.hpp"
 
 namespace nereus::spread {
 
@@ -71,7 +72,7 @@ Outcome Follower::run(const Work& work, const Options& options) {
   struct Leave {
     Follower& self;
     std::unique_lock<std::mutex>& lock;
-    std::vector<std::jthread> threads = {};
+    std::vector<JoiningThread> threads = {};
     ~Leave() {
       self.running_ = false;
       self.changed_.notify_all();

@@ -1,13 +1,14 @@
 // The same program on many ranks: each calls the same functions in the same order, rank 0 leads.
 //
-//   const auto ranks = ...;                             // alone(), over(link) or mpi_link.hpp
+//   const auto ranks = ...;                         // alone(), over(link) or mpi_link.hpp
 //   const std::string study = ranks->share(ranks->leads() ? read(file) : "");
-//   const Outcome outcome = ranks->run(work, {});       // work.hpp: accept is called on rank 0
-//   alone if (ranks->leads()) print(...); return ranks->finish(exit_code);
+//   const Outcome outcome = ranks->run(work, {});   // work.hpp: accept is called on rank 0 alone
+//   if (ranks->leads()) print(...);
+//   return ranks->finish(exit_code);
 //
-// Protocol (wire.hpp has the messages). Other ranks ask for pieces by credit, as many as keep their
-// threads busy; rank 0 hands out the smallest free ones, collects results and accepts in order. It
-// computes too, on its threads but one (at least one, so that it ends alone if it must).
+// Protocol (rank_wire.hpp has the messages). Other ranks ask for pieces by credit, as many as keep
+// their threads busy; rank 0 hands out the smallest free ones, collects results and accepts in
+// order. It computes too, on its threads but one (at least one, so that it ends alone if it must).
 // Every rank gives a sign of life each second. One that is silent for `lost_after_s` is lost:
 // its pieces go to others; should it speak again, it is back. A piece that is overdue (ledger.hpp)
 // is redone by whoever has nothing better to do. A rank that hears nothing of rank 0 for six times

@@ -7,8 +7,8 @@
 // stack/stack.hpp).
 //
 //   Parameters p;
-//   for (const ParameterInfo& info : parameter_table()) fmt::print("{} = {}\n", info.name,
-//   p.*info.member);
+//   for (const ParameterInfo& info : parameter_table())
+//     fmt::print("{} = {}\n", info.name, p.*info.member);
 #pragma once
 
 #include <span>

@@ -1,10 +1,9 @@
 // The software a model is trained with, as far as it decides time and memory: what is fused, what
 // overlaps, what is kept in which width, and the numbers fitted to runs on it.
 //
-//   const StackLibrary& known = builtin_stacks();            // stack/stack_file.hpp
-//   Stack stack = known.resolve("nanotron");                 // or known.resolve("megatron",
-//   "jean-zay") Parameters p = stack.parameters_for(device);             // defaults < device <
-//   stack < site
+//   const StackLibrary& known = builtin_stacks();      // stack/stack_file.hpp
+//   Stack stack = known.resolve("nanotron");           // or known.resolve("megatron", "jean-zay")
+//   Parameters p = stack.parameters_for(device);       // defaults < device < stack < site
 //
 // Numbers are looked up from the general to the particular: the defaults of stack/parameters.hpp,
 // the device's family ("A100") and the device itself, the stack's ancestors and the stack, the
@@ -12,7 +11,6 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,9 +78,6 @@ struct ExpectedError {
   bool operator==(const ExpectedError&) const = default;
 };
 
-struct MeasuredLayers;
-struct MeasuredNetworks;
-
 struct Stack {
   std::string name;
   std::string site;
@@ -92,10 +87,6 @@ struct Stack {
   Settings settings;                                               // ancestors, own and site merged
   std::map<std::string, Settings, std::less<>> devices;            // by family or canonical name
   std::map<std::string, std::string, std::less<>> device_parents;  // "H200" -> "H100"
-  // Layers of one model that were measured (cost/measured.hpp); null: none were.
-  std::shared_ptr<const MeasuredLayers> measured{};
-  // Links by device that were measured (cost/measured_network.hpp); null: none were.
-  std::shared_ptr<const MeasuredNetworks> networks{};
   Parameters parameters_for(const cluster::Device& device) const;
   ExpectedError expected_on(const cluster::Device& device) const;
 };

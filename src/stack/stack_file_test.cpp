@@ -2,20 +2,23 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 #include <cmath>
 
 #include "base/error.hpp"
 #include "base/temporary_folder.hpp"
 #include "cluster/catalogue.hpp"
+#include "stack/stack_testing.hpp"
 
 namespace nereus::cost::stack_file_test {
 namespace {
 
 using ::testing::Contains;
+using testing::device;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::kFamily;
+using testing::library_of;
 using ::testing::UnorderedElementsAre;
 
 std::vector<Error> errors_of(const std::function<void()>& call) {
@@ -34,58 +37,7 @@ std::vector<std::string> codes_of(const std::vector<Error>& errors) {
   return codes;
 }
 
-StackLibrary library_of(const char* text) {
-  StackLibrary library;
-  overlay_stacks(library, text, "test.toml");
-  return library;
-}
-
-cluster::Device device(const char* short_name) {
-  cluster::Device d;
-  d.name = d.short_name = short_name;
-  return d;
-}
-
-constexpr const char* kFamily = R"(
-[device.A100.parameters]
-gemm_efficiency = 0.81
-link_latency = "5 us"
-[device."A100-SXM-80GB".parameters]
-gemm_efficiency = 0.82
-[device.A800]
-inherits = "A100"
-
-[stack.root]
-description = "the root"
-attention = "unfused"
-weight_bytes = 4
-[stack.root.defaults]
-vocab = 1000
-zero = 1
-[stack.root.parameters]
-host_layer = "1.5 ms"
-memory_fixed = "2 GB"
-link_latency = "6 us"
-[stack.root.fit]
-host_layer = { prior = "2 ms", spread = 0.5 }
-
-[stack.child]
-inherits = "root"
-stage_rule = "balanced"
-[stack.child.defaults]
-zero = 3
-[stack.child.parameters]
-host_layer = { value = "3 ms", low = "2 ms", high = "4 ms", rows = 12 }
-
-[site.here]
-sets = ["a", "b"]
-network = "50 GB/s"
-[site.here.parameters]
-link_latency = "7 us"
-)";
-
-// --- what the program brings
-// ----------------------------------------------------------------------
+// --- what the program brings ---------------------------------------------------------------------
 
 TEST(BuiltinStacks, HoldTheStacksOfThePublishedRuns) {
   EXPECT_THAT(builtin_stacks().stack_names(),
@@ -134,8 +86,7 @@ TEST(BuiltinStacks, LeaveFewNumbersToFit) {
   }
 }
 
-// --- how numbers are looked up
-// ----------------------------------------------------------------------
+// --- how numbers are looked up -------------------------------------------------------------------
 
 TEST(Overlay, ChildrenInheritOptionsDefaultsAndNumbers) {
   const StackLibrary library = library_of(kFamily);
@@ -221,8 +172,7 @@ TEST(Overlay, NumbersApplyWhereTheirScopeReaches) {
   EXPECT_FALSE(applies(Scope::Kind::kSite, "there"));
 }
 
-// --- what is wrong with a file
-// ------------------------------------------------------------------------
+// --- what is wrong with a file -------------------------------------------------------------------
 
 TEST(StackErrors, UnknownStackOffersTheNearest) {
   const auto errors = errors_of([] { load_stack("nanotorn"); });
@@ -299,8 +249,7 @@ TEST(StackErrors, AStackCannotBeItsOwnParent) {
   EXPECT_THROW(overlay_stacks(library, "[stack.a]\ninherits = \"a\"\n", "x.toml"), Errors);
 }
 
-// --- files
-// ----------------------------------------------------------------------------------------------
+// --- files ---------------------------------------------------------------------------------------
 
 class StackFile : public ::testing::Test {
  protected:
@@ -353,87 +302,6 @@ TEST_F(StackFile, WithoutAStackIsNoStack) {
 TEST_F(StackFile, ThatIsNotThereOrADirectoryIsAnError) {
   EXPECT_FALSE(errors_of([] { load_stack("no/such/file.toml"); }).empty());
   EXPECT_FALSE(errors_of([&] { load_stack(folder_.path()); }).empty());
-}
-
-// --- writing
-// ----------------------------------------------------------------------------------------------
-
-std::vector<Scope> all_scopes(const StackLibrary& library) {
-  std::vector<Scope> scopes;
-  for (const auto& [name, settings] : library.devices)
-    scopes.push_back({Scope::Kind::kDevice, name});
-  for (const auto& [name, entry] : library.stacks) scopes.push_back({Scope::Kind::kStack, name});
-  for (const auto& [name, entry] : library.sites) scopes.push_back({Scope::Kind::kSite, name});
-  return scopes;
-}
-
-void expect_close(const Parameters& a, const Parameters& b, const std::string& what) {
-  for (const ParameterInfo& info : parameter_table())
-    EXPECT_NEAR(a.*info.member, b.*info.member, 5e-4 * std::abs(a.*info.member))
-        << what << " " << info.name;
-}
-
-TEST(WriteStacks, ComesBackWithTheSameNumbers) {
-  const StackLibrary& before = builtin_stacks();
-  StackLibrary moved = before;
-  double factor = 1.000123456;
-  for (const FreeNumber& number : moved.free) {
-    moved.set(number.scope, number.parameter, number.prior * factor);
-    moved.ranges[to_string(number.scope) + "." + number.parameter] = {
-        number.prior * 0.987654321, number.prior * 1.0123456789, 17};
-    factor -= 1e-5;
-  }
-  const std::string text = write_stacks(moved, all_scopes(moved), "# fitted\n");
-  EXPECT_THAT(text, ::testing::StartsWith("# fitted\n"));
-  StackLibrary after = before;
-  overlay_stacks(after, text, "fitted.toml");
-  for (const std::string& name : before.stack_names())
-    for (const char* gpu : {"A100-SXM-80GB", "H100-SXM-80GB", "H100-SXM-96GB-500W"})
-      for (const char* site : {"", "jean-zay"})
-        expect_close(moved.resolve(name, site).parameters_for(device(gpu)),
-                     after.resolve(name, site).parameters_for(device(gpu)), name + " " + gpu);
-  ASSERT_EQ(after.ranges.size(), moved.ranges.size());
-  for (const auto& [key, range] : moved.ranges) {
-    EXPECT_NEAR(after.ranges.at(key).low, range.low, 5e-4 * std::abs(range.low)) << key;
-    EXPECT_NEAR(after.ranges.at(key).high, range.high, 5e-4 * std::abs(range.high)) << key;
-    EXPECT_EQ(after.ranges.at(key).rows, range.rows) << key;
-  }
-}
-
-TEST(WriteStacks, TwiceGivesTheSameText) {
-  const StackLibrary library = library_of(kFamily);
-  const std::string once = write_stacks(library, all_scopes(library), "");
-  StackLibrary again = library;
-  overlay_stacks(again, once, "x.toml");
-  EXPECT_EQ(write_stacks(again, all_scopes(again), ""), once);
-}
-
-TEST(WriteStacks, QuotesWhatTomlWouldMisread) {
-  StackLibrary library;
-  overlay_stacks(library,
-                 "[stack.\"our \\\"fork\\\"\"]\ndescription = 'says \"fast\" and C:\\new'\n",
-                 "q.toml");
-  StackLibrary back;
-  overlay_stacks(back, write_stacks(library, all_scopes(library), ""), "back.toml");
-  EXPECT_EQ(back.stack_names(), library.stack_names());
-  EXPECT_EQ(back.stacks.begin()->second.description, R"(says "fast" and C:\new)");
-}
-
-RC_GTEST_PROP(WriteStacksProperty, KeepsAnyNumberInItsRangeToFourDigits, ()) {
-  const auto table = parameter_table();
-  const ParameterInfo& info =
-      table[static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(table.size())))];
-  const double share = *rc::gen::inRange(0, 1'000'001) * 1e-6;
-  const double value = info.low + (info.high - info.low) * share;
-  StackLibrary library;
-  overlay_stacks(library, "[stack.s]\n", "s.toml");
-  const Scope scope{Scope::Kind::kStack, "s"};
-  library.set(scope, std::string(info.name), value);
-  StackLibrary back;
-  overlay_stacks(back, write_stacks(library, {scope}, ""), "back.toml");
-  const double* read = back.find(scope, info.name);
-  RC_ASSERT(read != nullptr);
-  RC_ASSERT(std::abs(*read - value) <= 5.01e-4 * std::abs(value));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "timeline/chrome_trace.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -45,9 +47,13 @@ class Writer {
     text_.append(digits.data(), end);
   }
   void put_number(double value) {
+#ifdef __cpp_lib_to_chars
     std::array<char, 32> digits{};
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
     text_.append(digits.data(), end);
+#else
+    fmt::format_to(std::back_inserter(text_), "{}", value);
+#endif
   }
   void put_string(std::string_view text) {
     text_ += '"';

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What README.md and docs/**/*.md show is what the program prints: scripts/docs --check, which says what may differ. Commands that
 # take more than ten seconds only with NEREUS_EVERYTHING=yes. One file that is wrong on purpose must be found.
+# Beside others: wall-clock seconds may differ.
 #
 #   NEREUS=build/dev/nereus tests/long/docs.sh
 set -uo pipefail

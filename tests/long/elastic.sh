@@ -3,7 +3,7 @@
 # SIGTERM with notice, SIGSTOP and waking, network cuts, joins, the coordinator killed, two ranks and whole stages at once, kills
 # during a morph and a checkpoint), and every loss compared with that of an undisturbed run. Before that: what must be refused, plans
 # against those of `nereus plan`, a slow machine, clocks that are wrong.
-# NEREUS_SOAK_SEED and NEREUS_SOAK_SECONDS (45; ten minutes: 600) choose another. Needs root, for namespaces.
+# NEREUS_SOAK_SEED and NEREUS_SOAK_SECONDS (45; 600 with NEREUS_EVERYTHING=yes) choose another. Needs root, for namespaces.
 # RESULTS takes a line a test.
 set -uo pipefail
 
@@ -27,7 +27,7 @@ soak() { # name, more options; why it failed is a line of its own
   local name=$1
   shift
   python3 "$root/tests/long/elastic/soak.py" --nereus "$nereus" --folder soak --seed "${NEREUS_SOAK_SEED:-1}" \
-    --seconds "${NEREUS_SOAK_SECONDS:-45}" "$@" 2>&1 | tee soak.out
+    --seconds "${NEREUS_SOAK_SECONDS:-$([[ ${NEREUS_EVERYTHING:-} ]] && echo 600 || echo 45)}" "$@" 2>&1 | tee soak.out
   local status=${PIPESTATUS[0]} line
   while IFS= read -r line; do check "$name: ${line#failed: }" false; done < <(grep '^failed: ' soak.out)
   check "$name$( ((status)) && tail -n 1 soak.out | sed 's/^/: /')" test "$status" -eq 0

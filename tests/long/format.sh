@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Every source file is formatted as .clang-format says.
+# Beside others: one file after the other.
 set -euo pipefail
 cd "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../.."
 folders=()

@@ -2,6 +2,7 @@
 # Training across hosts: two network namespaces, joined by a link of 200 Mbit/s, each with two ranks that a launcher starts
 # (a loop that sets what launchers set, and mpirun). The losses are those of one host; a cut cable ends
 # the job, with a rank named. Needs root, for namespaces. RESULTS takes a line a test.
+# Beside others: its link is slower than its processes.
 set -uo pipefail
 
 root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # It learns: a byte-level GPT of 0.8 M parameters on two novels, pipeline 2 x data 2, a minute's worth of the run of
 # docs/train.md. Guessing bytes evenly is a loss of 5.55, knowing how often each occurs 3.1. RESULTS takes a line a test.
+# Beside others: nothing in it depends on time.
 set -uo pipefail
 root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")
 nereus=${NEREUS:-$root/build/test/nereus}

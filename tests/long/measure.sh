@@ -8,6 +8,7 @@ set -uo pipefail
 root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")
 source "$root/tests/long/checks"
 begin_with_worker
+wait_until_quiet
 
 model=(--model gpt2 --set model.layers=4 --set model.hidden=256 --set model.heads=4 --set model.vocab=4096 --seq 128)
 start=$(date +%s)
@@ -70,11 +71,11 @@ print(c["differing"], "of", len(c["numbers"]), "differ; median difference", roun
 sys.exit(c["differing"] > float(sys.argv[1]) * len(c["numbers"]))
 PY
 }
-# Of two runs of an idle machine 95 in 100 agree in all numbers, by construction. Other work on the machine is no fault of the
-# measurement, which says so itself: there it is told here, and a test where NEREUS_MEASURE_AGREE=SHARE says how many may differ.
+# Of two runs of an idle machine 95 in 100 agree in all numbers, by construction. Other work on the machine, which the measurement
+# itself says, may come between two runs: then half of the numbers may differ. NEREUS_MEASURE_AGREE=SHARE says another share.
 busy=$(grep -ho 'busy machine: [^;]*' first.json second.json | head -n 1)
 echo "${busy:-an idle machine}"
-allowed=${NEREUS_MEASURE_AGREE:-$([[ $busy ]] && echo 1 || echo 0.1)}
+allowed=${NEREUS_MEASURE_AGREE:-$([[ $busy ]] && echo 0.5 || echo 0.1)}
 # What else runs on the host of a virtual machine is not seen from within: where it changed the machine's speed between two
 # runs, a third agrees with one of them. Intervals that are too narrow agree in none of the three pairs.
 two_agree() {

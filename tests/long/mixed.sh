@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A plan by hand whose ranks compute and store unevenly, layer by layer with activations in host memory: trained by real
 # worker processes, its losses are those of one rank; it goes on from its checkpoint; what cannot be run is refused.
+# Beside others: losses alone are compared.
 #
 #   NEREUS=build/dev/nereus tests/long/mixed.sh
 set -uo pipefail

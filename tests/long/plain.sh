@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Files that were changed lately compile one by one, as they do in an editor, though trees are built of many files at a time
-# (unity): each .cpp with its own includes, each .hpp alone. At most 60 and 30 of them, the latest first (scripts/changed_sources
+# (unity): each .cpp with its own includes, each .hpp alone. At most 30 and 10 of them, the latest first (scripts/changed_sources
 # says since when), with g++ -fsyntax-only; with NEREUS_EVERYTHING=yes or --everything all of them. A header that is the first
 # include of its own .cpp needs no compilation of its own.
 #
@@ -18,7 +18,7 @@ if [[ ${1:-} == --everything || (${NEREUS_EVERYTHING:-} && $# -eq 0) ]]; then
 elif (($#)); then
   files=("$@")
 else
-  mapfile -t files < <(scripts/changed_sources cpp | head -n 60 && scripts/changed_sources hpp | head -n 30)
+  mapfile -t files < <(scripts/changed_sources cpp | head -n 30; scripts/changed_sources hpp | head -n 10)
 fi
 ((${#files[@]})) || { echo "nothing was changed"; exit 0; }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The report page and its pictures in a real browser, in light and dark: tests/long/check_page.py says what is looked at.
 # tests/long/report/sample.cpp writes the page. Then pages that are broken on purpose, each of which must be found.
+# Beside others: one browser.
 #
 #   tests/long/report.sh [FOLDER]      leaves the pages and screenshots there (default: build/report)
 set -euo pipefail

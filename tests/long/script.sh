@@ -2,6 +2,7 @@
 # Models of a user's own: exported from Python, trained there and by `nereus train` under several plans, from the same values
 # on the same samples. Losses of 20 SGD steps agree within 1e-9 in fp64 and 1e-5 in fp32. Then what is refused.
 # Skipped where no python3 has torch, or the worker is not built. RESULTS takes a line a test.
+# Beside others: it trains one small model after the other.
 set -uo pipefail
 
 root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")

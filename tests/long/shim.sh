@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# PyTorch scripts that are not ours: what the shim does with scripts of several kinds; and with NEREUS_SHIM_COMPARE=1 a script measured
+# PyTorch scripts that are not ours: what the shim does with scripts of several kinds; and with NEREUS_SHIM_COMPARE=1 or NEREUS_EVERYTHING=yes a script measured
 # by the shim and by its traces, beside our own trainer's measurement of the same model (tests/long/shim/compare.py says how; shares of
 # a step within 0.10 of each other take an idle machine). NEREUS_SHIM_SECONDS: of each such measurement (10). Skipped where no python3
 # has torch, or the worker is not built. RESULTS takes a line a test.
@@ -60,7 +60,7 @@ check "a script that ends too soon: exit 2, and why" bash -c "[[ $? -eq 2 ]] && 
 measure 1 "${one[@]}" fails .
 check "a script that fails: exit 5, and why" bash -c "[[ $? -eq 5 ]] && grep -q 'measure.job-failed' err.txt"
 
-[[ ${NEREUS_SHIM_COMPARE:-} ]] || exit "$failed"
+[[ ${NEREUS_SHIM_COMPARE:-${NEREUS_EVERYTHING:-}} ]] || exit "$failed"
 mkdir compare
 "$python" "$root/tests/long/shim/compare.py" --nereus "$nereus" --python "$python" --folder "$scratch/compare" \
   --seconds "${NEREUS_SHIM_SECONDS:-10}" >compare.txt 2>compare.err

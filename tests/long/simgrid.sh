@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Our simulated networks against SimGrid's, flow by flow: shared links, random flows, whole collectives on every kind of
 # network. tests/long/simgrid/write_cases.cpp has the cases, play_case.cpp the settings of SimGrid and why.
+# Beside others: one simulation after the other.
 #
 #   tests/long/simgrid.sh [FILTER]      cases whose name contains FILTER; prints one line a case
 set -euo pipefail

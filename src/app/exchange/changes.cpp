@@ -154,7 +154,7 @@ plan::Plan as_plan(const ResolvedPlan& resolved, const Degrees& d) {
   plan::Plan plan{};
   plan.model = resolved.model;
   plan.cluster = resolved.cluster;
-  plan.stack = resolved.stack.name;
+  plan.stack = resolved.basis.stack.name;
   plan.degrees = d;
   plan.placement = plan::expand(d, resolved.model);
   return plan;
@@ -191,7 +191,7 @@ std::vector<Change> single_changes(const ResolvedPlan& plan, const Degrees& degr
 
   const plan::DegreeLimits limits = plan::degree_limits(plan.model, plan.cluster);
   const std::optional<exporting::Bundle> before = try_export(plan, degrees, engine, facts);
-  cost::Predictor predictor(plan.model, plan.cluster, plan.stack);
+  cost::Predictor predictor(plan.model, plan.cluster, plan.basis);
   std::vector<Change> changes;
   const Degrees own = exporting::normal(degrees, plan.model);
   for (const Neighbour& n : list) {
@@ -236,7 +236,7 @@ std::optional<Change> best_change(const ResolvedPlan& plan, const Degrees& degre
   options.accept = [&](const Degrees& d) { return can_express(engine, plan, d, facts); };
   narrow(choices, engine);
   const search::SearchResult found =
-      search::search(plan.model, {plan.cluster}, plan.stack, choices, options);
+      search::search(plan.model, {plan.cluster}, plan.basis, choices, options);
   const std::optional<exporting::Bundle> before = try_export(plan, degrees, engine, facts);
   for (const search::Candidate& candidate : found.plans) {
     const cost::Prediction& p = candidate.prediction;

@@ -1,8 +1,8 @@
 // Neighbours of a plan: one change each, predicted. They keep the batch, the model and the
 // precision, so that the training learns the same.
 //
-//   for (const Change& c : single_changes(resolved, prediction, engine, facts)) c.gain;  // 0.12 =
-//   12 %
+//   for (const Change& c : single_changes(resolved, prediction, engine, facts))
+//     c.gain;                                                // 0.12 = 12 %
 //
 // Listed are those that can be built, fit into memory, are faster (or fit where the plan does not),
 // and that the engine can express; the fastest first.

@@ -80,7 +80,7 @@ ChakraAnswer export_chakra(const ChakraRequest& request,
                       plan.degrees->num_ranks()};
   refuse_much(request, answer.ranks.size(), "at least ", least_bytes(plan, answer.ranks.size()));
   const chakra::ChakraStep step =
-      chakra::make_step(plan.model, plan.cluster, plan.stack, *plan.degrees);
+      chakra::make_step(plan.model, plan.cluster, plan.basis, *plan.degrees);
   answer.num_nodes = step.num_nodes(answer.ranks);
   answer.num_bytes = step.num_bytes(answer.ranks);
   refuse_much(request, answer.ranks.size(), "", static_cast<double>(answer.num_bytes));

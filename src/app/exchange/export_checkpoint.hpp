@@ -1,7 +1,8 @@
 // `nereus export CHECKPOINT --to huggingface`: a folder that others load.
 //
-//   CheckpointExport done = export_checkpoint({.checkpoint = "run/checkpoints", .directory =
-//   "hf"}); done.files;        // config.json, model.safetensors
+//   CheckpointExport done =
+//       export_checkpoint({.checkpoint = "run/checkpoints", .directory = "hf"});
+//   done.files;        // config.json, model.safetensors
 //
 // The weights are joined from all ranks' slices, verified on the way; a folder of checkpoints
 // stands for its newest.

@@ -84,11 +84,11 @@ std::string other_software(const plan::Plan& plan, const std::string& made_for,
   const std::string root = engine == exporting::Engine::kMegatron ? "megatron" : usual;
   const cost::StackLibrary& library = cost::builtin_stacks();
   if (!library.has(made_for) || descends(library, made_for, root)) return {};
-  ResolvedPlan own{plan.model,   plan.cluster,   library.resolve(usual),
+  const cost::Basis there(library.resolve(usual));
+  ResolvedPlan own{plan.model,   plan.cluster,   there.in_precision(plan.placement.precision),
                    plan.degrees, plan.placement, {}};
-  own.stack.options = cost::options_for(own.stack.options, plan.placement.precision);
-  const PredictAnswer there = predict(std::move(own));
-  const cost::Prediction& p = there.prediction;
+  const PredictAnswer answer = predict(std::move(own));
+  const cost::Prediction& p = answer.prediction;
   return fmt::format(
       "this plan was made for {}; with the numbers of {}{} its step takes {} and the fullest rank "
       "needs {} of {}{}. nereus plan --engine {} looks for the best plan there",

@@ -209,10 +209,10 @@ ImportAnswer import_plan(const ImportRequest& request) {
   ResolvedPlan resolved;
   resolved.model = reading.model;
   resolved.cluster = machines;
-  resolved.stack = stack;
-  use_profiles(request.calibration, resolved.model, resolved.cluster, resolved.stack);
-  check_precision(resolved.stack, reading.degrees.precision);
-  resolved.stack.options = cost::options_for(stack.options, reading.degrees.precision);
+  resolved.basis = cost::Basis(stack);
+  use_profiles(request.calibration, resolved.model, resolved.cluster, resolved.basis);
+  check_precision(resolved.basis, reading.degrees.precision);
+  resolved.basis = resolved.basis.in_precision(reading.degrees.precision);
   resolved.degrees = answer.plan.degrees;
   resolved.placement = answer.plan.placement;
   answer.prediction = predict(std::move(resolved));

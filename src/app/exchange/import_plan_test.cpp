@@ -56,7 +56,7 @@ TEST_F(ImportTest, ChangesAreFasterFitAndSayHow) {
   ASSERT_TRUE(answer.prediction.prediction.fits);
   ASSERT_FALSE(answer.changes.empty());
   const plan::DegreeLimits limits = plan::degree_limits(answer.plan.model, answer.plan.cluster);
-  cost::Predictor predictor(answer.plan.model, answer.plan.cluster, answer.prediction.plan.stack);
+  cost::Predictor predictor(answer.plan.model, answer.plan.cluster, answer.prediction.plan.basis);
   double last = 0;
   for (const Change& change : answer.changes) {
     EXPECT_GT(change.gain, 0) << change.what;

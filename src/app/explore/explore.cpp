@@ -257,7 +257,7 @@ PointDetail detail(const Study& study, const explore::Answer& answer) {
   const explore::Variant& variant = study.variants[static_cast<std::size_t>(answer.at.variant)];
   const explore::StudyMachine& machine =
       study.machines[static_cast<std::size_t>(answer.at.machine)];
-  cost::Predictor predictor(variant.model, *cluster, machine.stack_for(variant), 4);
+  cost::Predictor predictor(variant.model, *cluster, machine.basis_for(variant), 4);
   PointDetail out;
   out.answer = answer;
   out.name = explore::point_name(study, answer.at);

@@ -24,9 +24,9 @@ void write_best_plan(const std::string& path, const ExploreAnswer& answer) {
   file.cluster = best.cluster;
   const cluster::NodeGroup& group = file.cluster.groups.front();
   file.cluster.name = fmt::format("{}x{}", group.count, group.node.name);
-  file.stack = machine.stack_for(variant).name;
+  file.stack = machine.basis_for(variant).stack.name;
   file.degrees = best.answer.found.degrees;
-  file.placement = cost::expand_for(*file.degrees, file.model, machine.stack_for(variant));
+  file.placement = cost::expand_for(*file.degrees, file.model, machine.basis_for(variant).stack);
   plan::save_plan(path, file);
 }
 

@@ -164,7 +164,7 @@ TEST_F(MeasureMachine, AWorkerThatFailsIsNamed) {
 // What was measured takes the place of what is assumed of this machine.
 TEST_F(MeasureMachine, PredictionsTakeMeasuredCollectives) {
   const PredictAnswer assumed = predict(step_here(""));
-  EXPECT_EQ(assumed.plan.stack.name, "nereus");
+  EXPECT_EQ(assumed.plan.basis.stack.name, "nereus");
   const std::string file = save("here.json", measured_here());
   const PredictAnswer measured = predict(step_here(file));
   // Two ranks reduce all gradients once: bytes / (1 GB/s), if nothing hides it.

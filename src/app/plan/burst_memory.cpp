@@ -15,12 +15,12 @@ BurstMemory::BurstMemory(const Inputs& inputs, const cost::Machine& machine,
     : inputs_(inputs),
       machine_(machine),
       kernels_(inputs.cluster.groups.front().node.device, machine.parameters, precision,
-               inputs.stack.options.attention),
+               inputs.basis.stack.options.attention),
       limit_(machine.capacity() * (1 - headroom) / machine.parameters.memory_slack -
              machine.parameters.memory_fixed) {}
 
 double BurstMemory::state_bytes(const model::LayerKind& kind) const {
-  const cost::StackOptions& widths = inputs_.stack.options;
+  const cost::StackOptions& widths = inputs_.basis.stack.options;
   return kind.parameters() * (widths.weight_bytes + widths.gradient_bytes + widths.optimizer_bytes +
                               machine_.parameters.buffer_bytes);
 }
@@ -28,8 +28,8 @@ double BurstMemory::state_bytes(const model::LayerKind& kind) const {
 double BurstMemory::kept_bytes(const model::LayerKind& kind) const {
   cost::KindCost one;
   one.cost = cost::layer_cost(kind, kernels_, {});
-  const cost::LayerMemory memory = cost::layer_memory(one, false, plan::Recompute::kNone,
-                                                      inputs_.stack.options, machine_.parameters);
+  const cost::LayerMemory memory = cost::layer_memory(
+      one, false, plan::Recompute::kNone, inputs_.basis.stack.options, machine_.parameters);
   return memory.kept + machine_.parameters.logits_copies * memory.logits;
 }
 

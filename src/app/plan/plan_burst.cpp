@@ -34,10 +34,7 @@ using burst::Problem;
 
 void check(const PlanRequest& request, const BurstOptions& options, const Inputs& inputs) {
   ErrorList errors;
-  if (fixes_layout(request))
-    errors.add("plan.burst-option",
-               "with --burst every layer gets ranks of its own, and no degrees", {},
-               "leave degrees, schedules, --nodes and --engine out");
+  refuse_unread(request, kBurstPlanner, errors);
   if (!inputs.cluster.uniform())
     errors.add("plan.burst-cluster", "machines of several kinds", {},
                "one kind; or without --burst");
@@ -66,10 +63,10 @@ void check(const PlanRequest& request, const BurstOptions& options, const Inputs
 
 cluster::Precision precision_of(const PlanRequest& request, const Inputs& inputs) {
   plan::DegreesRequest wanted;
-  wanted.precision = request.precision ? request.precision : measured_precision(inputs.stack);
+  wanted.precision = request.precision ? request.precision : measured_precision(inputs.basis);
   plan::Degrees one;
   one.precision = plan::complete_degrees(wanted, inputs.model, inputs.cluster).degrees.precision;
-  check_precision(inputs.stack, one.precision);
+  check_precision(inputs.basis, one.precision);
   const ErrorList wrong = plan::check_degrees(one, inputs.model, inputs.cluster);
   for (const Error& error : wrong.list())
     if (error.code == plan::code_of(plan::Rule::kPrecision)) throw Errors({error});
@@ -84,10 +81,10 @@ class BurstPlanner {
         precision_(precision),
         options_(options),
         num_ranks_(inputs.cluster.num_devices()),
-        machine_(cost::make_machine(inputs.cluster, 0, inputs.stack)),
+        machine_(cost::make_machine(inputs.cluster, 0, inputs.basis)),
         memory_(inputs, machine_, precision, headroom),
-        layers_(inputs.model, inputs.cluster, inputs.stack, precision),
-        predictor_(inputs.model, inputs.cluster, inputs.stack) {}
+        layers_(inputs.model, inputs.cluster, inputs.basis, precision),
+        predictor_(inputs.model, inputs.cluster, inputs.basis) {}
 
   // Of plans on the first ranks, so many of them. How far apart the ranks of a narrow layer lie
   // follows from the widest there may be, so plans within one node have prices of their own.
@@ -136,7 +133,7 @@ class BurstPlanner {
     out.name = std::move(name);
     out.plan = own;
     out.ranks = burst::ranks_used(own, problem.counts);
-    ResolvedPlan resolved{inputs_.model, inputs_.cluster, inputs_.stack, {}, {}, {}};
+    ResolvedPlan resolved{inputs_.model, inputs_.cluster, inputs_.basis, {}, {}, {}};
     resolved.placement = burst::placement_of(own, problem.counts, batch, precision_);
     NEREUS_CHECK(plan::check(resolved.placement, inputs_.model, inputs_.cluster).empty(),
                  "every plan that the search gives passes the checker");
@@ -176,7 +173,7 @@ class BurstPlanner {
       own.backward = [this, i](int samples) {
         return cost::kBackward * layers_.seconds(i, samples);
       };
-      own.gradient_bytes = kind.parameters() * inputs_.stack.options.reduce_bytes;
+      own.gradient_bytes = kind.parameters() * inputs_.basis.stack.options.reduce_bytes;
       own.state_bytes = memory_.state_bytes(kind);
       own.kept_bytes = memory_.kept_bytes(kind);
       out.push_back(std::move(own));
@@ -249,7 +246,7 @@ BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options,
   out.inputs = load_inputs(request.model, request.seq, request.cluster, request.calibration);
   check(request, options, out.inputs);
   out.precision = precision_of(request, out.inputs);
-  out.inputs.stack.options = cost::options_for(out.inputs.stack.options, out.precision);
+  out.inputs.basis = out.inputs.basis.in_precision(out.precision);
   BurstPlanner planner(out.inputs, out.precision, options, request.options.headroom);
 
   std::vector<int> batches = {request.choices.global_batch};

@@ -1,19 +1,30 @@
-// What planners that lay out ranks by a rule of their own (--spot, --burst) must not be given.
-// Inside app/ only.
+// What planners that lay out ranks by a rule of their own (--spot, --burst) must not be given: of
+// the space they read nothing (search/regular/choice_fields.hpp), nor --nodes and --engine.
+//
+//   refuse_unread(request, kSpotPlanner, errors);   // one error with all that is given in vain
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "app/plan/plan_verb.hpp"
+#include "base/error.hpp"
 
 namespace nereus::app {
 
-// Whether a request fixes degrees, schedules, offloading, an engine or numbers of nodes.
-inline bool fixes_layout(const PlanRequest& request) {
-  const search::Choices& c = request.choices;
-  const bool free = c.tp.empty() && c.pp.empty() && c.dp.empty() && c.cp.empty() && c.ep.empty() &&
-                    c.interleave.empty() && c.micro_batch.empty() && c.zero.empty() &&
-                    c.zero_group.empty() && c.recompute.empty() && c.schedules.empty() &&
-                    c.offloads.empty() && !c.offload_any;
-  return !free || request.engine || !request.nodes.empty();
-}
+struct OwnLayout {
+  const char* mode;     // "spot": of --spot, with the code plan.spot-option
+  const char* message;  // where only degrees, schedules, --nodes and --engine are given
+  bool reads_goal;      // --headroom and --objective
+};
+inline constexpr OwnLayout kSpotPlanner{
+    "spot", "with --spot the whole space is searched on all machines", false};
+inline constexpr OwnLayout kBurstPlanner{
+    "burst", "with --burst every layer gets ranks of its own, and no degrees", true};
+
+// The options of what is given and not read.
+std::vector<std::string> unread_options(const PlanRequest& request, const OwnLayout& planner);
+Error unread_error(const std::vector<std::string>& options, const OwnLayout& planner);
+void refuse_unread(const PlanRequest& request, const OwnLayout& planner, ErrorList& errors);
 
 }  // namespace nereus::app

@@ -56,7 +56,7 @@ class Lifter {
     options.progress = nullptr;
     if (options.stop && options.stop()) return false;
     const search::SearchResult result =
-        search::search(inputs_.model, {cluster}, inputs_.stack, with, options);
+        search::search(inputs_.model, {cluster}, inputs_.basis, with, options);
     if (result.plans.empty()) return false;
     const search::Candidate& best = result.plans.front();
     lifts_.push_back({change, best.prediction.step, best.degrees, {}, {}});

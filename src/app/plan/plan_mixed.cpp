@@ -12,6 +12,7 @@
 #include "base/format.hpp"
 #include "plan/check.hpp"
 #include "plan/complete.hpp"
+#include "search/regular/choice_fields.hpp"
 #include "stack/stack_file.hpp"
 
 namespace nereus::app {
@@ -22,23 +23,15 @@ namespace {
 void refuse_others(const PlanRequest& request, const Inputs& inputs) {
   ErrorList errors;
   const search::Choices& c = request.choices;
-  const auto refuse = [&](bool given, const char* what) {
+  const auto refuse = [&](bool given, const std::string& what) {
     if (given)
       errors.add("plan.mixed-option",
                  fmt::format("{} is not searched on clusters of several kinds of node", what), {},
                  "--tp, --micro-batch, --zero, --recompute, --headroom");
   };
-  refuse(!c.pp.empty(), "--pp");
-  refuse(!c.dp.empty(), "--dp");
-  refuse(!c.cp.empty(), "--cp");
-  refuse(!c.ep.empty(), "--ep");
-  refuse(!c.interleave.empty(), "--interleave");
-  refuse(!c.zero_group.empty(), "--zero-group");
-  refuse(!c.schedules.empty(), "--schedule");
-  refuse(!c.contexts.empty(), "--context");
-  refuse(!c.offloads.empty() || c.offload_any, "--offload");
-  refuse(!c.sequence_parallel.empty() || !c.tensor_overlap.empty() || !c.data_overlap.empty(),
-         "a choice of overlap");
+  for (const std::string& option :
+       search::given_options(c, {"--tp", "--max-tp", "--micro-batch", "--zero", "--recompute"}))
+    refuse(true, option);
   refuse(!request.nodes.empty(), "--nodes");
   refuse(request.engine.has_value(), "--engine");
   refuse(request.options.objectives != std::vector{search::Objective::kTime},
@@ -122,14 +115,14 @@ void plan_mixed(const PlanRequest& request, PlanAnswer& answer, const ProgressSi
   search::Choices& choices = answer.choices;
   choices.precision = mixed_precision(request, inputs);
   if (!request.precision) answer.derived.push_back("precision");
-  check_precision(inputs.stack, choices.precision);
-  answer.inputs.stack.options = cost::options_for(inputs.stack.options, choices.precision);
+  check_precision(inputs.basis, choices.precision);
+  answer.inputs.basis = answer.inputs.basis.in_precision(choices.precision);
 
   mixed::MixedOptions options = mixed_options(choices, request.options);
   if (bytes_of_state(inputs) > (1 - options.headroom) * memory_of(inputs.cluster)) {
     answer.mixed.emplace();  // nothing to look for
     answer.mixed->bound =
-        mixed::least_step(inputs.model, inputs.cluster, answer.inputs.stack, options);
+        mixed::least_step(inputs.model, inputs.cluster, answer.inputs.basis, options);
     return;
   }
   options.known = plans_of_one_kind(request, answer.inputs, choices);
@@ -141,7 +134,7 @@ void plan_mixed(const PlanRequest& request, PlanAnswer& answer, const ProgressSi
                 .best = best ? format_seconds(Seconds{*best}) : ""});
     };
   mixed::MixedResult found =
-      mixed::search(inputs.model, inputs.cluster, answer.inputs.stack, options);
+      mixed::search(inputs.model, inputs.cluster, answer.inputs.basis, options);
   answer.search.space = found.space;
   answer.search.evaluated = found.evaluated;
   answer.search.pruned = found.pruned;
@@ -159,7 +152,7 @@ void plan_mixed(const PlanRequest& request, PlanAnswer& answer, const ProgressSi
     NEREUS_CHECK(plan::check(own.placement, inputs.model, inputs.cluster).empty(),
                  "every plan that the search gives passes the checker");
     answer.mixed->families.push_back(own.family);
-    ResolvedPlan resolved{inputs.model, inputs.cluster,           answer.inputs.stack,
+    ResolvedPlan resolved{inputs.model, inputs.cluster,           answer.inputs.basis,
                           {},           std::move(own.placement), answer.derived};
     answer.plans.push_back(describe(std::move(resolved), own.prediction));
   }

@@ -10,7 +10,7 @@
 namespace nereus::app {
 
 double bytes_of_state(const Inputs& inputs) {
-  const cost::StackOptions& o = inputs.stack.options;
+  const cost::StackOptions& o = inputs.basis.stack.options;
   return inputs.model.parameters() * (o.weight_bytes + o.gradient_bytes + o.optimizer_bytes);
 }
 
@@ -49,7 +49,7 @@ double beside_state(const PlanAnswer& nothing, int group) {
   const plan::Placement alone =
       mixed::alone(like, inputs.model, own, {group, 1, plan::Recompute::kFull}, 1, 1);
   const cost::Memory memory =
-      cost::predict(alone, inputs.model, inputs.cluster, inputs.stack).memory;
+      cost::predict(alone, inputs.model, inputs.cluster, inputs.basis).memory;
   double state = 0;
   for (const cost::MemoryPart part :
        {cost::MemoryPart::kWeights, cost::MemoryPart::kGradients, cost::MemoryPart::kOptimizer})

@@ -48,7 +48,7 @@ std::optional<plan::Placement> LeanestPlan::find(const cluster::Cluster& cluster
   like.global_batch = batch;
   like.precision = choices_.precision;
   const cluster::Cluster own = mixed::canonical(cluster).cluster;
-  mixed::Machines machines(inputs_.model, own, inputs_.stack, like);
+  mixed::Machines machines(inputs_.model, own, inputs_.basis, like);
   const std::size_t num_groups = own.groups.size();
   for (const int tp : tensor_degrees(inputs_.model, machines, choices_))
     for (const double offload : {1.0, 0.0})

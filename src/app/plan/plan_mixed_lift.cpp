@@ -194,13 +194,10 @@ class MixedLifter {
   }
 
   // As one would plan for the group alone.
-  cost::Stack stack_of(const cluster::Cluster& own) const {
-    if (!request_.calibration.stack.empty()) return inputs_.stack;
-    cost::Stack stack = cost::load_stack(cost::default_stack(inputs_.model, own));
-    stack.options = cost::options_for(stack.options, choices_.precision);
-    stack.measured = inputs_.stack.measured;
-    stack.networks = inputs_.stack.networks;
-    return stack;
+  cost::Basis basis_of(const cluster::Cluster& own) const {
+    if (!request_.calibration.stack.empty()) return inputs_.basis;
+    return inputs_.basis.with_stack(cost::load_stack(cost::default_stack(inputs_.model, own)))
+        .in_precision(choices_.precision);
   }
 
   // The quickest kind alone with what it has beyond its devices.
@@ -219,7 +216,7 @@ class MixedLifter {
       options.counts = false;
       if (quickest) options.limit = quickest->step;
       const search::SearchResult found =
-          search::search(inputs_.model, {own}, stack_of(own), with, options);
+          search::search(inputs_.model, {own}, basis_of(own), with, options);
       if (found.plans.empty() || found.plans.front().prediction.step >= options.limit) continue;
       quickest = Lift{fmt::format("{} of {} alone, state or activations beyond the device "
                                   "(--offload any)",

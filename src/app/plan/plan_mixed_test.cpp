@@ -133,7 +133,7 @@ TEST(PlanMixed, TheStackDoesNotDependOnTheOrderOfGroups) {
   const PlanAnswer one = plan(request);
   request.cluster.cluster = "2xdgx-a100-80+1xdgx-h100";
   const PlanAnswer other = plan(request);
-  EXPECT_EQ(one.inputs.stack.name, other.inputs.stack.name);
+  EXPECT_EQ(one.inputs.basis.stack.name, other.inputs.basis.stack.name);
   ASSERT_FALSE(one.plans.empty());
   EXPECT_NEAR(one.plans.front().prediction.step, other.plans.front().prediction.step, 1e-9);
 }

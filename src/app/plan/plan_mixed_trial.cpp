@@ -21,8 +21,8 @@ bool allows(const std::vector<T>& list, T value) {
 
 Inputs load(const PlanRequest& request) {
   Inputs inputs = load_inputs(request.model, request.seq, request.cluster, request.calibration);
-  check_precision(inputs.stack, *request.precision);
-  inputs.stack.options = cost::options_for(inputs.stack.options, *request.precision);
+  check_precision(inputs.basis, *request.precision);
+  inputs.basis = inputs.basis.in_precision(*request.precision);
   return inputs;
 }
 
@@ -70,7 +70,7 @@ std::optional<mixed::MixedPlan> try_change(const PlanRequest& request,
       options.stop = [&, given = request.options.stop] {
         return judged > most || (given && given());
       };
-      mixed::MixedResult found = mixed::search(inputs.model, inputs.cluster, inputs.stack, options);
+      mixed::MixedResult found = mixed::search(inputs.model, inputs.cluster, inputs.basis, options);
       if (!found.plans.empty() &&
           (!best || found.plans.front().prediction.step < best->prediction.step))
         best = std::move(found.plans.front());

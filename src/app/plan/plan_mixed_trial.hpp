@@ -1,7 +1,7 @@
 // A change to a mixed plan's request, tried by a short search: where hardly anything fits a whole
 // one takes seconds. Inside app/ only.
 //
-//   kQuickest   the first 1,000 manners, which are those that could be quickest
+//   kQuickest   the first 1,000 candidates, which are those that could be quickest
 //   kDivided    all recomputed, all state divided (ZeRO-3): the leanest on devices
 //   kPipelines  all recomputed, micro-batches of one, stages: the leanest on hosts
 //

@@ -54,12 +54,12 @@ std::vector<mixed::KnownPlan> plans_of_one_kind(const PlanRequest& request, cons
   for (std::size_t g = 0; g < all.groups.size(); first += all.groups[g++].num_devices()) {
     if (options.stop && options.stop()) break;
     const search::SearchResult found =
-        search::search(inputs.model, sizes_of(all, g), inputs.stack, choices, options);
+        search::search(inputs.model, sizes_of(all, g), inputs.basis, choices, options);
     if (found.plans.empty() || !(found.plans.front().prediction.step < options.limit)) continue;
     options.limit = found.plans.front().prediction.step;
-    std::optional<plan::Placement> placement =
-        mixed::renumbered(cost::expand_for(found.plans.front().degrees, inputs.model, inputs.stack),
-                          ranks_from(first, all.groups[g].num_devices()));
+    std::optional<plan::Placement> placement = mixed::renumbered(
+        cost::expand_for(found.plans.front().degrees, inputs.model, inputs.basis.stack),
+        ranks_from(first, all.groups[g].num_devices()));
     plans.push_back({kOneKind, std::move(*placement)});
   }
   return plans;

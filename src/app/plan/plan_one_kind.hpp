@@ -2,7 +2,7 @@
 // the others idle. Such plans have what a mixed search does not look for (context parallelism,
 // interleaved stages, ...), and no mixed plan should be slower than one of them. Inside app/ only.
 //
-//   options.known = plans_of_one_kind(request, inputs, stack, choices);
+//   options.known = plans_of_one_kind(request, inputs, choices);
 //
 // Sizes: every number of nodes up to eight, then 12, 16, 24, ... and all, so that a node more is no
 // slower than what was tried before; what cannot be better than the best so far is not predicted.

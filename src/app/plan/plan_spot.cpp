@@ -1,11 +1,11 @@
 #include "app/plan/plan_spot.hpp"
-#include "app/plan/plan_choices.hpp"
-#include "app/predict/profiles.hpp"
 
 #include <fmt/format.h>
 
 #include <chrono>
 
+#include "app/plan/plan_choices.hpp"
+#include "app/predict/profiles.hpp"
 #include "base/error.hpp"
 #include "plan/check.hpp"
 #include "plan/complete.hpp"
@@ -19,9 +19,7 @@ namespace {
 
 void check(const PlanRequest& request, const Inputs& inputs) {
   ErrorList errors;
-  if (fixes_layout(request))
-    errors.add("plan.spot-option", "with --spot the whole space is searched on all machines", {},
-               "leave degrees, schedules, --nodes and --engine out");
+  refuse_unread(request, kSpotPlanner, errors);
   if (!inputs.cluster.uniform())
     errors.add("plan.spot-cluster", "machines of several kinds", {}, "one kind; or without --spot");
   if (!inputs.model.transformer)
@@ -41,20 +39,20 @@ SpotAnswer plan_spot(const PlanRequest& request, const SpotOptions& options) {
   if (!options.link_jitter.empty()) jitter.link = simulate::parse_distribution(options.link_jitter);
   plan::DegreesRequest wanted;
   wanted.precision = request.precision;
-  if (!wanted.precision) wanted.precision = measured_precision(out.inputs.stack);
+  if (!wanted.precision) wanted.precision = measured_precision(out.inputs.basis);
   const cluster::Precision precision =
       plan::complete_degrees(wanted, out.inputs.model, out.inputs.cluster).degrees.precision;
-  check_precision(out.inputs.stack, precision);
+  check_precision(out.inputs.basis, precision);
   plan::Degrees one;
   one.precision = precision;
   const ErrorList wrong = plan::check_degrees(one, out.inputs.model, out.inputs.cluster);
   for (const Error& error : wrong.list())
     if (error.code == plan::code_of(plan::Rule::kPrecision)) throw Errors({error});
-  out.inputs.stack.options = cost::options_for(out.inputs.stack.options, precision);
+  out.inputs.basis = out.inputs.basis.in_precision(precision);
   out.global_batch = request.choices.global_batch > 0
                          ? request.choices.global_batch
                          : plan::default_global_batch(out.inputs.model, out.inputs.cluster);
-  elastic::SpotProblem problem{out.inputs.model, out.inputs.cluster, out.inputs.stack,
+  elastic::SpotProblem problem{out.inputs.model, out.inputs.cluster, out.inputs.basis,
                                out.global_batch, precision,          jitter};
   problem.varuna_schedule = !options.for_file;
   const auto begin = std::chrono::steady_clock::now();
@@ -69,7 +67,7 @@ SpotAnswer plan_spot(const PlanRequest& request, const SpotOptions& options) {
   if (options.for_file && !out.result.plans.empty())
     out.best = {.model = out.inputs.model,
                 .cluster = out.inputs.cluster,
-                .stack = out.inputs.stack.name,
+                .stack = out.inputs.basis.stack.name,
                 .degrees = std::nullopt,
                 .placement = elastic::uneven_placement(out.result.plans.front(), problem)};
   return out;

@@ -82,11 +82,10 @@ PlanAnswer plan(const PlanRequest& given, const ProgressSink& progress) {
   answer.inputs = load_inputs(request.model, request.seq, request.cluster, request.calibration);
   const Inputs& inputs = answer.inputs;
   if (request.engine && request.calibration.stack.empty()) {
-    const auto measured = inputs.stack.measured;
-    answer.inputs.stack = cost::load_stack(engine_stack(*request.engine, inputs.cluster));
-    answer.inputs.stack.measured = measured;
+    answer.inputs.basis =
+        inputs.basis.with_stack(cost::load_stack(engine_stack(*request.engine, inputs.cluster)));
   }
-  if (!request.precision && (request.precision = measured_precision(inputs.stack)))
+  if (!request.precision && (request.precision = measured_precision(inputs.basis)))
     answer.derived.push_back("precision");
   if (!inputs.cluster.uniform()) {
     plan_mixed(request, answer, progress);
@@ -107,7 +106,7 @@ PlanAnswer plan(const PlanRequest& given, const ProgressSink& progress) {
   choices.precision =
       plan::complete_degrees(wanted, inputs.model, inputs.cluster).degrees.precision;
   if (!request.precision) answer.derived.push_back("precision");
-  check_precision(inputs.stack, choices.precision);
+  check_precision(inputs.basis, choices.precision);
   if (!inputs.cluster.groups.front().node.device.has(choices.precision)) {
     plan::Degrees one;
     one.precision = choices.precision;
@@ -115,14 +114,14 @@ PlanAnswer plan(const PlanRequest& given, const ProgressSink& progress) {
     for (const Error& error : wrong.list())
       if (error.code == plan::code_of(plan::Rule::kPrecision)) throw Errors({error});
   }
-  answer.inputs.stack.options = cost::options_for(inputs.stack.options, choices.precision);
+  answer.inputs.basis = answer.inputs.basis.in_precision(choices.precision);
 
   const std::vector<cluster::Cluster> clusters = sizes_of(inputs.cluster, request.nodes);
   search::SearchOptions options = request.options;
-  const ResolvedPlan subject{inputs.model, inputs.cluster, inputs.stack, {}, {}, {}};
+  const ResolvedPlan subject{inputs.model, inputs.cluster, inputs.basis, {}, {}, {}};
   if (request.engine) {
     narrow(choices, *request.engine);
-    options.accept = [&, facts = stack_facts(inputs.stack)](const plan::Degrees& d) {
+    options.accept = [&, facts = stack_facts(inputs.basis.stack)](const plan::Degrees& d) {
       return can_express(*request.engine, subject, d, facts);
     };
   }
@@ -135,15 +134,15 @@ PlanAnswer plan(const PlanRequest& given, const ProgressSink& progress) {
                             ? format_seconds(Seconds{*best})
                             : ""});
     };
-  answer.search = search::search(inputs.model, clusters, inputs.stack, choices, options);
+  answer.search = search::search(inputs.model, clusters, inputs.basis, choices, options);
   for (const search::Candidate& found : answer.search.plans) {
     const cluster::Cluster& machines = clusters[static_cast<std::size_t>(found.cluster)];
     // The checker knows nothing of the search.
-    NEREUS_CHECK(plan::check(cost::expand_for(found.degrees, inputs.model, inputs.stack),
+    NEREUS_CHECK(plan::check(cost::expand_for(found.degrees, inputs.model, inputs.basis.stack),
                              inputs.model, machines)
                      .empty(),
                  "every plan that the search gives passes the checker");
-    ResolvedPlan resolved{inputs.model, machines, inputs.stack, found.degrees, {}, answer.derived};
+    ResolvedPlan resolved{inputs.model, machines, inputs.basis, found.degrees, {}, answer.derived};
     answer.plans.push_back(describe(std::move(resolved), found.prediction));
   }
   if (answer.plans.empty() && answer.search.complete) {
@@ -160,10 +159,10 @@ plan::Plan to_plan(const ResolvedPlan& resolved) {
   plan::Plan file;
   file.model = resolved.model;
   file.cluster = resolved.cluster;
-  file.stack = resolved.stack.name;
+  file.stack = resolved.basis.stack.name;
   file.degrees = resolved.degrees;
   file.placement = resolved.degrees
-                       ? cost::expand_for(*resolved.degrees, resolved.model, resolved.stack)
+                       ? cost::expand_for(*resolved.degrees, resolved.model, resolved.basis.stack)
                        : resolved.placement;
   return file;
 }

@@ -53,7 +53,7 @@ struct MixedSummary {
   };
   std::vector<Baseline> baselines;  // simple rules that fit, under the same predictor
   double bound = 0;                 // seconds that no plan of these devices can beat
-  std::int64_t left_out = 0;        // manners neither predicted nor cut by a bound
+  std::int64_t left_out = 0;        // candidates neither predicted nor cut by a bound
   bool every = true;                // all numbers of teams and orders of groups are in the space
 };
 

@@ -65,8 +65,8 @@ PlannedGroup judge(const Group& group, const cost::StackLibrary& library) {
   cost::Stack stack = library.resolve(first.stack, first.site);
   stack.options = cost::options_for(stack.options, first.degrees.precision);
   stack.options.attention = first.attention;
-  const search::SearchResult found =
-      search::search(*first.model, {first.cluster}, stack, space_of(group), {.top = 1});
+  const search::SearchResult found = search::search(
+      *first.model, {first.cluster}, cost::Basis(stack), space_of(group), {.top = 1});
   if (!found.plans.empty()) {
     out.planned = found.plans.front().degrees;
     out.planned_step = found.plans.front().prediction.step;

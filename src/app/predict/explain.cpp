@@ -106,13 +106,13 @@ ExplainAnswer explain(const PredictRequest& request) {
   std::optional<plan::Degrees> degrees = plan.degrees;
   if (!degrees) degrees = plan::as_regular_with_own_stages(plan.placement, plan.model);
   const cluster::Device& device = plan.cluster.groups.front().node.device;
-  const cost::Parameters parameters = plan.stack.parameters_for(device);
+  const cost::Parameters parameters = plan.basis.stack.parameters_for(device);
 
   if (degrees && plan.cluster.uniform()) {
     const cost::KernelModel kernels(device, parameters, degrees->precision,
-                                    plan.stack.options.attention);
+                                    plan.basis.stack.options.attention);
     double samples = degrees->micro_batch;
-    if (plan.stack.options.local_batch_split && degrees->pp > 1) samples /= degrees->pp;
+    if (plan.basis.stack.options.local_batch_split && degrees->pp > 1) samples /= degrees->pp;
     cost::LayerSplit split;
     split.tp = degrees->tp;
     split.cp = degrees->cp;
@@ -128,7 +128,7 @@ ExplainAnswer explain(const PredictRequest& request) {
       cost::TableTiers tiers;
       tiers.weights = {1 - degrees->offload.weights, 0, degrees->offload.weights, 0};
       split.tier_seconds =
-          cost::tier_seconds(tiers, cost::make_machine(plan.cluster, 0, plan.stack));
+          cost::tier_seconds(tiers, cost::make_machine(plan.cluster, 0, plan.basis));
     }
     for (std::size_t kind = 0; kind < plan.model.kinds.size(); ++kind) {
       const model::LayerKind& layer = plan.model.kinds[kind];
@@ -141,13 +141,15 @@ ExplainAnswer explain(const PredictRequest& request) {
                                     cost::operator_cost(op, kernels, split)});
     }
   } else {
-    answer.runs = runs_of(plan.degrees ? cost::expand_for(*plan.degrees, plan.model, plan.stack)
-                                       : plan.placement);
+    answer.runs =
+        runs_of(plan.degrees ? cost::expand_for(*plan.degrees, plan.model, plan.basis.stack)
+                             : plan.placement);
   }
   const cost::StackLibrary& library = cost::builtin_stacks();
   for (const cost::ParameterInfo& info : cost::parameter_table()) {
     cost::FittedRange range;
-    const std::string where = origin(library, plan.stack, device, std::string(info.name), range);
+    const std::string where =
+        origin(library, plan.basis.stack, device, std::string(info.name), range);
     answer.parameters.push_back({std::string(info.name), parameters.*info.member,
                                  std::string(info.unit), std::string(info.meaning), where,
                                  range.low, range.high, range.rows});

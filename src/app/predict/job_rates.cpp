@@ -44,13 +44,13 @@ simulate::JobRate best_rate(const Inputs& inputs, const cluster::Cluster& cluste
     if (own.samples_per_s > best.samples_per_s) best = own;
   };
   const search::SearchResult regular =
-      search::search(inputs.model, {cluster}, inputs.stack, choices, {.top = 1});
+      search::search(inputs.model, {cluster}, inputs.basis, choices, {.top = 1});
   if (!regular.plans.empty()) take(regular.plans.front().degrees, regular.plans.front().prediction);
   // Replicas of unequal share: any number of one-device machines has a plan.
   const bool free = choices.tp.empty() && choices.pp.empty() && choices.micro_batch.empty() &&
                     (choices.zero.empty() || choices.zero == std::vector<int>{0});
   if (devices == 1 && inputs.model.transformer && free) {
-    elastic::SpotProblem problem{inputs.model, cluster, inputs.stack, choices.global_batch,
+    elastic::SpotProblem problem{inputs.model, cluster, inputs.basis, choices.global_batch,
                                  choices.precision};
     problem.played = 1;
     problem.whole_state = whole_state;

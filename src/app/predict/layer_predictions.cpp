@@ -5,8 +5,8 @@
 namespace nereus::app {
 
 LayerPredictions::LayerPredictions(const model::Model& model, const cluster::Cluster& cluster,
-                                   const cost::Stack& stack, cluster::Precision precision)
-    : model_(model), predictor_(model, cluster, stack), precision_(precision) {}
+                                   const cost::Basis& basis, cluster::Precision precision)
+    : model_(model), predictor_(model, cluster, basis), precision_(precision) {}
 
 double LayerPredictions::seconds(int layer, int samples) {
   auto known = by_samples_.find(samples);

@@ -1,7 +1,7 @@
 // Seconds of each layer of a model on one device, by samples, as predicted; measured where the
-// stack has profiles. Inside app/ only.
+// basis has profiles. Inside app/ only.
 //
-//   LayerPredictions layers(model, cluster, stack, precision);
+//   LayerPredictions layers(model, cluster, basis, precision);
 //   layers.seconds(3, 8);            // forward and backward of layer 3 for 8 samples, no launches
 #pragma once
 
@@ -16,7 +16,7 @@ class LayerPredictions {
  public:
   // All must outlive this.
   LayerPredictions(const model::Model& model, const cluster::Cluster& cluster,
-                   const cost::Stack& stack, cluster::Precision precision);
+                   const cost::Basis& basis, cluster::Precision precision);
   double seconds(int layer, int samples);
 
  private:

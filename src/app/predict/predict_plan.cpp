@@ -15,6 +15,7 @@
 #include "cost/pipeline_time.hpp"
 #include "model/read/load_model.hpp"
 #include "plan/complete.hpp"
+#include "plan/degree_fields.hpp"
 #include "plan/expand.hpp"
 #include "plan/plan_json.hpp"
 #include "plan/rules.hpp"
@@ -28,13 +29,6 @@ namespace {
 
 constexpr const char* kDefaultModel = "llama3-70b";
 constexpr const char* kDefaultCluster = "16xdgx-h100";
-
-bool nothing_given(const DegreesRequest& d) {
-  return !d.tp && !d.pp && !d.dp && !d.cp && !d.ep && !d.interleave && !d.micro_batch &&
-         !d.global_batch && !d.seq && !d.recompute && !d.zero && !d.sequence_parallel &&
-         !d.precision && !d.schedule && !d.tensor_overlap && !d.zero_group && !d.offload &&
-         !d.recompute_blocks && !d.data_overlap && !d.context && !d.table_split;
-}
 
 model::Model load_model(const ModelRequest& request, std::optional<int> seq) {
   model::Overrides overrides;
@@ -80,27 +74,7 @@ plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPla
     d.pp = 4;
     if (!d.zero) d.zero = 1;
   }
-  plan::DegreesRequest wanted;
-  wanted.tp = d.tp;
-  wanted.pp = d.pp;
-  wanted.dp = d.dp;
-  wanted.cp = d.cp;
-  wanted.ep = d.ep;
-  wanted.interleave = d.interleave;
-  wanted.micro_batch = d.micro_batch;
-  wanted.global_batch = d.global_batch;
-  wanted.recompute = d.recompute;
-  wanted.zero = d.zero;
-  wanted.sequence_parallel = d.sequence_parallel;
-  wanted.zero_group = d.zero_group;
-  wanted.offload = d.offload;
-  wanted.precision = d.precision;
-  wanted.schedule = d.schedule;
-  wanted.context = d.context;
-  wanted.table_split = d.table_split;
-  plan::CompletedDegrees completed = plan::complete_degrees(wanted, inputs.model, inputs.cluster);
-  completed.degrees.tensor_overlap = d.tensor_overlap.value_or(false);
-  completed.degrees.data_overlap = d.data_overlap.value_or(true);
+  plan::CompletedDegrees completed = plan::complete_degrees(d, inputs.model, inputs.cluster);
   if (d.recompute_blocks) {
     if (completed.degrees.recompute != plan::Recompute::kFull)
       throw_input_error(
@@ -112,11 +86,12 @@ plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPla
     // More than a stage holds is all of it.
     const int stages = std::max(1, completed.degrees.pp * completed.degrees.interleave);
     const int most = (plan::layer_span(inputs.model).blocks + stages - 1) / stages;
-    if (*d.recompute_blocks < most) completed.degrees.recompute_blocks = *d.recompute_blocks;
+    if (*d.recompute_blocks >= most) completed.degrees.recompute_blocks = 0;
   }
   // Stacks that can divide norms and residuals over the tensor group do so wherever the sequence
   // divides.
-  if (!d.sequence_parallel && completed.degrees.tp > 1 && inputs.stack.defaults.sequence_parallel) {
+  if (!d.sequence_parallel && completed.degrees.tp > 1 &&
+      inputs.basis.stack.defaults.sequence_parallel) {
     plan::Degrees with = completed.degrees;
     with.sequence_parallel = true;
     const plan::DegreeLimits limits = plan::degree_limits(inputs.model, inputs.cluster);
@@ -175,7 +150,7 @@ std::vector<std::string> network_assumptions(const cost::MeasuredNetworks& netwo
 
 std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
   std::vector<std::string> list;
-  const cost::Stack& stack = plan.stack;
+  const cost::Stack& stack = plan.basis.stack;
   list.push_back(fmt::format("software: {}", stack.name));
   const int tables = plan.model.table_layer();
   if (tables < 0)
@@ -195,8 +170,8 @@ std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
                                group.count, node.name, node.num_devices,
                                format_rate(node.inside.bandwidth), format_rate(node.network)));
   }
-  if (stack.networks)
-    for (const std::string& line : network_assumptions(*stack.networks)) list.push_back(line);
+  if (plan.basis.networks)
+    for (const std::string& line : network_assumptions(*plan.basis.networks)) list.push_back(line);
   list.push_back("input is read as fast as it is used");
   return list;
 }
@@ -212,10 +187,10 @@ Inputs load_inputs(const ModelRequest& model, std::optional<int> seq, const Clus
   collect(errors, [&] {
     const bool known = !inputs.cluster.groups.empty();
     const std::string usual = known ? usual_stack(inputs.model, inputs.cluster) : "megatron";
-    inputs.stack = load_stack(calibration, usual);
+    inputs.basis.stack = load_stack(calibration, usual);
   });
   errors.throw_if_any();
-  use_profiles(calibration, inputs.model, inputs.cluster, inputs.stack);
+  use_profiles(calibration, inputs.model, inputs.cluster, inputs.basis);
   return inputs;
 }
 
@@ -226,9 +201,9 @@ ResolvedPlan with_degrees(const PredictRequest& request, Inputs inputs) {
   ResolvedPlan resolved;
   resolved.model = std::move(inputs.model);
   resolved.cluster = std::move(inputs.cluster);
-  resolved.stack = std::move(inputs.stack);
+  resolved.basis = std::move(inputs.basis);
   PredictRequest wanted = request;
-  const std::optional<cluster::Precision> measured = measured_precision(resolved.stack);
+  const std::optional<cluster::Precision> measured = measured_precision(resolved.basis);
   if (!wanted.degrees.precision) wanted.degrees.precision = measured;
   // As train does on CPUs.
   if (!wanted.degrees.precision && is_this_cpu(resolved.cluster))
@@ -237,10 +212,10 @@ ResolvedPlan with_degrees(const PredictRequest& request, Inputs inputs) {
   resolved.derived = completed.derived;
   if (wanted.degrees.precision && !request.degrees.precision)
     resolved.derived.emplace_back("precision");
-  check_precision(resolved.stack, completed.degrees.precision);
+  check_precision(resolved.basis, completed.degrees.precision);
   plan::check_degrees(completed.degrees, resolved.model, resolved.cluster).throw_if_any();
   resolved.degrees = completed.degrees;
-  resolved.stack.options = cost::options_for(resolved.stack.options, completed.degrees.precision);
+  resolved.basis = resolved.basis.in_precision(completed.degrees.precision);
   return resolved;
 }
 
@@ -251,7 +226,7 @@ ResolvedPlan resolve(const PredictRequest& request) {
   if (!request.plan_file.empty()) {
     if (!request.model.model.empty() || !request.cluster.cluster.empty() ||
         !request.model.overrides.empty() || !request.cluster.overrides.empty() ||
-        !nothing_given(request.degrees))
+        !plan::given_options(request.degrees).empty())
       throw_input_error("predict.plan-and-options",
                         "a plan file carries its own model, cluster and degrees",
                         {request.plan_file},
@@ -262,17 +237,16 @@ ResolvedPlan resolve(const PredictRequest& request) {
     wrong.throw_if_any();
     const std::string usual =
         file.stack.empty() ? usual_stack(file.model, file.cluster) : file.stack;
-    resolved.stack = load_stack(request.calibration, usual);
+    resolved.basis.stack = load_stack(request.calibration, usual);
     resolved.model = std::move(file.model);
     resolved.cluster = std::move(file.cluster);
     resolved.placement = std::move(file.placement);
-    use_profiles(request.calibration, resolved.model, resolved.cluster, resolved.stack);
-    check_precision(resolved.stack, resolved.placement.precision);
-    resolved.stack.options =
-        cost::options_for(resolved.stack.options, resolved.placement.precision);
+    use_profiles(request.calibration, resolved.model, resolved.cluster, resolved.basis);
+    check_precision(resolved.basis, resolved.placement.precision);
+    resolved.basis = resolved.basis.in_precision(resolved.placement.precision);
     // Degrees stand for the placement where the stack cuts the layers as the file does.
     if (file.degrees &&
-        cost::expand_for(*file.degrees, resolved.model, resolved.stack) == resolved.placement)
+        cost::expand_for(*file.degrees, resolved.model, resolved.basis.stack) == resolved.placement)
       resolved.degrees = file.degrees;
     return resolved;
   }
@@ -286,9 +260,9 @@ ResolvedPlan resolve_on(const PredictRequest& request, const cluster::Cluster& m
   inputs.cluster = machine;
   ErrorList errors;
   collect(errors, [&] { inputs.model = load_model(request.model, request.degrees.seq); });
-  collect(errors, [&] { inputs.stack = load_stack(request.calibration, usual_stack); });
+  collect(errors, [&] { inputs.basis.stack = load_stack(request.calibration, usual_stack); });
   errors.throw_if_any();
-  use_profiles(request.calibration, inputs.model, inputs.cluster, inputs.stack);
+  use_profiles(request.calibration, inputs.model, inputs.cluster, inputs.basis);
   return with_degrees(request, std::move(inputs));
 }
 
@@ -298,16 +272,16 @@ cost::Prediction predict_step(const ResolvedPlan& plan) {
   if (!degrees && !cost::has_general_form(plan.placement.schedule))
     degrees = plan::as_regular(plan.placement, plan.model);
   if (degrees && plan.cluster.uniform())
-    return cost::Predictor(plan.model, plan.cluster, plan.stack, 1).predict(*degrees);
+    return cost::Predictor(plan.model, plan.cluster, plan.basis, 1).predict(*degrees);
   const plan::Placement placement =
-      degrees ? cost::expand_for(*degrees, plan.model, plan.stack) : plan.placement;
+      degrees ? cost::expand_for(*degrees, plan.model, plan.basis.stack) : plan.placement;
   if (!cost::has_general_form(placement.schedule) && placement.runs.back().stage > 0)
     throw_input_error(
         "predict.no-closed-form",
         fmt::format("an irregular {} pipeline, or one over mixed machines, has no closed form",
                     plan::to_string(placement.schedule)),
         {}, "equal degrees on machines of one kind; or 1f1b, zb-h1, zb-h2, zb-v");
-  return cost::predict(placement, plan.model, plan.cluster, plan.stack);
+  return cost::predict(placement, plan.model, plan.cluster, plan.basis);
 }
 
 PredictAnswer predict(const PredictRequest& request) { return predict(resolve(request)); }
@@ -335,8 +309,8 @@ PredictAnswer describe(ResolvedPlan resolved, const cost::Prediction& prediction
   const plan::Schedule order = plan.degrees ? plan.degrees->schedule : plan.placement.schedule;
   const bool offloads = plan.degrees && !plan.degrees->offload.none();
   if (plan.model.transformer && plan.cluster.uniform() && !offloads &&
-      order <= plan::Schedule::kInterleaved && !plan.stack.measured)
-    answer.expected = plan.stack.expected_on(plan.cluster.groups.front().node.device);
+      order <= plan::Schedule::kInterleaved && !plan.basis.layers)
+    answer.expected = plan.basis.stack.expected_on(plan.cluster.groups.front().node.device);
   answer.assumptions = assumptions_of(plan);
   answer.sources = layer_sources(plan);
   return answer;

@@ -1,8 +1,9 @@
 // `nereus predict`: how long one step of a stated plan takes, where the time goes, what memory it
 // needs.
 //
-//   PredictAnswer a = predict({.model = {"llama3-70b"}, .cluster = {"16xdgx-h100"}, .degrees = {.tp
-//   = 8}}); a.prediction.step;    // seconds
+//   PredictAnswer a = predict({.model = {"llama3-70b"}, .cluster = {"16xdgx-h100"},
+//                              .degrees = {.tp = 8}});
+//   a.prediction.step;    // seconds
 //
 // What is not given is derived, and `derived` names it. With nothing given at all the stated
 // default is predicted: llama3-70b on 16xdgx-h100, tp 8, pp 4.
@@ -15,11 +16,11 @@
 #include "app/predict/layer_source.hpp"
 #include "app/predict/requests.hpp"
 #include "cluster/cluster.hpp"
+#include "cost/basis.hpp"
 #include "model/model.hpp"
 #include "plan/degrees.hpp"
 #include "plan/placement.hpp"
 #include "predict/predictor.hpp"
-#include "stack/stack.hpp"
 
 namespace nereus::app {
 
@@ -35,7 +36,7 @@ struct PredictRequest {
 struct ResolvedPlan {
   model::Model model;
   cluster::Cluster cluster;
-  cost::Stack stack;
+  cost::Basis basis;
   std::optional<plan::Degrees> degrees;  // where the plan is regular
   plan::Placement placement;             // where it is not
   std::vector<std::string> derived;      // fields that were not given
@@ -53,12 +54,12 @@ struct PredictAnswer {
   std::vector<LayerSource> sources;  // of layers' times, where profiles were given
 };
 
-// Model, cluster and stack looked up: all that is wrong with the three is said at once. The stated
+// Model, cluster and basis looked up: all that is wrong with the three is said at once. The stated
 // default stands in for what is not given.
 struct Inputs {
   model::Model model;
   cluster::Cluster cluster;
-  cost::Stack stack;
+  cost::Basis basis;
 };
 Inputs load_inputs(const ModelRequest& model, std::optional<int> seq, const ClusterRequest& cluster,
                    const CalibrationRequest& calibration);

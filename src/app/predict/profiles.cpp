@@ -98,27 +98,27 @@ std::shared_ptr<const cost::MeasuredNetworks> networks_of(
 }  // namespace
 
 void use_profiles(const CalibrationRequest& calibration, const model::Model& model,
-                  const cluster::Cluster& cluster, cost::Stack& stack) {
+                  const cluster::Cluster& cluster, cost::Basis& basis) {
   if (calibration.profiles.empty()) return;
   std::vector<cost::NamedProfile> profiles = read_profiles(calibration.profiles);
   const std::vector<std::string> notes =
       check_profiles(profiles, cluster, calibration.force_profile);
-  stack.networks = networks_of(profiles, cluster, notes);
+  basis.networks = networks_of(profiles, cluster, notes);
   // A machine may have been measured without a model.
   std::erase_if(profiles, [](const cost::NamedProfile& own) { return own.profile.layers.empty(); });
   if (profiles.empty()) return;
-  stack.measured =
+  basis.layers =
       std::make_shared<const cost::MeasuredLayers>(cost::match_layers(profiles, model, cluster));
 }
 
-std::optional<Precision> measured_precision(const cost::Stack& stack) {
+std::optional<Precision> measured_precision(const cost::Basis& basis) {
   std::optional<Precision> found;
-  if (!stack.measured) return found;
+  if (!basis.layers) return found;
   std::ptrdiff_t most = 0;
   for (const Precision precision :
        {Precision::kBf16, Precision::kFp16, Precision::kFp32, Precision::kFp64, Precision::kFp8,
         Precision::kMxfp8, Precision::kNvfp4}) {  // tf32 is what fp32 serves
-    const auto& devices = stack.measured->devices;
+    const auto& devices = basis.layers->devices;
     const std::ptrdiff_t count =
         std::count_if(devices.begin(), devices.end(),
                       [&](const cost::MeasuredDevice& own) { return own.precision == precision; });
@@ -128,10 +128,10 @@ std::optional<Precision> measured_precision(const cost::Stack& stack) {
   return found;
 }
 
-void check_precision(const cost::Stack& stack, Precision precision) {
-  if (!stack.measured) return;
+void check_precision(const cost::Basis& basis, Precision precision) {
+  if (!basis.layers) return;
   std::vector<std::string> known;
-  for (const cost::MeasuredDevice& own : stack.measured->devices) {
+  for (const cost::MeasuredDevice& own : basis.layers->devices) {
     if (own.precision == precision) return;
     const std::string name(to_string(own.precision));
     if (own.precision == Precision::kTf32 &&
@@ -161,7 +161,7 @@ namespace {
 
 class Sources {
  public:
-  explicit Sources(const ResolvedPlan& plan) : plan_(plan), measured_(*plan.stack.measured) {
+  explicit Sources(const ResolvedPlan& plan) : plan_(plan), measured_(*plan.basis.layers) {
     for (const cluster::NodeGroup& group : plan.cluster.groups)
       for (int i = 0; i < group.num_devices(); ++i) device_of_.push_back(&group.node.device);
   }
@@ -182,7 +182,7 @@ class Sources {
     split.ep = d.ep;
     split.expert_tp = d.expert_tp;
     split.samples = d.micro_batch;
-    if (plan_.stack.options.local_batch_split && d.pp > 1) split.samples /= d.pp;
+    if (plan_.basis.stack.options.local_batch_split && d.pp > 1) split.samples /= d.pp;
     for (const cluster::NodeGroup& group : plan_.cluster.groups)
       for (std::size_t k = 0; k < plan_.model.kinds.size(); ++k)
         add(k, group.node.device, d.precision, split);
@@ -271,7 +271,7 @@ class Sources {
 }  // namespace
 
 std::vector<LayerSource> layer_sources(const ResolvedPlan& plan) {
-  if (!plan.stack.measured) return {};
+  if (!plan.basis.layers) return {};
   return Sources(plan).list();
 }
 

@@ -5,11 +5,9 @@
 //   ModelRequest model{.model = "llama3-70b", .overrides = {{"layers", "4"}}};
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "cluster/device.hpp"
 #include "plan/degrees.hpp"
 
 namespace nereus::app {
@@ -31,29 +29,7 @@ struct ClusterRequest {
   std::vector<Override> overrides;
 };
 
-struct DegreesRequest {
-  std::optional<int> tp;
-  std::optional<int> pp;
-  std::optional<int> dp;
-  std::optional<int> cp;
-  std::optional<int> ep;
-  std::optional<int> interleave;
-  std::optional<int> micro_batch;
-  std::optional<int> global_batch;
-  std::optional<int> seq;
-  std::optional<plan::Recompute> recompute;
-  std::optional<int> recompute_blocks;
-  std::optional<int> zero;
-  std::optional<bool> sequence_parallel;
-  std::optional<bool> tensor_overlap;
-  std::optional<bool> data_overlap;
-  std::optional<int> zero_group;
-  std::optional<plan::Offload> offload;
-  std::optional<cluster::Precision> precision;
-  std::optional<plan::Schedule> schedule;
-  std::optional<plan::ContextKind> context;
-  std::optional<plan::TableSplit> table_split;
-};
+using plan::DegreesRequest;
 
 // How the machines and the software behave: a stack by name or file, and measured profiles.
 struct CalibrationRequest {

@@ -130,7 +130,7 @@ class Recommending {
     o.meets_deadline = choice.hours <= terms_.deadline_hours;
     o.price_date = offer.node.price.date;
     o.price_age_days = days_between(o.price_date, today_);
-    o.expected = machines_.stack(choice.kind).expected_on(offer.node.device);
+    o.expected = machines_.basis(choice.kind).stack.expected_on(offer.node.device);
     add_interval(&offer, o);
     return o;
   }

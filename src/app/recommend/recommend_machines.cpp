@@ -109,13 +109,14 @@ Machines::Hardware& Machines::hardware_of(const cluster::Offer& offer) {
   auto own = std::make_unique<Hardware>();
   own->node = node;
   const std::string& named = request_.calibration.stack;
-  own->stack = cost::load_stack(named.empty() ? cost::default_stack(model_, node.device) : named);
+  own->basis = cost::Basis(
+      cost::load_stack(named.empty() ? cost::default_stack(model_, node.device) : named));
   cluster::Cluster one;
   one.groups = {{1, node}};
   plan::DegreesRequest wanted;
   wanted.precision = request_.precision;
   own->precision = plan::complete_degrees(wanted, model_, one).degrees.precision;
-  own->stack.options = cost::options_for(own->stack.options, own->precision);
+  own->basis = own->basis.in_precision(own->precision);
   hardware_.push_back(std::move(own));
   return *hardware_.back();
 }
@@ -134,7 +135,7 @@ FoundPlan Machines::search(const Hardware& hardware, int machines, const BatchWo
   options.limit = limit;
   options.counts = false;
   const search::SearchResult result =
-      search::search(model_, {cluster}, hardware.stack, choices, options);
+      search::search(model_, {cluster}, hardware.basis, choices, options);
   FoundPlan out;
   out.work = work;
   out.limit = limit;
@@ -216,8 +217,8 @@ double Machines::goodput(int kind, int machines) {
                                            .copies = plan.copies});
 }
 
-const cost::Stack& Machines::stack(int kind) const {
-  return of_kind_[static_cast<std::size_t>(kind)]->stack;
+const cost::Basis& Machines::basis(int kind) const {
+  return of_kind_[static_cast<std::size_t>(kind)]->basis;
 }
 
 cluster::Precision Machines::precision(int kind) const {

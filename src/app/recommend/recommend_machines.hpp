@@ -60,7 +60,7 @@ class Machines {
     return of_kind_[static_cast<std::size_t>(a)] == of_kind_[static_cast<std::size_t>(b)];
   }
   double present() const { return preemptions_.present; }
-  const cost::Stack& stack(int kind) const;
+  const cost::Basis& basis(int kind) const;
   cluster::Precision precision(int kind) const;
 
  private:
@@ -71,7 +71,7 @@ class Machines {
   };
   struct Hardware {
     cluster::Node node;  // without names and prices
-    cost::Stack stack;
+    cost::Basis basis;
     cluster::Precision precision = cluster::Precision::kBf16;
     std::mutex mutex;
     std::map<std::pair<int, int>, std::unique_ptr<Slot>> slots;  // by machines and batch

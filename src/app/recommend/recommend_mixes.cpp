@@ -123,7 +123,7 @@ class MixPlanner {
 
   Place place_of(const Candidate& c) const {
     return {node(c).provider, node(c).price.region, tariff(c).spot, machines_.precision(c.kind),
-            machines_.stack(c.kind).name};
+            machines_.basis(c.kind).stack.name};
   }
 
   cluster::Cluster cluster_of(const std::vector<cluster::NodeGroup>& groups) const {
@@ -143,7 +143,7 @@ class MixPlanner {
   // Jobs an hour that one machine does not exceed in any plan of search/mixed.
   double rate(int k) const {
     const double step = mixed::least_step(model_, cluster_of({{1, machines_.offer(k).node}}),
-                                          machines_.stack(k), options_for(k));
+                                          machines_.basis(k), options_for(k));
     return 3600 / (work_.steps * step);
   }
 
@@ -169,7 +169,7 @@ class MixPlanner {
     const cluster::Cluster cluster =
         cluster_of({{mix.num_first, node(a)}, {mix.num_second, node(b)}});
     const mixed::MixedResult found =
-        mixed::search(model_, cluster, machines_.stack(a.kind), options);
+        mixed::search(model_, cluster, machines_.basis(a.kind), options);
     if (found.plans.empty()) return out;
     const mixed::MixedPlan& best = found.plans.front();
     out.step = best.prediction.step;

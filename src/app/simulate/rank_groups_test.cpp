@@ -16,7 +16,7 @@ struct Played {
 };
 
 Played play(const ResolvedPlan& plan, const plan::Placement& placement) {
-  cost::GeneralPredictor predictor(plan.model, plan.cluster, plan.stack);
+  cost::GeneralPredictor predictor(plan.model, plan.cluster, plan.basis);
   const cost::StepWork work = predictor.work(placement);
   Played out{simulate::simulate_step(work, {}), {}};
   out.groups = rank_groups(work, out.step, predictor.memory_by_rank(placement));
@@ -30,7 +30,7 @@ Played play_regular(int pp) {
   request.degrees.pp = pp;
   request.degrees.global_batch = 32;
   const ResolvedPlan plan = predict(request).plan;
-  return play(plan, cost::expand_for(*plan.degrees, plan.model, plan.stack));
+  return play(plan, cost::expand_for(*plan.degrees, plan.model, plan.basis.stack));
 }
 
 Played play_burst(const char* model) {

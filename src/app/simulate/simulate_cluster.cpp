@@ -89,7 +89,8 @@ int devices_of(const plan::Placement& placement) {
 }
 
 plan::Placement placement_of(const ResolvedPlan& plan) {
-  return plan.degrees ? cost::expand_for(*plan.degrees, plan.model, plan.stack) : plan.placement;
+  return plan.degrees ? cost::expand_for(*plan.degrees, plan.model, plan.basis.stack)
+                      : plan.placement;
 }
 
 // All layers on as many ranks as there are samples or devices.
@@ -108,7 +109,7 @@ double one_device_s(const ResolvedPlan& plan) {
   plan::Degrees one;
   one.precision = own.precision;
   one.micro_batch = one.global_batch = static_cast<int>(own.global_batch);
-  cost::GeneralPredictor predictor(plan.model, plan.cluster, plan.stack);
+  cost::GeneralPredictor predictor(plan.model, plan.cluster, plan.basis);
   return predictor.predict(plan::expand(one, plan.model)).step;
 }
 
@@ -136,7 +137,7 @@ class ClusterPlayer {
 
   ClusterAnswer play() {
     add_jobs();
-    cost::GeneralPredictor predictor(plan().model, plan().cluster, plan().stack);
+    cost::GeneralPredictor predictor(plan().model, plan().cluster, plan().basis);
     const plan::Placement own = placement_of(plan());
     out_.one_device_s = one_device_s(plan());
     add_rows(predictor, "data parallel", data_parallel(plan(), own), false);

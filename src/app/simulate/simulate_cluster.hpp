@@ -2,9 +2,9 @@
 // background jobs (simulate/background_queue.hpp), beside plain data parallelism, each with and
 // without sharing.
 //
-//   ClusterAnswer a = simulate_cluster({.foreground = {...}, .background =
-//   {"bg.plan,copies=all"}}); a.rows[3].cluster / a.rows[0].cluster;        // burst and shared
-//   over data parallelism alone
+//   ClusterAnswer a =
+//       simulate_cluster({.foreground = {...}, .background = {"bg.plan,copies=all"}});
+//   a.rows[3].cluster / a.rows[0].cluster;    // burst and shared over data parallelism alone
 #pragma once
 
 #include <string>

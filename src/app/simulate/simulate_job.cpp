@@ -1,6 +1,7 @@
 #include "app/simulate/simulate_job.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,6 +14,7 @@
 #include "base/format.hpp"
 #include "base/infeasible.hpp"
 #include "plan/complete.hpp"
+#include "plan/degree_fields.hpp"
 #include "simulate/job/availability_file.hpp"
 #include "stack/stack_file.hpp"
 
@@ -48,9 +50,16 @@ void check(const JobRequest& request) {
   if (!request.predict.plan_file.empty())
     errors.add("job.plan", "a job has a plan for every number of machines, not one of a file", {},
                "--model and --cluster, or --rates");
-  if (d.dp || d.cp || d.ep || d.interleave || d.recompute || d.recompute_blocks || d.schedule ||
-      d.sequence_parallel || d.tensor_overlap || d.data_overlap || d.zero_group || d.offload ||
-      d.context || d.table_split)
+  const std::vector<std::string> unread = plan::given_options(d, {"--global-batch"});
+  if (!request.rates_file.empty() && !unread.empty())
+    errors.add("job.degrees",
+               fmt::format("{} would change nothing with --rates, which has every number of "
+                           "machines' rate",
+                           fmt::join(unread, ", ")),
+               {}, "--global-batch alone; or --model and --cluster without --rates");
+  else if (!plan::given_options(d, {"--tp", "--pp", "--micro-batch", "--zero", "--precision",
+                                    "--seq", "--global-batch"})
+                .empty())
     errors.add("job.degrees", "of a job's plans only some choices can be fixed", {},
                "--tp, --pp, --micro-batch, --zero, --precision, --seq, --global-batch");
   for (const std::string& name : request.policies) {
@@ -77,11 +86,11 @@ Subject load_subject(const JobRequest& request) {
                       "one kind: its count is the trace's");
   plan::DegreesRequest precision;
   precision.precision = wanted.degrees.precision;
-  if (!precision.precision) precision.precision = measured_precision(out.inputs.stack);
+  if (!precision.precision) precision.precision = measured_precision(out.inputs.basis);
   out.choices.precision =
       plan::complete_degrees(precision, out.inputs.model, out.inputs.cluster).degrees.precision;
-  check_precision(out.inputs.stack, out.choices.precision);
-  out.inputs.stack.options = cost::options_for(out.inputs.stack.options, out.choices.precision);
+  check_precision(out.inputs.basis, out.choices.precision);
+  out.inputs.basis = out.inputs.basis.in_precision(out.choices.precision);
   out.choices.global_batch = wanted.degrees.global_batch
                                  ? *wanted.degrees.global_batch
                                  : plan::default_global_batch(out.inputs.model, out.inputs.cluster);

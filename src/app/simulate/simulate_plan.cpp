@@ -82,16 +82,16 @@ chakra::LayerPlay layers_of(const ResolvedPlan& plan) {
                       "layers are played for regular plans that use all of a cluster of one kind "
                       "of node",
                       {}, "leave --layers out");
-  return chakra::play_layers(chakra::make_step(plan.model, plan.cluster, plan.stack, *degrees),
+  return chakra::play_layers(chakra::make_step(plan.model, plan.cluster, plan.basis, *degrees),
                              simulate::network_of(plan.cluster));
 }
 
 cost::StepWork work_of(const ResolvedPlan& plan) {
   const std::optional<plan::Degrees> degrees = regular(plan);
-  if (degrees) return cost::Predictor(plan.model, plan.cluster, plan.stack, 1).work(*degrees);
+  if (degrees) return cost::Predictor(plan.model, plan.cluster, plan.basis, 1).work(*degrees);
   const plan::Placement placement =
-      plan.degrees ? cost::expand_for(*plan.degrees, plan.model, plan.stack) : plan.placement;
-  return cost::GeneralPredictor(plan.model, plan.cluster, plan.stack).work(placement);
+      plan.degrees ? cost::expand_for(*plan.degrees, plan.model, plan.basis.stack) : plan.placement;
+  return cost::GeneralPredictor(plan.model, plan.cluster, plan.basis).work(placement);
 }
 
 // A hundred, or fewer where that would take more than some seconds.

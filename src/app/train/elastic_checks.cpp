@@ -1,6 +1,7 @@
 #include "app/train/elastic_checks.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "base/format.hpp"
 #include "launch/elastic/job_state.hpp"
 #include "model/cnn_recipe.hpp"
+#include "plan/degree_fields.hpp"
 
 namespace nereus::app {
 
@@ -19,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int usable_cores() {
+int cores_of_process() {
   cpu_set_t set;
   CPU_ZERO(&set);
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
@@ -74,6 +76,14 @@ TrainRequest completed(TrainRequest request, const ElasticRequest& elastic) {
                       "stages and replicas follow the machines that are there, and each computes "
                       "whole layers",
                       {}, "leave --pp, --dp, --tp and --cp out; --shapes 4x2,3x2 allows only some");
+  const std::vector<std::string> unread =
+      plan::given_options(d, {"--global-batch", "--seq", "--precision"});
+  if (!request.plan.cluster.cluster.empty() && elastic.shapes.empty() && !unread.empty())
+    throw_input_error("elastic.degrees",
+                      fmt::format("{} would change nothing: with --cluster the planner chooses "
+                                  "for the machines that are there",
+                                  fmt::join(unread, ", ")),
+                      {}, "--global-batch, --seq and --precision; the others with --shapes");
   if (!request.timeline_file.empty() || !request.record_file.empty() || request.compare)
     throw_input_error("elastic.output",
                       "--timeline, --record and --compare are of one plan, and this job has many",
@@ -82,7 +92,7 @@ TrainRequest completed(TrainRequest request, const ElasticRequest& elastic) {
     request.checkpoint.folder = elastic.folder + "/checkpoints";
   request.elastic = true;
   if (request.machine.threads == 0)
-    request.machine.threads = std::max(1, usable_cores() / std::max(1, elastic.agents));
+    request.machine.threads = std::max(1, cores_of_process() / std::max(1, elastic.agents));
   return request;
 }
 

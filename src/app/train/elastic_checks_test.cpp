@@ -9,6 +9,7 @@
 #include "base/base_testing.hpp"
 #include "base/temporary_folder.hpp"
 #include "launch/elastic/job_state.hpp"
+#include "plan/degree_testing.hpp"
 #include "plan/expand.hpp"
 #include "plan/test_models.hpp"
 
@@ -28,6 +29,26 @@ job::Job begun_job() {
   job.data.kind = job::Data::Kind::kTokens;
   job.data.path = "text.tokens";
   return job;
+}
+
+// Where the planner chooses for the machines that are there it reads few of a plan's degrees.
+TEST(ElasticChecks, DegreesThatThePlannerDoesNotReadAreRefused) {
+  plan::for_each_request([](const auto& field) {
+    if (field.option == nullptr || field.name == "pp" || field.name == "dp") return;
+    TrainRequest request;
+    request.plan.degrees = plan::testing::request_of(field);
+    const bool is_read =
+        field.name == "global_batch" || field.name == "seq" || field.name == "precision";
+    const auto codes = [&](const ElasticRequest& elastic) {
+      return codes_of([&] { completed(request, elastic); });
+    };
+    EXPECT_THAT(codes({}), IsEmpty()) << field.name;  // shapes of this machine's ranks read all
+    request.plan.cluster.cluster = "4xp3.2xlarge";
+    EXPECT_EQ(codes({}).empty(), is_read) << field.name;
+    ElasticRequest shapes;
+    shapes.shapes = {{2, 1}};
+    EXPECT_THAT(codes(shapes), IsEmpty()) << field.name;
+  });
 }
 
 TEST(ElasticChecks, AFolderIsOfOneJob) {

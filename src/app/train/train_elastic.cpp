@@ -68,7 +68,7 @@ TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elast
   answer.num_ranks = start->num_ranks;
   answer.library = setup.worker.library;
   answer.counts_tokens = setup.resolved.model.tokens_per_sample > 0;
-  answer.nominal = cluster::is_nominal(setup.resolved.cluster) && !setup.resolved.stack.measured;
+  answer.nominal = cluster::is_nominal(setup.resolved.cluster) && !setup.resolved.basis.layers;
   StepLog log(elastic.folder, request.metrics_file, watch, answer);
 
   launch::CoordinatorOptions options;

@@ -1,8 +1,7 @@
 // Data for models of the user's own (model/script_model.hpp): whether the folder is still what was
 // planned, and whether the data have the shapes it was exported with.
 //
-//   check_script_data(job.data, model, true);      // throws Errors: train.data-kind,
-//   train.data-shape
+//   check_script_data(job.data, model, true);    // throws train.data-kind, train.data-shape
 #pragma once
 
 #include "job/job.hpp"

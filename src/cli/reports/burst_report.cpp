@@ -95,10 +95,10 @@ Report burst_report(const app::BurstAnswer& answer) {
   json["front"] = Json::array();
   for (const burst::BurstPlan& own : answer.front.plans)
     json["front"].push_back({{"step_s", own.seconds}, {"rank_seconds", own.rank_seconds}});
-  if (answer.inputs.stack.measured && !answer.rows.empty()) {
+  if (answer.inputs.basis.layers && !answer.rows.empty()) {
     table.notes.push_back("layer times of the picked plan: " +
                           sources_summary(answer.rows.front().predicted));
-    const std::vector<std::string>& more = answer.inputs.stack.measured->notes;
+    const std::vector<std::string>& more = answer.inputs.basis.layers->notes;
     table.notes.insert(table.notes.end(), more.begin(), more.end());
   }
   if (std::string note = too_full_text(answer.rows); !note.empty())

@@ -6,6 +6,7 @@
 
 #include "app/simulate/simulate_astra.hpp"
 #include "base/error.hpp"
+#include "plan/degree_fields.hpp"
 
 namespace nereus::cli {
 
@@ -186,11 +187,6 @@ Report report_of(const app::AstraStepAnswer& answer) {
   return {.tables = {table}, .json = json.dump(2)};
 }
 
-bool any_degree(const app::DegreesRequest& d) {
-  return d.tp || d.pp || d.dp || d.cp || d.ep || d.interleave || d.micro_batch || d.global_batch ||
-         d.seq || d.zero || d.recompute || d.precision || d.schedule;
-}
-
 }  // namespace
 
 void add_collective_options(Command& command, app::SimulateCollectiveRequest& request) {
@@ -214,7 +210,8 @@ void add_collective_options(Command& command, app::SimulateCollectiveRequest& re
 std::optional<Report> network_simulation(const app::PredictRequest& plan,
                                          app::SimulateCollectiveRequest request, Format format) {
   if (!request.collective.empty()) {
-    if (!plan.model.model.empty() || !plan.plan_file.empty() || any_degree(plan.degrees))
+    if (!plan.model.model.empty() || !plan.model.overrides.empty() || !plan.plan_file.empty() ||
+        !plan::given_options(plan.degrees).empty())
       throw_input_error("cli.conflict", "a collective has no model, no plan and no degrees", {},
                         "leave them out, or leave out --collective");
     request.cluster = plan.cluster;

@@ -1,33 +1,37 @@
 #include "cli/reports/degrees_json.hpp"
 
+#include "plan/degree_fields.hpp"
+
 namespace nereus::cli {
 
+namespace {
+
+nlohmann::ordered_json offload_json(const plan::Offload& offload) {
+  nlohmann::ordered_json json{{"weights", offload.weights},
+                              {"optimizer", offload.optimizer},
+                              {"activations", offload.activations}};
+  if (offload.tier != plan::Tier::kHost) json["tier"] = to_string(offload.tier);
+  return json;
+}
+
+}  // namespace
+
 nlohmann::ordered_json degrees_json(const plan::Degrees& d) {
-  nlohmann::ordered_json json{{"tp", d.tp},
-                              {"pp", d.pp},
-                              {"dp", d.dp},
-                              {"cp", d.cp},
-                              {"ep", d.ep},
-                              {"expert_tp", d.expert_tp},
-                              {"interleave", d.interleave},
-                              {"micro_batch", d.micro_batch},
-                              {"global_batch", d.global_batch},
-                              {"num_micro_batches", d.num_micro_batches()},
-                              {"recompute", to_string(d.recompute)},
-                              {"recompute_blocks", d.recompute_blocks},
-                              {"zero", d.zero},
-                              {"zero_group", d.zero_group},
-                              {"sequence_parallel", d.sequence_parallel},
-                              {"tensor_overlap", d.tensor_overlap},
-                              {"data_overlap", d.data_overlap},
-                              {"offload",
-                               {{"weights", d.offload.weights},
-                                {"optimizer", d.offload.optimizer},
-                                {"activations", d.offload.activations}}},
-                              {"precision", to_string(d.precision)},
-                              {"schedule", to_string(d.schedule)},
-                              {"context", to_string(d.context)}};
-  if (d.offload.tier != plan::Tier::kHost) json["offload"]["tier"] = to_string(d.offload.tier);
+  nlohmann::ordered_json json;
+  plan::for_each_degree([&](const auto& field) {
+    const auto& value = d.*field.degree;
+    using T = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, plan::TableSplit> || std::is_same_v<T, plan::Offload>) {
+      // How tables are split is said of models that have some (prediction_report), and what is
+      // offloaded stands before the precision.
+    } else if constexpr (std::is_enum_v<T>) {
+      if (std::is_same_v<T, cluster::Precision>) json["offload"] = offload_json(d.offload);
+      json[std::string(field.name)] = to_string(value);
+    } else {
+      json[std::string(field.name)] = value;
+    }
+    if (field.name == "global_batch") json["num_micro_batches"] = d.num_micro_batches();
+  });
   return json;
 }
 

@@ -118,8 +118,8 @@ Table points_table(const ExploreAnswer& answer, const std::vector<PointDetail>& 
 std::string stack_of(const ExploreAnswer& answer, const PointDetail& point) {
   const auto& at = point.answer.at;
   return answer.study.machines[static_cast<std::size_t>(at.machine)]
-      .stack_for(answer.study.variants[static_cast<std::size_t>(at.variant)])
-      .name;
+      .basis_for(answer.study.variants[static_cast<std::size_t>(at.variant)])
+      .stack.name;
 }
 
 Table machines_table(const ExploreAnswer& answer) {
@@ -223,7 +223,7 @@ std::vector<std::string> study_notes(const explore::Study& study) {
   std::vector<std::string> notes;
   std::set<std::string> stacks;
   for (const explore::StudyMachine& machine : study.machines)
-    for (const auto& [number, stack] : machine.stacks) stacks.insert(stack.name);
+    for (const auto& [number, basis] : machine.bases) stacks.insert(basis.stack.name);
   if (stacks.size() > 1)
     notes.push_back(fmt::format(
         "predicted on different software ({}), as is usual for each device and model; stack = "

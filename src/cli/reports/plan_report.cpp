@@ -112,7 +112,7 @@ std::string subject_text(const app::PlanAnswer& answer, const app::PlanRequest& 
                         inputs.cluster.groups.front().node.name);
   return fmt::format("{} ({} parameters) on {}, {}, {}, {}", model.name,
                      human(model.parameters(), Unit::kParameters), machines, batch,
-                     to_string(answer.choices.precision), inputs.stack.name);
+                     to_string(answer.choices.precision), inputs.basis.stack.name);
 }
 
 Json search_json(const app::PlanAnswer& answer) {
@@ -140,7 +140,7 @@ std::string plan_json(const app::PlanAnswer& answer, const app::PlanRequest& req
   Json json;
   json["model"] = answer.inputs.model.name;
   json["cluster"] = answer.inputs.cluster.name;
-  json["stack"] = answer.inputs.stack.name;
+  json["stack"] = answer.inputs.basis.stack.name;
   json["global_batch"] = answer.choices.global_batch;
   json["derived"] = answer.derived;
   json["objectives"] = Json::array();
@@ -243,9 +243,9 @@ void add_notes(Table& table, const app::PlanAnswer& answer, const app::PlanReque
       table.notes.push_back(fmt::format("{} nodes: nothing fits, or another size beats it", nodes));
   if (!answer.search.complete) table.notes.emplace_back("stopped early: the best so far");
   const app::PredictAnswer& best = answer.plans.front();
-  if (best.plan.stack.measured) {
+  if (best.plan.basis.layers) {
     table.notes.push_back("layer times of the best plan: " + sources_text(best));
-    for (const std::string& note : best.plan.stack.measured->notes)
+    for (const std::string& note : best.plan.basis.layers->notes)
       if (note.starts_with("not used")) table.notes.push_back(note);
   }
   if (!best.usd_per_step)
@@ -256,7 +256,7 @@ void add_notes(Table& table, const app::PlanAnswer& answer, const app::PlanReque
         "expected error of one prediction: {:.0f} % median, {:.0f} % mean ({} measured runs of {} "
         "that the fit had not seen); the best of many is likely a little too good",
         100 * best.expected.median, 100 * best.expected.mean, format_count(best.expected.rows),
-        best.plan.stack.name));
+        best.plan.basis.stack.name));
   else
     table.notes.emplace_back(
         "expected error: not known, no measured run of this kind is behind it");

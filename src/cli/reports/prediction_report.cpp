@@ -43,7 +43,7 @@ std::string expected_text(const app::PredictAnswer& answer) {
   return fmt::format(
       "{:.0f} % median, {:.0f} % mean ({} measured runs of {} that the fit had not seen)",
       100 * expected.median, 100 * expected.mean, format_count(expected.rows),
-      answer.plan.stack.name);
+      answer.plan.basis.stack.name);
 }
 
 // What was not given and has a value that somebody would choose; JSON names all of it.
@@ -111,15 +111,15 @@ namespace {
 // What profiles say of them; empty where none does.
 std::string links_text(const app::ResolvedPlan& plan) {
   std::string text;
-  if (!plan.stack.networks) return text;
-  for (const cost::MeasuredNetwork& own : plan.stack.networks->list)
+  if (!plan.basis.networks) return text;
+  for (const cost::MeasuredNetwork& own : plan.basis.networks->list)
     for (const auto& [where, fit] :
          {std::pair{"inside a host", &own.inside}, std::pair{"between hosts", &own.between}})
       if (fit->rate > 0)
         text += fmt::format("{}{} and {} a step {}", text.empty() ? "measured: " : "; ",
                             format_rate(BytesPerSecond{fit->rate}),
                             format_seconds(Seconds{fit->latency}), where);
-  for (const std::string& note : plan.stack.networks->notes)
+  for (const std::string& note : plan.basis.networks->notes)
     text += (text.empty() ? "" : "; ") + note;
   return text;
 }
@@ -162,7 +162,7 @@ Table prediction_summary(const app::PredictAnswer& answer) {
                     format_bytes(Bytes{p.memory.beyond_capacity}), tier_text(p.memory.beyond_tier),
                     lacks ? "does NOT fit" : "fits"));
   add("usd_per_step", "cost", cost_text(answer));
-  if (plan.stack.measured) add("profile", "layer times", sources_text(answer));
+  if (plan.basis.layers) add("profile", "layer times", sources_text(answer));
   if (const std::string links = links_text(plan); !links.empty()) add("links", "links", links);
   add("expected_error", "expected error", expected_text(answer));
   table.rows.push_back(std::move(row));
@@ -208,7 +208,7 @@ std::string prediction_json(const app::PredictAnswer& answer) {
   json["model_parameters"] = plan.model.parameters();
   json["cluster"] = plan.cluster.name;
   json["devices"] = plan.cluster.num_devices();
-  json["stack"] = plan.stack.name;
+  json["stack"] = plan.basis.stack.name;
   if (plan.degrees) json["degrees"] = degrees_json(*plan.degrees);
   if (plan.degrees && plan.model.table_layer() >= 0)
     json["degrees"]["table_split"] = to_string(plan.degrees->table_split);
@@ -244,7 +244,7 @@ std::string prediction_json(const app::PredictAnswer& answer) {
   json["expected_error"] = {
       {"mean", expected.mean}, {"median", expected.median}, {"rows", expected.rows}};
   json["assumptions"] = answer.assumptions;
-  if (plan.stack.measured) json["profile"] = Json::parse(sources_json(answer));
+  if (plan.basis.layers) json["profile"] = Json::parse(sources_json(answer));
   return json.dump(2);
 }
 
@@ -260,7 +260,7 @@ Table prediction_row(const app::PredictAnswer& answer) {
   add("model", plan.model.name);
   add("cluster", plan.cluster.name);
   add("devices", plan.cluster.num_devices());
-  add("stack", plan.stack.name);
+  add("stack", plan.basis.stack.name);
   if (plan.degrees) {
     const plan::Degrees& d = *plan.degrees;
     add("tp", d.tp);
@@ -313,7 +313,7 @@ Report prediction_report(const app::PredictAnswer& answer) {
         "MFU counts attention as the full square, as is usual; causal kernels skip half of it.");
   Report report{.tables = {summary, prediction_breakdown(answer), prediction_memory(answer)},
                 .json = prediction_json(answer)};
-  if (answer.plan.stack.measured) report.tables.push_back(sources_table(answer));
+  if (answer.plan.basis.layers) report.tables.push_back(sources_table(answer));
   return report;
 }
 

@@ -55,7 +55,7 @@ std::string sources_json(const app::PredictAnswer& answer) {
     if (!own.why.empty()) layer["why"] = own.why;
     layers.push_back(layer);
   }
-  return Json{{"layers", layers}, {"notes", answer.plan.stack.measured->notes}}.dump();
+  return Json{{"layers", layers}, {"notes", answer.plan.basis.layers->notes}}.dump();
 }
 
 Table sources_table(const app::PredictAnswer& answer) {
@@ -71,7 +71,7 @@ Table sources_table(const app::PredictAnswer& answer) {
   for (const app::LayerSource& own : answer.sources)
     table.rows.push_back({own.layer, own.device, own.tp, fmt::format("{:g}", own.samples),
                           std::string(to_string(own.kind)), own.why});
-  for (const std::string& note : answer.plan.stack.measured->notes) table.notes.push_back(note);
+  for (const std::string& note : answer.plan.basis.layers->notes) table.notes.push_back(note);
   return table;
 }
 

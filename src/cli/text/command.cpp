@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "base/nearest.hpp"
+#include "base/parse_number.hpp"
 #include "cli/text/terminal.hpp"
 
 namespace nereus::cli {
@@ -23,15 +24,6 @@ bool looks_like_option(std::string_view word) {
 }
 
 std::string_view before_equals(std::string_view word) { return word.substr(0, word.find('=')); }
-
-template <class Number>
-std::optional<Number> parse_number(const std::string& text) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  const auto [stop, status] = std::from_chars(text.data(), end, number);
-  if (text.empty() || status != std::errc{} || stop != end) return std::nullopt;
-  return number;
-}
 
 }  // namespace
 

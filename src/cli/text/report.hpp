@@ -1,9 +1,10 @@
 // A result in one form that every format is made from. Verbs fill a Report; cli/text/output.hpp
 // renders it.
 //
-//   Table table{.name = "nodes", .columns = {{"name", "node"}, {"memory_bytes", "memory",
-//   Unit::kBytes}}}; table.rows.push_back({"dgx-h100", 80e9}); emit(Report{{table}}, options,
-//   session);
+//   Table table{.name = "nodes",
+//               .columns = {{"name", "node"}, {"memory_bytes", "memory", Unit::kBytes}}};
+//   table.rows.push_back({"dgx-h100", 80e9});
+//   emit(Report{{table}}, options, session);
 //
 // Cells hold raw SI numbers. People read them scaled with a unit ("74.5 GiB"), machines raw under
 // the column's key, which carries the unit ("memory_bytes"). A column of numbers is right-aligned,

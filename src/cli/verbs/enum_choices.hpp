@@ -1,6 +1,6 @@
 // The words of an enumeration as an option's choices.
 //
-//   command.choice("--precision", choices_of(request.precision, Precision::kNvfp4), "...");
+//   command.choice("--precision", choices_of(request.precision), "...");
 #pragma once
 
 #include <optional>
@@ -8,14 +8,15 @@
 #include <vector>
 
 #include "cli/text/command.hpp"
+#include "plan/degree_fields.hpp"
 
 namespace nereus::cli {
 
-// All values up to `last`, by to_string.
+// All values, by to_string.
 template <class Enum>
-std::vector<Choice> choices_of(std::optional<Enum>& target, Enum last) {
+std::vector<Choice> choices_of(std::optional<Enum>& target) {
   std::vector<Choice> choices;
-  for (int i = 0; i <= static_cast<int>(last); ++i) {
+  for (int i = 0; i < plan::num_values<Enum>(); ++i) {
     const Enum value = static_cast<Enum>(i);
     choices.push_back({std::string(to_string(value)), [&target, value] { target = value; }});
   }

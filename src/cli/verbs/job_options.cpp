@@ -17,7 +17,7 @@ Command::Take interval(app::JobRequest& request) {
     int steps = 0;
     const char* const end = text.data() + text.size();
     const auto [at, error] = std::from_chars(text.data(), end, steps);
-    std::string_view unit(at, end);
+    std::string_view unit(at, static_cast<std::size_t>(end - at));
     while (unit.starts_with(' ')) unit.remove_prefix(1);
     if (error == std::errc() && (unit == "steps" || unit == "step") && steps > 0)
       r->checkpoint_steps = steps;

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/parse_number.hpp"
 #include "cli/verbs/enum_choices.hpp"
 #include "cli/verbs/options.hpp"
+#include "plan/degree_fields.hpp"
 
 namespace nereus::cli {
 
@@ -16,11 +18,8 @@ bool parse_offload_part(const std::string& text, plan::Offload& offload, ErrorLi
   const size_t equals = text.find('=');
   const std::string part = text.substr(0, equals);
   double share = -1;
-  if (equals != std::string::npos) {
-    const char* end = text.data() + text.size();
-    const auto [last, code] = std::from_chars(text.data() + equals + 1, end, share);
-    if (code != std::errc{} || last != end) share = -1;
-  }
+  if (equals != std::string::npos)
+    share = parse_number<double>(std::string_view(text).substr(equals + 1)).value_or(-1);
   if (!(share >= 0 && share <= 1)) {
     errors.add("cli.bad-value",
                fmt::format("--offload takes PART=SHARE with a share of 0 to 1, not '{}'", text), {},
@@ -39,6 +38,74 @@ bool parse_offload_part(const std::string& text, plan::Offload& offload, ErrorLi
     return false;
   }
   return true;
+}
+
+// Of the fields that plan/degree_fields.hpp lists, in the order in which help shows them.
+struct OptionHelp {
+  std::string_view option;
+  const char* help;
+};
+constexpr OptionHelp kHelp[] = {
+    {"--tp", "tensor-parallel degree"},
+    {"--pp", "pipeline stages"},
+    {"--dp", "data-parallel degree"},
+    {"--cp", "context-parallel degree"},
+    {"--ep", "ranks that share the experts, or the embedding tables"},
+    {"--interleave", "virtual stages per pipeline rank"},
+    {"--micro-batch", "samples of one micro-batch"},
+    {"--global-batch", "samples of one step"},
+    {"--seq", "tokens of one sample"},
+    {"--recompute", "activations computed again in the backward pass"},
+    {"--recompute-blocks", "with --recompute full: only so many blocks of each virtual stage"},
+    {"--zero", "state sharded over the data-parallel group: 1 optimizer, 2 gradients, 3 weights"},
+    {"--sequence-parallel", "divide norms and residuals over the tensor group (=off to forbid)"},
+    {"--tensor-overlap", "run tensor collectives in pieces beside the GEMMs that feed them"},
+    {"--data-overlap", "exchange gradients and sharded weights beside the passes (on unless =off)"},
+    {"--zero-group",
+     "ranks that share one copy of sharded state (HSDP); all of the data group if not given"},
+    {"--offload",
+     "share kept beyond the device, in host memory unless TIER is expanded or nvme: weights=1, "
+     "optimizer=0.5, activations=0.25"},
+    {"--precision", "of matrix products"},
+    {"--context", "how context slices meet; zigzag where the mask is causal, else ring"},
+    {"--table-split",
+     "how ep ranks share embedding tables: whole ones, even in bytes or in look-ups; rows "
+     "or columns of all"},
+    {"--schedule", "order of the pipeline's work"},
+};
+
+constexpr std::size_t count_options() {
+  std::size_t count = 0;
+  plan::for_each_request([&](const auto& field) { count += field.option != nullptr ? 1 : 0; });
+  return count;
+}
+static_assert(count_options() == std::size(kHelp), "an option of a plan's degrees has no help");
+
+void add_number(Command& command, const plan::RequestField<int>& field, std::optional<int>& target,
+                const char* help) {
+  if (field.most == plan::kNoLimit) return command.whole(field.option, target, 1, help);
+  std::vector<Choice> choices;
+  for (int i = field.least; i <= field.most; ++i)
+    choices.push_back({std::to_string(i), [&target, i] { target = i; }});
+  command.choice(field.option, std::move(choices), help);
+}
+
+template <class T>
+void add_degree(Command& command, const plan::RequestField<T>& field, std::optional<T>& target,
+                const char* help, app::DegreesRequest& degrees) {
+  if constexpr (std::is_same_v<T, plan::Offload>)
+    command.custom(
+        field.option, "[TIER:]PART=SHARE[,...]",
+        [&degrees](const std::string& text, ErrorList& errors) {
+          parse_offload(text, degrees, errors);
+        },
+        help);
+  else if constexpr (std::is_same_v<T, bool>)
+    command.toggle(field.option, target, help);
+  else if constexpr (std::is_same_v<T, int>)
+    add_number(command, field, target, help);
+  else
+    command.choice(field.option, choices_of(target), help);
 }
 
 }  // namespace
@@ -118,51 +185,11 @@ void add_set_option(Command& command, app::ModelRequest* model, app::ClusterRequ
 
 void add_degrees_options(Command& command, app::DegreesRequest& degrees) {
   command.group("Plan (what is not given is derived)");
-  command.whole("--tp", degrees.tp, 1, "tensor-parallel degree");
-  command.whole("--pp", degrees.pp, 1, "pipeline stages");
-  command.whole("--dp", degrees.dp, 1, "data-parallel degree");
-  command.whole("--cp", degrees.cp, 1, "context-parallel degree");
-  command.whole("--ep", degrees.ep, 1, "ranks that share the experts, or the embedding tables");
-  command.whole("--interleave", degrees.interleave, 1, "virtual stages per pipeline rank");
-  command.whole("--micro-batch", degrees.micro_batch, 1, "samples of one micro-batch");
-  command.whole("--global-batch", degrees.global_batch, 1, "samples of one step");
-  command.whole("--seq", degrees.seq, 1, "tokens of one sample");
-  command.choice("--recompute", choices_of(degrees.recompute, plan::Recompute::kFull),
-                 "activations computed again in the backward pass");
-  command.whole("--recompute-blocks", degrees.recompute_blocks, 1,
-                "with --recompute full: only so many blocks of each virtual stage");
-  std::vector<Choice> zero;
-  for (int stage = 0; stage <= 3; ++stage) {
-    zero.push_back({std::to_string(stage), [&degrees, stage] { degrees.zero = stage; }});
-  }
-  command.choice("--zero", std::move(zero),
-                 "state sharded over the data-parallel group: 1 optimizer, 2 gradients, 3 weights");
-  command.toggle("--sequence-parallel", degrees.sequence_parallel,
-                 "divide norms and residuals over the tensor group (=off to forbid)");
-  command.toggle("--tensor-overlap", degrees.tensor_overlap,
-                 "run tensor collectives in pieces beside the GEMMs that feed them");
-  command.toggle("--data-overlap", degrees.data_overlap,
-                 "exchange gradients and sharded weights beside the passes (on unless =off)");
-  command.whole(
-      "--zero-group", degrees.zero_group, 1,
-      "ranks that share one copy of sharded state (HSDP); all of the data group if not given");
-  command.custom(
-      "--offload", "[TIER:]PART=SHARE[,...]",
-      [&degrees](const std::string& text, ErrorList& errors) {
-        parse_offload(text, degrees, errors);
-      },
-      "share kept beyond the device, in host memory unless TIER is expanded or nvme: weights=1, "
-      "optimizer=0.5, activations=0.25");
-  command.choice("--precision", choices_of(degrees.precision, cluster::Precision::kNvfp4),
-                 "of matrix products");
-  command.choice("--context", choices_of(degrees.context, plan::ContextKind::kAllToAll),
-                 "how context slices meet; zigzag where the mask is causal, else ring");
-  command.choice(
-      "--table-split", choices_of(degrees.table_split, plan::TableSplit::kColumn),
-      "how ep ranks share embedding tables: whole ones, even in bytes or in look-ups; rows "
-      "or columns of all");
-  command.choice("--schedule", choices_of(degrees.schedule, plan::Schedule::kDualPipe),
-                 "order of the pipeline's work");
+  for (const auto& [option, help] : kHelp)
+    plan::for_each_request([&, option = option, help = help](const auto& field) {
+      if (field.option != nullptr && field.option == option)
+        add_degree(command, field, degrees.*field.request, help, degrees);
+    });
 }
 
 void add_calibration_options(Command& command, app::CalibrationRequest& calibration) {

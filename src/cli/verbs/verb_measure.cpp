@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/measure/measure_machine.hpp"
 #include "base/write_file.hpp"
@@ -13,6 +14,7 @@
 #include "cli/verbs/run_what_if.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "job/measure.hpp"
+#include "plan/degree_fields.hpp"
 
 namespace nereus::cli {
 
@@ -76,6 +78,24 @@ void add_options(Command& command, MeasureOptions& request) {
                "the profile to FILE too; with --stalls: what is printed");
 }
 
+// Degrees are of jobs that nereus train runs, and of the layers of a model.
+void refuse_degrees(const std::vector<std::string>& given, const char* with) {
+  if (!given.empty())
+    throw_input_error("measure.degrees",
+                      fmt::format("{} would change nothing {}", fmt::join(given, ", "), with), {},
+                      "leave it out");
+}
+
+std::vector<std::string> degrees_without_use(const app::MeasureRequest& request) {
+  const app::DegreesRequest& d = request.train.plan.degrees;
+  if (request.train.plan.model.model.empty())
+    return plan::given_options(d, {"--tp", "--pp", "--dp", "--cp"});  // they say how many ranks
+  std::vector<std::string> given;  // each number of samples is one micro-batch of one step
+  if (d.global_batch) given.emplace_back("--global-batch");
+  if (d.micro_batch && !request.samples.empty()) given.emplace_back("--micro-batch");
+  return given;
+}
+
 int run_compare(const Session& session, const MeasureOptions& request) {
   if (request.files.size() != 2)
     throw_input_error("measure.files",
@@ -91,6 +111,9 @@ int run_profile(const Session& session, MeasureOptions& request) {
   if (!request.files.empty())
     throw_input_error("measure.files", "files are given, and nothing to do with them",
                       {request.files[0]}, "--compare FIRST SECOND, --stalls PLAN, --data PICTURES");
+  refuse_degrees(degrees_without_use(m), m.train.plan.model.model.empty()
+                                             ? "without --model"
+                                             : "where layers are measured by samples");
   if (m.train.worker.empty()) m.train.worker = worker_beside_this();
   m.train.launched = launched_rank();
   const auto write = [](const std::string& text) {
@@ -160,11 +183,15 @@ Verb measure_verb(const Session& session) {
   command->example("nereus measure --what-if stalls.json --change cores=2 --change disk=4",
                    "what the step would take then, from what --stalls measured");
   command->run = [&session, request] {
+    const std::vector<std::string> degrees =
+        plan::given_options(request->measure.train.plan.degrees);
     if (request->what_if.named()) {
+      refuse_degrees(degrees, "with --what-if");
       request->output.file = request->output_file;
       return run_what_if(session, request->what_if, request->stalls, request->output);
     }
     if (request->job.named()) {
+      refuse_degrees(degrees, "with -- COMMAND or --kineto");
       request->output.file = request->output_file;
       return run_job(session, request->job, request->stalls, request->output);
     }
@@ -174,7 +201,9 @@ Verb measure_verb(const Session& session) {
     check_stall_options(request->stalls, errors);
     errors.throw_if_any();
     if (request->stalls.stalls) return run_stalls_of(session, *request);
-    return request->compare ? run_compare(session, *request) : run_profile(session, *request);
+    if (!request->compare) return run_profile(session, *request);
+    refuse_degrees(degrees, "with --compare");
+    return run_compare(session, *request);
   };
   return command;
 }

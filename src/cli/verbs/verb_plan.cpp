@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/plan/plan_burst.hpp"
+#include "app/plan/plan_choices.hpp"
 #include "app/plan/plan_spot.hpp"
 #include "app/plan/plan_verb.hpp"
 #include "base/error.hpp"
@@ -17,6 +18,7 @@
 #include "cli/verbs/lists.hpp"
 #include "cli/verbs/verbs.hpp"
 #include "cost/pipeline_time.hpp"
+#include "plan/degree_fields.hpp"
 #include "plan/plan_json.hpp"
 
 namespace nereus::cli {
@@ -43,14 +45,6 @@ struct PlanOptions {
   std::optional<double> amplification, background_yield, slower;
   app::BurstOptions burst_options;
 };
-
-template <class Enum>
-std::vector<std::string> words_up_to(Enum last) {
-  std::vector<std::string> words;
-  for (int i = 0; i <= static_cast<int>(last); ++i)
-    words.emplace_back(to_string(static_cast<Enum>(i)));
-  return words;
-}
 
 void take_offload(const std::string& text, search::Choices& choices, ErrorList& errors) {
   if (text == "none") {
@@ -86,7 +80,7 @@ void add_space_options(Command& command, PlanOptions& request) {
                              choices.recompute.push_back(static_cast<search::RecomputeChoice>(i));
                            }),
                  "none, selective, full, partial (full of some blocks of each stage)");
-  std::vector<std::string> schedules = words_up_to(plan::Schedule::kDualPipe);
+  std::vector<std::string> schedules = plan::words_of<plan::Schedule>();
   schedules.emplace_back("all");
   command.custom("--schedule", "LIST",
                  word_list("--schedule", schedules,
@@ -99,13 +93,13 @@ void add_space_options(Command& command, PlanOptions& request) {
                            }),
                  "1f1b,interleaved unless given; all = every one");
   command.custom("--context", "LIST",
-                 word_list("--context", words_up_to(plan::ContextKind::kAllToAll),
+                 word_list("--context", plan::words_of<plan::ContextKind>(),
                            [&choices](std::size_t i) {
                              choices.contexts.push_back(static_cast<plan::ContextKind>(i));
                            }),
                  "how context slices meet: ring, zigzag, all-to-all");
   command.custom("--table-split", "LIST",
-                 word_list("--table-split", words_up_to(plan::TableSplit::kColumn),
+                 word_list("--table-split", plan::words_of<plan::TableSplit>(),
                            [&choices](std::size_t i) {
                              choices.table_splits.push_back(static_cast<plan::TableSplit>(i));
                            }),
@@ -128,8 +122,7 @@ void add_goal_options(Command& command, PlanOptions& request) {
   command.whole("--global-batch", request.global_batch, 1,
                 "samples of one step; about four million tokens if not given");
   command.whole("--seq", request.plan.seq, 1, "tokens of one sample");
-  command.choice("--precision", choices_of(request.plan.precision, cluster::Precision::kNvfp4),
-                 "of matrix products");
+  command.choice("--precision", choices_of(request.plan.precision), "of matrix products");
   command.custom(
       "--objective", "LIST",
       word_list("--objective", {"time", "money", "energy", "throughput"},
@@ -190,23 +183,20 @@ bool asks_for_burst(const PlanOptions& request) {
          !own.samples_to_target.empty();
 }
 
-// Of --burst.
-void refuse_without_meaning(const PlanOptions& request) {
+// Of a planner without degrees. What of it app refuses is named here too, so that one error has
+// all.
+void refuse_without_meaning(const PlanOptions& request, const app::PlanRequest& wanted,
+                            const app::OwnLayout& planner) {
   std::vector<std::string> names;
   const auto add = [&](bool given, const char* name) {
     if (given) names.emplace_back(name);
   };
-  add(request.max_tp.has_value(), "--max-tp");
   add(request.top.has_value(), "--top");
-  add(request.sequence_parallel.has_value(), "--sequence-parallel");
-  add(request.tensor_overlap.has_value(), "--tensor-overlap");
-  add(request.data_overlap.has_value(), "--data-overlap");
-  add(!request.spot_options.jitter.empty(), "--jitter");
-  add(!request.spot_options.link_jitter.empty(), "--link-jitter");
-  if (!names.empty())
-    throw_input_error("plan.burst-option",
-                      fmt::format("{} would change nothing with --burst", fmt::join(names, ", ")),
-                      {}, "leave it out, or --burst");
+  add(!request.spot && !request.spot_options.jitter.empty(), "--jitter");
+  add(!request.spot && !request.spot_options.link_jitter.empty(), "--link-jitter");
+  if (names.empty()) return;
+  for (std::string& own : app::unread_options(wanted, planner)) names.push_back(std::move(own));
+  throw Errors({app::unread_error(names, planner)});
 }
 
 // Of --burst: one plan of the front is picked, by time unless something else is given.
@@ -244,7 +234,7 @@ ExitCode plan_burst(const PlanOptions& request, const app::PlanRequest& wanted,
     options.goal = app::BurstGoal::kAmplification;
     options.amplification = *request.amplification;
   }
-  refuse_without_meaning(request);
+  refuse_without_meaning(request, wanted, app::kBurstPlanner);
   const InterruptGuard guard;
   app::PlanRequest own = wanted;
   own.options.stop = [] { return interrupted(); };
@@ -260,6 +250,7 @@ ExitCode plan_burst(const PlanOptions& request, const app::PlanRequest& wanted,
 
 ExitCode plan_spot(const PlanOptions& request, const app::PlanRequest& wanted,
                    const Session& session) {
+  refuse_without_meaning(request, wanted, app::kSpotPlanner);
   app::SpotOptions options = request.spot_options;
   options.for_file = !request.plan_file.empty();
   const app::SpotAnswer answer = app::plan_spot(wanted, options);
@@ -334,13 +325,13 @@ Verb plan_verb(const Session& session) {
     if (request->spot && request->burst)
       throw_input_error("plan.burst-option", "--spot and --burst are two kinds of plans", {},
                         "one of them");
-    if (request->spot) return plan_spot(*request, wanted, session);
     if (request->burst) return plan_burst(*request, wanted, session);
     if (asks_for_burst(*request))
       throw_input_error("plan.burst-option",
                         "--amplification, --objective throughput, --background-yield, --slower, "
                         "--powers-of-two, --branches-apart and --samples-to-target are of --burst",
                         {}, "--burst");
+    if (request->spot) return plan_spot(*request, wanted, session);
     if (!request->spot_options.jitter.empty() || !request->spot_options.link_jitter.empty())
       throw_input_error("plan.spot-option", "--jitter and --link-jitter are of --spot", {},
                         "--spot, or nereus simulate");

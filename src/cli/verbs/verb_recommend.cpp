@@ -49,8 +49,7 @@ void add_job_options(Command& command, RecommendOptions& request) {
   command.whole("--global-batch", r->global_batch, 1,
                 "samples of one step (about four million tokens; 1,024 images)");
   command.whole("--seq", r->seq, 1, "tokens of one sample");
-  command.choice("--precision", choices_of(r->precision, cluster::Precision::kNvfp4),
-                 "of matrix products");
+  command.choice("--precision", choices_of(r->precision), "of matrix products");
   command.custom("--start-time", "TIME",
                  quantity<Seconds>("--start-time", 0, [r](double v) { r->start_seconds = v; }),
                  "from asking for machines to the first step (10min)");

@@ -5,8 +5,7 @@
 // is far more than was trained on: give --seq. Not counted: attention windows that only some layers
 // have (qwen2, qwen3, gpt_oss) and narrower word embeddings (opt-350m).
 //
-//   spec::Value shape = import_hf(spec::parse_file("config.json"));  // a table as in a Nereus
-//   model file
+//   spec::Value shape = import_hf(spec::parse_file("config.json"));  // as in a Nereus model file
 #pragma once
 
 #include <string>

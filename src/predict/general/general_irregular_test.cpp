@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "cost/cost_testing.hpp"
 #include "plan/check.hpp"
 #include "predict/general/general_predictor.hpp"
+#include "predict/predict_testing.hpp"
 
 namespace nereus::cost::general_irregular_test {
 namespace {
@@ -48,15 +48,15 @@ cluster::NodeGroup nodes(int count, double peak) {
 cluster::Cluster machines(int count) { return {"test", {nodes(count, 1e14)}, {}}; }
 
 // Launching costs nothing and nothing hides behind anything: times add up.
-Stack plain_stack() {
-  Stack stack = builtin_stacks().resolve("generic");
-  stack.options = {};
-  stack.options.gradient_bytes = 2;
-  stack.settings = {{"host_layer", 0},    {"host_collective", 0}, {"host_step", 0},
-                    {"host_transfer", 0}, {"data_overlap", 0},    {"zero_overlap", 0},
-                    {"shard_overlap", 0}, {"memory_slack", 1},    {"buffer_bytes", 0},
-                    {"memory_fixed", 0}};
-  return stack;
+Basis plain_basis() {
+  Basis basis(builtin_stacks().resolve("generic"));
+  basis.stack.options = {};
+  basis.stack.options.gradient_bytes = 2;
+  basis.stack.settings = {{"host_layer", 0},    {"host_collective", 0}, {"host_step", 0},
+                          {"host_transfer", 0}, {"data_overlap", 0},    {"zero_overlap", 0},
+                          {"shard_overlap", 0}, {"memory_slack", 1},    {"buffer_bytes", 0},
+                          {"memory_fixed", 0}};
+  return basis;
 }
 
 void add_copies(LayerRun& run, const std::vector<int>& ranks) {
@@ -93,10 +93,10 @@ Placement on_ranks(const model::Model& model, const std::vector<Replicas>& teams
 }
 
 Prediction checked(const Placement& placement, const model::Model& model,
-                   const cluster::Cluster& cluster, const Stack& stack = plain_stack()) {
+                   const cluster::Cluster& cluster, const Basis& basis = plain_basis()) {
   const std::vector<Error> errors = plan::check(placement, model, cluster);
   EXPECT_TRUE(errors.empty()) << errors.front().message;
-  return predict(placement, model, cluster, stack);
+  return predict(placement, model, cluster, basis);
 }
 
 double state_of(const Prediction& p) {
@@ -323,7 +323,7 @@ TEST(Irregular, ABurstPlanSumsItsLayersAndWhatMovesBetweenThem) {
   EXPECT_LT(both.part(Part::kCompute), narrow.part(Part::kCompute));
   // Three of four samples go to rank 0 before the head and their gradients back: bf16 activations
   // of 128 x 256 over 70 % of 10 GB/s, and two start-ups.
-  const Parameters p = plain_stack().parameters_for(machines(1).groups.front().node.device);
+  const Parameters p = plain_basis().stack.parameters_for(machines(1).groups.front().node.device);
   EXPECT_NEAR(both.part(Part::kPipelineComm),
               2 * (3 * 128 * 256 * 2 / (p.network_efficiency * 1e10) + p.network_latency), 1e-12);
 }

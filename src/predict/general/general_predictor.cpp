@@ -7,6 +7,7 @@
 #include "plan/expand.hpp"
 #include "predict/general/lane_step.hpp"
 #include "predict/general/reduce.hpp"
+#include "predict/general/table_step.hpp"
 #include "predict/general/team_tables.hpp"
 #include "predict/general/teams.hpp"
 #include "predict/stage_classes.hpp"
@@ -20,8 +21,8 @@ bool has_general_form(plan::Schedule schedule) {
 }
 
 GeneralPredictor::GeneralPredictor(const model::Model& model, const cluster::Cluster& cluster,
-                                   const Stack& stack)
-    : tables_(std::make_unique<Tables>(model, cluster, stack)) {}
+                                   const Basis& basis)
+    : tables_(std::make_unique<Tables>(model, cluster, basis)) {}
 GeneralPredictor::~GeneralPredictor() = default;
 GeneralPredictor::GeneralPredictor(GeneralPredictor&&) noexcept = default;
 
@@ -118,8 +119,8 @@ std::vector<double> GeneralPredictor::layer_seconds(const plan::Placement& place
 }
 
 Prediction predict(const plan::Placement& placement, const model::Model& model,
-                   const cluster::Cluster& cluster, const Stack& stack) {
-  return GeneralPredictor(model, cluster, stack).predict(placement);
+                   const cluster::Cluster& cluster, const Basis& basis) {
+  return GeneralPredictor(model, cluster, basis).predict(placement);
 }
 
 plan::Placement expand_for(const plan::Degrees& degrees, const model::Model& model,

@@ -18,8 +18,7 @@
 //   - A stage waits for its slowest lane before the next can start only where samples are handed
 //     out anew; else lanes meet only at the reduction (and, if weights are divided, at each layer).
 //   - Runs of one stage follow one another, also where their ranks are disjoint; branches of a
-//   graph
-//     do not run side by side.
+//     graph do not run side by side.
 //   - A rank's look-ups are counted as if its whole group brought as many samples as it does; the
 //     first slice's place (device or a tier beyond it) stands for all slices of a model's tables.
 //   - Groups of one tensor slice stand for all slices; state cut in several ways is reduced as the
@@ -32,20 +31,20 @@
 // have a closed form (cost/pipeline_time.hpp) other than DualPipe's, which holds for pairs of equal
 // stages: regular plans alone.
 //
-//   GeneralPredictor predictor(model, cluster, stack);
+//   GeneralPredictor predictor(model, cluster, basis);
 //   Prediction p = predictor.predict(placement);        // keeps layer costs for the next one
-//   Prediction q = predict(placement, model, cluster, stack);
+//   Prediction q = predict(placement, model, cluster, basis);
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "cluster/cluster.hpp"
+#include "cost/basis.hpp"
 #include "model/model.hpp"
 #include "plan/placement.hpp"
 #include "predict/prediction.hpp"
 #include "predict/step_work.hpp"
-#include "stack/stack.hpp"
 
 namespace nereus::cost {
 
@@ -54,7 +53,7 @@ bool has_general_form(plan::Schedule schedule);
 // `model` and `cluster` must outlive the predictor. One thread at a time.
 class GeneralPredictor {
  public:
-  GeneralPredictor(const model::Model& model, const cluster::Cluster& cluster, const Stack& stack);
+  GeneralPredictor(const model::Model& model, const cluster::Cluster& cluster, const Basis& basis);
   ~GeneralPredictor();
   GeneralPredictor(GeneralPredictor&&) noexcept;
 
@@ -78,7 +77,7 @@ class GeneralPredictor {
 };
 
 Prediction predict(const plan::Placement& placement, const model::Model& model,
-                   const cluster::Cluster& cluster, const Stack& stack);
+                   const cluster::Cluster& cluster, const Basis& basis);
 
 // The placement of a regular plan with its layers on stages as the stack puts them; as
 // plan/stages.hpp does where that would leave a stage empty.

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "cost/cost_testing.hpp"
 #include "plan/check.hpp"
+#include "predict/predict_testing.hpp"
 #include "predict/predictor.hpp"
 #include "predict/stage_classes.hpp"
 
@@ -45,12 +45,12 @@ void expect_agreement(const Prediction& a, const Prediction& b) {
 void expect_agreement_of(const Case& c) {
   RC_LOG() << testing::describe(c) << "\n";
   const std::vector<int> starts =
-      stage_starts(c.model, c.degrees.pp * c.degrees.interleave, c.stack.options.stages);
+      stage_starts(c.model, c.degrees.pp * c.degrees.interleave, c.basis.stack.options.stages);
   if (std::adjacent_find(starts.begin(), starts.end()) != starts.end()) return;  // an empty stage
-  const plan::Placement placement = expand_for(c.degrees, c.model, c.stack);
+  const plan::Placement placement = expand_for(c.degrees, c.model, c.basis.stack);
   RC_ASSERT(plan::check(placement, c.model, c.cluster).empty());
-  const Prediction compact = Predictor(c.model, c.cluster, c.stack).predict(c.degrees);
-  const Prediction general = predict(placement, c.model, c.cluster, c.stack);
+  const Prediction compact = Predictor(c.model, c.cluster, c.basis).predict(c.degrees);
+  const Prediction general = predict(placement, c.model, c.cluster, c.basis);
   expect_agreement(compact, general);
 }
 
@@ -65,9 +65,9 @@ RC_GTEST_PROP(General, AgreesWithTheCompactFormOnTables, ()) {
 // What the simulator is given ends in the same seconds.
 RC_GTEST_PROP(General, StepsWithTablesCloseAlike, ()) {
   const Case c = testing::any_dlrm_case();
-  const StepWork compact = Predictor(c.model, c.cluster, c.stack).work(c.degrees);
-  const StepWork general =
-      GeneralPredictor(c.model, c.cluster, c.stack).work(expand_for(c.degrees, c.model, c.stack));
+  const StepWork compact = Predictor(c.model, c.cluster, c.basis).work(c.degrees);
+  const StepWork general = GeneralPredictor(c.model, c.cluster, c.basis)
+                               .work(expand_for(c.degrees, c.model, c.basis.stack));
   const auto closing = [](const StepWork& work) {
     return work.closing + work.lanes.front().closing;
   };

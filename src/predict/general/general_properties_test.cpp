@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cost/cost_testing.hpp"
 #include "plan/check.hpp"
 #include "predict/general/general_predictor.hpp"
+#include "predict/predict_testing.hpp"
 
 namespace nereus::cost::general_properties_test {
 namespace {
@@ -35,7 +35,7 @@ Replicas team_on(int rank, int micro_batch, int num_micro_batches, std::int64_t 
 struct Irregular {
   model::Model model;
   cluster::Cluster cluster;
-  Stack stack;
+  Basis basis;
   Placement placement;
 };
 
@@ -94,7 +94,7 @@ Irregular any_irregular() {
   int num_ranks = 0;
   c.cluster = any_mixed_cluster(num_ranks);
   c.model = testing::any_transformer(false);
-  c.stack = testing::any_stack();
+  c.basis.stack = testing::any_stack();
   c.placement.gather = pick({Gather::kPerMicroBatch, Gather::kPerPass, Gather::kPerStep});
   const bool pipeline = *rc::gen::arbitrary<bool>();
   const bool one_run = !pipeline && *rc::gen::arbitrary<bool>();
@@ -154,9 +154,10 @@ Irregular any_irregular() {
 
 RC_GTEST_PROP(IrregularProperties, AreSound, ()) {
   const Irregular c = any_irregular();
-  RC_LOG() << plan::plan_to_json({1, c.model, c.cluster, c.stack.name, {}, c.placement}) << "\n";
+  RC_LOG() << plan::plan_to_json({1, c.model, c.cluster, c.basis.stack.name, {}, c.placement})
+           << "\n";
   for (const Error& error : plan::check(c.placement, c.model, c.cluster)) RC_FAIL(error.message);
-  const Prediction p = predict(c.placement, c.model, c.cluster, c.stack);
+  const Prediction p = predict(c.placement, c.model, c.cluster, c.basis);
   RC_ASSERT(std::isfinite(p.step) && p.step > 0);
   double seconds = 0;
   for (const double part : p.parts) {
@@ -172,8 +173,9 @@ RC_GTEST_PROP(IrregularProperties, AreSound, ()) {
 
 RC_GTEST_PROP(IrregularProperties, MoreOfAMachineIsNeverSlower, ()) {
   Irregular c = any_irregular();
-  RC_LOG() << plan::plan_to_json({1, c.model, c.cluster, c.stack.name, {}, c.placement}) << "\n";
-  const Prediction before = predict(c.placement, c.model, c.cluster, c.stack);
+  RC_LOG() << plan::plan_to_json({1, c.model, c.cluster, c.basis.stack.name, {}, c.placement})
+           << "\n";
+  const Prediction before = predict(c.placement, c.model, c.cluster, c.basis);
   const double factor = pick({1.01, 2.0, 50.0});
   const auto group =
       static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(c.cluster.groups.size())));
@@ -186,7 +188,7 @@ RC_GTEST_PROP(IrregularProperties, MoreOfAMachineIsNeverSlower, ()) {
     for (FlopsPerSecond& peak : node.device.peak) peak *= factor;
   if (what == 4)
     for (cluster::MemoryTier& tier : node.tiers) tier.bandwidth *= factor;
-  const Prediction after = predict(c.placement, c.model, c.cluster, c.stack);
+  const Prediction after = predict(c.placement, c.model, c.cluster, c.basis);
   RC_LOG() << "what " << what << " group " << group << " factor " << factor << "\n";
   for (std::size_t i = 0; i < before.parts.size(); ++i)
     RC_LOG() << to_string(static_cast<Part>(i)) << ": " << before.parts[i] << " -> "
@@ -196,12 +198,12 @@ RC_GTEST_PROP(IrregularProperties, MoreOfAMachineIsNeverSlower, ()) {
 
 RC_GTEST_PROP(IrregularProperties, TheOrderOfTeamsDoesNotMatter, ()) {
   Irregular c = any_irregular();
-  const Prediction before = predict(c.placement, c.model, c.cluster, c.stack);
+  const Prediction before = predict(c.placement, c.model, c.cluster, c.basis);
   for (LayerRun& run : c.placement.runs) {
     std::reverse(run.replicas.begin(), run.replicas.end());
     std::reverse(run.state.begin(), run.state.end());
   }
-  const Prediction after = predict(c.placement, c.model, c.cluster, c.stack);
+  const Prediction after = predict(c.placement, c.model, c.cluster, c.basis);
   RC_ASSERT(std::abs(before.step - after.step) <= 1e-9 * before.step);
   RC_ASSERT(std::abs(before.memory.total - after.memory.total) <= 1e-9 * before.memory.total);
 }

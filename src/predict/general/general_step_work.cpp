@@ -7,6 +7,7 @@
 #include "predict/general/lane_passes.hpp"
 #include "predict/general/lane_step.hpp"
 #include "predict/general/reduce.hpp"
+#include "predict/general/table_step.hpp"
 #include "predict/general/team_tables.hpp"
 #include "predict/general/teams.hpp"
 

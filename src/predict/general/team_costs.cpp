@@ -1,8 +1,8 @@
 #include "predict/general/team_costs.hpp"
 
 #include <algorithm>
-#include <bit>
 
+#include "base/bits.hpp"
 #include "cost/measured.hpp"
 #include "predict/general/layout.hpp"
 
@@ -14,7 +14,7 @@ using plan::RankRange;
 using plan::Replicas;
 
 std::uint64_t CostKey::hash() const {
-  std::uint64_t hash = std::bit_cast<std::uint64_t>(samples);
+  std::uint64_t hash = bits_as<std::uint64_t>(samples);
   for (const int value : {machine, tp, cp, ep, expert_tp, sequence_parallel ? 1 : 0,
                           static_cast<int>(context), static_cast<int>(precision), tensor_wire,
                           context_wire, expert_wire, expert_part_wire, tables})

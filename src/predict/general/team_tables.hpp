@@ -7,11 +7,11 @@
 namespace nereus::cost {
 
 struct GeneralPredictor::Tables {
-  Tables(const model::Model& m, const cluster::Cluster& cluster, const Stack& stack)
+  Tables(const model::Model& m, const cluster::Cluster& cluster, const Basis& basis)
       : model(m),
-        measured(stack.measured),
-        options(stack.options),
-        wires(cluster, stack),
+        measured(basis.layers),
+        options(basis.stack.options),
+        wires(cluster, basis),
         costs(m, wires, options, measured.get()) {}
 
   const model::Model& model;

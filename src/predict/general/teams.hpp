@@ -19,10 +19,6 @@ struct RankLoad {
 
 std::vector<RankLoad> rank_loads(Context& context);
 
-// What the embedding tables of a run add to a step, on the slowest kind of machine; nothing where
-// it has none.
-TableStep table_step_of(Context& context, int run);
-
 // Sets `fits` to whether every rank's memory, and every node's, suffices.
 Memory worst_memory(const Context& context, const std::vector<RankLoad>& loads, bool& fits);
 

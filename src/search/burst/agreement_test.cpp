@@ -115,16 +115,16 @@ struct Modelled {
   Modelled(const std::string& name, const std::string& spec)
       : model(nereus::model::load_model(name)), cluster(cluster::load_cluster(spec)) {
     // Neither the host nor anything that is taken once a step: kernels alone, as the planner.
-    stack.options = cost::options_for(stack.options, precision);
-    stack.devices.clear();
+    basis = basis.in_precision(precision);
+    basis.stack.devices.clear();
     for (const char* own :
          {"host_layer", "host_step", "host_micro_batch", "host_collective", "host_fallback"})
-      stack.settings[own] = 0;
+      basis.stack.settings[own] = 0;
   }
 
   Problem problem(int batch) {
-    const cost::Machine machine = cost::make_machine(cluster, 0, stack);
-    cost::GeneralPredictor predictor(model, cluster, stack);
+    const cost::Machine machine = cost::make_machine(cluster, 0, basis);
+    cost::GeneralPredictor predictor(model, cluster, basis);
     std::map<int, std::vector<double>> seconds;
     std::vector<BlockCosts> blocks(static_cast<std::size_t>(model.num_layers()));
     const std::vector<int> counts = powers_of_two(batch, cluster.num_devices());
@@ -154,7 +154,7 @@ struct Modelled {
 
   model::Model model;
   cluster::Cluster cluster;
-  cost::Stack stack = cost::load_stack("generic");
+  cost::Basis basis{cost::load_stack("generic")};
   cluster::Precision precision = cluster::Precision::kBf16;
 };
 
@@ -163,7 +163,7 @@ void expect_agreement(const std::string& name, const std::string& spec, int batc
   const Problem problem = own.problem(batch);
   const Front front = solve(problem);
   ASSERT_FALSE(front.plans.empty());
-  cost::GeneralPredictor predictor(own.model, own.cluster, own.stack);
+  cost::GeneralPredictor predictor(own.model, own.cluster, own.basis);
   int apart = 0;
   const std::size_t each = std::max<std::size_t>(1, front.plans.size() / 8);
   for (std::size_t i = 0; i < front.plans.size(); i += each) {

@@ -265,7 +265,8 @@ std::vector<BurstPlan> with_neighbours(const Overlapped& own, std::vector<BurstP
   const Pricing pricing(own);
   for (Known& known : archive.plans) {
     // Anew: what was added and taken away on the way has left its rounding.
-    const Known exact = made(pricing.totals(known.candidates), std::move(known.candidates));
+    const Totals totals = pricing.totals(known.candidates);  // before the candidates are moved
+    const Known exact = made(totals, std::move(known.candidates));
     BurstPlan plan{exact.seconds, exact.rank_seconds, exact.totals.memory, {}};
     for (const int k : exact.candidates) plan.blocks.push_back({k, 0});
     plans.push_back(std::move(plan));

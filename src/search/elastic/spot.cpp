@@ -66,7 +66,7 @@ class Search {
  public:
   explicit Search(const SpotProblem& problem)
       : problem_(problem),
-        predictor_(problem.model, problem.cluster, problem.stack),
+        predictor_(problem.model, problem.cluster, problem.basis),
         blocks_(blocks_of(problem.model)) {}
 
   SpotResult run() {
@@ -168,7 +168,7 @@ class Search {
 SpotResult search(const SpotProblem& problem) { return Search(problem).run(); }
 
 std::optional<SpotPlan> varuna_rule(const SpotProblem& problem) {
-  cost::Predictor predictor(problem.model, problem.cluster, problem.stack);
+  cost::Predictor predictor(problem.model, problem.cluster, problem.basis);
   const int blocks = blocks_of(problem.model);
   const int devices = problem.cluster.num_devices();
   std::optional<SpotPlan> best;

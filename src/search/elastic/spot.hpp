@@ -1,7 +1,7 @@
 // The best pipelines for any number of machines, as spot machines come: no number is turned down
 // because it does not divide something.
 //
-//   SpotResult r = search({model, cluster, stack, 8192, precision, jitter});
+//   SpotResult r = search({model, cluster, basis, 8192, precision, jitter});
 //   r.plans[0].seconds_per_sample();
 //   varuna_rule(problem);                 // what Varuna would choose, in the same clock
 //
@@ -40,7 +40,7 @@ namespace nereus::elastic {
 struct SpotProblem {
   const model::Model& model;
   const cluster::Cluster& cluster;  // uniform
-  const cost::Stack& stack;
+  const cost::Basis& basis;
   int global_batch = 1;
   cluster::Precision precision = cluster::Precision::kBf16;
   simulate::Jitter jitter = {};

@@ -58,10 +58,10 @@ TEST(Spot, IsNeverBehindVarunasRule) {
     const std::string& node = nodes[random.below(3)];
     const cluster::Cluster cluster =
         machines(count, node, 1 + static_cast<double>(random.below(25)));
-    const cost::Stack stack = cost::load_stack("megatron");
+    const cost::Basis basis(cost::load_stack("megatron"));
     const SpotProblem problem{model,
                               cluster,
-                              stack,
+                              basis,
                               16 + static_cast<int>(random.below(500)),
                               cluster::Precision::kFp16,
                               varuna_jitter(random.next())};
@@ -93,9 +93,9 @@ TEST(Spot, IsNeverBehindVarunasRule) {
       // Varuna's schedule is known for regular plans alone.
       SpotPlan other = own;
       other.degrees.schedule = plan::Schedule::k1f1b;
-      const double most = cost::Predictor(model, cluster, stack).predict(other.degrees).step;
+      const double most = cost::Predictor(model, cluster, basis).predict(other.degrees).step;
       const double step =
-          cost::predict(uneven_placement(other, problem), model, cluster, stack).step;
+          cost::predict(uneven_placement(other, problem), model, cluster, basis).step;
       // Others add up lanes of unequal length a little differently: 2 % in one case of the hundred.
       EXPECT_LE(step, most * 1.03) << "case " << cases;
       EXPECT_GE(step, most * 0.7) << "case " << cases;
@@ -111,13 +111,13 @@ TEST(Spot, IsNeverBehindVarunasRule) {
 TEST(Spot, FindsTheBestOfASmallSpace) {
   const model::Model model = gpt(6, 512, 8, 256);
   const cluster::Cluster cluster = machines(7, "Standard_NC6s_v3", 10);
-  const cost::Stack stack = cost::load_stack("megatron");
-  const SpotProblem problem{model, cluster, stack, 50, cluster::Precision::kFp16};
+  const cost::Basis basis(cost::load_stack("megatron"));
+  const SpotProblem problem{model, cluster, basis, 50, cluster::Precision::kFp16};
   const SpotResult found = search(problem);
   ASSERT_FALSE(found.plans.empty());
   double least = 1e300;
   for (const SpotPlan& own : found.plans) least = std::min(least, own.prediction.step);
-  cost::Predictor predictor(model, cluster, stack);
+  cost::Predictor predictor(model, cluster, basis);
   for (int pp = 1; pp <= 6; ++pp)
     for (const int m : {1, 2, 3, 4, 5, 6, 7, 8, 10}) {
       plan::Degrees d;
@@ -138,8 +138,8 @@ TEST(Spot, FindsTheBestOfASmallSpace) {
 TEST(Spot, PlansAThousandMachines) {
   const model::Model model = gpt(100, 12800, 128, 1024);
   const cluster::Cluster cluster = machines(1000, "Standard_NC24ads_A100_v4", 10);
-  const cost::Stack stack = cost::load_stack("megatron");
-  const SpotProblem problem{model,           cluster, stack, 8192, cluster::Precision::kBf16,
+  const cost::Basis basis(cost::load_stack("megatron"));
+  const SpotProblem problem{model,           cluster, basis, 8192, cluster::Precision::kBf16,
                             varuna_jitter(1)};
   const SpotResult found = search(problem);
   ASSERT_FALSE(found.plans.empty());
@@ -148,11 +148,11 @@ TEST(Spot, PlansAThousandMachines) {
 // On a slow network the sum over more replicas may cost more than they bring: then some stay idle.
 TEST(Spot, MoreMachinesAreNeverSlowerThanOne) {
   const model::Model model = gpt(6, 512, 8, 512);
-  const cost::Stack stack = cost::load_stack("megatron");
+  const cost::Basis basis(cost::load_stack("megatron"));
   double alone = 0;
   for (const int count : {1, 2, 3, 7, 16}) {
     const cluster::Cluster cluster = machines(count, "p3.2xlarge", 1);
-    SpotProblem problem{model, cluster, stack, 16, cluster::Precision::kFp16};
+    SpotProblem problem{model, cluster, basis, 16, cluster::Precision::kFp16};
     const SpotResult found = search(problem);
     ASSERT_FALSE(found.plans.empty());
     const SpotPlan& best = found.plans.front();

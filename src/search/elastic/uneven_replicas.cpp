@@ -25,7 +25,7 @@ plan::Replicas part_of(const plan::Replicas& all, int from, int count, int micro
 
 plan::Placement uneven_placement(const SpotPlan& plan, const SpotProblem& problem) {
   const plan::Degrees& d = plan.degrees;
-  plan::Placement out = cost::expand_for(d, problem.model, problem.stack);
+  plan::Placement out = cost::expand_for(d, problem.model, problem.basis.stack);
   const int most = d.num_micro_batches();
   const int full = d.dp - plan.short_replicas;
   const int all = d.dp * most - plan.short_replicas;                  // micro-batches of the step

@@ -110,7 +110,7 @@ void Database::Handle::make(const std::string& identity, const Study& study) {
   for (std::size_t i = 0; i < study.machines.size(); ++i) {
     machine.bind(1, static_cast<std::int64_t>(i));
     machine.bind(2, std::string_view(study.machines[i].name));
-    machine.bind(3, std::string_view(study.machines[i].stacks.begin()->second.name));
+    machine.bind(3, std::string_view(study.machines[i].bases.begin()->second.stack.name));
     machine.run();
   }
   Statement axis(db, "INSERT INTO axes VALUES (?, ?, ?, ?)");

@@ -26,14 +26,15 @@ std::string identity_of(const Study& study, const std::string& commit) {
                                        : variant.unbuildable;
   for (const StudyMachine& machine : study.machines) {
     all += cluster::cluster_to_json(machine.cluster);
-    for (const auto& [number, stack] : machine.stacks) {
-      const cost::StackOptions& o = stack.options;
-      all += fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", stack.name, number,
+    for (const auto& [number, basis] : machine.bases) {
+      const cost::StackOptions& o = basis.stack.options;
+      all += fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", basis.stack.name, number,
                          static_cast<int>(o.attention), static_cast<int>(o.stages),
                          static_cast<int>(o.selective), o.weight_bytes, o.gradient_bytes,
                          o.optimizer_bytes, o.reduce_bytes, o.gather_bytes, o.regather_backward,
                          o.local_batch_split);
-      const cost::Parameters p = stack.parameters_for(machine.cluster.groups.front().node.device);
+      const cost::Parameters p =
+          basis.stack.parameters_for(machine.cluster.groups.front().node.device);
       for (const cost::ParameterInfo& own : cost::parameter_table())
         all += fmt::format(" {}", p.*own.member);
     }

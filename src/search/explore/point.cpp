@@ -208,7 +208,7 @@ PointResult Explorer::evaluate(int variant_index, int machine_index,
   const StudyMachine& machine = study_.machines[static_cast<std::size_t>(machine_index)];
   PointResult result;
   if (!variant.unbuildable.empty()) return result;
-  const cost::Stack& stack = machine.stack_for(variant);
+  const cost::Basis& basis = machine.basis_for(variant);
   const Running costs = running(study_.prices, machine.cluster, cluster);
   // A price below zero, or none, is no price: such a cluster must not win by it.
   if (counts_money(study_) && !(costs.usd_per_s > 0)) {
@@ -228,7 +228,7 @@ PointResult Explorer::evaluate(int variant_index, int machine_index,
     return result;
   }
 
-  cost::Predictor predictor(variant.model, cluster, stack, 16);
+  cost::Predictor predictor(variant.model, cluster, basis, 16);
   std::vector<std::pair<plan::Degrees, cost::Prediction>> kept;
   double beyond = 0;
   if (static_cast<std::int64_t>(space.list.size()) == space.count) {
@@ -250,7 +250,7 @@ PointResult Explorer::evaluate(int variant_index, int machine_index,
     if (counts_energy(study_))
       options.objectives = {search::Objective::kTime, search::Objective::kEnergy};
     const search::SearchResult found =
-        search::search(variant.model, {cluster}, stack, choices_of(study_, variant), options);
+        search::search(variant.model, {cluster}, basis, choices_of(study_, variant), options);
     result.evaluated = found.evaluated;
     beyond = found.beyond;
     for (const search::Candidate& own : found.plans) kept.emplace_back(own.degrees, own.prediction);
@@ -291,15 +291,15 @@ cost::Prediction Explorer::predict(int variant, int machine, const cluster::Clus
                                    const plan::Degrees& degrees) const {
   const Variant& own = study_.variants[static_cast<std::size_t>(variant)];
   const StudyMachine& machines = study_.machines[static_cast<std::size_t>(machine)];
-  return cost::Predictor(own.model, cluster, machines.stack_for(own), 4).predict(degrees);
+  return cost::Predictor(own.model, cluster, machines.basis_for(own), 4).predict(degrees);
 }
 
 std::optional<Explorer::Lean> Explorer::leanest(int variant_index, int machine_index,
                                                 const cluster::Cluster& cluster) {
   const Variant& variant = study_.variants[static_cast<std::size_t>(variant_index)];
   if (!variant.unbuildable.empty()) return std::nullopt;
-  const cost::Stack& stack =
-      study_.machines[static_cast<std::size_t>(machine_index)].stack_for(variant);
+  const cost::Basis& basis =
+      study_.machines[static_cast<std::size_t>(machine_index)].basis_for(variant);
   const KnownSpace& space = known_space(variant_index, cluster);
   std::optional<Lean> least;
   const auto offer = [&](const plan::Degrees& d, const cost::Memory& memory) {
@@ -310,11 +310,11 @@ std::optional<Explorer::Lean> Explorer::leanest(int variant_index, int machine_i
     options.threads = 1;
     options.headroom = study_.headroom;
     const search::SearchResult found =
-        search::search(variant.model, {cluster}, stack, choices_of(study_, variant), options);
+        search::search(variant.model, {cluster}, basis, choices_of(study_, variant), options);
     if (found.nearest) offer(found.nearest->degrees, found.nearest->prediction.memory);
     return least;
   }
-  cost::Predictor predictor(variant.model, cluster, stack, 16);
+  cost::Predictor predictor(variant.model, cluster, basis, 16);
   for (const plan::Degrees& d : space.list) offer(d, predictor.predict(d).memory);
   return least;
 }
@@ -324,8 +324,8 @@ std::vector<LayoutStep> Explorer::layouts(int variant_index, int machine_index,
   const Variant& variant = study_.variants[static_cast<std::size_t>(variant_index)];
   std::vector<LayoutStep> out;
   if (!variant.unbuildable.empty()) return out;
-  const cost::Stack& stack =
-      study_.machines[static_cast<std::size_t>(machine_index)].stack_for(variant);
+  const cost::Basis& basis =
+      study_.machines[static_cast<std::size_t>(machine_index)].basis_for(variant);
   const KnownSpace& space = known_space(variant_index, cluster);
   if (static_cast<std::int64_t>(space.list.size()) < space.count) {
     search::SearchOptions options;
@@ -333,12 +333,12 @@ std::vector<LayoutStep> Explorer::layouts(int variant_index, int machine_index,
     options.threads = 1;
     options.headroom = study_.headroom;
     for (const search::Candidate& own :
-         search::search(variant.model, {cluster}, stack, choices_of(study_, variant), options)
+         search::search(variant.model, {cluster}, basis, choices_of(study_, variant), options)
              .plans)
       out.push_back({own.degrees, own.prediction.step, true});
     return out;
   }
-  cost::Predictor predictor(variant.model, cluster, stack, 16);
+  cost::Predictor predictor(variant.model, cluster, basis, 16);
   for (const plan::Degrees& d : space.list) {
     const cost::Prediction p = predictor.predict(d);
     const LayoutStep own{d, p.step, fits(p, study_.headroom)};

@@ -22,7 +22,7 @@ std::vector<cost::Prediction> predict_all(const Study& study, const cluster::Clu
   choices.global_batch = variant.global_batch;
   choices.precision = variant.precision;
   const search::Space space(choices, variant.model, cluster);
-  cost::Predictor predictor(variant.model, cluster, study.machines[0].stack_for(variant));
+  cost::Predictor predictor(variant.model, cluster, study.machines[0].basis_for(variant));
   std::vector<cost::Prediction> out;
   for (const plan::Degrees& d : list_candidates(space)) out.push_back(predictor.predict(d));
   EXPECT_EQ(static_cast<std::int64_t>(out.size()), count_candidates(space));
@@ -116,7 +116,7 @@ TEST(Sensitivity, IsAFiniteDifferenceOfPredict) {
     cluster::Cluster more = *cluster_at(study, answer.at);
     set(more, own.axis, kMore * get(more, own.axis));
     cost::Predictor predictor(study.variants[0].model, more,
-                              study.machines[0].stack_for(study.variants[0]));
+                              study.machines[0].basis_for(study.variants[0]));
     EXPECT_EQ(own.same_plan, predictor.predict(answer.found.degrees).step);
     double best = 1e300;
     for (const cost::Prediction& p : predict_all(study, more))

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <utility>
 
+#include "base/decimal.hpp"
 #include "base/trimmed.hpp"
 #include "search/explore/study_sections.hpp"
 #include "spec/quantity.hpp"
@@ -122,7 +122,7 @@ constexpr EnergyUnit kEnergyUnits[] = {
 
 std::optional<double> parse_joules(std::string_view text) {
   double number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto [end, code] = read_decimal(text.data(), text.data() + text.size(), number);
   if (code != std::errc{} || !std::isfinite(number)) return std::nullopt;
   const std::string_view unit = trimmed(text.substr(static_cast<std::size_t>(end - text.data())));
   for (const EnergyUnit& own : kEnergyUnits)

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "base/error.hpp"
+#include "plan/degree_fields.hpp"
 
 namespace nereus::explore {
 
@@ -12,15 +13,14 @@ namespace {
 // Visits every field of a result, so that writing and reading cannot differ.
 template <class Visit, class D>
 void visit_degrees(D& d, Visit&& visit) {
-  visit(d.tp), visit(d.pp), visit(d.dp), visit(d.cp), visit(d.ep), visit(d.expert_tp);
-  visit(d.interleave), visit(d.micro_batch), visit(d.global_batch);
-  visit(d.recompute), visit(d.recompute_blocks), visit(d.zero), visit(d.zero_group);
-  visit(d.sequence_parallel), visit(d.tensor_overlap), visit(d.data_overlap);
-  visit(d.precision), visit(d.schedule), visit(d.context);
-  visit(d.table_split);
-  // One by one: what lies between the fields of a struct is of no value, and would be kept.
-  visit(d.offload.weights), visit(d.offload.optimizer), visit(d.offload.activations);
-  visit(d.offload.tier);
+  plan::for_each_degree([&](const auto& field) {
+    auto& value = d.*field.degree;
+    // One by one: what lies between the fields of a struct is of no value, and would be kept.
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, plan::Offload>)
+      visit(value.weights), visit(value.optimizer), visit(value.activations), visit(value.tier);
+    else
+      visit(value);
+  });
 }
 
 template <class Visit, class F>

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/nearest.hpp"
+#include "plan/degree_fields.hpp"
 #include "search/explore/study_sections.hpp"
 
 namespace nereus::explore {
@@ -48,14 +49,6 @@ std::optional<search::RecomputeChoice> parse_recompute_choice(std::string_view t
   return std::nullopt;
 }
 
-template <class E>
-std::vector<std::string> words_up_to(E last) {
-  std::vector<std::string> words;
-  for (int i = 0; i <= static_cast<int>(last); ++i)
-    words.emplace_back(to_string(static_cast<E>(i)));
-  return words;
-}
-
 void read_flags(Reader& table, std::string_view key, std::vector<bool>& out) {
   if (table.has(key)) out = {table.optional_bool(key, false)};
 }
@@ -75,11 +68,11 @@ plan::Degrees read_listed(Reader& table, ErrorList& errors) {
   d.recompute_blocks = table.optional_int("recompute_blocks", 0, 0);
   std::vector<plan::Recompute> recompute;
   read_words(table, "recompute", recompute, plan::parse_recompute,
-             words_up_to(plan::Recompute::kFull), errors);
+             plan::words_of<plan::Recompute>(), errors);
   if (!recompute.empty()) d.recompute = recompute.front();
   std::vector<plan::Schedule> schedule;
-  read_words(table, "schedule", schedule, plan::parse_schedule,
-             words_up_to(plan::Schedule::kDualPipe), errors);
+  read_words(table, "schedule", schedule, plan::parse_schedule, plan::words_of<plan::Schedule>(),
+             errors);
   d.schedule = !schedule.empty()  ? schedule.front()
                : d.interleave > 1 ? plan::Schedule::kInterleaved
                                   : plan::Schedule::k1f1b;
@@ -133,10 +126,10 @@ void read_strategy(Reader& table, StrategySpace& strategy, ErrorList& errors) {
                  fmt::format("tp = {} is above max_tp = {}", tp, c.max_tp), "one of the two");
   read_words(table, "recompute", c.recompute, parse_recompute_choice,
              {"none", "selective", "full", "partial"}, errors);
-  read_words(table, "schedule", c.schedules, plan::parse_schedule,
-             words_up_to(plan::Schedule::kDualPipe), errors);
-  read_words(table, "context", c.contexts, plan::parse_context,
-             words_up_to(plan::ContextKind::kAllToAll), errors);
+  read_words(table, "schedule", c.schedules, plan::parse_schedule, plan::words_of<plan::Schedule>(),
+             errors);
+  read_words(table, "context", c.contexts, plan::parse_context, plan::words_of<plan::ContextKind>(),
+             errors);
   read_flags(table, "sequence_parallel", c.sequence_parallel);
   read_flags(table, "tensor_overlap", c.tensor_overlap);
   read_flags(table, "data_overlap", c.data_overlap);

@@ -21,11 +21,11 @@
 #include <utility>
 #include <vector>
 
+#include "cost/basis.hpp"
 #include "model/model.hpp"
 #include "search/explore/axis_values.hpp"
 #include "search/explore/prices.hpp"
 #include "search/regular/space.hpp"
-#include "stack/stack.hpp"
 
 namespace nereus::explore {
 
@@ -51,9 +51,9 @@ struct Variant {
 struct StudyMachine {
   std::string name;
   cluster::Cluster cluster;
-  std::string stack_name;             // empty: what is usual for the model and the device
-  std::map<int, cost::Stack> stacks;  // by Variant::stack
-  const cost::Stack& stack_for(const Variant& variant) const { return stacks.at(variant.stack); }
+  std::string stack_name;            // empty: what is usual for the model and the device
+  std::map<int, cost::Basis> bases;  // by Variant::stack
+  const cost::Basis& basis_for(const Variant& variant) const { return bases.at(variant.stack); }
 };
 
 struct StudyAxis {

@@ -185,13 +185,12 @@ Study study_from_value(const Value& value, const std::string& source) {
     variant.stack = static_cast<int>(variant.precision) * 2 + (variant.model.table_layer() >= 0);
   for (StudyMachine& machine : study.machines)
     for (const Variant& variant : study.variants) {
-      if (machine.stacks.contains(variant.stack)) continue;
+      if (machine.bases.contains(variant.stack)) continue;
       const cluster::Device& device = machine.cluster.groups.front().node.device;
-      cost::Stack own =
-          cost::load_stack(machine.stack_name.empty() ? cost::default_stack(variant.model, device)
-                                                      : machine.stack_name);
-      own.options = cost::options_for(own.options, variant.precision);
-      machine.stacks.emplace(variant.stack, std::move(own));
+      const cost::Basis own(cost::load_stack(machine.stack_name.empty()
+                                                 ? cost::default_stack(variant.model, device)
+                                                 : machine.stack_name));
+      machine.bases.emplace(variant.stack, own.in_precision(variant.precision));
     }
   return study;
 }

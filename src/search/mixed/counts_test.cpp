@@ -18,8 +18,8 @@ struct Fixture {
   explicit Fixture(const std::string& spec, int batch = 64)
       : model(model::load_model("gpt2")),
         cluster(cluster::load_cluster(spec)),
-        stack(cost::load_stack("megatron")),
-        machines(model, cluster, stack, like(batch)) {}
+        basis(cost::load_stack("megatron")),
+        machines(model, cluster, basis, like(batch)) {}
   static plan::Placement like(int batch) {
     plan::Placement p;
     p.global_batch = batch;
@@ -28,7 +28,7 @@ struct Fixture {
   }
   model::Model model;
   cluster::Cluster cluster;
-  cost::Stack stack;
+  cost::Basis basis;
   Machines machines;
 };
 

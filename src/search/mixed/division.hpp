@@ -7,7 +7,7 @@
 // teams then finds the least memory for every number of samples, so that the answer is exact for
 // this T. Where teams x samples are too many for a table, all teams of a kind do the same.
 //
-//   Division division(machines, manner, room);
+//   Division division(machines, candidate, room);
 //   if (division.exists(0.2)) std::vector<TeamShare> teams = division.within(0.2);
 #pragma once
 

@@ -10,8 +10,8 @@
 // does not fit what is over goes evenly to those with room (least largest piece, which is what a
 // gather waits for).
 //
-//   for (const FlatManner& manner : manners)
-//     if (auto placement = best_flat(machines, manner, room)) ...
+//   for (const FlatManner& candidate : candidates)
+//     if (auto placement = best_flat(machines, candidate, room)) ...
 #pragma once
 
 #include <optional>

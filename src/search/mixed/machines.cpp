@@ -49,8 +49,8 @@ plan::Placement alone(const plan::Placement& like, const model::Model& model, co
 }
 
 Machines::Machines(const model::Model& model, const cluster::Cluster& cluster,
-                   const cost::Stack& stack, const plan::Placement& like)
-    : model_(model), like_(like), groups_(groups_of(cluster)), predictor_(model, cluster, stack) {}
+                   const cost::Basis& basis, const plan::Placement& like)
+    : model_(model), like_(like), groups_(groups_of(cluster)), predictor_(model, cluster, basis) {}
 
 double Machines::seconds(const Manner& manner, int samples) {
   const auto [at, is_new] = seconds_.try_emplace({manner, samples});

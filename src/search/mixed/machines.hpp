@@ -1,6 +1,6 @@
 // What a mixed search asks of the predictor, group by group of equal nodes, each answer once.
 //
-//   Machines machines(model, cluster, stack, like);           // `like`: batch, precision
+//   Machines machines(model, cluster, basis, like);           // `like`: batch, precision
 //   machines.seconds({group, tp, recompute}, 4);              // of one micro-batch of four samples
 //   machines.fastest_rate();                                  // samples/s of all devices at most
 //
@@ -46,7 +46,7 @@ plan::Placement alone(const plan::Placement& like, const model::Model& model, co
 class Machines {
  public:
   // All must outlive this.
-  Machines(const model::Model& model, const cluster::Cluster& cluster, const cost::Stack& stack,
+  Machines(const model::Model& model, const cluster::Cluster& cluster, const cost::Basis& basis,
            const plan::Placement& like);
 
   const std::vector<Group>& groups() const { return groups_; }

@@ -7,8 +7,8 @@
 // by a table over (stages, layers): exact for the time of a stage. Memory is not in the table:
 // stages that are too full are given fewer layers at most, and it is solved again.
 //
-//   for (const PipelineManner& shape : pipeline_shapes(machines, tensor_degrees).list)  //
-//   shapes.hpp
+//   for (const PipelineManner& shape :
+//        pipeline_shapes(machines, tensor_degrees).list)   // search/mixed/stage_shapes.hpp
 //     if (auto placement = best_pipeline(machines, shape, room)) ...
 #pragma once
 

@@ -30,12 +30,12 @@ std::vector<int> doubling(int most) {
 
 class Search {
  public:
-  Search(const model::Model& model, const cluster::Cluster& cluster, const cost::Stack& stack,
+  Search(const model::Model& model, const cluster::Cluster& cluster, const cost::Basis& basis,
          const MixedOptions& options)
       : options_(options),
-        machines_(model, cluster, stack, like(options)),
-        waves_([this, &model, &cluster, &stack] {
-          auto own = std::make_unique<Machines>(model, cluster, stack, like(options_));
+        machines_(model, cluster, basis, like(options)),
+        waves_([this, &model, &cluster, &basis] {
+          auto own = std::make_unique<Machines>(model, cluster, basis, like(options_));
           own->stop = options_.stop;
           return own;
         }) {
@@ -75,7 +75,7 @@ class Search {
   using Bounded = std::pair<double, PipelineManner>;
   using BoundedFlat = std::pair<double, FlatManner>;
 
-  // What a manner gave, and what that took.
+  // What a candidate gave, and what that took.
   struct Looked {
     std::optional<MixedPlan> found{};  // nothing: too little memory
     std::int64_t evaluated = 0;
@@ -250,7 +250,8 @@ class Search {
     keep(std::move(own.found));
   }
 
-  // Even and proportional samples with even state, the best of all manners; members of the answer.
+  // Even and proportional samples with even state, the best of all candidates; members of the
+  // answer.
   void baselines(const std::vector<BoundedFlat>& manners) {
     for (const bool by_speed : {false, true}) {
       std::optional<MixedPlan> least;
@@ -342,8 +343,8 @@ class Search {
 
 // Ranks as the user's cluster counts them, and what is predicted there.
 void to_given_ranks(MixedResult& found, const Canonical& same, const model::Model& model,
-                    const cluster::Cluster& cluster, const cost::Stack& stack) {
-  cost::GeneralPredictor predictor(model, cluster, stack);
+                    const cluster::Cluster& cluster, const cost::Basis& basis) {
+  cost::GeneralPredictor predictor(model, cluster, basis);
   for (std::vector<MixedPlan>* list : {&found.plans, &found.baselines}) {
     std::vector<MixedPlan> kept;
     for (MixedPlan& own : *list) {
@@ -360,16 +361,16 @@ void to_given_ranks(MixedResult& found, const Canonical& same, const model::Mode
 }  // namespace
 
 MixedResult search(const model::Model& model, const cluster::Cluster& cluster,
-                   const cost::Stack& stack, const MixedOptions& options) {
+                   const cost::Basis& basis, const MixedOptions& options) {
   const Canonical same = canonical(cluster);
-  MixedResult found = Search(model, same.cluster, stack, options).run();
-  if (!same.same) to_given_ranks(found, same, model, cluster, stack);
+  MixedResult found = Search(model, same.cluster, basis, options).run();
+  if (!same.same) to_given_ranks(found, same, model, cluster, basis);
   return found;
 }
 
 double least_step(const model::Model& model, const cluster::Cluster& cluster,
-                  const cost::Stack& stack, const MixedOptions& options) {
-  return Search(model, canonical(cluster).cluster, stack, options).bound();
+                  const cost::Basis& basis, const MixedOptions& options) {
+  return Search(model, canonical(cluster).cluster, basis, options).bound();
 }
 
 }  // namespace nereus::mixed

@@ -3,17 +3,17 @@
 // (search/mixed/mixed_pipeline.hpp), all judged by the same predictor
 // (predict/general/general_predictor.hpp).
 //
-//   MixedResult r = search(model, cluster, stack, {.global_batch = 64});
+//   MixedResult r = search(model, cluster, basis, {.global_batch = 64});
 //   r.plans[0].prediction.step;        // best first, one of each family; empty where nothing fits
 //   r.bound;                           // seconds that no plan of these devices can beat
 //   r.baselines;                       // what simple rules give, under the same predictor
 //
-// Given a family's manner (degrees, recompute, what is divided) samples and layers are exact for
-// the time of the slowest team or stage; among manners every one is tried, or left out because its
-// bound is above the best plan found. What is not searched: teams of different tensor degree in one
-// stage, stages of different width, schedules other than 1F1B. So the answer is the best of that
-// space but for how a step adds communication to the slowest team's time; `bound` says how far any
-// other plan could be ahead.
+// Given a family's candidate (degrees, recompute, what is divided) samples and layers are exact for
+// the time of the slowest team or stage; among candidates every one is tried, or left out because
+// its bound is above the best plan found. What is not searched: teams of different tensor degree in
+// one stage, stages of different width, schedules other than 1F1B. So the answer is the best of
+// that space but for how a step adds communication to the slowest team's time; `bound` says how far
+// any other plan could be ahead.
 //
 // The answer does not depend on the order of the groups, nor on whether equal nodes are written as
 // one group or several (search/mixed/canonical.hpp).
@@ -68,21 +68,21 @@ struct MixedResult {
   std::vector<MixedPlan> plans{};      // best first
   std::vector<MixedPlan> baselines{};  // those that fit
   double bound = 0;
-  std::int64_t space = 0;      // manners
+  std::int64_t space = 0;      // candidates
   std::int64_t evaluated = 0;  // placements predicted
-  std::int64_t pruned = 0;     // manners whose bound was above the best
-  std::int64_t left_out = 0;   // manners that were not looked at, after many that were no better
+  std::int64_t pruned = 0;     // candidates whose bound was above the best
+  std::int64_t left_out = 0;   // candidates that were not looked at, after many that were no better
   bool every = true;  // all numbers of teams and orders of groups are in the space (counts.hpp,
-                      // shapes.hpp)
+                      // stage_shapes.hpp)
   std::int64_t too_much_memory = 0;
   bool complete = true;
 };
 
 MixedResult search(const model::Model& model, const cluster::Cluster& cluster,
-                   const cost::Stack& stack, const MixedOptions& options);
+                   const cost::Basis& basis, const MixedOptions& options);
 
 // MixedResult::bound alone.
 double least_step(const model::Model& model, const cluster::Cluster& cluster,
-                  const cost::Stack& stack, const MixedOptions& options);
+                  const cost::Basis& basis, const MixedOptions& options);
 
 }  // namespace nereus::mixed

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-#include <tbb/global_control.h>
 
 #include <algorithm>
 #include <functional>
 #include <limits>
 #include <numeric>
 
+#include "base/parallel.hpp"
 #include "plan/check.hpp"
 #include "stack/stack_file.hpp"
 
@@ -72,8 +72,8 @@ Problem any_problem() {
   return p;
 }
 
-const cost::Stack& stack() {
-  static const cost::Stack known = cost::load_stack("generic");
+const cost::Basis& basis() {
+  static const cost::Basis known(cost::load_stack("generic"));
   return known;
 }
 
@@ -86,7 +86,7 @@ plan::Placement like(const Problem& p) {
 
 // Every number of samples for every device of every subset, in micro-batches of every size.
 double best_flat_by_force(const Problem& p) {
-  Machines machines(p.model, p.cluster, stack(), like(p));
+  Machines machines(p.model, p.cluster, basis(), like(p));
   double best = std::numeric_limits<double>::infinity();
   std::vector<int> counts;
   for (const Group& group : machines.groups()) counts.push_back(group.count);
@@ -127,7 +127,7 @@ RC_GTEST_PROP(Mixed, DataParallelIsWhatBruteForceFinds, ()) {
   for (int i = 0; i < 3; ++i) {  // hundreds of cases at rapidcheck's usual number
     Problem p = any_problem();
     p.options.pipelines = false;
-    const MixedResult found = search(p.model, p.cluster, stack(), p.options);
+    const MixedResult found = search(p.model, p.cluster, basis(), p.options);
     RC_ASSERT(!found.plans.empty());
     const double force = best_flat_by_force(p);
     RC_LOG() << "found " << found.plans.front().prediction.step << " force " << force << "\n";
@@ -175,11 +175,11 @@ RC_GTEST_PROP(Mixed, LayersAreDividedAsBruteForceDoes, ()) {
   RC_ASSERT(slowest == best);
 }
 
-// What a manner is cut by is never above what it would have taken.
+// What a candidate is cut by is never above what it would have taken.
 RC_GTEST_PROP(Mixed, BoundsAreNeverAboveTheStep, ()) {
   Problem p = any_problem();
   p.options.global_batch = *rc::gen::inRange(4, 24);
-  Machines machines(p.model, p.cluster, stack(), like(p));
+  Machines machines(p.model, p.cluster, basis(), like(p));
   FlatManner manner;
   manner.zero = *rc::gen::inRange(0, 4);
   for (const Group& group : machines.groups())
@@ -203,7 +203,7 @@ RC_GTEST_PROP(Mixed, PlansPassTheCheckerAndFit, ()) {
   p.options.recompute = {};
   for (cluster::NodeGroup& group : p.cluster.groups)
     group.node.device.memory = Bytes{*rc::gen::inRange(8, 24) * 1e8};
-  const MixedResult found = search(p.model, p.cluster, stack(), p.options);
+  const MixedResult found = search(p.model, p.cluster, basis(), p.options);
   for (const MixedPlan& plan : found.plans) {
     RC_ASSERT(plan::check(plan.placement, p.model, p.cluster).empty());
     RC_ASSERT(plan.prediction.fits);
@@ -216,28 +216,28 @@ RC_GTEST_PROP(Mixed, PlansPassTheCheckerAndFit, ()) {
 RC_GTEST_PROP(Mixed, ADeviceMoreIsNeverSlower, ()) {
   Problem p = any_problem();
   const double before =
-      search(p.model, p.cluster, stack(), p.options).plans.front().prediction.step;
+      search(p.model, p.cluster, basis(), p.options).plans.front().prediction.step;
   const auto which =
       static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(p.cluster.groups.size())));
   ++p.cluster.groups[which].count;
-  const double after = search(p.model, p.cluster, stack(), p.options).plans.front().prediction.step;
+  const double after = search(p.model, p.cluster, basis(), p.options).plans.front().prediction.step;
   RC_ASSERT(after <= before * (1 + 1e-9));
 }
 
 RC_GTEST_PROP(Mixed, NamesOfRanksDoNotMatter, ()) {
   Problem p = any_problem();
-  const double one = search(p.model, p.cluster, stack(), p.options).plans.front().prediction.step;
+  const double one = search(p.model, p.cluster, basis(), p.options).plans.front().prediction.step;
   std::reverse(p.cluster.groups.begin(), p.cluster.groups.end());
-  const double other = search(p.model, p.cluster, stack(), p.options).plans.front().prediction.step;
+  const double other = search(p.model, p.cluster, basis(), p.options).plans.front().prediction.step;
   RC_ASSERT(std::abs(one - other) <= 1e-9 * one);
 }
 
 // Also what was counted on the way.
 RC_GTEST_PROP(Mixed, ThreadsDoNotMatter, ()) {
   const Problem p = any_problem();
-  const MixedResult many = search(p.model, p.cluster, stack(), p.options);
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);
-  const MixedResult one = search(p.model, p.cluster, stack(), p.options);
+  const MixedResult many = search(p.model, p.cluster, basis(), p.options);
+  const ThreadLimit limit(1);
+  const MixedResult one = search(p.model, p.cluster, basis(), p.options);
   RC_ASSERT(one.plans.size() == many.plans.size());
   for (std::size_t i = 0; i < one.plans.size(); ++i) {
     RC_ASSERT(one.plans[i].family == many.plans[i].family);
@@ -253,21 +253,21 @@ TEST(MixedSearch, ALimitKeepsTheBestThatIsWithinIt) {
   cluster.name = "test";
   cluster.groups = {nodes(2, 1e14, 4e10, 1e10), nodes(2, 3e13, 4e10, 1e10)};
   const model::Model model = tiny_model(4);
-  const cost::Stack stack = cost::load_stack("megatron");
+  const cost::Basis on_megatron(cost::load_stack("megatron"));
   MixedOptions options;
   options.global_batch = 16;
-  const MixedResult free = search(model, cluster, stack, options);
+  const MixedResult free = search(model, cluster, on_megatron, options);
   ASSERT_FALSE(free.plans.empty());
   const double best = free.plans.front().prediction.step;
-  EXPECT_LE(least_step(model, cluster, stack, options), best);
-  EXPECT_EQ(least_step(model, cluster, stack, options), free.bound);
+  EXPECT_LE(least_step(model, cluster, on_megatron, options), best);
+  EXPECT_EQ(least_step(model, cluster, on_megatron, options), free.bound);
   options.limit = best * 1.001;
-  const MixedResult within = search(model, cluster, stack, options);
+  const MixedResult within = search(model, cluster, on_megatron, options);
   ASSERT_FALSE(within.plans.empty());
   EXPECT_LE(within.plans.front().prediction.step, options.limit);
   EXPECT_LT(within.evaluated, free.evaluated);
   options.limit = free.bound * 0.5;
-  EXPECT_TRUE(search(model, cluster, stack, options).plans.empty());
+  EXPECT_TRUE(search(model, cluster, on_megatron, options).plans.empty());
 }
 
 }  // namespace

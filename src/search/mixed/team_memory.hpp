@@ -1,7 +1,7 @@
 // Memory of a team by what it does, asked of the predictor once each,
 // whatever teams are beside it.
 //
-//   TeamMemory memory(machines, manner);
+//   TeamMemory memory(machines, candidate);
 //   memory.without_state(group, 4, 2) + share * memory.state(group) <= memory.capacity(group);
 #pragma once
 

@@ -1,16 +1,15 @@
-// Manners looked at in their order, several at a time, so that the answer is the same with any
-// number of threads: what a wave of manners gives is taken one by one, in order, as if each had
+// Candidates looked at in their order, several at a time, so that the answer is the same with any
+// number of threads: what a wave of candidates gives is taken one by one, in order, as if each had
 // been looked at when its turn came. Some are looked at that the best plan of their own wave cuts.
 //
 //   Waves waves([&] { return std::make_unique<Machines>(...); });
-//   waves.run(manners,
-//             [&](const auto& m) { return m.first < best; },             // worth a look; never
-//             again
-//                                                                        // once it is not
-//             [&](Machines& own, const auto& m) { return looked(...); }, // by any thread
-//             [&](const auto& m, auto* found) { return go_on; });        // in order; found: null
-//                                                                        // where it was not worth
-//                                                                        it
+//   waves.run(candidates,
+//             // Worth a look; never again once it is not.
+//             [&](const auto& m) { return m.first < best; },
+//             // By any thread.
+//             [&](Machines& machines, const auto& m) { return looked(...); },
+//             // In order; `found` is null where it was not worth a look.
+//             [&](const auto& m, auto* found) { return go_on; });
 #pragma once
 
 #include <cstddef>

@@ -29,10 +29,10 @@ struct Work {
 class Search {
  public:
   Search(const model::Model& model, const std::vector<cluster::Cluster>& clusters,
-         const cost::Stack& stack, const Choices& choices, const SearchOptions& options)
+         const cost::Basis& basis, const Choices& choices, const SearchOptions& options)
       : model_(model),
         clusters_(clusters),
-        stack_(stack),
+        basis_(basis),
         options_(options),
         keeper_(options.objectives, options.top, options.limit) {
     for (const cluster::Cluster& cluster : clusters) {
@@ -73,7 +73,7 @@ class Search {
 
   cost::Predictor& predictor(Slot& slot, int cluster) const {
     const auto c = static_cast<std::size_t>(cluster);
-    if (!slot[c]) slot[c] = std::make_unique<cost::Predictor>(model_, clusters_[c], stack_, 256);
+    if (!slot[c]) slot[c] = std::make_unique<cost::Predictor>(model_, clusters_[c], basis_, 256);
     return *slot[c];
   }
 
@@ -155,7 +155,7 @@ class Search {
 
   const model::Model& model_;
   const std::vector<cluster::Cluster>& clusters_;
-  const cost::Stack& stack_;
+  const cost::Basis& basis_;
   const SearchOptions& options_;
   Keeper keeper_;
   std::vector<Space> spaces_;
@@ -168,9 +168,9 @@ class Search {
 }  // namespace
 
 SearchResult search(const model::Model& model, const std::vector<cluster::Cluster>& clusters,
-                    const cost::Stack& stack, const Choices& choices,
+                    const cost::Basis& basis, const Choices& choices,
                     const SearchOptions& options) {
-  return Search(model, clusters, stack, choices, options).run();
+  return Search(model, clusters, basis, choices, options).run();
 }
 
 }  // namespace nereus::search

@@ -1,7 +1,7 @@
 // The best regular plans of a model on a uniform cluster, exactly: every candidate of the space
 // (search/regular/space.hpp) is either predicted or cut by a reason that cannot cut the best.
 //
-//   SearchResult result = search(model, clusters, stack, choices, {.top = 5});
+//   SearchResult result = search(model, clusters, basis, choices, {.top = 5});
 //   result.plans[0].degrees;                       // nothing where no candidate fits
 //
 // What is cut:
@@ -76,6 +76,6 @@ struct SearchResult {
 
 // `clusters` are uniform: sizes of one kind of machine, say.
 SearchResult search(const model::Model& model, const std::vector<cluster::Cluster>& clusters,
-                    const cost::Stack& stack, const Choices& choices, const SearchOptions& options);
+                    const cost::Basis& basis, const Choices& choices, const SearchOptions& options);
 
 }  // namespace nereus::search

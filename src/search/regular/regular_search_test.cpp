@@ -10,12 +10,12 @@
 #include <tuple>
 
 #include "cluster/load_cluster.hpp"
-#include "cost/cost_testing.hpp"
 #include "model/read/load_model.hpp"
 #include "model/transformer.hpp"
 #include "plan/check.hpp"
 #include "plan/expand.hpp"
 #include "predict/general/general_predictor.hpp"
+#include "predict/predict_testing.hpp"
 #include "stack/stack_file.hpp"
 
 namespace nereus::search::regular_search_test {
@@ -36,7 +36,7 @@ auto fields(const Degrees& d) {
 struct Problem {
   model::Model model;
   cluster::Cluster cluster;
-  cost::Stack stack;
+  cost::Basis basis;
   Choices choices;
   double headroom = 0;
 };
@@ -78,7 +78,7 @@ Problem any_problem() {
   if (!shape.pattern.empty()) shape.pattern.resize(static_cast<std::size_t>(shape.layers), '*');
   shape.dense_layers = std::min(shape.dense_layers, shape.layers);
   p.model = model::build_transformer(shape);
-  p.stack = cost::testing::any_stack();
+  p.basis.stack = cost::testing::any_stack();
   p.cluster = cost::testing::any_cluster(devices);
   p.choices.global_batch = *rc::gen::element(4, 6, 8, 16);
   p.choices.schedules = *rc::gen::element(
@@ -179,7 +179,7 @@ bool fits(const cost::Prediction& prediction, double headroom) {
 RC_GTEST_PROP(Search, FindsWhatBruteForceFinds, ()) {
   for (int round = 0; round < 2; ++round) {
     const Problem p = any_problem();
-    cost::Predictor predictor(p.model, p.cluster, p.stack);
+    cost::Predictor predictor(p.model, p.cluster, p.basis);
     std::int64_t count = 0;
     std::map<std::tuple<int, int, int>, double> by_layout;
     brute_force(p, [&](const Degrees& d) {
@@ -197,7 +197,7 @@ RC_GTEST_PROP(Search, FindsWhatBruteForceFinds, ()) {
     SearchOptions options;
     options.headroom = p.headroom;
     options.threads = 1 + round % 2;
-    const SearchResult result = search(p.model, {p.cluster}, p.stack, p.choices, options);
+    const SearchResult result = search(p.model, {p.cluster}, p.basis, p.choices, options);
     RC_ASSERT(result.space == count);
     RC_ASSERT(result.evaluated + result.pruned == result.space);
     RC_ASSERT(result.plans.size() == expected.size());
@@ -212,7 +212,7 @@ RC_GTEST_PROP(Search, FindsWhatBruteForceFinds, ()) {
 RC_GTEST_PROP(Search, FindsWhatBruteForceFindsOfTables, ()) {
   const model::Model model = cost::testing::any_dlrm();
   const int devices = *rc::gen::element(1, 2, 4, 6, 8);
-  const cost::Stack stack = cost::testing::any_stack();
+  const cost::Basis basis(cost::testing::any_stack());
   cluster::Cluster cluster = cost::testing::any_cluster(devices);
   cluster::Node& node = cluster.groups.front().node;
   node.device.memory.value = model.parameters() * *rc::gen::element(0.5, 2.0, 20.0) + 4e9;
@@ -223,7 +223,7 @@ RC_GTEST_PROP(Search, FindsWhatBruteForceFindsOfTables, ()) {
   if (!node.tiers.empty()) choices.offloads.push_back({1, *rc::gen::element(0.0, 1.0), 0});
 
   const plan::DegreeLimits limits = plan::degree_limits(model, cluster);
-  cost::Predictor predictor(model, cluster, stack);
+  cost::Predictor predictor(model, cluster, basis);
   std::map<std::pair<int, plan::TableSplit>, double> by_layout;
   Degrees d;
   d.dp = devices;
@@ -249,11 +249,11 @@ RC_GTEST_PROP(Search, FindsWhatBruteForceFindsOfTables, ()) {
   for (const auto& [layout, step] : by_layout) expected.push_back(step);
   std::sort(expected.begin(), expected.end());
   if (expected.size() > 5) expected.resize(5);
-  const SearchResult result = search(model, {cluster}, stack, choices, {});
+  const SearchResult result = search(model, {cluster}, basis, choices, {});
   RC_ASSERT(result.plans.size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     RC_ASSERT(result.plans[i].prediction.step == expected[i]);
-    const plan::Placement placement = cost::expand_for(result.plans[i].degrees, model, stack);
+    const plan::Placement placement = cost::expand_for(result.plans[i].degrees, model, basis.stack);
     RC_ASSERT(plan::check(placement, model, cluster).empty());
   }
 }
@@ -265,7 +265,7 @@ RC_GTEST_PROP(Search, AnswersPassTheCheckerAndAreTheSameAtAnyNumberOfThreads, ()
   std::vector<SearchResult> results;
   for (const int threads : {1, 2, 5}) {
     options.threads = threads;
-    results.push_back(search(p.model, {p.cluster}, p.stack, p.choices, options));
+    results.push_back(search(p.model, {p.cluster}, p.basis, p.choices, options));
   }
   for (const SearchResult& result : results) {
     RC_ASSERT(result.evaluated == results[0].evaluated);
@@ -276,7 +276,7 @@ RC_GTEST_PROP(Search, AnswersPassTheCheckerAndAreTheSameAtAnyNumberOfThreads, ()
       RC_ASSERT(result.plans[i].degrees == results[0].plans[i].degrees);
   }
   for (const Candidate& plan : results[0].plans) {
-    const plan::Placement placement = cost::expand_for(plan.degrees, p.model, p.stack);
+    const plan::Placement placement = cost::expand_for(plan.degrees, p.model, p.basis.stack);
     RC_ASSERT(plan::check(placement, p.model, p.cluster).empty());
   }
 }
@@ -297,8 +297,8 @@ RC_GTEST_PROP(Search, TheFrontIsThatOfBruteForce, ()) {
   }
   std::vector<std::array<double, kNumObjectives>> all;
   for (const cluster::Cluster& cluster : clusters) {
-    Problem own{p.model, cluster, p.stack, p.choices, 0};
-    cost::Predictor predictor(own.model, own.cluster, own.stack);
+    Problem own{p.model, cluster, p.basis, p.choices, 0};
+    cost::Predictor predictor(own.model, own.cluster, own.basis);
     const Rates rates = rates_of(cluster);
     brute_force(own, [&](const Degrees& d) {
       const cost::Prediction prediction = predictor.predict(d);
@@ -311,7 +311,7 @@ RC_GTEST_PROP(Search, TheFrontIsThatOfBruteForce, ()) {
   }
   SearchOptions options;
   options.objectives = {Objective::kTime, Objective::kMoney, Objective::kEnergy};
-  const SearchResult result = search(p.model, clusters, p.stack, p.choices, options);
+  const SearchResult result = search(p.model, clusters, p.basis, p.choices, options);
   // But for rounding: plans that differ in what the host hides take the same step.
   const auto no_worse = [](const auto& a, const auto& b, double rounding = 1e-12) {
     const double more = 1 + rounding;
@@ -336,7 +336,7 @@ TEST(Search, StopsWhenAskedAndSaysSo) {
   options.stop = [&] { return ++asked > 10; };
   options.threads = 1;
   const SearchResult result =
-      search(model, clusters, cost::load_stack("megatron"), choices, options);
+      search(model, clusters, cost::Basis(cost::load_stack("megatron")), choices, options);
   EXPECT_FALSE(result.complete);
   EXPECT_LT(result.evaluated + result.pruned, result.space);
   EXPECT_FALSE(result.plans.empty());
@@ -351,7 +351,8 @@ TEST(Search, RespectsWhatIsFixed) {
   choices.max_tp = 4;
   choices.recompute = {RecomputeChoice::kFull};
   choices.sequence_parallel = {false};
-  const SearchResult result = search(model, clusters, cost::load_stack("nemo"), choices, {});
+  const SearchResult result =
+      search(model, clusters, cost::Basis(cost::load_stack("nemo")), choices, {});
   ASSERT_FALSE(result.plans.empty());
   for (const Candidate& plan : result.plans) {
     EXPECT_TRUE(plan.degrees.pp == 4 || plan.degrees.pp == 8);
@@ -367,7 +368,8 @@ TEST(Search, SaysWhatLacksLeastWhereNothingFits) {
   const std::vector<cluster::Cluster> clusters = {cluster::load_cluster("1xdgx-a100-80")};
   Choices choices;
   choices.global_batch = 64;
-  const SearchResult result = search(model, clusters, cost::load_stack("megatron"), choices, {});
+  const SearchResult result =
+      search(model, clusters, cost::Basis(cost::load_stack("megatron")), choices, {});
   EXPECT_TRUE(result.plans.empty());
   ASSERT_TRUE(result.nearest.has_value());
   EXPECT_GT(result.nearest->prediction.memory.total, result.nearest->prediction.memory.capacity);

@@ -15,8 +15,7 @@
 //   tp, pp, cp      all divisors of the devices (dp takes the rest)
 //   context         a ring (zig-zag where the mask is causal), and all-to-all
 //   ep, expert_tp   divisors of the experts; 1 and tp. Of a model with embedding tables: divisors
-//   of
-//                   the devices, and every table split
+//                   of the devices, and every table split
 //   interleave      1 .. what the blocks can fill, under interleaved schedules
 //   micro_batch     all divisors of a replica's part of the batch
 //   recompute       none, selective, full, and full of the first blocks of each virtual stage:
@@ -47,7 +46,7 @@ namespace nereus::search {
 // What may be recomputed: one of plan::Recompute, or the first blocks of each virtual stage.
 enum class RecomputeChoice { kNone, kSelective, kFull, kPartial };
 
-// Empty lists are derived.
+// Empty lists are derived. search/regular/choice_fields.hpp lists them all.
 struct Choices {
   std::vector<int> tp, pp, dp, cp, ep, expert_tp, interleave, micro_batch, zero, zero_group;
   std::vector<RecomputeChoice> recompute;

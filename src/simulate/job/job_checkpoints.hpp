@@ -1,5 +1,5 @@
 // How often to save, by trying: the best of a grid of intervals, each played through the trace
-// (play.hpp). Young's and Daly's rules: base/checkpoint_interval.hpp.
+// (job_play.hpp). Young's and Daly's rules: base/checkpoint_interval.hpp.
 //
 //   BestInterval best = best_interval(trace, rates, policy, 10);
 #pragma once

@@ -1,5 +1,5 @@
 // The play of one job: a clock, what is being done, and what the policy does about each change.
-// Inside simulate/job only; play.hpp says what is played.
+// Inside simulate/job only; job_play.hpp says what is played.
 //
 //   player.cpp           time: one thing after the other
 //   player_changes.cpp   what the policy does when machines go, come, or will go

@@ -37,7 +37,7 @@ cluster::Cluster joined(TopologyKind topology, int n, bool inside) {
 cost::Fabric fabric_of(const cluster::Cluster& cluster) {
   cost::Stack stack;
   stack.settings = {{"link_efficiency", 1}, {"network_efficiency", 1}, {"network_jitter", 0}};
-  cost::Fabric fabric = cost::make_machine(cluster, 0, stack).fabric;
+  cost::Fabric fabric = cost::make_machine(cluster, 0, cost::Basis(stack)).fabric;
   fabric.link_latency = fabric.network_latency = 0;
   return fabric;
 }

@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "cost/cost_testing.hpp"
 #include "cost/pipeline_time.hpp"
+#include "predict/predict_testing.hpp"
 #include "schedule/bounds.hpp"
 #include "schedule/clock_program.hpp"
 #include "simulate/network/network_play.hpp"

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
+#include "base/decimal.hpp"
 #include "base/error.hpp"
 #include "base/parse_number.hpp"
 #include "base/trimmed.hpp"
@@ -125,7 +125,7 @@ double factor_in(std::string_view text, const PlaceOf& where) {
 // The head of a table is words: letters, and no number in disguise (nan, inf).
 bool is_header(std::string_view cell) {
   double value = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  const auto [end, error] = read_decimal(cell.data(), cell.data() + cell.size(), value);
   return error == std::errc::invalid_argument && end == cell.data() &&
          std::isalpha(static_cast<unsigned char>(cell.front())) != 0;
 }

@@ -184,8 +184,7 @@ TEST(Jitter, SeedsDiffer) {
   EXPECT_EQ(draws_of({Kind::kNormal, 0.05}, 2), draws_of({Kind::kNormal, 0.05}, 2));
 }
 
-// --- text
-// -----------------------------------------------------------------------------------------
+// --- text ----------------------------------------------------------------------------------------
 
 TEST(Jitter, ReadsItsForms) {
   EXPECT_EQ(parse_distribution("none"), Distribution{});

@@ -25,8 +25,7 @@ void for_each_size(F&& check) {
     for (const int m : {2 * p, 2 * p + 2, 3 * p, 4 * p, 7 * p}) check(p, m);
 }
 
-// --- the published bubbles and activations, exactly
-// ------------------------------------------------
+// --- the published bubbles and activations, exactly ----------------------------------------------
 
 TEST(Play, GpipeWaitsForPMinusOneAndHoldsEverything) {
   for_each_size([](int p, int m) {
@@ -103,8 +102,7 @@ TEST(Play, DualPipeWaitsForHalfOfTheStages) {
       }
 }
 
-// --- against the closed form
-// -----------------------------------------------------------------------
+// --- against the closed form ---------------------------------------------------------------------
 
 // Equal stages, nothing sent: what cost/pipeline_time.hpp says, to the picosecond.
 RC_GTEST_PROP(Play, EqualsTheClosedFormOnEqualStages, ()) {
@@ -170,8 +168,7 @@ RC_GTEST_PROP(Play, IsNoShorterThanItsChainsAndItsRanks, ()) {
   }
 }
 
-// --- orders that cannot be
-// -------------------------------------------------------------------------
+// --- orders that cannot be -----------------------------------------------------------------------
 
 std::string code_of_failure(const Order& order, const PipelineSize& size) {
   try {

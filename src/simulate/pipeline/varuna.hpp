@@ -21,8 +21,7 @@
 //
 //   VarunaPlayer player({.depth = 8, .chunks = 1, .micro_batches = 64});
 //   const PlayedVaruna& step = player.play(times);
-//   step.order[0];                                // as it was run; step.played.ranks[0].ops with
-//   it
+//   step.order[0];                         // as it was run; step.played.ranks[0].ops with it
 #pragma once
 
 #include "simulate/pipeline/pipeline_play.hpp"

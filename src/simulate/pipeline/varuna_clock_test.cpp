@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "cost/cost_testing.hpp"
+#include "predict/predict_testing.hpp"
 #include "schedule/bounds.hpp"
 #include "simulate/network/network_play.hpp"
 #include "simulate/pipeline/varuna.hpp"

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "cost/cost_testing.hpp"
 #include "cost/pipeline_time.hpp"
 #include "plan/rules.hpp"
+#include "predict/predict_testing.hpp"
 #include "predict/predictor.hpp"
 #include "simulate/pipeline/varuna.hpp"
 #include "simulate/step.hpp"
@@ -89,7 +89,7 @@ RC_GTEST_PROP(VarunaCost, APlanIsPlayedAsItIsPredicted, ()) {
   c.degrees.offload = {};
   RC_PRE(c.degrees.pp > 1);
   RC_PRE(plan::violated_rules(c.degrees, plan::degree_limits(c.model, c.cluster)) == 0);
-  const cost::StepWork work = cost::Predictor(c.model, c.cluster, c.stack, 1).work(c.degrees);
+  const cost::StepWork work = cost::Predictor(c.model, c.cluster, c.basis, 1).work(c.degrees);
   const SimulatedStep step = simulate_step(work, {});
   RC_ASSERT(timeline::first_fault(to_timeline(work, step)).empty());
   // What the deciding stage computes is on one of the ranks: no step is shorter.

@@ -71,8 +71,7 @@ TEST(Varuna, OneRankRunsOneAfterTheOther) {
   EXPECT_EQ(player.play(equal_times({1, 1, 3}, {1, 1, 1, 0, 0, 1})).played.end, 9);
 }
 
-// --- the run-time rule
-// ----------------------------------------------------------------------------
+// --- the run-time rule ---------------------------------------------------------------------------
 
 struct AnyRun {
   PipelineSize size;

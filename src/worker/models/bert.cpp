@@ -27,11 +27,12 @@ class BertEmbedding : public Layer {
 
   std::vector<Parameter> parameters() const override {
     const std::int64_t h = shape_.hidden;
-    return {{kWords, {shape_.vocab, h}, {0, 1}, kBertNormal},
-            {"bert.embeddings.position_embeddings.weight", {shape_.max_positions, h}, {}, kBertNormal},
-            {"bert.embeddings.token_type_embeddings.weight", {2, h}, {}, kBertNormal},
-            {"bert.embeddings.LayerNorm.weight", {h}, {}, kBertOne},
-            {"bert.embeddings.LayerNorm.bias", {h}}};
+    return {
+        {kWords, {shape_.vocab, h}, {0, 1}, kBertNormal},
+        {"bert.embeddings.position_embeddings.weight", {shape_.max_positions, h}, {}, kBertNormal},
+        {"bert.embeddings.token_type_embeddings.weight", {2, h}, {}, kBertNormal},
+        {"bert.embeddings.LayerNorm.weight", {h}, {}, kBertOne},
+        {"bert.embeddings.LayerNorm.bias", {h}}};
   }
 
   at::Tensor forward(const std::vector<at::Tensor>&, const Weights& w,

@@ -125,7 +125,8 @@ at::Tensor together_backward(const at::Tensor& narrow_gy, const at::Tensor& narr
 }
 
 struct NormFunction : Function<NormFunction> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const NormCallPtr& call) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
+                            const NormCallPtr& call) {
     context->save_for_backward({x});
     context->saved_data["call"] = c10::IValue::make_capsule(call);
     return call->sync ? normalise_together(x, *call) : normalise_groups(x, *call);

@@ -2,8 +2,9 @@
 // device, and how long that will be it knows from the steps before (the n-th wait of a step is like
 // the n-th of the last ones; the shortest of four counts, and a tenth of it is kept for error).
 //
-//   GateComm comm(real, host, drain);        // drain: returns when the device has nothing under
-//   way Executor executor(job, comm, read); comm.begin_step();                       // before each
+//   GateComm comm(real, host, drain);   // drain: returns when the device has nothing under way
+//   Executor executor(job, comm, read);
+//   comm.begin_step();                  // before each
 //
 // Where a wait only tells the device to wait (NCCL) the host goes on at once, and nothing is
 // opened.

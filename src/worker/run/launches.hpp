@@ -7,7 +7,7 @@
 // libtorch's own observer counts (at::RecordFunction: every operator, and every node of backward).
 // The empty ones are products, sums and their gradients on tensors of no rows: dispatch, autograd
 // and allocation as in a step, and no arithmetic. On a GPU starting runs ahead of computing, and
-// what shows of it is another question (measure/blocks.cpp asks it).
+// what shows of it is another question (worker/run/blocks.cpp asks it).
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,8 @@
 //   reduce_start()      sums over data ranks begin: all-reduce, or reduce-scatter to who keeps what
 //   reduce_finish()     own_gradient() is the whole batch's
 //   update              worker/state/optimizer.hpp changes own_master(); store_update() writes it
-//   back spread_start()      weights go to whoever computes with them (ZeRO-1 and 2)
+//                       back
+//   spread_start()      weights go to whoever computes with them (ZeRO-1 and 2)
 //
 // A tied weight whose first layer lives on this rank too is an alias of that layer's: it is not in
 // this buffer. Where the two layers are apart, its gradient is summed over both before anything
