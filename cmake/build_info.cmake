@@ -31,6 +31,6 @@ add_custom_target(nereus_git_commit BYPRODUCTS ${commit_file} VERBATIM
           -P ${PROJECT_SOURCE_DIR}/cmake/git_commit.cmake)
 add_library(nereus_build_info STATIC ${PROJECT_BINARY_DIR}/build_info.cpp ${commit_file})
 add_dependencies(nereus_build_info nereus_git_commit)
-target_include_directories(nereus_build_info PUBLIC ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(nereus_build_info PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
 # The module nereus_mpi.so has it too.
 set_target_properties(nereus_build_info PROPERTIES POSITION_INDEPENDENT_CODE ON)

@@ -34,7 +34,7 @@ ${rows}  };
 " @ONLY)
 set_source_files_properties(${PROJECT_BINARY_DIR}/embedded_data.S PROPERTIES OBJECT_DEPENDS "${full_paths}")
 add_library(nereus_embedded STATIC ${PROJECT_BINARY_DIR}/embedded_data.S ${PROJECT_BINARY_DIR}/embedded_data.cpp)
-target_include_directories(nereus_embedded PUBLIC ${PROJECT_SOURCE_DIR}/src)
+target_include_directories(nereus_embedded PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
 
 # The ONNX schema from Debian's libonnx-dev, compiled by its own generated code.
 add_library(nereus_onnx_proto INTERFACE)

@@ -23,7 +23,7 @@ function(nereus_folder name)
 
   if(sources)
     add_library(nereus_${name} STATIC ${sources})
-    target_include_directories(nereus_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_include_directories(nereus_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
     target_link_libraries(nereus_${name} PUBLIC ${links})
     target_compile_options(nereus_${name} PRIVATE ${ARG_OPTIONS})
     set_target_properties(nereus_${name} PROPERTIES UNITY_BUILD ${NEREUS_UNITY} UNITY_BUILD_BATCH_SIZE 12)
@@ -32,9 +32,11 @@ function(nereus_folder name)
     endforeach()
   else()
     add_library(nereus_${name} INTERFACE)
-    target_include_directories(nereus_${name} INTERFACE ${PROJECT_SOURCE_DIR}/src)
+    target_include_directories(nereus_${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
     target_link_libraries(nereus_${name} INTERFACE ${links})
   endif()
+
+  set_property(GLOBAL APPEND PROPERTY NEREUS_FOLDERS nereus_${name})  # for cmake/install.cmake
 
   if(NEREUS_TESTS AND tests)
     find_package(GTest REQUIRED)

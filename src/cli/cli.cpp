@@ -1,38 +1,61 @@
 #include "cli/cli.hpp"
-#include "cli/text/exit_codes.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
+#include <iostream>
 #include <new>
 
+#include "api/exit_codes.hpp"
+#include "api/lines.hpp"
+#include "api/request_json.hpp"
+#include "api/verbs/verbs.hpp"
 #include "base/error.hpp"
 #include "base/infeasible.hpp"
+#include "cli/terminal_caller.hpp"
+#include "cli/text/output.hpp"
+#include "cli/text/parse_words.hpp"
 #include "cli/text/say_error.hpp"
-#include "cli/verbs/verbs.hpp"
 
 namespace nereus::cli {
 
+using api::Style;
+using api::styled;
+using api::Terminal;
+
 namespace {
 
-std::vector<Verb> all_verbs(const Session& session) {
-  std::vector<Verb> verbs;
-  for (const auto make :
-       {plan_verb, predict_verb, simulate_verb, explore_verb, recommend_verb, measure_verb,
-        train_verb, agent_verb, data_verb, explain_verb, export_verb, import_verb, validate_verb,
-        calibrate_verb, reproduce_verb, catalog_verb, doctor_verb, version_verb}) {
-    verbs.push_back(make(session));
-  }
-  return verbs;
-}
+constexpr const char* kApiVerb = "api";
+constexpr const char* kApiSummary = "requests and answers as lines of JSON, many in one process";
+constexpr const char* kApiHelp =
+    R"(nereus api: requests and answers as lines of JSON, many in one process
 
-std::string overview(const std::vector<Verb>& verbs) {
+Usage: nereus api < REQUESTS > ANSWERS
+
+A request is one line:
+  {"id": 1, "verb": "predict", "request": {"model": "gpt2", "cluster": "1xdgx-h100"}}
+its answer one line:
+  {"id": 1, "answer": {...}}     or {"id": 1, "error": {code, message, where, hints}}
+Long work says how far it is: {"id": 1, "progress": {...}}. {"cancel": 1} ends it early.
+
+Many requests at once, each array a column, any other value for all of them:
+  {"id": 2, "verb": "predict", "requests": {"model": "gpt2", "tp": [1, 2]}, "fields": ["step_s"]}
+  {"id": 2, "answers": {"step_s": [...]}, "errors": {"1": {...}}}
+
+The fields are the options without dashes: --micro-batch is micro_batch, an argument PLAN is plan.
+nereus schema VERB lists them. nereus VERB ... --as-request prints the line for a command.
+)";
+
+std::string overview(api::Caller& caller) {
   std::string text =
       "Nereus: how to train a large model on the machines one has, how fast it goes, what it "
       "costs.\n\nUsage: nereus VERB [arguments]\n\nVerbs:\n";
-  for (const Verb& verb : verbs) text += fmt::format("  {:<12}{}\n", verb->name(), verb->summary());
+  for (const api::VerbMaker& verb : api::all_verbs())
+    text += fmt::format("  {:<12}{}\n", verb.name, verb.build(caller)->summary());
+  text += fmt::format("  {:<12}{}\n", kApiVerb, kApiSummary);
   return text +
          "\nnereus VERB --help tells more, with examples. Results go to stdout, all else to "
          "stderr.\n"
@@ -51,51 +74,81 @@ std::string colored(std::string text, const Terminal& terminal) {
   return text;
 }
 
-int report(const Errors& errors, const Terminal& terminal) {
-  int code = kBadInput;
-  for (const Error& error : errors.list()) {
-    say_error(error, terminal);
-    if (error.kind == ErrorKind::kEnvironment) code = kBadEnvironment;
-  }
-  return code;
+void report(const Errors& errors, const Terminal& terminal) {
+  for (const Error& error : errors.list()) say_error(error, terminal);
 }
 
-int dispatch(std::vector<std::string> words, const Session& session) {
-  const std::vector<Verb> verbs = all_verbs(session);
-  const int width = session.out.width;
+// Takes "--as-request" out of the words; false where it is not among them.
+bool asks_for_request(std::vector<std::string>& words) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  const auto at = std::find(words.begin(), end, "--as-request");
+  if (at == end) return false;
+  words.erase(at);
+  return true;
+}
+
+// The line that `nereus api` takes for the same answer.
+void print_request(const api::Command& command) {
+  const api::Json line = {
+      {"id", 1}, {"verb", command.name()}, {"request", api::request_json(command)}};
+  write_stdout(line.dump() + "\n");
+}
+
+void run_lines() {
+  std::signal(SIGPIPE, SIG_IGN);
+  api::answer_lines(
+      [](std::string& line) { return static_cast<bool>(std::getline(std::cin, line)); },
+      [](std::string_view line) { write_stdout(std::string(line) + "\n"); });
+}
+
+int run_verb(api::Command& verb, std::vector<std::string> words, const TerminalCaller& caller) {
+  if (asks_for_help(words)) {
+    write_stdout(help_text(verb, caller.screen.width));
+    return api::kDone;
+  }
+  const bool as_request = asks_for_request(words);
+  parse_words(verb, words);
+  if (!as_request) return verb.run();
+  print_request(verb);
+  return api::kDone;
+}
+
+int dispatch(std::vector<std::string> words, TerminalCaller& caller) {
   if (words.empty()) {
-    fmt::print(stderr, "{}", overview(verbs));
-    return kBadInput;
+    fmt::print(stderr, "{}", overview(caller));
+    return api::kBadInput;
   }
   if (words[0] == "--version") words[0] = "version";
   if (words[0] == "help" || words[0] == "--help" || words[0] == "-h") {
     if (words.size() < 2 || words[0] != "help") {
-      write_stdout(overview(verbs));
-      return kDone;
+      write_stdout(overview(caller));
+      return api::kDone;
     }
     words = {words[1], "--help"};
   }
-  for (const Verb& verb : verbs) {
-    if (verb->name() != words[0]) continue;
-    words.erase(words.begin());
-    if (verb->asks_for_help(words)) {
-      write_stdout(verb->help(width));
-      return kDone;
+  const std::string name = words[0];
+  words.erase(words.begin());
+  if (name == kApiVerb) {
+    if (asks_for_help(words)) {
+      write_stdout(kApiHelp);
+    } else if (!words.empty()) {
+      throw_input_error("cli.unexpected-argument",
+                        fmt::format("unexpected argument '{}'", words[0]), {},
+                        "nereus api reads its requests from stdin");
+    } else {
+      run_lines();
     }
-    verb->parse(words);
-    return verb->run();
+    return api::kDone;
   }
-  std::vector<std::string> names;
-  for (const Verb& verb : verbs) names.push_back(verb->name());
-  const bool option = words[0].starts_with("-");
-  throw Errors(
-      {option ? Error{"cli.unknown-option",
-                      fmt::format("'{}' stands where a verb is expected", words[0]),
-                      {},
-                      "nereus VERB [arguments]; nereus --help lists the verbs",
-                      ErrorKind::kInput}
-              : unknown_word("cli.unknown-verb", fmt::format("there is no verb '{}'", words[0]),
-                             words[0], names)});
+  if (const api::Verb verb = api::make_verb(name, caller)) return run_verb(*verb, words, caller);
+  if (name.starts_with("-"))
+    throw_input_error("cli.unknown-option",
+                      fmt::format("'{}' stands where a verb is expected", name), {},
+                      "nereus VERB [arguments]; nereus --help lists the verbs");
+  std::vector<std::string> names = api::verb_names();
+  names.emplace_back(kApiVerb);
+  throw Errors({api::unknown_word("cli.unknown-verb", fmt::format("there is no verb '{}'", name),
+                                  name, names)});
 }
 
 }  // namespace
@@ -107,23 +160,28 @@ void say_error(const Error& error, const Terminal& terminal) {
 }
 
 int run(const std::vector<std::string>& words) {
-  const Session session{detect_terminal(STDOUT_FILENO), detect_terminal(STDERR_FILENO)};
+  const Terminal err = api::detect_terminal(STDERR_FILENO);
+  TerminalCaller caller(api::detect_terminal(STDOUT_FILENO), err);
   try {
-    return dispatch(words, session);
+    return dispatch(words, caller);
   } catch (const Infeasible& nothing) {
-    report(nothing, session.err);
-    return kNothingFeasible;
+    caller.end_progress();
+    report(nothing, err);
+    return api::kNothingFeasible;
   } catch (const Errors& errors) {
-    return report(errors, session.err);
+    caller.end_progress();
+    report(errors, err);
+    return api::exit_code_of(errors);
   } catch (const ReaderGone&) {
-    return kDone;
+    return api::kDone;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "error[environment.memory]: out of memory\n");
-    return kBadEnvironment;
+    return api::kBadEnvironment;
   } catch (const std::exception& error) {
+    caller.end_progress();
     fmt::print(stderr, "nereus: bug: {}\nPlease report this with the command you ran.\n",
                error.what());
-    return kBug;
+    return api::kBug;
   }
 }
 

@@ -3,8 +3,8 @@
 //
 //   return nereus::cli::run({argv + 1, argv + argc});
 //
-// To add a verb: write src/app/X/X.hpp (what it does) and src/cli/verbs/verb_X.cpp (its options and
-// its output), declare X_verb in cli/verbs/verbs.hpp, and name it in all_verbs() in cli.cpp.
+// To add a verb: write src/app/X/X.hpp (what it does) and src/api/verbs/verb_X.cpp (its options and
+// its output), declare X_verb in api/verbs/verbs.hpp, and name it in all_verbs() in cli.cpp.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace nereus::cli {
 
-// An exit code of cli/text/exit_codes.hpp.
+// An exit code of api/exit_codes.hpp.
 int run(const std::vector<std::string>& words);
 
 }  // namespace nereus::cli

@@ -1,13 +1,13 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "api/exit_codes.hpp"
 #include "cli/cli.hpp"
-#include "cli/text/exit_codes.hpp"
 
 int main(int argc, char** argv) {
   // A closed pipe is an error code of write(), not the end of the process; a failed check has
   // printed its message and ends with the exit code of bugs.
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGABRT, [](int) { _exit(nereus::cli::kBug); });
+  signal(SIGABRT, [](int) { _exit(nereus::api::kBug); });
   return nereus::cli::run({argv + (argc > 0 ? 1 : 0), argv + argc});
 }

@@ -1,6 +1,6 @@
 // The ranks that a launcher of Open MPI has started: mpirun, or srun --mpi=pmix.
 //
-//   const Launch launch = ...;               // of the environment: cli/verbs/open_ranks.hpp
+//   const Launch launch = ...;               // of the environment: api/verbs/open_ranks.hpp
 //   const auto ranks = open_ranks(launch, {.build = build_id()});    // alone() for one rank
 //
 // Opens the module beside the program (mpi_module.hpp). Where several ranks were started and it is

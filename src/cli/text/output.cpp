@@ -14,34 +14,6 @@ namespace nereus::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json to_json(const Cell& cell) {
-  return std::visit(
-      [](const auto& value) -> Json {
-        using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, std::monostate>) {
-          return nullptr;
-        } else if constexpr (std::is_same_v<T, double>) {
-          // Whole numbers stand without ".0", and what JSON cannot say is null.
-          if (!std::isfinite(value)) return nullptr;
-          if (value == std::floor(value) && std::fabs(value) < 9e15) {
-            return static_cast<std::int64_t>(value);
-          }
-          return value;
-        } else {
-          return value;
-        }
-      },
-      cell.value);
-}
-
-Json to_json(const std::vector<Column>& columns, const std::vector<Cell>& row) {
-  Json object = Json::object();
-  for (size_t i = 0; i < columns.size(); ++i) object[columns[i].key] = to_json(row[i]);
-  return object;
-}
-
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -51,8 +23,8 @@ std::string csv_field(const std::string& text) {
 
 std::string csv_cell(const Cell& cell) {
   if (const std::string* text = std::get_if<std::string>(&cell.value)) return csv_field(*text);
-  const Json value = to_json(cell);
-  return value.is_null() ? "" : value.dump();
+  const std::string value = api::cell_json(cell);
+  return value == "null" ? "" : value;
 }
 
 std::string markdown_field(std::string text) {
@@ -90,41 +62,6 @@ void append_markdown(std::string& out, const Table& table) {
 
 }  // namespace
 
-std::string cell_text(const Cell& cell, const Column& column) {
-  std::string text;
-  if (const std::string* words = std::get_if<std::string>(&cell.value)) {
-    text = *words;
-  } else if (const bool* yes = std::get_if<bool>(&cell.value)) {
-    text = *yes ? "yes" : "no";
-  } else if (cell.is_number()) {
-    const bool whole = cell.value.index() == 3 && column.unit == Unit::kNone;
-    text = whole ? fmt::format("{}", std::get<std::int64_t>(cell.value))
-                 : human(cell.number(), column.unit);
-  } else {
-    text = "-";
-  }
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
-  }
-  return text;
-}
-
-std::string render_json(const Report& report) {
-  if (!report.json.empty()) return report.json + (report.json.back() == '\n' ? "" : "\n");
-  Json object = Json::object();
-  for (const Table& table : report.tables) {
-    if (table.record && table.name.empty()) {
-      object.update(to_json(table.columns, table.rows.at(0)));
-    } else if (table.record) {
-      object[table.name] = to_json(table.columns, table.rows.at(0));
-    } else {
-      Json& rows = object[table.name] = Json::array();
-      for (const auto& row : table.rows) rows.push_back(to_json(table.columns, row));
-    }
-  }
-  return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 std::string render_csv(const Report& report) {
   NEREUS_CHECK(!report.tables.empty(), "a report without a table");
   const Table& table = report.tables.front();
@@ -158,9 +95,9 @@ std::string render(const Report& report, Format format, const Terminal& terminal
   }
   switch (format) {
     case Format::kTable:
-      return render_text(report, terminal);
+      return !report.text.empty() ? report.text : render_text(report, terminal);
     case Format::kJson:
-      return render_json(report);
+      return api::render_json(report);
     case Format::kCsv:
       return render_csv(report);
     case Format::kMarkdown:

@@ -12,21 +12,22 @@
 #include <string>
 #include <string_view>
 
-#include "cli/text/report.hpp"
-#include "cli/text/terminal.hpp"
+#include "api/report.hpp"
+#include "api/text/terminal.hpp"
 
 namespace nereus::cli {
 
-enum class Format { kTable, kJson, kCsv, kMarkdown };
+using api::Cell;
+using api::Column;
+using api::Format;
+using api::Report;
+using api::Table;
+using api::Terminal;
 
 std::string render(const Report& report, Format format, const Terminal& terminal);
 std::string render_text(const Report& report, const Terminal& terminal);
-std::string render_json(const Report& report);
 std::string render_csv(const Report& report);
 std::string render_markdown(const Report& report);
-
-// One cell as people read it; control characters are replaced.
-std::string cell_text(const Cell& cell, const Column& column);
 
 // The reader closed the pipe: nothing more to say, and no error.
 struct ReaderGone {};

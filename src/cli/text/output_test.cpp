@@ -11,6 +11,8 @@
 namespace nereus::cli::output_test {
 namespace {
 
+using api::cell_text;
+using api::display_width;
 using ::testing::HasSubstr;
 
 Report sample() {
@@ -52,7 +54,7 @@ TEST(Output, TextWrapsRatherThanLosesWords) {
 }
 
 TEST(Output, JsonHoldsRawNumbersAndNull) {
-  const auto json = nlohmann::json::parse(render_json(sample()));
+  const auto json = nlohmann::json::parse(api::render_json(sample()));
   EXPECT_EQ(json["parts"][0]["seconds"], 1.5);
   EXPECT_EQ(json["parts"][1]["share"], 0.25);
   EXPECT_TRUE(json["parts"][2]["seconds"].is_null());
@@ -62,7 +64,7 @@ TEST(Output, JsonHoldsRawNumbersAndNull) {
 TEST(Output, JsonSurvivesWhatItCannotSay) {
   Table table{.name = "x", .columns = {{"a", "a"}, {"b", "b"}}};
   table.rows = {{std::nan(""), std::numeric_limits<double>::infinity()}, {"\xff\xfe", 1e300}};
-  const auto json = nlohmann::json::parse(render_json({{table}}));
+  const auto json = nlohmann::json::parse(api::render_json({{table}}));
   EXPECT_TRUE(json["x"][0]["a"].is_null());
   EXPECT_TRUE(json["x"][0]["b"].is_null());
   EXPECT_EQ(json["x"][1]["b"], 1e300);
@@ -72,7 +74,7 @@ TEST(Output, RecordIsAnObjectAtTheTop) {
   Table record{.columns = {{"fits", "fits"}, {"step_s", "step", Unit::kSeconds}},
                .rows = {{false, 2.0}},
                .record = true};
-  EXPECT_EQ(nlohmann::json::parse(render_json({{record}})),
+  EXPECT_EQ(nlohmann::json::parse(api::render_json({{record}})),
             nlohmann::json::parse(R"({"fits": false, "step_s": 2})"));
   EXPECT_EQ(render_text({{record}}, {}), "fits  no\nstep  2.00 s\n");
   EXPECT_EQ(render_csv({{record}}), "fits,step_s\nfalse,2\n");

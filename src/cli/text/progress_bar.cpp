@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/text/report.hpp"
+#include "api/report.hpp"
 
 namespace nereus::cli {
 

@@ -10,8 +10,8 @@
 #include <functional>
 #include <string>
 
+#include "api/text/terminal.hpp"
 #include "app/progress.hpp"
-#include "cli/text/terminal.hpp"
 
 namespace nereus::cli {
 
@@ -19,9 +19,9 @@ class ProgressBar {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit ProgressBar(const Terminal& terminal);
+  explicit ProgressBar(const api::Terminal& terminal);
   // For tests: where the words go, and what the time is.
-  ProgressBar(const Terminal& terminal, std::function<void(const std::string&)> write,
+  ProgressBar(const api::Terminal& terminal, std::function<void(const std::string&)> write,
               std::function<Clock::time_point()> now);
   ~ProgressBar() { finish(); }
   ProgressBar(const ProgressBar&) = delete;
@@ -32,7 +32,7 @@ class ProgressBar {
   void finish();  // takes the bar off the screen
 
  private:
-  Terminal terminal_;
+  api::Terminal terminal_;
   std::function<void(const std::string&)> write_;
   std::function<Clock::time_point()> now_;
   Clock::time_point begin_;

@@ -42,7 +42,7 @@ TEST(Progress, BarOnATerminalGoesAway) {
   EXPECT_EQ(clock.written.back(), "\r\033[K");
   for (const std::string& text : clock.written) {
     EXPECT_THAT(text, ::testing::Not(HasSubstr("\n")));
-    EXPECT_LE(display_width(text), 60 + 4);  // the carriage return and the erase sequence
+    EXPECT_LE(api::display_width(text), 60 + 4);  // the carriage return and the erase sequence
   }
 }
 

@@ -2,11 +2,11 @@
 // their own. What is thrown is said by cli/cli.cpp.
 #pragma once
 
+#include "api/text/terminal.hpp"
 #include "base/error.hpp"
-#include "cli/text/terminal.hpp"
 
 namespace nereus::cli {
 
-void say_error(const Error& error, const Terminal& terminal);
+void say_error(const Error& error, const api::Terminal& terminal);
 
 }  // namespace nereus::cli

@@ -15,8 +15,8 @@
 #include "base/build_info.hpp"
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
-#include "cli/text/exit_codes.hpp"
-#include "cli/verbs/open_ranks.hpp"
+#include "api/exit_codes.hpp"
+#include "api/verbs/open_ranks.hpp"
 
 namespace {
 
@@ -39,7 +39,7 @@ int spread_it(Ranks& ranks, const Work& work, int threads) {
   const std::string shared = ranks.share(ranks.leads() ? "of rank 0" : "of another");
   NEREUS_CHECK(shared == "of rank 0", "what rank 0 shares");
   const Outcome outcome = ranks.run(work, {.threads = threads});
-  if (!ranks.leads()) return cli::kDone;
+  if (!ranks.leads()) return api::kDone;
   fmt::print("{}\n", outcome.ending == Ending::kComplete ? "complete" : "stopped");
   fmt::print(stderr, "accepted {}, redone {}, lost {}\n", outcome.accepted, outcome.redone,
              outcome.lost_ranks.size());
@@ -48,7 +48,7 @@ int spread_it(Ranks& ranks, const Work& work, int threads) {
   fmt::print(stderr, "cpu_ms {}\n",
              usage.ru_utime.tv_sec * 1000 + usage.ru_utime.tv_usec / 1000 +
                  usage.ru_stime.tv_sec * 1000 + usage.ru_stime.tv_usec / 1000);
-  return outcome.ending == Ending::kComplete ? cli::kDone : cli::kStoppedEarly;
+  return outcome.ending == Ending::kComplete ? api::kDone : cli::kStoppedEarly;
 }
 
 int run_sample(const std::vector<double>& arguments) {
@@ -71,7 +71,7 @@ int run_sample(const std::vector<double>& arguments) {
                       },
                   .stop = [] { return interrupted(); },
                   .name = "sample"};
-  int exit_code = cli::kDone;
+  int exit_code = api::kDone;
   try {
     exit_code = spread_it(*ranks, work, static_cast<int>(argument(4, 0)));
   } catch (const Dismissed&) {

@@ -1,0 +1,13 @@
+// What `nereus measure` prints: the machine in tables for people, the profile itself as JSON.
+#pragma once
+
+#include "api/report.hpp"
+#include "app/measure/measure_machine.hpp"
+
+namespace nereus::api {
+
+Report measure_report(const app::MeasureAnswer& answer);
+Report comparison_report(const measure::Comparison& comparison, const std::string& first,
+                         const std::string& second);
+
+}  // namespace nereus::api

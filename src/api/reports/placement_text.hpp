@@ -1,0 +1,19 @@
+// An irregular plan for readers: how it computes in a few words, and who does what as a table.
+#pragma once
+
+#include <string>
+
+#include "api/report.hpp"
+#include "cluster/cluster.hpp"
+#include "plan/placement.hpp"
+
+namespace nereus::api {
+
+// "ZeRO-3, full recompute, layer by layer".
+std::string manner_text(const plan::Placement& placement);
+// Devices that neither compute nor store.
+int num_idle(const plan::Placement& placement, const cluster::Cluster& cluster);
+// A row for each set of devices that do the same: layers, samples, micro-batch, share of the state.
+Table placement_table(const plan::Placement& placement, const cluster::Cluster& cluster);
+
+}  // namespace nereus::api

@@ -1,0 +1,13 @@
+// A regular plan in words, for tables.
+#pragma once
+
+#include <string>
+
+#include "plan/degrees.hpp"
+
+namespace nereus::api {
+
+std::string layout_text(const plan::Degrees& degrees);  // "tp 4 pp 8 dp 4": who works together
+std::string manner_text(const plan::Degrees& degrees);  // "micro-batch 1 x 64, ZeRO-1": and how
+
+}  // namespace nereus::api

@@ -1,0 +1,27 @@
+// A prediction as a report: the summary, where the time goes, what memory holds; and the JSON that
+// scripts rely on.
+#pragma once
+
+#include "api/command.hpp"
+#include "api/report.hpp"
+#include "app/predict/predict_plan.hpp"
+
+namespace nereus::api {
+
+// PLAN, --model, --cluster, --set, degrees, --stack, --profile.
+void add_prediction_options(Command& command, app::PredictRequest& request);
+
+// "tp 8 x pp 4 x dp 4, micro-batch 1 x 128, bf16".
+std::string degrees_text(const plan::Degrees& degrees);
+std::string_view tier_text(plan::Tier tier);  // "on host", "in expanded memory"
+
+Report prediction_report(const app::PredictAnswer& answer);
+// One row of raw numbers, for CSV.
+Table prediction_row(const app::PredictAnswer& answer);
+Table prediction_summary(const app::PredictAnswer& answer);
+Table prediction_breakdown(const app::PredictAnswer& answer);
+Table prediction_memory(const app::PredictAnswer& answer);
+// The fields that contract and scripts know.
+std::string prediction_json(const app::PredictAnswer& answer);
+
+}  // namespace nereus::api

@@ -1,0 +1,11 @@
+// What `nereus import` found in files of measured layers.
+#pragma once
+
+#include "api/report.hpp"
+#include "app/exchange/import_profile.hpp"
+
+namespace nereus::api {
+
+Report profile_report(const app::ImportedProfile& imported);
+
+}  // namespace nereus::api

@@ -1,0 +1,11 @@
+// What `plan --spot` shows.
+#pragma once
+
+#include "api/report.hpp"
+#include "app/plan/plan_spot.hpp"
+
+namespace nereus::api {
+
+Report spot_report(const app::SpotAnswer& answer);
+
+}  // namespace nereus::api

@@ -1,0 +1,27 @@
+// What a step waits for, as a table, JSON, a picture of stacked bars and a page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/report.hpp"
+#include "app/measure/measure_stalls.hpp"
+
+namespace nereus::api {
+
+Report stalls_report(const app::StallAnswer& answer);
+
+// One bar of a picture.
+struct StallRun {
+  std::string name;
+  const measure::StallReport* report = nullptr;
+};
+std::string stalls_picture(const std::string& title, const std::vector<StallRun>& runs);  // SVG
+std::string stalls_picture(const app::StallAnswer& answer);
+std::string stalls_page(const app::StallAnswer& answer);  // HTML
+
+// To the files that are named, as pictures; an empty name is none.
+void write_stall_pictures(const app::StallAnswer& answer, const std::string& svg_file,
+                          const std::string& html_file);
+
+}  // namespace nereus::api

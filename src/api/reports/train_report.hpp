@@ -1,0 +1,37 @@
+// What a training run says: a line a step while it runs, and the result at its end.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "api/report.hpp"
+#include "app/train/train.hpp"
+
+namespace nereus::api {
+
+// "step 17  loss 3.2145  4,995 tokens/s  412 ms  MFU 41.2 %  1.2 GiB  waits 12 % (pipeline 8 %)".
+std::string step_text(const app::TrainStep& step, bool counts_tokens);
+
+// Lines for people: at most one a second, and always the first and the last.
+class StepLines {
+ public:
+  using Clock = std::chrono::steady_clock;
+  StepLines(std::function<void(const std::string&)> write, std::function<Clock::time_point()> now)
+      : write_(std::move(write)), now_(std::move(now)) {}
+
+  void take(const app::TrainStep& step, bool counts_tokens);
+  void finish();  // the last one, where it was left out
+
+ private:
+  std::function<void(const std::string&)> write_;
+  std::function<Clock::time_point()> now_;
+  bool any_ = false;
+  Clock::time_point last_{};
+  std::string held_;
+};
+
+// The tables for people, and the JSON that scripts know.
+Report train_report(const app::TrainAnswer& answer, bool compare);
+
+}  // namespace nereus::api

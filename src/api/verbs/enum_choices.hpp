@@ -1,0 +1,26 @@
+// The words of an enumeration as an option's choices.
+//
+//   command.choice("--precision", choices_of(request.precision), "...");
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/command.hpp"
+#include "plan/degree_fields.hpp"
+
+namespace nereus::api {
+
+// All values, by to_string.
+template <class Enum>
+std::vector<Choice> choices_of(std::optional<Enum>& target) {
+  std::vector<Choice> choices;
+  for (int i = 0; i < plan::num_values<Enum>(); ++i) {
+    const Enum value = static_cast<Enum>(i);
+    choices.push_back({std::string(to_string(value)), [&target, value] { target = value; }});
+  }
+  return choices;
+}
+
+}  // namespace nereus::api

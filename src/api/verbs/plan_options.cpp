@@ -1,0 +1,205 @@
+// The options that describe a model, a cluster and a regular plan.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "api/verbs/enum_choices.hpp"
+#include "api/verbs/options.hpp"
+#include "base/parse_number.hpp"
+#include "plan/degree_fields.hpp"
+
+namespace nereus::api {
+
+namespace {
+
+// One "optimizer=0.5"; false where it is wrong.
+bool parse_offload_part(const std::string& text, plan::Offload& offload, ErrorList& errors) {
+  const size_t equals = text.find('=');
+  const std::string part = text.substr(0, equals);
+  double share = -1;
+  if (equals != std::string::npos)
+    share = parse_number<double>(std::string_view(text).substr(equals + 1)).value_or(-1);
+  if (!(share >= 0 && share <= 1)) {
+    errors.add("cli.bad-value",
+               fmt::format("--offload takes PART=SHARE with a share of 0 to 1, not '{}'", text), {},
+               "--offload optimizer=1");
+    return false;
+  }
+  if (part == "weights") {
+    offload.weights = share;
+  } else if (part == "optimizer") {
+    offload.optimizer = share;
+  } else if (part == "activations") {
+    offload.activations = share;
+  } else {
+    errors.add(unknown_word("cli.bad-value", fmt::format("--offload knows no part '{}'", part),
+                            part, {"weights", "optimizer", "activations"}));
+    return false;
+  }
+  return true;
+}
+
+// Of the fields that plan/degree_fields.hpp lists, in the order in which help shows them.
+struct OptionHelp {
+  std::string_view option;
+  const char* help;
+};
+constexpr OptionHelp kHelp[] = {
+    {"--tp", "tensor-parallel degree"},
+    {"--pp", "pipeline stages"},
+    {"--dp", "data-parallel degree"},
+    {"--cp", "context-parallel degree"},
+    {"--ep", "ranks that share the experts, or the embedding tables"},
+    {"--interleave", "virtual stages per pipeline rank"},
+    {"--micro-batch", "samples of one micro-batch"},
+    {"--global-batch", "samples of one step"},
+    {"--seq", "tokens of one sample"},
+    {"--recompute", "activations computed again in the backward pass"},
+    {"--recompute-blocks", "with --recompute full: only so many blocks of each virtual stage"},
+    {"--zero", "state sharded over the data-parallel group: 1 optimizer, 2 gradients, 3 weights"},
+    {"--sequence-parallel", "divide norms and residuals over the tensor group (=off to forbid)"},
+    {"--tensor-overlap", "run tensor collectives in pieces beside the GEMMs that feed them"},
+    {"--data-overlap", "exchange gradients and sharded weights beside the passes (on unless =off)"},
+    {"--zero-group",
+     "ranks that share one copy of sharded state (HSDP); all of the data group if not given"},
+    {"--offload",
+     "share kept beyond the device, in host memory unless TIER is expanded or nvme: weights=1, "
+     "optimizer=0.5, activations=0.25"},
+    {"--precision", "of matrix products"},
+    {"--context", "how context slices meet; zigzag where the mask is causal, else ring"},
+    {"--table-split",
+     "how ep ranks share embedding tables: whole ones, even in bytes or in look-ups; rows "
+     "or columns of all"},
+    {"--schedule", "order of the pipeline's work"},
+};
+
+constexpr std::size_t count_options() {
+  std::size_t count = 0;
+  plan::for_each_request([&](const auto& field) { count += field.option != nullptr ? 1 : 0; });
+  return count;
+}
+static_assert(count_options() == std::size(kHelp), "an option of a plan's degrees has no help");
+
+void add_number(Command& command, const plan::RequestField<int>& field, std::optional<int>& target,
+                const char* help) {
+  if (field.most == plan::kNoLimit) return command.whole(field.option, target, 1, help);
+  std::vector<Choice> choices;
+  for (int i = field.least; i <= field.most; ++i)
+    choices.push_back({std::to_string(i), [&target, i] { target = i; }});
+  command.choice(field.option, std::move(choices), help);
+}
+
+template <class T>
+void add_degree(Command& command, const plan::RequestField<T>& field, std::optional<T>& target,
+                const char* help, app::DegreesRequest& degrees) {
+  if constexpr (std::is_same_v<T, plan::Offload>)
+    command.pairs(
+        field.option, "[TIER:]PART=SHARE[,...]",
+        [&degrees](const std::string& text, ErrorList& errors) {
+          parse_offload(text, degrees, errors);
+        },
+        help);
+  else if constexpr (std::is_same_v<T, bool>)
+    command.toggle(field.option, target, help);
+  else if constexpr (std::is_same_v<T, int>)
+    add_number(command, field, target, help);
+  else
+    command.choice(field.option, choices_of(target), help);
+}
+
+}  // namespace
+
+void parse_offload(const std::string& text, app::DegreesRequest& degrees, ErrorList& errors) {
+  plan::Offload offload = degrees.offload.value_or(plan::Offload{});
+  const size_t colon = text.find(':');
+  const std::string name = colon == std::string::npos ? "host" : text.substr(0, colon);
+  const std::optional<plan::Tier> tier = plan::parse_tier(name);
+  bool right = true;
+  if (!tier || *tier == plan::Tier::kDevice) {
+    errors.add(unknown_word("cli.bad-value", fmt::format("--offload knows no tier '{}'", name),
+                            name, {"host", "expanded", "nvme"}));
+    right = false;
+  } else if (degrees.offload && offload.tier != *tier) {
+    errors.add("cli.bad-value",
+               fmt::format("--offload to {} after --offload to {}: a plan offloads to one tier",
+                           name, to_string(offload.tier)),
+               {}, fmt::format("--offload {}:optimizer=1,activations=0.5", name));
+    right = false;
+  } else {
+    offload.tier = *tier;
+  }
+  size_t begin = colon == std::string::npos ? 0 : colon + 1;
+  while (begin <= text.size()) {
+    const size_t comma = std::min(text.find(',', begin), text.size());
+    right &= parse_offload_part(text.substr(begin, comma - begin), offload, errors);
+    begin = comma + 1;
+  }
+  if (right) degrees.offload = offload;
+}
+
+void add_model_options(Command& command, app::ModelRequest& model) {
+  command.group("Inputs");
+  command.text(
+      "--model", "NAME|FILE", model.model,
+      "catalogue name (nereus catalog models), Nereus TOML or YAML, Hugging Face config.json, "
+      "or ONNX");
+}
+
+void add_cluster_options(Command& command, app::ClusterRequest& cluster) {
+  command.group("Inputs");
+  command.text("--cluster", "SPEC|FILE", cluster.cluster,
+               "COUNTxNODE[+COUNTxNODE...] of catalogue nodes, as in 16xdgx-h100, or a file");
+}
+
+void add_set_option(Command& command, app::ModelRequest* model, app::ClusterRequest* cluster) {
+  command.group("Inputs");
+  command.pairs(
+      "--set", "PATH=VALUE",
+      [model, cluster](const std::string& text, ErrorList& errors) {
+        const size_t equals = text.find('=');
+        const size_t dot = text.find('.');
+        if (equals == std::string::npos || dot == std::string::npos || dot > equals ||
+            dot + 1 == equals) {
+          errors.add("cli.bad-value", fmt::format("--set takes PATH=VALUE, not '{}'", text), {},
+                     "--set model.layers=4");
+          return;
+        }
+        const std::string root = text.substr(0, dot);
+        app::Override override{text.substr(dot + 1, equals - dot - 1), text.substr(equals + 1)};
+        if (root == "model" && model != nullptr) {
+          model->overrides.push_back(std::move(override));
+        } else if (root == "cluster" && cluster != nullptr) {
+          cluster->overrides.push_back(std::move(override));
+        } else {
+          std::vector<std::string> roots;
+          if (model != nullptr) roots.push_back("model");
+          if (cluster != nullptr) roots.push_back("cluster");
+          errors.add(unknown_word("cli.bad-value",
+                                  fmt::format("--set has no input '{}' to change", root), root,
+                                  roots));
+        }
+      },
+      "override a field of an input: model.layers=4, cluster.name=lab");
+}
+
+void add_degrees_options(Command& command, app::DegreesRequest& degrees) {
+  command.group("Plan (what is not given is derived)");
+  for (const auto& [option, help] : kHelp)
+    plan::for_each_request([&, option = option, help = help](const auto& field) {
+      if (field.option != nullptr && field.option == option)
+        add_degree(command, field, degrees.*field.request, help, degrees);
+    });
+}
+
+void add_calibration_options(Command& command, app::CalibrationRequest& calibration) {
+  command.group("Calibration");
+  command.text("--stack", "NAME|FILE", calibration.stack,
+               "software description: a name, or a file written by nereus calibrate");
+  command.texts("--profile", "FILE", calibration.profiles,
+                "measured times of a machine, from nereus measure or nereus import");
+  command.flag("--force-profile", calibration.force_profile,
+               "take profiles of another device or library too");
+}
+
+}  // namespace nereus::api

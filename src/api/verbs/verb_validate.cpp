@@ -1,0 +1,300 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/exit_codes.hpp"
+#include "api/reports/network_report.hpp"
+#include "api/reports/pipelines_report.hpp"
+#include "api/reports/prediction_report.hpp"
+#include "api/verbs/verbs.hpp"
+#include "app/plan/planned_runs.hpp"
+#include "app/validate/validate_network.hpp"
+#include "app/validate/validate_runs.hpp"
+
+namespace nereus::api {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using calibrate::ErrorSummary;
+using calibrate::Validation;
+
+Json json_of(const ErrorSummary& e) {
+  return {{"used", e.used},
+          {"mean_abs_error", e.mean_abs_error},
+          {"median_abs_error", e.median_abs_error},
+          {"mean_log_error", e.mean_log_error},
+          {"bias", e.bias}};
+}
+
+Table rows_table(const app::ValidateAnswer& answer) {
+  Table table{.name = "results",
+              .columns = {{"set", "set"},
+                          {"line", "line"},
+                          {"model", "model"},
+                          {"gpus", "gpus"},
+                          {"stack", "stack", Unit::kNone, false, false, 2},
+                          {"tp", "tp"},
+                          {"pp", "pp"},
+                          {"dp", "dp"},
+                          {"micro_batch", "mb"},
+                          {"measured_s", "measured", Unit::kSeconds},
+                          {"predicted_s", "predicted", Unit::kSeconds},
+                          {"error", "error", Unit::kShare},
+                          {"measured_memory_bytes", "memory", Unit::kBytes, false, false, 1},
+                          {"predicted_memory_bytes", "predicted", Unit::kBytes, false, false, 1},
+                          {"fits", "fits", Unit::kNone, false, false, 1},
+                          {"suspect", "suspect", Unit::kNone, false, false, 1},
+                          {"failed", "failed", Unit::kNone, false, false, 2}}};
+  for (const calibrate::RowResult& row : answer.validation.results) {
+    const calibrate::Run& run = *row.run;
+    table.rows.push_back({run.set, run.line, run.model_name, run.degrees.num_ranks(), run.stack,
+                          run.degrees.tp, run.degrees.pp, run.degrees.dp, run.degrees.micro_batch,
+                          run.failed ? Cell{} : Cell{run.step}, row.prediction.step,
+                          run.failed ? Cell{} : Cell{row.prediction.step / run.step - 1},
+                          run.memory > 0 ? Cell{run.memory} : Cell{}, row.predicted_memory,
+                          row.fits && row.buildable,
+                          run.suspect.empty() ? Cell{} : Cell{run.suspect}, run.failed});
+  }
+  return table;
+}
+
+Table sets_table(const Validation& v) {
+  Table table{
+      .name = "sets",
+      .title = "Error of the step time, set by set",
+      .columns = {{"set", "set"},
+                  {"used", "runs"},
+                  {"mean_abs_error", "mean", Unit::kShare},
+                  {"median_abs_error", "median", Unit::kShare},
+                  {"bias", "bias", Unit::kShare},
+                  {"null_mean_abs_error", "one MFU for all", Unit::kShare},
+                  {"suspect", "suspect"},
+                  {"all_mean_abs_error", "mean with suspect", Unit::kShare, false, false, 1},
+                  {"all_median_abs_error", "median with suspect", Unit::kShare, false, false, 1}}};
+  for (const auto& [name, set] : v.sets) {
+    const auto suspect = v.suspect.find(name);
+    table.rows.push_back({name, set.errors.used, set.errors.mean_abs_error,
+                          set.errors.median_abs_error, set.errors.bias, set.null_mean_abs_error,
+                          suspect == v.suspect.end() ? 0 : suspect->second.used,
+                          set.all_mean_abs_error, set.all_median_abs_error});
+  }
+  return table;
+}
+
+Table overall_table(const Validation& v) {
+  Table table{.name = "overall", .record = true};
+  std::vector<Cell> row;
+  const auto add = [&](std::string key, std::string title, Cell cell) {
+    table.columns.push_back({std::move(key), std::move(title), Unit::kNone, false, true});
+    row.push_back(std::move(cell));
+  };
+  int skipped = 0;
+  std::string reasons;
+  for (const auto& [why, count] : v.skipped) {
+    skipped += count;
+    reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", count, why);
+  }
+  add("rows", "rows",
+      fmt::format("{}: {} used, {} skipped{}{}", v.rows, v.used, skipped, skipped > 0 ? ": " : "",
+                  reasons));
+  add("error", "step time",
+      fmt::format("{:.1f} % mean, {:.1f} % median, bias {:+.1f} %", 100 * v.overall.mean_abs_error,
+                  100 * v.overall.median_abs_error, 100 * v.overall.bias));
+  if (v.ranking.groups > 0)
+    add("ranking", "ranking",
+        fmt::format("{} groups: the run predicted best is {:.1f} % slower than the best (mean; "
+                    "median {:.1f} %); tau {:.2f}",
+                    v.ranking.groups, 100 * v.ranking.mean_regret, 100 * v.ranking.median_regret,
+                    v.ranking.kendall_tau));
+  if (v.memory.rows > 0)
+    add("memory", "memory",
+        fmt::format("{} rows: {:.1f} % mean, {:.1f} % median", v.memory.rows,
+                    100 * v.memory.mean_abs_error, 100 * v.memory.median_abs_error));
+  const auto& f = v.feasibility;
+  add("feasibility", "feasibility",
+      fmt::format("{} of {} runs that ran are predicted to fit", f.ran_predicted_to_fit,
+                  f.ran_rows) +
+          (f.failed_rows > 0 ? fmt::format("; {} of {} that failed not to",
+                                           f.failed_predicted_not_to_fit, f.failed_rows)
+                             : ""));
+  table.rows.push_back(std::move(row));
+  return table;
+}
+
+Table plans_table(const std::vector<app::PlannedGroup>& groups) {
+  Table table{.name = "plans",
+              .title = "What the planner would have chosen",
+              .columns = {{"set", "set"},
+                          {"model", "model"},
+                          {"device", "device", Unit::kNone, false, false, 1},
+                          {"gpus", "gpus"},
+                          {"global_batch", "batch"},
+                          {"precision", "precision", Unit::kNone, false, false, 2},
+                          {"stack", "stack", Unit::kNone, false, false, 2},
+                          {"runs", "runs"},
+                          {"measured_s", "fastest measured", Unit::kSeconds},
+                          {"measured_predicted_s", "predicted", Unit::kSeconds},
+                          {"planned_s", "planned", Unit::kSeconds},
+                          {"gain", "gain", Unit::kShare},
+                          {"measured_degrees", "measured plan", Unit::kNone, false, true, 1},
+                          {"planned_degrees", "chosen plan", Unit::kNone, false, true}}};
+  int held = 0;
+  double gain = 0;
+  for (const app::PlannedGroup& g : groups) {
+    held += g.holds() ? 1 : 0;
+    gain += g.gain;
+    table.rows.push_back({g.set, g.model, g.device, g.gpus, g.global_batch, g.precision, g.stack,
+                          g.runs, g.fastest_measured, g.fastest_predicted, g.planned_step, g.gain,
+                          degrees_text(g.fastest), degrees_text(g.planned)});
+  }
+  if (!groups.empty())
+    table.notes.push_back(fmt::format(
+        "{} of {} groups: the chosen plan is predicted no slower than any measured one that fits; "
+        "mean gain claimed over the fastest measured {:.1f} %",
+        held, groups.size(), 100 * gain / static_cast<double>(groups.size())));
+  return table;
+}
+
+std::string json_text(const app::ValidateAnswer& answer, bool with_rows) {
+  const Validation& v = answer.validation;
+  Json json;
+  json["rows"] = v.rows;
+  json["used"] = v.used;
+  json["skipped"] = v.skipped;
+  json["mean_abs_error"] = v.overall.mean_abs_error;
+  json["median_abs_error"] = v.overall.median_abs_error;
+  json["bias"] = v.overall.bias;
+  json["mean_log_error"] = v.overall.mean_log_error;
+  Json sets = Json::object();
+  for (const auto& [name, set] : v.sets) {
+    sets[name] = json_of(set.errors);
+    sets[name]["null_mean_abs_error"] = set.null_mean_abs_error;
+    sets[name]["all_mean_abs_error"] = set.all_mean_abs_error;
+    sets[name]["all_median_abs_error"] = set.all_median_abs_error;
+  }
+  json["sets"] = sets;
+  Json suspect = Json::object();
+  for (const auto& [name, summary] : v.suspect) suspect[name] = json_of(summary);
+  json["suspect"] = suspect;
+  json["ranking"] = {{"groups", v.ranking.groups},
+                     {"mean_regret", v.ranking.mean_regret},
+                     {"median_regret", v.ranking.median_regret},
+                     {"kendall_tau", v.ranking.kendall_tau}};
+  json["memory"] = {{"rows", v.memory.rows},
+                    {"mean_abs_error", v.memory.mean_abs_error},
+                    {"median_abs_error", v.memory.median_abs_error}};
+  json["feasibility"] = {
+      {"ran_rows", v.feasibility.ran_rows},
+      {"ran_predicted_to_fit", v.feasibility.ran_predicted_to_fit},
+      {"failed_rows", v.feasibility.failed_rows},
+      {"failed_predicted_not_to_fit", v.feasibility.failed_predicted_not_to_fit}};
+  if (with_rows)
+    json["results"] = Json::parse(render_json({.tables = {rows_table(answer)}}))["results"];
+  return json.dump(2);
+}
+
+// Runs, collectives, iterations or pipelines: one of them.
+void check_inputs(const app::ValidateRequest& runs, const app::ValidateNetworkRequest& network,
+                  const std::string& pipelines) {
+  const int given = !runs.files.empty() + !network.collectives.empty() +
+                    !network.iterations.empty() + !pipelines.empty();
+  if (given == 0)
+    throw_input_error("cli.missing-argument", "RUNS.csv is missing: tables of runs", {},
+                      "nereus validate RUNS.csv..., or --collectives FILE.csv");
+  if (given > 1)
+    throw_input_error(
+        "cli.conflict",
+        "runs, --collectives, --iterations and --pipelines are compared one at a time", {},
+        "one call for each");
+  if ((!runs.files.empty() || !pipelines.empty()) && network.astra_sim)
+    throw_input_error("cli.conflict", "--compat astra-sim has no view of runs and pipelines", {},
+                      "--collectives FILE.csv or --iterations FILE.csv");
+}
+
+}  // namespace
+
+Verb validate_verb(Caller& caller) {
+  struct Request {
+    app::ValidateRequest validate;
+    bool rows = false;
+    bool plans = false;
+    app::ValidateNetworkRequest network;
+    std::string pipelines;
+    OutputOptions output;
+  };
+  auto request = std::make_shared<Request>();
+  auto command =
+      std::make_unique<Command>("validate", "predictions against runs that somebody measured");
+  command->optional_arguments("RUNS.csv", request->validate.files,
+                              "tables of runs; columns as in data/published/runs.csv");
+  command->flag("--rows", request->rows, "also every row with predicted and measured");
+  command->flag("--plans", request->plans,
+                "also what the planner would have chosen for every model, machine and batch");
+  command->text(
+      "--stack", "NAME|FILE", request->validate.stack,
+      "predict every row with this stack, or with the numbers of a file written by calibrate");
+  command->text(
+      "--collectives", "FILE.csv", request->network.collectives,
+      "instead of runs: times of collectives, measured (gpu, gpus, bytes, collective, "
+      "measured_ns) or simulated (columns as in data/collectives/astrasim_collectives.csv)");
+  command->text("--iterations", "FILE.csv", request->network.iterations,
+                "instead of runs: whole iterations that ASTRA-sim simulated; columns as in "
+                "data/collectives/astrasim_training.csv");
+  command->text("--pipelines", "FILE.csv", request->pipelines,
+                "instead of runs: mini-batches that Varuna's simulator timed; columns as in "
+                "data/varuna/simulator_runs.csv");
+  command->choice("--compat", {{"astra-sim", [request] { request->network.astra_sim = true; }}},
+                  "compute collectives and iterations as another simulator does");
+  add_output_options(*command, request->output);
+  command->about(
+      "Error = |predicted - measured| / measured step time. Suspect rows are scored apart; rows "
+      "that miss what a "
+      "prediction needs are skipped and counted by reason; runs that failed count for feasibility "
+      "only.");
+  command->example("nereus validate data/published/runs.csv data/published/failed.csv",
+                   "the runs this project ships");
+  command->example("nereus validate mine.csv --rows --format csv", "every row, for a spreadsheet");
+  command->example(
+      "nereus validate --collectives data/collectives/astrasim_collectives.csv --compat astra-sim",
+      "ASTRA-sim's formulas against ASTRA-sim, to the nanosecond");
+  command->run = [&caller, request] {
+    const bool network =
+        !request->network.collectives.empty() || !request->network.iterations.empty();
+    check_inputs(request->validate, request->network, request->pipelines);
+    if (!request->pipelines.empty()) {
+      caller.answer(pipelines_report(app::validate_pipelines(request->pipelines), request->rows,
+                                     request->output.format == Format::kCsv),
+                    request->output);
+      return kDone;
+    }
+    if (network) {
+      caller.answer(network_report(app::validate_network(request->network), request->rows,
+                                   request->output.format == Format::kCsv),
+                    request->output);
+      return kDone;
+    }
+    const app::ValidateAnswer answer = app::validate(request->validate);
+    Report report{.tables = {sets_table(answer.validation), overall_table(answer.validation)}};
+    if (request->rows) report.tables.push_back(rows_table(answer));
+    if (request->rows && request->output.format == Format::kCsv)
+      report.tables = {rows_table(answer)};
+    report.json = json_text(answer, request->rows);
+    if (request->plans) {
+      const Table plans =
+          plans_table(app::plan_groups(*answer.table, answer.library, caller.progress()));
+      if (request->output.format == Format::kCsv)
+        report.tables = {plans};
+      else
+        report.tables.push_back(plans);
+      Json json = Json::parse(report.json);
+      json["plans"] = Json::parse(render_json({.tables = {plans}}))["plans"];
+      report.json = json.dump(2);
+    }
+    caller.answer(report, request->output);
+    return kDone;
+  };
+  return command;
+}
+
+}  // namespace nereus::api

@@ -1,0 +1,33 @@
+// A person at a terminal, or a script behind a pipe, as the caller of a verb: answers in the wanted
+// format on stdout or in a file; notes, warnings and progress on stderr; Ctrl-C ends long work with
+// what it has.
+#pragma once
+
+#include <optional>
+
+#include "api/caller.hpp"
+#include "base/interrupt.hpp"
+#include "cli/text/progress_bar.hpp"
+
+namespace nereus::cli {
+
+class TerminalCaller : public api::Caller {
+ public:
+  TerminalCaller(const api::Terminal& out, const api::Terminal& err) : Caller(out), err_(err) {}
+
+  void answer(const api::Report& report, const api::OutputOptions& output) override;
+  void say(std::string_view text) override;
+  void note(const std::string& text) override;
+  void warn(const Error& error) override;
+  app::ProgressSink progress() override;
+  std::function<bool()> stop() override;
+
+  void end_progress() { bar_.reset(); }
+
+ private:
+  api::Terminal err_;
+  std::optional<ProgressBar> bar_;
+  std::optional<InterruptGuard> guard_;
+};
+
+}  // namespace nereus::cli

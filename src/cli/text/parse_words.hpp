@@ -1,0 +1,20 @@
+// The words of a command line as one verb's request, and the verb's help.
+//
+//   parse_words(command, {"--tp", "8"});    // throws one Errors with everything that is wrong
+//   command.run();
+//
+// Unknown options, values that are no numbers, missing arguments. CLI11 does the splitting.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/command.hpp"
+
+namespace nereus::cli {
+
+void parse_words(api::Command& command, const std::vector<std::string>& words);
+bool asks_for_help(const std::vector<std::string>& words);
+std::string help_text(const api::Command& command, int width);  // 0 = 100 columns
+
+}  // namespace nereus::cli
