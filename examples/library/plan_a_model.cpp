@@ -18,7 +18,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", result.error.c_str());
     return result.exit_code;
   }
-  for (const Json& plan : Json::parse(result.answer)["plans"]) {
+  const Json answer = Json::parse(result.answer);
+  for (const Json& plan : answer["plans"]) {
     const Json& degrees = plan["degrees"];
     std::printf("tp %d, pp %d, dp %d: %.3f s, MFU %.1f %%\n", degrees["tp"].get<int>(),
                 degrees["pp"].get<int>(), degrees["dp"].get<int>(), plan["step_s"].get<double>(),

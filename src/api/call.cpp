@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 #include "api/verbs/verbs.hpp"
 #include "base/infeasible.hpp"
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/request_json.hpp"
+#include "api/form/request_json.hpp"
 #include "app/progress.hpp"
 #include "base/error.hpp"
 
@@ -26,7 +26,7 @@ struct CallOptions {
 };
 
 struct Reply {
-  int exit_code = 0;               // api/exit_codes.hpp
+  int exit_code = 0;               // api/form/exit_codes.hpp
   Json answer = nullptr;           // null where there is none
   std::vector<Error> errors = {};  // with an answer: what went wrong all the same
   std::vector<std::string> notes = {};

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 
 namespace nereus::api::call_test {
 namespace {

@@ -1,7 +1,7 @@
 #include "api/nereus.hpp"
 
 #include "api/call.hpp"
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 #include "api/verbs/verbs.hpp"
 
 namespace nereus {

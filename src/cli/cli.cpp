@@ -9,9 +9,9 @@
 #include <iostream>
 #include <new>
 
-#include "api/exit_codes.hpp"
-#include "api/lines.hpp"
-#include "api/request_json.hpp"
+#include "api/form/exit_codes.hpp"
+#include "api/json_lines.hpp"
+#include "api/form/request_json.hpp"
 #include "api/verbs/verbs.hpp"
 #include "base/error.hpp"
 #include "base/infeasible.hpp"

@@ -1,7 +1,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 #include "cli/cli.hpp"
 
 int main(int argc, char** argv) {

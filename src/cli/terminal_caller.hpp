@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "api/caller.hpp"
+#include "api/form/caller.hpp"
 #include "base/interrupt.hpp"
 #include "cli/text/progress_bar.hpp"
 

@@ -14,7 +14,7 @@ trap 'rm -rf "$scratch"' EXIT
 cat >"$scratch/nereus" <<EOF
 #!/usr/bin/env bash
 line=\$("$nereus" "\$@" --as-request) || exit
-"$nereus" api <<<"\$line" | sed -E 's/^\{"id":1,"answer"://; s/(,"notes":\[[^]]*\])?(,"exit_code":[0-9]+)?\}\$//'
+"$nereus" api <<<"\$line" | grep -v progress | sed -E 's/^\{"id":1,"answer"://; s/(,"notes":\[[^]]*\])?(,"exit_code":[0-9]+)?\}\$//'
 EOF
 chmod +x "$scratch/nereus"
 check "the pinned table through nereus api" "$root/tests/pinned/run" "$scratch/nereus"

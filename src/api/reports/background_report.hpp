@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "launch/background/outcome.hpp"
 
 namespace nereus::api {

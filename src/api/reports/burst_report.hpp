@@ -1,7 +1,7 @@
 // `nereus plan --burst` as a report.
 #pragma once
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "app/plan/plan_burst.hpp"
 
 namespace nereus::api {

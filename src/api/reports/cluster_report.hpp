@@ -1,7 +1,7 @@
 // What `nereus simulate PLAN --background OTHER` shows (app/simulate/simulate_cluster.hpp).
 #pragma once
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "api/text/terminal.hpp"
 #include "app/simulate/simulate_cluster.hpp"
 

@@ -6,8 +6,8 @@
 
 #include <optional>
 
-#include "api/command.hpp"
-#include "api/report.hpp"
+#include "api/form/command.hpp"
+#include "api/form/report.hpp"
 #include "app/predict/predict_plan.hpp"
 #include "app/simulate/simulate_collective.hpp"
 

@@ -1,7 +1,7 @@
 // Two plans side by side: what differs between them, and where the time and the memory go.
 #pragma once
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "app/predict/predict_plan.hpp"
 #include "reproduce/contest.hpp"
 

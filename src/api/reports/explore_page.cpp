@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "api/reports/explore_pictures.hpp"
 #include "api/reports/explore_report.hpp"
 #include "api/reports/page_table.hpp"

@@ -1,7 +1,7 @@
 // What `nereus explore` shows of a study.
 #pragma once
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "app/explore/explore.hpp"
 
 namespace nereus::api {

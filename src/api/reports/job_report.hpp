@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "api/command.hpp"
-#include "api/report.hpp"
+#include "api/form/command.hpp"
+#include "api/form/report.hpp"
 #include "api/text/terminal.hpp"
 #include "app/simulate/simulate_job.hpp"
 

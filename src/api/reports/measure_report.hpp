@@ -1,7 +1,7 @@
 // What `nereus measure` prints: the machine in tables for people, the profile itself as JSON.
 #pragma once
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "app/measure/measure_machine.hpp"
 
 namespace nereus::api {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 
 namespace nereus::api {
 

@@ -1,7 +1,7 @@
 // What `validate --collectives` and `--iterations` show.
 #pragma once
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "app/validate/validate_network.hpp"
 
 namespace nereus::api {

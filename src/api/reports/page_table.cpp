@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "base/build_info.hpp"
 
 namespace nereus::api {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "chart/page.hpp"
 
 namespace nereus::api {

@@ -1,7 +1,7 @@
 // What `validate --pipelines` shows.
 #pragma once
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "app/validate/validate_pipelines.hpp"
 
 namespace nereus::api {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "cluster/cluster.hpp"
 #include "plan/placement.hpp"
 

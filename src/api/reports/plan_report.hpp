@@ -2,7 +2,7 @@
 // fits, why and what would help.
 #pragma once
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "app/plan/plan_verb.hpp"
 
 namespace nereus::api {

@@ -2,8 +2,8 @@
 // scripts rely on.
 #pragma once
 
-#include "api/command.hpp"
-#include "api/report.hpp"
+#include "api/form/command.hpp"
+#include "api/form/report.hpp"
 #include "app/predict/predict_plan.hpp"
 
 namespace nereus::api {

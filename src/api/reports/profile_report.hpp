@@ -1,7 +1,7 @@
 // What `nereus import` found in files of measured layers.
 #pragma once
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "app/exchange/import_profile.hpp"
 
 namespace nereus::api {

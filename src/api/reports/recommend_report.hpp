@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "app/recommend/recommend.hpp"
 
 namespace nereus::api {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "api/text/terminal.hpp"
 #include "app/simulate/simulate_plan.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "app/predict/predict_plan.hpp"
 
 namespace nereus::api {

@@ -1,7 +1,7 @@
 // What `plan --spot` shows.
 #pragma once
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "app/plan/plan_spot.hpp"
 
 namespace nereus::api {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "app/measure/measure_stalls.hpp"
 
 namespace nereus::api {

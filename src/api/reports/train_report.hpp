@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "app/train/train.hpp"
 
 namespace nereus::api {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 #include "api/reports/stalls_report.hpp"
 #include "app/measure/measure_job.hpp"
 #include "app/measure/measure_traces.hpp"

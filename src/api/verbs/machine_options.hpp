@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "api/command.hpp"
+#include "api/form/command.hpp"
 #include "app/train/train.hpp"
 #include "base/error.hpp"
 

@@ -9,8 +9,8 @@
 
 #include <string>
 
-#include "api/command.hpp"
-#include "api/report.hpp"
+#include "api/form/command.hpp"
+#include "api/form/report.hpp"
 #include "app/predict/requests.hpp"
 
 namespace nereus::api {

@@ -7,7 +7,7 @@
 
 #include <functional>
 
-#include "api/command.hpp"
+#include "api/form/command.hpp"
 #include "base/error.hpp"
 #include "spec/quantity.hpp"
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "api/caller.hpp"
-#include "api/command.hpp"
+#include "api/form/caller.hpp"
+#include "api/form/command.hpp"
 #include "api/verbs/options.hpp"
 #include "app/train/train.hpp"
 

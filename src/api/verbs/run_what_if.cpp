@@ -1,6 +1,6 @@
 #include "api/verbs/run_what_if.hpp"
 
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 #include "api/reports/what_if_report.hpp"
 #include "base/write_file.hpp"
 #include "spec/source.hpp"

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 #include "api/verbs/launched_rank.hpp"
 #include "api/verbs/verbs.hpp"
 #include "app/train/train_elastic.hpp"

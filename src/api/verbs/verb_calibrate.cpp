@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 #include "api/verbs/verbs.hpp"
 #include "app/validate/calibrate.hpp"
 #include "base/write_file.hpp"

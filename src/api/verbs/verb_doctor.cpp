@@ -1,4 +1,4 @@
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 #include "api/verbs/launched_rank.hpp"
 #include "api/verbs/verbs.hpp"
 #include "app/train/doctor.hpp"

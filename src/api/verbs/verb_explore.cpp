@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 #include "api/reports/explore_page.hpp"
 #include "api/reports/explore_pictures.hpp"
 #include "api/reports/explore_report.hpp"

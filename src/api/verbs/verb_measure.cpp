@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 #include "api/reports/measure_report.hpp"
 #include "api/verbs/job_stalls.hpp"
 #include "api/verbs/launched_rank.hpp"

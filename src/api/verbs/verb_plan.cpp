@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 #include "api/reports/burst_report.hpp"
 #include "api/reports/plan_report.hpp"
 #include "api/reports/spot_report.hpp"

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 #include "api/reports/recommend_pictures.hpp"
 #include "api/reports/recommend_report.hpp"
 #include "api/verbs/enum_choices.hpp"

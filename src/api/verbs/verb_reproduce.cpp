@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 #include "api/verbs/verbs.hpp"
 #include "base/error.hpp"
 #include "base/format.hpp"

@@ -1,5 +1,5 @@
-#include "api/exit_codes.hpp"
-#include "api/request_json.hpp"
+#include "api/form/exit_codes.hpp"
+#include "api/form/request_json.hpp"
 #include "api/verbs/verbs.hpp"
 
 namespace nereus::api {

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 #include "api/reports/cluster_report.hpp"
 #include "api/reports/collective_report.hpp"
 #include "api/reports/job_report.hpp"

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 #include "api/reports/loss_picture.hpp"
 #include "api/reports/prediction_report.hpp"
 #include "api/reports/train_report.hpp"

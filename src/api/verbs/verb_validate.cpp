@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 #include "api/reports/network_report.hpp"
 #include "api/reports/pipelines_report.hpp"
 #include "api/reports/prediction_report.hpp"

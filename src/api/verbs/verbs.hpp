@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "api/caller.hpp"
-#include "api/command.hpp"
+#include "api/form/caller.hpp"
+#include "api/form/command.hpp"
 #include "api/verbs/options.hpp"
 
 namespace nereus::api {

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "api/text/terminal.hpp"
 
 namespace nereus::cli {

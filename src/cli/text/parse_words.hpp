@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "api/command.hpp"
+#include "api/form/command.hpp"
 
 namespace nereus::cli {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 
 namespace nereus::cli {
 

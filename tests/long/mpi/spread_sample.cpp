@@ -15,7 +15,7 @@
 #include "base/build_info.hpp"
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 #include "api/verbs/open_ranks.hpp"
 
 namespace {

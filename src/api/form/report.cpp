@@ -1,4 +1,4 @@
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 
 #include <fmt/format.h>
 

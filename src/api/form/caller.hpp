@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/report.hpp"
+#include "api/form/report.hpp"
 #include "api/text/terminal.hpp"
 #include "app/progress.hpp"
 #include "base/error.hpp"

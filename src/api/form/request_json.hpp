@@ -12,7 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/command.hpp"
+#include "api/form/command.hpp"
 
 namespace nereus::api {
 

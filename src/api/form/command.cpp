@@ -1,4 +1,4 @@
-#include "api/command.hpp"
+#include "api/form/command.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "api/request_json.hpp"
+#include "api/form/request_json.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "api/request_json.hpp"
+#include "api/form/request_json.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,6 +1,6 @@
 // One verb's request: each field declared once, with its name, kind, range and words. From that
 // follow the options of the command line (cli/text/parse_words.hpp), help, requests in JSON and
-// their schema (api/request_json.hpp).
+// their schema (api/form/request_json.hpp).
 //
 //   Command command("catalog", "list what Nereus knows");
 //   command.argument("KIND", kind, "what to list", {"models", "nodes"});

@@ -1,4 +1,4 @@
-#include "api/lines.hpp"
+#include "api/json_lines.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "api/call.hpp"
-#include "api/exit_codes.hpp"
+#include "api/form/exit_codes.hpp"
 
 namespace nereus::api {
 
@@ -157,9 +157,9 @@ class Session {
     const Json id = line.message.is_object() ? line.message.value("id", Json()) : Json();
     Json reply = {{"id", id}};
     if (!line.wrong.code.empty())
-      reply["error"] = error_json(line.wrong);
+      refuse(line.wrong, kBadInput, reply);
     else if (line.cancelled)
-      reply["error"] = error_json({"api.cancelled", "cancelled before it began"});
+      refuse({"api.cancelled", "cancelled before it began"}, kStoppedEarly, reply);
     else if (line.message.contains("requests"))
       answer_columns(line.message, reply);
     else
@@ -168,6 +168,11 @@ class Session {
   }
 
  private:
+  static void refuse(const Error& error, int exit_code, Json& reply) {
+    reply["error"] = error_json(error);
+    reply["exit_code"] = exit_code;
+  }
+
   void send(const Json& json) { write_(json.dump(-1, ' ', false, Json::error_handler_t::replace)); }
 
   CallOptions options_for(const Json& id) {

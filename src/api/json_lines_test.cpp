@@ -1,4 +1,4 @@
-#include "api/lines.hpp"
+#include "api/json_lines.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "api/call.hpp"
 
-namespace nereus::api::lines_test {
+namespace nereus::api::json_lines_test {
 namespace {
 
 // What comes back for some lines, progress left out.
@@ -136,4 +136,4 @@ TEST(Lines, AThrowingReaderOfAnswersEndsIt) {
 }
 
 }  // namespace
-}  // namespace nereus::api::lines_test
+}  // namespace nereus::api::json_lines_test
