@@ -25,8 +25,8 @@ Reading read(Reader reader, const std::string& text) {
 }
 
 void expect_same(const std::string& text) {
-  const Reading a = read([](auto... x) { return read_decimal(x...); }, text);
-  const Reading b = read([](auto... x) { return decimal::read_by_strtod(x...); }, text);
+  const Reading a = read([](auto&&... x) { return read_decimal(x...); }, text);
+  const Reading b = read([](auto&&... x) { return decimal::read_by_strtod(x...); }, text);
   EXPECT_EQ(a.code, b.code) << text;
   EXPECT_EQ(a.length, b.length) << text;
   EXPECT_TRUE(a.value == b.value || (std::isnan(a.value) && std::isnan(b.value))) << text;
@@ -72,8 +72,8 @@ TEST(Decimal, BothWaysTakeTheSameOfAnyText) {
 }
 
 TEST(Decimal, IsTheNearestDouble) {
-  EXPECT_EQ(read([](auto... x) { return decimal::read_by_strtod(x...); }, "0.1").value, 0.1);
-  EXPECT_EQ(read([](auto... x) { return read_decimal(x...); }, "8.41e21").value, 8.41e21);
+  EXPECT_EQ(read([](auto&&... x) { return decimal::read_by_strtod(x...); }, "0.1").value, 0.1);
+  EXPECT_EQ(read([](auto&&... x) { return read_decimal(x...); }, "8.41e21").value, 8.41e21);
 }
 
 RC_GTEST_PROP(Decimal, BothWaysReadTheSameNumber, ()) {
