@@ -40,7 +40,7 @@ class TemporaryFolder {
 
   // The file's path. Folders in its name are made.
   std::string write(const std::string& name, std::string_view bytes) const {
-    const std::string path = *this / name;
+    std::string path = *this / name;
     if (name.find('/') != std::string::npos)
       std::filesystem::create_directories(std::filesystem::path(path).parent_path());
     std::ofstream(path, std::ios::binary)

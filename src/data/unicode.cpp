@@ -34,12 +34,12 @@ constexpr std::uint32_t kNumTabulated = 0x3000;  // most scripts with an alphabe
 }  // namespace
 
 CharacterKind kind_of(std::uint32_t code) {
-  static const auto table = [] {
+  static const auto kTable = [] {
     std::array<CharacterKind, kNumTabulated> kinds{};
     for (std::uint32_t i = 0; i < kNumTabulated; ++i) kinds[i] = look_up(i);
     return kinds;
   }();
-  return code < kNumTabulated ? table[code] : look_up(code);
+  return code < kNumTabulated ? kTable[code] : look_up(code);
 }
 
 Character character_at(std::string_view text, std::size_t at) {

@@ -16,7 +16,6 @@ namespace nereus::plan::expand_test {
 namespace {
 
 using testing::any_valid_plan;
-using testing::make_cluster;
 using testing::make_dense;
 using testing::make_experts;
 

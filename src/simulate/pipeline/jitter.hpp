@@ -108,6 +108,7 @@ class Draws {
   Picoseconds one(std::uint64_t stream, int lane, std::uint64_t key, Picoseconds t) const {
     for (const SlowRank& slow : jitter_->slow)
       if (slow.rank == lane)
+        // NOLINTNEXTLINE(bugprone-incorrect-roundings): a count far below 2^52
         t = static_cast<Picoseconds>(static_cast<double>(t) * slow.factor + 0.5);
     return vary(jitter_->compute, bits(stream, key), t);
   }
