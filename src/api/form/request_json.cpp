@@ -134,7 +134,7 @@ Json value_json(const Option& option, const std::string& text) {
 }
 
 Json type_schema(const Option& option) {
-  const Json text = {{"type", "string"}};
+  Json text = {{"type", "string"}};
   switch (option.kind) {
     case FieldKind::kFlag:
     case FieldKind::kToggle:

@@ -15,12 +15,12 @@ constexpr auto kLinePeriod = std::chrono::seconds(30);
 constexpr int kBarWidth = 20;
 }  // namespace
 
-ProgressBar::ProgressBar(const Terminal& terminal)
+ProgressBar::ProgressBar(const api::Terminal& terminal)
     : ProgressBar(
           terminal, [](const std::string& text) { fmt::print(stderr, "{}", text); },
           [] { return Clock::now(); }) {}
 
-ProgressBar::ProgressBar(const Terminal& terminal, std::function<void(const std::string&)> write,
+ProgressBar::ProgressBar(const api::Terminal& terminal, std::function<void(const std::string&)> write,
                          std::function<Clock::time_point()> now)
     : terminal_(terminal),
       write_(std::move(write)),

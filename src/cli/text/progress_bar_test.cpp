@@ -14,7 +14,7 @@ struct Clock {
   std::vector<std::string> written;
 
   // Reports once a second for a minute and a half.
-  void run(const Terminal& terminal) {
+  void run(const api::Terminal& terminal) {
     ProgressBar bar(
         terminal, [this](const std::string& text) { written.push_back(text); },
         [this] { return now; });

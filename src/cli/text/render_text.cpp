@@ -6,6 +6,14 @@
 
 namespace nereus::cli {
 
+using api::bar;
+using api::cell_text;
+using api::display_width;
+using api::Style;
+using api::styled;
+using api::truncated;
+using api::wrapped;
+
 namespace {
 
 constexpr int kGap = 2;
