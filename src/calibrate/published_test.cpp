@@ -1,6 +1,6 @@
 // The gate: what `nereus validate` says of the published runs with the stacks that the program
-// brings. Beside every bound, the error of the best single MFU for the set, for comparison: vtrain
-// 57 %, llmfoundry 18 %, bigscience 19 %, misc 24 %, ultrascale_playbook 143 %.
+// brings. No bound is more than 1.2 times what is said today (docs/method-validation.md shows it);
+// a better fit lowers bounds, nothing raises them.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -50,23 +50,23 @@ TEST_P(PublishedSet, StepTimesArePredictedWithinTheBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sets, PublishedSet,
-                         ::testing::Values(Bound{"vtrain", 815, 0.07, 0.04},
-                                           Bound{"llmfoundry", 152, 0.05, 0.03},
-                                           Bound{"bigscience", 42, 0.06, 0.04},
-                                           Bound{"misc", 38, 0.09, 0.06},
-                                           Bound{"dgxc_benchmarking", 132, 0.15, 0.10},
-                                           Bound{"megatron_bridge", 65, 0.15, 0.10},
-                                           Bound{"ultrascale_playbook", 736, 0.15, 0.09}),
+                         ::testing::Values(Bound{"vtrain", 815, 0.070, 0.040},
+                                           Bound{"llmfoundry", 152, 0.039, 0.023},
+                                           Bound{"bigscience", 42, 0.050, 0.040},
+                                           Bound{"misc", 38, 0.083, 0.060},
+                                           Bound{"dgxc_benchmarking", 132, 0.028, 0.018},
+                                           Bound{"megatron_bridge", 65, 0.108, 0.074},
+                                           Bound{"ultrascale_playbook", 736, 0.131, 0.062}),
                          [](const auto& row) { return std::string(row.param.set); });
 
 TEST(PublishedGate, TheDoubtfulOnesOfThePlaybookIncluded) {
   const SetSummary& set = validation().sets.at("ultrascale_playbook");
-  EXPECT_LE(set.all_mean_abs_error, 0.24);
-  EXPECT_LE(set.all_median_abs_error, 0.10);
+  EXPECT_LE(set.all_mean_abs_error, 0.220);
+  EXPECT_LE(set.all_median_abs_error, 0.073);
 }
 
 TEST(PublishedGate, ReportedMemoryIsPredicted) {
-  EXPECT_GE(validation().memory.rows, 930);
+  EXPECT_EQ(validation().memory.rows, 930);
   EXPECT_LE(validation().memory.mean_abs_error, 0.11);
   EXPECT_LE(validation().memory.median_abs_error, 0.07);
 }
@@ -74,14 +74,16 @@ TEST(PublishedGate, ReportedMemoryIsPredicted) {
 TEST(PublishedGate, FailuresAreForeseenWithFewFalseAlarms) {
   const FeasibilitySummary& f = validation().feasibility;
   EXPECT_EQ(f.failed_rows, 773);
-  EXPECT_GE(f.failed_predicted_not_to_fit, 0.82 * f.failed_rows);
-  EXPECT_LE(f.ran_rows - f.ran_predicted_to_fit, 0.02 * f.ran_rows);
+  EXPECT_LE(f.failed_rows - f.failed_predicted_not_to_fit, 106);  // 89 today
+  EXPECT_EQ(f.ran_rows, 2274);
+  EXPECT_LE(f.ran_rows - f.ran_predicted_to_fit, 19);  // 16 today
 }
 
 TEST(PublishedGate, TheRunPredictedBestIsNearlyTheBest) {
-  EXPECT_GE(validation().ranking.groups, 20);
-  EXPECT_LE(validation().ranking.mean_regret, 0.04);
-  EXPECT_LE(validation().ranking.median_regret, 0.01);
+  EXPECT_EQ(validation().ranking.groups, 113);
+  EXPECT_LE(validation().ranking.mean_regret, 0.037);
+  EXPECT_EQ(validation().ranking.median_regret, 0);
+  EXPECT_GE(validation().ranking.kendall_tau, 0.83);  // 0.858 today; 1 is the same order
 }
 
 // At most about 60 fitted numbers, and at least ten rows behind each; the others inherit.

@@ -145,11 +145,15 @@ TEST(Loader, AListThatThrowsEndsIt) {
 }
 
 TEST(Loader, EndsInTheMiddleOfWork) {
+  const auto source = std::make_shared<SlowSource>(100);
   for (int i = 0; i < 20; ++i) {
-    Loader loader(std::make_shared<SlowSource>(100), three_each(1000),
-                  {.workers = 3, .prefetch = 5});
-    if (i % 2 == 0) loader.next();
+    Loader loader(source, three_each(1000), {.workers = 3, .prefetch = 5});
+    if (i % 2 == 0) {
+      EXPECT_EQ(loader.next()->index, 0);
+    }
+    EXPECT_GT(source.use_count(), 1);
   }
+  EXPECT_EQ(source.use_count(), 1) << "a worker is still at work";
 }
 
 TEST(Loader, AsksTheListInOrder) {

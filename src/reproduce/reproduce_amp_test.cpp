@@ -14,13 +14,13 @@ ReproduceAnswer amp(const Overrides& overrides = {}) {
 }
 
 // Their own predictions have a rank correlation of 0.39 and a median error of 20 %, which tells
-// that the table was read rightly. Ours were never better than this on these trials.
+// that the table was read rightly. Ours were never better than this on these trials: 20.8 %, 0.25.
 TEST(ReproduceAmp, TrialsOfAMixedCluster) {
   const ReproduceAnswer answer = amp();
   ASSERT_EQ(answer.claims.size(), 43u + 3);
   const Claim& median = answer.claims.at(43);
   EXPECT_NEAR(median.published.value_or(0), 20.27, 0.01);
-  EXPECT_LT(median.ours.value_or(100), 25);
+  EXPECT_LT(median.ours.value_or(100), 24.9);
   const Claim& order = answer.claims.back();
   EXPECT_NEAR(order.published.value_or(0), 0.394, 0.001);
   EXPECT_GT(order.ours.value_or(0), 0.2);

@@ -24,15 +24,16 @@ double ours(const ReproduceAnswer& answer, const std::string& name) {
 }
 
 // What is asked of predictions from published profiles: 20 % and 0.8. They were this good at the
-// first try (docs/mixed.md), and nothing may be fitted to these runs to keep them so.
+// first try (docs/mixed.md), and nothing may be fitted to these runs to keep them so. Bounds are at
+// most 1.2 times what comes out today: 2.9 %, 26.7 %, 0.971; 5.9 %, 0.968.
 TEST(ReproduceSailor, MeasuredStepsOfMixedMachinesArePredicted) {
   const ReproduceAnswer answer = sailor();
   EXPECT_TRUE(answer.complete);
-  EXPECT_LT(ours(answer, "mixed machines: median error"), 5);
+  EXPECT_LT(ours(answer, "mixed machines: median error"), 3.4);
   EXPECT_LT(ours(answer, "mixed machines: largest error"), 30);
-  EXPECT_GT(ours(answer, "mixed machines: rank correlation"), 0.95);
-  EXPECT_LT(ours(answer, "equal machines: median error"), 10);
-  EXPECT_GT(ours(answer, "equal machines: rank correlation"), 0.9);
+  EXPECT_GT(ours(answer, "mixed machines: rank correlation"), 0.966);
+  EXPECT_LT(ours(answer, "equal machines: median error"), 7);
+  EXPECT_GT(ours(answer, "equal machines: rank correlation"), 0.962);
 }
 
 TEST(ReproduceSailor, RunsAreCountedOnce) {

@@ -65,11 +65,11 @@ TEST(StashSteps, StallIsWhatBackwardDoesNotHide) {
   EXPECT_GT(stash_step(net, machine, slow, 32).stall, all.stall);
 }
 
-// Nothing of it is fitted to the step.
+// Nothing of it is fitted to the step. 11.0 % today.
 TEST(ReproduceStash, StepOfResnet50IsNearThePublishedOne) {
   const ReproduceAnswer answer = part("steps");
   ASSERT_EQ(answer.claims.size(), 1U);
-  EXPECT_NEAR(*answer.claims[0].ours / *answer.claims[0].published, 1, 0.2);
+  EXPECT_NEAR(*answer.claims[0].ours / *answer.claims[0].published, 1, 0.13);
 }
 
 TEST(ReproduceStash, BucketsOfResnet18AreExact) {
@@ -78,10 +78,10 @@ TEST(ReproduceStash, BucketsOfResnet18AreExact) {
   for (const Claim& claim : answer.claims) EXPECT_EQ(claim.ours, claim.published) << claim.name;
 }
 
-TEST(ReproduceStash, PublishedCollectivesAreWithinFifteenPercentMedian) {
+TEST(ReproduceStash, PublishedCollectivesAreNearInTheMedian) {
   const ReproduceAnswer answer = part("collectives");
   const Claim& median = answer.claims.back();
-  EXPECT_LE(*median.ours, 15);
+  EXPECT_LE(*median.ours, 8);  // percent; 6.7 today
   EXPECT_NE(median.note.find("15 rows"), std::string::npos) << median.note;
   // 15 rows, the two second figures, and the median.
   EXPECT_EQ(answer.claims.size(), 18U);
@@ -92,22 +92,30 @@ TEST(ReproduceStash, PublishedCollectivesAreWithinFifteenPercentMedian) {
 }
 
 TEST(ReproduceStash, DearerIsNotAlwaysFasterAndTheNetworkSlowsDown) {
-  for (const Claim& claim : part("dearer").claims) {
+  const ReproduceAnswer dearer = part("dearer");
+  EXPECT_FALSE(dearer.claims.empty());
+  for (const Claim& claim : dearer.claims) {
     EXPECT_GT(*claim.ours, 0) << claim.name;
     EXPECT_LT(*claim.ours, 100) << claim.name;
   }
-  for (const Claim& claim : part("network", {{"all.links", "best"}}).claims)
-    EXPECT_GT(*claim.ours, 1) << claim.name;
+  const ReproduceAnswer network = part("network", {{"all.links", "best"}});
+  EXPECT_FALSE(network.claims.empty());
+  for (const Claim& claim : network.claims) EXPECT_GT(*claim.ours, 1) << claim.name;
 }
 
-// Where p3's rings meet over PCIe, 90 % and 5x come out together.
+// Where p3's rings meet over PCIe, 90 % and 5x come out together: today 5.0 % and 0.7 % off.
 TEST(ReproduceStash, SharedLinksExplainBothClaims) {
-  for (const Claim& claim : part("interconnect", {{"all.links", "shared"}}).claims)
-    EXPECT_NEAR(*claim.ours, *claim.published, 0.1 * *claim.published) << claim.name;
+  const ReproduceAnswer interconnect = part("interconnect", {{"all.links", "shared"}});
+  EXPECT_FALSE(interconnect.claims.empty());
+  for (const Claim& claim : interconnect.claims)
+    EXPECT_NEAR(*claim.ours, *claim.published, 0.06 * *claim.published) << claim.name;
+  int compared = 0;
   for (const Claim& claim : part("network", {{"all.links", "shared"}}).claims)
     if (claim.name.find("p3") != std::string::npos) {
-      EXPECT_NEAR(*claim.ours, *claim.published, 0.1 * *claim.published) << claim.name;
+      ++compared;
+      EXPECT_NEAR(*claim.ours, *claim.published, 0.0085 * *claim.published) << claim.name;
     }
+  EXPECT_GT(compared, 0);
 }
 
 TEST(ReproduceStash, CodedFormulasHalvePrepAndFindFetchWhereThereIsNone) {
@@ -148,9 +156,10 @@ TEST(StashLayers, OneSumATensorCostsItsStartUp) {
   const LayerFit fit = fit_layers(networks, stash_machine("2xp3.8xlarge"), options, 32);
   EXPECT_GT(fit.model.per_tensor, 20e-6);
   EXPECT_GE(fit.model.hidden, 0);
+  EXPECT_LE(fit.model.hidden, 1);
   // Of the bytes at the network's rate.
   EXPECT_NEAR(fit.model.per_byte * 1.25e9 * options.nccl.network_efficiency, 1, 0.15);
-  EXPECT_LT(fit.left_out_median_error, 0.1);
+  EXPECT_LT(fit.left_out_median_error, 0.029);  // 2.4 % today
 }
 
 TEST(ReproduceStash, InputsMoveTheClaims) {

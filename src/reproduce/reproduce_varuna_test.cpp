@@ -17,7 +17,7 @@ ReproduceAnswer with(std::vector<std::pair<std::string, std::string>> overrides)
   return reproduce(request);
 }
 
-// Where failures are an hour or more apart.
+// Where failures are an hour or more apart: 8.0 % at most today.
 TEST(ReproduceVaruna, ReplaysTheArtifactWithinTenPercent) {
   int compared = 0;
   for (const char* trace : {"6h", "3h", "1h"})
@@ -25,7 +25,7 @@ TEST(ReproduceVaruna, ReplaysTheArtifactWithinTenPercent) {
       if (own.name.find("ours") != std::string::npos) continue;
       ++compared;
       ASSERT_TRUE(own.published && own.ours) << own.name;
-      EXPECT_LE(std::abs(*own.ours / *own.published - 1), 0.1) << own.name;
+      EXPECT_LE(std::abs(*own.ours / *own.published - 1), 0.095) << own.name;
     }
   EXPECT_EQ(compared, 3 * 5 * 3);
 }
@@ -46,7 +46,7 @@ TEST(ReproduceVaruna, LargerDifferencesAreExplained) {
 TEST(ReproduceVaruna, OursIsNoWorseThanTheBestByMoreThanAStepUnderWay) {
   for (const Claim& own : with({{"all.part", "replay"}}).claims)
     if (own.name.find("ours") != std::string::npos) {
-      EXPECT_GE(*own.ours, 0.95 * *own.published) << own.name;
+      EXPECT_GE(*own.ours, 0.953 * *own.published) << own.name;
     }
 }
 

@@ -39,6 +39,7 @@ TEST(LayerGraph, MovesBetweenLayersThatShareARankHoldBoth) {
 
 TEST(LayerGraph, SpansOfARankAreApart) {
   const PlayedGraph played = play_layers(diamond(0.25));
+  ASSERT_FALSE(played.classes.empty());
   for (const PlayedClass& own : played.classes) {
     Picoseconds last = 0;
     for (const HeldSpan& span : own.held) {

@@ -1,20 +1,17 @@
 #!/usr/bin/env bash
-# nereus measure as real worker processes on this machine, two ranks: every part is there, two runs agree within their own
-# intervals, and a step of a small GPT that is predicted from its measured layers lies near the one that train measures. The
-# bounds are wide, since a test machine is seldom idle; docs/measure.md has figures of an idle one.
+# nereus measure as real worker processes on this machine, two ranks: every part is there, profiles are compared, and a step of a
+# small GPT is predicted from its measured layers. What takes an idle machine (how far two runs agree, how near predictions are to
+# trainings, how long it takes) is recorded by bench/measure/run.
 #
 #   NEREUS=build/dev/nereus tests/long/measure.sh
 set -uo pipefail
 root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")
 source "$root/tests/long/checks"
 begin_with_worker
-wait_until_quiet
 
 model=(--model gpt2 --set model.layers=4 --set model.hidden=256 --set model.heads=4 --set model.vocab=4096 --seq 128)
-start=$(date +%s)
 "$nereus" measure --quick "${model[@]}" --dp 2 --samples 2,4 -o first.json --format json >out.json 2>err.txt
 check "measure ends well" test $? -eq 0
-check "--quick takes less than a minute" test $(($(date +%s) - start)) -lt 60
 check "says what it is doing" grep -q '^measuring: ' err.txt
 check "JSON is the profile" cmp -s out.json first.json
 "$nereus" measure --quick "${model[@]}" --dp 2 --samples 2,4 -o second.json >table.txt 2>err.txt
@@ -60,35 +57,32 @@ assert len(times) == 4 and min(map(min, times)) > 0 and any(backward > forward f
 }
 check "a block's backward pass takes longer than its forward pass" backward_is_longer
 
-"$nereus" measure --compare first.json second.json --format json >compare.json 2>err.txt
-check "compare ends well" test $? -eq 0
-share() { # of numbers that may differ
-  python3 - "$1" <<'PY'
+# How far two runs agree depends on what else the machine does: bench/measure/run records it. Here differences are put in.
+scaled() { # profile, keys=factor: numbers whose key begins so, or of all that are written with an interval ("interval")
+  python3 - "$@" <<'PY'
 import json, sys
-c = json.load(open("compare.json"))
-assert c["tested"] == len(c["numbers"]) > 30, c["tested"]
-print(c["differing"], "of", len(c["numbers"]), "differ; median difference", round(c["median_difference"], 3))
-sys.exit(c["differing"] > float(sys.argv[1]) * len(c["numbers"]))
+name, (key, factor) = sys.argv[1], sys.argv[2].split("=")
+def scale(node):
+    if isinstance(node, list):
+        return [scale(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    keys = ("median", "low", "high") if key == "interval" and "median" in node else key
+    return {k: [x * float(factor) for x in v] if k.startswith(keys) and isinstance(v, list) else
+            v * float(factor) if k.startswith(keys) else scale(v) for k, v in node.items()}
+json.dump(scale(json.load(open(name))), sys.stdout)
 PY
 }
-# Of two runs of an idle machine 95 in 100 agree in all numbers, by construction. Other work on the machine, which the measurement
-# itself says, may come between two runs: then half of the numbers may differ. NEREUS_MEASURE_AGREE=SHARE says another share.
-busy=$(grep -ho 'busy machine: [^;]*' first.json second.json | head -n 1)
-echo "${busy:-an idle machine}"
-allowed=${NEREUS_MEASURE_AGREE:-$([[ $busy ]] && echo 0.5 || echo 0.1)}
-# What else runs on the host of a virtual machine is not seen from within: where it changed the machine's speed between two
-# runs, a third agrees with one of them. Intervals that are too narrow agree in none of the three pairs.
-two_agree() {
-  share "$allowed" && return
-  "$nereus" measure --quick "${model[@]}" --dp 2 --samples 2,4 -o third.json >table.txt 2>err.txt || return 1
-  local one
-  for one in first second; do
-    "$nereus" measure --compare "$one.json" third.json --format json >compare.json 2>err.txt || return 1
-    share "$allowed" && return
-  done
-  return 1
+differ() { # a profile; what must hold of d numbers of n that differ from first.json's
+  "$nereus" measure --compare first.json "$1" --format json >compare.json 2>err.txt &&
+    python3 -c 'import json, sys
+c = json.load(open("compare.json")); d, n = c["differing"], len(c["numbers"])
+assert c["tested"] == n and eval(sys.argv[1]), (d, n)' "$2"
 }
-check "two runs agree but for $allowed of their numbers" two_agree
+check "two runs have numbers to compare" differ second.json 'n > 30'
+check "a profile agrees with itself" differ first.json 'd == 0'
+scaled first.json interval=10 >slow.json
+check "a machine that is ten times as slow differs in most of them" differ slow.json '2 * d > n'
 
 # Under a launcher each rank starts its own workers anew, and every time they have to meet.
 launch() { # rank
@@ -106,24 +100,20 @@ p = json.load(open("launched-0.json"))
 assert p["context"]["processes"] == 3 and all(l["seconds"]["processes"] == 3 for l in p["links"]) and p["collectives"], p'
 
 plan=("${model[@]}" --dp 2 --micro-batch 2 --global-batch 8)
-train_and_predict() { # profile
-  "$nereus" train "${plan[@]}" --data synthetic --steps 12 --format json >train.json 2>err.txt &&
-    "$nereus" predict "${plan[@]}" --cluster this-machine:2 --profile "$1" --format json >predict.json 2>err.txt
+predict() { "$nereus" predict "${plan[@]}" --cluster this-machine:2 --profile "$1" --format json >"$2" 2>err.txt; }
+# Two micro-batches of two samples go through the embedding, four blocks and the head. How near the whole step is to one that train
+# measures depends on the machine's other work: bench/measure/run records it.
+compute_is_measured() {
+  predict first.json predicted.json && scaled first.json backward_=3 >slow.json && predict slow.json slower.json && python3 -c '
+import json
+first, slower = (json.load(open(name))["breakdown"]["compute"] for name in ("predicted.json", "slower.json"))
+count = {"embedding": 1, "block": 4, "head": 1}
+layers = [l for l in json.load(open("first.json"))["layers"] if l["role"] in count]
+forward, backward = (2 * sum(count[l["role"]] * l[key][0] for l in layers) for key in ("forward_s", "backward_s"))
+print(f"compute: measured {forward + backward:.4f} s, predicted {first:.4f}; backward passes three times as long: {slower:.4f}")
+assert abs(first / (forward + backward) - 1) < 0.01 and abs((slower - first) / (2 * backward) - 1) < 0.01'
 }
-near() {
-  python3 -c 'import json
-p, t = json.load(open("predict.json"))["step_s"], json.load(open("train.json"))["step_s"]
-print(f"predicted {p:.4f} s, measured {t:.4f} s, off by {100 * (p / t - 1):.1f} %"); exit(not 0.6 < p / t < 1.6)'
-}
-# A neighbour may disturb a profile or a training: three trainings, two profiles.
-one_is_near() {
-  near && return
-  for _ in 1 2; do train_and_predict second.json && near && return; done
-  return 1
-}
-train_and_predict first.json
-check "train, and predict from the profile" test $? -eq 0
-check "the predicted step is within 40 % of the measured one" one_is_near
+check "predicted compute is that of the measured layers" compute_is_measured
 "$nereus" simulate "${plan[@]}" --cluster this-machine:2 --profile first.json --format json >simulate.json 2>err.txt
 check "simulate from the profile" test $? -eq 0
 "$nereus" plan "${model[@]}" --global-batch 8 --cluster this-machine:2 --profile first.json --format json >plan.json 2>err.txt

@@ -23,7 +23,6 @@ namespace {
 
 using job::ElasticKind;
 using job::ElasticMessage;
-using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBeat{500}, kCallAgain{200}, kConnect{2000};
 constexpr std::chrono::seconds kManyFailures{30};
@@ -57,6 +56,8 @@ class Agent {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   void start_worker() {
     worker_.start();
     worker_up_ = false;

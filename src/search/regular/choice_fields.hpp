@@ -23,6 +23,9 @@ struct ChoiceField {
   const char* option;     // nullptr: none
   std::vector<T> Choices::*list;
 };
+// Clang 14 does not deduce T from an aggregate's members.
+template <class T>
+ChoiceField(std::string_view, const char*, std::vector<T> Choices::*) -> ChoiceField<T>;
 
 namespace fields {
 

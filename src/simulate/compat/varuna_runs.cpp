@@ -72,11 +72,11 @@ std::vector<VarunaRun> read_varuna_runs(const spec::Csv& csv) {
     run.size = {static_cast<int>(cells.whole("stages", 1, 1024)), 1,
                 static_cast<int>(cells.whole("microbatches", 1, 65'536))};
     run.gpus_per_vm = static_cast<int>(cells.whole("gpus_per_vm", 1, 1024));
-    constexpr double kMost = 1e9;  // a quarter of an hour
-    run.forward = cells.number("fwd_us", 0, kMost) / kMicroseconds;
-    run.backward = cells.number("bwd_us", 0, kMost) / kMicroseconds;
-    run.send = cells.number("send_us", 0, kMost) / kMicroseconds;
-    run.long_send = cells.number("long_send_us", 0, kMost) / kMicroseconds;
+    constexpr double kMostMicroseconds = 1e9;  // a quarter of an hour
+    run.forward = cells.number("fwd_us", 0, kMostMicroseconds) / kMicroseconds;
+    run.backward = cells.number("bwd_us", 0, kMostMicroseconds) / kMicroseconds;
+    run.send = cells.number("send_us", 0, kMostMicroseconds) / kMicroseconds;
+    run.long_send = cells.number("long_send_us", 0, kMostMicroseconds) / kMicroseconds;
     run.simulated = cells.number("minibatch_us", 1, 1e15) / kMicroseconds;
     runs.push_back(run);
   }

@@ -36,6 +36,7 @@ TEST(VarunaRuns, AreWhatItsSimulatorSaid) {
 // What its rule costs: recompute that waits for the gradient lengthens the drain by a forward pass
 // for every stage before the last, less what forward passes pulled ahead make up for.
 TEST(VarunaRuns, ItsRuleLengthensTheDrain) {
+  int longer = 0;
   for (const VarunaRun& run : all_runs()) {
     if (run.size.micro_batches > 256) continue;
     const double its = play_varuna_run(run, {true, false}, 1).mean;
@@ -46,8 +47,10 @@ TEST(VarunaRuns, ItsRuleLengthensTheDrain) {
       EXPECT_GE(its, workers);
       EXPECT_LE(its - workers, run.size.depth * run.forward);
       EXPECT_TRUE(its > workers || run.size.depth < 4);
+      longer += its > workers ? 1 : 0;
     }
   }
+  EXPECT_GT(longer, 0);
 }
 
 TEST(VarunaRuns, ImpossibleRowsAreErrors) {
