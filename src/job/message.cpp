@@ -1,6 +1,5 @@
 #include "job/message.hpp"
 
-#include "base/utf8.hpp"
 #include "plan/names.hpp"
 #include "spec/fields.hpp"
 
@@ -95,16 +94,6 @@ void visit_fields(V& v, spec::Like<WorkerInfo> auto& info) {
   v.always("library", info.library);
   v.always("backends", info.backends);
   v.always("num_gpus", info.num_gpus);
-}
-
-std::string as_utf8(const std::string& line) {
-  std::string out;
-  for (std::size_t i = 0; i < line.size();) {
-    const std::size_t length = decode_utf8(std::string_view(line).substr(i)).length;
-    out += length == 0 ? "?" : line.substr(i, length);
-    i += length == 0 ? 1 : length;
-  }
-  return out;
 }
 
 std::string_view to_string(Block block) { return plan::name_of(kBlockNames, block); }
