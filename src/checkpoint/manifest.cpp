@@ -88,7 +88,10 @@ std::pair<std::string_view, TensorKind> key_of(const LogicalTensor& tensor) {
 
 }  // namespace
 
-std::string_view to_string(TensorKind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
+std::string_view to_string(TensorKind kind) {
+  const auto i = static_cast<std::size_t>(kind);
+  return i < std::size(kKindNames) ? kKindNames[i] : "?";
+}
 
 void check_manifest(const Manifest& manifest, const std::string& file, ErrorList& errors) {
   const Faults faults{file, errors};

@@ -32,9 +32,6 @@ std::optional<LinkKind> parse_link_kind(std::string_view text) {
 std::optional<TopologyKind> parse_topology(std::string_view text) {
   return find_name<TopologyKind>(kTopologyNames, text);
 }
-std::vector<std::string> link_kind_names() {
-  return {kLinkKindNames.begin(), kLinkKindNames.end()};
-}
 std::vector<std::string> topology_names() { return {kTopologyNames.begin(), kTopologyNames.end()}; }
 
 const MemoryTier* Node::tier(std::string_view tier_name) const {

@@ -29,7 +29,6 @@ std::string_view to_string(LinkKind kind);          // "nvlink", "infiniband", .
 std::string_view to_string(TopologyKind topology);  // "switch", "fully-connected", ...
 std::optional<LinkKind> parse_link_kind(std::string_view text);
 std::optional<TopologyKind> parse_topology(std::string_view text);
-std::vector<std::string> link_kind_names();
 std::vector<std::string> topology_names();
 
 struct NetworkLevel {

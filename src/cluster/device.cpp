@@ -8,7 +8,8 @@ constexpr std::array<std::string_view, kNumPrecisions> kPrecisionNames = {
 }
 
 std::string_view to_string(Precision precision) {
-  return kPrecisionNames[static_cast<size_t>(precision)];
+  const auto i = static_cast<size_t>(precision);
+  return i < kPrecisionNames.size() ? kPrecisionNames[i] : "?";
 }
 
 std::optional<Precision> parse_precision(std::string_view text) {

@@ -82,115 +82,15 @@ Link outside_link(const Cluster& cluster, const Seat& a, const Seat& b) {
   return link;
 }
 
-Link link_between_seats(const Cluster& cluster, const Seat& a, const Seat& b) {
-  if (a.domain_index == b.domain_index) return inside_link(*a.node, true);
-  if (a.node_index == b.node_index) return inside_link(*a.node, false);
-  return outside_link(cluster, a, b);
-}
-
-// Keeps the worse of both in each respect, so that the result bounds every pair.
-void slow_down(Link& slowest, const Link& link) {
-  if (slowest.bandwidth.value <= 0 || link.bandwidth < slowest.bandwidth)
-    slowest.bandwidth = link.bandwidth;
-  slowest.latency = std::max(slowest.latency, link.latency);
-  slowest.level = std::max(slowest.level, link.level);
-}
-
-void widen(int& min, int& max, int count) {
-  min = max == 0 ? count : std::min(min, count);
-  max = std::max(max, count);
-}
-
 }  // namespace
 
 Link link_between(const Cluster& cluster, int rank_a, int rank_b) {
   const Seat a = seat_of(cluster, rank_a);
   if (rank_a == rank_b) return {a.node->device.memory_bandwidth, Seconds{}, 0};
-  return link_between_seats(cluster, a, seat_of(cluster, rank_b));
-}
-
-void ShapeBuilder::add(int rank) {
-  NEREUS_CHECK(rank > last_rank_, "ranks must ascend");
-  const Seat seat = seat_of(cluster_, rank);
-  if (last_rank_ >= 0) {
-    const Link link = link_between_seats(cluster_, seat_of(cluster_, last_rank_), seat);
-    slow_down(seat.domain_index == domain_ ? shape_.inside : shape_.between, link);
-  } else {
-    first_rank_ = rank;
-  }
-  if (seat.node_index != node_) {
-    if (in_node_ > 0) widen(shape_.min_per_node, shape_.max_per_node, in_node_);
-    ++shape_.num_nodes;
-    in_node_ = 0;
-  }
-  if (seat.domain_index != domain_) {
-    if (in_domain_ > 0) widen(shape_.min_per_domain, shape_.max_per_domain, in_domain_);
-    ++shape_.num_domains;
-    in_domain_ = 0;
-  }
-  node_ = seat.node_index;
-  domain_ = seat.domain_index;
-  last_rank_ = rank;
-  ++in_node_;
-  ++in_domain_;
-  ++shape_.num_ranks;
-}
-
-GroupShape ShapeBuilder::finish() const {
-  GroupShape shape = shape_;
-  if (shape.num_ranks == 0) return shape;
-  widen(shape.min_per_node, shape.max_per_node, in_node_);
-  widen(shape.min_per_domain, shape.max_per_domain, in_domain_);
-  // A ring closes from the last rank to the first, over the highest level that the set spans.
-  if (shape.num_domains > 1)
-    slow_down(shape.between, link_between(cluster_, first_rank_, last_rank_));
-  return shape;
-}
-
-GroupShape shape_of(const Cluster& cluster, std::span<const int> ranks) {
-  ShapeBuilder builder(cluster);
-  for (const int rank : ranks) builder.add(rank);
-  return builder.finish();
-}
-
-namespace {
-
-// How many of `count` ranks lie in each block of `block` ranks, where they lie evenly: every block
-// that is touched holds the same number. 0 where they do not.
-int even_share(int first, int count, int stride, int block) {
-  if (stride >= block) return 1;
-  if (block % stride != 0 || first % block >= stride) {
-    // not aligned: even only where all fall into one block
-    return first / block == (first + (count - 1) * stride) / block ? count : 0;
-  }
-  const int share = block / stride;
-  if (count <= share) return count;
-  return count % share == 0 ? share : 0;
-}
-
-}  // namespace
-
-GroupShape shape_of_range(const Cluster& cluster, int first, int count, int stride) {
-  NEREUS_CHECK(count >= 0 && stride > 0, "a range of ranks needs a positive stride");
-  NEREUS_CHECK(!cluster.groups.empty(), "a cluster has nodes");
-  const Node& node = cluster.groups.front().node;
-  const int last = first + (count - 1) * stride;
-  const int per_node = count > 0 ? even_share(first, count, stride, node.num_devices) : 0;
-  const int per_domain = count > 0 ? even_share(first, count, stride, node.domain()) : 0;
-  if (!cluster.uniform() || per_node == 0 || per_domain == 0 || node.domain() < node.num_devices) {
-    ShapeBuilder builder(cluster);
-    for (int i = 0; i < count; ++i) builder.add(first + i * stride);
-    return builder.finish();
-  }
-  GroupShape shape;
-  shape.num_ranks = count;
-  shape.num_nodes = count / per_node;
-  shape.num_domains = count / per_domain;
-  shape.min_per_node = shape.max_per_node = per_node;
-  shape.min_per_domain = shape.max_per_domain = per_domain;
-  if (per_domain > 1) shape.inside = link_between(cluster, first, first + stride);
-  if (shape.num_domains > 1) shape.between = link_between(cluster, first, last);
-  return shape;
+  const Seat b = seat_of(cluster, rank_b);
+  if (a.domain_index == b.domain_index) return inside_link(*a.node, true);
+  if (a.node_index == b.node_index) return inside_link(*a.node, false);
+  return outside_link(cluster, a, b);
 }
 
 }  // namespace nereus::cluster

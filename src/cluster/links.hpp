@@ -1,5 +1,4 @@
-// What lies between two ranks, and how a set of ranks lies in the machine: the two questions every
-// cost of communication asks. Neither allocates.
+// What lies between two ranks, which every cost of communication asks. Allocates nothing.
 //
 // Two ranks of one fast domain (a node, or an NVLink domain that spans nodes) meet at level 0: the
 // bandwidth is one device's into that level. Two ranks of a node whose fast domain is smaller than
@@ -12,10 +11,7 @@
 // since all devices of a node usually send at once. In mixed clusters that is the slower side.
 //
 //   Link l = link_between(c, 0, 8);                       // 16xdgx-h100: 50 GB/s, level 1
-//   GroupShape s = shape_of_range(c, 0, 16, 8);           // ranks 0, 8, ... 120: 16 domains of 1
 #pragma once
-
-#include <span>
 
 #include "base/units.hpp"
 #include "cluster/cluster.hpp"
@@ -31,43 +27,5 @@ struct Link {
 
 // The ranks must exist; for equal ranks the bandwidth is that of the device's memory.
 Link link_between(const Cluster& cluster, int rank_a, int rank_b);
-
-struct GroupShape {
-  int num_ranks = 0;
-  int num_nodes = 0;    // nodes that hold at least one of the ranks
-  int num_domains = 0;  // fast domains likewise; fewer than num_nodes on NVL72
-  int min_per_domain = 0;
-  int max_per_domain = 0;
-  int min_per_node = 0;
-  int max_per_node = 0;
-  Link inside;   // slowest between two ranks of one domain; zero where no domain has two
-  Link between;  // slowest between two ranks of different domains; zero where there is one
-
-  bool regular() const { return min_per_domain == max_per_domain; }
-  const Link& slowest() const { return num_domains > 1 ? between : inside; }
-  bool operator==(const GroupShape&) const = default;
-};
-
-// `ranks` must be in ascending order.
-GroupShape shape_of(const Cluster& cluster, std::span<const int> ranks);
-
-// Ranks first, first + stride, ...; constant time on a uniform cluster where the range lies evenly
-// in the domains, else as shape_of.
-GroupShape shape_of_range(const Cluster& cluster, int first, int count, int stride);
-
-// The same for any ascending sequence, one rank at a time.
-class ShapeBuilder {
- public:
-  explicit ShapeBuilder(const Cluster& cluster) : cluster_(cluster) {}
-  void add(int rank);
-  GroupShape finish() const;
-
- private:
-  const Cluster& cluster_;
-  GroupShape shape_;
-  int first_rank_ = -1, last_rank_ = -1;
-  int node_ = -1, domain_ = -1;  // of the last rank
-  int in_node_ = 0, in_domain_ = 0;
-};
 
 }  // namespace nereus::cluster

@@ -65,44 +65,6 @@ TEST(Links, BridgedPairsMeetOverTheHost) {
   EXPECT_EQ(link_between(c, 0, 1).bandwidth, BytesPerSecond{300e9});
   EXPECT_EQ(link_between(c, 1, 2).bandwidth, BytesPerSecond{63e9});
   EXPECT_EQ(link_between(c, 1, 2).level, 0);
-  const GroupShape s = shape_of_range(c, 0, 8, 1);
-  EXPECT_EQ(s.num_nodes, 1);
-  EXPECT_EQ(s.num_domains, 4);
-  EXPECT_EQ(s.between.bandwidth, BytesPerSecond{63e9});
-}
-
-TEST(Shapes, OfRegularPlans) {
-  const Cluster c = load_cluster("16xdgx-h100");
-  const GroupShape tensor = shape_of_range(c, 8, 8, 1);
-  EXPECT_EQ(tensor.num_nodes, 1);
-  EXPECT_EQ(tensor.num_domains, 1);
-  EXPECT_EQ(tensor.max_per_domain, 8);
-  EXPECT_EQ(tensor.slowest(), make_link(450, 0.936, 0));
-  const GroupShape data = shape_of_range(c, 3, 16, 8);
-  EXPECT_EQ(data.num_nodes, 16);
-  EXPECT_EQ(data.max_per_node, 1);
-  EXPECT_TRUE(data.regular());
-  EXPECT_EQ(data.slowest(), make_link(50, 2.7, 1));
-  EXPECT_EQ(data.inside, Link{});
-  const GroupShape both = shape_of_range(c, 0, 32, 4);
-  EXPECT_EQ(both.num_nodes, 16);
-  EXPECT_EQ(both.min_per_node, 2);
-  EXPECT_EQ(both.inside.bandwidth, BytesPerSecond{450e9});
-  const std::vector<int> uneven = {0, 1, 2, 9};
-  const GroupShape odd = shape_of(c, uneven);
-  EXPECT_FALSE(odd.regular());
-  EXPECT_EQ(odd.min_per_domain, 1);
-  EXPECT_EQ(odd.max_per_domain, 3);
-  EXPECT_EQ(shape_of(c, {}), GroupShape{});
-}
-
-TEST(Shapes, RackCountsAsOneDomain) {
-  const GroupShape rack = shape_of_range(load_cluster("36xgb200-nvl72"), 0, 144, 1);
-  EXPECT_EQ(rack.num_nodes, 36);
-  EXPECT_EQ(rack.num_domains, 2);
-  EXPECT_EQ(rack.max_per_domain, 72);
-  EXPECT_EQ(rack.max_per_node, 4);
-  EXPECT_EQ(rack.between, make_link(50, 2.7, 1));
 }
 
 TEST(Links, AreSymmetricAndNeverFasterFurtherOut) {
@@ -123,35 +85,6 @@ TEST(Links, AreSymmetricAndNeverFasterFurtherOut) {
     }
     for (NetworkLevel& level : better.levels) level.bandwidth *= 2;
     RC_ASSERT(link_between(better, a, b).bandwidth >= link.bandwidth);
-  });
-}
-
-TEST(Shapes, RangesAgreeWithLists) {
-  rc::check([] {
-    Cluster c = *random_cluster();
-    if (*rc::gen::arbitrary<bool>()) c.groups.resize(1);
-    const int size = c.num_devices();
-    const int first = *rc::gen::inRange(0, size);
-    const int stride = *rc::gen::inRange(1, 1 + std::min(size, 40));
-    const int count = *rc::gen::inRange(0, (size - first - 1) / stride + 2);
-    std::vector<int> ranks;
-    for (int i = 0; i < count; ++i) ranks.push_back(first + i * stride);
-    const GroupShape list = shape_of(c, ranks);
-    const GroupShape range = shape_of_range(c, first, count, stride);
-    RC_ASSERT(range.num_nodes == list.num_nodes);
-    RC_ASSERT(range == list);
-    std::set<int> nodes;
-    for (const int rank : ranks) nodes.insert(c.node_of(rank));
-    RC_ASSERT(list.num_nodes == static_cast<int>(nodes.size()));
-    // The slowest link bounds every pair.
-    for (size_t i = 0; i < ranks.size() && i < 12; ++i)
-      for (size_t j = i + 1; j < ranks.size() && j < 12; ++j) {
-        const Link pair = link_between(c, ranks[i], ranks[j]);
-        if (list.num_domains == 1)
-          RC_ASSERT(pair == list.inside);
-        else
-          RC_ASSERT(pair.level <= list.between.level);
-      }
   });
 }
 

@@ -60,6 +60,7 @@ struct LayerSplit {
   // says), and seconds that tiers beyond the device take for each byte looked up.
   const TableSlices* tables = nullptr;
   double tier_seconds = 0;
+  bool operator==(const LayerSplit&) const = default;
 };
 
 // Resolved rates of one device under one stack at one precision; plain numbers so that the loops

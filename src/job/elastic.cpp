@@ -1,7 +1,7 @@
 #include "job/elastic.hpp"
 
-#include "job/fields.hpp"
-#include "job/message.hpp"
+#include "plan/names.hpp"
+#include "spec/fields.hpp"
 
 namespace nereus::job {
 
@@ -29,66 +29,68 @@ constexpr plan::Names<K, 17> kElasticKinds = {{{K::kHello, "hello"},
 
 template <class V, class M>
 void visit_held(V& v, M& m) {
-  v.whole("done", m.done);
-  v.real("gradient_norm", m.gradient_norm);
-  v.whole("held", m.held, -1);
-  v.whole("filled", m.filled, -1);
-  v.whole("filled_done", m.filled_done);
-  v.truth("arrived", m.arrived);
-  v.truth("agreed", m.agreed);
-  v.truth("complete", m.complete);
-  v.whole("missing_rank", m.missing_rank, -1);
+  v.always("done", m.done);
+  v.always("gradient_norm", m.gradient_norm);
+  v.always("held", m.held, -1);
+  v.always("filled", m.filled, -1);
+  v.always("filled_done", m.filled_done);
+  v.always("arrived", m.arrived);
+  v.always("agreed", m.agreed);
+  v.always("complete", m.complete);
+  v.always("missing_rank", m.missing_rank, -1);
 }
 
-template <class V, class M>
-void visit_elastic(V& v, M& m) {
-  v.name("kind", m.kind, kElasticKinds);
-  v.whole("generation", m.generation, -1);
+}  // namespace
+
+template <class V>
+void visit_fields(V& v, spec::Like<ElasticMessage> auto& m) {
+  v.needed("kind", m.kind);
+  v.always("generation", m.generation, -1);
   switch (m.kind) {
     case K::kHello:
-      v.text("name", m.name);
-      v.text("build", m.build);
-      v.text("host", m.host);
-      v.whole("rank", m.rank, -1);
+      v.always("name", m.name);
+      v.always("build", m.build);
+      v.always("host", m.host);
+      v.always("rank", m.rank, -1);
       visit_held(v, m);
       break;
     case K::kBeat:
     case K::kNotice:
-      v.real("seconds", m.seconds, 0);
-      v.text("text", m.text);
+      v.always("seconds", m.seconds, 0);
+      v.always("text", m.text);
       break;
     case K::kGeneration:
-      v.whole("rank", m.rank);
-      v.whole("num_ranks", m.num_ranks, 1);
-      v.whole("num_present", m.num_present, 1);
-      v.text("job", m.job);
-      v.text("address", m.address);
-      v.whole("next_held", m.next_held, -1);
-      v.whole("most_done", m.most_done, -1);
-      v.whole("done", m.done);
-      v.real("gradient_norm", m.gradient_norm);
+      v.always("rank", m.rank);
+      v.always("num_ranks", m.num_ranks, 1);
+      v.always("num_present", m.num_present, 1);
+      v.always("job", m.job);
+      v.always("address", m.address);
+      v.always("next_held", m.next_held, -1);
+      v.always("most_done", m.most_done, -1);
+      v.always("done", m.done);
+      v.always("gradient_norm", m.gradient_norm);
       break;
     case K::kNote:
-      v.text("key", m.key);
-      v.text("note", m.note);
+      v.always("key", m.key);
+      v.always("note", m.note);
       break;
     case K::kStarted:
-      v.whole("rank", m.rank);
-      v.whole("done", m.done);
-      v.real("seconds", m.seconds, 0);
-      v.real("own_bytes", m.own_bytes, 0);
-      v.real("peer_bytes", m.peer_bytes, 0);
-      v.real("saved_bytes", m.saved_bytes, 0);
-      v.whole("saved_step", m.saved_step, -1);
-      v.text("text", m.text);
+      v.always("rank", m.rank);
+      v.always("done", m.done);
+      v.always("seconds", m.seconds, 0);
+      v.always("own_bytes", m.own_bytes, 0);
+      v.always("peer_bytes", m.peer_bytes, 0);
+      v.always("saved_bytes", m.saved_bytes, 0);
+      v.always("saved_step", m.saved_step, -1);
+      v.always("text", m.text);
       break;
     case K::kKnown:
-      v.whole("done", m.done);
+      v.always("done", m.done);
       break;
     case K::kEnded:
-      v.whole("rank", m.rank, -1);
+      v.always("rank", m.rank, -1);
       visit_held(v, m);
-      v.text("text", m.text);
+      v.always("text", m.text);
       break;
     case K::kEndAfter:
     case K::kSaveAfter:
@@ -99,27 +101,20 @@ void visit_elastic(V& v, M& m) {
     case K::kRefuse:
     case K::kSaid:
     case K::kRemark:
-      v.text("text", m.text);
+      v.always("text", m.text);
       break;
   }
 }
 
-}  // namespace
-
 std::string_view to_string(ElasticKind kind) { return plan::name_of(kElasticKinds, kind); }
 
 std::string to_line(const ElasticMessage& message) {
-  PutFields put;
-  visit_elastic(put, message);
-  return as_utf8(spec::to_json(put.take()));
+  return spec::to_json(spec::put_value(message));
 }
 
 ElasticMessage parse_elastic(std::string_view line) {
   ElasticMessage message;
-  parse_fields(line, "message of an elastic job", [&](spec::Reader& r, TakeFields& take) {
-    if (!r.has("kind")) r.fail("kind", "spec.missing-key", "the key \"kind\" is missing");
-    visit_elastic(take, message);
-  });
+  spec::parse_fields(line, "message of an elastic job", message);
   return message;
 }
 

@@ -7,8 +7,9 @@
 
 #include "base/error.hpp"
 #include "base/write_file.hpp"
-#include "job/fields.hpp"
+#include "plan/names.hpp"
 #include "plan/plan_json.hpp"
+#include "spec/fields.hpp"
 #include "spec/quantity.hpp"
 #include "spec/source.hpp"
 
@@ -28,90 +29,95 @@ constexpr plan::Names<Data::Kind, 4> kDataKinds = {{{Data::Kind::kSynthetic, "sy
                                                     {Data::Kind::kImages, "images"},
                                                     {Data::Kind::kTensors, "tensors"}}};
 
-template <class V, class T>
-void visit_training(V& v, T& t) {
-  v.whole("steps", t.steps, 1);
-  v.whole("seed", t.seed);
-  v.name("optimizer", t.optimizer, kOptimizers);
-  v.real("rate", t.rate, 0, 1e9);
-  v.real("last_rate", t.last_rate, 0, 1e9);
-  v.name("rate_schedule", t.rate_schedule, kSchedules);
-  v.whole("warmup_steps", t.warmup_steps);
-  v.whole("decay_steps", t.decay_steps);
-  v.real("beta1", t.beta1, 0, 1);
-  v.real("beta2", t.beta2, 0, 1);
-  v.real("epsilon", t.epsilon, 0, 1e9);
-  v.real("momentum", t.momentum, 0, 1);
-  v.real("weight_decay", t.weight_decay, 0, 1e9);
-  v.real("clip", t.clip, 0, 1e18);
-  v.real("dropout", t.dropout, 0, 1);
-  v.name("norm", t.norm, kNorms);
-  v.whole("norm_group", t.norm_group);
+}  // namespace
+
+template <class V>
+void visit_fields(V& v, spec::Like<Training> auto& t) {
+  v.always("steps", t.steps, 1);
+  v.always("seed", t.seed);
+  v.always("optimizer", t.optimizer);
+  v.always("rate", t.rate, 0, 1e9);
+  v.always("last_rate", t.last_rate, 0, 1e9);
+  v.always("rate_schedule", t.rate_schedule);
+  v.always("warmup_steps", t.warmup_steps);
+  v.always("decay_steps", t.decay_steps);
+  v.always("beta1", t.beta1, 0, 1);
+  v.always("beta2", t.beta2, 0, 1);
+  v.always("epsilon", t.epsilon, 0, 1e9);
+  v.always("momentum", t.momentum, 0, 1);
+  v.always("weight_decay", t.weight_decay, 0, 1e9);
+  v.always("clip", t.clip, 0, 1e18);
+  v.always("dropout", t.dropout, 0, 1);
+  v.always("norm", t.norm);
+  v.always("norm_group", t.norm_group);
 }
 
-template <class V, class T>
-void visit_data(V& v, T& d) {
-  v.name("kind", d.kind, kDataKinds);
-  v.text("path", d.path);
-  v.truth("shuffle", d.shuffle);
-  v.whole("workers", d.workers, 1);
-  v.whole("prefetch", d.prefetch);
-  v.truth("pinned", d.pinned);
+template <class V>
+void visit_fields(V& v, spec::Like<Data> auto& d) {
+  v.always("kind", d.kind);
+  v.always("path", d.path);
+  v.always("shuffle", d.shuffle);
+  v.always("workers", d.workers, 1);
+  v.always("prefetch", d.prefetch);
+  v.always("pinned", d.pinned);
 }
 
-template <class V, class T>
-void visit_checkpoint(V& v, T& c) {
-  v.text("folder", c.folder);
-  v.whole("every", c.every);
-  v.whole("keep", c.keep, 1);
-  v.text("resume", c.resume);
+template <class V>
+void visit_fields(V& v, spec::Like<Checkpoint> auto& c) {
+  v.always("folder", c.folder);
+  v.always("every", c.every);
+  v.always("keep", c.keep, 1);
+  v.always("resume", c.resume);
 }
 
-template <class V, class T>
-void visit_machine(V& v, T& m) {
-  v.word("device", m.device, kDevices);
-  v.word("comm", m.comm, kComms);
-  v.whole("threads", m.threads, 1);
-  v.truth("pin", m.pin);
-  v.real("timeout_s", m.timeout_s, 0, 1e9);
-  v.truth("graphs", m.graphs);
-  v.truth("deterministic", m.deterministic);
-  v.text("memory_limits", m.memory_limits);
+template <class V>
+void visit_fields(V& v, spec::Like<Machine> auto& m) {
+  v.always("device", m.device, kDevices);
+  v.always("comm", m.comm, kComms);
+  v.always("threads", m.threads, 1);
+  v.always("pin", m.pin);
+  v.always("timeout_s", m.timeout_s, 0, 1e9);
+  v.always("graphs", m.graphs);
+  v.always("deterministic", m.deterministic);
+  v.always("memory_limits", m.memory_limits);
 }
 
-template <class V, class T>
-void visit_output(V& v, T& o) {
-  v.text("timeline", o.timeline);
-  v.whole("timeline_steps", o.timeline_steps, 1);
-  v.text("gradients", o.gradients);
+template <class V>
+void visit_fields(V& v, spec::Like<Output> auto& o) {
+  v.always("timeline", o.timeline);
+  v.always("timeline_steps", o.timeline_steps, 1);
+  v.always("gradients", o.gradients);
 }
 
-template <class V, class T>
-void visit_measuring(V& v, T& m) {
-  v.real("seconds", m.seconds, 0, 1e9);
-  v.whole("rounds", m.rounds, 2);
-  v.whole("most_rounds", m.most_rounds, 2);
+template <class V>
+void visit_fields(V& v, spec::Like<Measuring> auto& m) {
+  v.always("seconds", m.seconds, 0, 1e9);
+  v.always("rounds", m.rounds, 2);
+  v.always("most_rounds", m.most_rounds, 2);
 }
 
-template <class V, class T>
-void visit_sharing(V& v, T& s) {
-  v.text("gates", s.gates);
-  v.whole("num_gates", s.num_gates, 1);
-  v.truth("waits", s.waits);
-  v.real("gap_s", s.gap_s, 0, 1e3);
+template <class V>
+void visit_fields(V& v, spec::Like<Sharing> auto& s) {
+  v.always("gates", s.gates);
+  v.always("num_gates", s.num_gates, 1);
+  v.always("waits", s.waits);
+  v.always("gap_s", s.gap_s, 0, 1e3);
 }
 
-// Every part of a job but its plan. `part(key, visitor)` is called for each.
-template <class JobT, class Part>
-void each_part(JobT& job, const Part& part) {
-  part("training", [&](auto& v) { visit_training(v, job.training); });
-  part("data", [&](auto& v) { visit_data(v, job.data); });
-  part("checkpoint", [&](auto& v) { visit_checkpoint(v, job.checkpoint); });
-  part("machine", [&](auto& v) { visit_machine(v, job.machine); });
-  part("output", [&](auto& v) { visit_output(v, job.output); });
-  part("measuring", [&](auto& v) { visit_measuring(v, job.measuring); });
-  part("sharing", [&](auto& v) { visit_sharing(v, job.sharing); });
+// All of a job but its plan.
+template <class V>
+void visit_fields(V& v, spec::Like<Job> auto& job) {
+  v.needed("build", job.build);
+  v.always("training", job.training);
+  v.always("data", job.data);
+  v.always("checkpoint", job.checkpoint);
+  v.always("machine", job.machine);
+  v.always("output", job.output);
+  v.always("measuring", job.measuring);
+  v.always("sharing", job.sharing);
 }
+
+namespace {
 
 // A file of another version is not read with this one's rules.
 void require_version(spec::Reader& r) {
@@ -158,13 +164,11 @@ double memory_limit(const Machine& machine, int rank, int num_ranks) {
 }
 
 std::string job_to_json(const Job& job) {
-  std::string text = fmt::format("{{\"schema_version\": {},\n\"build\": {}", kJobSchemaVersion,
-                                 spec::to_json({.data = job.build}));
-  each_part(job, [&](const char* key, const auto& visit) {
-    PutFields put;
-    visit(put);
-    text += fmt::format(",\n\"{}\": {}", key, spec::to_json(put.take()));
-  });
+  std::string text = fmt::format("{{\"schema_version\": {}", kJobSchemaVersion);
+  spec::PutFields put;
+  visit_fields(put, job);
+  for (const auto& [key, value] : put.table)
+    text += fmt::format(",\n\"{}\": {}", key, spec::to_json(value));
   std::string plan = plan::plan_to_json(job.plan);
   while (!plan.empty() && plan.back() == '\n') plan.pop_back();
   return text + ",\n\"plan\": " + plan + "}\n";
@@ -178,13 +182,8 @@ Job parse_job(std::string_view text, const std::string& file) {
   errors.throw_if_any();
 
   Job job;
-  job.build = r.required_string("build");
-  each_part(job, [&](const char* key, const auto& visit) {
-    spec::Reader part = r.optional_table(key);
-    TakeFields take(part);
-    visit(take);
-    take.finish();
-  });
+  spec::TakeFields take(r);
+  visit_fields(take, job);
   if (const spec::Value* plan = r.raw("plan"))
     job.plan = plan::plan_from_value(*plan, errors);
   else

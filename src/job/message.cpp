@@ -1,7 +1,7 @@
 #include "job/message.hpp"
 
-#include "base/utf8.hpp"
-#include "job/fields.hpp"
+#include "plan/names.hpp"
+#include "spec/fields.hpp"
 
 namespace nereus::job {
 
@@ -24,128 +24,94 @@ constexpr plan::Names<Block, 8> kBlockNames = {{{Block::kAlone, "alone"},
                                                 {Block::kCold, "cold"},
                                                 {Block::kLaunch, "launch"}}};
 
-template <class V, class T>
-void visit_waits(V& v, T& w) {
-  v.real("data", w.data, 0);
-  v.real("tensor", w.tensor, 0);
-  v.real("pipeline", w.pipeline, 0);
-  v.real("gather", w.gather, 0);
-  v.real("reduce", w.reduce, 0);
-  v.real("checkpoint", w.checkpoint, 0);
+}  // namespace
+
+template <class V>
+void visit_fields(V& v, spec::Like<Waits> auto& w) {
+  v.always("data", w.data, 0);
+  v.always("tensor", w.tensor, 0);
+  v.always("pipeline", w.pipeline, 0);
+  v.always("gather", w.gather, 0);
+  v.always("reduce", w.reduce, 0);
+  v.always("checkpoint", w.checkpoint, 0);
 }
 
-// The fields of its kind, but for the waits of a step.
-template <class V, class M>
-void visit_message(V& v, M& m) {
-  v.name("kind", m.kind, kMessageKinds);
-  v.whole("rank", m.rank);
+// The fields of its kind.
+template <class V>
+void visit_fields(V& v, spec::Like<Message> auto& m) {
+  v.needed("kind", m.kind);
+  v.always("rank", m.rank);
   switch (m.kind) {
     case MessageKind::kHello:
-      v.whole("pid", m.pid);
-      v.text("build", m.build);
-      v.text("library", m.library);
+      v.always("pid", m.pid);
+      v.always("build", m.build);
+      v.always("library", m.library);
       break;
     case MessageKind::kAlive:
-      v.whole("operation", m.operation);
-      v.text("doing", m.doing);
+      v.always("operation", m.operation);
+      v.always("doing", m.doing);
       break;
     case MessageKind::kStep:
-      v.whole("step", m.step);
-      v.real("loss", m.loss);
-      v.real("gradient_norm", m.gradient_norm);
-      v.real("rate", m.rate, 0);
-      v.real("seconds", m.seconds, 0);
-      v.whole("tokens", m.tokens);
-      v.real("memory_bytes", m.memory_bytes, 0);
+      v.always("step", m.step);
+      v.always("loss", m.loss);
+      v.always("gradient_norm", m.gradient_norm);
+      v.always("rate", m.rate, 0);
+      v.always("seconds", m.seconds, 0);
+      v.always("tokens", m.tokens);
+      v.always("memory_bytes", m.memory_bytes, 0);
+      v.always("waits", m.waits);
       break;
     case MessageKind::kCheckpoint:
-      v.whole("step", m.step);
-      v.text("folder", m.folder);
+      v.always("step", m.step);
+      v.always("folder", m.folder);
       break;
     case MessageKind::kBlock:
-      v.name("block", m.block, kBlockNames);
-      v.whole("round", m.round);
-      v.whole("of_rank", m.of_rank);
-      v.whole("host", m.host);
-      v.real("seconds", m.seconds, 0);
-      v.real("slowest", m.slowest, 0);
-      v.real("bytes", m.bytes, 0);
-      v.whole("count", m.count);
+      v.always("block", m.block);
+      v.always("round", m.round);
+      v.always("of_rank", m.of_rank);
+      v.always("host", m.host);
+      v.always("seconds", m.seconds, 0);
+      v.always("slowest", m.slowest, 0);
+      v.always("bytes", m.bytes, 0);
+      v.always("count", m.count);
       break;
     case MessageKind::kError:
-      v.text("code", m.code);
-      v.text("message", m.message);
-      v.text("hint", m.hint);
-      v.whole("missing_rank", m.missing_rank, -1);
-      v.truth("input_error", m.input_error);
-      v.truth("environment_error", m.environment_error);
+      v.always("code", m.code);
+      v.always("message", m.message);
+      v.always("hint", m.hint);
+      v.always("missing_rank", m.missing_rank, -1);
+      v.always("input_error", m.input_error);
+      v.always("environment_error", m.environment_error);
       break;
     case MessageKind::kDone:
       break;
   }
 }
 
-template <class V, class T>
-void visit_info(V& v, T& info) {
-  v.text("build", info.build);
-  v.text("library", info.library);
-  v.text("backends", info.backends);
-  v.whole("num_gpus", info.num_gpus);
-}
-
-}  // namespace
-
-std::string as_utf8(const std::string& line) {
-  std::string out;
-  for (std::size_t i = 0; i < line.size();) {
-    const std::size_t length = decode_utf8(std::string_view(line).substr(i)).length;
-    out += length == 0 ? "?" : line.substr(i, length);
-    i += length == 0 ? 1 : length;
-  }
-  return out;
+template <class V>
+void visit_fields(V& v, spec::Like<WorkerInfo> auto& info) {
+  v.needed("build", info.build);
+  v.always("library", info.library);
+  v.always("backends", info.backends);
+  v.always("num_gpus", info.num_gpus);
 }
 
 std::string_view to_string(Block block) { return plan::name_of(kBlockNames, block); }
 std::string_view to_string(MessageKind kind) { return plan::name_of(kMessageKinds, kind); }
 
-std::string to_line(const Message& message) {
-  PutFields put;
-  visit_message(put, message);
-  spec::Value value = put.take();
-  if (message.kind == MessageKind::kStep) {
-    PutFields waits;
-    visit_waits(waits, message.waits);
-    std::get<spec::Table>(value.data).emplace_back("waits", waits.take());
-  }
-  return as_utf8(spec::to_json(value));
-}
+std::string to_line(const Message& message) { return spec::to_json(spec::put_value(message)); }
 
 Message parse_line(std::string_view line) {
   Message message;
-  parse_fields(line, "message of a worker", [&](spec::Reader& r, TakeFields& take) {
-    if (!r.has("kind")) r.fail("kind", "spec.missing-key", "the key \"kind\" is missing");
-    visit_message(take, message);
-    if (message.kind != MessageKind::kStep) return;
-    spec::Reader part = r.optional_table("waits");
-    TakeFields waits(part);
-    visit_waits(waits, message.waits);
-    waits.finish();
-  });
+  spec::parse_fields(line, "message of a worker", message);
   return message;
 }
 
-std::string to_line(const WorkerInfo& info) {
-  PutFields put;
-  visit_info(put, info);
-  return as_utf8(spec::to_json(put.take()));
-}
+std::string to_line(const WorkerInfo& info) { return spec::to_json(spec::put_value(info)); }
 
 WorkerInfo parse_worker_info(std::string_view line) {
   WorkerInfo info;
-  parse_fields(line, "nereus-worker --version", [&](spec::Reader& r, TakeFields& take) {
-    info.build = r.required_string("build");
-    visit_info(take, info);
-  });
+  spec::parse_fields(line, "nereus-worker --version", info);
   return info;
 }
 

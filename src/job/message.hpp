@@ -87,10 +87,6 @@ std::string_view to_string(MessageKind kind);  // "step"
 std::string to_line(const Message& message);  // without the newline
 Message parse_line(std::string_view line);    // throws Errors
 
-// Texts come from the system and from libtorch, which promise no encoding; JSON is UTF-8: what is
-// not becomes "?".
-std::string as_utf8(const std::string& line);
-
 // What `nereus-worker --version` prints, as one line of JSON.
 struct WorkerInfo {
   std::string build = {};     // build_id()

@@ -4,165 +4,120 @@
 
 #include "model/model_io.hpp"
 #include "model/shape_io.hpp"
-#include "model/value_tools.hpp"
-#include "spec/reader.hpp"
+#include "spec/fields.hpp"
 
 namespace nereus::model {
 
+using spec::put_value;
+
 namespace {
 
-const spec::Choices<OpKind>& op_kinds() {
-  static const spec::Choices<OpKind> kList = {
-      {"gemm", OpKind::kGemm},
-      {"attention", OpKind::kAttention},
-      {"norm", OpKind::kNorm},
-      {"elementwise", OpKind::kElementwise},
-      {"embedding", OpKind::kEmbedding},
-      {"embedding_bag", OpKind::kEmbeddingBag},
-      {"convolution", OpKind::kConvolution},
-      {"pool", OpKind::kPool},
-      {"interaction", OpKind::kInteraction},
-      {"router", OpKind::kRouter},
-      {"scan", OpKind::kScan},
-      {"loss", OpKind::kLoss},
-  };
-  return kList;
-}
-
-const spec::Choices<Split>& splits() {
-  static const spec::Choices<Split> kList = {
-      {"replicated", Split::kReplicated},
-      {"column", Split::kColumn},
-      {"row", Split::kRow},
-      {"heads", Split::kHeads},
-      {"features", Split::kFeatures},
-      {"vocabulary", Split::kVocabulary},
-      {"experts", Split::kExperts},
-      {"tables", Split::kTables},
-  };
-  return kList;
-}
-
-const spec::Choices<LayerRole>& roles() {
-  static const spec::Choices<LayerRole> kList = {{"embedding", LayerRole::kEmbedding},
-                                                 {"block", LayerRole::kBlock},
-                                                 {"head", LayerRole::kHead},
-                                                 {"other", LayerRole::kOther}};
-  return kList;
-}
-
-template <class Op, class Visit>
-void visit_operator(Op& op, Visit&& visit) {
-  visit("name", op.name);
-  visit("kind", op.kind);
-  visit("split", op.split);
-  visit("inside", op.inside);
-  visit("rows_divide", op.rows_divide);
-  visit("full_width", op.full_width);
-  visit("gated", op.gated);
-  visit("rows", op.rows);
-  visit("n", op.n);
-  visit("k", op.k);
-  visit("batch", op.batch);
-  visit("heads", op.heads);
-  visit("kv_heads", op.kv_heads);
-  visit("head_dim", op.head_dim);
-  visit("value_head_dim", op.value_head_dim);
-  visit("keys", op.keys);
-  visit("causal", op.causal);
-  visit("window", op.window);
-  visit("groups", op.groups);
-  visit("input_elements", op.input_elements);
-  visit("weight_bytes", op.weight_bytes);
-  visit("state_bytes", op.state_bytes);
-  visit("row_state_bytes", op.row_state_bytes);
-  visit("parameters", op.parameters);
-  visit("flops", op.flops);
-  visit("read_elements", op.read_elements);
-  visit("written_elements", op.written_elements);
-  visit("saved_elements", op.saved_elements);
-  visit("saved_bytes", op.saved_bytes);
-  visit("kernels", op.kernels);
-}
-
-struct WriteMember {
-  spec::Table& table;
-
-  void operator()(const char* key, const std::string& v) { table.emplace_back(key, to_value(v)); }
-  void operator()(const char* key, double v) { table.emplace_back(key, to_value(v)); }
-  void operator()(const char* key, int v) { table.emplace_back(key, to_value(std::int64_t{v})); }
-  void operator()(const char* key, bool v) { table.emplace_back(key, to_value(v)); }
-  void operator()(const char* key, OpKind v) { (*this)(key, name_of(op_kinds(), v)); }
-  void operator()(const char* key, Split v) { (*this)(key, name_of(splits(), v)); }
+constexpr std::pair<std::string_view, OpKind> kOpKinds[] = {
+    {"gemm", OpKind::kGemm},
+    {"attention", OpKind::kAttention},
+    {"norm", OpKind::kNorm},
+    {"elementwise", OpKind::kElementwise},
+    {"embedding", OpKind::kEmbedding},
+    {"embedding_bag", OpKind::kEmbeddingBag},
+    {"convolution", OpKind::kConvolution},
+    {"pool", OpKind::kPool},
+    {"interaction", OpKind::kInteraction},
+    {"router", OpKind::kRouter},
+    {"scan", OpKind::kScan},
+    {"loss", OpKind::kLoss},
 };
+
+constexpr std::pair<std::string_view, Split> kSplits[] = {
+    {"replicated", Split::kReplicated},
+    {"column", Split::kColumn},
+    {"row", Split::kRow},
+    {"heads", Split::kHeads},
+    {"features", Split::kFeatures},
+    {"vocabulary", Split::kVocabulary},
+    {"experts", Split::kExperts},
+    {"tables", Split::kTables},
+};
+
+constexpr std::pair<std::string_view, LayerRole> kRoles[] = {{"embedding", LayerRole::kEmbedding},
+                                                             {"block", LayerRole::kBlock},
+                                                             {"head", LayerRole::kHead},
+                                                             {"other", LayerRole::kOther}};
 
 // Counts of anything real stay below this; sums of many of them stay finite.
 constexpr double kMostOfAnything = 1e40;
 
-struct ReadMember {
-  spec::Reader& reader;
+}  // namespace
 
-  void operator()(const char* key, std::string& v) { v = reader.optional_string(key, v); }
-  void operator()(const char* key, double& v) {
-    v = reader.optional_double(key, v, 0, kMostOfAnything);
-  }
-  void operator()(const char* key, int& v) { v = reader.optional_int(key, v, 0); }
-  void operator()(const char* key, bool& v) { v = reader.optional_bool(key, v); }
-  void operator()(const char* key, OpKind& v) { v = reader.optional_enum(key, v, op_kinds()); }
-  void operator()(const char* key, Split& v) { v = reader.optional_enum(key, v, splits()); }
-};
-
-spec::Value write_operator(const Operator& op) {
-  spec::Table all;
-  spec::Table defaults;
-  spec::Table out;
-  const Operator plain;
-  visit_operator(op, WriteMember{all});
-  visit_operator(plain, WriteMember{defaults});
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (!(all[i].second == defaults[i].second)) out.push_back(std::move(all[i]));
-  return to_value(std::move(out));
+template <class V>
+void visit_fields(V& v, spec::Like<Operator> auto& op) {
+  v("name", op.name);
+  v("kind", op.kind, kOpKinds);
+  v("split", op.split, kSplits);
+  v("inside", op.inside, kSplits);
+  v("rows_divide", op.rows_divide);
+  v("full_width", op.full_width);
+  v("gated", op.gated);
+  v("rows", op.rows, 0, kMostOfAnything);
+  v("n", op.n, 0, kMostOfAnything);
+  v("k", op.k, 0, kMostOfAnything);
+  v("batch", op.batch, 0, kMostOfAnything);
+  v("heads", op.heads);
+  v("kv_heads", op.kv_heads);
+  v("head_dim", op.head_dim, 0, kMostOfAnything);
+  v("value_head_dim", op.value_head_dim, 0, kMostOfAnything);
+  v("keys", op.keys, 0, kMostOfAnything);
+  v("causal", op.causal);
+  v("window", op.window);
+  v("groups", op.groups);
+  v("input_elements", op.input_elements, 0, kMostOfAnything);
+  v("weight_bytes", op.weight_bytes, 0, kMostOfAnything);
+  v("state_bytes", op.state_bytes, 0, kMostOfAnything);
+  v("row_state_bytes", op.row_state_bytes, 0, kMostOfAnything);
+  v("parameters", op.parameters, 0, kMostOfAnything);
+  v("flops", op.flops, 0, kMostOfAnything);
+  v("read_elements", op.read_elements, 0, kMostOfAnything);
+  v("written_elements", op.written_elements, 0, kMostOfAnything);
+  v("saved_elements", op.saved_elements, 0, kMostOfAnything);
+  v("saved_bytes", op.saved_bytes, 0, kMostOfAnything);
+  v("kernels", op.kernels);
 }
+
+namespace {
 
 template <class Region>
 spec::Value write_regions(const std::vector<Region>& regions) {
   spec::Array array;
-  for (const Region& region : regions) array.push_back(to_value(region.elements));
-  return to_value(std::move(array));
+  for (const Region& region : regions) array.push_back(put_value(region.elements));
+  return put_value(std::move(array));
 }
 
 spec::Value write_kind(const LayerKind& kind) {
-  spec::Array operators;
-  for (const Operator& op : kind.operators) operators.push_back(write_operator(op));
-  spec::Table table = {{"name", to_value(kind.name)},
-                       {"role", to_value(name_of(roles(), kind.role))},
-                       {"input_elements", to_value(kind.input_elements)},
-                       {"output_elements", to_value(kind.output_elements)},
-                       {"operators", to_value(std::move(operators))}};
+  spec::Table table = {{"name", put_value(kind.name)},
+                       {"role", put_value(kind.role, kRoles)},
+                       {"input_elements", put_value(kind.input_elements)},
+                       {"output_elements", put_value(kind.output_elements)},
+                       {"operators", put_value(kind.operators)}};
   if (!kind.tensor_regions.empty())
     table.emplace_back("tensor_regions", write_regions(kind.tensor_regions));
   if (!kind.expert_regions.empty()) {
     table.emplace_back("expert_regions", write_regions(kind.expert_regions));
     spec::Array copies;
     for (const ExpertRegion& region : kind.expert_regions)
-      copies.push_back(to_value(region.copies));
-    table.emplace_back("expert_copies", to_value(std::move(copies)));
+      copies.push_back(put_value(region.copies));
+    table.emplace_back("expert_copies", put_value(std::move(copies)));
   }
-  if (kind.mixers != LayerKind{}.mixers)
-    table.emplace_back("mixers", to_value(std::int64_t{kind.mixers}));
-  return to_value(std::move(table));
+  if (kind.mixers != LayerKind{}.mixers) table.emplace_back("mixers", put_value(kind.mixers));
+  return put_value(std::move(table));
 }
 
 LayerKind read_kind(spec::Reader& reader) {
   LayerKind kind;
+  spec::TakeFields take(reader);
   kind.name = reader.optional_string("name");
-  kind.role = reader.optional_enum("role", kind.role, roles());
+  take("role", kind.role, kRoles);
   kind.input_elements = reader.optional_double("input_elements", 0, 0, kMostOfAnything);
   kind.output_elements = reader.optional_double("output_elements", 0, 0, kMostOfAnything);
-  for (spec::Reader& op_reader : reader.optional_tables("operators")) {
-    visit_operator(kind.operators.emplace_back(), ReadMember{op_reader});
-    op_reader.finish();
-  }
+  take("operators", kind.operators);
   for (double v : reader.optional_doubles("tensor_regions", 0, kMostOfAnything))
     kind.tensor_regions.push_back({v});
   for (double v : reader.optional_doubles("expert_regions", 0, kMostOfAnything))
@@ -176,7 +131,7 @@ LayerKind read_kind(spec::Reader& reader) {
 }
 
 spec::Value triple(int a, int b, double c) {
-  return to_value(spec::Array{to_value(std::int64_t{a}), to_value(std::int64_t{b}), to_value(c)});
+  return put_value(spec::Array{put_value(a), put_value(b), put_value(c)});
 }
 
 // [[layer, layer, amount], ...]: two layers of the model, the first before the second.
@@ -245,26 +200,26 @@ spec::Value layers_to_value(const Model& model) {
   spec::Array kinds;
   for (const LayerKind& kind : model.kinds) kinds.push_back(write_kind(kind));
   spec::Array layers;
-  for (int kind : model.layers) layers.push_back(to_value(std::int64_t{kind}));
-  spec::Table table = {{"name", to_value(model.name)},
-                       {"family", to_value(model.family)},
-                       {"tokens_per_sample", to_value(model.tokens_per_sample)},
-                       {"kinds", to_value(std::move(kinds))},
-                       {"layers", to_value(std::move(layers))}};
+  for (int kind : model.layers) layers.push_back(put_value(kind));
+  spec::Table table = {{"name", put_value(model.name)},
+                       {"family", put_value(model.family)},
+                       {"tokens_per_sample", put_value(model.tokens_per_sample)},
+                       {"kinds", put_value(std::move(kinds))},
+                       {"layers", put_value(std::move(layers))}};
   spec::Array edges;
   for (const Edge& edge : model.edges) edges.push_back(triple(edge.from, edge.to, edge.elements));
-  if (!edges.empty()) table.emplace_back("edges", to_value(std::move(edges)));
+  if (!edges.empty()) table.emplace_back("edges", put_value(std::move(edges)));
   spec::Array tied;
   for (const TiedWeights& pair : model.tied)
     tied.push_back(triple(pair.first, pair.second, pair.parameters));
-  if (!tied.empty()) table.emplace_back("tied", to_value(std::move(tied)));
+  if (!tied.empty()) table.emplace_back("tied", put_value(std::move(tied)));
   if (model.transformer) table.emplace_back("transformer", write_shape(*model.transformer));
   if (model.cnn) table.emplace_back("cnn", write_shape(*model.cnn));
   if (model.dlrm) table.emplace_back("dlrm", write_shape(*model.dlrm));
   if (model.script)
-    table.emplace_back("script", to_value(spec::Table{{"folder", to_value(model.script->path)},
-                                                      {"id", to_value(model.script->id)}}));
-  return to_value(std::move(table));
+    table.emplace_back("script", put_value(spec::Table{{"folder", put_value(model.script->path)},
+                                                       {"id", put_value(model.script->id)}}));
+  return put_value(std::move(table));
 }
 
 Model layers_from_value(const spec::Value& value, ErrorList& errors) {

@@ -7,8 +7,7 @@
 
 #include "base/nearest.hpp"
 #include "model/model.hpp"
-#include "model/value_tools.hpp"
-#include "spec/reader.hpp"
+#include "spec/fields.hpp"
 
 namespace nereus::model {
 
@@ -24,174 +23,115 @@ constexpr int kLargestVocab = 100'000'000;
 constexpr int kLongest = 1'000'000'000;
 constexpr int kLargestImage = 16'384;
 
-const spec::Choices<NormKind>& norms() {
-  static const spec::Choices<NormKind> kList = {{"layer", NormKind::kLayerNorm},
-                                                {"rms", NormKind::kRmsNorm}};
-  return kList;
+constexpr std::pair<std::string_view, NormKind> kNorms[] = {{"layer", NormKind::kLayerNorm},
+                                                            {"rms", NormKind::kRmsNorm}};
+
+constexpr std::pair<std::string_view, PositionKind> kPositions[] = {
+    {"learned", PositionKind::kLearned},
+    {"rotary", PositionKind::kRotary},
+    {"alibi", PositionKind::kAlibi},
+    {"none", PositionKind::kNone}};
+
+constexpr std::pair<std::string_view, TableOptimizer> kTableOptimizers[] = {
+    {"sgd", TableOptimizer::kSgd},
+    {"rowwise-adagrad", TableOptimizer::kRowwiseAdagrad},
+    {"adagrad", TableOptimizer::kAdagrad},
+    {"adam", TableOptimizer::kAdam}};
+
+constexpr std::pair<std::string_view, Interaction> kInteractions[] = {
+    {"dot", Interaction::kDot}, {"cat", Interaction::kCat}, {"cross", Interaction::kCross}};
+
+std::vector<std::int64_t> read_rows(spec::Reader& reader) {
+  std::vector<std::int64_t> rows;
+  for (const double value : reader.optional_doubles("rows", 0, 1e12)) {
+    if (value != std::floor(value))
+      reader.fail("rows", "spec.type",
+                  fmt::format("rows holds {}, which is no whole number", value));
+    rows.push_back(static_cast<std::int64_t>(value));
+  }
+  return rows;
 }
 
-const spec::Choices<PositionKind>& positions() {
-  static const spec::Choices<PositionKind> kList = {{"learned", PositionKind::kLearned},
-                                                    {"rotary", PositionKind::kRotary},
-                                                    {"alibi", PositionKind::kAlibi},
-                                                    {"none", PositionKind::kNone}};
-  return kList;
+}  // namespace
+
+template <class V>
+void visit_fields(V& v, spec::Like<TransformerShape> auto& s) {
+  v("layers", s.layers, 0, kMostLayers);
+  v("hidden", s.hidden, 0, kWidest);
+  v("heads", s.heads, 0, kMostHeads);
+  v("kv_heads", s.kv_heads, 0, kMostHeads);
+  v("head_dim", s.head_dim, 0, kWidest);
+  v("ffn", s.ffn, 0, kLargestFfn);
+  v(s.family == "vit" ? "classes" : "vocab", s.vocab, 0, kLargestVocab);
+  v("seq", s.seq, 0, kLongest);
+  v("gated_mlp", s.gated_mlp);
+  v("tied_embeddings", s.tied_embeddings);
+  v("causal", s.causal);
+  v("bias", s.bias);
+  v("qk_norm", s.qk_norm);
+  v("norm", s.norm, kNorms);
+  v("position", s.position, kPositions);
+  v("max_positions", s.max_positions, 0, kLongest);
+  v("experts", s.experts, 0, kWidest);
+  v("top_k", s.top_k, 0, kWidest);
+  v("expert_ffn", s.expert_ffn, 0, kLargestFfn);
+  v("shared_experts", s.shared_experts, 0, kWidest);
+  v("shared_expert_ffn", s.shared_expert_ffn, 0, kLargestFfn);
+  v("dense_layers", s.dense_layers, 0, kMostLayers);
+  v("expert_interval", s.expert_interval, 0, kMostLayers);
+  v("expert_latent", s.expert_latent, 0, kWidest);
+  v("mtp_layers", s.mtp_layers, 0, 100);
+  v("q_lora", s.q_lora, 0, kWidest);
+  v("kv_lora", s.kv_lora, 0, kWidest);
+  v("rope_head_dim", s.rope_head_dim, 0, kWidest);
+  v("value_head_dim", s.value_head_dim, 0, kWidest);
+  v("window", s.window, 0, kLongest);
+  v("window_interval", s.window_interval, 0, kMostLayers);
+  v("compress_near", s.compress_near, 0, kLongest);
+  v("compress_far", s.compress_far, 0, kLongest);
+  v("index_heads", s.index_heads, 0, kMostHeads);
+  v("index_head_dim", s.index_head_dim, 0, kWidest);
+  v("index_top_k", s.index_top_k, 0, kLongest);
+  v("output_groups", s.output_groups, 0, kMostHeads);
+  v("output_lora", s.output_lora, 0, kWidest);
+  v("streams", s.streams, 0, 100);
+  v("pattern", s.pattern);
+  v("ssm_heads", s.ssm_heads, 0, kMostHeads);
+  v("ssm_head_dim", s.ssm_head_dim, 0, kWidest);
+  v("ssm_state", s.ssm_state, 0, kWidest);
+  v("ssm_groups", s.ssm_groups, 0, kMostHeads);
+  v("ssm_window", s.ssm_window, 0, kWidest);
+  v("patch", s.patch, 0, kLargestImage);
+  v("image", s.image, 0, kLargestImage);
 }
 
-const spec::Choices<TableOptimizer>& table_optimizers() {
-  static const spec::Choices<TableOptimizer> kList = {
-      {"sgd", TableOptimizer::kSgd},
-      {"rowwise-adagrad", TableOptimizer::kRowwiseAdagrad},
-      {"adagrad", TableOptimizer::kAdagrad},
-      {"adam", TableOptimizer::kAdam}};
-  return kList;
+template <class V>
+void visit_fields(V& v, spec::Like<CnnShape> auto& s) {
+  v("depth", s.depth, 0, 10'000);
+  v("width", s.width, 0, 10'000);
+  v("channels", s.channels, 0, 10'000);
+  v("image", s.image, 0, kLargestImage);
+  v("classes", s.classes, 0, kLargestVocab);
+  v("batch_norm", s.batch_norm);
+  v("aux_head", s.aux_head);
 }
 
-const spec::Choices<Interaction>& interactions() {
-  static const spec::Choices<Interaction> kList = {
-      {"dot", Interaction::kDot}, {"cat", Interaction::kCat}, {"cross", Interaction::kCross}};
-  return kList;
+template <class V>
+void visit_fields(V& v, spec::Like<DlrmShape> auto& s) {
+  v.by_hand("rows", s.rows, spec::put_value<std::vector<std::int64_t>>, read_rows);
+  v("lookups", s.lookups, 0, kWidest);
+  v("dim", s.dim, 0, kWidest);
+  v("dense_features", s.dense_features, 0, kWidest);
+  v("bottom", s.bottom, 0, kWidest);
+  v("top", s.top, 0, kWidest);
+  v("interaction", s.interaction, kInteractions);
+  v("cross_layers", s.cross_layers, 0, 1000);
+  v("cross_rank", s.cross_rank, 0, kWidest);
+  v("table_bytes", s.table_bytes, 0, 8);
+  v("table_optimizer", s.table_optimizer, kTableOptimizers);
 }
 
-// Calls visit(key, member, largest) for whole numbers and visit(key, member) for the rest.
-template <class Shape, class Visit>
-void visit_transformer(Shape& s, Visit&& visit) {
-  visit("layers", s.layers, kMostLayers);
-  visit("hidden", s.hidden, kWidest);
-  visit("heads", s.heads, kMostHeads);
-  visit("kv_heads", s.kv_heads, kMostHeads);
-  visit("head_dim", s.head_dim, kWidest);
-  visit("ffn", s.ffn, kLargestFfn);
-  visit(s.family == "vit" ? "classes" : "vocab", s.vocab, kLargestVocab);
-  visit("seq", s.seq, kLongest);
-  visit("gated_mlp", s.gated_mlp);
-  visit("tied_embeddings", s.tied_embeddings);
-  visit("causal", s.causal);
-  visit("bias", s.bias);
-  visit("qk_norm", s.qk_norm);
-  visit("norm", s.norm);
-  visit("position", s.position);
-  visit("max_positions", s.max_positions, kLongest);
-  visit("experts", s.experts, kWidest);
-  visit("top_k", s.top_k, kWidest);
-  visit("expert_ffn", s.expert_ffn, kLargestFfn);
-  visit("shared_experts", s.shared_experts, kWidest);
-  visit("shared_expert_ffn", s.shared_expert_ffn, kLargestFfn);
-  visit("dense_layers", s.dense_layers, kMostLayers);
-  visit("expert_interval", s.expert_interval, kMostLayers);
-  visit("expert_latent", s.expert_latent, kWidest);
-  visit("mtp_layers", s.mtp_layers, 100);
-  visit("q_lora", s.q_lora, kWidest);
-  visit("kv_lora", s.kv_lora, kWidest);
-  visit("rope_head_dim", s.rope_head_dim, kWidest);
-  visit("value_head_dim", s.value_head_dim, kWidest);
-  visit("window", s.window, kLongest);
-  visit("window_interval", s.window_interval, kMostLayers);
-  visit("compress_near", s.compress_near, kLongest);
-  visit("compress_far", s.compress_far, kLongest);
-  visit("index_heads", s.index_heads, kMostHeads);
-  visit("index_head_dim", s.index_head_dim, kWidest);
-  visit("index_top_k", s.index_top_k, kLongest);
-  visit("output_groups", s.output_groups, kMostHeads);
-  visit("output_lora", s.output_lora, kWidest);
-  visit("streams", s.streams, 100);
-  visit("pattern", s.pattern);
-  visit("ssm_heads", s.ssm_heads, kMostHeads);
-  visit("ssm_head_dim", s.ssm_head_dim, kWidest);
-  visit("ssm_state", s.ssm_state, kWidest);
-  visit("ssm_groups", s.ssm_groups, kMostHeads);
-  visit("ssm_window", s.ssm_window, kWidest);
-  visit("patch", s.patch, kLargestImage);
-  visit("image", s.image, kLargestImage);
-}
-
-template <class Shape, class Visit>
-void visit_cnn(Shape& s, Visit&& visit) {
-  visit("depth", s.depth, 10'000);
-  visit("width", s.width, 10'000);
-  visit("channels", s.channels, 10'000);
-  visit("image", s.image, kLargestImage);
-  visit("classes", s.classes, kLargestVocab);
-  visit("batch_norm", s.batch_norm);
-  visit("aux_head", s.aux_head);
-}
-
-template <class Shape, class Visit>
-void visit_dlrm(Shape& s, Visit&& visit) {
-  visit("rows", s.rows);
-  visit("lookups", s.lookups);
-  visit("dim", s.dim, kWidest);
-  visit("dense_features", s.dense_features, kWidest);
-  visit("bottom", s.bottom);
-  visit("top", s.top);
-  visit("interaction", s.interaction);
-  visit("cross_layers", s.cross_layers, 1000);
-  visit("cross_rank", s.cross_rank, kWidest);
-  visit("table_bytes", s.table_bytes, 8);
-  visit("table_optimizer", s.table_optimizer);
-}
-
-struct ReadField {
-  spec::Reader& reader;
-
-  void operator()(const char* key, int& member, int largest) {
-    member = reader.optional_int(key, member, 0, largest);
-  }
-  void operator()(const char* key, bool& member) { member = reader.optional_bool(key, member); }
-  void operator()(const char* key, std::string& member) { member = reader.optional_string(key); }
-  void operator()(const char* key, NormKind& member) {
-    member = reader.optional_enum(key, member, norms());
-  }
-  void operator()(const char* key, PositionKind& member) {
-    member = reader.optional_enum(key, member, positions());
-  }
-  void operator()(const char* key, TableOptimizer& member) {
-    member = reader.optional_enum(key, member, table_optimizers());
-  }
-  void operator()(const char* key, Interaction& member) {
-    member = reader.optional_enum(key, member, interactions());
-  }
-  void operator()(const char* key, std::vector<int>& member) {
-    member = reader.optional_ints(key, 0, kWidest);
-  }
-  void operator()(const char* key, std::vector<std::int64_t>& member) {
-    member.clear();
-    for (double value : reader.optional_doubles(key, 0, 1e12)) {
-      if (value != std::floor(value))
-        reader.fail(key, "spec.type",
-                    fmt::format("{} holds {}, which is no whole number", key, value));
-      member.push_back(static_cast<std::int64_t>(value));
-    }
-  }
-};
-
-struct WriteField {
-  spec::Table& table;
-
-  void operator()(const char* key, int member, int) { add(key, std::int64_t{member}); }
-  void operator()(const char* key, bool member) { add(key, member); }
-  void operator()(const char* key, const std::string& member) { add(key, member); }
-  void operator()(const char* key, NormKind member) { add(key, name_of(norms(), member)); }
-  void operator()(const char* key, PositionKind member) { add(key, name_of(positions(), member)); }
-  void operator()(const char* key, TableOptimizer member) {
-    add(key, name_of(table_optimizers(), member));
-  }
-  void operator()(const char* key, Interaction member) {
-    add(key, name_of(interactions(), member));
-  }
-  template <class T>
-  void operator()(const char* key, const std::vector<T>& member) {
-    spec::Array array;
-    for (T value : member) array.push_back(to_value(std::int64_t{value}));
-    add(key, std::move(array));
-  }
-
- private:
-  template <class T>
-  void add(const char* key, T value) {
-    table.emplace_back(key, to_value(std::move(value)));
-  }
-};
+namespace {
 
 bool is_cnn(std::string_view family) {
   static constexpr std::string_view kFamilies[] = {
@@ -212,6 +152,7 @@ AnyShape read_any(const spec::Value& table, ErrorList& errors, bool checked) {
   const std::string name = reader.optional_string("name");
   reader.skip("source");
   AnyShape shape;
+  spec::TakeFields take(reader);
   auto transformer = family_defaults(family);
   const bool known = transformer || is_cnn(family) || family == "dlrm";
   if (!known && !checked) {  // a shape built in code may carry a family of its own
@@ -220,19 +161,19 @@ AnyShape read_any(const spec::Value& table, ErrorList& errors, bool checked) {
   }
   if (transformer) {
     transformer->name = name;
-    visit_transformer(*transformer, ReadField{reader});
+    visit_fields(take, *transformer);
     if (checked) default_ffn(*transformer);
     shape = *transformer;
   } else if (is_cnn(family)) {
     CnnShape cnn;
     cnn.name = name;
     cnn.family = family;
-    visit_cnn(cnn, ReadField{reader});
+    visit_fields(take, cnn);
     shape = cnn;
   } else if (family == "dlrm") {
     DlrmShape dlrm;
     dlrm.name = name;
-    visit_dlrm(dlrm, ReadField{reader});
+    visit_fields(take, dlrm);
     shape = dlrm;
   } else {
     if (!family.empty()) {
@@ -248,11 +189,13 @@ AnyShape read_any(const spec::Value& table, ErrorList& errors, bool checked) {
   return shape;
 }
 
-spec::Table head(const std::string& name, const std::string& family) {
+template <class Shape>
+spec::Value write(const Shape& shape, const std::string& family, const Shape& usual = {}) {
   spec::Table table;
-  if (!name.empty()) table.emplace_back("name", to_value(name));
-  table.emplace_back("family", to_value(family));
-  return table;
+  if (!shape.name.empty()) table.emplace_back("name", spec::put_value(shape.name));
+  table.emplace_back("family", spec::put_value(family));
+  for (auto& member : spec::put_fields(shape, usual)) table.push_back(std::move(member));
+  return {.data = std::move(table)};
 }
 
 // resolve() knows no file: its messages start with the key they are about, which gives the place.
@@ -297,29 +240,14 @@ AnyShape read_shape(const spec::Value& table, ErrorList& errors) {
 }
 
 spec::Value write_shape(const AnyShape& shape) {
-  spec::Table all;
-  spec::Table defaults;
-  spec::Table out;
   if (const auto* transformer = std::get_if<TransformerShape>(&shape)) {
-    out = head(transformer->name, transformer->family);
     TransformerShape base = family_defaults(transformer->family).value_or(TransformerShape{});
     base.family = transformer->family;
-    visit_transformer(*transformer, WriteField{all});
-    visit_transformer(base, WriteField{defaults});
-  } else if (const auto* cnn = std::get_if<CnnShape>(&shape)) {
-    out = head(cnn->name, cnn->family);
-    visit_cnn(*cnn, WriteField{all});
-    const CnnShape base;
-    visit_cnn(base, WriteField{defaults});
-  } else if (const auto* dlrm = std::get_if<DlrmShape>(&shape)) {
-    out = head(dlrm->name, "dlrm");
-    visit_dlrm(*dlrm, WriteField{all});
-    const DlrmShape base;
-    visit_dlrm(base, WriteField{defaults});
+    return write(*transformer, transformer->family, base);
   }
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (!(all[i].second == defaults[i].second)) out.push_back(std::move(all[i]));
-  return to_value(std::move(out));
+  if (const auto* cnn = std::get_if<CnnShape>(&shape)) return write(*cnn, cnn->family);
+  if (const auto* dlrm = std::get_if<DlrmShape>(&shape)) return write(*dlrm, "dlrm");
+  return spec::put_value(spec::Table{});
 }
 
 }  // namespace nereus::model

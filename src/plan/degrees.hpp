@@ -43,7 +43,6 @@ std::optional<Schedule> parse_schedule(std::string_view text);
 std::optional<ContextKind> parse_context(std::string_view text);
 std::optional<Tier> parse_tier(std::string_view text);
 std::string_view to_string(TableSplit t);
-std::optional<TableSplit> parse_table_split(std::string_view text);
 
 struct Offload {  // share of each that lives beyond the device
   double weights = 0;

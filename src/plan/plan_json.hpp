@@ -52,6 +52,5 @@ void save_plan(const std::string& path, const Plan& plan);
 spec::Value degrees_to_value(const Degrees& degrees);  // every field
 Degrees degrees_from_value(const spec::Value& value, ErrorList& errors);
 spec::Value placement_to_value(const Placement& placement);
-Placement placement_from_value(const spec::Value& value, ErrorList& errors);
 
 }  // namespace nereus::plan

@@ -76,6 +76,21 @@ PassSeconds pass_seconds(const LayerTime& layers, const PassSeconds& alone, cons
   return out;
 }
 
+void add_stage(Prediction& out, const StageTime& slowest, double times, double memory_share,
+               const Parameters& p) {
+  out.add(Part::kCompute, times * slowest.compute);
+  out.add(Part::kRecompute, times * slowest.recompute);
+  out.add(Part::kTensorComm, times * slowest.tensor);
+  out.add(Part::kContextComm, times * slowest.context);
+  out.add(Part::kExpertComm, times * slowest.expert);
+  out.add(Part::kDataComm, times * slowest.shard);
+  out.add(Part::kOffload, times * slowest.offload);
+  out.add(Part::kLaunch, times * slowest.launch);
+  if (p.memory_pressure > 0 && memory_share > 0.9)
+    out.add(Part::kFixed,
+            p.memory_pressure * (std::min(memory_share, 1.1) - 0.9) * times * slowest.total);
+}
+
 void add_waits(Prediction& out, double more, double reduced, double sent) {
   out.add(Part::kDataComm, std::min(reduced, more));
   more = std::max(0.0, more - reduced);

@@ -124,6 +124,9 @@ schedule::StageSeconds varuna_seconds(const PassSeconds& passes, double send, do
 // What holds up the ends of the pipeline.
 double end_seconds(plan::Schedule schedule, double longest_send, double overlap);
 
+// Adds what the slowest stage takes, `times` as long, and what memory pressure adds to that.
+void add_stage(Prediction& out, const StageTime& slowest, double times, double memory_share,
+               const Parameters& parameters);
 // Adds what the pipeline takes beyond the work of its slowest stage: reduction, messages, waits.
 void add_waits(Prediction& out, double more, double reduced, double sent);
 

@@ -67,25 +67,6 @@ void take_step(StepSums& step, const StageSums& sums, double window, const PlanS
   step.copied = std::max(step.copied, update_copy_seconds(sums, updates, d, tables));
 }
 
-void add_stage(Prediction& out, const StageTime& slowest, const PlanShape& shape,
-               const Tables& tables) {
-  const Parameters& p = tables.machine().parameters;
-  const int m = shape.num_micro_batches;
-  out.add(Part::kCompute, m * slowest.compute);
-  out.add(Part::kRecompute, m * slowest.recompute);
-  out.add(Part::kTensorComm, m * slowest.tensor);
-  out.add(Part::kContextComm, m * slowest.context);
-  out.add(Part::kExpertComm, m * slowest.expert);
-  out.add(Part::kDataComm, m * slowest.shard);
-  out.add(Part::kOffload, m * slowest.offload);
-  out.add(Part::kLaunch, m * slowest.launch);
-  out.add(Part::kFixed, p.host_step + m * p.host_micro_batch);
-  const double memory_share = out.memory.total / out.memory.capacity;
-  if (p.memory_pressure > 0 && memory_share > 0.9)
-    out.add(Part::kFixed,
-            p.memory_pressure * (std::min(memory_share, 1.1) - 0.9) * m * slowest.total);
-}
-
 void add_step(Prediction& out, const StepSums& step, const Degrees& d, const Tables& tables) {
   const Machine& machine = tables.machine();
   const StackOptions& options = tables.options();
@@ -199,8 +180,11 @@ Predictor::Sketch Predictor::sketch(const Degrees& d, const Counts& counts) {
   }
   const PipelineTime pipeline =
       pipeline_time({tables.paces.data(), stages.classes.size()}, shape.pipeline);
-  add_stage(out, tables.times[static_cast<std::size_t>(pipeline.slowest)], shape, tables);
   const Parameters& p = tables.machine().parameters;
+  const int m = shape.num_micro_batches;
+  out.add(Part::kFixed, p.host_step + m * p.host_micro_batch);
+  add_stage(out, tables.times[static_cast<std::size_t>(pipeline.slowest)], m,
+            out.memory.total / out.memory.capacity, p);
   const double all = tables.paces[static_cast<std::size_t>(pipeline.slowest)].all;
   const double later = later_chunks(shape.pipeline, pipeline.own, shape.num_micro_batches);
   ReductionWindow window{kBackward * step.quickest, kBackward * later};

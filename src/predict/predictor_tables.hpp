@@ -8,41 +8,23 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "cost/basis.hpp"
-#include "cost/embedding.hpp"
-#include "cost/kernel_time.hpp"
 #include "cost/machine_rates.hpp"
 #include "cost/pipeline_time.hpp"
 #include "cost/row_table.hpp"
 #include "cost/stage_time.hpp"
 #include "predict/memory.hpp"
 #include "predict/plan_passes.hpp"
+#include "predict/split_costs.hpp"
 #include "predict/stage_classes.hpp"
 #include "predict/step_work.hpp"
 #include "schedule/clock.hpp"
 
 namespace nereus::cost {
 
-// What decides a layer's cost on one rank.
-struct SplitKey {
-  int tp = 1;
-  int cp = 1;
-  int ep = 1;
-  int expert_tp = 1;
-  bool sequence_parallel = false;
-  cluster::Precision precision = cluster::Precision::kBf16;
-  double samples = 1;
-  plan::ContextKind context = plan::ContextKind::kZigzag;
-  plan::TableSplit table_split = plan::TableSplit::kTable;  // of models with embedding tables
-  double table_offload = 0;
-  bool operator==(const SplitKey&) const = default;
-  std::uint64_t hash() const;
-};
-
-// And what a stage makes of it.
+// What decides the times of a kind of layer in a stage.
 struct KindKey {
   SplitKey split;
   plan::Recompute recompute = plan::Recompute::kNone;
@@ -104,7 +86,7 @@ class Tables {
   double flops_per_sample() const { return flops_per_sample_; }
   double tied_parameters() const { return tied_parameters_; }
   bool has_experts() const { return has_experts_; }
-  bool has_tables() const { return table_layer_ >= 0; }
+  bool has_tables() const { return slices_.layer() >= 0; }
   // How the plan's ranks share the embedding tables; kinds() or costs() of it was asked for before.
   const TableSlices& table_slices(const plan::Degrees& d) const;
   int layers_of_kind(std::size_t kind) const { return layers_of_kind_[kind]; }
@@ -112,7 +94,9 @@ class Tables {
   // them.
   int num_micro_batches(const plan::Degrees& d) const;
   double samples_per_micro_batch(const plan::Degrees& d) const;
-  const KernelModel& kernels(cluster::Precision precision);
+  const KernelModel& kernels(cluster::Precision precision) {
+    return kernels_.of(0, machine_, precision);
+  }
 
   // Room for one prediction's stages; big enough for any stage table made so far.
   std::vector<StagePace> paces;
@@ -131,9 +115,8 @@ class Tables {
   schedule::PipelineClose close;  // of its last play
 
  private:
-  SplitKey split_of(const plan::Degrees& d) const;
+  SplitKey split_of(const plan::Degrees& d);
   const KindCost* costs(const SplitKey& key);
-  const TableSlices* find_slices(plan::TableSplit split, int ep) const;
 
   const model::Model& model_;
   std::shared_ptr<const MeasuredLayers> measured_;
@@ -142,10 +125,9 @@ class Tables {
   double flops_per_sample_ = 0;
   double tied_parameters_ = 0;
   bool has_experts_ = false;
-  int table_layer_ = -1;
-  std::vector<std::unique_ptr<TableSlices>> table_slices_;
+  SlicesMemo slices_;
   std::vector<int> layers_of_kind_;
-  std::vector<std::optional<KernelModel>> kernels_;
+  KernelMemo kernels_;
   RowTable<SplitKey, KindCost> costs_;
   RowTable<KindKey, KindRow> kinds_;
   RowTable<StageKey, std::unique_ptr<StageTable>> stages_;

@@ -17,9 +17,9 @@ std::string_view to_string(Role role) {
     case Role::kHead:
       return "head";
     case Role::kOther:
-      break;
+      return "other";
   }
-  return "other";
+  return "?";
 }
 
 double TimeCurve::at(double s) const {

@@ -8,14 +8,14 @@
 #include "base/error.hpp"
 #include "profile/machine_json.hpp"
 #include "profile/profile.hpp"
-#include "spec/reader.hpp"
+#include "spec/fields.hpp"
 
 namespace nereus::profile {
 
-namespace {
-
-using Json = nlohmann::ordered_json;
+using spec::Like;
 using spec::Reader;
+
+namespace {
 
 constexpr double kLongestTime = 3600;  // seconds of one layer
 constexpr double kWidest = 1e6;        // seconds of an interval, which may be longer than its time
@@ -24,6 +24,7 @@ constexpr double kMostSamples = 1e9;   // of a micro-batch
 constexpr double kMostParameters = 1e15;
 constexpr int kMostTokens = 1 << 30;
 constexpr int kMostProfileRanks = 1 << 20;
+constexpr double kUnbounded = Reader::kInfinity;  // what a check of its own says more about
 
 std::string name_of(const MeasuredLayer& layer) {
   const std::string tokens = layer.seq > 0 ? fmt::format(", {} tokens", layer.seq) : "";
@@ -145,55 +146,61 @@ class Twins {
       seen_;
 };
 
-MeasuredLayer read_layer(Reader& r) {
-  MeasuredLayer l;
-  l.model = r.required_string("model");
-  l.role = r.required_enum<Role>("role", {{"embedding", Role::kEmbedding},
-                                          {"block", Role::kBlock},
-                                          {"head", Role::kHead},
-                                          {"other", Role::kOther}});
-  l.layer = r.optional_string("layer");
-  l.hidden = r.optional_int("hidden", 0, 0, kMostTokens);
-  l.seq = r.optional_int("seq", 0, 1, kMostTokens);
-  l.elements = r.optional_double("elements", 0, 1, kMostParameters);
-  l.parameters = r.optional_double("parameters", 0, 0, kMostParameters);
-  l.device = r.required_string("device");
-  l.precision = r.required_string("precision");
-  l.tp = r.required_int("tp", 1, kMostProfileRanks);
-  l.includes_collectives = r.optional_bool("includes_collectives", false);
-  l.includes_launches = r.optional_bool("includes_launches", false);
-  l.includes_rest = r.optional_bool("includes_rest", false);
-  l.fitted = r.optional_bool("fitted_line", false);
-  l.samples = r.required_doubles("samples");
-  l.forward = r.required_doubles("forward_s");
-  l.backward = r.optional_doubles("backward_s");
-  l.forward_low = r.optional_doubles("forward_low_s");
-  l.forward_high = r.optional_doubles("forward_high_s");
-  l.backward_low = r.optional_doubles("backward_low_s");
-  l.backward_high = r.optional_doubles("backward_high_s");
-  l.processes = r.optional_int("processes", 0, 1, kMostProcesses);
-  l.forward_half_width = r.optional_doubles("forward_half_width_s");
-  l.backward_half_width = r.optional_doubles("backward_half_width_s");
-  if (r.has("update_s")) {
-    l.update = r.required_double("update_s");
-    if (!(l.update > 0 && l.update <= kLongestTime))
+}  // namespace
+
+template <class V>
+void visit_fields(V& v, Like<Origin> auto& origin) {
+  v("source", origin.source);
+  v("licence", origin.licence);
+  v("date", origin.date);
+  v("library", origin.library);
+  v("driver", origin.driver);
+}
+
+template <class V>
+void visit_fields(V& v, Like<MeasuredLayer> auto& l) {
+  v.needed("model", l.model);
+  v.needed("role", l.role);
+  v("layer", l.layer);
+  v("hidden", l.hidden, 0, kMostTokens);
+  v("seq", l.seq, 1, kMostTokens);
+  v("elements", l.elements, 1, kMostParameters);
+  v("parameters", l.parameters, 0, kMostParameters);
+  v.needed("device", l.device);
+  v.needed("precision", l.precision);
+  v.needed("tp", l.tp, 1, kMostProfileRanks);
+  v.always("includes_collectives", l.includes_collectives);
+  v.always("includes_launches", l.includes_launches);
+  v("includes_rest", l.includes_rest);
+  v("fitted_line", l.fitted);
+  v.needed("samples", l.samples);
+  v.needed("forward_s", l.forward);
+  v("backward_s", l.backward);
+  v("forward_low_s", l.forward_low);
+  v("forward_high_s", l.forward_high);
+  v("backward_low_s", l.backward_low);
+  v("backward_high_s", l.backward_high);
+  v("processes", l.processes, 1, kMostProcesses);
+  v("forward_half_width_s", l.forward_half_width);
+  v("backward_half_width_s", l.backward_half_width);
+  v("update_s", l.update, -kUnbounded, kUnbounded);
+  v("memory_bytes", l.memory, -kUnbounded, kUnbounded);
+  v.check([&](Reader& r) {
+    if (r.has("update_s") && !(l.update > 0 && l.update <= kLongestTime))
       r.fail("update_s", "profile.value",
              fmt::format("an update takes {} s, and must take more than 0 and at most {}", l.update,
                          kLongestTime),
              "leave update_s out where it was not measured");
-  }
-  if (r.has("memory_bytes")) {
-    l.memory = r.required_double("memory_bytes");
-    if (!(l.memory > 0 && l.memory <= kMostBytes))
+    if (r.has("memory_bytes") && !(l.memory > 0 && l.memory <= kMostBytes))
       r.fail("memory_bytes", "profile.value",
              fmt::format("a sample keeps {} B, and must keep more than 0 and at most {:g}",
                          l.memory, kMostBytes),
              "leave memory_bytes out where it was not measured");
-  }
-  return l;
+    check_layer(l, [&](const char* key, std::string code, std::string message, std::string hint) {
+      r.fail(key, std::move(code), std::move(message), std::move(hint));
+    });
+  });
 }
-
-}  // namespace
 
 Profile parse_profile(std::string_view text, const std::string& file) {
   ErrorList errors;
@@ -208,12 +215,7 @@ Profile parse_profile(std::string_view text, const std::string& file) {
   errors.throw_if_any();
   Profile profile;
   Reader origin = r.optional_table("origin");
-  profile.origin.source = origin.optional_string("source");
-  profile.origin.licence = origin.optional_string("licence");
-  profile.origin.date = origin.optional_string("date");
-  profile.origin.library = origin.optional_string("library");
-  profile.origin.driver = origin.optional_string("driver");
-  origin.finish();
+  spec::take_fields(origin, profile.origin);
   profile.notes = r.optional_strings("notes");
   profile.machine = read_machine(r);
   // A machine may be measured without any model.
@@ -221,15 +223,11 @@ Profile parse_profile(std::string_view text, const std::string& file) {
       profile.machine.empty() ? r.required_tables("layers") : r.optional_tables("layers");
   Twins twins;
   for (Reader& layer : layers) {
-    MeasuredLayer own = read_layer(layer);
-    check_layer(own, [&](const char* key, std::string code, std::string message, std::string hint) {
-      layer.fail(key, std::move(code), std::move(message), std::move(hint));
-    });
+    MeasuredLayer& own = profile.layers.emplace_back();
+    spec::take_fields(layer, own);
     if (twins.seen(own))
       layer.fail("model", "profile.twice", fmt::format("{} is there twice", name_of(own)),
                  "one entry for each layer, device, precision and tp");
-    layer.finish();
-    profile.layers.push_back(std::move(own));
   }
   r.finish();
   errors.throw_if_any();
@@ -252,59 +250,20 @@ void check_profile(const Profile& profile, const std::string& file) {
 }
 
 std::string profile_to_json(const Profile& profile) {
-  Json json;
-  json["schema_version"] = kProfileSchemaVersion;
-  Json origin = Json::object();
-  const auto say = [&](const char* key, const std::string& text) {
-    if (!text.empty()) origin[key] = text;
-  };
-  say("source", profile.origin.source);
-  say("licence", profile.origin.licence);
-  say("date", profile.origin.date);
-  say("library", profile.origin.library);
-  say("driver", profile.origin.driver);
-  json["origin"] = origin;
-  json["notes"] = profile.notes;
+  spec::Table head;
+  head.emplace_back("schema_version", spec::put_value(kProfileSchemaVersion));
+  head.emplace_back("origin", spec::put_value(profile.origin));
+  head.emplace_back("notes", spec::put_value(profile.notes));
   // A line a layer: files are long, and differences are read by layer.
-  std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace);
+  const std::string line = spec::to_json({.data = std::move(head)});
+  std::string text = nlohmann::ordered_json::parse(line).dump(1);
   text.erase(text.rfind('}'));
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   text += machine_members(profile.machine);
   text += ",\n \"layers\": [";
-  for (std::size_t i = 0; i < profile.layers.size(); ++i) {
-    const MeasuredLayer& l = profile.layers[i];
-    Json own;
-    own["model"] = l.model;
-    own["role"] = to_string(l.role);
-    if (!l.layer.empty()) own["layer"] = l.layer;
-    if (l.hidden > 0) own["hidden"] = l.hidden;
-    if (l.seq > 0) own["seq"] = l.seq;
-    if (l.elements > 0) own["elements"] = l.elements;
-    if (l.parameters > 0) own["parameters"] = l.parameters;
-    own["device"] = l.device;
-    own["precision"] = l.precision;
-    own["tp"] = l.tp;
-    own["includes_collectives"] = l.includes_collectives;
-    own["includes_launches"] = l.includes_launches;
-    if (l.includes_rest) own["includes_rest"] = true;
-    if (l.fitted) own["fitted_line"] = true;
-    own["samples"] = l.samples;
-    own["forward_s"] = l.forward;
-    if (!l.backward.empty()) own["backward_s"] = l.backward;
-    const auto range = [&](const char* key, const std::vector<double>& values) {
-      if (!values.empty()) own[key] = values;
-    };
-    range("forward_low_s", l.forward_low);
-    range("forward_high_s", l.forward_high);
-    range("backward_low_s", l.backward_low);
-    range("backward_high_s", l.backward_high);
-    if (l.processes > 0) own["processes"] = l.processes;
-    range("forward_half_width_s", l.forward_half_width);
-    range("backward_half_width_s", l.backward_half_width);
-    if (l.update > 0) own["update_s"] = l.update;
-    if (l.memory > 0) own["memory_bytes"] = l.memory;
-    text += (i > 0 ? ",\n  " : "\n  ") + own.dump(-1, ' ', false, Json::error_handler_t::replace);
-  }
+  for (const MeasuredLayer& layer : profile.layers)
+    text += (&layer == profile.layers.data() ? "\n  " : ",\n  ") +
+            spec::to_json(spec::put_value(layer));
   return text + "\n ]\n}\n";
 }
 

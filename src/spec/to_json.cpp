@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "base/utf8.hpp"
 #include "spec/value.hpp"
 
 namespace nereus::spec {
@@ -23,15 +25,21 @@ struct Writer {
       out += ".0";  // stays a number, not an integer
   }
 
+  // Texts come from the system and from other programs, which promise no encoding; JSON is UTF-8:
+  // what is not becomes "?".
   void operator()(const std::string& text) {
     out += '"';
-    for (const char c : text) {
-      if (c == '"' || c == '\\')
+    for (std::size_t i = 0, length = 0; i < text.size(); i += std::max<std::size_t>(1, length)) {
+      length = decode_utf8(std::string_view(text).substr(i)).length;
+      const char c = text[i];
+      if (length == 0)
+        out += '?';
+      else if (c == '"' || c == '\\')
         (out += '\\') += c;
       else if (static_cast<unsigned char>(c) < 0x20)
         fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
       else
-        out += c;
+        out.append(text, i, length);
     }
     out += '"';
   }

@@ -6,7 +6,6 @@
 
 #include "base/nearest.hpp"
 #include "model/shape_io.hpp"
-#include "model/value_tools.hpp"
 #include "spec/reader.hpp"
 
 namespace nereus::model {

@@ -12,7 +12,7 @@
 #include "model/read/import_hf.hpp"
 #include "model/read/import_onnx.hpp"
 #include "model/script_model.hpp"
-#include "model/value_tools.hpp"
+#include "spec/fields.hpp"
 #include "spec/reader.hpp"
 
 namespace nereus::model {
@@ -110,7 +110,7 @@ Model build(spec::Value table, const Overrides& overrides, const std::string& de
   for (const auto& [path, text] : overrides) spec::set_path(table, without_prefix(path), text);
   if (auto* members = std::get_if<spec::Table>(&table.data);
       members != nullptr && table.find("name") == nullptr)
-    members->emplace_back("name", to_value(default_name));
+    members->emplace_back("name", spec::put_value(default_name));
   ErrorList errors;
   Model model = model_from_value(table, errors);
   errors.throw_if_any();
@@ -118,7 +118,7 @@ Model build(spec::Value table, const Overrides& overrides, const std::string& de
 }
 
 Model build_onnx(std::string_view bytes, const std::string& file, const Overrides& overrides) {
-  spec::Value table = to_value(spec::Table{});
+  spec::Value table{.data = spec::Table{}};
   for (const auto& [path, text] : overrides) spec::set_path(table, without_prefix(path), text);
   ErrorList errors;
   spec::Reader reader(table, errors);

@@ -66,14 +66,8 @@ LaneStep lane_step(Context& context, Work& work, const std::vector<std::vector<L
   }
   const PipelineTime pipeline = pipeline_time(paces, shape);
   const LaneTime& slowest = stages[static_cast<std::size_t>(pipeline.slowest)][lane];
-  out.add(Part::kCompute, slowest.all.compute);
-  out.add(Part::kRecompute, slowest.all.recompute);
-  out.add(Part::kTensorComm, slowest.all.tensor);
-  out.add(Part::kContextComm, slowest.all.context);
-  out.add(Part::kExpertComm, slowest.all.expert);
-  out.add(Part::kDataComm, slowest.all.shard);
-  out.add(Part::kOffload, slowest.all.offload);
-  out.add(Part::kLaunch, slowest.all.launch);
+  out.add(Part::kFixed, p.host_step + m * p.host_micro_batch);
+  add_stage(out, slowest.all, 1, memory_share, p);
   out.add(Part::kPipelineComm, slowest.moved);
   const double all = paces[static_cast<std::size_t>(pipeline.slowest)].all;
   const double later = later_chunks(shape, pipeline.own, m);
@@ -96,10 +90,6 @@ LaneStep lane_step(Context& context, Work& work, const std::vector<std::vector<L
     out.add(Part::kPipelineComm, answer.closing);
   }
   add_waits(out, whole - all, exposed, sent);
-  out.add(Part::kFixed, p.host_step + m * p.host_micro_batch);
-  if (p.memory_pressure > 0 && memory_share > 0.9)
-    out.add(Part::kFixed,
-            p.memory_pressure * (std::min(memory_share, 1.1) - 0.9) * slowest.all.total);
   for (const double part : out.parts) out.step += part;
   answer.closing += out.part(Part::kFixed);
   return answer;

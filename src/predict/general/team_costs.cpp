@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/bits.hpp"
-#include "cost/measured.hpp"
 #include "predict/general/layout.hpp"
 
 namespace nereus::cost::general {
@@ -14,10 +12,8 @@ using plan::RankRange;
 using plan::Replicas;
 
 std::uint64_t CostKey::hash() const {
-  std::uint64_t hash = bits_as<std::uint64_t>(samples);
-  for (const int value : {machine, tp, cp, ep, expert_tp, sequence_parallel ? 1 : 0,
-                          static_cast<int>(context), static_cast<int>(precision), tensor_wire,
-                          context_wire, expert_wire, expert_part_wire, tables})
+  std::uint64_t hash = own.hash();
+  for (const int value : {machine, tensor_wire, context_wire, expert_wire, expert_part_wire})
     hash = mix(hash, static_cast<std::uint64_t>(value));
   return hash;
 }
@@ -26,47 +22,25 @@ LayerCosts::LayerCosts(const model::Model& model, Wires& wires, const StackOptio
                        const MeasuredLayers* measured)
     : model_(model),
       wires_(wires),
-      options_(options),
-      measured_(measured),
-      rows_(model.kinds.size(), 32) {
+      kernels_(wires.num_kinds(), options, measured),
+      rows_(model.kinds.size(), 32),
+      slices_(model) {
   for (const model::LayerKind& kind : model.kinds) {
     bool vocabulary = false;
     for (const model::Operator& op : kind.operators)
       vocabulary |= op.split == model::Split::kVocabulary;
     has_vocabulary_.push_back(vocabulary);
   }
-  kernels_.resize(static_cast<std::size_t>(wires.num_kinds() * cluster::kNumPrecisions));
-  table_layer_ = model.table_layer();
-}
-
-const KernelModel& LayerCosts::kernels(int machine, cluster::Precision precision) {
-  auto& slot = kernels_[static_cast<std::size_t>(machine * cluster::kNumPrecisions) +
-                        static_cast<std::size_t>(precision)];
-  if (!slot) {
-    const Machine& own = wires_.machine(machine);
-    slot.emplace(own.device, own.parameters, precision, options_.attention);
-    if (measured_) slot->measured = measured_->of(own.device.short_name, precision);
-  }
-  return *slot;
 }
 
 const KindCost* LayerCosts::row(const CostKey& key) {
   if (const KindCost* known = rows_.find(key)) return known;
-  LayerSplit split;
-  split.tp = key.tp;
-  split.cp = key.cp;
-  split.ep = key.ep;
-  split.expert_tp = key.expert_tp;
-  split.sequence_parallel = key.sequence_parallel;
-  split.samples = key.samples;
-  split.context = key.context;
-  if (key.tables >= 0) split.tables = slices_[static_cast<std::size_t>(key.tables)].slices.get();
-  split.tier_seconds = key.tier_seconds;
   const LayerWires groups{wires_[key.tensor_wire], wires_[key.context_wire],
                           wires_[key.expert_wire], wires_[key.expert_part_wire]};
-  const KernelModel& kernel_model = kernels(key.machine, key.precision);
+  const KernelModel& kernel_model =
+      kernels_.of(key.machine, wires_.machine(key.machine), key.own.precision);
   KindCost* row = rows_.insert(key);
-  model_costs(model_, kernel_model, split, groups, row);
+  model_costs(model_, kernel_model, key.own.split, groups, row);
   return row;
 }
 
@@ -102,36 +76,20 @@ TableTiers table_tiers(const LayerRun& run) {
   return tiers;
 }
 
-int LayerCosts::slices_of(const LayerRun& run) {
-  if (table_layer_ < run.first_layer || table_layer_ >= run.first_layer + run.num_layers) return -1;
-  const auto same = std::find_if(slices_.begin(), slices_.end(), [&](const KnownSlices& known) {
-    return known.slices->split == run.table_split && known.slices->num_slices == run.ep &&
-           known.slice_of == run.table_slices;
-  });
-  if (same != slices_.end()) return static_cast<int>(same - slices_.begin());
-  slices_.push_back({run.table_slices,
-                     std::make_unique<TableSlices>(slice_tables(
-                         model_.layer(table_layer_), run.table_split, run.ep, run.table_slices))});
-  return static_cast<int>(slices_.size()) - 1;
-}
-
 const TableSlices* LayerCosts::table_slices(const LayerRun& run) {
-  const int index = slices_of(run);
-  return index < 0 ? nullptr : slices_[static_cast<std::size_t>(index)].slices.get();
+  const int layer = slices_.layer();
+  if (layer < run.first_layer || layer >= run.first_layer + run.num_layers) return nullptr;
+  return slices_.of(run.table_split, run.ep, run.table_slices);
 }
 
 TeamCosts LayerCosts::of(const Placement& placement, const LayerRun& run, const Replicas& r,
                          int team, int machine, double samples) {
   CostKey key;
   key.machine = machine;
-  key.tp = r.tp;
-  key.cp = r.cp;
-  key.ep = run.ep;
-  key.expert_tp = run.expert_tp;
-  key.sequence_parallel = placement.sequence_parallel;
-  key.precision = placement.precision;
-  key.samples = samples;
-  key.context = context_of(r.cp, placement.context);
+  key.own = {{r.tp, r.cp, run.ep, run.expert_tp, placement.sequence_parallel, samples,
+              context_of(r.cp, placement.context), table_slices(run)},
+             placement.precision};
+  LayerSplit& split = key.own.split;
   const int first = rank_at(r, team, 0, 0);
   const int none = wires_.none();
   key.tensor_wire = wires_.of(RankRange{first, r.tp, r.tensor_stride});
@@ -146,14 +104,12 @@ TeamCosts LayerCosts::of(const Placement& placement, const LayerRun& run, const 
     if (run.expert_tp > 1)
       key.expert_part_wire = wires_.of(RankRange{at, run.expert_tp, share->slice_stride});
   }
-  if (table_layer_ >= 0 && (key.tables = slices_of(run)) >= 0) {
-    const TableTiers tiers = table_tiers(run);
-    key.tier_seconds = tier_seconds(tiers, wires_.machine(machine));
-  }
+  if (split.tables != nullptr)
+    split.tier_seconds = tier_seconds(table_tiers(run), wires_.machine(machine));
   TeamCosts costs{row(key), nullptr, &has_vocabulary_, key.tensor_wire};
   if (!placement.split_vocabulary && r.tp > 1) {
-    key.tp = 1;
-    key.sequence_parallel = false;
+    split.tp = 1;
+    split.sequence_parallel = false;
     key.tensor_wire = none;
     costs.whole = row(key);
   }
@@ -168,8 +124,8 @@ double LayerCosts::dense_parameters(const Placement& placement, int kind, int cu
   std::vector<double>& known = dense_parameters_[c];
   if (known.empty()) {
     CostKey key;
-    key.precision = placement.precision;
-    key.tp = static_cast<int>(c);
+    key.own.precision = placement.precision;
+    key.own.split.tp = static_cast<int>(c);
     key.tensor_wire = key.context_wire = key.expert_wire = key.expert_part_wire = wires_.none();
     const KindCost* costs = row(key);
     for (std::size_t i = 0; i < model_.kinds.size(); ++i) known.push_back(costs[i].cost.parameters);

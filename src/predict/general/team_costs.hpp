@@ -5,35 +5,24 @@
 //   team.of(layer_kind).cost.forward;
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <vector>
 
-#include "cost/embedding.hpp"
 #include "cost/layer_cost.hpp"
 #include "cost/row_table.hpp"
 #include "cost/wires.hpp"
 #include "model/model.hpp"
 #include "plan/placement.hpp"
+#include "predict/split_costs.hpp"
 
 namespace nereus::cost::general {
 
 struct CostKey {
+  SplitKey own;
   int machine = 0;
-  int tp = 1;
-  int cp = 1;
-  int ep = 1;
-  int expert_tp = 1;
-  bool sequence_parallel = false;
-  cluster::Precision precision = cluster::Precision::kBf16;
-  double samples = 1;
-  plan::ContextKind context = plan::ContextKind::kZigzag;
   int tensor_wire = 0;
   int context_wire = 0;
   int expert_wire = 0;
   int expert_part_wire = 0;
-  int tables = -1;  // number of the slices of embedding tables; -1 where nobody asks
-  double tier_seconds = 0;
   bool operator==(const CostKey&) const = default;
   std::uint64_t hash() const;
 };
@@ -72,22 +61,13 @@ class LayerCosts {
 
  private:
   const KindCost* row(const CostKey& key);
-  int slices_of(const plan::LayerRun& run);
-  const KernelModel& kernels(int machine, cluster::Precision precision);
 
   const model::Model& model_;
   Wires& wires_;
-  const StackOptions& options_;
-  const MeasuredLayers* measured_;
   std::vector<bool> has_vocabulary_;
-  std::vector<std::optional<KernelModel>> kernels_;
+  KernelMemo kernels_;
   RowTable<CostKey, KindCost> rows_;
-  struct KnownSlices {
-    std::vector<int> slice_of;
-    std::unique_ptr<TableSlices> slices;
-  };
-  int table_layer_ = -1;
-  std::vector<KnownSlices> slices_;
+  SlicesMemo slices_;
   std::vector<std::vector<double>>
       dense_parameters_;  // by cut, then kind; empty: not asked for yet
 };

@@ -6,10 +6,6 @@
 
 namespace nereus::explore {
 
-bool Prices::any_unit_price() const {
-  return std::any_of(usd_per_s.begin(), usd_per_s.end(), [](double own) { return own > 0; });
-}
-
 Running running(const Prices& prices, const cluster::Cluster& own,
                 const cluster::Cluster& cluster) {
   const cluster::NodeGroup& group = cluster.groups.front();

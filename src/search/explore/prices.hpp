@@ -30,8 +30,6 @@ struct Prices {
   double usd_per_joule = 0;
   double lifetime = 0;  // seconds; 0 = not stated
   bool operator==(const Prices&) const = default;
-
-  bool any_unit_price() const;
 };
 
 // Of all machines together; 0 = not known.

@@ -6,7 +6,7 @@
 //
 //   point = ((variant x machines + machine) x |axis 0| + i0) x |axis 1| + i1 ...
 //
-//   Study study = load_study("study.toml");                      // search/explore/study_file.hpp
+//   Study study = study_from_text(text, "study.toml");           // search/explore/study_file.hpp
 //   for (std::int64_t p = 0; p < study.num_points(); ++p) {
 //     Coordinates at = coordinates(study, p);
 //     cluster::Cluster c = cluster_at(study, at);

@@ -237,8 +237,4 @@ std::string study_text(const std::string& path_or_name) {
            : fmt::format("a file, or one of {}", fmt::join(names, ", ")));
 }
 
-Study load_study(const std::string& path_or_name, const StudyOverrides& overrides) {
-  return study_from_text(study_text(path_or_name), path_or_name, overrides);
-}
-
 }  // namespace nereus::explore

@@ -37,7 +37,6 @@ using StudyOverrides = std::vector<std::pair<std::string, std::string>>;
 std::string study_text(const std::string& path_or_name);
 std::vector<std::string> builtin_study_names();
 
-Study load_study(const std::string& path_or_name, const StudyOverrides& overrides = {});
 // The text of a file of that name.
 Study study_from_text(const std::string& text, const std::string& path,
                       const StudyOverrides& overrides);

@@ -1,17 +1,23 @@
+// Manifests and reports into JSON and out of it.
 #include <fmt/format.h>
 
 #include <charconv>
 
 #include "checkpoint/manifest.hpp"
 #include "plan/plan_json.hpp"
-#include "spec/reader.hpp"
+#include "spec/fields.hpp"
 
 namespace nereus::checkpoint {
 
+using spec::Like;
+using spec::put_value;
+using spec::Reader;
+using spec::Table;
+using spec::Value;
+
 namespace {
 
-using spec::Reader;
-
+Value write_checksum(std::uint64_t checksum) { return put_value(to_hex(checksum)); }
 std::uint64_t read_checksum(Reader& r) {
   const std::string text = r.required_string("checksum");
   const std::optional<std::uint64_t> number = parse_hex(text);
@@ -21,30 +27,7 @@ std::uint64_t read_checksum(Reader& r) {
   return number.value_or(0);
 }
 
-StoredFile read_file(Reader& r) {
-  StoredFile file;
-  file.name = r.required_string("name");
-  file.size = static_cast<std::uint64_t>(r.required_int64("size", 0));
-  file.checksum = read_checksum(r);
-  r.finish();
-  return file;
-}
-
-Piece read_piece(Reader& r) {
-  Piece piece;
-  piece.file = r.required_string("file");
-  piece.name = r.required_string("name");
-  piece.part.slice = r.required_int("slice", 0);
-  piece.part.of = r.required_int("of", 1);
-  piece.part.dim = r.required_int("dim", 0);
-  piece.part.groups = r.required_int("groups", 1);
-  piece.begin = r.required_int64("begin", 0);
-  piece.end = r.required_int64("end", 0);
-  piece.checksum = read_checksum(r);
-  r.finish();
-  return piece;
-}
-
+Value write_dtype(DType dtype) { return put_value(std::string(to_string(dtype))); }
 DType read_dtype(Reader& r) {
   const std::string text = r.required_string("dtype");
   const std::optional<DType> dtype = parse_dtype(text);
@@ -69,19 +52,45 @@ Shape read_tensor_shape(Reader& r) {
   return shape;
 }
 
-LogicalTensor read_tensor(Reader& r) {
-  LogicalTensor tensor;
-  tensor.name = r.required_string("name");
-  spec::Choices<TensorKind> kinds;
-  for (int kind = 0; kind <= static_cast<int>(TensorKind::kRunningStatistic); ++kind)
-    kinds.emplace_back(to_string(static_cast<TensorKind>(kind)), static_cast<TensorKind>(kind));
-  tensor.kind = r.required_enum("kind", kinds);
-  tensor.dtype = read_dtype(r);
-  tensor.shape = read_tensor_shape(r);
-  for (Reader& piece : r.optional_tables("pieces")) tensor.pieces.push_back(read_piece(piece));
-  r.finish();
-  return tensor;
+}  // namespace
+
+template <class V>
+void visit_fields(V& v, Like<StoredFile> auto& file) {
+  v.needed("name", file.name);
+  v.needed("size", file.size, 0);
+  v.by_hand("checksum", file.checksum, write_checksum, read_checksum);
 }
+
+template <class V>
+void visit_fields(V& v, Like<Piece> auto& piece) {
+  v.needed("file", piece.file);
+  v.needed("name", piece.name);
+  v.needed("slice", piece.part.slice);
+  v.needed("of", piece.part.of, 1);
+  v.needed("dim", piece.part.dim);
+  v.needed("groups", piece.part.groups, 1);
+  v.needed("begin", piece.begin);
+  v.needed("end", piece.end);
+  v.by_hand("checksum", piece.checksum, write_checksum, read_checksum);
+}
+
+template <class V>
+void visit_fields(V& v, Like<LogicalTensor> auto& tensor) {
+  v.needed("name", tensor.name);
+  v.needed("kind", tensor.kind);
+  v.by_hand("dtype", tensor.dtype, write_dtype, read_dtype);
+  v.by_hand("shape", tensor.shape, put_value<Shape>, read_tensor_shape);
+  v.always("pieces", tensor.pieces);
+}
+
+template <class V>
+void visit_fields(V& v, Like<RankReport> auto& report) {
+  v.always("error", report.error);
+  v.always("files", report.files);
+  v.always("tensors", report.tensors);
+}
+
+namespace {
 
 std::string read_random_state(Reader& r) {
   const std::string text = r.optional_string("random_state");
@@ -136,7 +145,71 @@ void check_seal(std::string_view text, const std::string& file) {
                       {file}, "resume from another checkpoint");
 }
 
+std::string hex_bytes(const std::string& bytes) {
+  std::string text;
+  for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return text;
+}
+
+// One a line, so that a place in an error means something.
+template <class T>
+std::string list_of(const std::vector<T>& items) {
+  std::string text = "[";
+  for (const T& item : items) {
+    text += &item == items.data() ? "\n " : ",\n ";
+    text += spec::to_json(put_value(item));
+  }
+  return text + "]";
+}
+
+std::string optimizer_json(const Progress& progress) {
+  Table values;
+  for (const auto& [name, number] : progress.optimizer_values)
+    values.emplace_back(name, put_value(number));
+  Table table;
+  table.emplace_back("kind", put_value(progress.optimizer));
+  table.emplace_back("values", Value{.data = std::move(values)});
+  return spec::to_json({.data = std::move(table)});
+}
+
+std::string notes_json(const Progress& progress) {
+  Table notes;
+  for (const auto& [name, text] : progress.notes) notes.emplace_back(name, put_value(text));
+  return spec::to_json({.data = std::move(notes)});
+}
+
 }  // namespace
+
+std::string seal(std::string body) {
+  const std::string checksum = to_hex(xxh64(body));
+  return std::move(body) + fmt::format("\"checksum\": \"{}\"}}\n", checksum);
+}
+
+std::string manifest_to_json(const Manifest& manifest) {
+  const Progress& progress = manifest.progress;
+  std::string plan_text = plan::plan_to_json(manifest.plan);
+  while (plan_text.ends_with('\n')) plan_text.pop_back();
+  return seal(
+      fmt::format("{{\"schema_version\": {},\n"
+                  "\"step\": {},\n"
+                  "\"samples\": {},\n"
+                  "\"seed\": \"{}\",\n"  // a string: JSON's readers keep 53 or 63 bits
+                  "\"random_state\": \"{}\",\n"
+                  "\"optimizer\": {},\n"
+                  "\"notes\": {},\n"
+                  "\"plan\": {},\n"
+                  "\"files\": {},\n"
+                  "\"tensors\": {},\n",
+                  kManifestSchemaVersion, progress.step, progress.samples, progress.seed,
+                  hex_bytes(progress.random_state), optimizer_json(progress), notes_json(progress),
+                  plan_text, list_of(manifest.files), list_of(manifest.tensors)));
+}
+
+std::string report_to_json(const RankReport& report) {
+  return fmt::format("{{\"error\": {},\n\"files\": {},\n\"tensors\": {}}}\n",
+                     spec::to_json(put_value(report.error)), list_of(report.files),
+                     list_of(report.tensors));
+}
 
 Manifest parse_manifest(std::string_view text, const std::string& file) {
   const spec::Value root = spec::parse_json(text, file);
@@ -156,8 +229,9 @@ Manifest parse_manifest(std::string_view text, const std::string& file) {
     manifest.plan = plan::plan_from_value(*plan, errors);
   else
     r.fail("plan", "spec.missing-key", "the key \"plan\" is missing");
-  for (Reader& item : r.optional_tables("files")) manifest.files.push_back(read_file(item));
-  for (Reader& item : r.optional_tables("tensors")) manifest.tensors.push_back(read_tensor(item));
+  spec::TakeFields take(r);
+  take.always("files", manifest.files);
+  take.always("tensors", manifest.tensors);
   r.skip("checksum");
   r.finish();
   errors.throw_if_any();
@@ -167,15 +241,8 @@ Manifest parse_manifest(std::string_view text, const std::string& file) {
 }
 
 RankReport parse_report(std::string_view text, const std::string& from) {
-  const spec::Value root = spec::parse_json(text, from);
-  ErrorList errors;
-  Reader r(root, errors, spec::Units::kRawSi);
   RankReport report;
-  report.error = r.optional_string("error");
-  for (Reader& item : r.optional_tables("files")) report.files.push_back(read_file(item));
-  for (Reader& item : r.optional_tables("tensors")) report.tensors.push_back(read_tensor(item));
-  r.finish();
-  errors.throw_if_any();
+  spec::parse_fields(text, from, report);
   return report;
 }
 
