@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "api/form/json.hpp"
 
 namespace nereus::api {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json to_json(const Cell& cell) {
   return std::visit(

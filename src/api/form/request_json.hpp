@@ -10,13 +10,10 @@
 // units; lists are arrays or text ("1,2,4", "2..64*2"); pairs are an object or "NAME=VALUE".
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "api/form/command.hpp"
+#include "api/form/json.hpp"
 
 namespace nereus::api {
-
-using Json = nlohmann::ordered_json;
 
 // Throws one Errors with everything that is wrong; where.file is the field's name.
 void fill(Command& command, const Json& request);

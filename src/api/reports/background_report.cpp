@@ -2,16 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "api/form/json.hpp"
 #include "base/format.hpp"
 
 namespace nereus::api {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using launch::BackgroundEnd;
 using launch::BackgroundResult;
 

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "api/form/json.hpp"
 #include "api/reports/prediction_report.hpp"
 #include "api/reports/sources_report.hpp"
 #include "base/format.hpp"
@@ -13,8 +12,6 @@
 namespace nereus::api {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // "8 x 14, 1 x 8": ranks of so many layers one after the other.
 std::string counts_text(const app::BurstRow& row, const std::vector<int>& counts) {

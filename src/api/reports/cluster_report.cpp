@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "api/form/json.hpp"
 #include "base/format.hpp"
 #include "timeline/text_drawing.hpp"
 
@@ -12,7 +12,6 @@ namespace nereus::api {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using app::ClusterRow;
 
 constexpr std::size_t kMostLanes = 24;

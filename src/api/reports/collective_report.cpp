@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "api/form/json.hpp"
 #include "app/simulate/simulate_astra.hpp"
 #include "base/error.hpp"
 #include "plan/degree_fields.hpp"
@@ -12,7 +11,6 @@ namespace nereus::api {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using app::CollectiveAnswer;
 using app::TriedAlgorithms;
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "api/form/json.hpp"
 #include "api/reports/prediction_report.hpp"
 #include "base/format.hpp"
 
@@ -13,7 +13,6 @@ namespace nereus::api {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using app::PredictAnswer;
 
 std::string times_text(double a, double b) {

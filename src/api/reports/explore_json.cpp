@@ -1,7 +1,6 @@
 #include "api/reports/explore_json.hpp"
 
-#include <nlohmann/json.hpp>
-
+#include "api/form/json.hpp"
 #include "api/reports/degrees_json.hpp"
 #include "predict/prediction.hpp"
 
@@ -13,8 +12,6 @@ using app::ExploreAnswer;
 using app::PointDetail;
 using explore::Axis;
 using explore::Goal;
-using Json = nlohmann::ordered_json;
-
 Json number_or_null(double value) { return value > 0 ? Json(value) : Json(nullptr); }
 
 Json point_json(const ExploreAnswer& answer, const PointDetail& point) {

@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "api/form/json.hpp"
 #include "base/format.hpp"
 
 namespace nereus::api {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using simulate::Activity;
 using simulate::JobPlay;
 

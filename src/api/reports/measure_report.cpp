@@ -4,15 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "api/form/json.hpp"
 #include "profile/machine_json.hpp"
 
 namespace nereus::api {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using profile::Quantiles;
 
 // "+- 3 %": half of the interval of 95 % over processes; of one process half of what lies between

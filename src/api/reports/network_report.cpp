@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "api/form/json.hpp"
 #include "api/form/report.hpp"
 
 namespace nereus::api {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Table rows_table(const app::ValidateNetworkAnswer& answer) {
   Table table{.name = "results",

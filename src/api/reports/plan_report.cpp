@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "api/form/json.hpp"
 #include "api/reports/placement_text.hpp"
 #include "api/reports/plan_text.hpp"
 #include "api/reports/prediction_report.hpp"
@@ -18,8 +18,6 @@
 namespace nereus::api {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 double tokens_per_s(const app::PredictAnswer& answer) {
   return answer.rate_per_device * answer.plan.cluster.num_devices();

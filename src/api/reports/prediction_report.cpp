@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "api/form/json.hpp"
 #include "api/reports/degrees_json.hpp"
 #include "api/reports/sources_report.hpp"
 #include "base/format.hpp"
@@ -12,8 +11,6 @@
 namespace nereus::api {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string_view fits_text(const cost::Prediction& p) {
   if (p.fits) return "fits";

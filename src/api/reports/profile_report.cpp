@@ -4,13 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+
+#include "api/form/json.hpp"
 
 namespace nereus::api {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // One row: a layer on a device at a precision, of all tp.
 struct Measured {

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "api/form/json.hpp"
 #include "api/reports/degrees_json.hpp"
 #include "api/reports/plan_text.hpp"
 #include "base/format.hpp"
@@ -14,8 +13,6 @@ namespace {
 
 using app::RecommendAnswer;
 using app::RecommendOption;
-using Json = nlohmann::ordered_json;
-
 std::string plan_text(const RecommendOption& o) {
   return o.mix.empty() ? fmt::format("{}, {}", layout_text(o.degrees), manner_text(o.degrees))
                        : "two kinds: " + o.family;

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "api/form/json.hpp"
 #include "api/reports/prediction_report.hpp"
 #include "timeline/text_drawing.hpp"
 
@@ -12,7 +12,6 @@ namespace nereus::api {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using simulate::RankStatistics;
 
 constexpr std::size_t kMostRanks = 64;

@@ -4,13 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "api/form/json.hpp"
 #include "cost/measured.hpp"
 
 namespace nereus::api {
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 

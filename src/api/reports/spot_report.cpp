@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "api/form/json.hpp"
 #include "base/format.hpp"
 
 namespace nereus::api {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using elastic::SpotPlan;
 
 std::string manner(const SpotPlan& own) {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "api/form/json.hpp"
 #include "api/reports/page_table.hpp"
 #include "base/format.hpp"
 #include "base/write_file.hpp"
@@ -14,7 +14,6 @@ namespace nereus::api {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using measure::Stall;
 using measure::StallKind;
 

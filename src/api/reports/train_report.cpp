@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "api/form/json.hpp"
 #include "api/reports/background_report.hpp"
 #include "api/reports/prediction_report.hpp"
 #include "base/format.hpp"
@@ -13,8 +13,6 @@
 namespace nereus::api {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct WaitName {
   const char* key;

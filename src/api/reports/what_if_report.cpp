@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "api/form/json.hpp"
 #include "api/reports/page_table.hpp"
 #include "api/reports/stalls_report.hpp"
 #include "base/format.hpp"
@@ -14,7 +14,6 @@ namespace nereus::api {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using measure::Change;
 using measure::ChangedStep;
 using measure::ChangeKind;

@@ -2,9 +2,8 @@
 
 #include <filesystem>
 
-#include <nlohmann/json.hpp>
-
 #include "api/form/exit_codes.hpp"
+#include "api/form/json.hpp"
 #include "api/verbs/verbs.hpp"
 #include "app/validate/calibrate.hpp"
 #include "base/write_file.hpp"
@@ -12,8 +11,6 @@
 namespace nereus::api {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Table parameters_table(const app::CalibrateAnswer& answer) {
   Table table{.name = "parameters",

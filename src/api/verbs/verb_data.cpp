@@ -2,17 +2,14 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "api/form/exit_codes.hpp"
+#include "api/form/json.hpp"
 #include "api/verbs/verbs.hpp"
 #include "app/prepare_data.hpp"
 
 namespace nereus::api {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Cell known_cell(std::int64_t count) { return count > 0 ? Cell{count} : Cell{}; }
 Cell known_cell(const std::string& text) { return text.empty() ? Cell{} : Cell{text}; }

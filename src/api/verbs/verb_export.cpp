@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "api/form/exit_codes.hpp"
+#include "api/form/json.hpp"
 #include "api/verbs/lists.hpp"
 #include "api/verbs/verbs.hpp"
 #include "app/exchange/export_chakra.hpp"
@@ -13,8 +12,6 @@
 namespace nereus::api {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string json_of(const app::ExportAnswer& answer) {
   Json json;

@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "api/form/exit_codes.hpp"
+#include "api/form/json.hpp"
 #include "api/reports/prediction_report.hpp"
 #include "api/reports/profile_report.hpp"
 #include "api/verbs/verbs.hpp"
@@ -15,8 +14,6 @@
 namespace nereus::api {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostShown = 8;  // in the table; JSON has all
 

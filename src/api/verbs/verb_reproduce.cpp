@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "api/form/exit_codes.hpp"
+#include "api/form/json.hpp"
 #include "api/verbs/verbs.hpp"
 #include "base/error.hpp"
 #include "base/format.hpp"
@@ -11,8 +10,6 @@
 namespace nereus::api {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct ReproduceOptions {
   app::ReproduceRequest reproduce;

@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "api/form/exit_codes.hpp"
+#include "api/form/json.hpp"
 #include "api/reports/network_report.hpp"
 #include "api/reports/pipelines_report.hpp"
 #include "api/reports/prediction_report.hpp"
@@ -15,7 +14,6 @@ namespace nereus::api {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using calibrate::ErrorSummary;
 using calibrate::Validation;
 
