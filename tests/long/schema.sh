@@ -54,7 +54,8 @@ reads = {"bytes_per_s": about(1e8), "bytes_read": 1e6, "bytes_loaded": 1e6}
 print(json.dumps({
     "schema_version": 1, "notes": [],
     "origin": {"source": "tests/long/schema.sh", "licence": "that of Nereus", "date": "2026-11-19", "library": "fake 1.0", "driver": "none"},
-    "context": {"device": "CPU", "library": "fake 1.0", "driver": "none", "backend": "shared", "cores": 2, "ranks": 2, "hosts": 1, "threads": 1},
+    "context": {"device": "CPU", "device_name": "a processor", "driver": "none", "library": "fake 1.0", "build": "0", "date": "2026-11-19", "host": "here",
+                "system": "Linux", "backend": "shared", "cores": 2, "ranks": 2, "hosts": 1, "threads": 1},
     "kernels": [{"kind": "gemm", "precision": "fp32", "shape": [64, 64, 64], "flops": 524288, "bytes": 49152, "seconds": about(1e-4)}],
     "memory": {"copy": {"bytes": 1e6, "bytes_per_s": about(1e9)}},
     "links": [{"from": 0, "to": 1, "same_host": True, "bytes": 1e6, "seconds": about(1e-3)}],
@@ -155,8 +156,6 @@ $defs.replicas.offload_activations    # plan files may say it; the planners that
 $defs.replicas.offload_tier           # the same
 $defs.replicas.recompute_layers       # the same
 $defs.replicas.tensor_stride          # the same
-$defs.state.begin                     # the same
-$defs.state.end                       # the same
 $defs.state.experts                   # the same
 $defs.state.first_slice               # the same
 $defs.state.peer_copy                 # the same
