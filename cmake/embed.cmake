@@ -1,8 +1,8 @@
-# Puts data/catalog/**, data/stacks/**, data/studies/**, data/cephalo/**, data/deeppool/**, data/stash/**, data/sailor/**, data/amp/**, data/profiles/sailor/**, data/batch/**, data/traces/**, data/varuna/oobleck_*.csv, data/proven.toml and python/shim/*.py into the library nereus_embedded, so that the program needs no files beside it.
+# Puts data/catalog/**, data/stacks/**, data/studies/**, data/cephalo/**, data/deeppool/**, data/stash/**, data/sailor/**, data/amp/**, data/profiles/sailor/**, data/batch/**, data/traces/**, data/schema/*.json, data/varuna/oobleck_*.csv, data/proven.toml and python/shim/*.py into the library nereus_embedded, so that the program needs no files beside it.
 # The assembler includes the bytes as they are (.incbin); data/embedded.hpp finds them by relative path.
 file(GLOB_RECURSE embedded CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/data
      ${PROJECT_SOURCE_DIR}/data/catalog/* ${PROJECT_SOURCE_DIR}/data/stacks/*
-     ${PROJECT_SOURCE_DIR}/data/studies/* ${PROJECT_SOURCE_DIR}/data/cephalo/* ${PROJECT_SOURCE_DIR}/data/deeppool/* ${PROJECT_SOURCE_DIR}/data/stash/* ${PROJECT_SOURCE_DIR}/data/sailor/* ${PROJECT_SOURCE_DIR}/data/amp/* ${PROJECT_SOURCE_DIR}/data/profiles/sailor/* ${PROJECT_SOURCE_DIR}/data/batch/* ${PROJECT_SOURCE_DIR}/data/traces/* ${PROJECT_SOURCE_DIR}/data/varuna/oobleck_*.csv ${PROJECT_SOURCE_DIR}/data/proven.toml
+     ${PROJECT_SOURCE_DIR}/data/studies/* ${PROJECT_SOURCE_DIR}/data/cephalo/* ${PROJECT_SOURCE_DIR}/data/deeppool/* ${PROJECT_SOURCE_DIR}/data/stash/* ${PROJECT_SOURCE_DIR}/data/sailor/* ${PROJECT_SOURCE_DIR}/data/amp/* ${PROJECT_SOURCE_DIR}/data/profiles/sailor/* ${PROJECT_SOURCE_DIR}/data/batch/* ${PROJECT_SOURCE_DIR}/data/traces/* ${PROJECT_SOURCE_DIR}/data/schema/*.json ${PROJECT_SOURCE_DIR}/data/varuna/oobleck_*.csv ${PROJECT_SOURCE_DIR}/data/proven.toml
      ${PROJECT_SOURCE_DIR}/python/shim/*.py)  # as ../python/shim/NAME.py
 set(asm "    .section .rodata\n")
 set(extern "")

@@ -2,6 +2,7 @@
 
 #include "api/call.hpp"
 #include "api/form/exit_codes.hpp"
+#include "api/verbs/schemas.hpp"
 #include "api/verbs/verbs.hpp"
 
 namespace nereus {
@@ -32,10 +33,8 @@ Result call(std::string_view verb, std::string_view request, const Watch& watch)
 
 std::vector<std::string> verbs() { return api::verb_names(); }
 
-std::string schema(std::string_view verb) {
-  api::Nobody nobody;
-  const api::Verb command = api::make_verb(verb, nobody);
-  return command == nullptr ? std::string() : api::request_schema(*command).dump(2);
+std::string schema(std::string_view verb, std::string_view what) {
+  return api::schema_text(verb, what).value_or("");
 }
 
 }  // namespace nereus

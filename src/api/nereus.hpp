@@ -5,9 +5,9 @@
 //                                                     "cluster": "4xdgx-h100"})");
 //   if (r.ok()) use(r.answer);              // the JSON that `nereus plan --format json` prints
 //
-// A request is one JSON object; schema() says which members it may have. Nothing is printed, no
-// file is written that the request does not name, and nothing is thrown for a wrong request. Calls
-// are made one at a time.
+// A request is one JSON object; schema() says which members it may have, and which the answer has.
+// Nothing is printed, no file is written that the request does not name, and nothing is thrown for
+// a wrong request. Calls are made one at a time.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,7 @@ struct Watch {
 Result call(std::string_view verb, std::string_view request, const Watch& watch = {});
 
 std::vector<std::string> verbs();
-// JSON Schema of a verb's request; empty where there is no such verb.
-std::string schema(std::string_view verb);
+// JSON Schema of a verb's request, or with "answer" of its answer; empty where there is none.
+std::string schema(std::string_view verb, std::string_view what = "request");
 
 }  // namespace nereus

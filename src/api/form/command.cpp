@@ -199,8 +199,9 @@ void Command::argument(std::string value, std::string& target, std::string help,
   };
 }
 
-void Command::optional_argument(std::string value, std::string& target, std::string help) {
-  argument(std::move(value), target, std::move(help));
+void Command::optional_argument(std::string value, std::string& target, std::string help,
+                                std::vector<std::string> choices) {
+  argument(std::move(value), target, std::move(help), std::move(choices));
   options_.back().required = false;
 }
 

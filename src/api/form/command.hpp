@@ -96,7 +96,8 @@ class Command {
   // Arguments without a dash, in order. An empty default makes one required.
   void argument(std::string value, std::string& target, std::string help,
                 std::vector<std::string> choices = {});
-  void optional_argument(std::string value, std::string& target, std::string help);
+  void optional_argument(std::string value, std::string& target, std::string help,
+                         std::vector<std::string> choices = {});
   void arguments(std::string value, std::vector<std::string>& target, std::string help);
   void optional_arguments(std::string value, std::vector<std::string>& target, std::string help);
 
