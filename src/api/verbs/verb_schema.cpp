@@ -9,12 +9,12 @@ Verb schema_verb(Caller& caller) {
     std::string verb;
   };
   auto request = std::make_shared<Request>();
-  auto command = std::make_unique<Command>("schema", "the JSON Schema of a verb's request");
+  auto command = std::make_unique<Command>("schema", "print the JSON Schema of a verb's request");
   command->argument("VERB", request->verb, "any verb but api", verb_names());
   command->about(
-      "Says which fields a request of nereus api and of the library may have, of what kind, and "
-      "what they mean.");
-  command->example("nereus schema plan", "what can be asked of the planner");
+      "Prints the fields that a request to nereus api or to the library may have, with their "
+      "types and meanings.");
+  command->example("nereus schema plan", "the fields of a request to the planner");
   command->run = [&caller, request] {
     Nobody nobody;
     const Verb verb = make_verb(request->verb, nobody);
