@@ -56,7 +56,7 @@ std::string_view to_string(Status status) {
     case Status::kNoCluster:
       return "no such cluster or model";
     case Status::kExcluded:
-      return "violates a constraint";
+      return "beyond a constraint";
   }
   return "";
 }
