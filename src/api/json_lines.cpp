@@ -34,24 +34,25 @@ Line parse_line(const std::string& text) {
   try {
     line.message = Json::parse(text);
   } catch (const Json::exception& error) {
-    line.wrong = {"api.bad-json", error.what(), {}, "one JSON object a line"};
+    line.wrong = {"api.bad-json", error.what(), {}, "send one JSON object per line"};
     return line;
   }
   const Json& m = line.message;
   if (!m.is_object())
-    line.wrong = {"api.bad-request", "a line is an object with id, verb and request"};
+    line.wrong = {"api.bad-request", "each line must be an object with id, verb and request"};
   else if (m.contains("cancel"))
     return line;
   else if (!m.contains("verb") || !m["verb"].is_string())
     line.wrong = {"api.bad-request", "the verb is missing", {}, R"("verb": "predict")"};
   else if (m.contains("request") && m.contains("requests"))
-    line.wrong = {"api.bad-request", "request and requests are given", {}, "one of them"};
+    line.wrong = {"api.bad-request", "request and requests are both given", {}, "give one of them"};
   else
     for (const auto& [name, value] : m.items())
       if (name != "id" && name != "verb" && name != "request" && name != "requests" &&
           name != "fields")
-        line.wrong = unknown_word("api.unknown-field", fmt::format("a line has no '{}'", name),
-                                  name, {"id", "verb", "request", "requests", "fields", "cancel"});
+        line.wrong =
+            unknown_word("api.unknown-field", fmt::format("a line may not have '{}'", name), name,
+                         {"id", "verb", "request", "requests", "fields", "cancel"});
   return line;
 }
 
@@ -125,7 +126,7 @@ Json field_of(const Json& answer, const std::string& path) {
 // How many requests the columns hold.
 std::size_t num_rows(const Json& columns) {
   if (!columns.is_object())
-    throw_input_error("api.bad-request", "requests are columns: an object of arrays", {},
+    throw_input_error("api.bad-request", "requests must be columns: an object of arrays", {},
                       R"({"model": "gpt2", "tp": [1, 2]})");
   std::size_t rows = 0;
   std::string first;
@@ -159,7 +160,7 @@ class Session {
     if (!line.wrong.code.empty())
       refuse(line.wrong, kBadInput, reply);
     else if (line.cancelled)
-      refuse({"api.cancelled", "cancelled before it began"}, kStoppedEarly, reply);
+      refuse({"api.cancelled", "cancelled before it started"}, kStoppedEarly, reply);
     else if (line.message.contains("requests"))
       answer_columns(line.message, reply);
     else
@@ -216,7 +217,8 @@ class Session {
     std::vector<std::string> fields;
     if (message.contains("fields")) {
       if (!message["fields"].is_array())
-        throw_input_error("api.bad-request", "fields is an array of names", {}, R"(["step_s"])");
+        throw_input_error("api.bad-request", "fields must be an array of names", {},
+                          R"(["step_s"])");
       for (const Json& field : message["fields"])
         fields.push_back(field.is_string() ? field.get<std::string>() : field.dump());
     }

@@ -12,7 +12,7 @@ Result call(std::string_view verb, std::string_view request, const Watch& watch)
   const api::Json json = api::Json::parse(request, nullptr, false);
   if (json.is_discarded()) {
     result.exit_code = api::kBadInput;
-    result.error = api::error_json({"api.bad-json", "the request is no JSON"}).dump();
+    result.error = api::error_json({"api.bad-json", "the request is not valid JSON"}).dump();
     return result;
   }
   api::CallOptions options;

@@ -31,8 +31,8 @@ Manifest load_manifest(const std::string& folder) {
   std::error_code ignored;
   if (!fs::exists(path, ignored))
     throw_input_error("checkpoint.none",
-                      fmt::format("{} is no checkpoint: it has no {}", folder, kManifestFile), {},
-                      "a folder step-N that training has completed");
+                      fmt::format("{} is not a checkpoint: it has no {}", folder, kManifestFile),
+                      {}, "a folder step-N that training has completed");
   return parse_manifest(spec::read_text_file(path), path);
 }
 

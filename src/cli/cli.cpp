@@ -10,8 +10,8 @@
 #include <new>
 
 #include "api/form/exit_codes.hpp"
-#include "api/json_lines.hpp"
 #include "api/form/request_json.hpp"
+#include "api/json_lines.hpp"
 #include "api/verbs/verbs.hpp"
 #include "base/error.hpp"
 #include "base/infeasible.hpp"
@@ -29,7 +29,7 @@ using api::Terminal;
 namespace {
 
 constexpr const char* kApiVerb = "api";
-constexpr const char* kApiSummary = "requests and answers as lines of JSON, many in one process";
+constexpr const char* kApiSummary = "answer many requests in one process, as lines of JSON";
 constexpr const char* kApiHelp =
     R"(nereus api: requests and answers as lines of JSON, many in one process
 
@@ -51,16 +51,16 @@ nereus schema VERB lists them. nereus VERB ... --as-request prints the line for 
 
 std::string overview(api::Caller& caller) {
   std::string text =
-      "Nereus: how to train a large model on the machines one has, how fast it goes, what it "
+      "Nereus finds how to train a large model on your machines, how fast it runs and what it "
       "costs.\n\nUsage: nereus VERB [arguments]\n\nVerbs:\n";
   for (const api::VerbMaker& verb : api::all_verbs())
     text += fmt::format("  {:<12}{}\n", verb.name, verb.build(caller)->summary());
   text += fmt::format("  {:<12}{}\n", kApiVerb, kApiSummary);
   return text +
-         "\nnereus VERB --help tells more, with examples. Results go to stdout, all else to "
-         "stderr.\n"
-         "Exit codes: 0 done; 2 wrong usage or input; 3 nothing feasible; 4 environment; 5 a "
-         "worker failed; 10 stopped early; 75 preempted after a saved checkpoint; 1 a bug.\n";
+         "\nnereus VERB --help shows its options and examples. Results go to stdout, all other "
+         "output to stderr.\nExit codes: 0 success; 1 a bug; 2 wrong usage or input; 3 nothing "
+         "feasible; 4 a problem of the environment; 5 a worker failed; 10 stopped early; 75 "
+         "preempted after saving a checkpoint.\n";
 }
 
 // "error[code]" in red and "hint:" in cyan, where stderr shows colours.
@@ -142,8 +142,7 @@ int dispatch(std::vector<std::string> words, TerminalCaller& caller) {
   }
   if (const api::Verb verb = api::make_verb(name, caller)) return run_verb(*verb, words, caller);
   if (name.starts_with("-"))
-    throw_input_error("cli.unknown-option",
-                      fmt::format("'{}' stands where a verb is expected", name), {},
+    throw_input_error("cli.unknown-option", fmt::format("expected a verb, not '{}'", name), {},
                       "nereus VERB [arguments]; nereus --help lists the verbs");
   std::vector<std::string> names = api::verb_names();
   names.emplace_back(kApiVerb);

@@ -79,7 +79,7 @@ class Matcher {
         cluster::builtin_catalogue().find_precision(layer.precision);
     if (!precision) {
       errors_.add("profile.precision",
-                  fmt::format("'{}' of {} on {} is no precision", layer.precision, layer.model,
+                  fmt::format("'{}' of {} on {} is not a precision", layer.precision, layer.model,
                               layer.device),
                   {own.file}, "fp32, tf32, fp16, bf16, fp8");
       return;
@@ -111,7 +111,8 @@ class Matcher {
     std::set<std::string> roles;
     for (const model::LayerKind& kind : model_.kinds) {
       if (kind.role == model::LayerRole::kBlock)
-        return fmt::format("those of {} have experts or tables, which are modelled", model_.name);
+        return fmt::format("the layers of {} have experts or tables, which are modelled",
+                           model_.name);
       roles.emplace(profile::to_string(role_of(kind.role)));
     }
     return fmt::format("{} has none, but {}", model_.name, fmt::join(roles, ", "));
@@ -130,8 +131,8 @@ class Matcher {
     if (precision == Precision::kFp32 && device.has(Precision::kFp32) &&
         beats_peak(layer, kind, device.peak_of(Precision::kFp32).value))
       note(fmt::format(
-          "{} in fp32 on {} is quicker than fp32's peak: its products ran in tf32; MFU counts "
-          "the plan's precision",
+          "{} in fp32 on {} is faster than the fp32 peak, so its matrix products ran in tf32; MFU "
+          "counts the plan's precision",
           layer.model, layer.device));
     return true;
   }
@@ -159,16 +160,18 @@ class Matcher {
       const profile::RepairedCurve curve = profile::curve_of(layer.samples, seconds);
       if (curve.moved > 0)
         note(fmt::format(
-            "{} of {} on {}, tp {}: more samples take less at {} of {} points; smoothed, by {:.0f} "
-            "% at most",
+            "{} of {} on {}, tp {}: at {} of {} points more samples take less time; the times "
+            "were smoothed by at most {:.0f} %",
             to_string(layer.role), layer.model, layer.device, layer.tp, curve.moved, seconds.size(),
             100 * (curve.most - 1)));
       return curve.curve;
     };
     for (const MeasuredKind& known : own->kinds[kind])
       if (known.tp == layer.tp) {
-        note(fmt::format("not used: {} of {} on {}, tp {}: measured twice, the first counts",
-                         to_string(layer.role), layer.model, layer.device, layer.tp));
+        note(
+            fmt::format("not used: {} of {} on {}, tp {} was measured twice, and the first "
+                        "measurement is used",
+                        to_string(layer.role), layer.model, layer.device, layer.tp));
         return;
       }
     MeasuredKind measured;
@@ -218,7 +221,7 @@ class Matcher {
       for (const cluster::NodeGroup& group : cluster_.groups)
         wanted.insert(group.node.device.short_name);
       errors_.add("profile.no-device",
-                  fmt::format("the profile was measured on {}, and {} has {}",
+                  fmt::format("the profile was measured on {}, but {} has {}",
                               fmt::join(devices, ", "), cluster_.name, fmt::join(wanted, ", ")),
                   {own.file}, "a profile of one of the cluster's devices, or none");
       return;
@@ -233,7 +236,9 @@ class Matcher {
     errors_.add("profile.no-model",
                 fmt::format("no layer of {} is one of {}: {}", fmt::join(models, ", "), model_.name,
                             fmt::join(said, "; ")),
-                {own.file}, "--seq, --model or --set model.KEY=VALUE for what was measured");
+                {own.file},
+                "use --seq, --model or --set model.KEY=VALUE to match what was "
+                "measured");
   }
 
   // What the profile has of the cluster's devices, where no block is among it.
@@ -243,8 +248,8 @@ class Matcher {
       if (device_of(layer.device) != nullptr)
         rows.insert(fmt::format("{} on {}", profile::to_string(layer.role), layer.device));
     return fmt::format(
-        "it has {}, and no block there: other layers are taken for the model's only beside blocks "
-        "that are",
+        "it has {}, but no transformer block; other layers are used only together with blocks of "
+        "the model",
         fmt::join(rows, ", "));
   }
 

@@ -141,9 +141,9 @@ Doubt doubt_of(const MeasuredLayer& layer, const model::LayerKind& kind, const D
   if (Doubt doubt = doubt_of_update(layer, kind, device)) return doubt;
   if (device.memory.value > 0 && layer.memory > device.memory.value)
     return {true,
-            fmt::format("{}: a sample keeps {}, and the device has {}", name_of(layer),
+            fmt::format("{}: a sample keeps {}, but the device has {}", name_of(layer),
                         format_bytes(Bytes{layer.memory}), format_bytes(device.memory)),
-            "memory_bytes is bytes of one sample on one rank"};
+            "memory_bytes must be the bytes of one sample on one rank"};
   return {};
 }
 

@@ -29,11 +29,11 @@ double elements_of(const model::Model& model) {
 std::string differs_in_own(const MeasuredLayer& layer, const model::LayerKind& kind,
                            const model::Model& model) {
   if (model.transformer && layer.seq > 0 && layer.seq != model.transformer->seq)
-    return fmt::format("{} tokens a sample, not {}", layer.seq, model.transformer->seq);
+    return fmt::format("{} tokens per sample, not {}", layer.seq, model.transformer->seq);
   if (model.transformer && layer.hidden > 0 && layer.hidden != model.transformer->hidden)
     return fmt::format("hidden {}, not {}", layer.hidden, model.transformer->hidden);
   if (layer.elements > 0 && !near(layer.elements, kind.input_elements, 1e-6))
-    return fmt::format("{} elements a sample, not {}", format_count(std::llround(layer.elements)),
+    return fmt::format("{} elements per sample, not {}", format_count(std::llround(layer.elements)),
                        format_count(std::llround(kind.input_elements)));
   if (near(layer.parameters, kind.parameters(), kBlockNear)) return {};
   return fmt::format("{} parameters, not {}", format_count(std::llround(layer.parameters)),
@@ -44,7 +44,7 @@ std::string differs_in_own(const MeasuredLayer& layer, const model::LayerKind& k
 // taste, and pools have no parameters.
 std::string differs_in_vision(const MeasuredLayer& layer, const model::LayerKind& kind) {
   if (layer.elements != kind.input_elements)
-    return fmt::format("{} elements a sample, not {}", format_count(std::llround(layer.elements)),
+    return fmt::format("{} elements per sample, not {}", format_count(std::llround(layer.elements)),
                        format_count(std::llround(kind.input_elements)));
   if (layer.parameters > 0 && near(layer.parameters, kind.parameters(), kPadded)) return {};
   const bool average = layer.layer == "avgPool2d";
@@ -64,11 +64,12 @@ std::string difference(const MeasuredLayer& layer, const model::LayerKind& kind,
   if (!layer.layer.empty() && layer.layer == kind.name) return differs_in_own(layer, kind, model);
   if (!layer.layer.empty()) return differs_in_vision(layer, kind);
   if (layer.seq > 0 && tokens > 0 && layer.seq != tokens)
-    return fmt::format("{} tokens a sample, not {}", layer.seq, format_count(std::llround(tokens)));
+    return fmt::format("{} tokens per sample, not {}", layer.seq,
+                       format_count(std::llround(tokens)));
   if (layer.hidden > 0 && model.transformer && layer.hidden != model.transformer->hidden)
     return fmt::format("hidden {}, not {}", layer.hidden, model.transformer->hidden);
   if (layer.elements > 0 && !near(layer.elements, elements_of(model), 1e-6))
-    return fmt::format("{} elements a sample between layers, not {}",
+    return fmt::format("{} elements per sample between layers, not {}",
                        format_count(std::llround(layer.elements)),
                        format_count(std::llround(elements_of(model))));
   if (layer.parameters <= 0) return {};

@@ -41,7 +41,7 @@ void differences(const spec::Value& a, const spec::Value& b, std::vector<std::st
     const spec::Value* other = b.find(key);
     if (other == nullptr || !(*other == value))
       list.push_back(fmt::format("{} = {} (it would be {})", key, spec::to_json(value),
-                                 other == nullptr ? "left out" : spec::to_json(*other)));
+                                 other == nullptr ? "missing" : spec::to_json(*other)));
   }
 }
 

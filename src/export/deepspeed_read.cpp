@@ -42,7 +42,7 @@ double offloaded(spec::Reader& zero, const char* key, Reading& reading) {
   if (device == "none") return 0;
   if (device == "nvme")
     reading.not_counted.push_back(
-        {fmt::format("{} on NVMe: counted as if in host memory", key), zero.where(key).line});
+        {fmt::format("{} on NVMe: modelled as if in host memory", key), zero.where(key).line});
   return ratio;
 }
 
@@ -56,14 +56,14 @@ void read_batch(spec::Reader& json, const TrainerArguments& trainer, plan::Degre
   if (micro == 0 && total > 0) d.micro_batch = held(double(total) / d.dp / std::max(1, steps));
   if (micro == 0 && total == 0) {
     d.micro_batch = 1;
-    reading.assumed.push_back({"a micro-batch of 1: the file leaves it to the trainer (auto)"});
+    reading.assumed.push_back(
+        {"a micro-batch of 1, because the file leaves it to the trainer "
+         "(auto)"});
   }
   d.global_batch = total > 0 ? total : held(double(d.micro_batch) * d.dp * std::max(1, steps));
   if (total == 0 && steps == 0)
-    reading.assumed.push_back(
-        {fmt::format("a global batch of {}: no gradient accumulation is "
-                     "stated",
-                     d.global_batch)});
+    reading.assumed.push_back({fmt::format(
+        "a global batch of {}, because the file states no gradient accumulation", d.global_batch)});
 }
 
 void read_zero(spec::Reader& json, plan::Degrees& d, Reading& reading, ErrorList& errors) {
@@ -164,14 +164,16 @@ Reading read_deepspeed(const Bundle& files, const Hints& hints, const ReadReques
     if (flag == nullptr || !std::holds_alternative<std::string>(flag->data)) continue;
     if (d.precision == Precision::kFp32) {
       d.precision = Precision::kBf16;
-      reading.assumed.push_back({"bf16: the file leaves the precision to the trainer (auto)"});
+      reading.assumed.push_back(
+          {"bf16, because the file leaves the precision to the trainer "
+           "(auto)"});
     }
   }
   if (trainer.checkpointing) d.recompute = Recompute::kFull;
   if (!trainer.checkpointing_said && json.raw("activation_checkpointing") != nullptr) {
     d.recompute = Recompute::kFull;
     reading.assumed.push_back(
-        {"all blocks are recomputed, since activation_checkpointing is there"});
+        {"all blocks are recomputed, because the file has activation_checkpointing"});
   }
   json.skip_rest();
   errors.throw_if_any();

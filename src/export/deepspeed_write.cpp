@@ -25,23 +25,30 @@ void check_deepspeed(const RegularPlan& regular, ErrorList& errors) {
      fmt::format("pp = {} in its configuration: pipeline stages are program code (PipelineModule)",
                  d.pp),
      "pp = 1, or --to megatron");
-  no(d.cp > 1, fmt::format("cp = {}: sequences are divided by program code (Ulysses)", d.cp),
+  no(d.cp > 1,
+     fmt::format("cp = {} in its configuration: sequences are split by program code "
+                 "(Ulysses)",
+                 d.cp),
      "cp = 1");
   no(d.ep > 1,
-     fmt::format("ep = {}: experts are divided by its own MoE layers in the program", d.ep),
+     fmt::format("ep = {} in its configuration: experts are distributed by its own MoE layers in "
+                 "the program",
+                 d.ep),
      "ep = 1, or --to megatron");
-  no(d.expert_tp > 1, fmt::format("experts cut over {} tensor ranks", d.expert_tp), "tp = 1");
+  no(d.expert_tp > 1, fmt::format("experts split over {} tensor-parallel ranks", d.expert_tp),
+     "tp = 1");
   no(d.tp > 1 && d.zero == 3, "tensor parallelism (AutoTP) with ZeRO-3", "zero 0, 1 or 2");
-  no(d.sequence_parallel, "sequence parallelism beside tensor parallelism",
+  no(d.sequence_parallel, "sequence parallelism together with tensor parallelism",
      "--sequence-parallel=off");
   no(d.zero_group > 0 && d.zero != 3,
-     fmt::format("ZeRO-{} within groups of {}: MiCS divides weights as well", d.zero, d.zero_group),
+     fmt::format("ZeRO-{} within groups of {}: MiCS shards weights as well", d.zero, d.zero_group),
      "zero 3");
   no(d.recompute == Recompute::kSelective, "selective recompute", "recompute none or full");
-  no(d.recompute_blocks > 0, fmt::format("recompute of {} blocks of a stage", d.recompute_blocks),
+  no(d.recompute_blocks > 0, fmt::format("recompute of {} blocks per stage", d.recompute_blocks),
      "recompute all blocks");
   no(d.zero == 0 && d.data_overlap && d.dp > 1,
-     "gradient reduction beside the backward pass without ZeRO: it reduces when the pass is over",
+     "gradient reduction that overlaps with the backward pass without ZeRO: DeepSpeed reduces "
+     "after the pass",
      "zero 1, or a plan without data overlap");
   cannot_offload_elsewhere(errors, kDeepspeed, d);
   no(d.offload.activations > 0, "activations of Hugging Face models in host memory");

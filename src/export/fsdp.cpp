@@ -22,24 +22,25 @@ void check_fsdp(const RegularPlan& regular, ErrorList& errors) {
   const auto no = [&](bool wrong, const std::string& what, const std::string& hint = {}) {
     if (wrong) cannot(errors, kFsdp, what, hint);
   };
-  no(d.pp > 1, fmt::format("pp = {}: it has no pipeline stages", d.pp), "pp = 1");
-  no(d.ep > 1, fmt::format("ep = {}: it has no expert parallelism", d.ep), "ep = 1");
-  no(d.expert_tp > 1, fmt::format("experts cut over {} tensor ranks", d.expert_tp), "tp = 1");
-  no(d.sequence_parallel, "sequence parallelism beside tensor parallelism",
+  no(d.pp > 1, fmt::format("pp = {}: FSDP has no pipeline stages", d.pp), "pp = 1");
+  no(d.ep > 1, fmt::format("ep = {}: FSDP has no expert parallelism", d.ep), "ep = 1");
+  no(d.expert_tp > 1, fmt::format("experts split over {} tensor-parallel ranks", d.expert_tp),
+     "tp = 1");
+  no(d.sequence_parallel, "sequence parallelism together with tensor parallelism",
      "--sequence-parallel=off");
   no(d.tensor_overlap, "overlapped tensor collectives", "a plan without tensor overlap");
-  no(d.zero == 1, "ZeRO-1: FSDP divides gradients as well", "zero 0, 2 or 3");
-  no(d.zero == 0 && (d.tp > 1 || d.cp > 1), "tensor or context parallelism without divided state",
+  no(d.zero == 1, "ZeRO-1: FSDP shards gradients as well", "zero 0, 2 or 3");
+  no(d.zero == 0 && (d.tp > 1 || d.cp > 1), "tensor or context parallelism without sharded state",
      "zero 2 or 3");
   no(d.zero_group > 0 && d.zero_group % d.cp != 0,
-     fmt::format("state shared by {} ranks with cp = {}: it is divided over whole context groups",
+     fmt::format("state sharded over {} ranks with cp = {}: FSDP shards over whole "
+                 "context-parallel groups",
                  d.zero_group, d.cp));
   no(d.cp > 1 && d.context != plan::ContextKind::kZigzag,
-     fmt::format("context {}: it hands out zig-zag slices and passes keys round",
-                 to_string(d.context)),
+     fmt::format("context {}: FSDP uses zig-zag slices and a ring of keys", to_string(d.context)),
      "zig-zag");
   no(d.recompute == Recompute::kSelective, "selective recompute", "recompute none or full");
-  no(d.recompute_blocks > 0, fmt::format("recompute of {} blocks of a stage", d.recompute_blocks),
+  no(d.recompute_blocks > 0, fmt::format("recompute of {} blocks per stage", d.recompute_blocks),
      "recompute all blocks");
   no(!d.data_overlap, "gathering and reduction that do not overlap: FSDP always prefetches");
   cannot_offload_parts(errors, kFsdp, d);
@@ -108,7 +109,7 @@ void read_sharding(spec::Reader& root, const spec::Value& value, plan::Degrees& 
   if (strategy == "NO_SHARD" || strategy == "3") d.zero = 0;
   if (strategy == "HYBRID_SHARD_ZERO2") d.zero = 2;
   if (strategy.starts_with("HYBRID_SHARD"))
-    reading.assumed.push_back({"state is divided within a node and repeated on every node"});
+    reading.assumed.push_back({"state is sharded within a node and replicated on every node"});
   // Version 1 has a word there, version 2 a truth value.
   const spec::Value* reshard = fsdp.raw("fsdp_reshard_after_forward");
   if (reshard != nullptr) {
@@ -241,8 +242,8 @@ Reading read_fsdp(const Bundle& files, const Hints& hints, const ReadRequest& re
   if (d.micro_batch == 0) {
     d.micro_batch = 1;
     reading.assumed.push_back(
-        {"a micro-batch of 1: it is an argument of the training script, which "
-         "is not here"});
+        {"a micro-batch of 1, because it is an argument of the training script, which was not "
+         "given"});
   }
   const int steps =
       std::max(1, trainer.found ? trainer.accumulation

@@ -196,7 +196,7 @@ model::Model read_model(const Bundle& files, const Hints& hints, const ReadReque
   if (config == nullptr) config = find_file(files, "config.json");
   if (config == nullptr)
     throw_input_error("import.no-model",
-                      fmt::format("{} does not say the model's shape", hints.main_file),
+                      fmt::format("{} does not contain the model's shape", hints.main_file),
                       {hints.main_file},
                       "give --model: a name (nereus catalog models) or the model's config.json");
   model::Overrides overrides;

@@ -148,8 +148,8 @@ void check_nodes(Engine engine, const plan::Plan& plan, ErrorList& errors) {
   for (const cluster::NodeGroup& group : plan.cluster.groups)
     if (group.node.num_devices != devices)
       cannot(errors, engine,
-             fmt::format("nodes of {} devices ({}) beside nodes of {} ({}): its launcher starts as "
-                         "many processes on each",
+             fmt::format("nodes of {} devices ({}) mixed with nodes of {} ({}): its launcher "
+                         "starts the same number of processes on each",
                          devices, plan.cluster.groups.front().node.name, group.node.num_devices,
                          group.node.name),
              "nodes of one size");

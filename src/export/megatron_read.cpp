@@ -92,7 +92,8 @@ void read_state(Flags& flags, plan::Degrees& d, Reading& reading) {
   if (flags.has("--deepspeed") && d.zero == 0 && flags.has("--bf16")) {
     d.zero = 1;
     note(reading.assumed,
-         "ZeRO-1: the bf16 optimizer of DeepSpeed divides its state without a stage");
+         "ZeRO-1, because the bf16 optimizer of DeepSpeed shards its state even without a ZeRO "
+         "stage");
   }
   if (flags.has("--use-megatron-fsdp") || flags.has("--use-custom-fsdp")) {
     const std::string strategy = flags.text("--data-parallel-sharding-strategy", "no_shard");
@@ -110,16 +111,16 @@ void read_state(Flags& flags, plan::Degrees& d, Reading& reading) {
   }
   if (const int copies = flags.whole("--num-distributed-optimizer-instances", 1, 1); copies > 1) {
     if ((d.dp * d.cp) % copies != 0)
-      flags.fail(
-          "--num-distributed-optimizer-instances", "import.plan",
-          fmt::format("{} copies do not divide the {} ranks of a data group", copies, d.dp * d.cp));
+      flags.fail("--num-distributed-optimizer-instances", "import.plan",
+                 fmt::format("{} copies do not divide the {} ranks of a data-parallel group",
+                             copies, d.dp * d.cp));
     d.zero_group = std::max(1, d.dp * d.cp / copies);
   }
   d.data_overlap = flags.has("--overlap-grad-reduce");
   if (d.data_overlap && d.zero > 0 && !flags.has("--overlap-param-gather"))
     note(reading.assumed,
-         "gathering of weights overlaps as gradient reduction does; the file turns "
-         "on the latter alone (--overlap-param-gather)");
+         "the all-gather of weights is assumed to overlap like the gradient reduction, although "
+         "the file does not turn it on (--overlap-param-gather)");
   if (flags.has("--optimizer-cpu-offload"))
     d.offload.optimizer = flags.number("--optimizer-offload-fraction", 1.0);
 }
@@ -207,7 +208,7 @@ Reading read_megatron(const TextFile& file, const Hints& hints, const ReadReques
     reading.model = *request.model;
     if (reading.model.transformer) shape = *reading.model.transformer;
     layers = plan::layer_span(reading.model).blocks;
-    note(reading.assumed, fmt::format("the model is {}, as given; the file's own shape is not used",
+    note(reading.assumed, fmt::format("the model is {}, as given; the shape in the file is ignored",
                                       reading.model.name));
   } else {
     shape = megatron_shape(flags, hints, read_facts(script), reading, errors);
@@ -228,7 +229,7 @@ Reading read_megatron(const TextFile& file, const Hints& hints, const ReadReques
     const double batch = double(d.micro_batch) * d.dp;
     d.global_batch = batch < 1e9 ? static_cast<int>(batch) : 1;
     note(reading.assumed,
-         fmt::format("global batch of {}: one micro-batch on each replica", d.global_batch));
+         fmt::format("a global batch of {}: one micro-batch per replica", d.global_batch));
   }
   d.sequence_parallel = flags.has("--sequence-parallel") && d.tp > 1;
   d.tensor_overlap = flags.has("--tp-comm-overlap");
@@ -238,7 +239,7 @@ Reading read_megatron(const TextFile& file, const Hints& hints, const ReadReques
     d.offload.activations = std::min(1.0, double(offloaded) / std::max(1, layers));
   d.precision = read_precision(flags);
   for (const LeftOut& left : script.left_out)
-    note(reading.not_understood, fmt::format("{}: its lines are left out", left.what), left.line);
+    note(reading.not_understood, fmt::format("{}: its lines are ignored", left.what), left.line);
   errors.throw_if_any();
   if (!request.model) reading.model = model::build_transformer(shape);
   if (!blocks.empty() && !by_rule(blocks, reading.model)) reading.blocks = blocks;

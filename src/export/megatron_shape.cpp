@@ -36,10 +36,11 @@ int vocabulary(Flags& flags, Reading& reading) {
   if (tokenizer == "GPT2BPETokenizer") size = 50257;
   if (tokenizer == "Llama2Tokenizer") size = 32000;
   if (tokenizer.starts_with("BertWordPiece")) size = 30522;
-  assume(reading,
-         size == 51200
-             ? fmt::format("vocabulary of {}: the file does not say it (--set model.vocab=N)", size)
-             : fmt::format("vocabulary of {}, that of {}", size, tokenizer));
+  assume(reading, size == 51200
+                      ? fmt::format("a vocabulary of {}, because the file does not give it (--set "
+                                    "model.vocab=N)",
+                                    size)
+                      : fmt::format("a vocabulary of {}, as for {}", size, tokenizer));
   return size;
 }
 
@@ -170,8 +171,7 @@ TransformerShape megatron_shape(Flags& flags, const Hints& hints,
       flags.fail(other, "import.model", fmt::format("{}: such a model cannot be described", other));
   for (const char* needed : {"--num-layers", "--hidden-size", "--num-attention-heads"})
     if (!flags.has(needed))
-      errors.add("import.model",
-                 fmt::format("{} is missing: the file does not say the model", needed),
+      errors.add("import.model", fmt::format("{} is missing, so the model is unknown", needed),
                  flags.where(needed), "add it, or name the model with --model");
   s.layers = flags.whole("--num-layers", 0, 1);
   s.hidden = flags.whole("--hidden-size", 0, 1);

@@ -63,13 +63,13 @@ std::vector<int> megatron_stages(Flags& flags, int all, int further, plan::Degre
     if (counted % (d.pp * v) != 0) {
       // Megatron-DeepSpeed divides by a method of its own; Megatron-LM refuses.
       if (flags.has("--deepspeed"))
-        reading.assumed.push_back(
-            {fmt::format("{} layers go to {} stages as plans divide them", layers, d.pp * v)});
+        reading.assumed.push_back({fmt::format(
+            "{} layers are distributed over {} stages by the rule of plans", layers, d.pp * v)});
       else
         flags.fail("--pipeline-model-parallel-size", "import.plan",
                    fmt::format("{} layers do not divide by {} stages, which Megatron-LM refuses",
                                counted, d.pp * v),
-                   "divide them by --pipeline-model-parallel-layout");
+                   "distribute them by --pipeline-model-parallel-layout");
       return {};
     }
     for (int& rank : ranks) rank = counted / d.pp;

@@ -49,7 +49,7 @@ void check_model(const plan::Plan& plan, ErrorList& errors) {
   }
   const model::TransformerShape& shape = *plan.model.transformer;
   if (plan.model != model::build_transformer(shape))
-    no(fmt::format("the layers of {}: they are not those of its shape", plan.model.name));
+    no(fmt::format("the layers of {}: they do not follow from its shape", plan.model.name));
   if (!shape.causal || shape.patch > 0)
     no(fmt::format("the model {} of family {}: pretrain_gpt.py trains causal decoders",
                    plan.model.name, shape.family));
@@ -64,7 +64,7 @@ void check_model(const plan::Plan& plan, ErrorList& errors) {
   if (shape.kv_lora > 0 && (shape.qk_norm || shape.bias))
     no("latent attention with biases or with norms of whole queries and keys");
   if (shape.kv_lora == 0 && shape.value_head_dim != shape.head_dim)
-    no(fmt::format("value heads of {} beside key heads of {} without latent attention",
+    no(fmt::format("value heads of {} with key heads of {} without latent attention",
                    shape.value_head_dim, shape.head_dim));
 }
 
@@ -78,7 +78,7 @@ void check_degrees(const RegularPlan& regular, const plan::Plan& plan, const Sta
   if (d.schedule != Schedule::k1f1b && d.schedule != Schedule::kInterleaved)
     no(fmt::format("the schedule {}", to_string(d.schedule)), "1f1b or interleaved");
   if (d.cp > 1 && d.context == plan::ContextKind::kRing)
-    no("context slices in plain order (ring): it always hands out zig-zag slices",
+    no("context slices in plain order (ring): Megatron-LM always uses zig-zag slices",
        "context zig-zag or all-to-all");
   if (d.cp > 1 && plan.model.transformer && plan.model.transformer->seq % (2 * d.cp) != 0)
     no(fmt::format("a sequence of {} over cp = {}: 2 cp must divide it",
@@ -89,10 +89,12 @@ void check_degrees(const RegularPlan& regular, const plan::Plan& plan, const Sta
     no(fmt::format("selective recompute of every other block, which {} means", stack.name),
        "recompute full, or a plan for a megatron stack");
   if (d.zero_group != 0 && d.zero == 2)
-    no("gradients divided in groups (HSDP) without divided weights", "zero 1 or 3");
+    no("gradients sharded in groups (HSDP) without sharded weights", "zero 1 or 3");
   if (d.zero_group != 0 && d.zero_group % d.cp != 0)
-    no(fmt::format("state shared by {} ranks with cp = {}: instances are whole context groups",
-                   d.zero_group, d.cp));
+    no(
+        fmt::format("state sharded over {} ranks with cp = {}: its groups are whole "
+                    "context-parallel groups",
+                    d.zero_group, d.cp));
   cannot_offload_elsewhere(errors, kMegatron, d);
   if (d.offload.weights > 0) no("weights in host memory", "offload the optimizer instead");
   if (d.offload.optimizer > 0 && d.zero >= 2)
@@ -102,8 +104,10 @@ void check_degrees(const RegularPlan& regular, const plan::Plan& plan, const Sta
     if (d.pp > 1 || d.recompute != Recompute::kNone)
       no("activations in host memory with pipeline stages or recompute");
     if (std::abs(layers - std::round(layers)) > 1e-9)
-      no(fmt::format("{:g} of the activations in host memory: it offloads whole layers ({:.2f})",
-                     d.offload.activations, layers));
+      no(
+          fmt::format("{:g} of the activations in host memory: Megatron-LM offloads whole layers "
+                      "({:.2f})",
+                      d.offload.activations, layers));
   }
   switch (d.precision) {
     case Precision::kFp64:

@@ -41,9 +41,9 @@ RegularPlan regular(const plan::Plan& plan) {
   if (!d)
     throw_input_error(
         "export.irregular",
-        "the plan gives ranks different work (its own samples, teams or state), which "
-        "no engine's configuration can say",
-        {}, "nereus train runs it as it is; or a regular plan, one that has \"degrees\"");
+        "the plan gives ranks different work (samples, replicas or state), which no engine's "
+        "configuration can express",
+        {}, "nereus train can run this plan; or use a regular plan, which has \"degrees\"");
   for (const plan::LayerRun& run : plan.placement.runs)
     result.blocks.push_back(count_blocks(plan.model, run.first_layer, run.num_layers));
   result.even = std::all_of(result.blocks.begin(), result.blocks.end(),

@@ -58,7 +58,7 @@ model::Model read_titan_model(spec::Reader& section, int seq, const Hints& hints
   for (const Flavor& f : torchtitan_flavors())
     known += fmt::format("{}{} {}", known.empty() ? "" : ", ", f.name, f.flavor);
   throw_input_error("import.no-model",
-                    fmt::format("the shape of torchtitan's {} {} is not known", name, flavor),
+                    fmt::format("the shape of torchtitan's {} {} is unknown", name, flavor),
                     section.where("flavor"), fmt::format("give --model; known are {}", known));
 }
 
@@ -138,15 +138,16 @@ void read_batch(spec::Reader& training, spec::Reader& axes, bool cut, plan::Degr
   if (cut) {
     if (static_cast<long long>(piece) * d.pp != local)
       reading.assumed.push_back(
-          {fmt::format("the pipeline cuts a local batch of {} into {} pieces; the file says pieces "
-                       "of {}",
+          {fmt::format("the pipeline splits a local batch of {} into {} micro-batches, but the "
+                       "file asks for micro-batches of {}",
                        local, d.pp, piece)});
     return;
   }
   d.micro_batch = piece;
   if (global > per_step)
-    reading.assumed.push_back({fmt::format(
-        "one pass through the pipeline a step; the file makes {:g}", double(global) / per_step)});
+    reading.assumed.push_back(
+        {fmt::format("a step is one pass through the pipeline, but the file makes {:g}",
+                     double(global) / per_step)});
 }
 
 void read_data(spec::Reader& axes, int devices, plan::Degrees& d) {
@@ -222,7 +223,7 @@ Reading read_torchtitan(const Bundle& files, const Hints& hints, const ReadReque
   const std::string option = checkpoint.optional_string("selective_ac_option", "2");
   if (d.recompute == Recompute::kSelective && option != "2")
     reading.assumed.push_back({fmt::format(
-        "selective recompute counts as every other block; the file says '{}'", option)});
+        "selective recompute is modelled as every other block, but the file says '{}'", option)});
   if (training.optional_bool("enable_cpu_offload", false))
     d.offload.weights = d.offload.optimizer = 1;
   if (training.optional_string("mixed_precision_param", "bfloat16") == "float32")

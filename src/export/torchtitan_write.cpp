@@ -49,25 +49,28 @@ void check_axes(const plan::Degrees& d, bool experts, ErrorList& errors) {
   const auto no = [&](bool wrong, const std::string& what, const std::string& hint = {}) {
     if (wrong) cannot(errors, kTorchtitan, what, hint);
   };
-  no(d.tp > 1 && !d.sequence_parallel, "tensor without sequence parallelism: it always has both",
+  no(d.tp > 1 && !d.sequence_parallel,
+     "tensor without sequence parallelism: torchtitan always "
+     "uses both",
      "--sequence-parallel");
   no(schedule_word(d.schedule).empty(), fmt::format("the schedule {}", to_string(d.schedule)),
      "gpipe, 1f1b, interleaved, looped-bfs or zb-v");
   no(d.cp > 1 && d.context != plan::ContextKind::kZigzag,
-     fmt::format("context {}: it hands out zig-zag slices", to_string(d.context)), "zig-zag");
-  no(d.zero == 1, "ZeRO-1: FSDP divides gradients as well", "zero 0, 2 or 3");
-  no(d.zero == 0 && d.cp > 1, "context parallelism without divided state", "zero 2 or 3");
+     fmt::format("context {}: torchtitan uses zig-zag slices", to_string(d.context)), "zig-zag");
+  no(d.zero == 1, "ZeRO-1: FSDP shards gradients as well", "zero 0, 2 or 3");
+  no(d.zero == 0 && d.cp > 1, "context parallelism without sharded state", "zero 2 or 3");
   no(d.zero_group > 0 && d.zero_group % d.cp != 0,
-     fmt::format("state shared by {} ranks with cp = {}: it is divided over whole context groups",
+     fmt::format("state sharded over {} ranks with cp = {}: FSDP shards over whole "
+                 "context-parallel groups",
                  d.zero_group, d.cp));
   const int group = d.zero == 0 ? d.cp : d.zero_group > 0 ? d.zero_group : d.dp * d.cp;
   no(d.ep > 1 && (d.ep % d.cp != 0 || group % d.ep != 0),
      fmt::format(
-         "ep = {}: it is taken out of the {} ranks that share state, in whole context groups", d.ep,
-         group),
+         "ep = {}: it must divide the {} ranks that share state, in whole context-parallel groups",
+         d.ep, group),
      "an ep that divides them");
   no(experts && d.expert_tp != d.tp,
-     fmt::format("experts cut over {} ranks beside tp = {}", d.expert_tp, d.tp), "expert_tp = tp");
+     fmt::format("experts split over {} ranks with tp = {}", d.expert_tp, d.tp), "expert_tp = tp");
   no(!d.data_overlap, "gathering and reduction that do not overlap: FSDP always prefetches");
 }
 
@@ -77,18 +80,18 @@ void check_rest(const RegularPlan& regular, const StackFacts& stack, ErrorList& 
     if (wrong) cannot(errors, kTorchtitan, what, hint);
   };
   no(d.recompute == Recompute::kSelective && stack.selective_attention,
-     fmt::format("selective recompute of attention alone, which {} means: it repeats every other "
-                 "block, or single operators",
+     fmt::format("selective recompute of attention only, which {} means: torchtitan recomputes "
+                 "every other block, or single operators",
                  stack.name),
      "recompute none or full, or a plan for --stack torchtitan");
-  no(d.recompute_blocks > 0, fmt::format("recompute of {} blocks of a stage", d.recompute_blocks),
+  no(d.recompute_blocks > 0, fmt::format("recompute of {} blocks per stage", d.recompute_blocks),
      "recompute all blocks");
   cannot_offload_parts(errors, kTorchtitan, d);
   no(d.precision != Precision::kBf16 && d.precision != Precision::kFp32 &&
          d.precision != Precision::kFp8 && d.precision != Precision::kMxfp8,
      fmt::format("training in {}", to_string(d.precision)), "bf16, fp32, fp8 or mxfp8");
   no(stack.local_batch_split && !regular.own_stages && d.pp > 1 && d.micro_batch % d.pp != 0,
-     fmt::format("a local batch of {} in {} pieces", d.micro_batch, d.pp),
+     fmt::format("a local batch of {} in {} micro-batches", d.micro_batch, d.pp),
      "a micro-batch that is a multiple of pp");
 }
 

@@ -115,8 +115,8 @@ void check_alike(const std::vector<std::string>& cards) {
           fmt::format("rank {} has {}", rank, differences(cards.front(), cards[rank])));
   if (faults.empty()) return;
   throw_input_error("train.ranks-differ",
-                    fmt::format("the ranks were not started alike: {}", fmt::join(faults, "; ")),
-                    {}, "the same program and options for every rank");
+                    fmt::format("the ranks were started differently: {}", fmt::join(faults, "; ")),
+                    {}, "use the same program and options for every rank");
 }
 
 }  // namespace nereus::job

@@ -149,7 +149,7 @@ double memory_limit(const Machine& machine, int rank, int num_ranks) {
     const spec::Parsed<Bytes> size = spec::parse_bytes(word);
     if (!size.value || !(size.value->value > 0))
       throw_input_error("train.memory-limit",
-                        fmt::format("'{}' is no size of memory{}{}", word,
+                        fmt::format("'{}' is not a memory size{}{}", word,
                                     size.reason.empty() ? "" : ": ", size.reason),
                         {}, "--memory-limit 40GiB,10GiB");
     limits.push_back(size.value->value);
@@ -159,7 +159,7 @@ double memory_limit(const Machine& machine, int rank, int num_ranks) {
     throw_input_error("train.memory-limit",
                       fmt::format("{} sizes for {} {}", limits.size(), num_ranks,
                                   num_ranks == 1 ? "rank" : "ranks"),
-                      {}, "one a rank, or one for all");
+                      {}, "one per rank, or one for all");
   return limits[static_cast<std::size_t>(rank)];
 }
 

@@ -36,7 +36,7 @@ void visit_fields(V& v, spec::Like<MeasureJob> auto& job) {
     for (std::string word; words >> word;)
       if (std::find(std::begin(kMeasureParts), std::end(kMeasureParts), word) ==
           std::end(kMeasureParts))
-        r.fail("parts", "measure.part", fmt::format("nothing is known to measure as '{}'", word),
+        r.fail("parts", "measure.part", fmt::format("there is no part '{}' to measure", word),
                fmt::format("{}", fmt::join(kMeasureParts, ", ")));
   });
 }

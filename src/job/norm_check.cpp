@@ -48,8 +48,8 @@ void check_groups(const plan::Placement& placement, std::int64_t n, ErrorList& e
   for (const std::int64_t size : sizes) {
     if (size % n == 0) continue;
     errors.add("train.norm-group",
-               fmt::format("a micro-batch of {} samples does not hold whole groups of {}, over "
-                           "which BatchNorm normalises",
+               fmt::format("a micro-batch of {} samples cannot be divided into BatchNorm groups "
+                           "of {}",
                            size, n),
                {},
                fmt::format("{}; or --micro-batch {}; or --norm sync", valid_groups(n, sizes),
@@ -66,16 +66,16 @@ void check_sync(const plan::Placement& placement, const Training& training, Erro
                {}, "one of the two");
   if (placement.schedule == plan::Schedule::kDualPipe)
     errors.add("train.norm-sync",
-               "under dualpipe the two ranks of a stage work on it at different times, and --norm "
-               "sync needs them to meet",
+               "under dualpipe the two ranks of a stage run it at different times, but --norm "
+               "sync needs them at the same time",
                {}, "another schedule, or --norm group");
   for (const LayerRun& run : placement.runs) {
     const int count = run.replicas.front().num_micro_batches;
     for (const Replicas& r : run.replicas) {
       if (r.num_micro_batches == count) continue;
       errors.add("train.norm-sync",
-                 fmt::format("ranks {} and {} have {} and {} micro-batches, and --norm sync "
-                             "normalises over equal numbers of them",
+                 fmt::format("ranks {} and {} have {} and {} micro-batches, but --norm sync needs "
+                             "equal numbers",
                              run.replicas.front().first, r.first, count, r.num_micro_batches),
                  {}, "--norm group --norm-group N, or as many micro-batches on every rank");
       return;
@@ -117,8 +117,8 @@ std::vector<Error> check_norm(const plan::Plan& plan, const Training& training) 
     check_groups(plan.placement, training.norm_group, errors);
   if (errors.empty() && positions == 1 && smallest_group(plan.placement, training) == 1)
     errors.add("train.norm-one-value",
-               fmt::format("{} normalises an image of one position over one sample: that is one "
-                           "number, and has no variance",
+               fmt::format("{} normalises an image of one position over one sample, which is a "
+                           "single number without variance",
                            smallest),
                {}, "a larger --micro-batch and --norm-group, --norm sync, or a larger image");
   return errors.list();

@@ -46,8 +46,8 @@ Failure died(const RankState& state) {
   } else if (state.exit_code == 127) {
     failure.message = "could not be started" + last_words(state);
   } else {
-    failure.message = fmt::format("ended with exit code {} and without saying why{}",
-                                  state.exit_code, last_words(state));
+    failure.message =
+        fmt::format("ended with exit code {} and no message{}", state.exit_code, last_words(state));
   }
   return failure;
 }
@@ -60,7 +60,7 @@ Failure no_life(const RankState& state, double now, const RankState* waiting) {
   else if (state.done)
     failure.message = fmt::format("said it was done, but did not end within {:.3g} s", seconds);
   else if (seconds >= kMissedBeats)
-    failure.message = fmt::format("has shown no sign of life for {:.3g} s", seconds);
+    failure.message = fmt::format("has sent no heartbeat for {:.3g} s", seconds);
   else
     failure.message = "is alive, but does not take part";
   if (waiting != nullptr)
@@ -82,7 +82,7 @@ Failure describe(const RankState& state, double now) {
   if (state.ended) return died(state);
   if (!state.bad_line.empty())
     return {state.rank, "train.no-message",
-            fmt::format("reported a line that is no message: {}", state.bad_line),
+            fmt::format("sent a line that is not a message: {}", state.bad_line),
             "is it a nereus-worker of this build?"};
   return no_life(state, now, nullptr);
 }

@@ -163,8 +163,10 @@ void join_layers(const std::vector<Profile>& processes, Profile& all) {
       }
       all.layers.pop_back();
     }
-    all.notes.push_back(fmt::format("{} is left out: {} of {} processes measured it alike",
-                                    first.layer, found.size(), processes.size()));
+    all.notes.push_back(
+        fmt::format("{} is omitted: only {} of {} processes measured it in the "
+                    "same way",
+                    first.layer, found.size(), processes.size()));
   }
 }
 

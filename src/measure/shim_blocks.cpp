@@ -49,12 +49,12 @@ std::string why_not(StallKind kind, const ShimJob& job) {
   const bool stuck = job.num_ranks > 1 && !job.unswitchable.empty();
   switch (kind) {
     case StallKind::kLaunch:
-      return job.on_gpu || job.counted ? "" : "the script's own profiler runs";
+      return job.on_gpu || job.counted ? "" : "the script runs its own profiler";
     case StallKind::kContention:
     case StallKind::kStraggler:
     case StallKind::kInterconnect:
     case StallKind::kNetwork:
-      return stuck ? "ranks talk in a way that cannot be left out" : "";
+      return stuck ? "ranks communicate in a way that cannot be turned off" : "";
     case StallKind::kHostCopy:
       return job.on_gpu ? "the script copies batches itself" : "";
     case StallKind::kPrepare:
@@ -88,7 +88,7 @@ ShimBlocks read_shim_blocks(std::string_view text, const std::string& file) {
           fmt::format("a block of rank {} of {}", result.times.back().rank, result.job.num_ranks),
           {file});
   }
-  if (!has_job) throw_input_error("measure.blocks", "no line says what the job is", {file});
+  if (!has_job) throw_input_error("measure.blocks", "no line describes the job", {file});
   return result;
 }
 
@@ -99,12 +99,12 @@ void explain_missing(StallReport& report, const ShimJob& job) {
         stall.note = std::move(reason);
   if (job.num_ranks > 1 && !job.unswitchable.empty())
     report.notes.push_back(
-        fmt::format("the script calls torch.distributed.{}, which cannot be left out of a step: "
-                    "what ranks wait for is in one device's work",
+        fmt::format("the script calls torch.distributed.{}, which cannot be turned off, so "
+                    "waiting for ranks counts as one device's work",
                     fmt::join(job.unswitchable, ", ")));
   if (job.loaders == 0)
-    report.notes.push_back("what the script reads and prepares itself is in one device's work");
-  if (job.on_gpu) report.notes.push_back("copies to the device are in one device's work");
+    report.notes.push_back("what the script reads and prepares itself counts as one device's work");
+  if (job.on_gpu) report.notes.push_back("copies to the device count as one device's work");
 }
 
 }  // namespace nereus::measure

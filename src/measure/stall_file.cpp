@@ -47,7 +47,7 @@ Change parse_change(const std::string& text) {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
     const auto near = nearest(name, names);
-    refuse(fmt::format("--change {}: nothing that can be changed is named '{}'", text, name),
+    refuse(fmt::format("--change {}: '{}' is not something that can be changed", text, name),
            near ? fmt::format("did you mean {}? as in {}", *near, kChanges) : kChanges);
   }
   Change change;
@@ -67,9 +67,8 @@ Change parse_change(const std::string& text) {
   const bool share = change.kind == ChangeKind::kCached;
   if (!is_number || !(share ? change.value >= 0 && change.value <= 1
                             : change.value >= 1e-6 && change.value <= 1e6))
-    refuse(
-        fmt::format("--change {}: {}", text,
-                    share ? "a share from 0 to 1" : "times as many, from 0.000001 to 1,000,000"));
+    refuse(fmt::format("--change {}: {}", text,
+                       share ? "a share from 0 to 1" : "a factor from 0.000001 to 1,000,000"));
   return change;
 }
 

@@ -153,20 +153,20 @@ Causes causes_of(const Table& table, StallReport& report, int& slowest_rank) {
 std::string why_not(StallKind kind, const Table& table) {
   switch (kind) {
     case StallKind::kLaunch:
-      return "counted on CPUs alone: a GPU computes while the next operations are started";
+      return "measured on CPUs only; a GPU computes while the next operations are launched";
     case StallKind::kContention:
     case StallKind::kStraggler:
       return "one rank";
     case StallKind::kInterconnect:
-      return table.num_ranks == 1 ? "one rank" : "every rank is on a host of its own";
+      return table.num_ranks == 1 ? "one rank" : "every rank has its own host";
     case StallKind::kNetwork:
       return table.num_ranks == 1 ? "one rank" : "one host";
     case StallKind::kHostCopy:
-      return "ranks compute in the host's memory";
+      return "ranks compute in host memory";
     case StallKind::kPrepare:
       return "no samples were prepared";
     case StallKind::kFetch:
-      return "samples come from no file";
+      return "samples do not come from files";
   }
   return {};
 }
@@ -198,9 +198,9 @@ StallReport find_stalls(const std::vector<BlockTime>& times) {
   const Table table(times);
   if (table.rounds < 2)
     throw_input_error("measure.rounds",
-                      fmt::format("{} whole {} of blocks; a difference needs two at least",
+                      fmt::format("{} complete {} of blocks; a difference needs at least two",
                                   table.rounds, table.rounds == 1 ? "round" : "rounds"),
-                      {}, "--seconds with more of them");
+                      {}, "a larger --seconds");
   StallReport report;
   report.rounds = table.rounds;
   report.num_ranks = table.num_ranks;
@@ -213,8 +213,8 @@ StallReport find_stalls(const std::vector<BlockTime>& times) {
     report.bytes_from_storage = table.bytes(Block::kCold);
     if (report.bytes_from_storage == 0)
       report.notes.push_back(
-          "nothing came from storage in the cold runs: the data lie on a file system that keeps "
-          "them in memory, or are read by another process");
+          "the cold runs read nothing from storage: either the file system keeps the data in "
+          "memory, or another process reads them");
   }
   return report;
 }

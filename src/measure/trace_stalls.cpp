@@ -112,7 +112,7 @@ std::vector<std::int64_t> common_steps(const std::vector<Trace>& traces) {
   }
   if (numbers.size() < 2)
     throw_input_error("measure.trace-steps",
-                      fmt::format("{} {} in {}; an interval needs two at least", numbers.size(),
+                      fmt::format("{} {} in {}; an interval needs at least two", numbers.size(),
                                   numbers.size() == 1 ? "step" : "steps",
                                   traces.size() == 1 ? "the trace" : "all of the traces"),
                       {traces.front().file},
@@ -123,23 +123,23 @@ std::vector<std::int64_t> common_steps(const std::vector<Trace>& traces) {
 std::string why_not(StallKind kind, bool one_of_several, int num_ranks, bool on_gpu) {
   switch (kind) {
     case StallKind::kLaunch:
-      return on_gpu ? "" : "not in traces of CPUs";
+      return on_gpu ? "" : "not visible in CPU traces";
     case StallKind::kContention:
-      return num_ranks == 1 ? "one rank" : "not in traces: no rank runs alone";
+      return num_ranks == 1 ? "one rank" : "not visible in traces, because no rank runs alone";
     case StallKind::kStraggler:
       return num_ranks == 1   ? "one rank"
-             : one_of_several ? "other ranks' traces are not given"
+             : one_of_several ? "traces of other ranks are missing"
                               : "";
     case StallKind::kInterconnect:
       return num_ranks == 1 ? "one rank" : "";
     case StallKind::kNetwork:
-      return num_ranks == 1 ? "one rank" : "hosts unknown: with interconnect";
+      return num_ranks == 1 ? "one rank" : "counted as interconnect, because hosts are unknown";
     case StallKind::kHostCopy:
-      return on_gpu ? "" : "ranks compute in the host's memory";
+      return on_gpu ? "" : "ranks compute in host memory";
     case StallKind::kPrepare:
       return "no torch DataLoader in the trace";
     case StallKind::kFetch:
-      return "not in traces: with preparing";
+      return "not visible in traces; counted as preparing";
   }
   return {};
 }
@@ -211,10 +211,11 @@ StallReport stalls_of(const std::vector<Trace>& traces) {
   if (all && traces.size() > 1)
     report.stalls[static_cast<std::size_t>(StallKind::kStraggler)].rank = traces[order.back()].rank;
   if (report.num_ranks > 1)
-    report.notes.push_back("what ranks take from each other (contention) is in one device's work");
+    report.notes.push_back("contention between ranks is counted as one device's work");
   if (!all)
     report.notes.push_back(
-        fmt::format("traces of {} of {} ranks: waiting for a slower rank counts as interconnect",
+        fmt::format("traces cover {} of {} ranks, so waiting for a slower rank counts as "
+                    "interconnect",
                     traces.size(), report.num_ranks));
   return report;
 }

@@ -147,16 +147,17 @@ class Model {
 
 std::string of_stall(const char* what, double seconds, const Stall& stall) {
   if (!stall.measured) return fmt::format("{} was not measured: {}", what, stall.note);
-  if (!stall.significant) return fmt::format("{} is hidden: no stall of it is significant", what);
-  return fmt::format("{}, {} a step", what, format_seconds(Seconds{seconds}));
+  if (!stall.significant)
+    return fmt::format("{} is fully hidden: its stall is not significant", what);
+  return fmt::format("{}, {} per step", what, format_seconds(Seconds{seconds}));
 }
 
 std::string scales_of(const MeasuredStep& now, const Change& change) {
   const StallReport& r = now.report;
   const auto talk = [&] {
     const Stall &inside = r.of(StallKind::kInterconnect), &between = r.of(StallKind::kNetwork);
-    if (!inside.measured && !between.measured) return std::string("talk was not measured");
-    return fmt::format("talk, {} a step exposed",
+    if (!inside.measured && !between.measured) return std::string("communication was not measured");
+    return fmt::format("exposed communication, {} per step",
                        format_seconds(Seconds{inside.seconds + between.seconds}));
   };
   switch (change.kind) {
@@ -169,7 +170,7 @@ std::string scales_of(const MeasuredStep& now, const Change& change) {
     case ChangeKind::kBucket:
       return talk();
     case ChangeKind::kDevice:
-      return fmt::format("one device's work, {} a step, but for launches",
+      return fmt::format("one device's work except launches, {} per step",
                          format_seconds(Seconds{r.alone_s}));
   }
   return {};

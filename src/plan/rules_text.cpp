@@ -169,8 +169,9 @@ void Explainer::explain_micro_batches() {
                   "and at least {}; global_batch / (dp x micro_batch) = {} / ({} x {}) = {}",
                   to_string(d_.schedule), d_.pp, rule.multiple, rule.least, d_.global_batch, d_.dp,
                   d_.micro_batch, count),
-      good.empty() ? "a smaller pp, dp or micro_batch"
-                   : fmt::format("{} micro-batches: global_batch = that x {}", good, per_pass));
+      good.empty()
+          ? "a smaller pp, dp or micro_batch"
+          : fmt::format("{} micro-batches: global_batch = micro-batches x {}", good, per_pass));
 }
 
 void Explainer::explain_precision() {
@@ -192,7 +193,7 @@ void Explainer::explain_precision() {
 void Explainer::explain_tier() {
   const std::string_view tier = to_string(d_.offload.tier);
   if (d_.offload.tier == Tier::kDevice)
-    return say(Rule::kTier, "offload leads beyond the device, not to tier \"device\"",
+    return say(Rule::kTier, "offloading to tier \"device\" has no effect",
                "tier host, expanded or nvme");
   for (const cluster::NodeGroup& group : cluster_.groups) {
     if (group.node.tier(tier) != nullptr) continue;
@@ -210,8 +211,8 @@ void Explainer::explain_tier() {
 void Explainer::explain_tables() {
   if (d_.pp > 1)
     say(Rule::kTables,
-        fmt::format("pp = {}, but model {} has embedding tables, which feed a layer behind its "
-                    "MLP: it has no stages",
+        fmt::format("pp = {}, but model {} has embedding tables, which feed a layer after its "
+                    "MLP, so it cannot be split into stages",
                     d_.pp, model_.name),
         "pp = 1; ep ranks share the tables");
   Degrees one_stage = d_;
@@ -220,7 +221,7 @@ void Explainer::explain_tables() {
   const std::string choice = near_degree(Rule::kTables, "ep", &Degrees::ep, limits_.devices);
   if (keeps_tables_whole(d_.table_split))
     say(Rule::kTables,
-        fmt::format("ep = {} ranks share {} whole tables: some would have none", d_.ep,
+        fmt::format("ep = {} ranks share {} whole tables, so some ranks would have none", d_.ep,
                     limits_.tables),
         join_hints({choice, "table_split row or column"}));
   else
@@ -332,7 +333,7 @@ void Explainer::explain(Rule rule) {
                              limits_.expert_ffn),
                  near_degree(rule, "expert_tp", &Degrees::expert_tp, limits_.devices));
     case Rule::kZero:
-      return say(rule, fmt::format("zero = {}: there are stages 0, 1, 2 and 3", d_.zero),
+      return say(rule, fmt::format("zero = {}: it must be 0, 1, 2 or 3", d_.zero),
                  d_.zero < 0 ? "zero = 0" : "zero = 3");
     case Rule::kZeroGroup:
       return say(rule,
@@ -342,13 +343,13 @@ void Explainer::explain(Rule rule) {
                                                    "expert_tp or be a multiple of it"
                                                  : ""),
                  join_hints({near_degree(rule, "zero_group", &Degrees::zero_group, limits_.devices),
-                             "zero_group = 0 for the whole data group"}));
+                             "zero_group = 0 for the whole data-parallel group"}));
     case Rule::kPrecision:
       return explain_precision();
     case Rule::kOffload:
       return say(rule,
-                 fmt::format("offload weights = {}, optimizer = {}, activations = {}: shares lie "
-                             "within 0 and 1",
+                 fmt::format("offload weights = {}, optimizer = {}, activations = {}: shares must "
+                             "lie between 0 and 1",
                              d_.offload.weights, d_.offload.optimizer, d_.offload.activations),
                  "0 = none, 1 = all");
     case Rule::kTier:

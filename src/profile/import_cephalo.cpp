@@ -75,16 +75,16 @@ void import_cephalo(const Value& root, const CephaloSizes& sizes, Profile& profi
   const auto note = [&](std::size_t count, const char* why) {
     if (count > 0)
       profile.notes.push_back(
-          fmt::format("{} {} left out: {}", count, count == 1 ? "entry is" : "entries are", why));
+          fmt::format("{} {} ignored: {}", count, count == 1 ? "entry is" : "entries are", why));
   };
   note(static_cast<std::size_t>(below), "a fitted line that gives no time above 0");
   if (lines > 0)
     profile.notes.push_back(fmt::format(
-        "{} {} a fitted line without the points it was fitted to: all its times are extrapolated",
-        lines, lines == 1 ? "entry is" : "entries are"));
-  note(read.left_out.size(), "no times of forward and backward apart");
+        "{} {} a fitted line without its measured points, so all its times are extrapolated", lines,
+        lines == 1 ? "entry is" : "entries are"));
+  note(read.left_out.size(), "no separate times for forward and backward");
   note(static_cast<std::size_t>(unknown),
-       "models whose sizes are in no file that was given (model_stats.json)");
+       "models whose sizes are not in any given file (model_stats.json)");
 }
 
 }  // namespace nereus::profile

@@ -25,8 +25,8 @@ std::pair<std::string, std::string> names_in(const std::string& path) {
   const std::size_t bar = name.find('_');
   if (bar == std::string::npos || bar == 0 || bar + 1 == name.size())
     throw_input_error("profile.no-names",
-                      "a profile of DeepPool says its device and model by its name, and this one "
-                      "does not",
+                      "the name of a DeepPool profile must give its device and model, but this "
+                      "name does not",
                       {path}, "DEVICE_MODEL.prof, as in A100_vgg.prof");
   return {name.substr(0, bar), name.substr(bar + 1)};
 }
@@ -74,13 +74,15 @@ void import_deeppool(std::string_view text, const std::string& file, Profile& pr
       return std::any_of(times.begin(), times.end(), [](double t) { return !(t > 0); });
     };
     if (zero(layer.forward)) {
-      profile.notes.push_back(fmt::format("{} of {} on {} is left out: its forward pass takes 0",
-                                          layer.layer, model, device));
+      profile.notes.push_back(
+          fmt::format("{} of {} on {} is ignored, because its forward pass "
+                      "takes 0",
+                      layer.layer, model, device));
       continue;
     }
     if (zero(layer.backward)) {
       profile.notes.push_back(
-          fmt::format("{} of {} on {}: its backward pass takes 0, and is left out", layer.layer,
+          fmt::format("{} of {} on {}: its backward time is ignored, because it is 0", layer.layer,
                       model, device));
       layer.backward.clear();
     }

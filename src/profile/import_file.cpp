@@ -48,14 +48,15 @@ void add_layer(Profile& profile, MeasuredLayer layer) {
   }
   if (most > kMostNoise) {
     profile.notes.push_back(fmt::format(
-        "{} is left out: more samples take less, and a curve that never falls is {:.3g} times off",
+        "{} is ignored: more samples take less time, and a non-decreasing curve would be off by a "
+        "factor of {:.3g}",
         name(), most));
     return;
   }
   if (moved > 0)
     profile.notes.push_back(
-        fmt::format("{}: more samples take less at {} points; they are smoothed where they are "
-                    "used, by {:.0f} % at most",
+        fmt::format("{}: at {} points more samples take less time; these times are smoothed by at "
+                    "most {:.0f} % when they are used",
                     name(), moved, 100 * (most - 1)));
   profile.layers.push_back(std::move(layer));
 }
@@ -108,8 +109,8 @@ std::pair<std::string, std::string> measured_names(const std::string& path) {
   }
   if (parts.size() < 3)
     throw_input_error("profile.no-names",
-                      "a profile of Sailor says its model and device by its folders, and this one "
-                      "has none",
+                      "the folders of a Sailor profile must give its model and device, but this "
+                      "profile has none",
                       {path}, "MODEL/DEVICE/profile.json, as in OPT-350/A100-40/profile.json");
   return {parts[parts.size() - 3], parts[parts.size() - 2]};
 }
@@ -160,7 +161,7 @@ void import_file(const Parsed& own, const SailorSizes& sailor, const CephaloSize
       break;
     case ProfileForm::kNone:
       errors.add("profile.unknown-form",
-                 fmt::format("{} is none of the forms of profiles that are read", own.file->name),
+                 fmt::format("{} is not a profile in any known format", own.file->name),
                  {own.file->name},
                  "nereus profiles, Sailor's profile.json and llm_info.json, Cephalo's and Zorse's "
                  "model_latencies.json and model_stats.json, DeepPool's DEVICE_MODEL.prof");
@@ -203,8 +204,8 @@ Profile import_profiles(const std::vector<ProfileFile>& files) {
   const std::string first = files.empty() ? "" : files.front().name;
   if (profile.layers.empty())
     throw_input_error("profile.empty",
-                      profile.notes.empty() ? "no file holds times of layers"
-                                            : "no layer is left: " + profile.notes.front(),
+                      profile.notes.empty() ? "no file contains layer times"
+                                            : "no layer can be used: " + profile.notes.front(),
                       {first}, "Sailor's profile.json, Cephalo's model_latencies.json");
   check_profile(profile, first);
   return profile;

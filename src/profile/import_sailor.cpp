@@ -148,9 +148,8 @@ void import_sailor(const Value& root, const std::string& model, const std::strin
                    const SailorSizes& all_sizes, Profile& profile, ErrorList& errors) {
   const auto known = all_sizes.find(model);
   if (known == all_sizes.end()) {
-    errors.add("profile.no-sizes",
-               fmt::format("what the layers of {} are is in no file that was given", model),
-               root.where(), "give Sailor's llm_info.json beside its profiles");
+    errors.add("profile.no-sizes", fmt::format("no given file describes the layers of {}", model),
+               root.where(), "also give Sailor's llm_info.json");
     return;
   }
   const std::vector<SailorSize>& sizes = known->second.layers;
@@ -182,7 +181,7 @@ void import_sailor(const Value& root, const std::string& model, const std::strin
         errors.add("profile.other-model",
                    fmt::format("{} on {}, {} samples, tp {} has {} layers, and {} has {}", model,
                                device, *samples, *tp, count, model, sizes.size()),
-                   layers.where(), "it is the profile of another model: leave the file out");
+                   layers.where(), "it is the profile of another model, so remove the file");
         return;
       }
       if (const std::optional<Parts> parts = read_parts(layers, sizes, errors))
@@ -225,11 +224,13 @@ void import_sailor(const Value& root, const std::string& model, const std::strin
     }
   }
   profile.notes.push_back(fmt::format(
-      "{} on {}: the backward time of the embedding is that of an empty call, and left out", model,
-      device));
+      "{} on {}: the backward time of the embedding is ignored, because it is that of an empty "
+      "call",
+      model, device));
   if (no_update)
     profile.notes.push_back(
-        fmt::format("{} on {}: updates of 0 s were not measured, and are left out", model, device));
+        fmt::format("{} on {}: update times of 0 s are ignored, because they were not measured",
+                    model, device));
 }
 
 }  // namespace nereus::profile

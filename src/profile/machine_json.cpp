@@ -37,7 +37,7 @@ void visit_fields(V& v, Like<Quantiles> auto& q) {
              "\"processes\": 5, or leave it out");
     if (!(q.median > 0))
       r.fail("median", "profile.value", "what was measured took no time, or was infinitely fast",
-             "leave the entry out where it was not measured");
+             "remove the entry if it was not measured");
     if (!(q.low <= q.median && q.median <= q.high))
       r.fail("low", "profile.quantiles",
              fmt::format("low {}, median {}, high {} are not in order", q.low, q.median, q.high),

@@ -45,7 +45,7 @@ void check_values(const std::vector<double>& values, std::size_t wanted, const c
     if (!(value > 0) || !(value <= most))
       fail(key, "profile.value",
            fmt::format("{} is {}, and must be above 0 and at most {}", what, value, most),
-           "leave the layer out where it was not measured");
+           "remove the layer if it was not measured");
 }
 
 // What repeats strayed to, where it is known, lies on both sides of the median.
@@ -85,7 +85,7 @@ void check_half_widths(const std::vector<double>& times, const std::vector<doubl
     if (!(own >= 0 && own <= kWidest))
       fail(key.c_str(), "profile.value",
            fmt::format("a half width is {}, and must be 0 to {:g}", own, kWidest),
-           "leave it out where it is not known");
+           "remove it if it is unknown");
 }
 
 template <class Fail>
@@ -118,10 +118,10 @@ void check_layer(const MeasuredLayer& layer, const Fail& fail) {
     const RepairedCurve repaired = curve_of(layer.samples, seconds);
     if (repaired.most > kMostNoise)
       fail(key, "profile.not-monotone",
-           fmt::format("more samples take less: a curve that never falls is {:.3g} times off, and "
-                       "noise at most {:g}",
+           fmt::format("more samples take less time: a non-decreasing curve would be off by a "
+                       "factor of {:.3g}, but noise explains at most {:g}",
                        repaired.most, kMostNoise),
-           "measure again, or leave the point out");
+           "measure again, or remove the point");
   };
   noise(layer.forward, "forward_s");
   noise(layer.backward, "backward_s");
@@ -188,14 +188,14 @@ void visit_fields(V& v, Like<MeasuredLayer> auto& l) {
   v.check([&](Reader& r) {
     if (r.has("update_s") && !(l.update > 0 && l.update <= kLongestTime))
       r.fail("update_s", "profile.value",
-             fmt::format("an update takes {} s, and must take more than 0 and at most {}", l.update,
+             fmt::format("an update takes {} s, but must take more than 0 and at most {}", l.update,
                          kLongestTime),
-             "leave update_s out where it was not measured");
+             "remove update_s if it was not measured");
     if (r.has("memory_bytes") && !(l.memory > 0 && l.memory <= kMostBytes))
       r.fail("memory_bytes", "profile.value",
-             fmt::format("a sample keeps {} B, and must keep more than 0 and at most {:g}",
+             fmt::format("a sample keeps {} B, but must keep more than 0 and at most {:g}",
                          l.memory, kMostBytes),
-             "leave memory_bytes out where it was not measured");
+             "remove memory_bytes if it was not measured");
     check_layer(l, [&](const char* key, std::string code, std::string message, std::string hint) {
       r.fail(key, std::move(code), std::move(message), std::move(hint));
     });
@@ -211,7 +211,7 @@ Profile parse_profile(std::string_view text, const std::string& file) {
     r.fail("schema_version", "profile.schema-version",
            fmt::format("this profile has schema_version {}, and this program reads version {}",
                        version, kProfileSchemaVersion),
-           "nereus import writes it anew");
+           "write it again with nereus import");
   errors.throw_if_any();
   Profile profile;
   Reader origin = r.optional_table("origin");

@@ -39,7 +39,7 @@ ReproduceAnswer reproduce(const ReproduceRequest& request, const ProgressSink& p
   if (request.system == "sailor") return reproduce_sailor(request);
   if (request.system == "amp") return reproduce_amp(request);
   throw_input_error("reproduce.unknown",
-                    fmt::format("nothing of '{}' is reproduced", request.system), {},
+                    fmt::format("'{}' is not a system that can be reproduced", request.system), {},
                     fmt::format("one of {}", fmt::join(reproducible_systems(), ", ")));
 }
 

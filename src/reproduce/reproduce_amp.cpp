@@ -35,7 +35,7 @@ Claim claim_of(const AmpTrial& trial, const ReproduceSettings& settings) {
   claim.published = trial.measured;
   claim.ours = predicted.step;
   claim.kind = ClaimKind::kMeasured;
-  claim.note = fmt::format("s a step, {:+.0f} %; AMP {:+.0f} %",
+  claim.note = fmt::format("s per step, {:+.0f} %; AMP {:+.0f} %",
                            100 * (predicted.step / *trial.measured - 1),
                            100 * (trial.amp / *trial.measured - 1));
   claim.inputs = "data/amp/mixed_cluster.csv, trial " + trial.name + settings.options;
@@ -72,10 +72,10 @@ ReproduceAnswer reproduce_amp(const ReproduceRequest& request) {
                "nereus reproduce amp" + settings.options},
               ours, &amp, out);
   out.notes = {
-      "published: seconds of a step of GPT-2 355M as AMP's authors measured them, and how far "
-      "their own predictions lay off; ours: predicted from data sheets, with no number fitted to "
-      "these trials",
-      "what is far off and why: docs/mixed.md"};
+      "published: seconds per step of GPT-2 355M as measured by AMP's authors, and the error of "
+      "their own predictions; ours: predicted from data sheets, with no parameter fitted to these "
+      "trials",
+      "docs/mixed.md explains the large errors"};
   return out;
 }
 

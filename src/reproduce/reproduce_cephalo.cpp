@@ -165,11 +165,13 @@ std::string note_of(const mixed::CephaloAnswer& answer, const mixed::CephaloProb
     fullest = std::max(fullest, answer.devices[i].memory / problem.devices[i].memory);
     guessed |= answer.devices[i].extrapolated;
   }
-  std::string note = fmt::format("ms a layer; samples {} in {} micro-batches; fullest {:.1f} %",
-                                 fmt::join(samples, "/"), fmt::join(counts, "/"), 100 * fullest);
-  if (guessed) note += "; partly beyond what was measured";
+  std::string note = fmt::format(
+      "ms per layer; samples {} in {} micro-batches; fullest device "
+      "{:.1f} %",
+      fmt::join(samples, "/"), fmt::join(counts, "/"), 100 * fullest);
+  if (guessed) note += "; partly extrapolated";
   if (!own.changed.empty()) return note;
-  return note + fmt::format("; the exact search elsewhere found {}, Cephalo's planner took {} s",
+  return note + fmt::format("; an earlier exact search found {}; Cephalo's planner took {} s",
                             own.text("exact_ms"), own.text("cephalo_wall_s"));
 }
 
@@ -203,10 +205,10 @@ ReproduceAnswer reproduce_cephalo(const ReproduceRequest& request) {
     out.claims.push_back(std::move(claim));
   }
   out.notes = {
-      "published: what Cephalo's own planner answered on these inputs; ours: the least there is "
-      "under its own objective, with every device's memory checked after state is spread",
-      "under that objective nothing is left to win over its plans: what its model leaves out is in "
-      "docs/cephalo.md"};
+      "published: the answer of Cephalo's planner for these inputs; ours: the optimum under its "
+      "own objective, with every device's memory checked after the state is sharded",
+      "under that objective its plans cannot be improved; docs/cephalo.md lists what its model "
+      "omits"};
   return out;
 }
 

@@ -138,10 +138,10 @@ void add_footprint(ReproduceAnswer& answer, const CometStudy& study) {
                           static_cast<double>(model.transformer->hidden), 160,
                           static_cast<double>(model.transformer->seq)},
                          8, 128);
-  Claim claim =
-      study.claim("model state of MP8 DP128 under ZeRO-2, GB a node", std::nullopt, f.zero[2] / 1e9,
-                  "2 P + 14 P / dp bytes with P = 12 L h^2 / mp; all MP x DP are in "
-                  "data/comet/transformer1t_derived.csv, which a test compares digit by digit");
+  Claim claim = study.claim(
+      "model state of MP8 DP128 under ZeRO-2, GB per node", std::nullopt, f.zero[2] / 1e9,
+      "2 P + 14 P / dp bytes with P = 12 L h^2 / mp; all MP x DP are in "
+      "data/comet/transformer1t_derived.csv, which a test compares digit by digit");
   claim.kind = ClaimKind::kDerived;
   answer.claims.push_back(std::move(claim));
 }
@@ -151,7 +151,7 @@ void add_strategies(ReproduceAnswer& answer, const CometStudy& s) {
   const Best small = s.with({{Axis::kMemory, memory.front()}});
   const Best large = s.with({{Axis::kMemory, memory.back()}});
   answer.claims.push_back(
-      s.claim("best MP x DP with the memory there is, seconds a step", std::nullopt,
+      s.claim("best MP x DP with the given memory, seconds per step", std::nullopt,
               small ? std::optional(small->step) : std::nullopt,
               fmt::format("{}; with {} a device: {}", step_text(small),
                           explore::value_text(Axis::kMemory, memory.back()), step_text(large))));
@@ -162,8 +162,8 @@ void add_expansion(ReproduceAnswer& answer, const CometStudy& s, bool full) {
   const Best none = s.with({{Axis::kExpandedMemory, 0}});
   const Best best = s.best([](const explore::Coordinates&) { return true; });
   answer.claims.push_back(
-      s.claim("memory expansion, times as fast as without" + space,
-              full ? std::nullopt : std::optional(1.4), ratio(none, best),
+      s.claim("speedup by memory expansion" + space, full ? std::nullopt : std::optional(1.4),
+              ratio(none, best),
               fmt::format("without: {}; at best: {}", step_text(none), step_text(best))));
   const std::vector<double> capacities = s.values(Axis::kExpandedMemory);
   const double most = *std::max_element(capacities.begin(), capacities.end());
@@ -233,14 +233,13 @@ void add_dlrm(ReproduceAnswer& answer, const CometStudy& s) {
     const Best with = s.with({{Axis::kNodes, own}, {Axis::kExpandedMemory, most}});
     if (without && !fewest) fewest = own;
     if (with && !fewest_expanded) fewest_expanded = own;
-    answer.claims.push_back(
-        s.claim(fmt::format("DLRM on {:g} {}: expansion, times as fast as without", own,
-                            own == 1 ? "node" : "nodes"),
-                std::nullopt, ratio(without, with),
-                fmt::format("without: {}; with: {}", step_text(without), step_text(with))));
+    answer.claims.push_back(s.claim(
+        fmt::format("DLRM on {:g} {}: speedup by expansion", own, own == 1 ? "node" : "nodes"),
+        std::nullopt, ratio(without, with),
+        fmt::format("without: {}; with: {}", step_text(without), step_text(with))));
   }
   answer.claims.push_back(s.claim(
-      "DLRM: fewest nodes with expansion over fewest without", std::nullopt,
+      "DLRM: fewest nodes with expansion / fewest without", std::nullopt,
       fewest && fewest_expanded ? std::optional(*fewest_expanded / *fewest) : std::nullopt,
       fmt::format("{} with, {} without",
                   fewest_expanded ? fmt::format("{:g} nodes", *fewest_expanded) : "none fit",
@@ -264,7 +263,7 @@ void add_clusters(ReproduceAnswer& answer, const CometStudy& s, bool full) {
                                   full ? std::nullopt : std::optional(7.7), ratio(slowest, fastest),
                                   "of the named clusters on which some plan fits"));
   for (const auto& [name, own] : machines)
-    answer.claims.push_back(s.claim(fmt::format("{}, times as fast as the slowest{}", name, space),
+    answer.claims.push_back(s.claim(fmt::format("{}: speedup over the slowest{}", name, space),
                                     std::nullopt, ratio(slowest, own), step_text(own)));
 }
 
@@ -308,19 +307,16 @@ ReproduceAnswer reproduce_comet(const ReproduceRequest& request, const ProgressS
     }
   }
   answer.notes = {
-      "published: the two figures of COMET's abstract (arXiv 2211.16648 v2), each an upper end: "
-      "'up to'. Its cluster "
-      "parameters, batch and overlap are in the body of the paper, which was not at hand, so ours "
-      "are stated in the "
-      "studies and no agreement is claimed.",
+      "published: the two numbers in COMET's abstract (arXiv 2211.16648 v2), both given as 'up "
+      "to'. Its cluster parameters, batch and overlap are in the body of the paper, which was not "
+      "available. Our values are stated in the studies, and no agreement is claimed.",
       "MP x DP: ZeRO-2, full recompute, micro-batch 1, no sequence parallelism, on stack 'ideal' "
-      "(kernels at the "
-      "roofline, full overlap of gradients). Expanded memory holds optimizer state, then "
-      "activations, then weights, "
-      "streamed beside compute at its own bandwidth.",
+      "(kernels at the roofline, full overlap of gradients). Expanded memory holds optimizer "
+      "state, then activations, then weights, which are streamed at its own bandwidth while the "
+      "device computes.",
       "DLRM: the catalogue's dlrm-1t, a synthetic shape of 10^12 parameters, on stack "
-      "'recommender', whose "
-      "numbers no run is behind; tables in expanded memory are read there, row by row.",
+      "'recommender', whose parameters are not fitted to any run; tables in expanded memory are "
+      "read there, row by row.",
       "every strategy: pipelines, interleaving, ZeRO-0 to -3, selective and partial recompute, "
       "sequence parallelism, "
       "any micro-batch, searched exactly."};

@@ -60,10 +60,9 @@ class DeepPool {
     if (settings_.wants("part", "scale")) add_scale();
     if (settings_.wants("part", "throughput")) add_throughput();
     out_.notes.emplace_back(
-        "times of layers are measured, steps are sums of them: sums of gradients in a ring, "
-        "nothing "
-        "hidden, samples that stay where they are cost nothing; a convolution and its activation "
-        "are one block");
+        "layer times are measured, and a step is the sum of layer times, ring all-reduces of "
+        "gradients without overlap, and moves of samples between ranks; a convolution and its "
+        "activation are one block");
     for (const auto& [name, model] : models_)
       out_.notes.insert(out_.notes.end(), model.notes.begin(), model.notes.end());
     return std::move(out_);
@@ -116,7 +115,7 @@ class DeepPool {
 
   void add_log() {
     if (!settings_.wants("profile", "A100_vgg")) {
-      out_.notes.emplace_back("log: DeepPool's README logs a step of A100_vgg alone");
+      out_.notes.emplace_back("log: DeepPool's README contains a log of A100_vgg only");
       return;
     }
     const Problem own = problem("A100_vgg", 32, 8, true);
@@ -163,7 +162,8 @@ class DeepPool {
     for (const std::string& profile : deeppool_profiles())
       if (settings_.wants("profile", profile) && !known.contains(profile))
         out_.notes.push_back(
-            fmt::format("rule: as done here it is for chains, and {} has branches; compared are {}",
+            fmt::format("rule: our implementation of the rule supports chains only, but {} has "
+                        "branches; compared are {}",
                         profile, fmt::join(known, " and ")));
   }
   static double limit_of(const std::string& text) {
@@ -214,7 +214,7 @@ class DeepPool {
                         format_significant(front.plans.back().seconds * 1e3),
                         format_significant(front.plans.front().rank_seconds * 1e3),
                         format_significant(front.plans.back().rank_seconds * 1e3),
-                        batch > own.largest_batch ? "; beyond what was measured" : "");
+                        batch > own.largest_batch ? "; extrapolated" : "");
       }
   }
 
@@ -253,9 +253,8 @@ class DeepPool {
     }
     if (!settings_.text.at("profile").empty()) return;
     const char* note =
-        "published: MLSys 2022 (the first preprint says 2.2 to 2.4); its batches, scale and what "
-        "its "
-        "background jobs reach are in figures that are not public as numbers";
+        "published: MLSys 2022 (the first preprint says 2.2 to 2.4); its batches, scale and "
+        "background throughput are only shown in figures";
     const auto sum_up = [&](const char* name, double published, double ours) {
       Claim& claim = add(name, "throughput", "A100_wrn", 0);
       claim.published = published;

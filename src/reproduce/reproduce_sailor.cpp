@@ -45,7 +45,7 @@ Claim claim_of(const SailorRun& run, const ReproduceSettings& settings) {
   claim.published = run.measured;
   claim.ours = predicted.step;
   claim.kind = ClaimKind::kMeasured;
-  claim.note = fmt::format("s a step, {:+.1f} %", 100 * (predicted.step / run.measured - 1));
+  claim.note = fmt::format("s per step, {:+.1f} %", 100 * (predicted.step / run.measured - 1));
   if (run.measured_memory)
     claim.note += fmt::format("; memory {:.1f} GiB, measured {:.1f}", predicted.memory.total / kGiB,
                               *run.measured_memory / kGiB);
@@ -84,7 +84,7 @@ std::vector<SailorRun> chosen_runs(const ReproduceSettings& settings) {
     throw_input_error("reproduce.value",
                       fmt::format("run '{}' is not of machines '{}'", settings.text.at("run"),
                                   settings.text.at("machines")),
-                      {}, "leave out one of the two");
+                      {}, "remove one of the two");
   return runs;
 }
 
@@ -117,10 +117,10 @@ ReproduceAnswer reproduce_sailor(const ReproduceRequest& request) {
   add_summary(place_of("mixed machines", settings), mixed, nullptr, out);
   add_summary(place_of("equal machines", settings), equal, nullptr, out);
   out.notes = {
-      "published: seconds of a step of OPT-350M in fp32 as Sailor's authors measured them; ours: "
-      "predicted from the layers and the networks they measured, with no number fitted to these "
-      "runs",
-      "where the networks are from, and which runs are far off and why: docs/mixed.md"};
+      "published: seconds per step of OPT-350M in fp32 as measured by Sailor's authors; ours: "
+      "predicted from the layer times and networks they measured, with no parameter fitted to "
+      "these runs",
+      "docs/mixed.md gives the sources of the networks and explains the large errors"};
   return out;
 }
 

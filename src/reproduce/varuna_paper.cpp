@@ -213,8 +213,8 @@ void add_planning(const PaperModel& model, const VarunaSettings& settings,
   if (!found.plans.empty()) {
     const elastic::SpotPlan& best = found.plans.front();
     note = fmt::format(
-        "planned with jitter ({} predicted, {} cut); tp {} pp {} dp "
-        "{}, micro-batch {} x {} ({} replicas one less), {} machines idle, a step in {}",
+        "planned with jitter ({} predicted, {} pruned); tp {} pp {} dp {}, micro-batch {} x {} "
+        "({} replicas one less), {} machines idle, a step in {}",
         found.evaluated, found.pruned, best.degrees.tp, best.degrees.pp, best.degrees.dp,
         best.degrees.micro_batch, best.degrees.num_micro_batches(), best.short_replicas, best.idle,
         format_seconds(Seconds{best.simulated}));
@@ -224,7 +224,7 @@ void add_planning(const PaperModel& model, const VarunaSettings& settings,
                           rule->degrees.dp, rule->degrees.micro_batch,
                           format_seconds(Seconds{rule->simulated}));
     } else {
-      note += "; Varuna's rule finds nothing that fits: a stage of one layer is beyond it";
+      note += "; Varuna's rule finds no plan that fits, because it has no stages of one layer";
     }
   }
   answer.claims.push_back(

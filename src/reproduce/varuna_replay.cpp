@@ -234,7 +234,7 @@ void add_replay_claims(const VarunaSettings& settings, const ReproduceRequest& r
             100 * (1 - play.samples_per_s() / best_known), ours.detect + bytes / bandwidth,
             settings.text.at("bandwidth_gbit_s"), model.reconfigure,
             format_seconds(Seconds{ours.checkpoint_every}), play.steps / machines.changes);
-      add("ours beside the best of them", published, play.samples_per_s(), std::move(note));
+      add("ours compared with the best of them", published, play.samples_per_s(), std::move(note));
     }
   }
 }

@@ -123,7 +123,8 @@ class Simulation {
                 (varies_ && !lane.joint ? lane.num_teams() : 1);
     if (passes > kMostPasses)
       throw_input_error("simulate.too-large",
-                        fmt::format("{:.3g} passes; up to {:g} are played", passes, kMostPasses),
+                        fmt::format("{:.3g} passes are too many; at most {:g} are simulated",
+                                    passes, kMostPasses),
                         {}, "a smaller global batch or larger micro-batches");
   }
 
@@ -152,7 +153,7 @@ class Simulation {
       if (!(seconds * factor <= kMostSeconds))
         throw_input_error("simulate.too-long",
                           fmt::format("its passes and messages one after the other may take "
-                                      "{:.3g} s; steps of up to {:g} s are played",
+                                      "{:.3g} s; steps of at most {:g} s are simulated",
                                       seconds * factor, kMostSeconds),
                           {}, "faster links, or less jitter");
     }
@@ -165,8 +166,8 @@ class Simulation {
     for (const SlowRank& slow : options_.jitter.slow) {
       if (std::count_if(options_.jitter.slow.begin(), options_.jitter.slow.end(),
                         [&](const SlowRank& other) { return other.rank == slow.rank; }) > 1) {
-        errors.add("simulate.slow-rank", fmt::format("rank {} is slow twice", slow.rank), {},
-                   "one factor a rank");
+        errors.add("simulate.slow-rank", fmt::format("rank {} has two slowdown factors", slow.rank),
+                   {}, "one factor per rank");
         break;
       }
       const std::size_t before = placed.size();

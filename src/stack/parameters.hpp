@@ -30,9 +30,9 @@ namespace nereus::cost {
     "share of the last, partly filled wave of tiles that a GEMM pays for")                         \
   X(gemm_edge, 1.0, 0.0, 1.0, "", "share of the unfilled part of edge tiles that a GEMM pays for") \
   X(gemm_depth, 128, 0, 2048, "elements", "inner size at which a GEMM reaches half of its rate")   \
-  X(misaligned_gemm, 1.15, 1.0, 2.0, "", "slow-down of a GEMM with a dim not divisible by 64")     \
+  X(misaligned_gemm, 1.15, 1.0, 2.0, "", "slowdown of a GEMM with a dim not divisible by 64")      \
   X(misaligned_head, 1.30, 1.0, 8.0, "",                                                           \
-    "slow-down of unfused attention with a head size not divisible by 8")                          \
+    "slowdown of unfused attention with a head size not divisible by 8")                           \
   X(attention_efficiency, 0.45, 0.05, 0.85, "",                                                    \
     "share of the 16-bit peak in fused attention, forward")                                        \
   X(attention_backward, 0.80, 0.3, 1.2, "",                                                        \
@@ -48,14 +48,16 @@ namespace nereus::cost {
   X(cast_passes, 1.0, 0.0, 3.0, "",                                                                \
     "memory passes to quantise GEMM operands relative to separate kernels")                        \
   X(block_cast_passes, 1.0, 0.0, 5.0, "",                                                          \
-    "the same where blocks have their own scales (mxfp8, nvfp4): two copies, rows and columns")    \
+    "memory passes to quantise GEMM operands with block scales (mxfp8, nvfp4): two copies, by "    \
+    "rows and by columns")                                                                         \
   X(loss_passes, 1.0, 0.2, 4.0, "", "passes over the logits relative to a fused cross entropy")    \
   X(scan_efficiency, 0.10, 0.01, 0.60, "",                                                         \
     "share of the 16-bit peak in state-space scans, forward")                                      \
   X(grouped_gemm, 0.85, 0.30, 1.0, "",                                                             \
     "rate of the experts' grouped GEMMs relative to one large GEMM")                               \
   X(expert_passes, 1.5, 0.5, 8.0, "",                                                              \
-    "memory passes to route, permute, activate and combine tokens of experts, likewise")           \
+    "memory passes to route, permute, activate and combine the tokens of experts, relative to "    \
+    "perfectly fused ones")                                                                        \
   X(fused_experts, 0, 0, 1, "",                                                                    \
     "share of mxfp8 gated experts run as one kernel without the host: no activation passes")       \
   X(expert_imbalance, 1.0, 1.0, 4.0, "", "tokens of the busiest expert rank over the mean")        \
@@ -67,9 +69,9 @@ namespace nereus::cost {
   X(host_expert, 3e-4, 0, 5e-3, "s",                                                               \
     "host time of one expert of a rank in one block, forward and backward")                        \
   X(host_collective, 2e-5, 0, 1e-3, "s", "host time to launch one tensor collective")              \
-  X(host_micro_batch, 0, 0, 0.2, "s", "host time of one micro-batch beyond its layers")            \
+  X(host_micro_batch, 0, 0, 0.2, "s", "host time per micro-batch in addition to its layers")       \
   X(host_transfer, 5e-5, 0, 5e-3, "s", "host time of one pipeline send or receive")                \
-  X(host_step, 1e-2, 0, 2.0, "s", "host time of one step beyond its micro-batches")                \
+  X(host_step, 1e-2, 0, 2.0, "s", "host time per step in addition to its micro-batches")           \
   X(host_sharpness, 4, 1.5, 32, "", "exponent of the smooth maximum of host and device time")      \
   X(link_efficiency, 0.75, 0.2, 1.0, "",                                                           \
     "share of the link rate inside a node that collectives reach")                                 \
@@ -81,17 +83,19 @@ namespace nereus::cost {
     "share of tensor collectives hidden where a plan overlaps them")                               \
   X(data_overlap, 0.5, 0, 1, "", "share of the last backward pass that hides gradient all-reduce") \
   X(zero_overlap, 0, 0, 1, "",                                                                     \
-    "the same for ZeRO-1 and -2: reduce-scatter, and all-gather of weights")                       \
+    "share of the last backward pass that hides reduce-scatter and weight all-gather under "       \
+    "ZeRO-1 "                                                                                      \
+    "and -2")                                                                                      \
   X(shard_overlap, 0.8, 0, 1, "", "share of weight gathering hidden when it could be hidden")      \
   X(pipeline_overlap, 0, 0, 1, "", "share of pipeline transfers hidden behind compute")            \
-  X(compute_slowdown, 0, 0, 0.6, "", "slow-down of compute while a collective runs beside it")     \
+  X(compute_slowdown, 0, 0, 0.6, "", "slowdown of compute while a collective runs concurrently")   \
   X(accumulate_bytes, 4, 0, 30, "B",                                                               \
     "memory traffic per parameter to add one micro-batch's gradients")                             \
   X(optimizer_passes, 1.0, 0.3, 6.0, "", "memory passes of the optimizer relative to a fused one") \
   X(network_jitter, 0, 0, 0.5, "",                                                                 \
     "growth of collective time per doubling of the number of nodes")                               \
   X(pipelined_latency, 0, 0, 1e-3, "s",                                                            \
-    "per rank of a tensor collective while pipeline transfers cross nodes")                        \
+    "extra time per rank of a tensor collective while pipeline transfers cross nodes")             \
   X(transfer_stall, 0, 0, 1.0, "s", "stall of one pipeline transfer on very large jobs")           \
   X(transfer_stall_devices, 1e9, 1, 1e9, "", "devices from which pipeline transfers stall")        \
   X(transfer_stall_memory, 10, 0.5, 10, "", "share of memory from which pipeline transfers stall") \
@@ -102,16 +106,16 @@ namespace nereus::cost {
   X(pipeline_layers, 0, 0, 3, "",                                                                  \
     "further layers of activations each micro-batch in flight holds")                              \
   X(buffer_bytes, 0, 0, 12, "B", "communication and copy buffers per parameter")                   \
-  X(memory_slack, 1.0, 1.0, 1.5, "", "allocated over needed memory (fragmentation)")               \
-  X(memory_fixed, 0.5e9, 0, 16e9, "B", "memory taken before anything is trained (context, NCCL)")  \
-  X(memory_pressure, 0, 0, 3.0, "", "slow-down per share of memory used beyond 90 %")
+  X(memory_slack, 1.0, 1.0, 1.5, "", "allocated memory / needed memory (fragmentation)")           \
+  X(memory_fixed, 0.5e9, 0, 16e9, "B", "memory used before training starts (context, NCCL)")       \
+  X(memory_pressure, 0, 0, 3.0, "", "slowdown per share of memory used above 90 %")
 
 struct Parameters {
 #define NEREUS_FIELD(name, value, low, high, unit, meaning) double name = value;
   NEREUS_PARAMETERS(NEREUS_FIELD)
 #undef NEREUS_FIELD
   bool operator==(const Parameters&) const = default;
-};
+};  // namespace nereus::cost
 
 struct ParameterInfo {
   std::string_view name;

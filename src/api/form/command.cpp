@@ -74,7 +74,7 @@ void Command::toggle(std::string names, std::optional<bool>& target, std::string
     } else if (text == "false" || text == "off" || text == "no") {
       target = false;
     } else {
-      errors.add("cli.bad-value", fmt::format("{} is on or off, not '{}'", name, text), {},
+      errors.add("cli.bad-value", fmt::format("{} takes on or off, not '{}'", name, text), {},
                  fmt::format("{0} or {0}=off", name));
     }
   };
@@ -145,8 +145,8 @@ void Command::choice(std::string names, std::vector<Choice> choices, std::string
     for (const Choice& choice : choices) {
       if (choice.word == text) return choice.take();
     }
-    errors.add(
-        unknown_word("cli.bad-value", fmt::format("{} cannot be '{}'", name, text), text, words));
+    errors.add(unknown_word("cli.bad-value", fmt::format("{} does not accept '{}'", name, text),
+                            text, words));
   };
 }
 
@@ -193,8 +193,8 @@ void Command::argument(std::string value, std::string& target, std::string help,
       if (choice == text) return;
     }
     if (!choices.empty()) {
-      errors.add(unknown_word("cli.bad-value", fmt::format("{} cannot be '{}'", value, text), text,
-                              choices));
+      errors.add(unknown_word("cli.bad-value", fmt::format("{} does not accept '{}'", value, text),
+                              text, choices));
     }
   };
 }

@@ -165,7 +165,7 @@ Json type_schema(const Option& option) {
 
 void fill(Command& command, const Json& request) {
   if (!request.is_object())
-    throw_input_error("api.bad-request", "a request is an object", {},
+    throw_input_error("api.bad-request", "a request must be a JSON object", {},
                       R"({"model": "llama3-8b", "cluster": "4xdgx-h100"})");
   ErrorList errors;
   std::vector<std::string> known;

@@ -52,14 +52,16 @@ std::string why_no_step(const BackgroundResult& job, const launch::BackgroundOut
   constexpr double kToStart = 1;  // seconds, of libraries alone
   const double let_run_s = outcome.mean_share * job.seconds;
   const std::string begin =
-      fmt::format("no step in the {} that it was let run: ", human(let_run_s, Unit::kSeconds));
+      fmt::format("it made no step in the {} for which it was allowed to run: ",
+                  human(let_run_s, Unit::kSeconds));
   if (let_run_s < kToStart)
     return begin +
-           "too little to start; a larger --slowdown, or more steps of the foreground, would help";
+           "that time is too short to start; a larger --slowdown or more foreground steps would "
+           "help";
   if (!outcome.lowest_priority) return {};
   return begin +
-         "it has the lowest priority and got nothing of busy CPUs; --background-priority usual, or "
-         "cores of its own, would help";
+         "it has the lowest priority and the CPUs were busy; --background-priority usual or "
+         "dedicated cores would help";
 }
 
 Cell known(bool is_known, double value) { return is_known ? Cell(value) : Cell(); }
@@ -67,7 +69,7 @@ Cell known(bool is_known, double value) { return is_known ? Cell(value) : Cell()
 Table slowdown_table(const launch::BackgroundOutcome& outcome) {
   const launch::Slowdown& s = outcome.slowdown;
   Table table{.name = "slowdown",
-              .title = "What it cost the foreground",
+              .title = "Cost for the foreground",
               .columns = {},
               .rows = {{}},
               .record = true};
@@ -76,20 +78,23 @@ Table slowdown_table(const launch::BackgroundOutcome& outcome) {
     table.rows[0].push_back(std::move(cell));
   };
   const bool any = s.num_shared > 0;
-  add({"alone_s", "step alone (median)", Unit::kSeconds}, known(s.num_alone > 0, s.alone_s));
-  add({"median", "slow-down, median", Unit::kShare}, known(any, s.median));
-  add({"p99", "slow-down, 99th percentile", Unit::kShare}, known(any, s.p99));
-  add({"mean", "slow-down, mean of all steps", Unit::kShare}, known(any, s.mean));
-  add({"alone_p99", "the 99th percentile of steps alone", Unit::kShare},
+  add({"alone_s", "foreground step alone (median)", Unit::kSeconds},
+      known(s.num_alone > 0, s.alone_s));
+  add({"median", "slowdown, median", Unit::kShare}, known(any, s.median));
+  add({"p99", "slowdown, 99th percentile", Unit::kShare}, known(any, s.p99));
+  add({"mean", "slowdown, mean of all steps", Unit::kShare}, known(any, s.mean));
+  add({"alone_p99", "99th percentile of steps alone", Unit::kShare},
       known(s.num_alone > 0, s.alone_p99));
   add({"bound", "promised", Unit::kShare}, outcome.bound);
-  add({"held", "held"}, !any ? "nothing ran beside it" : s.held(outcome.bound) ? "yes" : "no");
-  add({"share_of_time", outcome.num_pieces > 0 ? "background ran" : "background was let run",
+  add({"held", "promise kept"}, !any                    ? "no background job ran"
+                                : s.held(outcome.bound) ? "yes"
+                                                        : "no");
+  add({"share_of_time", outcome.num_pieces > 0 ? "background ran" : "background was allowed to run",
        Unit::kShare},
       outcome.mean_share);
   table.notes.push_back(fmt::format(
-      "{} steps alone, {} beside the background; held: the median within what is promised, and the "
-      "99th percentile within as much of that of the steps alone",
+      "{} steps ran alone and {} with the background; the promise is kept if neither the median "
+      "nor the 99th percentile exceeds that of the steps alone by more than the promised slowdown",
       s.num_alone, s.num_shared));
   return table;
 }
@@ -119,35 +124,38 @@ Table jobs_table(const launch::BackgroundOutcome& outcome) {
       table.notes.push_back(fmt::format("{}: {}", job.name, why));
     if (disturbed_alone(job))
       table.notes.push_back(fmt::format(
-          "{}: no share of alone, since alone it seems slower than beside the foreground: that is "
-          "measured in a few steps, and something else disturbed them",
+          "{}: no share of its rate alone is shown, because it was slower alone than with the "
+          "foreground; its rate alone is measured in a few steps, which something else disturbed",
           job.name));
   }
   if (outcome.num_pieces > 0)
-    table.notes.push_back(fmt::format("in {} pieces, {} of them done later than they were to be",
-                                      outcome.num_pieces, outcome.num_late));
+    table.notes.push_back(
+        fmt::format("background jobs ran in {} pieces; {} of them finished "
+                    "later than planned",
+                    outcome.num_pieces, outcome.num_late));
   if (outcome.num_pieces > 0 && outcome.steps_per_turn > 1)
     table.notes.push_back(fmt::format(
-        "one step of the foreground in {} gives it up to {} (and so takes that much longer), the "
-        "others nothing but what they wait: their own {} would be spent on changing between jobs",
+        "one of {} foreground steps gives background jobs up to {} and takes that much longer; "
+        "the other steps give only the time they wait, because a turn of {} would be spent on "
+        "switching between jobs",
         outcome.steps_per_turn, human(outcome.given_s, Unit::kSeconds),
         human(outcome.given_s / static_cast<double>(outcome.steps_per_turn), Unit::kSeconds)));
   if (outcome.start_s > outcome.slowdown.alone_s)
     table.notes.push_back(fmt::format(
-        "beside that, one step gave a new job {} to know its pieces, which counts in no "
-        "slow-down here",
+        "in addition, one step gave a new job {} to measure its pieces; this time is not part of "
+        "the slowdown above",
         human(outcome.start_s, Unit::kSeconds)));
   if (outcome.num_too_long > 0)
     table.notes.push_back(fmt::format(
-        "in {} steps of the foreground the piece that waited took longer than a step "
-        "may give ({}; a step gives {} at most, and less where that is too much): smaller "
-        "micro-batches have shorter ones",
+        "in {} foreground steps the next piece took {}, longer than a step may give; a step gives "
+        "{} at most, or less if that is too much; smaller micro-batches have shorter pieces",
         outcome.num_too_long, human(outcome.longest_s, Unit::kSeconds),
         human(outcome.given_s, Unit::kSeconds)));
   if (outcome.num_rests > 0)
     table.notes.push_back(
-        fmt::format("even short turns cost more than {} of a step, so it rested {} x 16,384 steps: "
-                    "a larger --slowdown, or a foreground with longer steps, has room",
+        fmt::format("even short turns cost more than {} of a step, so the background paused {} "
+                    "times for 16,384 steps; a larger --slowdown or a foreground with longer "
+                    "steps would leave room",
                     human(outcome.bound, Unit::kShare), outcome.num_rests));
   return table;
 }

@@ -72,7 +72,7 @@ Report burst_report(const app::BurstAnswer& answer) {
                    {"rank_seconds", "rank-seconds", Unit::kSeconds},
                    {"amplification", "amplification"},
                    {"ranks", "ranks"},
-                   {"step_s", "predicted as a whole", Unit::kSeconds, false, false, 1},
+                   {"step_s", "full prediction", Unit::kSeconds, false, false, 1},
                    {"memory", "memory", Unit::kShare, false, false, 2},
                    {"counts", "ranks x layers", Unit::kNone, false, true}};
   Json json;
@@ -101,18 +101,19 @@ Report burst_report(const app::BurstAnswer& answer) {
   if (std::string note = too_full_text(answer.rows); !note.empty())
     table.notes.push_back(std::move(note));
   table.notes.push_back(fmt::format(
-      "front of {} plans over {} counts of ranks",
+      "Pareto front of {} plans over {} numbers of ranks",
       format_count(static_cast<std::int64_t>(answer.front.plans.size())), answer.counts.size()));
   if (answer.target) {
     const app::SamplesToTarget& t = answer.target->target;
     std::string note =
-        fmt::format("{}: {} samples with batches of {} (critical batch {})", t.name,
+        fmt::format("{}: training needs {} samples with batches of {} (critical batch {})", t.name,
                     format_significant(t.samples(answer.global_batch)),
                     format_count(answer.global_batch), format_significant(t.critical));
     // Without a plan nothing gets there.
     const bool planned = !answer.rows.empty();
     if (planned)
-      note += fmt::format("; {} to the target", format_seconds(Seconds{answer.target->seconds}));
+      note += fmt::format("; it reaches the target in {}",
+                          format_seconds(Seconds{answer.target->seconds}));
     table.notes.push_back(std::move(note));
     json["samples_to_target"] = {
         {"name", t.name},

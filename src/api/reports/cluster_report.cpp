@@ -50,7 +50,7 @@ Table settings_table(const app::ClusterAnswer& answer) {
                           {"foreground", "foreground"},
                           {"background", "background"},
                           {"cluster", "cluster"},
-                          {"over_data_parallel", "over the first"},
+                          {"over_data_parallel", "vs. first row"},
                           {"idle", "idle alone", Unit::kShare, false, false, 1}},
               .rows = {}};
   for (const ClusterRow& row : answer.rows)
@@ -58,12 +58,12 @@ Table settings_table(const app::ClusterAnswer& answer) {
                           digits(row.foreground), digits(row.background), digits(row.cluster()),
                           digits(row.cluster() / answer.rows.front().cluster()), row.idle});
   table.notes.emplace_back(
-      "foreground, background, cluster: devices' worth of work, by what each job takes on one "
-      "alone");
+      "foreground, background, cluster: work per time, in devices; one device's worth is what the "
+      "job does on one device alone");
   table.notes.push_back(fmt::format(
-      "sharing: pieces of {} in gaps behind {} of changing, {:g} % of what they make alone; of the "
-      "{:g} % promised, steps are longer by {:g} % of it while background jobs run on their "
-      "devices",
+      "sharing: background jobs run in pieces of {} after {} of switching, at {:g} % of their "
+      "speed alone; steps may become {:g} % longer, of which {:g} % is used while background jobs "
+      "run on their devices",
       human(answer.rules.piece, Unit::kSeconds), human(answer.rules.switching, Unit::kSeconds),
       100 * answer.rules.yield, 100 * answer.rules.bound, 100 * answer.rules.aim));
   table.notes.push_back(fmt::format("simulated in {:.2g} s", answer.seconds));
@@ -75,11 +75,11 @@ Table jobs_table(const app::ClusterAnswer& answer) {
               .title = "Background jobs",
               .columns = {{"setting", "setting"},
                           {"job", "job"},
-                          {"begun", "begun", Unit::kCount},
+                          {"begun", "started", Unit::kCount},
                           {"done", "done", Unit::kCount},
                           {"steps", "steps"},
-                          {"first_end_s", "first done", Unit::kSeconds},
-                          {"last_end_s", "last done", Unit::kSeconds}},
+                          {"first_end_s", "first finished", Unit::kSeconds},
+                          {"last_end_s", "last finished", Unit::kSeconds}},
               .rows = {}};
   for (const ClusterRow& row : answer.rows) {
     if (!row.shared) continue;
@@ -90,8 +90,8 @@ Table jobs_table(const app::ClusterAnswer& answer) {
                             own.done > 0 ? Cell(own.last_end) : Cell()});
     }
     if (row.play.waiting > 0)
-      table.notes.push_back(
-          fmt::format("{}: {} copies found no place in time", row.name, row.play.waiting));
+      table.notes.push_back(fmt::format("{}: {} copies found no free devices before the end",
+                                        row.name, row.play.waiting));
   }
   return table;
 }
@@ -106,11 +106,11 @@ Table drawing_table(const app::ClusterAnswer& answer, const Terminal& out) {
   for (std::size_t i = 0; i < lines.size() && i < kMostLanes; ++i)
     table.rows.push_back({answer.passes.lanes[i].process_name, lines[i]});
   if (lines.size() > kMostLanes)
-    table.notes.push_back(fmt::format("{} more: --svg FILE has all", lines.size() - kMostLanes));
+    table.notes.push_back(
+        fmt::format("{} more rows; --svg FILE draws all", lines.size() - kMostLanes));
   table.notes.emplace_back(
-      "0 forward, a backward, > moves of samples, = sums of gradients and what ends a step; blank: "
-      "left "
-      "to background jobs");
+      "0 forward, a backward, > moving samples, = gradient all-reduce and the end of the step, "
+      "blank: free for background jobs");
   return table;
 }
 

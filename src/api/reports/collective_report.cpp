@@ -58,14 +58,16 @@ Table summary(const CollectiveAnswer& answer) {
       Unit::kBytesPerSecond);
   add("bus_bandwidth", "bus bandwidth", answer.bus_bandwidth, Unit::kBytesPerSecond);
   if (answer.astra_sim) {
-    add("view", "view", "ASTRA-sim's closed form, without congestion");
+    add("view", "view", "closed form of ASTRA-sim, without congestion");
     table.notes.emplace_back(
-        "direct on a switch is faster there than the port it uses: messages do not share it");
+        "in ASTRA-sim, direct on a switch is faster than its port allows, because messages do not "
+        "share the port");
   } else {
-    add("bottleneck", "fullest link", bottleneck_text(answer));
-    table.notes.push_back(fmt::format("{} events for {} of all ranks; ranks played: {}",
-                                      best.simulated.events, best.simulated.events_represented,
-                                      best.simulated.ranks_played));
+    add("bottleneck", "busiest link", bottleneck_text(answer));
+    table.notes.push_back(fmt::format(
+        "{} events simulated, which stand for {} events of all "
+        "ranks; ranks simulated: {}",
+        best.simulated.events, best.simulated.events_represented, best.simulated.ranks_played));
   }
   table.rows.push_back(std::move(row));
   return table;
@@ -73,13 +75,13 @@ Table summary(const CollectiveAnswer& answer) {
 
 Table algorithms_table(const CollectiveAnswer& answer) {
   Table table{.name = "algorithms",
-              .title = "Algorithms, one a dimension",
+              .title = "Algorithms, one per dimension",
               .columns = {{"algorithm", "algorithm"},
                           {"collective_s", "time", Unit::kSeconds},
                           {"events", "events"},
-                          {"ranks_played", "ranks played"}}};
+                          {"ranks_played", "ranks simulated"}}};
   const bool all = answer.tried.back().why_not.empty();  // they come last
-  if (!all) table.columns.push_back({"why_not", "not tried", Unit::kNone, false, true});
+  if (!all) table.columns.push_back({"why_not", "reason not tried", Unit::kNone, false, true});
   for (const TriedAlgorithms& t : answer.tried) {
     const bool tried = t.why_not.empty();
     std::vector<Cell> row{words_of(t.algorithms)};
@@ -159,14 +161,15 @@ Report report_of(const app::AstraStepAnswer& answer) {
                    {"compute_s", "compute", Unit::kSeconds},
                    {"communication_s", "exposed communication", Unit::kSeconds},
                    {"plan", "plan"},
-                   {"predicted_s", "our prediction", Unit::kSeconds}};
-  table.rows = {
-      {step, i.ns, compute, step - compute,
-       fmt::format("{}, tp {} x dp {}, {} x {} tokens a replica", answer.predicted.plan.model.name,
-                   answer.decoder.tp, answer.decoder.dp, answer.decoder.batch, answer.decoder.seq),
-       answer.predicted.prediction.step}};
+                   {"predicted_s", "predicted step", Unit::kSeconds}};
+  table.rows = {{step, i.ns, compute, step - compute,
+                 fmt::format("{}, tp {} x dp {}, {} x {} tokens per replica",
+                             answer.predicted.plan.model.name, answer.decoder.tp, answer.decoder.dp,
+                             answer.decoder.batch, answer.decoder.seq),
+                 answer.predicted.prediction.step}};
   table.notes.push_back(fmt::format(
-      "{} nodes of one rank stand for {} ranks; blocks only: no embedding, head, optimizer",
+      "{} trace nodes of one rank stand for {} ranks; only transformer blocks are counted, "
+      "without embedding, head and optimizer",
       i.nodes, ranks));
   Json json;
   json["compat"] = "astra-sim";
@@ -188,21 +191,27 @@ Report report_of(const app::AstraStepAnswer& answer) {
 }  // namespace
 
 void add_collective_options(Command& command, app::SimulateCollectiveRequest& request) {
-  command.group("One collective, or another simulator's view");
+  command.group("One collective, or compatibility with another simulator");
   command.text("--collective", "NAME", request.collective,
-               "instead of a plan: all-reduce, all-gather, reduce-scatter or all-to-all");
+               "simulate this collective instead of a plan: all-reduce, all-gather, "
+               "reduce-scatter or all-to-all");
   command.text("--bytes", "SIZE", request.bytes,
-               "what is reduced, gathered in the end, or sent by one rank to all: 64MiB");
+               "size of the buffer that is reduced, of the gathered result, or of what one rank "
+               "sends in total, such as 64MiB");
   command.text("--network", "FILE", request.network_file,
-               "the network, instead of that of --cluster");
+               "use this network instead of that of --cluster");
   command.text(
       "--algorithm", "NAME[,NAME...]", request.algorithms,
-      "ring, two-way-ring, direct, halving-doubling, tree or double-tree; one, or one a dimension "
-      "(default: the quickest)");
-  command.whole("--chunks", request.chunks, 1, "pieces that follow one another (default: 1)");
-  command.flag("--unfolded", request.unfolded, "play every rank, also where one stands for all");
+      "ring, two-way-ring, direct, halving-doubling, tree or double-tree; one for all dimensions "
+      "or one per dimension (default: the fastest)");
+  command.whole("--chunks", request.chunks, 1,
+                "number of chunks sent one after another (default: "
+                "1)");
+  command.flag("--unfolded", request.unfolded,
+               "simulate every rank, even if one could stand for "
+               "all");
   command.choice("--compat", {{"astra-sim", [&request] { request.astra_sim = true; }}},
-                 "compute a collective, or a step of a plan, as another simulator does");
+                 "compute a collective, or a step of a plan, in the way of another simulator");
 }
 
 std::optional<Report> network_simulation(const app::PredictRequest& plan,
@@ -211,13 +220,12 @@ std::optional<Report> network_simulation(const app::PredictRequest& plan,
     if (!plan.model.model.empty() || !plan.model.overrides.empty() || !plan.plan_file.empty() ||
         !plan::given_options(plan.degrees).empty())
       throw_input_error("cli.conflict", "a collective has no model, no plan and no degrees", {},
-                        "leave them out, or leave out --collective");
+                        "remove them, or remove --collective");
     request.cluster = plan.cluster;
     return report_of(app::simulate_collective(request), format);
   }
   if (!request.bytes.empty() || request.unfolded)
-    throw_input_error("cli.missing-argument",
-                      "--bytes and --unfolded are of a collective, and --collective is missing", {},
+    throw_input_error("cli.missing-argument", "--bytes and --unfolded need --collective", {},
                       "--collective all-reduce");
   if (request.astra_sim)
     return report_of(app::simulate_astra({.predict = plan,
@@ -226,7 +234,7 @@ std::optional<Report> network_simulation(const app::PredictRequest& plan,
                                           .chunks = request.chunks}));
   if (!request.network_file.empty() || !request.algorithms.empty() || request.chunks)
     throw_input_error("cli.conflict",
-                      "--network, --algorithm and --chunks go with --collective or --compat", {},
+                      "--network, --algorithm and --chunks need --collective or --compat", {},
                       "--collective all-reduce --bytes 64MiB");
   return std::nullopt;
 }

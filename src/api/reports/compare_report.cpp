@@ -36,8 +36,7 @@ std::string reasons(const PredictAnswer& a, const PredictAnswer& b) {
             [](const auto& x, const auto& y) { return x.first > y.first; });
   std::vector<std::string> words;
   for (const auto& [size, text] : list) words.push_back(text);
-  return words.empty() ? "nearly the same in every part"
-                       : fmt::format("{}", fmt::join(words, ", "));
+  return words.empty() ? "nearly equal in every part" : fmt::format("{}", fmt::join(words, ", "));
 }
 
 std::string plan_name(const PredictAnswer& answer) {
@@ -64,7 +63,7 @@ Table parts_table(const PredictAnswer& a, const PredictAnswer& b) {
 
 Table memory_table(const PredictAnswer& a, const PredictAnswer& b) {
   Table table{.name = "memory",
-              .title = "What the fullest rank's memory holds",
+              .title = "Memory of the fullest rank",
               .columns = {{"part", "part"},
                           {"a_bytes", "A", Unit::kBytes},
                           {"b_bytes", "B", Unit::kBytes},
@@ -122,30 +121,32 @@ std::vector<Table> contest_tables(const PredictAnswer& own, const app::Contest& 
       contest.is_best ? fmt::format("the best of {} candidates", format_count(contest.space))
                       : fmt::format("not the best of {} candidates", format_count(contest.space)));
   if (contest.same_layout)
-    add("same_layout", "same layout, quicker",
+    add("same_layout", "same layout, faster",
         fmt::format("{}: {} ({})", plan_name(*contest.same_layout),
                     human(contest.same_layout->prediction.step, Unit::kSeconds),
                     reasons(*contest.same_layout, own)));
   if (contest.rival) {
     const PredictAnswer& rival = *contest.rival;
     add("rival", contest.is_best ? "runner-up" : "best other layout", plan_name(rival));
-    add("why", contest.is_best ? "why it lost" : "what differs",
-        fmt::format("{} ({} this plan): {}", human(rival.prediction.step, Unit::kSeconds),
+    add("why", contest.is_best ? "why it is slower" : "what differs",
+        fmt::format("{}, this plan {}: {}", human(rival.prediction.step, Unit::kSeconds),
                     times_text(rival.prediction.step, own.prediction.step), reasons(rival, own)));
   }
   why.rows.push_back(std::move(row));
 
   Table gains{.name = "gains",
-              .title = "What more hardware would buy",
+              .title = "Gain from more hardware",
               .columns = {{"what", "change"},
                           {"same_plan_s", "this plan", Unit::kSeconds},
-                          {"best_plan_s", "best plan then", Unit::kSeconds},
+                          {"best_plan_s", "best plan", Unit::kSeconds},
                           {"gain", "gain", Unit::kShare},
-                          {"degrees", "which is", Unit::kNone, false, true, 1}}};
+                          {"degrees", "its layout", Unit::kNone, false, true, 1}}};
   for (const app::Gain& gain : contest.gains)
     gains.rows.push_back({gain.what, gain.same_plan, gain.best_plan,
                           contest.best_step / gain.best_plan - 1, degrees_text(gain.degrees)});
-  gains.notes.emplace_back("gain: throughput of the best plan then over the best plan now");
+  gains.notes.emplace_back(
+      "gain: throughput of the best plan with the change over that of the "
+      "best plan now");
   return {why, gains};
 }
 

@@ -27,24 +27,24 @@ std::vector<std::string> sensitivity_sentences(const ExploreAnswer& answer) {
   for (const explore::Sensitivity& own : answer.sensitivities) {
     const double gain = own.best_plan > 0 ? own.step / own.best_plan - 1 : 0;
     if (gain > 5e-4)
-      out.push_back(fmt::format("10 % more {} buys {}.", info(own.axis).title, percent(gain)));
+      out.push_back(fmt::format("10 % more {} gains {}.", info(own.axis).title, percent(gain)));
     if (own.axis == explore::Axis::kMemory && own.surplus > 0)
-      out.push_back(fmt::format("The last {} of each device's memory buy nothing.",
+      out.push_back(fmt::format("The last {} of each device's memory gain nothing.",
                                 format_bytes(Bytes{own.surplus})));
   }
-  if (out.empty()) out.emplace_back("10 % more of any one resource buys nothing here.");
+  if (out.empty()) out.emplace_back("10 % more of any single resource gains nothing here.");
   return {fmt::format("{}", fmt::join(out, " "))};
 }
 
 std::string lead(const ExploreAnswer& answer) {
   const explore::Answers& all = answer.answers;
   std::string text = fmt::format(
-      "{} clusters and models, {} plans with every strategy, of which {} were predicted and the "
-      "others cut by a bound that cannot cut the best.",
+      "The study has {} pairs of cluster and model with {} candidate plans in total. Of these, {} "
+      "were predicted and the others were pruned by a bound that never prunes the best.",
       format_count(all.points), format_count(all.strategies), format_count(all.evaluated));
   if (answer.best.empty()) return text + " Nothing fits.";
   const PointDetail& best = answer.best.front();
-  return text + fmt::format(" Best: {}, {} a step; it waits most for {}.", best.name,
+  return text + fmt::format(" The best is {} with {} per step; it waits most for {}.", best.name,
                             format_seconds(Seconds{best.answer.found.step}),
                             to_string(best.answer.found.binding));
 }
@@ -89,16 +89,16 @@ std::string explore_page(const ExploreAnswer& answer) {
     pictures(axes, StudyPicture::Kind::kAxis);
     if (!axes.pictures.empty()) page.sections.push_back(std::move(axes));
 
-    chart::PageSection more{.title = "What more of each resource buys"};
+    chart::PageSection more{.title = "Gain from more of each resource"};
     more.paragraphs = sensitivity_sentences(answer);
     tables(more, {"sensitivity", "break_even"});
     page.sections.push_back(std::move(more));
   }
-  chart::PageSection how{.title = "How it was reckoned"};
+  chart::PageSection how{.title = "Method"};
   how.paragraphs = {
-      "Every plan is predicted in closed form by a model that was fitted to measured runs; the "
-      "devices of this study keep the efficiencies of the device they were derived from. Prices "
-      "and power are those of the study and of the catalogue."};
+      "Every plan is predicted in closed form by a cost model that was fitted to measured runs. "
+      "The devices of this study have the efficiencies of the device they were derived from. "
+      "Prices and power come from the study and the catalogue."};
   for (std::string& note : study_notes(answer.study)) how.paragraphs.push_back(std::move(note));
   page.sections.push_back(std::move(how));
   page.footer.command = fmt::format("nereus explore {}", answer.study.source);

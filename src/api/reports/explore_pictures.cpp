@@ -117,7 +117,7 @@ std::string marginal_picture(const ExploreAnswer& answer, std::size_t axis_index
   lines.y = goal_axis(goal);
   lines.y.log = false;
   lines.y.from_zero = true;
-  lines.gap_reason = "nothing found";
+  lines.gap_reason = "no plan found";
   chart::LineSeries series{"best plan on the best cluster", {}};
   for (const explore::Marginal& own : answer.answers.marginals) {
     if (own.axis != axis_index) continue;
@@ -162,19 +162,19 @@ std::vector<StudyPicture> explore_pictures(const ExploreAnswer& answer) {
         {Kind::kFront, "front", front_picture(answer), "Down and to the left is better."});
   out.push_back({Kind::kTime, "time",
                  time_picture("Exposed seconds by cause", "time", bars_of(answer)),
-                 "What a step would lose without each part, all else as it is."});
+                 "The time a step would save without each part, with all else equal."});
   constexpr std::size_t kWidest = 64;
   for (std::size_t i = 0; i < answer.study.axes.size(); ++i) {
     const explore::StudyAxis& axis = answer.study.axes[i];
     if (axis.values.size() < 2 || axis.values.size() > kWidest) continue;
     const std::string name = fmt::format("axis-{}", info(axis.axis).name);
     out.push_back({Kind::kAxis, name, marginal_picture(answer, i, name),
-                   "All other axes as is best for each value."});
+                   "For each value, all other axes are chosen best."});
   }
   for (const explore::Slice& slice : answer.slices) {
     const std::string name = fmt::format("heat-{}", info(answer.study.axes[slice.axis].axis).name);
     out.push_back({Kind::kAxis, name, heat_picture(answer, slice, name),
-                   fmt::format("All other axes as at {}.", answer.best.front().name)});
+                   fmt::format("All other axes have the values of {}.", answer.best.front().name)});
   }
   return out;
 }

@@ -39,7 +39,7 @@ Table summary_table(const ExploreAnswer& answer) {
   Table table{.name = "", .title = answer.study.name};
   table.record = true;
   table.columns = {{"clusters", "clusters x models", Unit::kCount},
-                   {"points", "with every strategy", Unit::kCount},
+                   {"points", "candidate plans", Unit::kCount},
                    {"evaluated", "predicted", Unit::kCount},
                    {"seconds", "took", Unit::kSeconds}};
   std::vector<Cell> row = {all.points, all.strategies, all.evaluated, answer.seconds};
@@ -57,18 +57,20 @@ Table summary_table(const ExploreAnswer& answer) {
   table.rows.push_back(std::move(row));
   if (answer.resumed > 0)
     table.notes.push_back(
-        fmt::format("{} of them were there already", format_count(answer.resumed)));
+        fmt::format("{} of them were already in the database", format_count(answer.resumed)));
   for (std::string& note : study_notes(answer.study)) table.notes.push_back(std::move(note));
   if (!answer.why.empty()) table.notes.push_back("nearest: " + answer.why);
   if (answer.best.empty() && answer.complete)
     table.notes.emplace_back(
-        "no cluster has a plan: more memory or devices, looser constraints, or a wider [strategy]");
+        "no cluster has a plan that fits; try more memory or devices, looser constraints, or a "
+        "wider [strategy]");
   if (!answer.complete)
-    table.notes.push_back(fmt::format("stopped early at {} of {}: the same call goes on from there",
-                                      format_count(all.points),
-                                      format_count(answer.study.num_points())));
+    table.notes.push_back(
+        fmt::format("stopped early at {} of {}; the same command resumes from "
+                    "there",
+                    format_count(all.points), format_count(answer.study.num_points())));
   for (const std::string& rank : answer.lost_ranks)
-    table.notes.push_back(fmt::format("{} was lost; others did its work", rank));
+    table.notes.push_back(fmt::format("{} was lost; other ranks did its work", rank));
   return table;
 }
 
@@ -110,7 +112,7 @@ Table points_table(const ExploreAnswer& answer, const std::vector<PointDetail>& 
     table.rows.push_back(std::move(row));
   }
   if (points.size() > most)
-    table.notes.push_back(fmt::format("{} of {} are shown; all are in the database", most,
+    table.notes.push_back(fmt::format("{} of {} are shown; the database contains all", most,
                                       format_count(static_cast<std::int64_t>(points.size()))));
   return table;
 }
@@ -123,11 +125,11 @@ std::string stack_of(const ExploreAnswer& answer, const PointDetail& point) {
 }
 
 Table machines_table(const ExploreAnswer& answer) {
-  Table table = points_table(answer, answer.machines, "machines", "The best of each cluster", 50);
+  Table table = points_table(answer, answer.machines, "machines", "Best plan of each cluster", 50);
   double slowest = 0;
   for (const PointDetail& point : answer.machines)
     slowest = std::max(slowest, point.value(Goal::kTime));
-  table.columns.insert(table.columns.begin() + 1, {"speedup", "times as fast"});
+  table.columns.insert(table.columns.begin() + 1, {"speedup", "speedup"});
   std::set<std::string> stacks;
   for (const PointDetail& point : answer.machines) stacks.insert(stack_of(answer, point));
   if (stacks.size() > 1)
@@ -153,19 +155,20 @@ std::string gain_text(double before, double after) {
 
 Table sensitivity_table(const ExploreAnswer& answer) {
   Table table{.name = "sensitivity",
-              .title = fmt::format("What 10 % more buys at {}", answer.best.front().name)};
+              .title = fmt::format("Gain from 10 % more of each resource, for {}",
+                                   answer.best.front().name)};
   table.columns = {{"resource", "10 % more"},
                    {"value", "now"},
-                   {"same_plan", "buys, plan kept"},
-                   {"best_plan", "with the best plan"},
-                   {"layout", "which is", Unit::kNone, false, true, 1}};
+                   {"same_plan", "gain, same plan"},
+                   {"best_plan", "gain, best plan"},
+                   {"layout", "its layout", Unit::kNone, false, true, 1}};
   for (const explore::Sensitivity& own : answer.sensitivities) {
     table.rows.push_back({std::string(info(own.axis).title), value_text(own.axis, own.value),
                           gain_text(own.step, own.same_plan), gain_text(own.step, own.best_plan),
                           own.best_plan > 0 ? layout_text(own.degrees) : ""});
     if (own.axis == Axis::kMemory && own.surplus > 0)
       table.notes.push_back(
-          fmt::format("the last {} of the memory buy nothing", format_bytes(Bytes{own.surplus})));
+          fmt::format("the last {} of the memory gain nothing", format_bytes(Bytes{own.surplus})));
   }
   return table;
 }
@@ -192,22 +195,22 @@ std::string worth_text(const ExploreAnswer& answer, const explore::BreakEven& ow
   if (!own.unit_usd_per_s) return "no price is known";
   const PriceUnit unit = price_unit(own.axis);
   const double per_hour = *own.unit_usd_per_s * unit.size * 3600;
-  if (!(per_hour > 0)) return "nothing at any price";
+  if (!(per_hour > 0)) return "nothing";
   std::string text = fmt::format("up to {} per {}", format_usd(UsdPerHour{per_hour}), unit.name);
   if (answer.study.prices.lifetime > 0)
     text += fmt::format(
-        ", {} per {} over its life",
+        ", or {} per {} over its lifetime",
         format_usd(Usd{*own.unit_usd_per_s * unit.size * answer.study.prices.lifetime}), unit.name);
   return text;
 }
 
 Table break_even_table(const ExploreAnswer& answer) {
-  Table table{.name = "break_even", .title = "What a resource may cost"};
+  Table table{.name = "break_even", .title = "Value of each resource"};
   table.columns = {{"resource", "resource"},
                    {"from", "from"},
                    {"to", "to"},
                    {"gain", "buys"},
-                   {"worth", "each further unit is worth", Unit::kNone, false, true}};
+                   {"worth", "value of each further unit", Unit::kNone, false, true}};
   for (const explore::BreakEven& own : answer.break_evens) {
     std::string gain = "-";
     if (own.time_from && own.time_to) gain = gain_text(*own.time_from, *own.time_to);
@@ -226,8 +229,8 @@ std::vector<std::string> study_notes(const explore::Study& study) {
     for (const auto& [number, basis] : machine.bases) stacks.insert(basis.stack.name);
   if (stacks.size() > 1)
     notes.push_back(fmt::format(
-        "predicted on different software ({}), as is usual for each device and model; stack = "
-        "\"...\" in the study takes one for all",
+        "predicted for different software stacks ({}), the usual one for each device and model; "
+        "stack = \"...\" in the study sets one for all",
         fmt::join(stacks, ", ")));
   std::vector<std::string_view> free;
   for (const explore::StudyAxis& own : study.axes)
@@ -237,8 +240,10 @@ std::vector<std::string> study_notes(const explore::Study& study) {
   const bool money =
       std::find(study.goals.begin(), study.goals.end(), Goal::kMoney) != study.goals.end();
   if (money && !free.empty())
-    notes.push_back(fmt::format("no price in [prices], so that more of it is free here: {}",
-                                fmt::join(free, ", ")));
+    notes.push_back(
+        fmt::format("[prices] has no price for these resources, so more of them is "
+                    "free here: {}",
+                    fmt::join(free, ", ")));
   const auto unbuildable =
       std::find_if(study.variants.begin(), study.variants.end(),
                    [](const explore::Variant& v) { return !v.unbuildable.empty(); });

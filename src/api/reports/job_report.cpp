@@ -76,10 +76,11 @@ Table policies_table(const app::JobAnswer& answer) {
   }
   const simulate::AvailabilitySummary& s = answer.summary;
   table.notes.push_back(fmt::format(
-      "{} to {} machines, {:.1f} on average, over {}; {} came, {} went", s.least, s.most, s.mean,
-      format_seconds(Seconds{answer.trace.duration()}), s.added, s.removed));
+      "{} to {} machines, {:.1f} on average, over {}; {} machines joined and {} left", s.least,
+      s.most, s.mean, format_seconds(Seconds{answer.trace.duration()}), s.added, s.removed));
   table.notes.emplace_back(
-      "goodput: samples done, of those that the machines could do were every change free");
+      "goodput: samples trained, as a share of what the same machines could train if every change "
+      "were free");
   for (const std::string& text : answer.assumptions) table.notes.push_back(text);
   if (answer.plans > 0) table.notes.push_back(fmt::format("{} plans searched", answer.plans));
   return table;
@@ -88,13 +89,14 @@ Table policies_table(const app::JobAnswer& answer) {
 Table drawing_table(const app::JobAnswer& answer, const Terminal& out) {
   Table table{.name = "drawing",
               .title = "When",
-              .columns = {{"policy", "policy"}, {"drawing", "from the begin to the end"}}};
+              .columns = {{"policy", "policy"}, {"drawing", "from start to end"}}};
   const int width = std::clamp((out.width > 0 ? out.width : 100) - 14, 20, 120);
   table.rows.push_back({"machines", machines_drawing(answer, width)});
   for (const JobPlay& play : answer.plays)
     table.rows.push_back({play.policy, drawing(play, answer.trace.begin, answer.trace.end, width)});
   table.notes.emplace_back(
-      "machines in tenths of the most; # useful, c checkpoint, r restart, ! lost, . idle");
+      "machines: in tenths of the largest number; policies: # useful, c checkpoint, r restart, ! "
+      "lost, . idle");
   return table;
 }
 
@@ -119,16 +121,17 @@ Table spares_table(const app::JobAnswer& answer) {
 }
 
 Table interval_table(const app::JobAnswer::Intervals& own) {
-  Table table{.name = "checkpoint_interval", .title = "How often to save (policy restart)"};
+  Table table{.name = "checkpoint_interval", .title = "Checkpoint interval (policy restart)"};
   table.columns = {{"rule", "rule"},
-                   {"interval_s", "training between two", Unit::kSeconds},
+                   {"interval_s", "interval", Unit::kSeconds},
                    {"useful", "useful", Unit::kShare}};
   table.rows = {{"Young", own.young, Cell()},
                 {"Daly", own.daly, own.useful_daly},
                 {"simulated optimum", own.simulated, own.useful_simulated}};
-  table.notes.push_back(fmt::format("one takes {}; a node of the plan fails every {}",
-                                    format_seconds(Seconds{own.checkpoint}),
-                                    format_seconds(Seconds{own.between})));
+  table.notes.push_back(
+      fmt::format("one checkpoint takes {}; some node of the plan fails every "
+                  "{} on average",
+                  format_seconds(Seconds{own.checkpoint}), format_seconds(Seconds{own.between})));
   return table;
 }
 

@@ -34,14 +34,16 @@ Table context_table(const app::MeasureAnswer& answer) {
   add("library", "library", c.library);
   add("host", "host", fmt::format("{}, {}, {} cores", c.host, c.system, c.cores));
   add("ranks", "ranks",
-      fmt::format("{} on {} {}, {} {} each, by {}", c.ranks, c.hosts,
+      fmt::format("{} on {} {}, {} {} each, connected by {}", c.ranks, c.hosts,
                   c.hosts == 1 ? "host" : "hosts", c.threads, c.threads == 1 ? "thread" : "threads",
                   c.backend));
   add("date", "date", c.date);
   add("processes", "processes",
-      c.processes > 1 ? fmt::format("{}, one after the other; +- is the interval of 95 % over them",
+      c.processes > 1 ? fmt::format("{}, one after the other; +- is the 95 % confidence interval "
+                                    "over them",
                                     c.processes)
-                      : "1; +- is half of what lies between 10 and 90 % of its repeats");
+                      : "1; +- is half of the range between the 10th and 90th percentile of its "
+                        "repeats");
   add("seconds", "measured in", answer.seconds, Unit::kSeconds);
   return table;
 }
@@ -65,15 +67,15 @@ Table kernels_table(const profile::Machine& machine) {
 
 Table rates_table(const profile::Machine& machine) {
   Table table{.name = "rates",
-              .title = "Memory, disk, preparation, evenness",
+              .title = "Memory, disk, preparation, jitter",
               .columns = {{"what", "what"},
                           {"rate", "rate"},
                           {"spread", "+-", Unit::kShare},
-                          {"note", "of", Unit::kNone, false, true}}};
+                          {"note", "measured with", Unit::kNone, false, true}}};
   const auto rate = [](const Quantiles& q) { return human(q.median, Unit::kBytesPerSecond); };
   for (const profile::Copy& own : machine.copies)
     table.rows.push_back({"memory: " + own.kind, rate(own.rate), spread_of(own.rate),
-                          fmt::format("{} each time", human(own.bytes, Unit::kBytes))});
+                          fmt::format("{} per copy", human(own.bytes, Unit::kBytes))});
   const auto disk = [&](const char* what, const profile::DiskReads& reads) {
     if (reads.rate.repeats == 0) return;
     const double share = reads.bytes_read > 0 ? reads.bytes_loaded / reads.bytes_read : 0;
@@ -93,7 +95,7 @@ Table rates_table(const profile::Machine& machine) {
     table.rows.push_back(
         {"jitter", human(machine.jitter.seconds.median, Unit::kSeconds),
          spread_of(machine.jitter.seconds),
-         fmt::format("the same work again and again; 1 in 100 takes {} longer, the worst {}",
+         fmt::format("repeats of equal work; 1 in 100 takes {} longer, the worst takes {} longer",
                      human(machine.jitter.p99, Unit::kShare),
                      human(machine.jitter.worst, Unit::kShare))});
   return table;
@@ -104,7 +106,7 @@ Table links_table(const profile::Machine& machine) {
               .title = "Messages between ranks, one way",
               .columns = {{"from", "from"},
                           {"to", "to"},
-                          {"same_host", "one host"},
+                          {"same_host", "same host"},
                           {"bytes", "bytes", Unit::kBytes},
                           {"seconds", "time", Unit::kSeconds},
                           {"spread", "+-", Unit::kShare},
@@ -194,7 +196,7 @@ std::string text_of(const Quantiles& q, Unit unit) {
 
 Table differing_table(const measure::Comparison& comparison) {
   Table table{.name = "differing",
-              .title = "Beyond their intervals",
+              .title = "Numbers that differ by more than their intervals",
               .columns = {{"what", "what", Unit::kNone, false, true},
                           {"first", "first", Unit::kNone, false, true},
                           {"second", "second", Unit::kNone, false, true},
@@ -216,8 +218,8 @@ std::vector<std::string> notes_of(const measure::Comparison& comparison, const s
   std::vector<std::string> notes = comparison.other_contexts;
   const auto only = [&](const std::vector<std::string>& list, const std::string& file) {
     if (!list.empty())
-      notes.push_back(fmt::format("{} alone has {} numbers more, the first of them {}", file,
-                                  list.size(), list.front()));
+      notes.push_back(fmt::format("only {} contains {} more numbers, the first of which is {}",
+                                  file, list.size(), list.front()));
   };
   only(comparison.first_only, first);
   only(comparison.second_only, second);
@@ -225,13 +227,14 @@ std::vector<std::string> notes_of(const measure::Comparison& comparison, const s
       comparison.numbers.size() - static_cast<std::size_t>(comparison.num_tested);
   if (comparison.num_tested > 0)
     notes.push_back(
-        fmt::format("{} numbers by intervals over processes, each at {:.4g} %, so that all of them "
-                    "hold together at 95 % (Welch's t, Bonferroni)",
+        fmt::format("{} numbers were compared by intervals over processes, each at {:.4g} %, so "
+                    "that all hold simultaneously at 95 % (Welch's t, Bonferroni)",
                     comparison.num_tested, 100 * comparison.confidence));
   if (by_ranges > 0)
     notes.push_back(
-        fmt::format("{} numbers by the ranges of their repeats: one of the files has them of one "
-                    "process, and such ranges are too narrow; measure again",
+        fmt::format("{} numbers were compared by the ranges of their repeats, because one file "
+                    "measured them in one process only; such ranges are too narrow, so measure "
+                    "again",
                     by_ranges));
   return notes;
 }
@@ -262,7 +265,7 @@ Report comparison_report(const measure::Comparison& comparison, const std::strin
   Table summary{.name = "", .record = true};
   summary.columns = {{"agree", "agree"},
                      {"numbers", "numbers"},
-                     {"differing", "beyond their intervals"},
+                     {"differing", "outside intervals"},
                      {"median_difference", "median difference", Unit::kShare}};
   summary.rows.push_back(
       {comparison.agree(), comparison.numbers.size(), comparison.num_differing(), median});

@@ -24,9 +24,10 @@ Table rows_table(const app::ValidateNetworkAnswer& answer) {
 }
 
 std::string fitted_text(const simulate::NcclNumbers& n) {
-  return fmt::format("floor {}, efficiency {:.1f} % of the wire, {} a step, tail {:.2f} of a step",
-                     human(n.floor, Unit::kSeconds), 100 * n.efficiency,
-                     human(n.step, Unit::kSeconds), n.tail);
+  return fmt::format(
+      "floor {}, efficiency {:.1f} % of the link rate, {} per step, tail {:.2f} of "
+      "a step",
+      human(n.floor, Unit::kSeconds), 100 * n.efficiency, human(n.step, Unit::kSeconds), n.tail);
 }
 
 Table summary(const app::ValidateNetworkAnswer& answer) {
@@ -46,11 +47,11 @@ Table summary(const app::ValidateNetworkAnswer& answer) {
   add("exact", "exact", fmt::format("{} equal to the nanosecond", answer.exact));
   if (answer.fitted) add("fitted", "fitted", fitted_text(*answer.fitted));
   if (answer.leave_one_size_out_error)
-    add("leave_one_size_out", "sizes not seen",
-        fmt::format("{:.1f} % mean, each size predicted from the others",
+    add("leave_one_size_out", "held-out sizes",
+        fmt::format("{:.1f} % mean; each size is predicted from the others",
                     100 * *answer.leave_one_size_out_error));
   if (answer.built_in_mean_abs_error)
-    add("built_in", "built-in numbers",
+    add("built_in", "built-in parameters",
         fmt::format("{:.1f} % mean", 100 * *answer.built_in_mean_abs_error));
   table.rows.push_back(std::move(row));
   return table;

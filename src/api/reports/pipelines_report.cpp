@@ -9,16 +9,16 @@ namespace {
 constexpr std::array<const char*, app::kNumVarunaViews> kKeys = {
     "as_released", "no_jitter", "workers", "workers_no_jitter", "one_at_a_time"};
 constexpr std::array<const char*, app::kNumVarunaViews> kTitles = {
-    "its rule, its jitter", "its rule, no jitter", "workers' rule, its jitter",
-    "workers' rule, no jitter", "the same, one message at a time"};
+    "its rule, its jitter", "its rule, no jitter", "rule of the workers, its jitter",
+    "rule of the workers, no jitter", "rule of the workers, no jitter, one message at a time"};
 
 Table summary(const app::ValidatePipelinesAnswer& answer) {
   Table table{.name = "pipelines",
               .columns = {{"mode", "mode"},
                           {"rows", "rows"},
-                          {"view", "played with"},
+                          {"view", "simulated with"},
                           {"bias", "mean error", Unit::kShare},
-                          {"mean_abs_error", "mean off by", Unit::kShare},
+                          {"mean_abs_error", "mean absolute error", Unit::kShare},
                           {"worst_error", "worst", Unit::kShare}}};
   for (const app::PipelineSum& sum : answer.sums) {
     for (std::size_t view = 0; view < kTitles.size(); ++view) {
@@ -29,8 +29,8 @@ Table summary(const app::ValidatePipelinesAnswer& answer) {
           {sum.mode, sum.rows, kTitles[view], sum.bias[view], sum.mean_abs[view], sum.worst[view]});
     }
     table.notes.push_back(
-        fmt::format("{}: {} of {} within two standard deviations of the mean of {} draws, {} "
-                    "within four",
+        fmt::format("{}: {} of {} rows lie within two standard deviations of our mean over {} "
+                    "draws, {} within four",
                     sum.mode, sum.within_two, sum.rows, app::kVarunaDraws, sum.within_four));
   }
   return table;

@@ -89,7 +89,10 @@ std::string manner_text(const plan::Placement& p) {
   if (r.recompute != plan::Recompute::kNone)
     text += fmt::format(", {} recompute", to_string(r.recompute));
   if (r.offload_activations > 0) text += ", activations in host memory";
-  if (divided.size() == 3 && p.gather == plan::Gather::kPerPass) text += ", layer by layer";
+  if (divided.size() == 3 && p.gather == plan::Gather::kPerPass)
+    text +=
+        ", all micro-batches per "
+        "layer";
   return text;
 }
 
@@ -100,13 +103,13 @@ int num_idle(const plan::Placement& p, const cluster::Cluster& cluster) {
 }
 
 Table placement_table(const plan::Placement& p, const cluster::Cluster& cluster) {
-  Table table{.name = "devices", .title = "What the best plan gives each device"};
+  Table table{.name = "devices", .title = "Work per device in the best plan"};
   table.columns = {{"devices", "devices"},
                    {"layers", "layers"},
-                   {"samples", "samples of a step", Unit::kCount},
+                   {"samples", "samples per step", Unit::kCount},
                    {"micro_batch", "micro-batch"},
                    {"tp", "tp"},
-                   {"state", "of its layers' optimizer state", Unit::kShare}};
+                   {"state", "share of its layers' optimizer state", Unit::kShare}};
   const std::vector<Does> all = by_rank(p, cluster);
   // In the order of the layers, then of the ranks; the idle last.
   std::vector<std::pair<Does, int>> rows;
@@ -125,13 +128,13 @@ Table placement_table(const plan::Placement& p, const cluster::Cluster& cluster)
   for (const auto& [own, count] : rows) {
     const std::string devices = fmt::format("{} x {}", count, own.device);
     if (own.first_layer < 0)
-      table.rows.push_back({devices, own.state > 0 ? "only stores" : "idle", Cell{}, Cell{}, Cell{},
-                            own.state > 0 ? Cell{own.state} : Cell{}});
+      table.rows.push_back({devices, own.state > 0 ? "stores state only" : "idle", Cell{}, Cell{},
+                            Cell{}, own.state > 0 ? Cell{own.state} : Cell{}});
     else
       table.rows.push_back(
           {devices,
            own.in_parts
-               ? fmt::format("{} of them, from {}", own.num_layers, own.first_layer)
+               ? fmt::format("{} layers, from {}", own.num_layers, own.first_layer)
                : fmt::format("{} to {}", own.first_layer, own.first_layer + own.num_layers - 1),
            static_cast<double>(own.samples), own.micro_batch, own.tp, own.state});
   }

@@ -47,8 +47,8 @@ Table plans_table(const app::PlanAnswer& answer, const app::PlanRequest& request
                   [](const app::PredictAnswer& own) { return own.usd_per_step.has_value(); });
   if (priced)
     table.columns.push_back({"usd_per_billion", tokens ? "$/B tokens" : "$/B samples", Unit::kUsd});
-  if (energy) table.columns.push_back({"kwh", "kWh a step"});
-  table.columns.push_back({"manner", "how", Unit::kNone, false, true});
+  if (energy) table.columns.push_back({"kwh", "kWh per step"});
+  table.columns.push_back({"manner", "strategy", Unit::kNone, false, true});
   for (std::size_t i = 0; i < answer.plans.size(); ++i) {
     const app::PredictAnswer& own = answer.plans[i];
     const cost::Prediction& p = own.prediction;
@@ -72,24 +72,27 @@ Table plans_table(const app::PlanAnswer& answer, const app::PlanRequest& request
 
 std::string searched_text(const app::PlanAnswer& answer) {
   const search::SearchResult& found = answer.search;
-  std::string text =
-      fmt::format("{} candidates in {:.2g} s: {} predicted, {} cut because they cannot be better",
-                  format_count(found.space), answer.seconds, format_count(found.evaluated),
-                  format_count(found.pruned));
+  std::string text = fmt::format(
+      "{} candidates in {:.2g} s: {} predicted, {} pruned because they cannot be "
+      "better",
+      format_count(found.space), answer.seconds, format_count(found.evaluated),
+      format_count(found.pruned));
   if (answer.mixed)
     text = fmt::format(
-        "{} manners in {:.2f} s, {} placements predicted, {} manners cut because "
-        "they cannot be better",
+        "{} candidates in {:.2f} s: {} placements predicted, {} candidates pruned because they "
+        "cannot be better",
         format_count(found.space), answer.seconds, format_count(found.evaluated),
         format_count(found.pruned));
   if (answer.mixed && found.space == 0 && answer.plans.empty())
-    text = fmt::format("{:.2f} s; no manner to compute and store was predicted", answer.seconds);
+    text = fmt::format("{:.2f} s; no candidate was predicted", answer.seconds);
   if (answer.mixed && answer.mixed->left_out > 0)
-    text += fmt::format(", {} not looked at", format_count(answer.mixed->left_out));
+    text += fmt::format(", {} not searched", format_count(answer.mixed->left_out));
   if (answer.mixed && !answer.mixed->every)
-    text += "; not exhaustive: of so many machines some numbers and orders are left out";
+    text +=
+        "; the search is not exhaustive, because with so many machines it skips some counts "
+        "and orders of them";
   if (!answer.mixed && found.too_much_memory + found.too_much_beyond > 0)
-    text += fmt::format("; {} of the predicted ones need too much memory",
+    text += fmt::format("; {} of the predicted candidates need too much memory",
                         format_count(found.too_much_memory + found.too_much_beyond));
   return text;
 }
@@ -184,7 +187,7 @@ std::string plan_json(const app::PlanAnswer& answer, const app::PlanRequest& req
 Table nothing_table(const app::PlanAnswer& answer, const app::PlanRequest& request) {
   Table table{.name = "result", .record = true};
   table.columns = {{"result", "result", Unit::kNone, false, true},
-                   {"binding", "what binds", Unit::kNone, false, true}};
+                   {"binding", "binding constraint", Unit::kNone, false, true}};
   table.rows.push_back(
       {answer.search.complete ? "no plan fits" : "stopped before any plan was found",
        answer.binding.empty() ? Cell{} : Cell{answer.binding}});
@@ -196,7 +199,7 @@ Table lifts_table(const app::PlanAnswer& answer) {
   Table table{.name = "lifts",
               .title = "What would make it fit",
               .columns = {{"change", "change", Unit::kNone, false, true},
-                          {"step_s", "step then", Unit::kSeconds},
+                          {"step_s", "step", Unit::kSeconds},
                           {"layout", "with", Unit::kNone, false, true}}};
   for (const app::Lift& lift : answer.lifts)
     table.rows.push_back({lift.change, lift.step,
@@ -205,41 +208,46 @@ Table lifts_table(const app::PlanAnswer& answer) {
                               : fmt::format("{}: {}", lift.family, manner_text(lift.placement))});
   if (answer.mixed)
     table.notes.emplace_back(
-        "each was tried by a short search; planning it may find something quicker");
+        "each change was tried by a short search; a full search may find a faster plan");
   return table;
 }
 
 constexpr const char* kGoOnMixed =
-    "to go on: -o FILE keeps the best plan; nereus predict, explain and simulate read that file, "
-    "and "
-    "nereus train runs it (no other engine's launch files can say uneven work)";
+    "next: -o FILE saves the best plan; nereus predict, explain and simulate read that file, and "
+    "nereus train runs it; launch files of other engines cannot express uneven work";
 
 void add_notes(Table& table, const app::PlanAnswer& answer, const app::PlanRequest& request) {
   table.notes.push_back(searched_text(answer));
   if (answer.mixed)
     table.notes.push_back(fmt::format(
-        "no plan of these devices can take less than {}: the best is {:.0f} % above that",
+        "no plan on these devices can take less than {}; the best plan takes {:.0f} % longer",
         human(answer.mixed->bound, Unit::kSeconds),
         100 * (answer.plans.front().prediction.step / answer.mixed->bound - 1)));
   if (answer.mixed) {
     const app::ResolvedPlan& best = answer.plans.front().plan;
     if (const int idle = num_idle(best.placement, best.cluster); idle > 0)
       table.notes.push_back(fmt::format(
-          "the best plan leaves {} of {} devices idle: it takes no longer without them, "
-          "and the price is that of all; its MFU counts those in use",
+          "the best plan leaves {} of {} devices idle and would be as fast without them; the cost "
+          "counts all devices, the MFU only those in use",
           idle, best.cluster.num_devices()));
   }
   if (answer.mixed) table.notes.emplace_back(kGoOnMixed);
   if (request.options.objectives.size() > 1)
     table.notes.emplace_back(
-        "the Pareto front: each is beaten by no other in all objectives at once");
+        "these plans form the Pareto front: no plan is better in all objectives at once");
   for (const int nodes : request.nodes)
     if (request.options.objectives.size() > 1 &&
         std::none_of(answer.plans.begin(), answer.plans.end(), [&](const app::PredictAnswer& own) {
           return own.plan.cluster.num_nodes() == nodes;
         }))
-      table.notes.push_back(fmt::format("{} nodes: nothing fits, or another size beats it", nodes));
-  if (!answer.search.complete) table.notes.emplace_back("stopped early: the best so far");
+      table.notes.push_back(
+          fmt::format("{} nodes: no plan fits, or another number of nodes is "
+                      "better in all objectives",
+                      nodes));
+  if (!answer.search.complete)
+    table.notes.emplace_back(
+        "stopped early: these are the best plans "
+        "so far");
   const app::PredictAnswer& best = answer.plans.front();
   if (best.plan.basis.layers) {
     table.notes.push_back("layer times of the best plan: " + sources_text(best));
@@ -248,19 +256,20 @@ void add_notes(Table& table, const app::PlanAnswer& answer, const app::PlanReque
   }
   if (!best.usd_per_step)
     table.notes.push_back(
-        fmt::format("no price of {} is known, so no cost", best.plan.cluster.name));
+        fmt::format("no price is known for {}, so no cost is shown", best.plan.cluster.name));
   if (best.expected.rows > 0)
     table.notes.push_back(fmt::format(
-        "expected error of one prediction: {:.0f} % median, {:.0f} % mean ({} measured runs of {} "
-        "that the fit had not seen); the best of many is likely a little too good",
+        "expected error of one prediction: {:.0f} % median, {:.0f} % mean (over {} held-out runs "
+        "of {}); the prediction of the best of many candidates is likely a little too low",
         100 * best.expected.median, 100 * best.expected.mean, format_count(best.expected.rows),
         best.plan.basis.stack.name));
   else
     table.notes.emplace_back(
-        "expected error: not known, no measured run of this kind is behind it");
+        "expected error: unknown, because the fit contains no measured run of this kind");
   if (best.prediction.memory.total > 0.95 * best.prediction.memory.capacity)
     table.notes.emplace_back(
-        "the best plan fills its memory; --headroom 0.1 looks for one that leaves a tenth");
+        "the best plan fills the device memory; --headroom 0.1 searches for one that leaves 10 % "
+        "free");
 }
 
 }  // namespace

@@ -21,13 +21,13 @@ std::string_view fits_text(const cost::Prediction& p) {
 }
 
 std::string cost_text(const app::PredictAnswer& answer) {
-  if (!answer.usd_per_step) return "no price known for all of these machines";
-  std::string text = fmt::format("{} a step", format_usd(Usd{*answer.usd_per_step}));
+  if (!answer.usd_per_step) return "unknown, because some machines have no known price";
+  std::string text = fmt::format("{} per step", format_usd(Usd{*answer.usd_per_step}));
   if (answer.counts_tokens) {
     const double tokens =
         answer.rate_per_device * answer.plan.cluster.num_devices() * answer.prediction.step;
-    text +=
-        fmt::format(", {} a billion tokens", format_usd(Usd{*answer.usd_per_step / tokens * 1e9}));
+    text += fmt::format(", {} per billion tokens",
+                        format_usd(Usd{*answer.usd_per_step / tokens * 1e9}));
   }
   text += ", on demand";
   if (!answer.price_date.empty()) text += fmt::format(" (prices of {})", answer.price_date);
@@ -36,11 +36,10 @@ std::string cost_text(const app::PredictAnswer& answer) {
 
 std::string expected_text(const app::PredictAnswer& answer) {
   const cost::ExpectedError& expected = answer.expected;
-  if (expected.rows == 0) return "not known: no measured run of this kind is behind it";
-  return fmt::format(
-      "{:.0f} % median, {:.0f} % mean ({} measured runs of {} that the fit had not seen)",
-      100 * expected.median, 100 * expected.mean, format_count(expected.rows),
-      answer.plan.basis.stack.name);
+  if (expected.rows == 0) return "unknown, because the fit contains no measured run of this kind";
+  return fmt::format("{:.0f} % median, {:.0f} % mean (over {} held-out runs of {})",
+                     100 * expected.median, 100 * expected.mean, format_count(expected.rows),
+                     answer.plan.basis.stack.name);
 }
 
 // What was not given and has a value that somebody would choose; JSON names all of it.
@@ -71,9 +70,9 @@ std::string_view tier_text(plan::Tier tier) {
     case plan::Tier::kExpanded:
       return "in expanded memory";
     case plan::Tier::kHost:
-      return "on host";
+      return "in host memory";
     case plan::Tier::kNvme:
-      return "on nvme";
+      return "on NVMe";
   }
   return "";
 }
@@ -91,7 +90,7 @@ std::string degrees_text(const plan::Degrees& d) {
   if (d.zero > 0) text += fmt::format(", ZeRO-{}", d.zero);
   if (d.sequence_parallel) text += ", sequence parallel";
   if (d.recompute_blocks > 0)
-    text += fmt::format(", full recompute of {} blocks a stage", d.recompute_blocks);
+    text += fmt::format(", full recompute of {} blocks per stage", d.recompute_blocks);
   else if (d.recompute != plan::Recompute::kNone)
     text += fmt::format(", {} recompute", to_string(d.recompute));
   for (const auto& [share, what] :
@@ -113,7 +112,7 @@ std::string links_text(const app::ResolvedPlan& plan) {
     for (const auto& [where, fit] :
          {std::pair{"inside a host", &own.inside}, std::pair{"between hosts", &own.between}})
       if (fit->rate > 0)
-        text += fmt::format("{}{} and {} a step {}", text.empty() ? "measured: " : "; ",
+        text += fmt::format("{}{} and {} per step {}", text.empty() ? "measured: " : "; ",
                             format_rate(BytesPerSecond{fit->rate}),
                             format_seconds(Seconds{fit->latency}), where);
   for (const std::string& note : plan.basis.networks->notes)
@@ -145,7 +144,7 @@ Table prediction_summary(const app::PredictAnswer& answer) {
                           format_count(static_cast<std::int64_t>(plan.model.tokens_per_sample)))
             : fmt::format("{} samples", format_count(plan.degrees->global_batch)));
   add("step_s", "step", p.step, Unit::kSeconds);
-  add("rate", answer.counts_tokens ? "tokens/s a device" : "samples/s a device",
+  add("rate", answer.counts_tokens ? "tokens/s per device" : "samples/s per device",
       format_significant(answer.rate_per_device, 4));
   add("model_flops_utilization", "MFU", p.mfu, Unit::kShare);
   add("memory", "memory",
@@ -155,7 +154,7 @@ Table prediction_summary(const app::PredictAnswer& answer) {
   const bool lacks = p.memory.beyond > p.memory.beyond_capacity;
   if (lacks || (p.memory.beyond > 0 && p.memory.beyond_tier != plan::Tier::kHost))
     add("offloaded", "offloaded",
-        fmt::format("{} of {} a device {}: {}", format_bytes(Bytes{p.memory.beyond}),
+        fmt::format("{} of {} per device {}: {}", format_bytes(Bytes{p.memory.beyond}),
                     format_bytes(Bytes{p.memory.beyond_capacity}), tier_text(p.memory.beyond_tier),
                     lacks ? "does NOT fit" : "fits"));
   add("usd_per_step", "cost", cost_text(answer));
@@ -183,10 +182,10 @@ Table prediction_breakdown(const app::PredictAnswer& answer) {
 
 Table prediction_memory(const app::PredictAnswer& answer) {
   Table table{.name = "memory",
-              .title = "What the fullest rank's memory holds",
+              .title = "Memory of the fullest rank",
               .columns = {{"part", "part"},
                           {"bytes", "memory", Unit::kBytes},
-                          {"share", "of the device", Unit::kShare, true}}};
+                          {"share", "share of device", Unit::kShare, true}}};
   const cost::Memory& memory = answer.prediction.memory;
   for (int i = 0; i < cost::kNumMemoryParts; ++i) {
     const double bytes = memory.parts[static_cast<size_t>(i)];
@@ -307,7 +306,8 @@ Report prediction_report(const app::PredictAnswer& answer) {
     summary.notes.push_back("derived, not given: " + derived);
   if (answer.prediction.mfu > 0.8)
     summary.notes.push_back(
-        "MFU counts attention as the full square, as is usual; causal kernels skip half of it.");
+        "MFU counts attention over the full square, as is usual, although causal kernels skip "
+        "half of it.");
   Report report{.tables = {summary, prediction_breakdown(answer), prediction_memory(answer)},
                 .json = prediction_json(answer)};
   if (answer.plan.basis.layers) report.tables.push_back(sources_table(answer));

@@ -27,11 +27,11 @@ struct BarPart {
 const std::vector<BarPart>& bar_parts() {
   static const std::vector<BarPart> kParts = {
       {"compute", {Part::kCompute, Part::kRecompute, Part::kOptimizer}},
-      {"tensor, context and expert talk",
+      {"tensor, context and expert communication",
        {Part::kTensorComm, Part::kContextComm, Part::kExpertComm}},
-      {"pipeline: bubble and talk", {Part::kBubble, Part::kPipelineComm}},
-      {"sums of gradients", {Part::kDataComm}},
-      {"launches, copies, rest", {Part::kOffload, Part::kInput, Part::kLaunch, Part::kFixed}}};
+      {"pipeline bubble and communication", {Part::kBubble, Part::kPipelineComm}},
+      {"gradient all-reduce", {Part::kDataComm}},
+      {"launches, copies, other", {Part::kOffload, Part::kInput, Part::kLaunch, Part::kFixed}}};
   return kParts;
 }
 
@@ -58,8 +58,8 @@ std::string recommend_scatter(const RecommendAnswer& answer) {
   scatter.title = fmt::format("{}: dollars against hours", answer.model.name);
   scatter.x = {.title = "hours", .unit = Unit::kNone, .log = true};
   scatter.y = {.title = "dollars", .unit = Unit::kUsd, .log = true};
-  scatter.front_name = "nothing is quicker and cheaper";
-  scatter.point_name = "the best of other offers";
+  scatter.front_name = "Pareto front";
+  scatter.point_name = "best of the other offers";
   const auto on_front = [&](const RecommendOption& o) {
     for (const RecommendOption& f : answer.front)
       if (f.offer == o.offer && f.count == o.count && f.spot == o.spot) return true;
@@ -78,7 +78,7 @@ std::string recommend_bars(const RecommendAnswer& answer, const app::RecommendRe
   bars.title = fmt::format("{}: where the time of each offer goes", answer.model.name);
   for (const BarPart& part : bar_parts()) bars.parts.emplace_back(part.name);
   bars.parts.insert(bars.parts.end(),
-                    {"waiting for samples", "spot machines that go", "getting machines"});
+                    {"waiting for samples", "loss of spot machines", "getting machines"});
   std::vector<const RecommendOption*> shown;
   for (const RecommendOption& o : answer.options)
     if (static_cast<int>(shown.size()) < request.top) shown.push_back(&o);
@@ -103,11 +103,11 @@ std::string recommend_page(const RecommendAnswer& answer, const app::RecommendRe
                    .lead = report.tables.front().title};
   page.sections.push_back({.title = "Dollars against hours",
                            .pictures = {{recommend_scatter(answer),
-                                         "The best of each offer, and all that nothing beats in "
-                                         "both."}}});
+                                         "The best option of each offer, and the Pareto front of "
+                                         "hours and dollars."}}});
   page.sections.push_back({.title = "Where the time goes",
                            .pictures = {{recommend_bars(answer, request),
-                                         "Whole jobs, the cheapest first, as predicted."}}});
+                                         "Predicted time of whole jobs, the cheapest first."}}});
   for (const Table& table : report.tables)
     if (!table.rows.empty())
       page.sections.push_back({.title = table.name == "options" ? "Options" : table.title,

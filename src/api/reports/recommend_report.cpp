@@ -69,11 +69,11 @@ std::vector<Column> option_columns(const RecommendAnswer& answer) {
   std::vector<Column> columns = {{"machines", "machines"},
                                  {"provider", "provider", Unit::kNone, false, false, 3},
                                  {"usd", "dollars", Unit::kUsd},
-                                 {"interval", "from .. to", Unit::kNone, false, false, 1},
+                                 {"interval", "range", Unit::kNone, false, false, 1},
                                  {"hours", "hours"},
                                  {"goodput", "goodput", Unit::kShare, false, false, 2},
                                  {"pace", "waits for", Unit::kNone, false, false, 4},
-                                 {"price_age", "price is", Unit::kNone, false, false, 2},
+                                 {"price_age", "price age", Unit::kNone, false, false, 2},
                                  {"break_even", "wins below", Unit::kUsdPerHour, false, false, 5},
                                  {"plan", "plan", Unit::kNone, false, true}};
   if (answer.global_batch == 0) columns.insert(columns.end() - 1, {"batch", "batch"});
@@ -117,30 +117,32 @@ std::string terms_text(const app::RecommendRequest& request) {
 void add_notes(const RecommendAnswer& answer, const app::RecommendRequest& request, Table& table) {
   std::vector<std::string>& notes = table.notes;
   notes.push_back(
-      fmt::format("{} offers, {} numbers of machines planned, {} cut because they "
-                  "cannot be better, in {}",
+      fmt::format("{} offers: {} machine counts planned, {} pruned because they cannot be better, "
+                  "in {}",
                   answer.num_offers, format_count(answer.asked), format_count(answer.cut),
                   human(answer.seconds, Unit::kSeconds)));
   if (request.mixes)
     notes.push_back(
         !answer.no_mixes.empty()
-            ? fmt::format("no mixes of two offers: {}", answer.no_mixes)
+            ? fmt::format("mixes of two offers were not tried: {}", answer.no_mixes)
             : fmt::format(
-                  "of mixes of two offers {} planned, {} cut because they cannot be better{}",
+                  "mixes of two offers: {} planned, {} pruned because they cannot be better{}",
                   format_count(answer.mixes_planned), format_count(answer.mixes_cut),
-                  answer.mixes_left_out > 0 ? fmt::format(", {} left out that might be",
+                  answer.mixes_left_out > 0 ? fmt::format(", {} skipped that could be better",
                                                           format_count(answer.mixes_left_out))
                                             : ""));
   for (const RecommendOption& o : answer.options)
     if (!o.mix.empty())
-      notes.push_back(fmt::format("the plan of {0}: nereus plan --cluster '{0}' --global-batch {1}",
-                                  o.offer, o.global_batch));
+      notes.push_back(
+          fmt::format("to get the plan for {0}: nereus plan --cluster '{0}' "
+                      "--global-batch {1}",
+                      o.offer, o.global_batch));
   if (answer.target) {
     const app::SamplesToTarget& t = *answer.target;
     notes.push_back(
-        fmt::format("samples to the target of {}: {} (1 + batch / {}){}", t.name,
+        fmt::format("samples needed to reach the target of {}: {} (1 + batch / {}){}", t.name,
                     format_significant(t.least), format_significant(t.critical),
-                    t.largest > 0 ? fmt::format(", measured at batches of {} to {}",
+                    t.largest > 0 ? fmt::format(", measured for batches from {} to {}",
                                                 format_count(static_cast<std::int64_t>(t.smallest)),
                                                 format_count(static_cast<std::int64_t>(t.largest)))
                                   : ""));
@@ -148,22 +150,24 @@ void add_notes(const RecommendAnswer& answer, const app::RecommendRequest& reque
   notes.insert(notes.end(), answer.notes.begin(), answer.notes.end());
   if (request.spot)
     notes.push_back(
-        fmt::format("spot machines: each goes {} times an hour, {} of them are there "
-                    "(as in {}); --trace takes another",
+        fmt::format("spot machines: each machine is lost {} times per hour, and {} of them are "
+                    "available on average (as in {}; --trace selects another trace)",
                     format_significant(answer.preemptions.per_second * 3600),
                     human(answer.preemptions.present, Unit::kShare), request.trace));
   notes.push_back(fmt::format(
-      "from .. to: the mean error of predictions of that kind ({} where nobody measured any); "
-      "prices on demand {} a year of age, spot prices over zones or {} each way",
+      "range: allows for the mean error of such predictions ({} if no such run was measured) and "
+      "for price changes ({} per year of age for on-demand prices; the spread over zones, or else "
+      "+- {}, for spot prices)",
       human(app::kUnknownError, Unit::kShare), human(app::kPriceDrift, Unit::kShare),
       human(app::kSpotSpread, Unit::kShare)));
   if (request.feed.core_seconds <= 0 && request.feed.sample_bytes <= 0)
     notes.emplace_back(
-        "data is ready as fast as it is used; --prepare, --sample-bytes and --disk say how fast");
+        "data is assumed to be ready when needed; --prepare, --sample-bytes and --disk set its "
+        "cost");
   if (!answer.refused.empty())
     notes.push_back(
-        fmt::format("{} offers are left out; --why OFFER says why (! = the price is "
-                    "older than {} days)",
+        fmt::format("{} offers are excluded, and --why OFFER shows the reason; ! = the price is "
+                    "older than {} days",
                     answer.refused.size(), app::kOldPriceDays));
 }
 
@@ -183,27 +187,26 @@ Report recommend_report(const RecommendAnswer& answer, const app::RecommendReque
   for (std::size_t i = 0; i < answer.options.size() && i < shown; ++i)
     options.rows.push_back(option_row(answer, answer.options[i]));
   if (answer.options.size() > shown)
-    options.notes.push_back(
-        fmt::format("{} more meet the terms; --top shows them", answer.options.size() - shown));
-  if (answer.options.empty()) options.notes.emplace_back("no machines meet these terms");
+    options.notes.push_back(fmt::format("{} more options meet the limits; --top shows more",
+                                        answer.options.size() - shown));
+  if (answer.options.empty()) options.notes.emplace_back("no machines meet these limits");
   add_notes(answer, request, options);
   report.tables.push_back(std::move(options));
 
   if (answer.nearest) {
-    Table nearest{
-        .name = "nearest",
-        .title = request.deadline_hours ? "The quickest there is" : "The cheapest there is",
-        .columns = option_columns(answer)};
+    Table nearest{.name = "nearest",
+                  .title = request.deadline_hours ? "The fastest option" : "The cheapest option",
+                  .columns = option_columns(answer)};
     nearest.rows.push_back(option_row(answer, *answer.nearest));
     report.tables.push_back(std::move(nearest));
   }
-  Table front{.name = "front",
-              .title = "Time against money: nothing is both quicker and cheaper",
-              .columns = option_columns(answer)};
+  Table front{
+      .name = "front", .title = "Pareto front of time and cost", .columns = option_columns(answer)};
   for (const RecommendOption& o : answer.front) front.rows.push_back(option_row(answer, o));
   report.tables.push_back(std::move(front));
   if (!request.why.empty()) {
-    Table why{.name = "why", .title = "Why not " + request.why, .columns = {{"line", "because"}}};
+    Table why{
+        .name = "why", .title = "Reasons against " + request.why, .columns = {{"line", "because"}}};
     why.columns.front().wrap = true;
     for (const std::string& line : answer.why) why.rows.push_back({line});
     report.tables.push_back(std::move(why));

@@ -32,9 +32,10 @@ const Share kShares[] = {
     {"compute", "compute", [](const RankStatistics& r) { return r.compute; }, true, 0},
     {"collectives", "collectives", [](const RankStatistics& r) { return r.collectives; }, false, 1},
     {"send", "sending", [](const RankStatistics& r) { return r.send; }, false, 4},
-    {"wait_input", "no input", [](const RankStatistics& r) { return r.wait_input; }, false, 2},
-    {"wait_gradient", "no gradient", [](const RankStatistics& r) { return r.wait_gradient; }, false,
+    {"wait_input", "waits for input", [](const RankStatistics& r) { return r.wait_input; }, false,
      2},
+    {"wait_gradient", "waits for gradient", [](const RankStatistics& r) { return r.wait_gradient; },
+     false, 2},
     {"reduction", "reduction", [](const RankStatistics& r) { return r.reduction; }, false, 3},
     {"wait_others", "waits for others", [](const RankStatistics& r) { return r.wait_others; },
      false, 2},
@@ -45,8 +46,8 @@ Table ranks_table(const app::SimulateAnswer& answer, bool all_columns) {
   const std::vector<RankStatistics>& ranks = answer.statistics.ranks;
   const bool several = answer.step.teams.size() > 1;
   Table table{.name = "ranks",
-              .title = several ? "Every pipeline rank of the slowest team, shares of the step"
-                               : "Every pipeline rank, shares of the step"};
+              .title = several ? "Pipeline ranks of the slowest replica, as shares of the step"
+                               : "Pipeline ranks, as shares of the step"};
   table.columns.push_back({"rank", "rank"});
   std::vector<const Share*> shown;
   for (const Share& share : kShares) {
@@ -57,7 +58,7 @@ Table ranks_table(const app::SimulateAnswer& answer, bool all_columns) {
     shown.push_back(&share);
     table.columns.push_back({share.key, share.title, Unit::kShare, false, false, share.rank});
   }
-  table.columns.push_back({"peak", "held at most"});
+  table.columns.push_back({"peak", "peak"});
   const auto slowest = &answer.step.slowest() - answer.step.teams.data();
   for (const RankStatistics& r : ranks) {
     if (r.team != slowest || table.rows.size() >= kMostRanks) continue;
@@ -73,22 +74,25 @@ Table ranks_table(const app::SimulateAnswer& answer, bool all_columns) {
     table.rows.push_back(std::move(row));
   }
   if (table.rows.size() < ranks.size())
-    table.notes.push_back(fmt::format("{} more ranks were played: --format json has all",
+    table.notes.push_back(fmt::format("{} more ranks were simulated; --format json shows all",
                                       ranks.size() - table.rows.size()));
-  table.notes.emplace_back("held: micro-batches of a virtual stage");
+  table.notes.emplace_back(
+      "peak: the largest number of micro-batches whose activations one "
+      "virtual stage holds");
   return table;
 }
 
 Table drawing_table(const app::SimulateAnswer& answer, const Terminal& out) {
-  Table table{.name = "drawing",
-              .title = answer.step.teams.size() > 1 ? "When, on the slowest team" : "When",
-              .columns = {{"stage", "stage"}, {"drawing", "passes", Unit::kNone, false, false}}};
+  Table table{
+      .name = "drawing",
+      .title = answer.step.teams.size() > 1 ? "Timeline of the slowest replica" : "Timeline",
+      .columns = {{"stage", "stage"}, {"drawing", "passes", Unit::kNone, false, false}}};
   const int width = std::clamp((out.width > 0 ? out.width : 100) - 12, 20, 120);
   const std::vector<std::string> lines = timeline::text_drawing(answer.passes, width);
   for (std::size_t r = 0; r < lines.size() && r < kMostRanks; ++r)
     table.rows.push_back({r, lines[r]});
   table.notes.emplace_back(
-      "digits forward, letters backward, dots weight gradients, colons recompute");
+      "digits: forward; letters: backward; dots: weight gradients; colons: recompute");
   return table;
 }
 
@@ -153,15 +157,16 @@ Table summary_table(const app::SimulateAnswer& answer) {
   insert({"simulated_s", "simulated step", Unit::kSeconds}, step_of(answer));
   insert({"predicted_s", "closed form", Unit::kSeconds}, answer.predicted.prediction.step);
   if (answer.shared) {
-    insert({"shared_links_s", "overlapping all", Unit::kSeconds}, answer.shared->step);
-    insert({"contention_s", "  of it contention", Unit::kSeconds},
+    insert({"shared_links_s", "full overlap", Unit::kSeconds}, answer.shared->step);
+    insert({"contention_s", "  of which contention", Unit::kSeconds},
            answer.shared->step - answer.shared->apart);
   }
   if (answer.layers) {
-    insert({"layers_s", "on bare links", Unit::kSeconds}, answer.layers->seconds);
-    insert({"layers_exposed_s", "  of it not compute", Unit::kSeconds}, answer.layers->exposed);
+    insert({"layers_s", "layer by layer", Unit::kSeconds}, answer.layers->seconds);
+    insert({"layers_exposed_s", "  of which not compute", Unit::kSeconds}, answer.layers->exposed);
     table.notes.push_back(fmt::format(
-        "layer by layer: {} nodes, {} collectives, {} events in {:.2g} s, for {} of all ranks",
+        "layer by layer: {} nodes, {} collectives and {} events simulated in {:.2g} s, which "
+        "stand for {} events of all ranks",
         answer.layers->nodes, answer.layers->collectives, answer.layers->events,
         answer.layers_seconds, answer.layers->events_represented));
   }
@@ -170,21 +175,25 @@ Table summary_table(const app::SimulateAnswer& answer) {
                                   [](const auto& lane) { return lane.greedy; });
   if (greedy)
     table.notes.emplace_back(
-        "stages or micro-batches do not suit the schedule's own order: backward first, then "
-        "forward");
+        "the schedule's own order does not exist for this number of stages or micro-batches; "
+        "ranks run backward passes first, then forward passes");
   if (answer.shared)
     table.notes.emplace_back(
-        "overlapping all: messages and reductions beside passes, as far as links allow");
+        "full overlap: messages and reductions overlap with passes, as far as the links allow");
   if (answer.layers)
     table.notes.emplace_back(
-        "on bare links: every layer's collectives, without what software loses on the network");
+        "layer by layer: simulates every layer's collectives, without the network overheads of "
+        "real software");
   if (!answer.fits && answer.predicted.prediction.fits)
-    table.notes.emplace_back("in this order some rank holds more than its memory: does NOT fit");
+    table.notes.emplace_back("in this order some rank needs more than its memory: does NOT fit");
   if (answer.quantiles)
-    table.notes.emplace_back("step: the mean; ranks, path, drawing: of the first step drawn");
-  table.notes.push_back(fmt::format("{} events in {:.2g} s, for {} of all ranks",
-                                    answer.step.events, answer.seconds,
-                                    answer.step.events_represented));
+    table.notes.emplace_back(
+        "the step time is the mean; ranks, critical path and timeline are of "
+        "the first simulated step");
+  table.notes.push_back(
+      fmt::format("{} events simulated in {:.2g} s, which stand for {} events "
+                  "of all ranks",
+                  answer.step.events, answer.seconds, answer.step.events_represented));
   return table;
 }
 

@@ -58,7 +58,7 @@ std::string sources_json(const app::PredictAnswer& answer) {
 
 Table sources_table(const app::PredictAnswer& answer) {
   Table table{.name = "sources",
-              .title = "Where the layers' times come from",
+              .title = "Sources of the layer times",
               .columns = {{"layer", "layer"},
                           {"device", "device"},
                           {"tp", "tp"},

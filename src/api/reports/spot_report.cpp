@@ -57,12 +57,12 @@ Report spot_report(const app::SpotAnswer& answer) {
                                    answer.inputs.cluster.name, format_count(answer.global_batch))};
   table.columns = {{"rank", "#"},
                    {"layout", "layout"},
-                   {"step_s", "played step", Unit::kSeconds},
+                   {"step_s", "simulated step", Unit::kSeconds},
                    {"predicted_s", "closed form", Unit::kSeconds, false, false, 2},
                    {"samples_per_s", "samples/s"},
                    {"memory", "memory", Unit::kShare},
                    {"idle", "idle"},
-                   {"how", "how", Unit::kNone, false, true}};
+                   {"strategy", "strategy", Unit::kNone, false, true}};
   const auto add = [&](Cell name, const SpotPlan& own) {
     table.rows.push_back({std::move(name), layout(own), own.simulated, own.prediction.step,
                           format_significant(own.samples / own.simulated),
@@ -77,9 +77,9 @@ Report spot_report(const app::SpotAnswer& answer) {
   }
   json["varuna_rule"] = answer.rule ? plan_json(*answer.rule) : Json(nullptr);
   if (answer.rule) add("Varuna's rule", *answer.rule);
-  if (answer.result.plans.empty()) table.notes.emplace_back("nothing fits");
-  if (!answer.rule) table.notes.emplace_back("Varuna's rule finds nothing that fits");
-  table.notes.push_back(fmt::format("{} predicted, {} cut by a bound",
+  if (answer.result.plans.empty()) table.notes.emplace_back("no plan fits");
+  if (!answer.rule) table.notes.emplace_back("Varuna's rule finds no plan that fits");
+  table.notes.push_back(fmt::format("{} predicted, {} pruned by a bound",
                                     format_count(answer.result.evaluated),
                                     format_count(answer.result.pruned)));
   json["evaluated"] = answer.result.evaluated;

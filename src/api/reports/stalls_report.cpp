@@ -22,7 +22,7 @@ const char* words_of(StallKind kind) {
     case StallKind::kLaunch:
       return "launching operations";
     case StallKind::kContention:
-      return "contention of ranks";
+      return "contention between ranks";
     case StallKind::kStraggler:
       return "slowest rank";
     case StallKind::kInterconnect:
@@ -44,7 +44,7 @@ std::string verdict_of(const Stall& stall, int num_ranks) {
   if (!stall.significant) return "not significant";
   if (stall.kind == StallKind::kStraggler && num_ranks > 2)
     return fmt::format("rank {} is the slowest", stall.rank);
-  return stall.kind == StallKind::kLaunch ? "within one device's time" : "";
+  return stall.kind == StallKind::kLaunch ? "part of one device's work" : "";
 }
 
 std::string json_of(const app::StallAnswer& answer) {
@@ -104,9 +104,9 @@ Report stalls_report(const app::StallAnswer& answer) {
              .rows = {{report.step_s, report.alone_s, report.rounds}},
              .record = true};
   Table stalls{.name = "stalls",
-               .title = "What it waits for",
+               .title = "What a step waits for",
                .columns = {{"cause", "cause"},
-                           {"seconds", "a step", Unit::kSeconds},
+                           {"seconds", "per step", Unit::kSeconds},
                            {"share", "share", Unit::kShare, true},
                            {"low", "from", Unit::kSeconds},
                            {"high", "to", Unit::kSeconds},
@@ -121,8 +121,8 @@ Report stalls_report(const app::StallAnswer& answer) {
     stalls.rows.push_back(std::move(row));
   }
   stalls.notes.push_back(
-      fmt::format("{}; all intervals hold together at "
-                  "{:.0f} %. Significant: the interval lies above {:.0f} % of the step.",
+      fmt::format("{}; all intervals hold simultaneously at {:.0f} % confidence. A stall is "
+                  "significant if its interval lies above {:.0f} % of the step.",
                   fmt::format(fmt::runtime(answer.how), report.rounds), measure::kConfidence * 100,
                   measure::kNegligible * 100));
   for (const std::string& note : report.notes) stalls.notes.push_back(note);
@@ -160,7 +160,7 @@ std::string stalls_picture(const app::StallAnswer& answer) {
 std::string stalls_page(const app::StallAnswer& answer) {
   const Report report = stalls_report(answer);
   chart::Page page{.title = fmt::format("What a step of {} waits for", answer.model),
-                   .lead = fmt::format("{}, {} a step.", answer.library,
+                   .lead = fmt::format("{}, {} per step.", answer.library,
                                        format_seconds(Seconds{answer.report.step_s}))};
   page.sections.push_back({.title = "Stalls",
                            .paragraphs = report.tables[1].notes,

@@ -183,12 +183,14 @@ Table compare_table(const app::TrainAnswer& answer) {
     table.rows.push_back(std::move(row));
   }
   if (table.rows.empty())
-    table.notes.emplace_back("nothing to compare: no step, or no closed form");
+    table.notes.emplace_back("nothing to compare, because there is no step or no closed form");
   if (answer.nominal)
     table.notes.emplace_back(
-        "nobody measured this machine: what is predicted rests on nominal rates; --cluster and "
-        "--stack say better ones");
-  table.notes.emplace_back("measured: waiting by cause, mean of the ranks; computing is the rest");
+        "this machine was not measured, so the prediction uses nominal rates; --cluster and "
+        "--stack give better ones");
+  table.notes.emplace_back(
+      "measured: waiting by cause, as the mean over ranks; the rest is "
+      "computing");
   return table;
 }
 

@@ -26,7 +26,7 @@ std::string words_of(const Change& change) {
     case ChangeKind::kDisk:
       return fmt::format("{} x the disk's rate", times);
     case ChangeKind::kCached:
-      return fmt::format("{} of samples in memory", human(change.value, Unit::kShare));
+      return fmt::format("{} of the samples in memory", human(change.value, Unit::kShare));
     case ChangeKind::kLinks:
       return fmt::format("{} x the links", times);
     case ChangeKind::kBucket:
@@ -58,10 +58,10 @@ Table table_of(const WhatIf& run, bool several) {
                                    format_seconds(Seconds{run.now.report.step_s})),
               .columns = {{"change", "with"},
                           {"step_s", "step", Unit::kSeconds},
-                          {"gain", "quicker by", Unit::kShare},
+                          {"gain", "gain", Unit::kShare},
                           {"low", "from", Unit::kSeconds, false, false, 1},
                           {"high", "to", Unit::kSeconds, false, false, 1},
-                          {"scales", "scales what was measured", Unit::kNone, false, true}}};
+                          {"scales", "what is scaled", Unit::kNone, false, true}}};
   for (std::size_t i = 0; i < run.steps.size(); ++i) {
     const ChangedStep& step = run.steps[i];
     table.rows.push_back({words_of(run.changes[i]), step.seconds,
@@ -100,8 +100,9 @@ Report what_if_report(const std::vector<WhatIf>& runs) {
   }
   if (!report.tables.empty())
     report.tables.back().notes.push_back(fmt::format(
-        "step = the slowest of work and talk, preparing, and reading; talk is what backward does "
-        "not hide of sums of gradients, {} and their bytes each (assumed)",
+        "step = max(work + exposed communication, preparing, reading); exposed communication is "
+        "the part of the gradient all-reduces that the backward pass does not hide, with {} plus "
+        "the time of its bytes per all-reduce (assumed)",
         format_seconds(Seconds{measure::kSumLatency})));
   report.json = json.dump(2);
   return report;
@@ -109,12 +110,13 @@ Report what_if_report(const std::vector<WhatIf>& runs) {
 
 std::string what_if_picture(const std::vector<WhatIf>& runs) {
   chart::StackedBars bars;
-  bars.title = runs.size() == 1 ? fmt::format("A step of {}, and with changes", runs[0].now.model)
-                                : "Steps as measured, and with changes";
+  bars.title = runs.size() == 1
+                   ? fmt::format("A step of {}, as measured and with changes", runs[0].now.model)
+                   : "Steps as measured, and with changes";
   const bool copies = std::any_of(runs.begin(), runs.end(), [](const WhatIf& run) {
     return run.now.report.of(measure::StallKind::kHostCopy).measured;
   });
-  bars.parts = {"work", "talk", "waiting for samples"};
+  bars.parts = {"work", "exposed communication", "waiting for samples"};
   if (copies) bars.parts.emplace_back("copies to the device");
   for (const WhatIf& run : runs) {
     const auto add = [&](const std::string& name, const ChangedStep& step) {
@@ -129,7 +131,7 @@ std::string what_if_picture(const std::vector<WhatIf>& runs) {
 
 std::string what_if_page(const std::vector<WhatIf>& runs) {
   chart::Page page{.title = "What a step would take",
-                   .lead = "From stalls that were measured, with one thing changed at a time."};
+                   .lead = "Estimated from measured stalls, with one change at a time."};
   std::vector<StallRun> measured;
   for (const WhatIf& run : runs)
     measured.push_back({name_of(run, runs.size() > 1), &run.now.report});
@@ -138,8 +140,8 @@ std::string what_if_page(const std::vector<WhatIf>& runs) {
                                          "What each step waits for, by cause."}}});
   page.sections.push_back({.title = "With changes",
                            .pictures = {{what_if_picture(runs),
-                                         "The slowest of work and talk, preparing and reading "
-                                         "sets the pace."}}});
+                                         "A step takes as long as the slowest of three: work plus "
+                                         "exposed communication, preparing, and reading."}}});
   std::vector<std::string> files;
   for (const WhatIf& run : runs) {
     page.sections.back().tables.push_back(page_table(table_of(run, runs.size() > 1)));

@@ -30,15 +30,16 @@ Take interval(app::JobRequest& request) {
 }  // namespace
 
 void add_job_options(Command& command, app::JobRequest& request) {
-  command.group("Job (--availability or --mtbf: a whole job instead of one step)");
+  command.group("Job (with --availability or --mtbf, simulate a whole job instead of one step)");
   command.text("--availability", "FILE|TRACE", request.availability,
-               "machines that come and go: a file, bamboo/p3-trace.csv and others of the program, "
-               "regular:30:1h:15, poisson:64:100h:30min:7d");
+               "when machines are available: a file, a built-in trace such as "
+               "bamboo/p3-trace.csv, or a generated one: regular:30:1h:15, "
+               "poisson:64:100h:30min:7d");
   command.texts("--policy", "NAME", request.policies,
-                "varuna, oobleck, ours, restart; may be repeated");
+                "recovery policy: varuna, oobleck, ours or restart; may be repeated");
   command.text("--rates", "FILE.csv", request.rates_file,
-               "machines,samples_per_s[,uses,stages,state_bytes,planned_samples_per_s] instead of "
-               "model and cluster");
+               "table of rates, used instead of model and cluster; columns "
+               "machines,samples_per_s[,uses,stages,state_bytes,planned_samples_per_s]");
   const auto seconds = [&](const char* name, double least, std::function<void(double)> take,
                            const char* help) {
     add_quantity<Seconds>(command, name, "TIME", least, std::move(take), help);
@@ -46,41 +47,49 @@ void add_job_options(Command& command, app::JobRequest& request) {
   app::JobRequest* const r = &request;
   seconds(
       "--mtbf", 1, [r](double v) { r->mtbf = v; },
-      "mean time between failures of a node: a dedicated cluster");
+      "mean time between failures of one node; simulates a dedicated cluster");
   seconds(
-      "--repair", 1e-3, [r](double v) { r->repair = v; }, "until a failed node is back (1h)");
-  command.whole("--spares", request.spares, 0, "nodes beside those of the plan (0 to 4 are tried)");
+      "--repair", 1e-3, [r](double v) { r->repair = v; },
+      "time until a failed node returns "
+      "(default: 1h)");
+  command.whole("--spares", request.spares, 0,
+                "spare nodes in addition to those of the plan "
+                "(default: tries 0 to 4)");
   seconds(
       "--duration", 1, [r](double v) { r->duration = v; },
-      "how long to play (the trace; 30 d of a dedicated cluster)");
+      "simulated time (default: the length of the trace; 30 d for a dedicated cluster)");
   seconds(
       "--checkpoint-time", 0, [r](double v) { r->checkpoint = v; },
-      "that training stops for one (from bytes and bandwidth)");
+      "time that training stops for one checkpoint (default: from bytes and bandwidth)");
   command.custom("--checkpoint-every", "TIME|N steps", interval(request),
-                 "training between two (varuna: 10 steps; else from failures and cost)");
+                 "interval between two checkpoints (default: 10 steps for varuna, else from "
+                 "failure rate and checkpoint cost)");
   seconds(
       "--restart-time", 0, [r](double v) { r->restart = v; },
-      "of varuna and restart, from a loss until training goes on");
+      "varuna and restart: time from a loss until training resumes");
   seconds(
-      "--reconfigure-time", 0, [r](double v) { r->reconfigure = v; }, "the same of oobleck");
+      "--reconfigure-time", 0, [r](double v) { r->reconfigure = v; },
+      "oobleck: time from a loss "
+      "until training resumes");
   seconds(
       "--detect-time", 0, [r](double v) { r->detect = v; },
-      "of ours, from a loss until it is known (2s)");
+      "ours: time from a loss until it is detected (default: 2s)");
   seconds(
       "--morph-time", 0, [r](double v) { r->morph = v; },
-      "of ours, more than detection and moving state: to plan, meet and agree (0s)");
+      "ours: time to plan, rendezvous and agree, in addition to detection and moving state "
+      "(default: 0s)");
   seconds(
       "--notice", 0, [r](double v) { r->notice = v; },
-      "before a machine goes that this is known (0s)");
+      "advance notice before a machine is taken away (default: 0s)");
   seconds(
       "--look-ahead", 0, [r](double v) { r->look_ahead = v; },
-      "changes within this time are foreseen by ours (0s)");
+      "ours: changes within this time are known in advance (default: 0s)");
   add_quantity<BytesPerSecond>(
       command, "--link-bandwidth", "RATE", 1, [r](double v) { r->bandwidth = v; },
-      "of a machine, over which it receives state (its network)");
+      "bandwidth over which one machine receives state (default: its network)");
   add_quantity<UsdPerHour>(
       command, "--price", "USD/h", 0, [r](double v) { r->usd_per_hour = v; },
-      "of a machine (its spot price; on demand with --mtbf)");
+      "price of one machine (default: its spot price; the on-demand price with --mtbf)");
 }
 
 bool asks_for_job(const app::JobRequest& request) {

@@ -14,10 +14,10 @@ namespace {
 app::StallAnswer answer_of(const JobOptions& given, const StallOptions& stalls, Caller& caller) {
   ErrorList errors;
   if (!given.command.empty() && !given.traces.empty())
-    errors.add("cli.conflict", "a command is to be run, and traces are to be read", {},
-               "-- COMMAND or --kineto FILE, one at a time");
+    errors.add("cli.conflict", "a command to run and traces to read were both given", {},
+               "give either -- COMMAND or --kineto FILE");
   if (stalls.stalls)
-    errors.add("cli.conflict", "--stalls is of a job as nereus train runs it", {},
+    errors.add("cli.conflict", "--stalls measures a job of nereus train only", {},
                given.traces.empty() ? "-- COMMAND without --stalls" : "--kineto without --stalls");
   check_stall_options(stalls, errors);
   errors.throw_if_any();
@@ -32,13 +32,13 @@ app::StallAnswer answer_of(const JobOptions& given, const StallOptions& stalls, 
 }  // namespace
 
 void add_job_options(Command& command, JobOptions& given) {
-  command.group("PyTorch jobs that are not nereus train's");
+  command.group("Existing PyTorch jobs");
   command.files("--kineto", "FILE", given.traces,
-                "what a step waited for by traces of PyTorch's profiler (.json, .json.gz, or a "
-                "folder of them), one of each rank");
+                "show what a step waited for, from traces of PyTorch's profiler, one per rank "
+                "(.json, .json.gz, or a folder of them)");
   command.rest("COMMAND", given.command,
-               "what a step of a PyTorch job waits for, started like this: torchrun train.py; the "
-               "script is not edited, and nothing is learned or saved");
+               "run a PyTorch job, such as torchrun train.py, and show what its steps wait for; "
+               "the script is not edited, and nothing is learned or saved");
 }
 
 int run_job(Caller& caller, const JobOptions& given, const StallOptions& stalls,

@@ -37,9 +37,9 @@ class Environment {
   void wrong(const char* name) {
     errors_.add("train.environment",
                 has(name)
-                    ? fmt::format("{}={} is no whole number of 0 or more", name, text(name))
-                    : fmt::format("{} is not set, though other variables of a launcher are", name),
-                {}, "RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT go together");
+                    ? fmt::format("{}={} is not a whole number of 0 or more", name, text(name))
+                    : fmt::format("{} is not set, but other variables of a launcher are", name),
+                {}, "set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT together");
   }
   ErrorList& errors() { return errors_; }
 
@@ -107,9 +107,9 @@ std::optional<app::LaunchedRank> launched_rank_of(const Variable& variable) {
   }
   find_master(environment, launched, one_host, job);
   if (environment.errors().empty() && launched.rank >= launched.world_size)
-    environment.errors().add(
-        "train.environment",
-        fmt::format("rank {} of {} ranks: they count from 0", launched.rank, launched.world_size));
+    environment.errors().add("train.environment",
+                             fmt::format("rank {} is out of range: {} ranks are numbered from 0",
+                                         launched.rank, launched.world_size));
   environment.errors().throw_if_any();
   return launched;
 }

@@ -94,8 +94,8 @@ Take word_list(std::string option, std::vector<std::string> words,
       if (at != words.end())
         take(static_cast<std::size_t>(at - words.begin()));
       else
-        errors.add(unknown_word("cli.bad-value", fmt::format("{} knows no '{}'", option, part),
-                                part, words));
+        errors.add(unknown_word("cli.bad-value",
+                                fmt::format("{} does not accept '{}'", option, part), part, words));
     }
   };
 }

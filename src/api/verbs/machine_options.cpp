@@ -16,45 +16,54 @@ std::vector<Choice> words_of(std::string& target, const auto& words) {
 
 void add_data_options(Command& command, app::TrainRequest& request, MachineOptions& given) {
   command.text("--data", "FILE|DIR|synthetic", request.data,
-               "a token file (nereus data prepare), a folder of images, or made-up samples");
-  command.toggle("--shuffle", given.shuffle, "samples in a random order (on unless =off)");
+               "a token file (made by nereus data prepare), a folder of images, or synthetic "
+               "samples");
+  command.toggle("--shuffle", given.shuffle, "shuffle the samples (on unless =off)");
 }
 
 void add_step_options(Command& command, app::TrainRequest& request, StepOptions& given) {
   job::Training& t = request.training;
-  command.whole("--seed", given.seed, 0, "of weights, order of samples and dropout (0)");
+  command.whole("--seed", given.seed, 0,
+                "random seed for weights, sample order and dropout "
+                "(default: 0)");
   command.choice("--optimizer",
                  job_choices(t.optimizer, {job::OptimizerKind::kAdamW, job::OptimizerKind::kSgd}),
                  "(adamw)");
-  command.number("--clip", given.clip, "largest norm of the whole gradient (no limit)");
+  command.number("--clip", given.clip,
+                 "clip the norm of the whole gradient to this (default: no "
+                 "limit)");
   command.number("--dropout", given.dropout, "(0)");
   command.choice("--norm", job_choices(t.norm, {job::NormScope::kGroup, job::NormScope::kSync}),
-                 "what BatchNorm normalises over: a group of samples of fixed size, or all samples "
-                 "of the data-parallel ranks (group)");
-  command.whole("--norm-group", given.norm_group, 1, "samples of such a group (the micro-batch)");
+                 "samples over which BatchNorm normalises: a group of fixed size, or all samples "
+                 "of the data-parallel ranks (default: group)");
+  command.whole("--norm-group", given.norm_group, 1,
+                "samples per BatchNorm group (default: the "
+                "micro-batch)");
 }
 
 void add_machine_options(Command& command, app::TrainRequest& request, MachineOptions& given) {
   command.group("Machine");
   command.choice("--device", words_of(request.machine.device, job::kDevices), "(cpu)");
   command.choice("--comm", words_of(request.machine.comm, job::kComms),
-                 "how ranks talk (on CPUs shared memory, or gloo under a launcher; on GPUs nccl, "
-                 "or shared memory where ranks share one)");
-  command.whole("--threads", given.threads, 1, "of computation, a rank (cores / ranks)");
-  command.flag("--pin", request.machine.pin, "each rank to cores of its own");
+                 "how ranks communicate (default on CPUs: shared memory, or gloo under a "
+                 "launcher; default on GPUs: nccl, or shared memory if ranks share a GPU)");
+  command.whole("--threads", given.threads, 1, "compute threads per rank (default: cores / ranks)");
+  command.flag("--pin", request.machine.pin, "pin each rank to its own cores");
   command.number("--timeout", given.timeout,
-                 "seconds after which a rank that others wait for has failed (60)");
+                 "seconds after which a rank that others wait for counts as failed (default: 60)");
   command.text("--memory-limit", "SIZE[,SIZE..]", request.machine.memory_limits,
-               "of its GPU's memory a rank may take, one for all or one a rank: 40GiB,10GiB");
-  command.toggle("--cuda-graphs", given.graphs, "on GPUs (on unless =off)");
+               "GPU memory that a rank may use, one value for all ranks or one per rank: "
+               "40GiB,10GiB");
+  command.toggle("--cuda-graphs", given.graphs, "use CUDA graphs on GPUs (on unless =off)");
   command.flag("--deterministic", request.machine.deterministic,
-               "on GPUs only kernels that give the same bits every time");
-  command.whole("--loaders", given.loaders, 1, "threads that prepare samples, a rank (1)");
-  command.whole("--prefetch", given.prefetch, 0, "micro-batches prepared ahead (2)");
+               "on GPUs, use only deterministic kernels");
+  command.whole("--loaders", given.loaders, 1,
+                "threads per rank that prepare samples (default: 1)");
+  command.whole("--prefetch", given.prefetch, 0, "micro-batches prepared ahead (default: 2)");
   command.toggle("--pinned-samples", given.pinned,
-                 "pictures for a GPU wait in pinned memory (on unless =off)");
+                 "keep images for a GPU in pinned memory (on unless =off)");
   command.text("--worker", "FILE", request.worker,
-               "the program that runs a rank (nereus-worker beside this one)");
+               "the program that runs a rank (default: nereus-worker in the folder of nereus)");
 }
 
 void set_within(double& target, const std::optional<double>& given, const char* name, double least,

@@ -28,7 +28,7 @@ spread::Launch launch_of(const std::function<std::string(const char*)>& variable
     return {Kind::kOpenMpi, size, "srun"};
   }
   if (const int size = count_in(variable("PMI_SIZE")); size > 1) {
-    return {Kind::kOther, size, "the launcher of another MPI"};
+    return {Kind::kOther, size, "the launcher of another MPI implementation"};
   }
   return {};
 }

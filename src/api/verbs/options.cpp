@@ -10,7 +10,7 @@ void add_output_options(Command& command, OutputOptions& output, bool with_file)
   command.choice("--format",
                  {format("table", Format::kTable), format("json", Format::kJson),
                   format("csv", Format::kCsv), format("md", Format::kMarkdown)},
-                 "how the result is written (default: table); json and csv hold raw SI numbers");
+                 "output format (default: table); json and csv contain raw SI numbers");
   command.of_words();
   if (with_file) {
     command.text("-o,--output", "FILE", output.file, "write the result to FILE instead of stdout");

@@ -22,8 +22,8 @@ bool parse_offload_part(const std::string& text, plan::Offload& offload, ErrorLi
     share = parse_number<double>(std::string_view(text).substr(equals + 1)).value_or(-1);
   if (!(share >= 0 && share <= 1)) {
     errors.add("cli.bad-value",
-               fmt::format("--offload takes PART=SHARE with a share of 0 to 1, not '{}'", text), {},
-               "--offload optimizer=1");
+               fmt::format("--offload takes PART=SHARE with a share from 0 to 1, not '{}'", text),
+               {}, "--offload optimizer=1");
     return false;
   }
   if (part == "weights") {
@@ -33,8 +33,8 @@ bool parse_offload_part(const std::string& text, plan::Offload& offload, ErrorLi
   } else if (part == "activations") {
     offload.activations = share;
   } else {
-    errors.add(unknown_word("cli.bad-value", fmt::format("--offload knows no part '{}'", part),
-                            part, {"weights", "optimizer", "activations"}));
+    errors.add(unknown_word("cli.bad-value", fmt::format("--offload has no part '{}'", part), part,
+                            {"weights", "optimizer", "activations"}));
     return false;
   }
   return true;
@@ -52,26 +52,34 @@ constexpr OptionHelp kHelp[] = {
     {"--cp", "context-parallel degree"},
     {"--ep", "ranks that share the experts, or the embedding tables"},
     {"--interleave", "virtual stages per pipeline rank"},
-    {"--micro-batch", "samples of one micro-batch"},
-    {"--global-batch", "samples of one step"},
-    {"--seq", "tokens of one sample"},
-    {"--recompute", "activations computed again in the backward pass"},
-    {"--recompute-blocks", "with --recompute full: only so many blocks of each virtual stage"},
+    {"--micro-batch", "samples per micro-batch"},
+    {"--global-batch", "samples per step"},
+    {"--seq", "tokens per sample"},
+    {"--recompute", "activations to recompute in the backward pass"},
+    {"--recompute-blocks",
+     "with --recompute full: recompute only this many blocks of each "
+     "virtual stage"},
     {"--zero", "state sharded over the data-parallel group: 1 optimizer, 2 gradients, 3 weights"},
-    {"--sequence-parallel", "divide norms and residuals over the tensor group (=off to forbid)"},
-    {"--tensor-overlap", "run tensor collectives in pieces beside the GEMMs that feed them"},
-    {"--data-overlap", "exchange gradients and sharded weights beside the passes (on unless =off)"},
+    {"--sequence-parallel",
+     "shard norms and residuals over the tensor-parallel group (=off to "
+     "forbid)"},
+    {"--tensor-overlap",
+     "split tensor-parallel collectives into pieces that overlap with the "
+     "GEMMs that feed them"},
+    {"--data-overlap",
+     "overlap gradient and sharded-weight collectives with the passes (on "
+     "unless =off)"},
     {"--zero-group",
-     "ranks that share one copy of sharded state (HSDP); all of the data group if not given"},
+     "ranks that share one copy of sharded state (HSDP) (default: the whole data-parallel group)"},
     {"--offload",
-     "share kept beyond the device, in host memory unless TIER is expanded or nvme: weights=1, "
-     "optimizer=0.5, activations=0.25"},
-    {"--precision", "of matrix products"},
-    {"--context", "how context slices meet; zigzag where the mask is causal, else ring"},
+     "share of each part to offload, such as weights=1, optimizer=0.5 or activations=0.25; TIER "
+     "is host (default), expanded or nvme"},
+    {"--precision", "precision of matrix products"},
+    {"--context", "context-parallel scheme (default: zigzag for a causal mask, else ring)"},
     {"--table-split",
-     "how ep ranks share embedding tables: whole ones, even in bytes or in look-ups; rows "
-     "or columns of all"},
-    {"--schedule", "order of the pipeline's work"},
+     "how ep ranks share embedding tables: whole tables balanced by bytes (table) or by lookups, "
+     "or the rows or columns of every table"},
+    {"--schedule", "pipeline schedule"},
 };
 
 constexpr std::size_t count_options() {
@@ -117,12 +125,13 @@ void parse_offload(const std::string& text, app::DegreesRequest& degrees, ErrorL
   const std::optional<plan::Tier> tier = plan::parse_tier(name);
   bool right = true;
   if (!tier || *tier == plan::Tier::kDevice) {
-    errors.add(unknown_word("cli.bad-value", fmt::format("--offload knows no tier '{}'", name),
-                            name, {"host", "expanded", "nvme"}));
+    errors.add(unknown_word("cli.bad-value", fmt::format("--offload has no tier '{}'", name), name,
+                            {"host", "expanded", "nvme"}));
     right = false;
   } else if (degrees.offload && offload.tier != *tier) {
     errors.add("cli.bad-value",
-               fmt::format("--offload to {} after --offload to {}: a plan offloads to one tier",
+               fmt::format("--offload to {} follows --offload to {}, but a plan offloads to one "
+                           "tier only",
                            name, to_string(offload.tier)),
                {}, fmt::format("--offload {}:optimizer=1,activations=0.5", name));
     right = false;
@@ -142,14 +151,15 @@ void add_model_options(Command& command, app::ModelRequest& model) {
   command.group("Inputs");
   command.text(
       "--model", "NAME|FILE", model.model,
-      "catalogue name (nereus catalog models), Nereus TOML or YAML, Hugging Face config.json, "
-      "or ONNX");
+      "a catalogue name (nereus catalog models), or a file: Nereus TOML or YAML, Hugging Face "
+      "config.json, ONNX");
 }
 
 void add_cluster_options(Command& command, app::ClusterRequest& cluster) {
   command.group("Inputs");
   command.text("--cluster", "SPEC|FILE", cluster.cluster,
-               "COUNTxNODE[+COUNTxNODE...] of catalogue nodes, as in 16xdgx-h100, or a file");
+               "COUNTxNODE[+COUNTxNODE...] with nodes of the catalogue, such as 16xdgx-h100, or a "
+               "file");
 }
 
 void add_set_option(Command& command, app::ModelRequest* model, app::ClusterRequest* cluster) {
@@ -175,16 +185,16 @@ void add_set_option(Command& command, app::ModelRequest* model, app::ClusterRequ
           std::vector<std::string> roots;
           if (model != nullptr) roots.push_back("model");
           if (cluster != nullptr) roots.push_back("cluster");
-          errors.add(unknown_word("cli.bad-value",
-                                  fmt::format("--set has no input '{}' to change", root), root,
-                                  roots));
+          errors.add(unknown_word(
+              "cli.bad-value",
+              fmt::format("--set cannot change '{}': there is no such input", root), root, roots));
         }
       },
-      "override a field of an input: model.layers=4, cluster.name=lab");
+      "override a field of an input, such as model.layers=4 or cluster.name=lab");
 }
 
 void add_degrees_options(Command& command, app::DegreesRequest& degrees) {
-  command.group("Plan (what is not given is derived)");
+  command.group("Plan (options that are not given are derived)");
   for (const auto& [option, help] : kHelp)
     plan::for_each_request([&, option = option, help = help](const auto& field) {
       if (field.option != nullptr && field.option == option)
@@ -195,11 +205,11 @@ void add_degrees_options(Command& command, app::DegreesRequest& degrees) {
 void add_calibration_options(Command& command, app::CalibrationRequest& calibration) {
   command.group("Calibration");
   command.text("--stack", "NAME|FILE", calibration.stack,
-               "software description: a name, or a file written by nereus calibrate");
+               "software stack: a name, or a file written by nereus calibrate");
   command.texts("--profile", "FILE", calibration.profiles,
                 "measured times of a machine, from nereus measure or nereus import");
   command.flag("--force-profile", calibration.force_profile,
-               "take profiles of another device or library too");
+               "accept profiles of another device or library too");
 }
 
 }  // namespace nereus::api

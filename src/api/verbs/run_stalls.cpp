@@ -12,12 +12,12 @@ namespace nereus::api {
 void add_stall_options(Command& command, StallOptions& given) {
   command.group("Stalls of a job");
   command.flag("--stalls", given.stalls,
-               "what a step of this job waits for, by cause: the job is run without talking, "
-               "without files, and so on, a few steps each");
-  command.number("--seconds", given.seconds, "to spend on it (60)");
-  command.whole("--rounds", given.rounds, 2, "at least (6)");
-  command.text("--svg", "FILE", given.svg_file, "the stalls as a picture; of --what-if: the steps");
-  command.text("--html", "FILE", given.html_file, "pictures and tables as one page");
+               "show what a step of this job waits for, by cause; runs a few steps each without "
+               "communication, without files, and so on");
+  command.number("--seconds", given.seconds, "seconds to measure for (default: 60)");
+  command.whole("--rounds", given.rounds, 2, "minimum number of rounds (default: 6)");
+  command.text("--svg", "FILE", given.svg_file, "draw the stalls; with --what-if, draw the steps");
+  command.text("--html", "FILE", given.html_file, "write pictures and tables as one page");
 }
 
 void check_stall_options(const StallOptions& given, ErrorList& errors) {

@@ -10,18 +10,18 @@ namespace nereus::api {
 void add_what_if_options(Command& command, WhatIfOptions& given) {
   command.group("What-ifs");
   command.files("--what-if", "FILE", given.files,
-                "measure nothing; what steps would take with something changed, from the JSON of "
-                "--stalls, of -- COMMAND or of --kineto");
+                "measure nothing; estimate the step time after a change, from the JSON output of "
+                "--stalls, -- COMMAND or --kineto");
   command.texts("--change", "NAME=VALUE", given.changes,
-                "cores=2 (times as many for samples), disk=2, cached=0.5 (share of samples in "
-                "memory), links=2, bucket=4MiB (of gradients), device=1.5; may be repeated (the "
-                "double of each that was measured)");
+                "a change: cores=2 (twice the cores for samples), disk=2, cached=0.5 (share of "
+                "samples in memory), links=2, bucket=4MiB (gradient buckets), device=1.5; may be "
+                "repeated (default: doubles each measured quantity)");
 }
 
 int run_what_if(Caller& caller, const WhatIfOptions& given, const StallOptions& pictures,
                 const OutputOptions& output) {
   if (given.files.empty())
-    throw_input_error("measure.change", "--change is of --what-if, and no file is named", {},
+    throw_input_error("measure.change", "--change needs --what-if with a file", {},
                       "nereus measure --what-if stalls.json --change cores=2");
   std::vector<measure::Change> changes;
   for (const std::string& text : given.changes) changes.push_back(measure::parse_change(text));

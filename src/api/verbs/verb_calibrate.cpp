@@ -14,7 +14,7 @@ namespace {
 
 Table parameters_table(const app::CalibrateAnswer& answer) {
   Table table{.name = "parameters",
-              .title = "Fitted numbers",
+              .title = "Fitted parameters",
               .columns = {{"scope", "of"},
                           {"name", "number"},
                           {"value", "value"},
@@ -32,12 +32,12 @@ Table parameters_table(const app::CalibrateAnswer& answer) {
                           digits(n.low), digits(n.high),
                           info->unit.empty() ? Cell{} : Cell{std::string(info->unit)},
                           digits(info->low), digits(info->high), n.rows,
-                          !n.fitted    ? Cell{"kept: too few runs"}
+                          !n.fitted    ? Cell{"unchanged: too few runs"}
                           : n.at_bound ? Cell{"at its limit"}
                                        : Cell{}});
   }
   table.notes.push_back(
-      "low and high: two standard deviations; least and most: the physical range");
+      "low and high are two standard deviations away; least and most are the physical limits");
   return table;
 }
 
@@ -48,7 +48,7 @@ Table errors_table(const app::CalibrateAnswer& answer) {
                           {"used", "runs"},
                           {"mean", "fit, mean", Unit::kShare},
                           {"median", "median", Unit::kShare},
-                          {"held_out_mean", "models held out, mean", Unit::kShare},
+                          {"held_out_mean", "held-out models, mean", Unit::kShare},
                           {"held_out_median", "median", Unit::kShare}}};
   for (const auto& [set, fit] : answer.fit_error) {
     const auto held = answer.cross_validated_error.find(set);
@@ -59,7 +59,7 @@ Table errors_table(const app::CalibrateAnswer& answer) {
   }
   for (const auto& [name, parent] : answer.new_stacks)
     table.notes.push_back(fmt::format(
-        "{} was not known: it inherits {}, which predicts its runs best", name, parent));
+        "{} is a new stack: it inherits from {}, which predicts its runs best", name, parent));
   return table;
 }
 
@@ -106,34 +106,35 @@ Verb calibrate_verb(Caller& caller) {
   };
   auto request = std::make_shared<Request>();
   auto command =
-      std::make_unique<Command>("calibrate", "fit the cost model's numbers to measured runs");
+      std::make_unique<Command>("calibrate", "fit the cost model's parameters to measured runs");
   command->arguments("RUNS.csv", request->calibrate.files,
-                     "tables of runs; columns as in data/published/runs.csv");
+                     "tables of runs, with the columns of data/published/runs.csv");
   command->text("-o,--output", "FILE", request->file,
-                "write the numbers: FILE serves as --stack FILE on every verb");
+                "write the parameters to FILE, which every verb accepts as --stack FILE");
   command->text("--as", "NAME", request->calibrate.as,
-                "treat every row as a run of a new stack of this name");
+                "treat every row as a run of a new stack with this name");
   command->whole("--folds", request->folds, 0,
-                 "folds of cross-validation by model (default 5; 0 = none)");
+                 "folds of cross-validation by model (default: 5; 0 = none)");
   command->flag("--from-priors", request->calibrate.from_priors,
-                "start from data sheets, not from the built-in fit (how that fit was made)");
+                "start from data sheets instead of the built-in fit (the built-in fit was made "
+                "this way)");
   add_output_options(*command, request->output, false);
   command->about(
-      "Maximum a posteriori with a robust loss; every number keeps its physical range and is shown "
-      "with its interval and "
-      "the runs behind it. Rows of a stack that is not known make a new one from a few numbers, so "
+      "Fits the parameters by maximum a posteriori with a robust loss. Every parameter stays "
+      "within its physical range and is shown with its interval and the number of runs behind it. "
+      "Rows of an unknown stack make a new stack, for which only a few parameters are fitted, so "
       "a few rows are enough.");
   command->example("nereus calibrate mine.csv -o mine.toml",
-                   "then: nereus predict --stack mine.toml ...");
+                   "fit your runs; then: nereus predict --stack mine.toml ...");
   command->example(
       "nereus calibrate data/published/runs.csv data/published/failed.csv --from-priors",
-      "how the built-in numbers were made");
+      "how the built-in parameters were fitted");
   command->run = [&caller, request] {
     if (request->folds) request->calibrate.folds = *request->folds;
     for (const std::string& input : request->calibrate.files) {
       std::error_code ignored;
       if (!request->file.empty() && std::filesystem::equivalent(input, request->file, ignored))
-        throw_input_error("cli.output-is-input", "-o would overwrite the runs", {input},
+        throw_input_error("cli.output-is-input", "-o would overwrite a table of runs", {input},
                           "give -o another name");
     }
     app::CalibrateAnswer answer;

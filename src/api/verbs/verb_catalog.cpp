@@ -61,7 +61,9 @@ Table devices_table(const std::vector<cluster::Device>& devices) {
     for (const FlopsPerSecond peak : device.peak) row.push_back(known(peak));
     row.insert(row.end(), {known(device.host_link), known(device.power), known(device.source)});
   }
-  table.notes.push_back("Peaks are dense (no structured sparsity), from data sheets.");
+  table.notes.push_back(
+      "Peak rates are dense (without structured sparsity) and come from data "
+      "sheets.");
   return table;
 }
 
@@ -86,7 +88,7 @@ Table nodes_table(const std::vector<cluster::Node>& nodes) {
                           known(node.source)});
   }
   table.notes.push_back(
-      "Bandwidths are one way. Cloud offers are nodes too: nereus catalog offers.");
+      "Bandwidths are for one direction. Cloud offers are nodes too: see nereus catalog offers.");
   return table;
 }
 
@@ -105,7 +107,7 @@ Table offers_table(const std::vector<cluster::Offer>& offers) {
                   {"network_bytes_per_s", "network", Unit::kBytesPerSecond, false, false, 1},
                   {"vcpus", "vCPUs", Unit::kNone, false, false, 4},
                   {"host_memory_bytes", "host memory", Unit::kBytes, false, false, 4},
-                  {"why_not", "cannot be predicted", Unit::kNone, false, false, 5},
+                  {"why_not", "not predictable because", Unit::kNone, false, false, 5},
                   {"source", "price source", Unit::kNone, false, false, 6}}};
   for (const cluster::Offer& offer : offers) {
     const cluster::Node& node = offer.node;
@@ -118,7 +120,9 @@ Table offers_table(const std::vector<cluster::Offer>& offers) {
                           host != nullptr ? known(host->capacity) : Cell{}, known(offer.why_not),
                           known(node.price.source)});
   }
-  table.notes.push_back("Prices are per node and hour, as of their date; spot is the median.");
+  table.notes.push_back(
+      "Prices are per node and hour, as of their date. The spot price is a "
+      "median.");
   return table;
 }
 
@@ -136,15 +140,14 @@ Verb catalog_verb(Caller& caller) {
   command->argument("KIND", request->kind, "models, devices, nodes or offers",
                     {"models", "devices", "nodes", "offers"});
   command->optional_argument("FILTER", request->filter,
-                             "only entries whose name, family, provider or device contains this");
+                             "show only entries whose name, family, provider or device contains "
+                             "this");
   add_output_options(*command, request->output);
   command->about(
-      "The names serve as --model NAME and --cluster COUNTxNODE everywhere. Every entry has its "
-      "source (all columns: --format "
-      "csv), every price its date.");
+      "The names can be used as --model NAME and --cluster COUNTxNODE with every verb. Every "
+      "entry has a source and every price a date; --format csv shows all columns.");
   command->example("nereus catalog models llama", "the LLaMA models");
-  command->example("nereus catalog offers h100 --format csv",
-                   "who rents out H100s, for a spreadsheet");
+  command->example("nereus catalog offers h100 --format csv", "offers of H100s, for a spreadsheet");
   command->run = [&caller, request] {
     const auto table = [&] {
       if (request->kind == "models") return models_table(app::catalog_models(request->filter));

@@ -28,8 +28,8 @@ Report prepare_report(const app::DataPrepareAnswer& answer) {
                         answer.tokenizer});
   if (!answer.ends_documents)
     table.notes.push_back(
-        "The tokenizer has no token that ends a document: they follow each other without one. "
-        "--end-of-text names one.");
+        "The tokenizer has no token that ends a document, so nothing separates the documents. "
+        "--end-of-text names such a token.");
   return {.tables = {table}};
 }
 
@@ -56,7 +56,7 @@ Report images_report(const std::string& path, const app::ImagesShown& images) {
                           {"samples", "pictures", Unit::kCount},
                           {"classes", "classes", Unit::kCount},
                           {"first_classes", "first classes", Unit::kNone, false, true},
-                          {"first_width", "first picture's width"},
+                          {"first_width", "first image's width"},
                           {"first_height", "its height"}},
               .record = true};
   constexpr std::size_t kShownClasses = 8;
@@ -78,13 +78,13 @@ Report show_report(const app::DataShowAnswer& answer) {
                           {"documents", "documents", Unit::kCount},
                           {"vocabulary", "vocabulary", Unit::kCount},
                           {"largest_token", "largest token"},
-                          {"token_bytes", "bytes a token"},
+                          {"token_bytes", "bytes per token"},
                           {"bytes", "text", Unit::kBytes},
                           {"tokenizer", "tokenizer"},
                           {"end_of_text", "end of text"},
                           {"intact", "checksum"},
                           {"first_tokens", "first tokens", Unit::kNone, false, true},
-                          {"text", "as text", Unit::kNone, false, true}},
+                          {"text", "decoded text", Unit::kNone, false, true}},
               .record = true};
   table.rows.push_back({info.path, std::string(to_string(info.format)), info.num_tokens,
                         known_cell(info.num_documents), known_cell(info.vocabulary),
@@ -92,8 +92,8 @@ Report show_report(const app::DataShowAnswer& answer) {
                         info.token_bytes, known_cell(info.text_bytes), known_cell(info.tokenizer),
                         info.end_of_text ? Cell{*info.end_of_text} : Cell{},
                         !answer.has_checksum ? Cell{}
-                        : answer.intact      ? Cell{"as written"}
-                                             : Cell{"differs: the file is damaged"},
+                        : answer.intact      ? Cell{"ok"}
+                                             : Cell{"wrong: the file is damaged"},
                         fmt::format("{}", fmt::join(answer.tokens, " ")),
                         known_cell(on_one_line(answer.text))});
   Json json{{"file", info.path},
@@ -137,11 +137,12 @@ int prepare(DataRequest& request, Caller& caller) {
   app::DataPrepareRequest& wanted = request.prepare;
   ErrorList errors;
   if (wanted.output.empty())
-    errors.add("cli.missing-option", "-o is needed: the token file to write", {}, "-o text.tokens");
+    errors.add("cli.missing-option", "-o is missing: it names the token file to write", {},
+               "-o text.tokens");
   if (request.first || request.count)
-    errors.add("data.not-here", "--first and --count are for nereus data show");
+    errors.add("data.not-here", "--first and --count are for nereus data show only");
   if (request.separator && request.rule_given)
-    errors.add("data.two-rules", "--separator and --documents both say what a document is");
+    errors.add("data.two-rules", "--separator and --documents both define what a document is");
   errors.throw_if_any();
   wanted.inputs = request.files;
   if (!request.tokenizer.empty()) wanted.tokenizer = request.tokenizer;
@@ -162,7 +163,7 @@ int show(const DataRequest& request, Caller& caller) {
   if (!request.prepare.output.empty() || request.separator || request.rule_given ||
       !request.prepare.end_of_text.empty())
     errors.add("data.not-here",
-               "-o, --documents, --separator and --end-of-text are for nereus data prepare");
+               "-o, --documents, --separator and --end-of-text are for nereus data prepare only");
   errors.throw_if_any();
   app::DataShowRequest wanted{.path = request.files[0], .tokenizer = request.tokenizer};
   if (request.first) wanted.first = *request.first;
@@ -175,16 +176,18 @@ int show(const DataRequest& request, Caller& caller) {
 
 Verb data_verb(Caller& caller) {
   auto request = std::make_shared<DataRequest>();
-  auto command = std::make_unique<Command>("data", "text to tokens to train on");
+  auto command = std::make_unique<Command>("data", "turn text into tokens for training");
   command->argument("WHAT", request->what, "prepare or show", {"prepare", "show"});
   command->arguments(
       "FILE", request->files,
-      "prepare: text files; show: a token file (also nanoGPT's, Megatron-LM's), or a folder "
-      "of pictures by class");
+      "for prepare: text files; for show: a token file (also of nanoGPT or Megatron-LM), or a "
+      "folder of images by class");
   command->text("--tokenizer", "bytes|FILE", request->tokenizer,
-                "bytes (default), or a Hugging Face tokenizer.json of BPE");
+                "bytes (default), or a Hugging Face tokenizer.json of a BPE tokenizer");
   command->group("Prepare");
-  command->text("-o,--output", "FILE", request->prepare.output, "the token file to write (needed)");
+  command->text("-o,--output", "FILE", request->prepare.output,
+                "the token file to write "
+                "(required)");
   std::vector<Choice> rules;
   for (const auto& [word, rule] :
        {std::pair{"file", data::DocumentRule::kFile}, std::pair{"line", data::DocumentRule::kLine},
@@ -198,26 +201,28 @@ Verb data_verb(Caller& caller) {
   command->custom(
       "--separator", "LINE",
       [request](const std::string& text, ErrorList&) { request->separator = text; },
-      "documents are parted by lines that equal LINE");
-  command->text("--end-of-text", "TOKEN", request->prepare.end_of_text,
-                "the added token that follows a document (default: the tokenizer's usual one)");
+      "documents are separated by lines equal to LINE");
+  command->text(
+      "--end-of-text", "TOKEN", request->prepare.end_of_text,
+      "the special token that follows each document (default: the tokenizer's usual one)");
   command->group("Show");
   command->whole("--first", request->first, 0, "the first token to show (default 0)");
   command->whole("--count", request->count, 0, "how many tokens to show (default 64)");
   command->group("Output");
   add_output_options(*command, request->output, false);
   command->about(
-      "prepare writes a token file that nereus train reads without loading it: the tokens of all "
-      "documents, one after the other. The same text gives the same bytes; the file appears when "
-      "it is complete. show says what a token file holds. train also reads nanoGPT's .bin and "
-      "Megatron-LM's .bin with .idx as they are.");
+      "prepare writes a token file with the tokens of all documents, one after the other. nereus "
+      "train reads this file on demand instead of loading it. The same text always gives the same "
+      "bytes, and the file appears only when it is complete. show describes a token file. train "
+      "also reads nanoGPT's .bin files, and Megatron-LM's .bin files with their .idx, without "
+      "conversion.");
   command->example("nereus data prepare data/text/*.txt -o austen.tokens",
-                   "every byte a token, every file a document");
+                   "one token per byte, one document per file");
   command->example(
       "nereus data prepare corpus/*.jsonl --documents jsonl --tokenizer "
       "gpt2/tokenizer.json -o corpus.tokens",
-      "with GPT-2's tokens");
-  command->example("nereus data show austen.tokens", "what it is, and its first tokens");
+      "use GPT-2's tokenizer");
+  command->example("nereus data show austen.tokens", "describe the file and show its first tokens");
   command->run = [&caller, request] {
     return request->what == "prepare" ? prepare(*request, caller) : show(*request, caller);
   };

@@ -33,9 +33,9 @@ Report to_report(const app::DoctorAnswer& answer) {
     num_absent += check.status == app::CheckStatus::kAbsent ? 1 : 0;
   }
   checks.notes.push_back(answer.healthy
-                             ? "All that every verb needs works; " + std::to_string(num_absent) +
-                                   " optional things are absent."
-                             : "Something that every verb needs is broken: see above.");
+                             ? "Everything that every verb needs works; " +
+                                   std::to_string(num_absent) + " optional things are absent."
+                             : "Something that every verb needs is broken; see above.");
   Table summary{.columns = {{"healthy", "healthy"}}, .rows = {{answer.healthy}}, .record = true};
   return {.tables = {checks, summary}};
 }
@@ -49,7 +49,7 @@ Report to_report(const std::string& file, const timeline::TraceCheck& check) {
                                 {"threads", "threads"},
                                 {"slices", "slices"},
                                 {"flows", "flows"},
-                                {"samples", "samples of counters"},
+                                {"samples", "counter samples"},
                                 {"length_s", "length", Unit::kSeconds}},
                     .rows = {{file, true, check.num_processes, check.num_threads, check.num_slices,
                               check.num_flows, check.num_samples, check.seconds}},
@@ -59,20 +59,22 @@ Report to_report(const std::string& file, const timeline::TraceCheck& check) {
 }  // namespace
 
 Verb doctor_verb(Caller& caller) {
-  auto command = std::make_unique<Command>("doctor", "what is installed here, and what works");
+  auto command = std::make_unique<Command>("doctor",
+                                           "check what is installed on this machine and "
+                                           "what works");
   auto output = std::make_shared<OutputOptions>();
   auto trace = std::make_shared<std::string>();
   command->text("--trace", "FILE", *trace,
-                "look at this trace instead (JSON, or that zipped): does Perfetto take all of it?");
+                "check this trace instead (JSON or gzipped JSON): will Perfetto accept all of it?");
   add_output_options(*command, *output);
   command->about(
-      "Looks at this program, its libraries and data, the machine, optional tools and permissions. "
-      "Changes nothing. "
-      "Exit code 4 where something that every verb needs is broken. With --trace, checks a trace "
-      "by the rules of Perfetto's reader and says what it would drop (exit code 2).");
+      "Checks this program, its libraries and data, the machine, optional tools and permissions. "
+      "It changes nothing. The exit code is 4 if something that every verb needs is broken. With "
+      "--trace it checks a trace by the rules of Perfetto's reader and reports what Perfetto "
+      "would drop (exit code 2).");
   command->example("nereus doctor", "a table");
-  command->example("nereus doctor --format json", "the same for scripts");
-  command->example("nereus doctor --trace step.json.gz", "is this trace whole?");
+  command->example("nereus doctor --format json", "JSON for scripts");
+  command->example("nereus doctor --trace step.json.gz", "check a trace");
   command->run = [&caller, output, trace] {
     if (!trace->empty()) {
       caller.answer(to_report(*trace, app::check_trace(*trace)), *output);

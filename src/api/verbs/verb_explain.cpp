@@ -22,7 +22,7 @@ Table layers_table(const app::ExplainAnswer& answer) {
                           {"backward_s", "backward", Unit::kSeconds},
                           {"parameters", "parameters", Unit::kParameters},
                           {"saved_bytes", "kept", Unit::kBytes},
-                          {"message_bytes", "sent on", Unit::kBytes}}};
+                          {"message_bytes", "sent", Unit::kBytes}}};
   for (const app::LayerLine& line : answer.layers)
     table.rows.push_back(
         {line.layer, line.count, line.cost.forward, line.cost.backward,
@@ -37,7 +37,7 @@ Table operators_table(const app::ExplainAnswer& answer) {
               .columns = {{"layer", "layer"},
                           {"operator", "operator"},
                           {"kind", "kind", Unit::kNone, false, false, 2},
-                          {"shape", "of one sample", Unit::kNone, false, false, 1},
+                          {"shape", "shape per sample", Unit::kNone, false, false, 1},
                           {"flops", "FLOPs", Unit::kFlops},
                           {"bytes", "moved", Unit::kBytes},
                           {"forward_s", "forward", Unit::kSeconds},
@@ -49,7 +49,7 @@ Table operators_table(const app::ExplainAnswer& answer) {
                           c.backward,
                           c.forward > 0 && c.flops > 0 ? Cell{c.flops / c.forward} : Cell{}});
   }
-  table.notes.push_back("FLOPs and bytes are of the forward pass of one micro-batch on one rank.");
+  table.notes.push_back("FLOPs and bytes are for the forward pass of one micro-batch on one rank.");
   return table;
 }
 
@@ -62,20 +62,21 @@ Table runs_table(const app::ExplainAnswer& answer) {
                           {"last_layer", "to layer"},
                           {"first_rank", "first rank"},
                           {"ranks", "ranks"},
-                          {"ranks_per_team", "ranks a team"},
-                          {"samples", teams ? "samples a team" : "samples a rank"},
-                          {"least_samples", "at the least"}}};
+                          {"ranks_per_team", "ranks per replica"},
+                          {"samples", teams ? "samples per replica" : "samples per rank"},
+                          {"least_samples", "at least"}}};
   for (const app::RunLine& line : answer.runs)
     table.rows.push_back({line.first_layer, line.first_layer + line.num_layers - 1, line.first_rank,
                           line.ranks, line.ranks_per_team, line.most_samples, line.least_samples});
   table.notes.emplace_back(
-      "the plan is one of runs of layers, not of degrees: a kind of layer has no one time");
+      "this plan consists of runs of layers instead of degrees, so a kind of layer has no single "
+      "time");
   return table;
 }
 
 Table parameters_table(const app::ExplainAnswer& answer) {
   Table table{.name = "parameters",
-              .title = "The numbers behind it",
+              .title = "Parameters of the cost model",
               .columns = {{"name", "number"},
                           {"value", "value"},
                           {"unit", "unit"},
@@ -83,7 +84,7 @@ Table parameters_table(const app::ExplainAnswer& answer) {
                           {"high", "high", Unit::kNone, false, false, 2},
                           {"rows", "runs"},
                           {"from", "from"},
-                          {"meaning", "what it is", Unit::kNone, false, true, 1}}};
+                          {"meaning", "meaning", Unit::kNone, false, true, 1}}};
   for (const app::ParameterLine& line : answer.parameters) {
     const bool fitted = line.rows > 0;
     table.rows.push_back({line.name, fmt::format("{:.4g}", line.value),
@@ -105,21 +106,24 @@ Verb explain_verb(Caller& caller) {
   };
   auto request = std::make_shared<Request>();
   auto command = std::make_unique<Command>(
-      "explain", "why a plan takes as long as it does, and how it compares");
+      "explain", "explain the step time of a plan and compare it with others");
   add_prediction_options(*command, request->predict);
-  command->optional_argument("OTHER", request->other, "a second plan file, to compare with");
+  command->optional_argument("OTHER", request->other, "a second plan file to compare with");
   add_output_options(*command, request->output);
   command->about(
-      "Takes what predict takes and shows how the plan stands against all others on these "
-      "machines, what more hardware would buy, every operator's work and time (of burst plans and "
-      "others without degrees instead: which ranks compute which layers), each part of the step "
-      "and of memory, the assumptions, and every number of the cost model with the runs behind it. "
-      "With two plan files: what differs between them.");
-  command->example("nereus explain --model llama3-8b --cluster 1xdgx-h100 --tp 8", "one node");
-  command->example("nereus explain best.plan", "why it won, and why the runner-up lost");
-  command->example("nereus explain mine.plan best.plan", "two plans side by side");
+      "Takes the same input as predict. It shows how the plan compares with all others on these "
+      "machines, what more hardware would gain, every operator's work and time, each part of the "
+      "step and of memory, the assumptions, and every parameter of the cost model with the number "
+      "of runs behind it. For a plan without degrees, such as a burst plan, it shows which ranks "
+      "compute which layers instead of operators. With two plan files, it shows the differences "
+      "between them.");
+  command->example("nereus explain --model llama3-8b --cluster 1xdgx-h100 --tp 8",
+                   "a plan for "
+                   "one node");
+  command->example("nereus explain best.plan", "why this plan won and the runner-up lost");
+  command->example("nereus explain mine.plan best.plan", "compare two plans");
   command->example("nereus explain --model gpt2 --cluster 1xdgx-a100-80 --format csv",
-                   "operators as CSV");
+                   "write the operators as CSV");
   command->run = [&caller, request] {
     if (!request->other.empty()) {
       app::PredictRequest other;

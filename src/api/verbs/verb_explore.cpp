@@ -41,7 +41,7 @@ app::ExploreRequest finished(const ExploreOptions& request, Caller& caller) {
       wanted.overrides.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   if (wanted.in_memory && !wanted.database.empty())
-    errors.add("cli.contradiction", "--db says where to keep results, --no-db not to keep them", {},
+    errors.add("cli.contradiction", "--db names a file for results, but --no-db keeps none", {},
                "one of the two");
   errors.throw_if_any();
   wanted.threads = request.threads.value_or(0);
@@ -64,32 +64,41 @@ int follow(const app::ExploreRequest& request, spread::Ranks& ranks) {
 Verb explore_verb(Caller& caller) {
   auto request = std::make_shared<ExploreOptions>();
   auto command = std::make_unique<Command>(
-      "explore", "which cluster to build or rent, and how to train on it");
-  command->argument("STUDY", request->explore.study, "study file, or a name: comet-expansion");
+      "explore", "find which cluster to build or rent, and how to train on it");
+  command->argument("STUDY", request->explore.study,
+                    "a study file, or the name of a built-in "
+                    "study such as comet-expansion");
   command->texts("--set", "PATH=VALUE", request->sets,
-                 "override a field: study.axes.nodes='[8, 16]'");
+                 "override a field of the study, such as study.axes.nodes='[8, 16]'");
   command->text("--db", "FILE", request->explore.database,
-                "where results are kept (STUDY.sqlite); a run that was broken off goes on");
-  command->flag("--no-db", request->explore.in_memory, "keep results in memory alone");
+                "database for the results (default: STUDY.sqlite); an interrupted run resumes "
+                "from it");
+  command->flag("--no-db", request->explore.in_memory, "keep results in memory only");
   command->flag("--restart", request->explore.restart,
-                "throw away results of another study in that file");
-  command->flag("--yes", request->explore.yes, "however large the study is");
-  command->whole("--threads", request->threads, 1, "threads (all cores); the answer is the same");
-  command->text("--html", "FILE", request->html_file, "write a report with pictures, one page");
-  command->text("--svg", "FOLDER", request->svg_folder, "write each picture to a file of its own");
+                "discard results of another study in the database");
+  command->flag("--yes", request->explore.yes, "run the study however large it is");
+  command->whole("--threads", request->threads, 1,
+                 "number of threads (default: all cores); does "
+                 "not change the answer");
+  command->text("--html", "FILE", request->html_file, "write a report with pictures as one page");
+  command->text("--svg", "FOLDER", request->svg_folder, "write each picture to its own file");
   command->text("--csv", "FILE", request->csv_file, "write every point with its best plan");
-  command->text("--plan", "FILE", request->plan_file, "write the best plan, for the other verbs");
+  command->text("--plan", "FILE", request->plan_file,
+                "write the best plan, as input for the "
+                "other verbs");
   add_output_options(*command, request->output);
   command->about(
-      "For every cluster of the study the best plan by the exact search; then the Pareto front, "
-      "what a little more of each resource buys, what it may cost, and where each cluster's time "
-      "goes. Results are kept in a SQLite file as they come. Runs on all cores, and on many "
-      "machines under mpirun with the same result.");
-  command->example("nereus explore study.toml --html report.html", "tables here, pictures there");
+      "Finds the best plan for every cluster of the study by exact search. It then shows the "
+      "Pareto front, the gain from a little more of each resource, what that resource may cost, "
+      "and where each cluster's time goes. Results are stored in a SQLite file as they are found. "
+      "The search uses all cores, and many machines under mpirun, with the same result.");
+  command->example("nereus explore study.toml --html report.html",
+                   "print tables and write a "
+                   "report with pictures");
   command->example("nereus explore study.toml --set study.strategy.space=mp-dp",
-                   "only tensor and data parallelism, as COMET looks at it");
+                   "search only tensor and data parallelism, as COMET does");
   command->example("mpirun --map-by ppr:1:node --bind-to none nereus explore study.toml",
-                   "over many machines");
+                   "run on many machines");
   command->run = [&caller, request] {
     const app::ExploreRequest wanted = finished(*request, caller);
     const auto ranks = spread::open_ranks(

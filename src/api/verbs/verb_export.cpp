@@ -55,8 +55,10 @@ std::string json_of(const app::ChakraAnswer& answer) {
 
 int export_chakra(const app::ChakraRequest& request, const OutputOptions& output, Caller& caller) {
   if (request.directory.empty())
-    throw_input_error("cli.missing-option", "-o is needed: traces are files for every rank", {},
-                      "-o DIR");
+    throw_input_error("cli.missing-option",
+                      "-o is missing: traces are written as one file per "
+                      "rank",
+                      {}, "-o DIR");
   const app::ChakraAnswer answer = app::export_chakra(request, [&](const app::ChakraAnswer& sized) {
     caller.note(fmt::format("{} traces of {} nodes, {} in all", sized.ranks.size(),
                             format_count(sized.num_nodes),
@@ -87,7 +89,8 @@ std::string json_of(const app::CheckpointExport& answer) {
 int export_to_hub(const app::CheckpointExportRequest& request, const OutputOptions& output,
                   Caller& caller) {
   if (request.directory.empty())
-    throw_input_error("cli.missing-option", "-o is needed: weights are no text", {}, "-o DIR");
+    throw_input_error("cli.missing-option", "-o is missing: weights are binary files", {},
+                      "-o DIR");
   const app::CheckpointExport answer = app::export_checkpoint(request);
   std::string text;
   for (const checkpoint::JoinedFile& file : answer.files)
@@ -112,9 +115,9 @@ Verb export_verb(Caller& caller) {
   };
   auto request = std::make_shared<Request>();
   auto command = std::make_unique<Command>(
-      "export", "the command line or configuration that runs a plan on another engine");
+      "export", "write the command line or configuration that runs a plan on another engine");
   command->argument("PLAN", request->export_request.plan_file,
-                    "a plan file; to huggingface: a checkpoint");
+                    "a plan file; for huggingface, a checkpoint");
   command->group("Output");
   std::vector<Choice> engines;
   for (const std::string& name : exporting::engine_names())
@@ -124,7 +127,7 @@ Verb export_verb(Caller& caller) {
                        }});
   engines.push_back({"chakra", [request] { request->target = Target::kChakra; }});
   engines.push_back({"huggingface", [request] { request->target = Target::kHuggingFace; }});
-  command->choice("--to", std::move(engines), "the engine (needed)");
+  command->choice("--to", std::move(engines), "the engine (required)");
   command->text("-o,--output", "DIR", request->export_request.directory,
                 "write the files into DIR instead of stdout");
   command->list(
@@ -132,19 +135,20 @@ Verb export_verb(Caller& caller) {
       [request](const std::string& text, ErrorList& errors) {
         take_ranks(text, request->chakra.ranks, errors);
       },
-      "chakra: only these ranks' traces, e.g. 0-7");
-  command->flag("--yes", request->chakra.yes, "chakra: write more than 4 GiB");
+      "chakra: write traces of these ranks only, such as 0-7");
+  command->flag("--yes", request->chakra.yes, "chakra: allow more than 4 GiB of traces");
   command->choice("--format",
                   {{"text", [request] { request->output.format = Format::kTable; }},
                    {"json", [request] { request->output.format = Format::kJson; }}},
-                  "how files are shown (default: text)");
+                  "how the files are printed (default: text)");
   command->of_words();
   command->about(
-      "Writes what the engine reads, a launch script for torchrun (or accelerate) and a Slurm "
-      "script. What the engine cannot express is an error that says so: nothing is left out "
-      "silently, and what is written is read back and compared before it is shown. To chakra: an "
-      "execution trace for each rank, which simulators such as ASTRA-sim play. To huggingface: the "
-      "weights of a checkpoint (step-N, or the newest of a folder) and their config.json.");
+      "Writes the engine's configuration, a launch script for torchrun (or accelerate) and a "
+      "Slurm script. If the engine cannot express some part of the plan, the export fails with an "
+      "error that names it. Nothing is omitted silently, and the written files are read back and "
+      "compared with the plan before they are shown. For chakra it writes one execution trace per "
+      "rank, as input for simulators such as ASTRA-sim. For huggingface it writes the weights of "
+      "a checkpoint (step-N, or the newest in a folder) and their config.json.");
   command->example("nereus export best.plan --to megatron -o run",
                    "run/launch.sh with the flags of pretrain_gpt.py, run/job.slurm");
   command->example("nereus export best.plan --to chakra -o et --ranks 0-7",
@@ -157,11 +161,11 @@ Verb export_verb(Caller& caller) {
     const std::string& directory = request->export_request.directory;
     if (request->target == Target::kNone)
       throw_input_error(
-          "cli.missing-option", "--to is needed: the engine to write for", {},
+          "cli.missing-option", "--to is missing: it names the engine to write for", {},
           fmt::format("{}, chakra, huggingface", fmt::join(exporting::engine_names(), ", ")));
     if (request->target != Target::kChakra &&
         (!request->chakra.ranks.empty() || request->chakra.yes))
-      throw_input_error("export.not-here", "--ranks and --yes are for --to chakra alone");
+      throw_input_error("export.not-here", "--ranks and --yes are for --to chakra only");
     if (request->target == Target::kHuggingFace)
       return export_to_hub({.checkpoint = input, .directory = directory}, request->output, caller);
     if (app::is_checkpoint(input))

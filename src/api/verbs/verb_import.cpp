@@ -45,8 +45,8 @@ Table notes_table(const char* name, const char* title, const std::vector<exporti
 Table changes_table(const app::ImportAnswer& answer) {
   const bool fits = answer.prediction.prediction.fits;
   Table table{.name = "changes",
-              .title = fits ? "What to change for how much gain"
-                            : "It does not fit into memory; these changes do",
+              .title = fits ? "Changes and their gain"
+                            : "The plan does not fit in memory; these changes make it fit",
               .columns = {{"change", "change"},
                           {"step_s", "step", Unit::kSeconds},
                           {"gain", "gain", Unit::kShare},
@@ -60,10 +60,11 @@ Table changes_table(const app::ImportAnswer& answer) {
         {change.what, change.step, change.gain, change.memory, how_text(change.lines)});
   }
   if (answer.changes.empty())
-    table.notes.push_back(fits ? "No single change that the engine can express makes it faster."
-                               : "No single change makes it fit.");
+    table.notes.push_back(fits ? "No single change that the engine can express makes the plan "
+                                 "faster."
+                               : "No single change makes the plan fit.");
   else
-    table.notes.push_back("One change each; batch, model and precision stay as they are.");
+    table.notes.push_back("Each row makes one change. Batch, model and precision stay the same.");
   return table;
 }
 
@@ -117,11 +118,11 @@ Report import_report(const app::ImportAnswer& answer) {
     summary.notes.push_back("assumed: " + note_text(note));
   Report report{.tables = {summary}, .json = import_json(answer)};
   if (!answer.not_counted.empty())
-    report.tables.push_back(notes_table(
-        "not_counted", "Bears on time or memory, and is not counted", answer.not_counted));
+    report.tables.push_back(notes_table("not_counted", "Affects time or memory but is not modelled",
+                                        answer.not_counted));
   if (!answer.not_understood.empty())
     report.tables.push_back(
-        notes_table("not_understood", "Not understood, and left out", answer.not_understood));
+        notes_table("not_understood", "Not understood and ignored", answer.not_understood));
   report.tables.push_back(changes_table(answer));
   if (answer.best) report.tables.push_back(best_table(*answer.best));
   return report;
@@ -137,35 +138,34 @@ Verb import_verb(Caller& caller) {
   };
   auto request = std::make_shared<Request>();
   auto command = std::make_unique<Command>(
-      "import", "a launch script or configuration as a plan: its time, and what to change");
+      "import", "read a launch script or configuration as a plan, predict it and suggest changes");
   app::ImportRequest& wanted = request->import_request;
   command->arguments(
       "FILE", request->files,
-      "a Megatron-LM launch script, DeepSpeed JSON, torchtitan TOML, accelerate YAML, "
-      "or a directory that nereus export wrote; or measured layers of Sailor, Cephalo or Zorse, "
-      "several if need be");
+      "a Megatron-LM launch script, DeepSpeed JSON, torchtitan TOML, accelerate YAML, or a "
+      "directory that nereus export wrote; or one or more files with layer times measured by "
+      "Sailor, Cephalo or Zorse");
   add_model_options(*command, wanted.model);
   add_cluster_options(*command, wanted.cluster);
   add_set_option(*command, &wanted.model, &wanted.cluster);
   add_calibration_options(*command, wanted.calibration);
   add_output_options(*command, request->output, false);
   command->text("-o,--output", "FILE", wanted.plan_file,
-                "write the plan to FILE, for nereus predict and nereus export; the profile, for "
-                "--profile");
+                "write the plan to FILE, for nereus predict and nereus export; or write the "
+                "profile, for --profile");
   command->about(
-      "The machines come from --cluster, unless the file was written by nereus export. A DeepSpeed "
-      "or accelerate file alone does not say the model: give --model. What is assumed, what is not "
-      "counted and what is not understood is listed. Nothing of the script is run. Files of "
-      "measured "
-      "layers are told by their form and become one profile for --profile; llm_info.json and "
-      "model_stats.json beside them say what the layers are.");
+      "--cluster names the machines, unless nereus export wrote the file. A DeepSpeed or "
+      "accelerate file does not name the model, so --model is needed. The output lists what is "
+      "assumed, what is not modelled and what is not understood. The script itself is never run. "
+      "Files with measured layer times are recognised by their form and become one profile for "
+      "--profile. Files llm_info.json and model_stats.json, if given, describe the layers.");
   command->example("nereus import pretrain.sh --cluster 16xdgx-h100",
                    "a Megatron-LM launch script");
   command->example(
       "nereus import ds_config.json --model config.json --cluster 2xp4d.24xlarge -o mine.plan",
-      "a DeepSpeed configuration, kept as a plan");
+      "a DeepSpeed configuration, saved as a plan");
   command->example("nereus import OPT-350/*/profile.json llm_info.json -o opt-350m.json",
-                   "Sailor's measured layers as a profile");
+                   "turn Sailor's measured layer times into a profile");
   command->run = [&caller, request] {
     if (app::are_profiles(request->files)) {
       const app::ImportedProfile imported =
@@ -176,8 +176,8 @@ Verb import_verb(Caller& caller) {
     if (request->files.size() > 1)
       throw_input_error(
           "import.several",
-          fmt::format("{} files, of which none is a profile of layers", request->files.size()),
-          {request->files[1]}, "one launch script or configuration at a time");
+          fmt::format("none of the {} files is a profile of layers", request->files.size()),
+          {request->files[1]}, "give one launch script or configuration at a time");
     request->import_request.path = request->files.front();
     const app::ImportAnswer answer = app::import_plan(request->import_request);
     Report report = import_report(answer);

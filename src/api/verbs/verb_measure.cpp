@@ -34,23 +34,26 @@ struct MeasureOptions {
 
 void add_profile_options(Command& command, app::MeasureRequest& m) {
   command.group("A machine's profile");
-  command.flag("--quick", m.quick, "in less than a minute: fewer repeats, shapes and sizes");
+  command.flag("--quick", m.quick, "take less than a minute, with fewer repeats, shapes and sizes");
   const std::vector<std::string> parts(std::begin(job::kMeasureParts),
                                        std::end(job::kMeasureParts));
   command.list(
       "--parts",
       word_list("--parts", parts, [&m, parts](std::size_t i) { m.parts.push_back(parts[i]); }),
-      "of kernels, memory, jitter, disk, prepare, links, collectives, layers (all)");
+      "parts to measure: kernels, memory, jitter, disk, prepare, links, collectives, layers "
+      "(default: all)");
   command.whole("--ranks", m.ranks, 1,
-                "at work at the same time (those of the degrees; without a model all devices)");
+                "ranks that run at the same time (default: as many as the degrees need; all "
+                "devices if no model is given)");
   command.whole("--processes", m.processes, 1,
-                "fresh ones that measure everything, one after the other, for intervals (8, or as "
-                "many as time allows, at least 3)");
+                "number of fresh processes that measure everything one after the other; gives the "
+                "intervals (default: 8, or as many as time allows, at least 3)");
   command.list("--samples", whole_list("--samples", m.samples, 1),
-               "of a micro-batch, for layers: 1,2,4 or 1..8*2 (1,2,4,8; --quick 1,2,4)");
+               "micro-batch sizes for layers, such as 1,2,4 or 1..8*2 (default: 1,2,4,8; with "
+               "--quick 1,2,4)");
   command.text("--folder", "DIR", m.folder,
-               "whose disk is read (that of temporary files); a file of 64 or 512 MiB is written "
-               "there and removed");
+               "folder on the disk to measure (default: the folder for temporary files); a file "
+               "of 64 or 512 MiB is written there and removed");
 }
 
 void add_options(Command& command, MeasureOptions& request) {
@@ -62,7 +65,7 @@ void add_options(Command& command, MeasureOptions& request) {
   add_set_option(command, &train.plan.model, &train.plan.cluster);
   add_profile_options(command, request.measure);
   command.flag("--compare", request.compare,
-               "measure nothing; say which numbers of two profiles differ by more than their "
+               "measure nothing; list the numbers of two profiles that differ by more than their "
                "intervals");
   add_stall_options(command, request.stalls);
   add_job_options(command, request.job);
@@ -74,15 +77,15 @@ void add_options(Command& command, MeasureOptions& request) {
   add_machine_options(command, train, request.machine);
   add_output_options(command, request.output, false);
   command.text("-o,--output", "FILE", request.output_file,
-               "the profile to FILE too; with --stalls: what is printed");
+               "also write the profile to FILE; with --stalls, write the output to FILE");
 }
 
 // Degrees are of jobs that nereus train runs, and of the layers of a model.
 void refuse_degrees(const std::vector<std::string>& given, const char* with) {
   if (!given.empty())
     throw_input_error("measure.degrees",
-                      fmt::format("{} would change nothing {}", fmt::join(given, ", "), with), {},
-                      "leave it out");
+                      fmt::format("{} has no effect {}", fmt::join(given, ", "), with), {},
+                      "remove it");
 }
 
 std::vector<std::string> degrees_without_use(const app::MeasureRequest& request) {
@@ -108,11 +111,11 @@ int run_compare(Caller& caller, const MeasureOptions& request) {
 int run_profile(Caller& caller, MeasureOptions& request) {
   app::MeasureRequest& m = request.measure;
   if (!request.files.empty())
-    throw_input_error("measure.files", "files are given, and nothing to do with them",
+    throw_input_error("measure.files", "files are given, but no option that uses them",
                       {request.files[0]}, "--compare FIRST SECOND, --stalls PLAN, --data PICTURES");
   refuse_degrees(degrees_without_use(m), m.train.plan.model.model.empty()
                                              ? "without --model"
-                                             : "where layers are measured by samples");
+                                             : "when layers are measured with --samples");
   if (m.train.worker.empty()) m.train.worker = worker_beside_this();
   m.train.launched = launched_rank();
   const auto write = [&caller](const std::string& text) { caller.say(text); };
@@ -137,7 +140,7 @@ int run_stalls_of(Caller& caller, MeasureOptions& request) {
   if (request.files.size() > 1)
     throw_input_error(
         "measure.files",
-        fmt::format("--stalls takes one plan, and {} files are given", request.files.size()),
+        fmt::format("--stalls takes one plan, but {} files are given", request.files.size()),
         {request.files[1]}, "nereus measure --stalls PLAN");
   if (!request.files.empty()) train.plan.plan_file = request.files[0];
   request.output.file = request.output_file;
@@ -150,7 +153,7 @@ Verb measure_verb(Caller& caller) {
   auto request = std::make_shared<MeasureOptions>();
   request->measure.train.machine.comm.clear();
   auto command = std::make_unique<Command>(
-      "measure", "what this machine can do, or what a step of a job waits for");
+      "measure", "measure what this machine can do, or what a step of a job waits for");
   add_options(*command, *request);
   command->about(
       "Measures kernels, memory, links between ranks, collectives, evenness, disk and preparation "
@@ -161,24 +164,26 @@ Verb measure_verb(Caller& caller) {
       "short blocks of steps that differ in one thing each, and says what each thing costs, with "
       "an interval. Measure on an idle machine, with as many ranks as will train. Across machines, "
       "start it once a rank under torchrun --no-python, mpirun or srun.");
-  command->example("nereus measure --quick -o here.json", "this machine, in less than a minute");
+  command->example("nereus measure --quick -o here.json",
+                   "measure this machine in less than a "
+                   "minute");
   command->example("nereus measure --model gpt2 --seq 256 --dp 2 -o gpt2.json",
-                   "and GPT-2's layers with two ranks at work");
+                   "also measure GPT-2's layers, with two ranks running");
   command->example(
       "nereus predict --model gpt2 --seq 256 --dp 2 --cluster this-machine:2 --profile gpt2.json",
-      "a step of it from what was measured");
+      "predict a step from those measurements");
   command->example("nereus measure --compare monday.json tuesday.json",
-                   "whether two measurements agree");
+                   "check whether two measurements agree");
   command->example(
       "nereus measure --stalls --model resnet50 --dp 2 --global-batch 32 --data photos/ "
       "--loaders 4",
-      "is it the disk, the cores or the ranks?");
+      "find out whether the disk, the cores or the ranks limit the step");
   command->example("nereus measure -- torchrun --nproc-per-node 2 train.py --epochs 1",
-                   "the same of a PyTorch script, which is not edited");
+                   "find the stalls of a PyTorch script, without editing it");
   command->example("nereus measure --kineto traces/*.json.gz",
-                   "what its steps waited for, by traces of its ranks");
+                   "find the stalls from traces of all ranks");
   command->example("nereus measure --what-if stalls.json --change cores=2 --change disk=4",
-                   "what the step would take then, from what --stalls measured");
+                   "estimate the step time after two changes, from the output of --stalls");
   command->run = [&caller, request] {
     const std::vector<std::string> degrees =
         plan::given_options(request->measure.train.plan.degrees);

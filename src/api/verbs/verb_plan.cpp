@@ -59,7 +59,9 @@ void take_offload(const std::string& text, search::Choices& choices, ErrorList& 
 
 void add_space_options(Command& command, PlanOptions& request) {
   search::Choices& choices = request.plan.choices;
-  command.group("Space (what is not given is searched; LIST is 1,2,4 or 2..8 or 2..64*2)");
+  command.group(
+      "Search space (options that are not given are searched; LIST is 1,2,4 or 2..8 or "
+      "2..64*2)");
   const auto list = [&](const char* name, std::vector<int>& target, int least, const char* help) {
     command.list(name, whole_list(name, target, least), help);
   };
@@ -69,7 +71,7 @@ void add_space_options(Command& command, PlanOptions& request) {
   list("--cp", choices.cp, 1, "context-parallel degrees");
   list("--ep", choices.ep, 1, "ranks that share the experts, or the embedding tables");
   list("--interleave", choices.interleave, 1, "virtual stages per pipeline rank");
-  list("--micro-batch", choices.micro_batch, 1, "samples of one micro-batch");
+  list("--micro-batch", choices.micro_batch, 1, "samples per micro-batch");
   list("--zero", choices.zero, 0, "ZeRO stages, 0 to 3");
   list("--zero-group", choices.zero_group, 1, "ranks that share one copy of sharded state (HSDP)");
   command.list("--recompute",
@@ -77,7 +79,7 @@ void add_space_options(Command& command, PlanOptions& request) {
                          [&choices](std::size_t i) {
                            choices.recompute.push_back(static_cast<search::RecomputeChoice>(i));
                          }),
-               "none, selective, full, partial (full of some blocks of each stage)");
+               "none, selective, full, partial (full recompute of some blocks of each stage)");
   std::vector<std::string> schedules = plan::words_of<plan::Schedule>();
   schedules.emplace_back("all");
   command.list("--schedule",
@@ -88,13 +90,13 @@ void add_space_options(Command& command, PlanOptions& request) {
                              if (i == s || i == all)
                                choices.schedules.push_back(static_cast<plan::Schedule>(s));
                          }),
-               "1f1b,interleaved unless given; all = every one");
+               "pipeline schedules (default: 1f1b,interleaved; all = every schedule)");
   command.list("--context",
                word_list("--context", plan::words_of<plan::ContextKind>(),
                          [&choices](std::size_t i) {
                            choices.contexts.push_back(static_cast<plan::ContextKind>(i));
                          }),
-               "how context slices meet: ring, zigzag, all-to-all");
+               "context-parallel scheme: ring, zigzag, all-to-all");
   command.list("--table-split",
                word_list("--table-split", plan::words_of<plan::TableSplit>(),
                          [&choices](std::size_t i) {
@@ -106,8 +108,8 @@ void add_space_options(Command& command, PlanOptions& request) {
       [&choices](const std::string& text, ErrorList& errors) {
         take_offload(text, choices, errors);
       },
-      "what may go beyond the device: none unless given; any = eighths of optimizer, activations, "
-      "weights, in every tier of the nodes");
+      "state and activations that may be offloaded (default: none); any = optimizer, activations "
+      "and weights in steps of 1/8, to every memory tier of the nodes");
   command.toggle("--sequence-parallel", request.sequence_parallel,
                  "only with it (=off: only without)");
   command.toggle("--tensor-overlap", request.tensor_overlap, "only with it (=off: only without)");
@@ -117,9 +119,9 @@ void add_space_options(Command& command, PlanOptions& request) {
 void add_goal_options(Command& command, PlanOptions& request) {
   command.group("Goal");
   command.whole("--global-batch", request.global_batch, 1,
-                "samples of one step; about four million tokens if not given");
-  command.whole("--seq", request.plan.seq, 1, "tokens of one sample");
-  command.choice("--precision", choices_of(request.plan.precision), "of matrix products");
+                "samples per step (default: about four million tokens)");
+  command.whole("--seq", request.plan.seq, 1, "tokens per sample");
+  command.choice("--precision", choices_of(request.plan.precision), "precision of matrix products");
   command.list("--objective",
                word_list("--objective", {"time", "money", "energy", "throughput"},
                          [&request](std::size_t i) {
@@ -128,48 +130,59 @@ void add_goal_options(Command& command, PlanOptions& request) {
                            else
                              request.objectives.push_back(static_cast<search::Objective>(i));
                          }),
-               "time, money or energy of a step; several give the Pareto front; throughput of the "
-               "cluster with --burst");
+               "minimise the time, money or energy per step; several objectives give the Pareto "
+               "front; with --burst also throughput of the cluster");
   std::vector<Choice> engines;
   for (const std::string& name : exporting::engine_names())
     engines.push_back(
         {name, [&request, name] { request.plan.engine = exporting::parse_engine(name); }});
   command.choice("--engine", std::move(engines),
-                 "only plans that this engine can run, with the numbers of its software");
+                 "search only plans that this engine can run, predicted for its software");
   command.list("--nodes", whole_list("--nodes", request.plan.nodes, 1),
-               "sizes of the cluster to look at, instead of all its nodes");
+               "node counts to search, instead of all nodes of the cluster");
   command.whole("--max-tp", request.max_tp, 1, "largest tensor-parallel degree");
-  command.number("--headroom", request.headroom, "share of device memory to leave free, as in 0.1");
-  command.whole("--top", request.top, 1, "how many layouts to show (5)");
-  command.whole("--threads", request.threads, 1, "threads (all cores); the answer is the same");
+  command.number("--headroom", request.headroom,
+                 "share of device memory to leave free, such as "
+                 "0.1");
+  command.whole("--top", request.top, 1, "number of layouts to show (default: 5)");
+  command.whole("--threads", request.threads, 1,
+                "number of threads (default: all cores); does "
+                "not change the answer");
 }
 
 void add_spot_options(Command& command, PlanOptions& request) {
   command.group("Spot machines");
   command.flag("--spot", request.spot,
-               "pipelines for any number of machines: replicas of unequal share, ranked by a play");
+               "plan pipelines for any number of machines, with unequal replicas; plans are "
+               "ranked by simulation");
   command.text("--jitter", "FORM", request.spot_options.jitter,
-               "how compute varies in that play, as in simulate");
-  command.text("--link-jitter", "FORM", request.spot_options.link_jitter, "how messages vary");
+               "how compute varies in that simulation, as for nereus simulate");
+  command.text("--link-jitter", "FORM", request.spot_options.link_jitter,
+               "how message times vary "
+               "in that simulation");
 }
 
 void add_burst_options(Command& command, PlanOptions& request) {
-  command.group("Burst (a number of ranks for each layer, where the batch may not grow)");
+  command.group("Burst (a separate number of ranks for each layer, at a fixed global batch)");
   command.flag("--burst", request.burst,
-               "every layer on as many ranks as it can use; --objective time, money or throughput");
+               "choose the number of ranks for each layer; works with --objective time, money or "
+               "throughput");
   command.number("--amplification", request.amplification,
-                 "the fastest whose rank-seconds are at most so many times those of one rank");
+                 "the fastest plan that uses at most X times the rank-seconds of one rank");
   command.number("--background-yield", request.background_yield,
-                 "what background jobs make of free ranks, 0 to 1 (1), for throughput");
+                 "for throughput: share of a free rank's time that background jobs can use, 0 to "
+                 "1 (default: 1)");
   command.number("--slower", request.slower,
-                 "how much slower than data parallelism a step may be (1), for throughput");
+                 "for throughput: how many times slower than data parallelism a step may be "
+                 "(default: 1)");
   command.flag("--powers-of-two", request.burst_options.powers_of_two,
-               "counts of ranks that are powers of two alone");
+               "use only powers of two as numbers of ranks");
   command.flag("--branches-apart", request.burst_options.branches_apart,
-               "branches of a graph may have ranks of their own");
+               "allow separate ranks for parallel branches of the model");
   command.text("--samples-to-target", "NAME|LEAST:CRITICAL",
                request.burst_options.samples_to_target,
-               "choose the batch too: samples to the target are LEAST (1 + batch / CRITICAL)");
+               "choose the batch too; training needs LEAST (1 + batch / CRITICAL) samples to "
+               "reach the target");
 }
 
 bool asks_for_burst(const PlanOptions& request) {
@@ -209,11 +222,10 @@ void check_one_goal(const PlanOptions& request) {
   if (request.amplification)
     given.push_back(fmt::format("--amplification {}", *request.amplification));
   if (given.size() > 1)
-    errors.add(
-        "plan.burst-option",
-        fmt::format("with --burst one plan of the front is picked, and {} would each pick one",
-                    fmt::join(given, ", ")),
-        {}, "one of --objective time, money or throughput, or --amplification A");
+    errors.add("plan.burst-option",
+               fmt::format("--burst picks one plan of the front, but {} each pick a plan",
+                           fmt::join(given, ", ")),
+               {}, "one of --objective time, money or throughput, or --amplification A");
   errors.throw_if_any();
 }
 
@@ -265,8 +277,8 @@ app::PlanRequest finished(const PlanOptions& request) {
   ErrorList errors;
   if (!(plan.options.headroom >= 0 && plan.options.headroom < 1))
     errors.add("cli.bad-value",
-               fmt::format("--headroom takes a share of 0 to 1, not {}", plan.options.headroom), {},
-               "--headroom 0.1");
+               fmt::format("--headroom takes a share from 0 to 1, not {}", plan.options.headroom),
+               {}, "--headroom 0.1");
   for (const int zero : plan.choices.zero)
     if (zero > 3) errors.add("cli.bad-value", fmt::format("--zero takes 0 to 3, not {}", zero));
   errors.throw_if_any();
@@ -277,7 +289,9 @@ app::PlanRequest finished(const PlanOptions& request) {
 
 Verb plan_verb(Caller& caller) {
   auto request = std::make_shared<PlanOptions>();
-  auto command = std::make_unique<Command>("plan", "the best way to train a model on a cluster");
+  auto command = std::make_unique<Command>("plan",
+                                           "find the best way to train a model on a "
+                                           "cluster");
   add_model_options(*command, request->plan.model);
   add_cluster_options(*command, request->plan.cluster);
   add_set_option(*command, &request->plan.model, &request->plan.cluster);
@@ -289,42 +303,44 @@ Verb plan_verb(Caller& caller) {
   add_output_options(*command, request->output, false);
   command->text("-o,--output", "FILE", request->plan_file, "write the best plan to FILE");
   command->about(
-      "Looks at every way to split the model over the devices and shows the best of the best "
-      "layouts. Every candidate is predicted, or cut by a bound that cannot cut the best. When "
-      "nothing fits: exit code 3, the constraint that binds, and what would lift it. Ctrl-C ends "
-      "with the best so far (exit code 10). With no arguments: llama3-70b on 16xdgx-h100.");
+      "Searches every way to split the model over the devices and shows the best layouts. Every "
+      "candidate is either predicted or pruned by a bound that never prunes the best one. If "
+      "nothing fits, it names the binding constraint and the changes that would make the model "
+      "fit (exit code 3). Ctrl-C stops the search and shows the best plan so far (exit code 10). "
+      "Without arguments it plans llama3-70b on 16xdgx-h100.");
   command->example("nereus plan", "a 70B model on 128 H100s");
   command->example("nereus plan --model gpt3-175b --cluster 512xdgx-a100-80 --global-batch 4096",
                    "4,096 devices");
   command->example("nereus plan --model llama3-8b --cluster 8xp4d.24xlarge --max-tp 8 -o best.plan",
-                   "keep the best plan; nereus explain best.plan tells why it won");
+                   "save the best plan; nereus explain best.plan shows why it won");
   command->example(
       "nereus plan --model llama3-70b --cluster 64xp5.48xlarge --nodes 8..64*2 --objective "
       "time,money",
-      "how many nodes: the Pareto front");
+      "choose the number of nodes by the Pareto front");
   command->example(
       "nereus plan --spot --model gpt2-xl --cluster 37xp3.2xlarge --jitter normal:2ms "
       "--link-jitter "
       "delay:10ms",
-      "37 spot machines, which divide nothing");
+      "37 spot machines, a number that no degree divides");
   command->example(
       "nereus plan --burst --model vgg16 --cluster 1xdgx-a100-80 --global-batch 32 "
       "--amplification 2 -o vgg.plan",
-      "ranks for each layer, at most twice the GPU time of one");
+      "the number of ranks for each layer, with at most twice the GPU time of one rank");
   command->run = [&caller, request] {
     app::PlanRequest wanted = finished(*request);
     if (request->spot && request->burst)
-      throw_input_error("plan.burst-option", "--spot and --burst are two kinds of plans", {},
-                        "one of them");
+      throw_input_error("plan.burst-option", "--spot and --burst are different kinds of plans", {},
+                        "give one of them");
     if (request->burst) return plan_burst(*request, wanted, caller);
     if (asks_for_burst(*request))
       throw_input_error("plan.burst-option",
                         "--amplification, --objective throughput, --background-yield, --slower, "
-                        "--powers-of-two, --branches-apart and --samples-to-target are of --burst",
+                        "--powers-of-two, --branches-apart and --samples-to-target are for "
+                        "--burst only",
                         {}, "--burst");
     if (request->spot) return plan_spot(*request, wanted, caller);
     if (!request->spot_options.jitter.empty() || !request->spot_options.link_jitter.empty())
-      throw_input_error("plan.spot-option", "--jitter and --link-jitter are of --spot", {},
+      throw_input_error("plan.spot-option", "--jitter and --link-jitter are for --spot only", {},
                         "--spot, or nereus simulate");
     wanted.options.stop = caller.stop();
     const app::PlanAnswer answer = app::plan(wanted, caller.progress());

@@ -26,20 +26,20 @@ Verb predict_verb(Caller& caller) {
   };
   auto request = std::make_shared<Request>();
   auto command = std::make_unique<Command>(
-      "predict", "time, memory and cost of one training step of a stated plan");
+      "predict", "predict time, memory and cost of one training step of a given plan");
   add_prediction_options(*command, request->predict);
   add_output_options(*command, request->output);
   command->about(
-      "What is not given is derived and shown. A plan that does not fit in memory is predicted all "
-      "the same (fits: no). "
-      "With no arguments: llama3-70b on 16xdgx-h100, tp 8, pp 4, zero 1.");
+      "Options that are not given are derived and shown. A plan that does not fit in memory is "
+      "predicted nevertheless (fits: no). Without arguments it predicts llama3-70b on 16xdgx-h100 "
+      "with tp 8, pp 4 and zero 1.");
   command->example(
       "nereus predict --model llama3-8b --cluster 4xdgx-h100 --tp 2 --global-batch 512",
-      "32 H100s");
+      "a plan on 32 H100s");
   command->example(
       "nereus predict --model gpt3-175b --cluster 128xdgx-a100-80 --tp 8 --pp 16 --recompute full "
       "--format json",
-      "for scripts");
+      "JSON for scripts");
   command->example("nereus predict --model config.json --cluster 8xp4d.24xlarge --zero 3",
                    "a Hugging Face model in the cloud");
   command->run = [&caller, request] {

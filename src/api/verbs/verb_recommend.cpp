@@ -36,61 +36,67 @@ std::string today() {
 void add_job_options(Command& command, RecommendOptions& request) {
   app::RecommendRequest* const r = &request.recommend;
   command.group("Job");
-  command.number("--samples", request.samples, "samples of the whole training; or");
-  command.number("--tokens", request.tokens, "tokens of it, as in 1e12; or");
+  command.number("--samples", request.samples, "total number of training samples; or");
+  command.number("--tokens", request.tokens, "total number of training tokens, such as 1e12; or");
   command.text("--samples-to-target", "auto|NAME|LEAST:CRITICAL", r->samples_to_target,
-               "as many as a target takes, LEAST (1 + batch / CRITICAL), known of some models; the "
-               "batch is chosen too, unless --global-batch is given");
+               "as many samples as a target accuracy takes, LEAST (1 + batch / CRITICAL); known "
+               "for some models; also chooses the batch unless --global-batch is given");
   add_quantity<Seconds>(
       command, "--deadline", "TIME", 1, [r](double v) { r->deadline_hours = v / 3600; },
-      "the cheapest that end within it: 24h, 30d");
-  command.number("--budget", r->budget_usd, "dollars: the quickest that cost no more");
+      "find the cheapest machines that finish within this time, such as 24h or 30d");
+  command.number("--budget", r->budget_usd,
+                 "find the fastest machines that cost at most this "
+                 "many dollars");
   command.whole("--global-batch", r->global_batch, 1,
-                "samples of one step (about four million tokens; 1,024 images)");
-  command.whole("--seq", r->seq, 1, "tokens of one sample");
-  command.choice("--precision", choices_of(r->precision), "of matrix products");
+                "samples per step (default: about four million tokens, or 1,024 images)");
+  command.whole("--seq", r->seq, 1, "tokens per sample");
+  command.choice("--precision", choices_of(r->precision), "precision of matrix products");
   add_quantity<Seconds>(
       command, "--start-time", "TIME", 0, [r](double v) { r->start_seconds = v; },
-      "from asking for machines to the first step (10min)");
+      "time from requesting machines to the first step (default: 10min)");
 }
 
 void add_feed_options(Command& command, app::RecommendRequest& request) {
   app::RecommendRequest* const r = &request;
-  command.group("Data (what is not given is not counted)");
+  command.group("Data (costs that are not given are ignored)");
   add_quantity<Seconds>(
       command, "--prepare", "TIME", 0, [r](double v) { r->feed.core_seconds = v; },
-      "of one core for one sample: decoding, augmenting");
+      "time of one core to decode and augment one sample");
   add_quantity<Bytes>(
       command, "--sample-bytes", "SIZE", 0, [r](double v) { r->feed.sample_bytes = v; },
-      "of one sample on disk");
+      "size of one sample on disk");
   add_quantity<Bytes>(
       command, "--dataset-bytes", "SIZE", 0, [r](double v) { r->feed.dataset_bytes = v; },
-      "of all: what fits a machine's memory is read once");
+      "size of all samples; samples that fit in a machine's memory are read only once");
   add_quantity<BytesPerSecond>(
       command, "--disk", "RATE", 1, [r](double v) { r->feed.disk = v; },
-      "that one machine reads: 1 GB/s");
+      "rate at which one machine reads, such as 1 GB/s");
 }
 
 void add_offer_options(Command& command, RecommendOptions& request) {
   app::RecommendRequest& r = request.recommend;
   command.group("Machines");
   command.texts("--offer", "PART", r.offers,
-                "only offers with this in their provider's or own name; may be repeated");
+                "use only offers whose name, or whose provider's name, contains this; may be "
+                "repeated");
   command.text(
       "--offers", "FILE.csv", r.offers_file,
-      "your own list, in the columns of data/catalog/offers.csv, instead of the catalogue");
+      "use your own list instead of the catalogue, with the columns of data/catalog/offers.csv");
   command.list("--counts", whole_list("--counts", r.counts, 1),
-               "numbers of machines to look at (1..512*2)");
-  command.flag("--no-spot", request.no_spot, "on-demand prices alone");
-  command.flag("--only-spot", request.only_spot, "spot prices alone");
-  command.flag("--no-mixes", request.no_mixes,
-               "one offer at a time; else pairs of a provider's best are tried too");
+               "numbers of machines to search (default: 1..512*2)");
+  command.flag("--no-spot", request.no_spot, "use on-demand prices only");
+  command.flag("--only-spot", request.only_spot, "use spot prices only");
+  command.flag("--no-mixes", request.no_mixes, "do not try mixes of a provider's two best offers");
   command.text("--trace", "FILE|TRACE", r.trace,
-               "how often spot machines go, as simulate --availability reads it "
-               "(bamboo/p3-trace.csv)");
-  command.text("--date", "YYYY-MM-DD", r.date, "that prices' ages are counted to (today)");
-  command.text("--why", "OFFER", r.why, "what keeps this offer out, or what it would cost");
-  command.whole("--top", request.top, 1, "how many to show (10); JSON has all");
+               "trace that says how often spot machines are lost, in the form of simulate "
+               "--availability (default: bamboo/p3-trace.csv)");
+  command.text("--date", "YYYY-MM-DD", r.date,
+               "date at which the age of prices is computed "
+               "(default: today)");
+  command.text("--why", "OFFER", r.why, "show why this offer is excluded, or what it would cost");
+  command.whole("--top", request.top, 1,
+                "number of options to show (default: 10); JSON contains "
+                "all");
 }
 
 app::RecommendRequest finished(const RecommendOptions& request) {
@@ -111,14 +117,13 @@ app::RecommendRequest finished(const RecommendOptions& request) {
   positive("--tokens", request.tokens);
   positive("--budget", r.budget_usd);
   if (request.no_spot && request.only_spot)
-    errors.add("cli.bad-value", "--no-spot and --only-spot leave no price");
+    errors.add("cli.bad-value", "--no-spot and --only-spot together leave no price");
   if (!r.calibration.profiles.empty())
-    errors.add("recommend.profile", "--profile is of one model on one kind of machine", {},
-               "nereus plan --profile, on the machines that were recommended");
+    errors.add("recommend.profile", "--profile holds one model on one kind of machine", {},
+               "use nereus plan --profile on the recommended machines");
   if (r.feed.sample_bytes > 0 && r.feed.disk <= 0)
     errors.add("recommend.disk",
-               "--sample-bytes without --disk: how fast a machine reads is not "
-               "in the offers",
+               "--sample-bytes needs --disk, because offers do not say how fast a machine reads",
                {}, "--disk '1 GB/s'");
   errors.throw_if_any();
   return r;
@@ -128,8 +133,8 @@ app::RecommendRequest finished(const RecommendOptions& request) {
 
 Verb recommend_verb(Caller& caller) {
   auto request = std::make_shared<RecommendOptions>();
-  auto command =
-      std::make_unique<Command>("recommend", "which machines to rent for a whole training");
+  auto command = std::make_unique<Command>("recommend",
+                                           "find which machines to rent for a whole training job");
   add_model_options(*command, request->recommend.model);
   add_set_option(*command, &request->recommend.model, nullptr);
   add_job_options(*command, *request);
@@ -137,14 +142,15 @@ Verb recommend_verb(Caller& caller) {
   add_feed_options(*command, request->recommend);
   add_calibration_options(*command, request->recommend.calibration);
   add_output_options(*command, request->output);
-  command->text("--svg", "FILE", request->picture, "dollars against hours as a picture");
-  command->text("--bars", "FILE", request->bars, "where each offer's time goes as a picture (SVG)");
-  command->text("--html", "FILE", request->page, "both pictures and the tables as one page");
+  command->text("--svg", "FILE", request->picture, "draw dollars against hours");
+  command->text("--bars", "FILE", request->bars, "draw where each offer's time goes (SVG)");
+  command->text("--html", "FILE", request->page, "write both pictures and the tables as one page");
   command->about(
-      "Plans the training on every offer of the catalogue, at every number of machines, on demand "
-      "and spot, and shows the best of each offer: the cheapest that end within --deadline, or the "
-      "quickest within --budget, and the front between. Nothing that does not fit is recommended. "
-      "Where nothing meets the terms: exit code 3, with the quickest there is.");
+      "Plans the training job on every offer of the catalogue, for every number of machines, on "
+      "demand and spot. It shows the best option of each offer: the cheapest that finishes within "
+      "--deadline, or the fastest within --budget. It also shows the Pareto front of time and "
+      "cost. Only plans that fit in memory are recommended. If nothing meets the deadline or "
+      "budget, it shows the option that comes closest (exit code 3).");
   command->example("nereus recommend --model llama2-7b --tokens 1e12 --deadline 30d",
                    "the cheapest machines for a trillion tokens in a month");
   command->example(
@@ -153,9 +159,9 @@ Verb recommend_verb(Caller& caller) {
       "90 epochs of ImageNet in a day, with its decoding and reading");
   command->example(
       "nereus recommend --model bert-large --samples 1e9 --budget 2000 --why p3.16xlarge",
-      "the quickest for 2,000 dollars, and what an offer would take");
+      "the fastest machines for 2,000 dollars, and what one offer would take");
   command->example("nereus recommend --model resnet50 --samples-to-target auto --deadline 2h",
-                   "to MLPerf's accuracy: batch and machines together");
+                   "choose batch and machines together, to reach MLPerf's accuracy");
   command->run = [&caller, request] {
     const app::RecommendRequest wanted = finished(*request);
     const app::RecommendAnswer answer = app::recommend(wanted);

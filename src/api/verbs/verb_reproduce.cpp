@@ -58,44 +58,48 @@ Report claims_report(const app::ReproduceAnswer& answer) {
 
 Verb reproduce_verb(Caller& caller) {
   auto request = std::make_shared<ReproduceOptions>();
-  auto command = std::make_unique<Command>("reproduce", "claims of published systems beside ours");
+  auto command = std::make_unique<Command>("reproduce",
+                                           "compare published results of other "
+                                           "systems with ours");
   command->argument("SYSTEM", request->reproduce.system,
                     "comet, cephalo, varuna, deeppool, stash, sailor or amp",
                     app::reproducible_systems());
   command->texts("--set", "STUDY.PATH=VALUE", request->sets,
-                 "change an input: all.workload.global_batch=512, expansion.cluster.base=...");
-  command->whole("--threads", request->threads, 1, "threads (all cores); the answer is the same");
+                 "change an input, such as all.workload.global_batch=512 or "
+                 "expansion.cluster.base=...");
+  command->whole("--threads", request->threads, 1,
+                 "number of threads (default: all cores); does "
+                 "not change the answer");
   add_output_options(*command, request->output);
   command->about(
-      "Runs the case studies anew and sets what was published beside what comes out, with the call "
-      "that gives each number. comet: Transformer-1T on 1,024 devices over MP x DP, expanded "
-      "memory, compute and bandwidth, DLRM, named clusters; then the same with every strategy. "
-      "cephalo: its planner's own problem on its own profiles, solved exactly: the shipped "
-      "example, "
-      "20 cases without communication and 33 with. varuna: the replay of Oobleck's artifact, "
-      "public "
-      "traces of spot machines under three policies, and the paper's claims. deeppool: on its "
-      "released profiles of VGG-16 and wide ResNet-101-2 plans of its rule beside ours; on these "
-      "and Inception-v3's, which is no chain, our whole front on many ranks and "
-      "the throughput of a cluster with background jobs. stash: stalls and costs of its networks "
-      "on "
-      "its p2 and p3 machines, published times of collectives, stalls by layers and bytes. sailor: "
-      "steps its authors measured on mixed machines beside predictions from the layers they "
-      "measured. amp: its trials on V100s and T4s together beside predictions from data sheets.");
-  command->example("nereus reproduce comet", "all of it, in about half a minute");
+      "Repeats published case studies and compares the published numbers with ours. Each number "
+      "is shown with the command that gives it. comet: Transformer-1T on 1,024 devices with "
+      "varying MP x DP, expanded memory, compute and bandwidth; DLRM; named clusters; then the "
+      "same cases with every strategy. cephalo: its planner's problem on its own profiles, solved "
+      "exactly, for the example it ships with, 20 cases without communication and 33 cases with "
+      "communication. varuna: the replay of Oobleck's artifact, public traces of spot machines "
+      "under three policies, and the paper's claims. deeppool: plans by its rule compared with "
+      "ours, on its released profiles of VGG-16 and wide ResNet-101-2; then our whole front on "
+      "many ranks and the throughput of a cluster with background jobs, on these profiles and on "
+      "that of Inception-v3, whose graph is not a chain. stash: stalls and costs of its networks "
+      "on its p2 and p3 machines, published times of collectives, and stalls by number of layers "
+      "and bytes. sailor: steps that its authors measured on mixed machines, compared with "
+      "predictions from the layer times they measured. amp: its trials on mixed V100s and T4s, "
+      "compared with predictions from data sheets.");
+  command->example("nereus reproduce comet", "all of COMET's studies, in about half a minute");
   command->example("nereus reproduce comet --set all.workload.global_batch=4096 --format json",
-                   "with a larger batch");
+                   "use a larger batch");
   command->example(
       "nereus reproduce cephalo --set all.case=gpt-2_7b-fp16-4gpus --set all.limit=0.9",
-      "one case, with more of the memory");
+      "one case, with a larger share of the memory");
   command->example("nereus reproduce varuna --set all.part=replay --set all.model=GPT-3-6.7B",
-                   "the replay of one model, and ours beside it");
+                   "the replay of one model, compared with ours");
   command->example("nereus reproduce deeppool --set all.part=throughput --set all.yield=0.5",
-                   "background jobs that make half of a free rank");
+                   "background jobs that use half of a free rank's time");
   command->example("nereus reproduce stash --set all.part=network --set all.gradient_bytes=2",
-                   "two machines beside one, with gradients of 16 bits");
+                   "two machines compared with one, with 16-bit gradients");
   command->example("nereus reproduce sailor --set all.machines=turing",
-                   "runs on TITAN RTX and RTX 2080 Ti together");
+                   "runs on mixed TITAN RTX and RTX 2080 Ti");
   command->run = [&caller, request] {
     app::ReproduceRequest wanted = request->reproduce;
     ErrorList errors;

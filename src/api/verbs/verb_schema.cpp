@@ -13,17 +13,17 @@ Verb schema_verb(Caller& caller) {
   };
   auto request = std::make_shared<Request>();
   auto command =
-      std::make_unique<Command>("schema", "the JSON Schema of a verb's request or answer");
+      std::make_unique<Command>("schema", "print the JSON Schema of a verb's request or answer");
   command->argument("VERB", request->verb, "any verb but api", verb_names());
   command->optional_argument("WHAT", request->what,
                              "request (if not given) or answer, as --format json prints it",
                              schema_kinds());
   command->about(
-      "Says which fields a request of nereus api and of the library may have, or which fields an "
-      "answer has: of what kind they are, in which unit, and what they mean. Of a verb with "
-      "several kinds of answers the schema has one of each, with a title.");
-  command->example("nereus schema plan", "what can be asked of the planner");
-  command->example("nereus schema plan answer", "what it answers");
+      "Prints the fields that a request to nereus api or to the library may have, or those of an "
+      "answer, with their types, units and meanings. If a verb has several kinds of answers, the "
+      "schema has one for each, with a title.");
+  command->example("nereus schema plan", "the fields of a request to the planner");
+  command->example("nereus schema plan answer", "the fields of its answer");
   command->run = [&caller, request] {
     const std::string kind = request->what.empty() ? schema_kinds().front() : request->what;
     const std::optional<std::string> text = schema_text(request->verb, kind);

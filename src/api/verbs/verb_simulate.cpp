@@ -18,25 +18,30 @@ namespace nereus::api {
 namespace {
 
 void add_play_options(Command& command, app::SimulateRequest& request, std::optional<int>& seed) {
-  command.group("Play");
+  command.group("Simulation");
   command.text("--order", "FILE", request.order_file,
-               "passes in an order of one's own, a line a pipeline rank");
+               "file with a custom order of passes, one line per pipeline rank");
   command.text(
       "--jitter", "FORM", request.jitter,
-      "how compute varies: normal:5%, normal:2ms, delay:1ms, lognormal:0.1, measured:FILE (a "
-      "factor a line)");
-  command.text("--link-jitter", "FORM", request.link_jitter, "how messages vary: the same forms");
-  command.texts("--slow", "RANK:FACTOR", request.slow, "a rank that is always slower");
-  command.whole("--steps", request.steps, 1, "how many steps to draw (100 with jitter)");
-  command.whole("--seed", seed, 0, "of what is drawn (1)");
+      "how compute times vary: normal:5%, normal:2ms, delay:1ms, lognormal:0.1, or measured:FILE "
+      "(one factor per line)");
+  command.text("--link-jitter", "FORM", request.link_jitter,
+               "how message times vary, in the same "
+               "forms");
+  command.texts("--slow", "RANK:FACTOR", request.slow, "make one rank always slower by a factor");
+  command.whole("--steps", request.steps, 1,
+                "number of steps to simulate (default: 100 with "
+                "jitter)");
+  command.whole("--seed", seed, 0, "random seed (default: 1)");
   command.text("--links", "KIND", request.links,
-               "stack: overlap as the software's runs show it; shared: also what the hardware "
-               "would allow, traffic meeting on links");
+               "stack: overlap as measured for the software; shared: also simulate all overlap "
+               "that the hardware allows, with contention on shared links");
   command.flag("--layers", request.layers,
-               "also layer by layer, every collective step by step on the cluster's network");
+               "also simulate layer by layer, with every collective step by step on the cluster's "
+               "network");
   command.text("--trace", "FILE.json[.gz]", request.trace_file,
-               "write a Chrome trace, for Perfetto; FOLDER/ one of each rank, as PyTorch's "
-               "profiler does");
+               "write a Chrome trace for Perfetto; FOLDER/ writes one trace per rank, as "
+               "PyTorch's profiler does");
   command.text("--svg", "FILE", request.svg_file, "write a picture of the pipeline");
 }
 
@@ -59,9 +64,8 @@ void refuse_play_options(const app::SimulateRequest& request, const std::optiona
   add(!request.trace_file.empty(), "--trace");
   add(!is_job && !request.svg_file.empty(), "--svg");
   if (!given.empty())
-    throw_input_error("simulate.options",
-                      fmt::format("with {} there is nothing for {} to do", with, given), {},
-                      "leave them out");
+    throw_input_error("simulate.options", fmt::format("{1} has no effect with {0}", with, given),
+                      {}, "remove them");
 }
 
 Report whole_job(app::JobRequest job, const app::SimulateRequest& step,
@@ -84,10 +88,11 @@ struct BackgroundOptions {
 void add_background_options(Command& command, BackgroundOptions& options) {
   command.group("Background jobs");
   command.texts("--background", "PLAN[,KEY=VALUE..]", options.jobs,
-                "another job in what this one leaves of the cluster; several queue. Keys: steps "
-                "(as long as this job), copies (1; all: wherever there is a place)");
+                "run another job on devices while this job leaves them free; several jobs queue. "
+                "Keys: steps (default: until this job ends), copies (default: 1; all = wherever "
+                "there is room)");
   command.text("--slowdown", "SHARE", options.slowdown,
-               "that this job's steps may suffer from it (5%)");
+               "how much slower this job's steps may become (default: 5%)");
 }
 
 Report cluster_with_background(const BackgroundOptions& options, const app::SimulateRequest& step,
@@ -96,8 +101,8 @@ Report cluster_with_background(const BackgroundOptions& options, const app::Simu
   others.steps.reset();
   refuse_play_options(others, seed, "--background", true);
   if (seed)
-    throw_input_error("simulate.options", "with --background nothing is drawn", {},
-                      "leave --seed out");
+    throw_input_error("simulate.options", "a simulation with --background uses no random numbers",
+                      {}, "remove --seed");
   app::ClusterSimulation request;
   request.foreground = step.predict;
   request.background = options.jobs;
@@ -120,7 +125,7 @@ Verb simulate_verb(Caller& caller) {
   };
   auto request = std::make_shared<Request>();
   auto command = std::make_unique<Command>(
-      "simulate", "one step of a plan, played pass by pass; or a whole job");
+      "simulate", "simulate one step of a plan pass by pass, or a whole job");
   add_prediction_options(*command, request->simulate.predict);
   add_collective_options(*command, request->collective);
   add_output_options(*command, request->output);
@@ -128,20 +133,20 @@ Verb simulate_verb(Caller& caller) {
   add_job_options(*command, request->job);
   add_background_options(*command, request->background);
   command->about(
-      "Takes what predict takes, any plan file too, and plays the passes of every stage, their "
-      "messages and the gradient reduction: when each rank computes, when it waits and for what. "
-      "Teams that do the same stand for one another. With --collective one collective on one "
-      "network instead; with --availability or --mtbf a whole job through machines that come and "
-      "go, "
-      "or fail; with --background a cluster that background jobs share.");
+      "Takes the same input as predict, including any plan file. It simulates the passes of every "
+      "stage, their messages and the gradient reduction, and shows when each rank computes, when "
+      "it waits and for what. Of data-parallel replicas that do the same work, only one is "
+      "simulated. With --collective it simulates one collective on one network instead. With "
+      "--availability or --mtbf it simulates a whole job while machines come and go or fail. With "
+      "--background it simulates a cluster shared with background jobs.");
   command->example("nereus simulate --model llama3-8b --cluster 2xdgx-h100 --pp 4 --schedule zb-h1",
                    "a zero-bubble schedule");
   command->example("nereus simulate best.plan --svg step.svg --trace step.json",
-                   "a plan file, as a picture and for Perfetto");
+                   "a plan file, with a picture and a trace for Perfetto");
   command->example(
       "nereus simulate --model gpt3-175b --cluster 64xdgx-a100-80 --tp 8 --pp 8 --jitter normal:5% "
       "--slow 17:1.5",
-      "varying compute and a slow rank: quantiles over 100 steps");
+      "varying compute times and a slow rank, with quantiles over 100 steps");
   command->example("nereus simulate --collective all-reduce --bytes 64MiB --cluster 16xdgx-h100",
                    "one collective, every algorithm");
   command->example(
@@ -149,19 +154,21 @@ Verb simulate_verb(Caller& caller) {
       "a job on spot machines, under three policies");
   command->example(
       "nereus simulate --mtbf 1000h --model llama3-8b --cluster 8xdgx-h100 --global-batch 512",
-      "a dedicated cluster: spare nodes, how often to save");
+      "a dedicated cluster: how many spare nodes, how often to checkpoint");
   command->example("nereus simulate burst.plan --background bg.plan,copies=all",
-                   "a burst plan beside data parallelism, each with and without background jobs");
+                   "a burst plan compared with data parallelism, each with and without background "
+                   "jobs");
   command->run = [&caller, request] {
     if (!request->background.slowdown.empty() && request->background.jobs.empty())
-      throw_input_error("cli.missing-option", "--slowdown is of background jobs", {},
+      throw_input_error("cli.missing-option", "--slowdown is for background jobs only", {},
                         "--background PLAN");
     if (!request->background.jobs.empty()) {
       if (!request->collective.collective.empty() || request->collective.astra_sim ||
           asks_for_job(request->job))
         throw_input_error("simulate.options",
-                          "--background is of a plan's steps, not of collectives or whole jobs", {},
-                          "one of them");
+                          "--background works with steps of a plan, not with collectives or whole "
+                          "jobs",
+                          {}, "give one of them");
       caller.answer(
           cluster_with_background(request->background, request->simulate, request->seed, caller),
           request->output);

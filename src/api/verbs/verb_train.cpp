@@ -40,42 +40,54 @@ void add_training_options(Command& command, app::TrainRequest& request, Given& g
   job::Training& t = request.training;
   command.group("Training");
   add_data_options(command, request, given.machine);
-  command.whole("--steps", given.steps, 1, "how many (1); after --resume: in all");
+  command.whole("--steps", given.steps, 1,
+                "number of steps (default: 1); with --resume, counted "
+                "from the start of the run");
   add_step_options(command, request, given.step);
-  command.number("--rate", given.rate, "learning rate after the warm-up (3e-4)");
-  command.whole("--warmup", given.warmup, 0, "steps in which the rate rises to it (0)");
+  command.number("--rate", given.rate, "learning rate after the warm-up (default: 3e-4)");
+  command.whole("--warmup", given.warmup, 0,
+                "number of steps in which the learning rate rises to "
+                "--rate (default: 0)");
   command.choice(
       "--rate-schedule",
       job_choices(t.rate_schedule, {job::RateSchedule::kConstant, job::RateSchedule::kLinear,
                                     job::RateSchedule::kCosine}),
-      "how it falls afterwards (constant)");
-  command.number("--last-rate", given.last_rate, "where it falls to (0)");
-  command.whole("--decay-steps", given.decay_steps, 1, "at which step it is there (the last)");
-  command.number("--beta1", given.beta1, "of AdamW (0.9)");
-  command.number("--beta2", given.beta2, "of AdamW (0.95)");
-  command.number("--epsilon", given.epsilon, "of AdamW (1e-8)");
-  command.number("--momentum", given.momentum, "of SGD (0)");
-  command.number("--weight-decay", given.weight_decay, "of matrices (0)");
+      "how the learning rate falls after the warm-up (default: constant)");
+  command.number("--last-rate", given.last_rate,
+                 "learning rate at the end of the decay (default: "
+                 "0)");
+  command.whole("--decay-steps", given.decay_steps, 1,
+                "step at which the decay ends (default: "
+                "the last)");
+  command.number("--beta1", given.beta1, "beta1 of AdamW (default: 0.9)");
+  command.number("--beta2", given.beta2, "beta2 of AdamW (default: 0.95)");
+  command.number("--epsilon", given.epsilon, "epsilon of AdamW (default: 1e-8)");
+  command.number("--momentum", given.momentum, "momentum of SGD (default: 0)");
+  command.number("--weight-decay", given.weight_decay, "weight decay of matrices (default: 0)");
 }
 
 void add_run_options(Command& command, app::TrainRequest& request, Given& given) {
   command.group("Checkpoints");
-  command.text("--checkpoint", "DIR", request.checkpoint.folder, "write checkpoints there");
+  command.text("--checkpoint", "DIR", request.checkpoint.folder,
+               "write checkpoints to this folder");
   command.whole("--checkpoint-every", given.every, 1,
-                "steps (at the end only; --elastic: by failures and cost)");
-  command.whole("--checkpoint-keep", given.keep, 1, "how many complete ones stay (2)");
+                "steps between checkpoints (default: only at the end; with --elastic, from "
+                "failure rate and cost)");
+  command.whole("--checkpoint-keep", given.keep, 1,
+                "number of complete checkpoints to keep "
+                "(default: 2)");
   command.text("--resume", "DIR", request.checkpoint.resume,
-               "go on from a checkpoint, or the newest of a folder of them; the plan may differ");
-  command.group("What is seen");
-  command.text("--metrics", "FILE.jsonl", request.metrics_file, "an object a step");
-  command.text("--tensorboard", "DIR", request.tensorboard, "event files for TensorBoard");
+               "resume from a checkpoint, or from the newest in a folder; the plan may differ");
+  command.group("Output");
+  command.text("--metrics", "FILE.jsonl", request.metrics_file, "write one JSON object per step");
+  command.text("--tensorboard", "DIR", request.tensorboard, "write event files for TensorBoard");
   command.text("--timeline", "FILE.json[.gz]|FILE.svg", request.timeline_file,
-               "what each rank did when, in the last steps: a Chrome trace as simulate writes it, "
-               "or a picture");
+               "write a timeline of the last steps with one row per rank: a Chrome trace like "
+               "that of simulate, or a picture");
   command.text("--record", "RUNS.csv", request.record_file,
-               "add the measured step to a table that nereus calibrate and validate read");
-  command.text("--svg", "FILE", given.svg_file, "the losses as a picture");
-  command.flag("--compare", request.compare, "predicted against measured, part by part");
+               "append the measured step to a table for nereus calibrate and validate");
+  command.text("--svg", "FILE", given.svg_file, "draw the losses");
+  command.flag("--compare", request.compare, "compare predicted and measured times, part by part");
   add_machine_options(command, request, given.machine);
 }
 
@@ -83,31 +95,38 @@ void add_elastic_options(Command& command, Given& given) {
   app::ElasticRequest& e = given.elastic_request;
   command.group("Elastic jobs");
   command.flag("--elastic", given.elastic,
-               "on machines that come and go: this is the coordinator, nereus agent on each "
-               "machine runs a rank; the plan changes with them");
+               "train on machines that come and go; this process coordinates, nereus agent runs a "
+               "rank on each machine, and the plan follows the number of machines");
   command.text("--job", "DIR", e.folder,
-               "the job's folder, which all machines see: its state, token and checkpoints");
-  command.text("--listen", "HOST:PORT", e.listen, "where agents call (127.0.0.1, any port)");
-  command.whole("--agents", given.agents, 1, "so many agents on this machine (none)");
-  command.whole("--machines", given.machines, 1, "to wait for before the first step (the agents)");
+               "folder for the job's state, token and checkpoints; all machines must see it");
+  command.text("--listen", "HOST:PORT", e.listen,
+               "address on which to listen for agents "
+               "(default: 127.0.0.1, any port)");
+  command.whole("--agents", given.agents, 1,
+                "number of agents to start on this machine (default: "
+                "none)");
+  command.whole("--machines", given.machines, 1,
+                "number of machines to wait for before the first "
+                "step (default: --agents)");
   command.text("--shapes", "PPxDP,..", given.shapes,
-               "only these plans, stages x replicas (the fastest of all)");
+               "allow only these plans, given as stages x replicas (default: all)");
   command.number("--dead-after", given.dead_after,
-                 "seconds without a sign of life after which a machine is lost (2)");
+                 "seconds without a heartbeat after which a machine counts as lost (default: 2)");
   command.number("--probation", given.probation,
-                 "seconds until a machine that was left out as slow is tried again (60)");
+                 "seconds until a machine that was excluded as slow is tried again (default: 60)");
 }
 
 void add_background_options(Command& command, app::TrainRequest& request, Given& given) {
   command.group("Background jobs");
   command.texts("--background", "PLAN[,KEY=VALUE..]", given.background,
-                "another job in what this one leaves of the machine; several queue. Keys: data "
-                "(synthetic), steps (until this job ends), seed, rate, norm-group, threads, "
-                "checkpoint, resume");
+                "run another job on resources that this job leaves free; several jobs queue. "
+                "Keys: data (default: synthetic), steps (default: until this job ends), seed, "
+                "rate, norm-group, threads, checkpoint, resume");
   command.text("--slowdown", "SHARE", given.slowdown,
-               "that this job's steps may suffer from it (5%)");
+               "how much slower this job's steps may become (default: 5%)");
   command.text("--background-memory", "SIZE", given.background_memory,
-               "for all ranks of a background job (what this job leaves)");
+               "memory for all ranks of a background job together (default: what this job leaves "
+               "free)");
   command.choice(
       "--background-priority",
       {{"idle",
@@ -120,13 +139,15 @@ void add_background_options(Command& command, app::TrainRequest& request, Given&
           given.background_priority = true;
           request.background_idle = false;
         }}},
-      "idle: behind everybody on this machine; usual: where others would starve it (idle)");
+      "idle: below all other processes; usual: normal priority, if other processes would starve "
+      "the job (default: idle)");
   command.choice(
       "--background-by",
       {{"shares", [&request] { request.background_turns = false; }},
        {"turns", [&request] { request.background_turns = true; }}},
-      "shares: stopped and woken many times in a step; turns: piece by piece, while this "
-      "job waits and for a moment of each of its steps (shares on CPUs, turns on GPUs)");
+      "shares: the background job is stopped and resumed many times per step; turns: it runs "
+      "piece by piece while this job waits, and for a short time of each step (default: shares on "
+      "CPUs, turns on GPUs)");
 }
 
 void take_background(const Given& given, app::TrainRequest& request, ErrorList& errors) {
@@ -147,7 +168,7 @@ void take_background(const Given& given, app::TrainRequest& request, ErrorList& 
       errors.add(size.code, "--background-memory: " + size.reason, {}, size.hint);
     else if (!(size.value->value > 0 && size.value->value <= kMostMemory))
       errors.add("cli.bad-value",
-                 fmt::format("--background-memory {} is no size that a machine has",
+                 fmt::format("--background-memory {} is not a possible memory size",
                              given.background_memory),
                  {}, "\"4 GiB\"");
     else
@@ -156,12 +177,12 @@ void take_background(const Given& given, app::TrainRequest& request, ErrorList& 
   if (given.background.empty() && (!given.slowdown.empty() || !given.background_memory.empty() ||
                                    request.background_turns || given.background_priority))
     errors.add("cli.missing-option",
-               "--slowdown and --background-memory, -priority and -by are of background jobs", {},
-               "--background PLAN");
+               "--slowdown, --background-memory, --background-priority and --background-by are "
+               "for background jobs only",
+               {}, "--background PLAN");
   if (!given.background.empty() && given.elastic)
-    errors.add("train.background-elastic",
-               "an elastic job runs on machines that come and go, and background jobs share one",
-               {}, "--background without --elastic");
+    errors.add("train.background-elastic", "an elastic job cannot have background jobs", {},
+               "--background without --elastic");
 }
 
 void take(Given& given, app::TrainRequest& request, ErrorList& errors) {
@@ -186,17 +207,17 @@ void take(Given& given, app::TrainRequest& request, ErrorList& errors) {
   set_within(e.dead_after_s, given.dead_after, "--dead-after", 1, 1e6, errors);
   set_within(e.probation_s, given.probation, "--probation", 1, 1e6, errors);
   if (given.elastic && e.folder.empty())
-    errors.add("elastic.folder", "--elastic needs a folder for the job", {}, "--job DIR");
+    errors.add("elastic.folder", "--elastic needs --job, a folder for the job", {}, "--job DIR");
   if (!given.elastic && (given.agents || given.machines || given.dead_after || given.probation ||
                          !e.folder.empty() || !e.listen.empty() || !given.shapes.empty()))
     errors.add("cli.missing-option",
                "--job, --listen, --agents, --machines, --shapes, --dead-after and --probation are "
-               "of elastic jobs",
+               "for elastic jobs only",
                {}, "--elastic");
   if (!given.shapes.empty()) e.shapes = app::parse_shapes(given.shapes);
   take_background(given, request, errors);
   if (given.last_rate && t.rate_schedule == job::RateSchedule::kConstant)
-    errors.add("train.rate", "--last-rate says where the rate falls to, but it stays constant", {},
+    errors.add("train.rate", "--last-rate has no effect, because the learning rate is constant", {},
                "--rate-schedule cosine or linear");
 }
 
@@ -246,7 +267,8 @@ Verb train_verb(Caller& caller) {
   };
   auto request = std::make_shared<Request>();
   request->train.machine.comm.clear();
-  auto command = std::make_unique<Command>("train", "run a plan on real ranks");
+  auto command =
+      std::make_unique<Command>("train", "train a model by running a plan on real ranks");
   add_prediction_options(*command, request->train.plan);
   add_training_options(*command, request->train, request->given);
   add_run_options(*command, request->train, request->given);
@@ -254,26 +276,27 @@ Verb train_verb(Caller& caller) {
   add_background_options(*command, request->train, request->given);
   add_output_options(*command, request->output);
   command->about(
-      "Starts one worker process a rank and trains. The plan is a file, or a model with degrees; "
-      "without --cluster it runs on this machine, and degrees that are not given are 1. Every plan "
-      "sees the same samples in the same order and gets the same losses. Across machines, start "
-      "this command once a rank under torchrun --no-python, mpirun or srun; it reads RANK, "
-      "WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT. Ctrl-C ends after the step (exit code "
-      "10); SIGTERM saves a checkpoint first (75); a rank that fails is named (5).");
+      "Starts one worker process per rank and trains. The plan is a file, or a model with "
+      "degrees. Without --cluster it runs on this machine, and degrees that are not given are 1. "
+      "Every plan sees the same samples in the same order and gives the same losses. To train on "
+      "several machines, start this command once per rank under torchrun --no-python, mpirun or "
+      "srun; it reads RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT. Ctrl-C stops "
+      "after the current step (exit code 10). SIGTERM saves a checkpoint first (exit code 75). If "
+      "a rank fails, the error names it (exit code 5).");
   command->example(
       "nereus train --model gpt2 --set model.layers=4 --seq 128 --pp 2 --dp 2 --data "
       "synthetic --steps 20",
-      "four ranks of this machine");
+      "four ranks on this machine");
   command->example(
       "nereus train best.plan --data text.tokens --steps 1000 --checkpoint run/ "
       "--checkpoint-every 100 --metrics run.jsonl",
       "a plan file, with checkpoints and metrics");
   command->example("nereus train best.plan --data text.tokens --steps 2000 --resume run/ --compare",
-                   "go on, and compare with the prediction");
+                   "resume, and compare with the prediction");
   command->example(
       "torchrun --no-python --nnodes 2 --nproc-per-node 8 ... nereus train best.plan "
       "--data text.tokens",
-      "across machines");
+      "train on several machines");
   command->example(
       "nereus train --elastic --model gpt2 --global-batch 48 --data text.tokens --steps 5000 "
       "--job job/ --listen 10.0.0.1:29400 --machines 4",
@@ -281,7 +304,7 @@ Verb train_verb(Caller& caller) {
   command->example(
       "nereus train burst.plan --data photos/ --steps 1000 --background "
       "gpt.plan,data=text.tokens,checkpoint=gpt/ --slowdown 5%",
-      "another job in the gaps of this one");
+      "run another job in the idle time of this one");
   command->run = [&caller, request] {
     ErrorList errors;
     take(request->given, request->train, errors);

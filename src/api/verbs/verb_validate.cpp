@@ -60,16 +60,16 @@ Table rows_table(const app::ValidateAnswer& answer) {
 Table sets_table(const Validation& v) {
   Table table{
       .name = "sets",
-      .title = "Error of the step time, set by set",
+      .title = "Error of the step time, by set",
       .columns = {{"set", "set"},
                   {"used", "runs"},
                   {"mean_abs_error", "mean", Unit::kShare},
                   {"median_abs_error", "median", Unit::kShare},
                   {"bias", "bias", Unit::kShare},
-                  {"null_mean_abs_error", "one MFU for all", Unit::kShare},
+                  {"null_mean_abs_error", "constant MFU", Unit::kShare},
                   {"suspect", "suspect"},
-                  {"all_mean_abs_error", "mean with suspect", Unit::kShare, false, false, 1},
-                  {"all_median_abs_error", "median with suspect", Unit::kShare, false, false, 1}}};
+                  {"all_mean_abs_error", "mean incl. suspect", Unit::kShare, false, false, 1},
+                  {"all_median_abs_error", "median incl. suspect", Unit::kShare, false, false, 1}}};
   for (const auto& [name, set] : v.sets) {
     const auto suspect = v.suspect.find(name);
     table.rows.push_back({name, set.errors.used, set.errors.mean_abs_error,
@@ -101,8 +101,8 @@ Table overall_table(const Validation& v) {
                   100 * v.overall.median_abs_error, 100 * v.overall.bias));
   if (v.ranking.groups > 0)
     add("ranking", "ranking",
-        fmt::format("{} groups: the run predicted best is {:.1f} % slower than the best (mean; "
-                    "median {:.1f} %); tau {:.2f}",
+        fmt::format("{} groups: the run predicted to be best is {:.1f} % slower than the best one "
+                    "(mean; median {:.1f} %); Kendall's tau {:.2f}",
                     v.ranking.groups, 100 * v.ranking.mean_regret, 100 * v.ranking.median_regret,
                     v.ranking.kendall_tau));
   if (v.memory.rows > 0)
@@ -113,7 +113,7 @@ Table overall_table(const Validation& v) {
   add("feasibility", "feasibility",
       fmt::format("{} of {} runs that ran are predicted to fit", f.ran_predicted_to_fit,
                   f.ran_rows) +
-          (f.failed_rows > 0 ? fmt::format("; {} of {} that failed not to",
+          (f.failed_rows > 0 ? fmt::format("; {} of {} runs that failed are predicted not to fit",
                                            f.failed_predicted_not_to_fit, f.failed_rows)
                              : ""));
   table.rows.push_back(std::move(row));
@@ -148,8 +148,8 @@ Table plans_table(const std::vector<app::PlannedGroup>& groups) {
   }
   if (!groups.empty())
     table.notes.push_back(fmt::format(
-        "{} of {} groups: the chosen plan is predicted no slower than any measured one that fits; "
-        "mean gain claimed over the fastest measured {:.1f} %",
+        "in {} of {} groups the chosen plan is predicted to be no slower than any measured plan "
+        "that fits; its mean predicted gain over the fastest measured plan is {:.1f} %",
         held, groups.size(), 100 * gain / static_cast<double>(groups.size())));
   return table;
 }
@@ -198,15 +198,14 @@ void check_inputs(const app::ValidateRequest& runs, const app::ValidateNetworkRe
   const int given = !runs.files.empty() + !network.collectives.empty() +
                     !network.iterations.empty() + !pipelines.empty();
   if (given == 0)
-    throw_input_error("cli.missing-argument", "RUNS.csv is missing: tables of runs", {},
-                      "nereus validate RUNS.csv..., or --collectives FILE.csv");
+    throw_input_error("cli.missing-argument", "RUNS.csv is missing: a table of runs is required",
+                      {}, "nereus validate RUNS.csv..., or --collectives FILE.csv");
   if (given > 1)
-    throw_input_error(
-        "cli.conflict",
-        "runs, --collectives, --iterations and --pipelines are compared one at a time", {},
-        "one call for each");
+    throw_input_error("cli.conflict",
+                      "runs, --collectives, --iterations and --pipelines cannot be combined", {},
+                      "use one call for each");
   if ((!runs.files.empty() || !pipelines.empty()) && network.astra_sim)
-    throw_input_error("cli.conflict", "--compat astra-sim has no view of runs and pipelines", {},
+    throw_input_error("cli.conflict", "--compat astra-sim does not work with runs or pipelines", {},
                       "--collectives FILE.csv or --iterations FILE.csv");
 }
 
@@ -222,36 +221,34 @@ Verb validate_verb(Caller& caller) {
     OutputOptions output;
   };
   auto request = std::make_shared<Request>();
-  auto command =
-      std::make_unique<Command>("validate", "predictions against runs that somebody measured");
+  auto command = std::make_unique<Command>("validate", "compare predictions with measured runs");
   command->optional_arguments("RUNS.csv", request->validate.files,
-                              "tables of runs; columns as in data/published/runs.csv");
-  command->flag("--rows", request->rows, "also every row with predicted and measured");
+                              "tables of runs, with the columns of data/published/runs.csv");
+  command->flag("--rows", request->rows, "also show every row with predicted and measured times");
   command->flag("--plans", request->plans,
-                "also what the planner would have chosen for every model, machine and batch");
-  command->text(
-      "--stack", "NAME|FILE", request->validate.stack,
-      "predict every row with this stack, or with the numbers of a file written by calibrate");
+                "also show what the planner would have chosen for every model, machine and batch");
+  command->text("--stack", "NAME|FILE", request->validate.stack,
+                "predict every row with this stack, or with a file written by calibrate");
   command->text(
       "--collectives", "FILE.csv", request->network.collectives,
-      "instead of runs: times of collectives, measured (gpu, gpus, bytes, collective, "
-      "measured_ns) or simulated (columns as in data/collectives/astrasim_collectives.csv)");
+      "use times of collectives instead of runs, either measured (columns gpu, gpus, bytes, "
+      "collective, measured_ns) or simulated (columns of "
+      "data/collectives/astrasim_collectives.csv)");
   command->text("--iterations", "FILE.csv", request->network.iterations,
-                "instead of runs: whole iterations that ASTRA-sim simulated; columns as in "
+                "use whole iterations simulated by ASTRA-sim instead of runs, with the columns of "
                 "data/collectives/astrasim_training.csv");
   command->text("--pipelines", "FILE.csv", request->pipelines,
-                "instead of runs: mini-batches that Varuna's simulator timed; columns as in "
-                "data/varuna/simulator_runs.csv");
+                "use mini-batches timed by Varuna's simulator instead of runs, with the columns "
+                "of data/varuna/simulator_runs.csv");
   command->choice("--compat", {{"astra-sim", [request] { request->network.astra_sim = true; }}},
-                  "compute collectives and iterations as another simulator does");
+                  "compute collectives and iterations in the way of another simulator");
   add_output_options(*command, request->output);
   command->about(
-      "Error = |predicted - measured| / measured step time. Suspect rows are scored apart; rows "
-      "that miss what a "
-      "prediction needs are skipped and counted by reason; runs that failed count for feasibility "
-      "only.");
+      "The error is |predicted - measured| / measured step time. Suspect rows are scored "
+      "separately. Rows without the inputs of a prediction are skipped and counted by reason. "
+      "Failed runs count for feasibility only.");
   command->example("nereus validate data/published/runs.csv data/published/failed.csv",
-                   "the runs this project ships");
+                   "the runs that come with this project");
   command->example("nereus validate mine.csv --rows --format csv", "every row, for a spreadsheet");
   command->example(
       "nereus validate --collectives data/collectives/astrasim_collectives.csv --compat astra-sim",

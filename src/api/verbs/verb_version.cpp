@@ -26,7 +26,9 @@ Report to_report(const app::VersionAnswer& answer) {
 }  // namespace
 
 Verb version_verb(Caller& caller) {
-  auto command = std::make_unique<Command>("version", "version, commit, compiler, architecture");
+  auto command = std::make_unique<Command>("version",
+                                           "show version, commit, compiler and "
+                                           "architecture");
   auto output = std::make_shared<OutputOptions>();
   add_output_options(*command, *output);
   command->example("nereus version --format json", "for a bug report");

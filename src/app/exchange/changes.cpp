@@ -94,7 +94,7 @@ void add_memory(std::vector<Neighbour>& list, const Degrees& d, int blocks_per_s
     Degrees n = d;
     n.recompute = Recompute::kFull;
     n.recompute_blocks = blocks;
-    list.push_back({fmt::format("recompute {} blocks of a stage", blocks), n});
+    list.push_back({fmt::format("recompute {} blocks per stage", blocks), n});
   }
   for (int zero = 0; zero <= 3; ++zero) {
     if (zero == d.zero) continue;
@@ -105,7 +105,7 @@ void add_memory(std::vector<Neighbour>& list, const Degrees& d, int blocks_per_s
   if (!d.offload.none()) {
     Degrees n = d;
     n.offload = {};
-    list.push_back({"nothing beyond the device", n});
+    list.push_back({"no offloading", n});
   }
 }
 

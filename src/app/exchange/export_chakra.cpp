@@ -35,7 +35,8 @@ ResolvedPlan regular_plan(const std::string& file) {
   if (!plan.degrees) plan.degrees = plan::as_regular(plan.placement, plan.model);
   if (!plan.degrees || !plan.cluster.uniform())
     throw_input_error("chakra.irregular",
-                      "Chakra traces are written for regular plans on clusters of one kind of node",
+                      "Chakra traces can only be written for regular plans on clusters with one "
+                      "kind of node",
                       {file}, "nereus plan finds regular plans");
   return plan;
 }
@@ -48,7 +49,7 @@ std::vector<int> checked_ranks(std::vector<int> ranks, int num_ranks) {
   for (const int rank : ranks)
     if (rank < 0 || rank >= num_ranks)
       throw_input_error("chakra.rank",
-                        fmt::format("rank {} is none of the plan's {}", rank, num_ranks), {},
+                        fmt::format("the plan has {1} ranks and no rank {0}", rank, num_ranks), {},
                         fmt::format("0..{}", num_ranks - 1));
   return ranks;
 }
@@ -58,7 +59,7 @@ void refuse_much(const ChakraRequest& request, std::size_t files, const char* ab
   throw_input_error(
       "chakra.large",
       fmt::format("{} traces would take {}{}", files, about, format_bytes(Bytes{bytes})), {},
-      "--yes writes them; --ranks 0..7 writes a few; fewer micro-batches make them shorter");
+      "--yes writes them; --ranks 0..7 writes only some; fewer micro-batches make them smaller");
 }
 
 // What the compute nodes alone take, so that far too much is refused before a graph is made: a

@@ -53,9 +53,10 @@ bool is_checkpoint(const std::string& path) {
 CheckpointExport export_checkpoint(const CheckpointExportRequest& request) {
   const std::optional<std::string> found = checkpoint::find_latest(request.checkpoint);
   if (!found)
-    throw_input_error("checkpoint.none",
-                      fmt::format("{} is no checkpoint and no folder of them", request.checkpoint),
-                      {}, "a folder step-N that nereus train has completed");
+    throw_input_error(
+        "checkpoint.none",
+        fmt::format("{} is neither a checkpoint nor a folder of checkpoints", request.checkpoint),
+        {}, "a folder step-N that nereus train has completed");
   const checkpoint::Checkpoint saved(*found);
   const model::Model& model = saved.manifest().plan.model;
   std::vector<const LogicalTensor*> tensors = checkpoint::model_tensors(saved);
@@ -72,7 +73,7 @@ CheckpointExport export_checkpoint(const CheckpointExportRequest& request) {
       answer.parameters += checkpoint::num_elements(tensor->shape);
   if (static_cast<double>(answer.parameters) < model.parameters())
     throw_input_error("export.incomplete",
-                      fmt::format("{} holds {} of the {:.0f} parameters of {}", *found,
+                      fmt::format("{} contains {} of the {:.0f} parameters of {}", *found,
                                   answer.parameters, model.parameters(), model.name),
                       {}, "a checkpoint of the whole model");
 

@@ -90,9 +90,9 @@ std::string other_software(const plan::Plan& plan, const std::string& made_for,
   const PredictAnswer answer = predict(std::move(own));
   const cost::Prediction& p = answer.prediction;
   return fmt::format(
-      "this plan was made for {}; with the numbers of {}{} its step takes {} and the fullest rank "
-      "needs {} of {}{}. nereus plan --engine {} looks for the best plan there",
-      made_for, usual, usual == "generic" ? " (nothing measured is behind this engine)" : "",
+      "this plan was made for {}; predicted for {}{}, its step takes {} and the fullest rank "
+      "needs {} of {}{}. nereus plan --engine {} finds the best plan for that engine",
+      made_for, usual, usual == "generic" ? " (no measured run is known for this engine)" : "",
       format_seconds(Seconds{p.step}), format_bytes(Bytes{p.memory.total}),
       format_bytes(Bytes{p.memory.capacity}), p.fits ? "" : ": it does NOT fit",
       exporting::to_string(engine));

@@ -73,7 +73,7 @@ Bundle read_files(const std::string& path) {
     add_file(files, given / "model" / "config.json", "model/config.json");
   if (files.empty())
     throw_input_error("import.unknown-file",
-                      fmt::format("{} holds no script and no configuration", path), {path},
+                      fmt::format("{} contains no script and no configuration", path), {path},
                       "a directory that nereus export wrote");
   return files;
 }
@@ -95,17 +95,16 @@ cluster::Cluster find_cluster(const ImportRequest& request, const Hints& hints,
                          hints.nodes > 0 ? fmt::format("{} nodes, ", hints.nodes) : "",
                          hints.devices_per_node);
     throw_input_error(
-        "import.no-cluster",
-        fmt::format("{} does not say on which machines it runs.{}", hints.main_file, said),
+        "import.no-cluster", fmt::format("{} does not name its machines.{}", hints.main_file, said),
         {hints.main_file},
-        fmt::format("--cluster {}xdgx-h100, say; nereus catalog nodes lists the types",
+        fmt::format("for example --cluster {}xdgx-h100; nereus catalog nodes lists the node types",
                     std::max(1, hints.nodes)));
   }
   const cluster::Cluster found = cluster::load_cluster(spec, overrides);
   const int started = hints.nodes * hints.devices_per_node;
   if (started > 0 && started != found.num_devices())
     assumed.push_back(
-        {fmt::format("{} devices, those of {}; the file starts {} x {} processes",
+        {fmt::format("{} has {} devices, but the file starts {} x {} processes",
                      found.num_devices(), found.name, hints.nodes, hints.devices_per_node)});
   return found;
 }

@@ -15,8 +15,8 @@ void write_folder(const std::string& directory, const std::function<void(const f
   std::error_code error;
   if (fs::exists(target, error)) {
     if (!fs::is_directory(target, error))
-      throw_input_error("output.path", fmt::format("{} is no directory", directory), {},
-                        "-o names a directory that exists or is made");
+      throw_input_error("output.path", fmt::format("{} is not a directory", directory), {},
+                        "-o names a directory, which is created if it does not exist");
     fill(target);
     return;
   }

@@ -76,8 +76,8 @@ void check_size(const Study& study, const StudySize& size, const ExploreRequest&
   constexpr double kBytesOfRow = 130;
   throw_input_error(
       "explore.large-study",
-      fmt::format("'{}' has {} clusters x models with about {:.2g} strategies each: {:.2g} points, "
-                  "about {} here and a database of {}",
+      fmt::format("'{}' has {} pairs of cluster and model with about {:.2g} strategies each: "
+                  "{:.2g} points, which would take about {} on this machine and a database of {}",
                   study.name, format_count(size.clusters),
                   size.strategies / std::max(1.0, clusters), size.strategies,
                   format_seconds(Seconds{size.seconds}),
@@ -166,7 +166,7 @@ std::string nearest_miss(const Study& study, const explore::Answers& all) {
       if (worst > 1 && (least == 0 || worst < least)) {
         least = worst;
         beyond =
-            fmt::format("{} at {}: {} is {} times what is allowed",
+            fmt::format("{} at {}: {} is {} times the allowed value",
                         explore::layout_name(free.found.front().degrees), point_name(study, at),
                         to_string(static_cast<explore::Goal>(limit)), format_significant(least));
       }
@@ -178,11 +178,11 @@ std::string nearest_miss(const Study& study, const explore::Answers& all) {
   }
   if (!beyond.empty()) return beyond;
   if (lean)
-    return fmt::format("the leanest plan, {} at {}, needs {} of {} on a device",
+    return fmt::format("the plan that needs the least memory, {} at {}, needs {} of {} on a device",
                        explore::layout_name(lean->degrees), lean_at,
                        format_bytes(Bytes{lean->memory}), format_bytes(Bytes{lean->capacity}));
   if (all.by_status[static_cast<std::size_t>(explore::Status::kNothingBuilds)] > 0)
-    return "no strategy of the space can be built on so many devices with this batch";
+    return "no strategy of the search space exists for this number of devices and this batch";
   return {};
 }
 

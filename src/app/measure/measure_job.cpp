@@ -49,7 +49,7 @@ std::string program_of(const std::string& word) {
       begin = end + 1;
     }
   }
-  throw_input_error("measure.no-program", fmt::format("there is no program '{}' to run", word), {},
+  throw_input_error("measure.no-program", fmt::format("there is no program '{}'", word), {},
                     "nereus measure -- torchrun train.py, or -- python3 train.py");
 }
 
@@ -95,13 +95,14 @@ std::vector<fs::path> named(const fs::path& folder, std::string_view prefix) {
   if (named(folder, "attached-").empty())
     throw_input_error(
         "measure.no-torch",
-        fmt::format("'{}' ended and no Python of it loaded torch with the shim", command), {},
+        fmt::format("'{}' ended, but no Python process in it loaded torch with the shim", command),
+        {},
         "a command that runs Python with PYTHONPATH and without -I, -E or -S, on this "
         "machine, and imports torch");
   throw_input_error(
       "measure.no-step",
-      fmt::format("'{}' ended before an optimizer of torch.optim had made enough steps", command),
-      {}, "more steps in the script's own arguments");
+      fmt::format("'{}' ended before an optimizer of torch.optim had done enough steps", command),
+      {}, "ask for more steps in the script's arguments");
 }
 
 // The script's name, as what is measured.
@@ -122,11 +123,11 @@ void take(StallAnswer& answer, const std::string& file) {
   measure::explain_missing(answer.report, job);
   if (job.num_ranks > 1 && job.unswitchable.empty())
     answer.report.notes.push_back(
-        "gradients were not summed in some of the blocks; the learning rate was 0 and nothing was "
-        "saved: the job has to be started anew to train");
+        "in some blocks gradients were not all-reduced; the learning rate was 0 and nothing was "
+        "saved, so start the job again to train");
   else
     answer.report.notes.push_back(
-        "the learning rate was 0 and nothing was saved: the job has to be started anew to train");
+        "the learning rate was 0 and nothing was saved, so start the job again to train");
   answer.blocks = std::move(blocks.times);
 }
 
@@ -162,14 +163,13 @@ StallAnswer measure_job(const MeasuredJobRequest& request,
     answer.failure = Error{"measure.job-failed",
                            fmt::format("'{}' ended with exit code {}", command, code),
                            {},
-                           "what it says is above; does it run without nereus measure?"};
+                           "see its output above; does it run without nereus measure?"};
     return answer;
   }
   const std::vector<fs::path> found = named(times, "blocks-");
   if (found.size() > 1)
-    throw_input_error("measure.ranks",
-                      fmt::format("{} processes each call themselves rank 0", found.size()), {},
-                      "one job a call, whose ranks know each other by torch.distributed");
+    throw_input_error("measure.ranks", fmt::format("{} processes all report rank 0", found.size()),
+                      {}, "start one job per call, whose ranks communicate by torch.distributed");
   if (found.empty() && !named(times, "rank-").empty()) {
     answer.speaks = false;  // rank 0 is on another machine
     return answer;

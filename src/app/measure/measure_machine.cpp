@@ -53,7 +53,7 @@ void check_parts(const std::vector<std::string>& parts, ErrorList& errors) {
   for (const std::string& part : parts)
     if (std::find(std::begin(job::kMeasureParts), std::end(job::kMeasureParts), part) ==
         std::end(job::kMeasureParts))
-      errors.add("measure.part", fmt::format("nothing is known to measure as '{}'", part), {},
+      errors.add("measure.part", fmt::format("there is no part '{}' to measure", part), {},
                  fmt::format("{}", fmt::join(job::kMeasureParts, ", ")));
 }
 
@@ -102,7 +102,7 @@ void check_device(const MeasureRequest& request, const job::WorkerInfo& worker, 
                   ErrorList& errors) {
   if (worker.build != build_id())
     errors.add("train.worker-build",
-               fmt::format("this nereus is build {}, and its worker is build {}", build_id(),
+               fmt::format("this nereus is build {}, but its worker is build {}", build_id(),
                            worker.build),
                {request.train.worker}, "build both: ./nereus measure does");
   if (setup.job.device == "cuda" && worker.num_gpus == 0)
@@ -132,15 +132,15 @@ Setup set_up(const MeasureRequest& request) {
                                     : fmt::format("{}", fmt::join(request.parts, " "));
   std::error_code unknown;
   if (!fs::is_directory(job.folder, unknown))
-    errors.add("measure.folder", "there is no such folder to read from", {job.folder},
+    errors.add("measure.folder", "there is no such folder", {job.folder},
                "--folder DIR of the disk that the data lie on");
   if (request.processes && *request.processes > profile::kMostProcesses)
     errors.add("measure.processes",
-               fmt::format("{} processes one after the other; at most {} make sense",
-                           *request.processes, profile::kMostProcesses),
+               fmt::format("{} processes are too many; at most {} are useful", *request.processes,
+                           profile::kMostProcesses),
                {}, fmt::format("--processes {}", kProcesses));
   if (!request.train.plan.plan_file.empty())
-    errors.add("measure.plan", "layers are measured of a model, not of a plan",
+    errors.add("measure.plan", "layers are measured for a model, not for a plan",
                {request.train.plan.plan_file}, "--model NAME --tp N");
   job::WorkerInfo worker;
   const std::size_t before = errors.list().size();
@@ -150,13 +150,13 @@ Setup set_up(const MeasureRequest& request) {
   if (known) check_device(request, worker, setup, errors);
   if (setup.num_ranks % job.team != 0)
     errors.add("measure.ranks",
-               fmt::format("{} ranks are no whole number of tensor teams of {}", setup.num_ranks,
-                           job.team),
+               fmt::format("{} ranks cannot be divided into tensor-parallel groups of {}",
+                           setup.num_ranks, job.team),
                {}, fmt::format("--ranks {}", job.team * std::max(1, setup.num_ranks / job.team)));
   if (request.train.launched && job.team > 1)
     errors.add("measure.ranks",
-               fmt::format("tensor teams of {} are measured by one process that starts all ranks, "
-                           "and {} started this one",
+               fmt::format("tensor-parallel groups of {} can only be measured if nereus measure "
+                           "starts all ranks itself, but {} started this process",
                            job.team, request.train.launched->launcher),
                {}, "measure layers at tp 1, or start nereus measure on one machine itself");
   const int here = request.train.launched ? 1 : setup.num_ranks;
@@ -189,8 +189,8 @@ void finish_profile(profile::Profile& profile) {
 void note_others(double share, profile::Profile& profile) {
   if (share > kBusy)
     profile.notes.push_back(fmt::format(
-        "busy machine: other processes used {:.0f} % of its cores meanwhile; measure again when it "
-        "is idle",
+        "busy machine: other processes used {:.0f} % of its cores during the measurement; measure "
+        "again when it is idle",
         100 * share));
 }
 
@@ -244,7 +244,7 @@ measure::Comparison compare_profiles(const std::string& first, const std::string
     collect(errors, [&] {
       profiles[i] = profile::parse_profile(spec::read_text_file(path), path);
       if (profiles[i].machine.empty())
-        throw_input_error("measure.no-machine", "this profile holds layers alone, and no machine",
+        throw_input_error("measure.no-machine", "this profile contains layers only and no machine",
                           {path}, "a file that nereus measure -o wrote");
     });
   }

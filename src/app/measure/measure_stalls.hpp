@@ -28,7 +28,8 @@ struct StallAnswer {
   double bucket_bytes = 0;  // of gradients that are summed together; 0: not known
   bool counts_tokens = true;
   double tokens = 0;  // or samples, of a step; 0: not known
-  std::string how = "Differences of short runs, means of {} rounds";  // {}: report.rounds
+  std::string how =
+      "From differences between short runs; means over {} rounds";  // {}: report.rounds
   bool speaks = true;
   int exit_code = 0;
   std::optional<Error> failure;  // what ended it

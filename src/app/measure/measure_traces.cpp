@@ -72,8 +72,8 @@ void check_ranks(std::vector<measure::Trace>& traces) {
   for (const measure::Trace& trace : traces)
     if (trace.rank < 0)
       errors.add("measure.trace-rank",
-                 "the trace does not say of which rank it is (distributedInfo), and its job has "
-                 "several",
+                 "the trace does not name its rank (distributedInfo), but its job has several "
+                 "ranks",
                  {trace.file}, "RANK=FILE, as in --kineto 0=first.json 1=second.json");
   errors.throw_if_any();
   std::sort(traces.begin(), traces.end(),
@@ -82,21 +82,23 @@ void check_ranks(std::vector<measure::Trace>& traces) {
   for (std::size_t i = 0; i < traces.size(); ++i) {
     if (i > 0 && traces[i].rank == traces[i - 1].rank)
       errors.add("measure.trace-rank",
-                 fmt::format("two traces are of rank {}: {} is the other", traces[i].rank,
+                 fmt::format("two traces belong to rank {}: the other is {}", traces[i].rank,
                              traces[i - 1].file),
-                 {traces[i].file}, "one trace of each rank, of the same run");
+                 {traces[i].file}, "give one trace per rank, all of the same run");
     if (stated > 0 && traces[i].num_ranks > 0 && traces[i].num_ranks != stated)
       errors.add(
           "measure.trace-rank",
-          fmt::format("a job of {} ranks, and another trace is of {}", traces[i].num_ranks, stated),
-          {traces[i].file}, "one trace of each rank, of the same run");
+          fmt::format("the trace belongs to a job of {} ranks, but another trace to a job of {} "
+                      "ranks",
+                      traces[i].num_ranks, stated),
+          {traces[i].file}, "give one trace per rank, all of the same run");
     if (traces[i].num_ranks > 0) stated = traces[i].num_ranks;
   }
   if (stated > 0 && traces.back().rank >= stated)
     errors.add("measure.trace-rank",
                fmt::format("rank {} of a job of {} {}", traces.back().rank, stated,
                            stated == 1 ? "rank" : "ranks"),
-               {traces.back().file}, "one trace of each rank, of the same run");
+               {traces.back().file}, "give one trace per rank, all of the same run");
   errors.throw_if_any();
   // Where none says how many there are, the largest rank does; one trace that talks is of several.
   if (stated == 0) {
@@ -118,7 +120,7 @@ StallAnswer measure_traces(const std::vector<std::string>& names) {
   answer.library =
       traces[0].backend.empty() ? "PyTorch's profiler" : "PyTorch's profiler, " + traces[0].backend;
   answer.counts_tokens = false;
-  answer.how = "Parts of the steps in the traces, means of {} steps";
+  answer.how = "From the parts of steps in the traces; means over {} steps";
   return answer;
 }
 

@@ -43,8 +43,8 @@ std::string BurstMemory::lift(int batch, int widest, bool powers_of_two) const {
   }
   if (state + sample > limit_)
     return fmt::format(
-        "one sample a rank needs {} already, and neither ranks nor batch change that: devices with "
-        "more memory would, or a plan without --burst, which may split layers and state",
+        "one sample per rank already needs {}, which no number of ranks and no batch can change; "
+        "use devices with more memory, or plan without --burst, which can split layers and state",
         format_bytes(Bytes{state + sample}));
   const int samples = static_cast<int>(std::min((limit_ - state) / sample, 1.0 * batch));
   const auto least = static_cast<unsigned>((batch + samples - 1) / samples);
@@ -52,8 +52,8 @@ std::string BurstMemory::lift(int batch, int widest, bool powers_of_two) const {
   const int per_node = inputs_.cluster.groups.front().node.num_devices;
   const auto nodes = [&](int n) { return format_count((n + per_node - 1) / per_node); };
   return fmt::format(
-      "what would fit: --global-batch {} ({} samples on each of {} ranks), or {} nodes instead of "
-      "{}",
+      "these would fit: --global-batch {} ({} samples on each of {} ranks), or {} nodes instead "
+      "of {}",
       samples * widest, format_count(samples), format_count(widest), nodes(ranks),
       nodes(inputs_.cluster.num_devices()));
 }

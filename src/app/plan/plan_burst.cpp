@@ -37,17 +37,18 @@ void check(const PlanRequest& request, const BurstOptions& options, const Inputs
   refuse_unread(request, kBurstPlanner, errors);
   if (!inputs.cluster.uniform())
     errors.add("plan.burst-cluster", "machines of several kinds", {},
-               "one kind; or without --burst");
+               "one kind of machine, or no --burst");
   for (const model::LayerKind& kind : inputs.model.kinds)
     if (kind.expert_parameters() > 0 || kind.table_parameters() > 0) {
       errors.add("plan.burst-model",
                  fmt::format("{} has experts or embedding tables", inputs.model.name), {},
-                 "a dense model; or without --burst");
+                 "a dense model, or no --burst");
       break;
     }
   if (options.goal == BurstGoal::kAmplification && !(options.amplification >= 1))
     errors.add("plan.amplification",
-               fmt::format("--amplification is {}: no plan takes less than one rank does",
+               fmt::format("--amplification is {}, but every plan uses at least the rank-seconds "
+                           "of one rank",
                            options.amplification),
                {}, "1 or more, as in --amplification 2");
   if (options.goal != BurstGoal::kThroughput && (options.yield != 1 || options.slower != 1))
@@ -275,8 +276,8 @@ BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options,
     const bool is_last = i + 1 == batches.size();
     out.complete = !is_stopped && (is_last || !request.options.stop || !request.options.stop());
     if (!out.complete && !is_last)
-      out.notes.push_back(
-          fmt::format("stopped after {} of {} batches: the best of those", i + 1, batches.size()));
+      out.notes.push_back(fmt::format("stopped after {} of {} batches; this is the best of them",
+                                      i + 1, batches.size()));
   }
   out.global_batch = best.batch;
   out.counts = best.problem.counts;
@@ -285,13 +286,13 @@ BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options,
   out.notes.insert(out.notes.end(), best.front.notes.begin(), best.front.notes.end());
   const int num_ranks = out.inputs.cluster.num_devices();
   if (best.batch < num_ranks)
-    out.notes.push_back(fmt::format("{} samples for {} ranks: at most {} of them compute a layer",
-                                    format_count(best.batch), format_count(num_ranks),
-                                    format_count(best.batch)));
+    out.notes.push_back(
+        fmt::format("with {0} samples, at most {2} of {1} ranks can compute a layer",
+                    format_count(best.batch), format_count(num_ranks), format_count(best.batch)));
   if (out.front.plans.empty()) {
     out.notes.push_back(
-        fmt::format("no plan fits: rank 0 computes its share of every layer and "
-                    "needs {} at the least, of {}",
+        fmt::format("no plan fits: rank 0 computes its share of every layer and needs at least "
+                    "{}, but has {}",
                     format_bytes(Bytes{best.front.least_memory}),
                     format_bytes(Bytes{std::max(0.0, planner.memory().limit())})));
     out.notes.push_back(
@@ -299,8 +300,8 @@ BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options,
   }
   if (best.picked) {
     out.notes.emplace_back(
-        "steps are of kernels, as of replayed CUDA graphs; predicted as a whole: with the host's "
-        "launches, the optimizer and what every step takes");
+        "the step counts kernels only, as in replayed CUDA graphs; the full prediction adds the "
+        "host's launches, the optimizer and the fixed cost of a step");
     const auto add = [&](std::string name, const BurstPlan& own) {
       out.rows.push_back(planner.row(std::move(name), own, best.problem, best.batch));
     };
@@ -318,7 +319,7 @@ BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options,
       out.target->rank_seconds = steps * picked.rank_seconds;
     }
   } else if (!out.front.plans.empty()) {
-    out.notes.push_back("no plan is within the limit: the least amplification is " +
+    out.notes.push_back("no plan is within the limit; the smallest possible amplification is " +
                         format_significant(out.front.plans.back().rank_seconds / out.one_rank));
   }
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

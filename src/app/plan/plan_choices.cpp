@@ -40,11 +40,11 @@ Error unread_error(const std::vector<std::string>& options, const OwnLayout& pla
   error.code = fmt::format("plan.{}-option", planner.mode);
   if (std::all_of(options.begin(), options.end(), fixes_layout)) {
     error.message = planner.message;
-    error.hint = "leave degrees, schedules, --nodes and --engine out";
+    error.hint = "remove degrees, schedules, --nodes and --engine";
   } else {
     error.message =
-        fmt::format("{} would change nothing with --{}", fmt::join(options, ", "), planner.mode);
-    error.hint = fmt::format("leave it out, or --{}", planner.mode);
+        fmt::format("{} has no effect with --{}", fmt::join(options, ", "), planner.mode);
+    error.hint = fmt::format("remove it, or remove --{}", planner.mode);
   }
   return error;
 }

@@ -17,10 +17,10 @@ struct OwnLayout {
   const char* message;  // where only degrees, schedules, --nodes and --engine are given
   bool reads_goal;      // --headroom and --objective
 };
-inline constexpr OwnLayout kSpotPlanner{
-    "spot", "with --spot the whole space is searched on all machines", false};
+inline constexpr OwnLayout kSpotPlanner{"spot", "--spot searches the whole space on all machines",
+                                        false};
 inline constexpr OwnLayout kBurstPlanner{
-    "burst", "with --burst every layer gets ranks of its own, and no degrees", true};
+    "burst", "--burst chooses ranks for each layer instead of degrees", true};
 
 // The options of what is given and not read.
 std::vector<std::string> unread_options(const PlanRequest& request, const OwnLayout& planner);

@@ -25,16 +25,16 @@ class Lifter {
     free_one("a smaller micro-batch", &Choices::micro_batch);
     free_one("another recompute", &Choices::recompute);
     free_one("another ZeRO stage", &Choices::zero);
-    free_one("another group of ranks that share state", &Choices::zero_group);
-    free_one("another tensor degree", &Choices::tp);
-    free_one("another pipeline depth", &Choices::pp);
-    free_one("another data degree", &Choices::dp);
-    free_one("another context degree", &Choices::cp);
-    free_one("another expert degree", &Choices::ep);
+    free_one("another ZeRO group size", &Choices::zero_group);
+    free_one("another tensor-parallel degree", &Choices::tp);
+    free_one("another number of pipeline stages", &Choices::pp);
+    free_one("another data-parallel degree", &Choices::dp);
+    free_one("another context-parallel degree", &Choices::cp);
+    free_one("another expert-parallel degree", &Choices::ep);
     free_one("another split of the tables", &Choices::table_splits);
     free_one("another interleave", &Choices::interleave);
     free_one("another schedule", &Choices::schedules);
-    free_one("sequence parallelism left to the search", &Choices::sequence_parallel);
+    free_one("no --sequence-parallel setting", &Choices::sequence_parallel);
     if (choices_.max_tp > 0) {
       Choices with = choices_;
       with.max_tp = 0;
@@ -77,7 +77,7 @@ class Lifter {
       return;
     Choices with = choices_;
     with.offload_any = true;
-    attempt("state or activations beyond the device (--offload any)", with, inputs_.cluster,
+    attempt("offloaded state or activations (--offload any)", with, inputs_.cluster,
             request_.options.headroom);
   }
 
@@ -154,26 +154,26 @@ std::string binding_constraint(const PlanAnswer& answer, double headroom) {
   const search::SearchResult& result = answer.search;
   if (result.space == 0) {
     if (const std::string rule = first_complaint(answer); !rule.empty())
-      return "no layout can be built: " + rule;
+      return "no layout is possible: " + rule;
     std::string reasons;
     for (int i = 0; i < plan::kNumRules; ++i)
       if (const std::int64_t count = result.unbuildable[static_cast<std::size_t>(i)]; count > 0)
         reasons += fmt::format("{}{} ({} layouts)", reasons.empty() ? "" : ", ",
                                plan::code_of(static_cast<plan::Rule>(i)), format_count(count));
     return reasons.empty() ? "no layout has these degrees"
-                           : "no layout can be built; what forbids them: " + reasons;
+                           : "no layout is possible because of these rules: " + reasons;
   }
   if (!result.nearest && result.not_accepted > 0)
-    return "the engine: it can run none of the plans that fit";
-  if (!result.nearest) return "host memory: every plan that fits the devices overflows it";
+    return "the engine: it cannot run any of the plans that fit";
+  if (!result.nearest) return "host memory: every plan that fits on the devices needs more of it";
   const cost::Memory& memory = result.nearest->prediction.memory;
   const plan::Degrees& d = result.nearest->degrees;
   return fmt::format(
-      "device memory: the leanest plan (tp {} x pp {} x dp {}, micro-batch {}, ZeRO-{}, {} "
-      "recompute) needs {} of {}{}",
+      "device memory: the plan that needs the least (tp {} x pp {} x dp {}, micro-batch {}, "
+      "ZeRO-{}, {} recompute) needs {} of {}{}",
       d.tp, d.pp, d.dp, d.micro_batch, d.zero, plan::to_string(d.recompute),
       format_bytes(Bytes{memory.total}), format_bytes(Bytes{memory.capacity}),
-      headroom > 0 ? fmt::format(", of which {:.0f} % stay free", 100 * headroom) : "");
+      headroom > 0 ? fmt::format(", of which {:.0f} % must stay free", 100 * headroom) : "");
 }
 
 std::vector<Lift> find_lifts(const PlanRequest& request, const Inputs& inputs,

@@ -26,8 +26,8 @@ void refuse_others(const PlanRequest& request, const Inputs& inputs) {
   const auto refuse = [&](bool given, const std::string& what) {
     if (given)
       errors.add("plan.mixed-option",
-                 fmt::format("{} is not searched on clusters of several kinds of node", what), {},
-                 "--tp, --micro-batch, --zero, --recompute, --headroom");
+                 fmt::format("{} is not supported on clusters with several kinds of node", what),
+                 {}, "--tp, --micro-batch, --zero, --recompute, --headroom");
   };
   for (const std::string& option :
        search::given_options(c, {"--tp", "--max-tp", "--micro-batch", "--zero", "--recompute"}))
@@ -43,18 +43,19 @@ void refuse_others(const PlanRequest& request, const Inputs& inputs) {
   if (experts)
     errors.add(
         "plan.mixed-model",
-        fmt::format("{} has experts or embedding tables, which are not placed on clusters of "
+        fmt::format("{} has experts or embedding tables, which are not supported on clusters with "
                     "several kinds of node",
                     inputs.model.name),
-        {}, "one kind of node; or a dense model");
+        {}, "one kind of node, or a dense model");
   for (const int tp : c.tp)
     if (!mixed::can_cut(inputs.model, tp))
       errors.add("plan.mixed-tensor",
                  fmt::format("tp = {} does not divide heads, feed-forward size and sequence of {}",
                              tp, inputs.model.name),
-                 {}, "--tp 1, or leave it out");
+                 {}, "--tp 1, or no --tp");
   if (inputs.cluster.num_devices() > kMostMixedDevices)
-    errors.add("plan.too-large", fmt::format("{} devices of several kinds; up to {} are planned",
+    errors.add("plan.too-large", fmt::format("{} devices of several kinds are too many; at most "
+                                             "{} are supported",
                                              format_count(inputs.cluster.num_devices()),
                                              format_count(kMostMixedDevices)));
   errors.throw_if_any();
@@ -67,9 +68,10 @@ cluster::Precision mixed_precision(const PlanRequest& request, const Inputs& inp
     for (const cluster::Precision precision : usual)
       if (all_have(inputs.cluster, precision)) return precision;
     throw_input_error("plan.no-precision",
-                      fmt::format("the devices of {} have none of bf16, fp16 and fp32 in common",
+                      fmt::format("the devices of {} share none of the precisions bf16, fp16 and "
+                                  "fp32",
                                   inputs.cluster.name),
-                      {}, "fewer kinds of node; --precision for another that all have");
+                      {}, "fewer kinds of node, or --precision with one that all devices support");
   }
   if (all_have(inputs.cluster, *request.precision)) return *request.precision;
   std::vector<std::string> common;
@@ -77,12 +79,12 @@ cluster::Precision mixed_precision(const PlanRequest& request, const Inputs& inp
     if (const auto precision = static_cast<cluster::Precision>(i);
         all_have(inputs.cluster, precision))
       common.emplace_back(to_string(precision));
-  throw_input_error(
-      "plan.no-precision",
-      fmt::format("not all devices of {} have {}", inputs.cluster.name,
-                  to_string(*request.precision)),
-      {},
-      common.empty() ? "fewer kinds of node" : fmt::format("all have {}", fmt::join(common, ", ")));
+  throw_input_error("plan.no-precision",
+                    fmt::format("not all devices of {} support {}", inputs.cluster.name,
+                                to_string(*request.precision)),
+                    {},
+                    common.empty() ? "fewer kinds of node"
+                                   : fmt::format("all support {}", fmt::join(common, ", ")));
 }
 
 }  // namespace

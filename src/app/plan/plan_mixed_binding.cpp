@@ -36,8 +36,10 @@ std::string no_team(const PlanAnswer& nothing) {
   std::vector<std::string> nodes;
   for (const cluster::NodeGroup& group : nothing.inputs.cluster.groups)
     nodes.push_back(fmt::format("{} of a {}", group.node.num_devices, group.node.name));
-  return fmt::format("no layout can be built: tp = {} divides the devices of no node ({})",
-                     fmt::join(nothing.choices.tp, ", "), fmt::join(nodes, ", "));
+  return fmt::format(
+      "no layout is possible: tp = {} does not divide the number of devices of any "
+      "node ({})",
+      fmt::join(nothing.choices.tp, ", "), fmt::join(nodes, ", "));
 }
 
 // What one sample takes on a device beside the state, all recomputed.
@@ -66,11 +68,11 @@ std::string mixed_binding(const PlanRequest& request, const PlanAnswer& nothing)
   const double state = bytes_of_state(nothing.inputs), memory = memory_of(cluster);
   const double headroom = request.options.headroom;
   const std::string free =
-      headroom > 0 ? fmt::format(", of which {:.0f} % stay free", 100 * headroom) : "";
+      headroom > 0 ? fmt::format(", of which {:.0f} % must stay free", 100 * headroom) : "";
   if (state > (1 - headroom) * memory)
     return fmt::format(
-        "device memory: weights, gradients and optimizer state take {}, and all {} "
-        "devices together have {}{}",
+        "device memory: weights, gradients and optimizer state take {}, but all {} devices "
+        "together have {}{}",
         format_bytes(Bytes{state}), format_count(cluster.num_devices()),
         format_bytes(Bytes{memory}), free);
   if (nothing.search.space == 0) return no_team(nothing);
@@ -81,9 +83,9 @@ std::string mixed_binding(const PlanRequest& request, const PlanAnswer& nothing)
   for (int g = 1; g < static_cast<int>(cluster.groups.size()); ++g)
     if (capacity(g).value > capacity(largest).value) largest = g;
   return fmt::format(
-      "device memory: none of {} manners to compute and store fits. State takes {} of the {} that "
-      "all devices have together{}; one sample, all recomputed, takes {} more on one {}, which has "
-      "{}",
+      "device memory: none of {} candidates fits. The state takes {} of {}, the memory of all "
+      "devices together{}. One sample with full recompute needs {} more on one {}. This device "
+      "has {}",
       format_count(nothing.search.space), format_bytes(Bytes{state}), format_bytes(Bytes{memory}),
       free, format_bytes(Bytes{beside_state(nothing, largest)}),
       cluster.groups[static_cast<std::size_t>(largest)].node.device.short_name,

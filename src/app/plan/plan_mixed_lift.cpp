@@ -35,7 +35,7 @@ class MixedLifter {
   }
 
   std::vector<Lift> run() {
-    free_one("another tensor degree", &Choices::tp);
+    free_one("another tensor-parallel degree", &Choices::tp);
     free_one("another micro-batch", &Choices::micro_batch);
     free_one("another ZeRO stage", &Choices::zero);
     free_one("another recompute", &Choices::recompute);
@@ -218,7 +218,7 @@ class MixedLifter {
       const search::SearchResult found =
           search::search(inputs_.model, {own}, basis_of(own), with, options);
       if (found.plans.empty() || found.plans.front().prediction.step >= options.limit) continue;
-      quickest = Lift{fmt::format("{} of {} alone, state or activations beyond the device "
+      quickest = Lift{fmt::format("only the {} of {}, with offloaded state or activations "
                                   "(--offload any)",
                                   nodes(group.count), group.node.name),
                       found.plans.front().prediction.step,

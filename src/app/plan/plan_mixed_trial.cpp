@@ -60,7 +60,7 @@ std::optional<mixed::MixedPlan> try_change(const PlanRequest& request,
     for (const Manners own : manners) {
       if (!allows(request.choices, own)) continue;
       mixed::MixedOptions options = options_of(request, own);
-      if (known) options.known = {{"data parallel, state divided", *known}};
+      if (known) options.known = {{"data parallel, sharded state", *known}};
       if (best) options.limit = best->prediction.step;
       std::int64_t judged = 0;
       const std::int64_t most = own == Manners::kQuickest ? kMostManners : kMostLeanest;

@@ -13,7 +13,7 @@
 
 namespace nereus::app {
 
-inline constexpr const char* kOneKind = "one kind alone";
+inline constexpr const char* kOneKind = "one kind only";
 
 // In the numbering of mixed::canonical(inputs.cluster).
 std::vector<mixed::KnownPlan> plans_of_one_kind(const PlanRequest& request, const Inputs& inputs,

@@ -21,10 +21,12 @@ void check(const PlanRequest& request, const Inputs& inputs) {
   ErrorList errors;
   refuse_unread(request, kSpotPlanner, errors);
   if (!inputs.cluster.uniform())
-    errors.add("plan.spot-cluster", "machines of several kinds", {}, "one kind; or without --spot");
+    errors.add("plan.spot-cluster", "machines of several kinds", {},
+               "one kind of machine, or no "
+               "--spot");
   if (!inputs.model.transformer)
-    errors.add("plan.spot-model", fmt::format("{} is no transformer", inputs.model.name), {},
-               "without --spot");
+    errors.add("plan.spot-model", fmt::format("{} is not a transformer", inputs.model.name), {},
+               "no --spot");
   errors.throw_if_any();
 }
 

@@ -44,7 +44,7 @@ void check_request(const PlanRequest& request, const Inputs& inputs) {
   for (const search::Objective objective : request.options.objectives)
     if (!search::is_known(objective, rates))
       errors.add("plan.unknown-rate",
-                 fmt::format("no {} of {} is known",
+                 fmt::format("the {} of {} is not known",
                              objective == search::Objective::kMoney ? "price" : "power",
                              inputs.cluster.name),
                  {},

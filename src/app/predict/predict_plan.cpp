@@ -42,9 +42,8 @@ cluster::Cluster load_cluster(const ClusterRequest& request) {
   for (const Override& o : request.overrides) overrides.push_back({o.path, o.value});
   if (const std::optional<int> ranks = cluster::ranks_here(request.cluster)) {
     if (!overrides.empty())
-      throw_input_error("cluster.this-machine",
-                        "this-machine is as it is: --set changes no field of it", {},
-                        "a cluster file, or --profile with what was measured here");
+      throw_input_error("cluster.this-machine", "--set cannot change this-machine", {},
+                        "a cluster file, or --profile with a measured profile of this machine");
     return cluster::this_machine(*ranks, "cpu");
   }
   return cluster::load_cluster(request.cluster.empty() ? kDefaultCluster : request.cluster,
@@ -79,10 +78,9 @@ plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPla
     if (completed.degrees.recompute != plan::Recompute::kFull)
       throw_input_error(
           "plan.recompute-blocks",
-          fmt::format("--recompute-blocks {} says how much of full recompute, but "
-                      "recompute is {}",
+          fmt::format("--recompute-blocks {} needs full recompute, but recompute is {}",
                       *d.recompute_blocks, plan::to_string(completed.degrees.recompute)),
-          {}, "--recompute full, or leave --recompute-blocks out");
+          {}, "--recompute full, or no --recompute-blocks");
     // More than a stage holds is all of it.
     const int stages = std::max(1, completed.degrees.pp * completed.degrees.interleave);
     const int most = (plan::layer_span(inputs.model).blocks + stages - 1) / stages;
@@ -115,13 +113,15 @@ std::vector<std::string> table_assumptions(const model::LayerKind& layer) {
   const model::Operator& table = layer.operators.front();
   std::vector<std::string> list;
   list.push_back(fmt::format(
-      "tables: {:g} B a weight, optimizer {:g} B a weight and {:g} B a row; only rows that a step "
-      "touches are updated",
+      "embedding tables take {:g} B per weight, and their optimizer {:g} B per weight and {:g} B "
+      "per row; only rows that a step uses are updated",
       table.weight_bytes, table.state_bytes, table.row_state_bytes));
   list.push_back(
-      "look-ups are spread evenly over a table's rows; each reads its row from memory, 64 B at "
-      "least");
-  list.push_back("the bottom MLP runs beside the exchange of pooled vectors and of gradients");
+      "lookups are spread evenly over a table's rows, and each reads its row from memory, at "
+      "least 64 B");
+  list.push_back(
+      "the bottom MLP overlaps with the exchange of pooled vectors and of their "
+      "gradients");
   return list;
 }
 
@@ -131,17 +131,17 @@ std::vector<std::string> network_assumptions(const cost::MeasuredNetworks& netwo
     const auto say = [&](const char* where, const cost::LevelFit& fit) {
       if (fit.rate > 0)
         list.push_back(fmt::format(
-            "collectives {} as measured on {} by {}: {} and {} a step, {:.0f} % off their {} "
-            "measured times (median)",
+            "collectives {} run as measured on {} with {}: {} and {} per step, with a median "
+            "error of {:.0f} % over {} measured times",
             where, own.device, own.backend, format_rate(BytesPerSecond{fit.rate}),
             format_seconds(Seconds{fit.latency}), 100 * fit.error, fit.rows));
     };
     say("inside a host", own.inside);
     say("between hosts", own.between);
     if (own.on_busy_cores)
-      list.push_back("sums of gradients are not hidden: ranks compute on every core");
+      list.push_back("gradient all-reduces are not hidden, because ranks compute on every core");
     if (own.host_rate > 0)
-      list.push_back(fmt::format("host memory as measured on {}: {}", own.device,
+      list.push_back(fmt::format("host memory runs as measured on {}: {}", own.device,
                                  format_rate(BytesPerSecond{own.host_rate})));
   }
   list.insert(list.end(), networks.notes.begin(), networks.notes.end());
@@ -156,23 +156,26 @@ std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
   if (tables < 0)
     list.push_back(stack.options.attention == plan::Attention::kFlash
                        ? "attention is one fused kernel"
-                       : "attention writes its score matrix");
+                       : "attention stores its score matrix");
   else
     for (const std::string& line : table_assumptions(plan.model.layer(tables)))
       list.push_back(line);
   list.push_back(
-      fmt::format("state per parameter{}: {:g} B weights, {:g} B gradients, {:g} B optimizer",
+      fmt::format("state per parameter{}: {:g} B of weights, {:g} B of gradients, {:g} B of "
+                  "optimizer state",
                   tables < 0 ? "" : " of the MLPs", stack.options.weight_bytes,
                   stack.options.gradient_bytes, stack.options.optimizer_bytes));
   for (const cluster::NodeGroup& group : plan.cluster.groups) {
     const cluster::Node& node = group.node;
-    list.push_back(fmt::format("{} x {}: {} devices, {} per device inside, {} per node outside",
-                               group.count, node.name, node.num_devices,
-                               format_rate(node.inside.bandwidth), format_rate(node.network)));
+    list.push_back(
+        fmt::format("{} x {}: {} devices, {} per device inside the node, {} per node "
+                    "between nodes",
+                    group.count, node.name, node.num_devices, format_rate(node.inside.bandwidth),
+                    format_rate(node.network)));
   }
   if (plan.basis.networks)
     for (const std::string& line : network_assumptions(*plan.basis.networks)) list.push_back(line);
-  list.push_back("input is read as fast as it is used");
+  list.push_back("input data is always ready when needed");
   return list;
 }
 
@@ -227,10 +230,9 @@ ResolvedPlan resolve(const PredictRequest& request) {
     if (!request.model.model.empty() || !request.cluster.cluster.empty() ||
         !request.model.overrides.empty() || !request.cluster.overrides.empty() ||
         !plan::given_options(request.degrees).empty())
-      throw_input_error("predict.plan-and-options",
-                        "a plan file carries its own model, cluster and degrees",
-                        {request.plan_file},
-                        "leave out --model, --cluster, --set and degrees; --stack may be given");
+      throw_input_error(
+          "predict.plan-and-options", "a plan file already contains model, cluster and degrees",
+          {request.plan_file}, "remove --model, --cluster, --set and degrees; --stack is allowed");
     plan::Plan file = plan::load_plan(request.plan_file);
     ErrorList wrong;
     cluster::check_cluster(file.cluster, wrong);
@@ -278,9 +280,10 @@ cost::Prediction predict_step(const ResolvedPlan& plan) {
   if (!cost::has_general_form(placement.schedule) && placement.runs.back().stage > 0)
     throw_input_error(
         "predict.no-closed-form",
-        fmt::format("an irregular {} pipeline, or one over mixed machines, has no closed form",
+        fmt::format("there is no closed form for an irregular {} pipeline, or for one on mixed "
+                    "machines",
                     plan::to_string(placement.schedule)),
-        {}, "equal degrees on machines of one kind; or 1f1b, zb-h1, zb-h2, zb-v");
+        {}, "equal degrees on machines of one kind, or schedule 1f1b, zb-h1, zb-h2 or zb-v");
   return cost::predict(placement, plan.model, plan.cluster, plan.basis);
 }
 

@@ -13,7 +13,7 @@ namespace nereus::app {
 
 namespace {
 
-constexpr const char* kForce = "--force-profile takes it all the same; or measure here";
+constexpr const char* kForce = "--force-profile uses it nevertheless; or measure this machine";
 
 bool has_device(const cost::NamedProfile& own, const cluster::Cluster& cluster) {
   if (device_named(cluster, own.profile.machine.context.device)) return true;
@@ -46,7 +46,7 @@ class Checks {
       if (!force_ && own.profile.machine.empty()) return;
       refuse(
           "profile.no-device",
-          fmt::format("the profile was measured on {}, and {} has {}", device, cluster_.name, here),
+          fmt::format("the profile was measured on {}, but {} has {}", device, cluster_.name, here),
           own.file);
       if (force_) rename_device(own.profile, here);
     }
@@ -62,14 +62,14 @@ class Checks {
     const std::string name = cpu_here ? cluster::this_cpu() : here;
     if (cpu_here != cpu_there || (cpu_here && context.device_name != name))
       refuse("profile.other-device",
-             fmt::format("the profile was measured on {}, and this machine has {}",
+             fmt::format("the profile was measured on {}, but this machine has {}",
                          context.device_name, name),
              own.file);
     const int ranks = cluster_.num_devices();
     if (cpu_here && context.ranks > 0 && context.ranks != ranks && !own.profile.layers.empty())
       notes.push_back(
-          fmt::format("{} was measured with {} ranks of {} threads at work, and here are {}: cores "
-                      "and memory are shared otherwise",
+          fmt::format("{} was measured with {} ranks of {} threads, but this plan has {}, which "
+                      "share cores and memory differently",
                       own.file, context.ranks, context.threads, ranks));
     rename_device(own.profile, here);
   }
@@ -80,7 +80,7 @@ class Checks {
     const auto [known, is_new] = libraries_.try_emplace(context.device, context.library, own.file);
     if (!is_new && known->second.first != context.library)
       refuse("profile.other-library",
-             fmt::format("{} was measured by {} in this profile, and by {} in {}", context.device,
+             fmt::format("{} was measured by {} in this profile, but by {} in {}", context.device,
                          context.library, known->second.first, known->second.second),
              own.file);
   }
@@ -128,7 +128,7 @@ void check_library(const CalibrationRequest& calibration, const std::string& lib
     const std::string measured = profile::parse_profile(file.text, path).machine.context.library;
     if (!measured.empty() && measured != library)
       errors.add("profile.other-library",
-                 fmt::format("the profile was measured by {}, and the worker runs on {}", measured,
+                 fmt::format("the profile was measured by {}, but the worker runs on {}", measured,
                              library),
                  {path}, kForce);
   }

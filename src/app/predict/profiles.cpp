@@ -140,7 +140,7 @@ void check_precision(const cost::Basis& basis, Precision precision) {
     if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
   }
   throw_input_error("profile.no-precision",
-                    fmt::format("the plan computes in {}, and the profiles were measured in {}",
+                    fmt::format("the plan computes in {}, but the profiles were measured in {}",
                                 to_string(precision), fmt::join(known, ", ")),
                     {}, fmt::format("--precision {}", known.front()));
 }
@@ -234,18 +234,19 @@ class Sources {
       const bool inside = !known->fitted && known->forward.is_measured(split.samples);
       source.kind = inside ? LayerSource::Kind::kMeasured : LayerSource::Kind::kExtrapolated;
       if (known->fitted)
-        source.why = "a fitted line, whose points are not known";
+        source.why = "a fitted line without its measured points";
       else if (!inside)
         source.why = fmt::format("{:g} samples; {:g} to {:g} were measured", split.samples,
                                  source.low, source.high);
       if (known->backward.empty())
-        source.why += fmt::format("{}backward was not measured, and is modelled",
+        source.why += fmt::format("{}backward was not measured and is modelled",
                                   source.why.empty() ? "" : "; ");
     } else {
       source.why = why_not(own, kind, split);
       if (const cost::MeasuredKind* other = own ? own->least(kind) : nullptr) {
         source.kind = LayerSource::Kind::kExtrapolated;
-        source.why += fmt::format("; modelled, times measured over modelled at tp {}", other->tp);
+        source.why += fmt::format("; modelled time, scaled by measured over modelled time at tp {}",
+                                  other->tp);
       }
     }
     if (std::find(list_.begin(), list_.end(), source) == list_.end()) list_.push_back(source);
@@ -253,13 +254,13 @@ class Sources {
 
   static std::string why_not(const cost::MeasuredDevice* own, std::size_t kind,
                              const cost::LayerSplit& split) {
-    if (!own) return "no profile has the device at this precision";
-    if (own->kinds[kind].empty()) return "no profile has the layer on this device";
+    if (!own) return "no profile covers this device at this precision";
+    if (own->kinds[kind].empty()) return "no profile covers this layer on this device";
     if (split.cp > 1) return "context parallelism was not measured";
     std::vector<int> degrees;
     for (const cost::MeasuredKind& k : own->kinds[kind]) degrees.push_back(k.tp);
     std::sort(degrees.begin(), degrees.end());
-    return fmt::format("tp {} was not measured; {} were", split.tp, fmt::join(degrees, ", "));
+    return fmt::format("tp {} was not measured, only {}", split.tp, fmt::join(degrees, ", "));
   }
 
   const ResolvedPlan& plan_;

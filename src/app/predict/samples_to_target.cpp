@@ -50,8 +50,8 @@ SamplesToTarget read_samples_to_target(const std::string& text) {
     if (!number(std::string_view(text).substr(0, colon), out.least) ||
         !number(std::string_view(text).substr(colon + 1), out.critical))
       throw_input_error("plan.samples-to-target",
-                        fmt::format("--samples-to-target is '{}', and takes LEAST:CRITICAL, two "
-                                    "numbers from 1",
+                        fmt::format("--samples-to-target takes LEAST:CRITICAL, two numbers of at "
+                                    "least 1, not '{}'",
                                     text),
                         {}, "--samples-to-target 44e6:46900");
     return out;
@@ -65,7 +65,7 @@ SamplesToTarget read_samples_to_target(const std::string& text) {
   }
   const auto near = nearest(text, names);
   throw_input_error(
-      "plan.samples-to-target", fmt::format("no target '{}' is known", text), {},
+      "plan.samples-to-target", fmt::format("there is no target '{}'", text), {},
       fmt::format("{}known: {}; or LEAST:CRITICAL",
                   near ? fmt::format("did you mean {}? ", *near) : "", fmt::join(all, ", ")));
 }

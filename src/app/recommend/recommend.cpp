@@ -50,8 +50,7 @@ int batch_of(const RecommendRequest& request, const Inputs& any) {
 void check_work(const RecommendRequest& request, const model::Model& model) {
   ErrorList errors;
   if ((request.samples > 0) + (request.tokens > 0) + !request.samples_to_target.empty() != 1)
-    errors.add("recommend.work",
-               "how much is to be trained is one of --samples, --tokens and --samples-to-target",
+    errors.add("recommend.work", "give exactly one of --samples, --tokens and --samples-to-target",
                {}, "--samples 115e6, --tokens 1e12 or --samples-to-target auto");
   else if (request.tokens > 0 && model.tokens_per_sample <= 0)
     errors.add("recommend.work", fmt::format("{} has no tokens", model.name), {}, "--samples N");
@@ -61,11 +60,11 @@ void check_work(const RecommendRequest& request, const model::Model& model) {
 void note_target(const SamplesToTarget& target, const model::Model& model,
                  std::vector<std::string>& notes) {
   if (!target.model.empty() && target.model != model.name)
-    notes.push_back(fmt::format("the samples of {} were measured of {}, not of {}", target.name,
+    notes.push_back(fmt::format("the samples of {} were measured for {}, not for {}", target.name,
                                 target.model, model.name));
   if (target.seq > 0 && model.tokens_per_sample > 0 && target.seq != model.tokens_per_sample)
-    notes.push_back(fmt::format("the samples of {} are of {} tokens, not {}: --seq {}", target.name,
-                                format_count(target.seq),
+    notes.push_back(fmt::format("the samples of {} have {} tokens, not {}; use --seq {}",
+                                target.name, format_count(target.seq),
                                 format_count(static_cast<std::int64_t>(model.tokens_per_sample)),
                                 target.seq));
 }
@@ -101,7 +100,7 @@ class Recommending {
       : machines_(machines), terms_(terms) {
     const auto day = parse_date(request.date);
     if (!day)
-      throw_input_error("recommend.date", fmt::format("'{}' is no date", request.date), {},
+      throw_input_error("recommend.date", fmt::format("'{}' is not a date", request.date), {},
                         "2026-11-16");
     today_ = *day;
   }
@@ -178,9 +177,10 @@ void account_for(Machines& machines, const std::vector<int>& counts, const rent:
     const std::string what =
         least > terms.deadline_hours
             ? fmt::format(
-                  "at least {} h even at its peak{}", format_significant(least),
-                  kind.most == 1 ? ", and its network is not stated: one machine alone" : "")
-            : "no number of machines has a plan that fits and meets the terms";
+                  "it takes at least {} h even at its peak rate{}", format_significant(least),
+                  kind.most == 1 ? ", and its network is unknown, so only one machine is tried"
+                                 : "")
+            : "no number of machines has a plan that fits and meets the limits";
     refused.push_back({node.provider, node.name, what});
   }
 }
@@ -196,16 +196,19 @@ std::vector<std::string> why_lines(Recommending& recommending, Machines& machine
     if (machines.offer(k).node.name != offer) continue;
     const rent::Rented own =
         rent::rent({machines.kinds()[static_cast<std::size_t>(k)]}, counts, terms);
-    if (own.front.empty()) lines.emplace_back("the model fits on no number of these machines");
+    if (own.front.empty())
+      lines.emplace_back(
+          "the model does not fit on any number of these "
+          "machines");
     for (rent::Choice choice : own.front) {
       choice.kind = k;
       const RecommendOption o = recommending.option_of(choice);
-      lines.push_back(fmt::format("{} of them{}: {} h, {}", o.count, o.spot ? ", spot" : "",
+      lines.push_back(fmt::format("{} machines{}: {} h, {}", o.count, o.spot ? ", spot" : "",
                                   format_significant(o.hours), human(o.usd, Unit::kUsd)));
     }
   }
   if (lines.empty())
-    throw_input_error("recommend.no-offer", fmt::format("no offer is named '{}'", offer), {},
+    throw_input_error("recommend.no-offer", fmt::format("there is no offer '{}'", offer), {},
                       "nereus catalog offers lists them");
   return lines;
 }

@@ -58,7 +58,7 @@ Machines::Machines(const RecommendRequest& request, const model::Model& model,
   for (const cluster::Offer& offer : known.offers())
     if (is_wanted(request, offer.node)) add(offer);
   if (num_offers_ == 0)
-    throw_input_error("recommend.no-offer", "no offer has such a name", {},
+    throw_input_error("recommend.no-offer", "no offer matches this name", {},
                       "nereus catalog offers lists them");
 }
 
@@ -79,7 +79,7 @@ void Machines::add(const cluster::Offer& offer) {
                                                       : "no on-demand price is known");
   Hardware& hardware = hardware_of(offer);
   if (!hardware.node.device.has(hardware.precision))
-    return refuse(fmt::format("{} has no {}", hardware.node.device.name,
+    return refuse(fmt::format("{} does not support {}", hardware.node.device.name,
                               cluster::to_string(hardware.precision)));
   if (!offer.why_not_many.empty()) kind.most = 1;
   const int number = static_cast<int>(kinds_.size());

@@ -24,7 +24,7 @@ simulate::AstraDimension astra_dimension(const simulate::Dimension& dimension,
       if (dimension.below_switch() != dimension.size ||
           dimension.kind == simulate::DimensionKind::kDragonfly)
         errors.add("astra-sim.network",
-                   fmt::format("ASTRA-sim's view has no {} of several switches",
+                   fmt::format("--compat astra-sim does not support a {} with several switches",
                                to_string(dimension.kind)),
                    {}, "ring, fully-connected or switch");
   }
@@ -43,7 +43,7 @@ simulate::AstraDimension astra_dimension(const simulate::Dimension& dimension,
       break;
     default:
       errors.add("astra-sim.algorithm",
-                 fmt::format("ASTRA-sim's view has no {}", to_string(algorithm)), {},
+                 fmt::format("--compat astra-sim does not support {}", to_string(algorithm)), {},
                  "ring, direct or halving-doubling");
   }
   return d;

@@ -20,7 +20,7 @@ JobCosts job_costs(const JobRequest& request, const JobAnswer& answer, double ne
   const simulate::JobRate& full = answer.rates.by_machines.back();
   out.bandwidth = request.bandwidth.value_or(network);
   if (full.state_bytes > 0 && out.bandwidth <= 0)
-    throw_input_error("job.bandwidth", "how fast machines send to each other is not known", {},
+    throw_input_error("job.bandwidth", "the bandwidth between machines is not known", {},
                       "--link-bandwidth '10 Gbit/s'");
   if (full.state_bytes > 0) {
     out.load = full.state_bytes / out.bandwidth;
@@ -94,33 +94,36 @@ void add_assumptions(const JobRequest& request, const JobCosts& costs, JobAnswer
   out.push_back(
       fmt::format("writing a checkpoint takes {}", format_seconds(Seconds{costs.checkpoint})));
   if (costs.bandwidth > 0)
-    out.push_back(fmt::format("state moves at {} a machine; reading a checkpoint takes {}",
+    out.push_back(fmt::format("state moves at {} per machine; reading a checkpoint takes {}",
                               format_rate(BytesPerSecond{costs.bandwidth}),
                               format_seconds(Seconds{costs.load})));
   if (answer.rates.by_machines.back().state_bytes <= 0)
     out.emplace_back(
-        "the table has no state_bytes: moving and reading state costs nothing, which flatters "
+        "the table has no state_bytes, so moving and reading state costs nothing, which favours "
         "ours and oobleck");
   if (plays("varuna"))
     out.emplace_back(
-        "varuna: polls every 5 s, waits 120 s, then all start again from the store (--restart-time "
-        "sets the whole); stops to save, every 10 steps");
+        "varuna: polls every 5 s and waits 120 s, then all machines restart from the checkpoint "
+        "in storage (--restart-time sets the total time); training stops for a checkpoint every "
+        "10 steps");
   if (plays("restart"))
-    out.emplace_back("restart: all its nodes or none; from the store; stops to save");
+    out.emplace_back(
+        "restart: needs all nodes of its plan; restarts from the checkpoint in "
+        "storage; training stops for a checkpoint");
   if (plays("oobleck"))
     out.emplace_back(
-        "oobleck: every change breaks off the step; saves as ours does (its release saves "
-        "nothing)");
+        "oobleck: every change aborts the step; checkpoints like ours (its released code writes "
+        "none)");
   if (plays("ours"))
     out.push_back(
-        fmt::format("ours: {} to see a loss (a machine that falls silent; one that dies is seen at "
-                    "once){}, state "
-                    "from copies where one is left; leaves at a notice; saves "
-                    "beside training, which waits {} for it; grows where that pays",
+        fmt::format("ours: takes {} to detect a machine that goes silent (a process that dies is "
+                    "detected at once){}; takes state from a surviving copy if there is one; "
+                    "leaves at a notice; checkpoints asynchronously, with {} of exposed time "
+                    "each; adds machines if that pays",
                     format_seconds(Seconds{request.detect.value_or(simulate::kOurDetection)}),
-                    request.morph > 0
-                        ? fmt::format(", {} more to morph", format_seconds(Seconds{request.morph}))
-                        : "",
+                    request.morph > 0 ? fmt::format(", and {} more to change the plan",
+                                                    format_seconds(Seconds{request.morph}))
+                                      : "",
                     format_seconds(Seconds{std::min(costs.snapshot, costs.checkpoint)})));
   for (const std::string& note : answer.trace.notes) out.push_back(note);
 }

@@ -21,7 +21,7 @@ using simulate::Dimension;
 class Refusals {
  public:
   void model(const model::Model& model) {
-    if (!model.transformer) return refuse(fmt::format("{} is no transformer", model.name));
+    if (!model.transformer) return refuse(fmt::format("{} is not a transformer", model.name));
     const model::TransformerShape& s = *model.transformer;
     const auto count = [&](bool wrong, const char* what) {
       if (wrong) refuse(fmt::format("{}: {}", model.name, what));
@@ -34,7 +34,7 @@ class Refusals {
     count(s.head_dim * s.heads != s.hidden, "heads that do not make up the hidden size");
     count(s.q_lora > 0 || s.kv_lora > 0, "latent attention");
     count(s.window > 0 || s.compress_near > 0, "attention over a part of the sequence");
-    count(!s.pattern.empty(), "layers of unlike kinds");
+    count(!s.pattern.empty(), "layers of different kinds");
     count(s.patch > 0, "images");
   }
 
@@ -46,15 +46,15 @@ class Refusals {
     one(d.cp, "context parallelism: cp");
     one(d.ep, "expert parallelism: ep");
     if (d.num_micro_batches() != 1)
-      refuse(fmt::format("{} micro-batches a step", d.num_micro_batches()),
+      refuse(fmt::format("{} micro-batches per step", d.num_micro_batches()),
              fmt::format("--global-batch {}", d.dp * d.micro_batch));
     if (d.zero > 0) refuse(fmt::format("ZeRO-{}", d.zero), "--zero 0");
     if (d.recompute != plan::Recompute::kNone)
       refuse(fmt::format("{} recompute", to_string(d.recompute)), "--recompute none");
     if (d.sequence_parallel) refuse("sequence parallelism", "--sequence-parallel=off");
     if (d.tensor_overlap)
-      refuse("tensor collectives in pieces beside their GEMMs", "--tensor-overlap=off");
-    if (!d.data_overlap) refuse("gradients that wait for the backward pass", "--data-overlap=on");
+      refuse("tensor collectives overlapped with their GEMMs", "--tensor-overlap=off");
+    if (!d.data_overlap) refuse("gradient all-reduce without overlap", "--data-overlap=on");
     if (!d.offload.none()) refuse("offload");
     if (d.precision != cluster::Precision::kBf16 && d.precision != cluster::Precision::kFp16)
       refuse(fmt::format("{}: its elements have two bytes", to_string(d.precision)),
@@ -62,8 +62,8 @@ class Refusals {
   }
 
   void refuse(std::string what, std::string hint = {}) {
-    errors_.add("astra-sim.not-expressible",
-                "ASTRA-sim's view of an iteration cannot express " + what, {}, std::move(hint));
+    errors_.add("astra-sim.not-expressible", "--compat astra-sim cannot express " + what, {},
+                std::move(hint));
   }
   ErrorList& errors() { return errors_; }
 
@@ -113,9 +113,10 @@ void set_dimensions(const simulate::Network& network, const std::string& words,
   for (std::size_t i = 0; same && i < axes.size(); ++i) same = axes[i].degree == dimensions[i].size;
   if (!same)
     return refusals.refuse(
-        fmt::format("{} on {}: every axis is one whole dimension of the network",
+        fmt::format("{} on {}: every axis must be one whole dimension of the network",
                     stated.empty() ? "one rank" : stated, there.empty() ? "one rank" : there),
-        "degrees that are the network's sizes, or --network FILE with dimensions of those sizes");
+        "degrees equal to the sizes of the network's dimensions, or --network FILE with "
+        "dimensions of those sizes");
   if (axes.empty()) return;
   const auto algorithms =
       parse_algorithms(words.empty() ? "ring" : words, axes.size(), refusals.errors());

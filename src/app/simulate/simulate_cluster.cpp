@@ -62,13 +62,13 @@ Wanted parse(const std::string& text, ErrorList& errors) {
     }
     if (!good)
       errors.add(
-          "simulate.background",
-          fmt::format("'{}' of --background is none of its keys and values", part), {},
-          fmt::format("steps=N (as long as the foreground), copies=N (1) up to {} or copies=all",
+          "simulate.background", fmt::format("--background does not accept '{}'", part), {},
+          fmt::format("steps=N (default: until the foreground ends), copies=N (default: 1) up to "
+                      "{}, or copies=all",
                       kMostCopies));
     else if (!given.insert(key).second)
-      errors.add("simulate.background", fmt::format("{} twice in --background {}", key, text), {},
-                 "once");
+      errors.add("simulate.background",
+                 fmt::format("{} appears twice in --background {}", key, text), {}, "once");
   }
   return out;
 }
@@ -132,7 +132,7 @@ class ClusterPlayer {
     out_.steps = request.steps;
     if (!plan().cluster.uniform())
       throw_input_error("simulate.background-cluster",
-                        "the foreground's machines are of several kinds", {}, "one kind of node");
+                        "the foreground has several kinds of machines", {}, "one kind of node");
   }
 
   ClusterAnswer play() {
@@ -175,14 +175,14 @@ class ClusterPlayer {
     const std::string& device = plan().cluster.groups.front().node.device.name;
     if (!theirs.uniform() || theirs.groups.front().node.device.name != device)
       errors.add("simulate.background-cluster",
-                 fmt::format("{} is for {}, and the foreground's cluster has {}", wanted.plan_file,
+                 fmt::format("{} is for {}, but the foreground's cluster has {}", wanted.plan_file,
                              theirs.uniform() ? theirs.groups.front().node.device.name
                                               : "several kinds of machine",
                              device),
                  {}, "a plan for the same devices");
     if (devices > out_.num_devices)
       errors.add("simulate.background-ranks",
-                 fmt::format("{} is for {} devices, and the foreground's cluster has {}",
+                 fmt::format("{} is for {} devices, but the foreground's cluster has {}",
                              wanted.plan_file, devices, out_.num_devices),
                  {}, "a plan for fewer devices");
   }
@@ -220,7 +220,7 @@ class ClusterPlayer {
     for (const QueuedJob& job : out_.jobs)
       if (simulate::num_places(groups, job) == 0)
         errors.add("simulate.background-memory",
-                   fmt::format("{} needs {} on each of {} {}, and the foreground leaves {} at most",
+                   fmt::format("{} needs {} on each of {} {}, but the foreground leaves at most {}",
                                job.name, human(job.bytes, Unit::kBytes), job.num_ranks,
                                job.num_ranks == 1 ? "device" : "neighbouring devices",
                                human(std::max(0.0, most), Unit::kBytes)),
@@ -242,8 +242,8 @@ ClusterAnswer simulate_cluster(const ClusterSimulation& request) {
     write_file(
         request.svg_file,
         timeline::svg_picture(answer.passes,
-                              fmt::format("{}, one step of {} devices: busy, and left to "
-                                          "background jobs",
+                              fmt::format("{}, one step on {} devices: busy time, and time free "
+                                          "for background jobs",
                                           answer.predicted.plan.model.name, answer.num_devices)));
   return answer;
 }

@@ -42,7 +42,9 @@ Collective read_collective(const std::string& text, ErrorList& errors) {
 
 double read_bytes(const std::string& text, ErrorList& errors) {
   if (text.empty()) {
-    errors.add("cli.missing-argument", "--bytes is missing: how much is reduced, gathered or sent",
+    errors.add("cli.missing-argument",
+               "--bytes is missing: it sets how much is reduced, gathered "
+               "or sent",
                {}, "--bytes 64MiB");
     return 1;
   }
@@ -50,7 +52,7 @@ double read_bytes(const std::string& text, ErrorList& errors) {
   if (!bytes.value)
     errors.add(bytes.code, "--bytes: " + bytes.reason, {}, bytes.hint);
   else if (!(bytes.value->value > 0) || bytes.value->value > kMostBytes)
-    errors.add("collective.no-bytes", fmt::format("--bytes {} cannot be", text), {},
+    errors.add("collective.no-bytes", fmt::format("--bytes {} is out of range", text), {},
                "more than 0, at most 1e18 B");
   else
     return bytes.value->value;
@@ -111,7 +113,10 @@ TriedAlgorithms play(const Network& network, const Problem& problem,
   if (!asked) {
     const std::int64_t count = num_transfers(network, request);
     if (count > kMostTried) {
-      tried.why_not = fmt::format("{} transfers are played when it is asked for", count);
+      tried.why_not = fmt::format(
+          "{} transfers would be simulated; name the algorithm to "
+          "simulate them",
+          count);
       return tried;
     }
   }
@@ -134,8 +139,8 @@ TriedAlgorithms astra(const Network& network, const Problem& problem, double mem
                       Algorithm algorithm, bool asked) {
   ErrorList errors;
   if (network.dimensions().size() > 1)
-    errors.add("astra-sim.no-formula", "several dimensions have no formula in ASTRA-sim's view", {},
-               "one dimension, or leave out --compat");
+    errors.add("astra-sim.no-formula", "--compat astra-sim has no formula for several dimensions",
+               {}, "one dimension, or no --compat");
   const simulate::AstraDimension dimension =
       astra_dimension(network.dimensions()[0], algorithm, errors);
   errors.throw_if_any();
@@ -181,7 +186,7 @@ std::vector<Algorithm> parse_algorithms(const std::string& text, std::size_t dim
   if (algorithms.size() != dimensions)
     errors.add("collective.algorithms",
                fmt::format("{} algorithms for {} dimensions", algorithms.size(), dimensions), {},
-               "one for all, or one for each by commas");
+               "one for all dimensions, or one per dimension, separated by commas");
   return algorithms;
 }
 
@@ -189,7 +194,7 @@ CollectiveAnswer simulate_collective(const SimulateCollectiveRequest& request) {
   ErrorList errors;
   if (request.network_file.empty() == request.cluster.cluster.empty())
     errors.add(request.network_file.empty() ? "cli.missing-argument" : "cli.conflict",
-               "a collective runs on --network FILE or --cluster SPEC, one of them");
+               "a collective needs either --network FILE or --cluster SPEC");
   const int chunks = request.chunks.value_or(request.astra_sim ? kAstraSplits : 1);
   const Problem problem{read_collective(request.collective, errors),
                         read_bytes(request.bytes, errors), chunks};
@@ -200,7 +205,7 @@ CollectiveAnswer simulate_collective(const SimulateCollectiveRequest& request) {
       machines ? simulate::network_of(*machines) : simulate::load_network(request.network_file);
   const double memory_bandwidth = machines ? machines->device_at(0).memory_bandwidth.value : 0;
   if (network.num_ranks() < 2)
-    throw_input_error("collective.one-rank", "one rank has nobody to send to", {},
+    throw_input_error("collective.one-rank", "a collective needs more than one rank", {},
                       "2 ranks or more");
   const bool asked = !request.algorithms.empty();
   std::vector<std::vector<Algorithm>> choices;
@@ -230,7 +235,7 @@ CollectiveAnswer simulate_collective(const SimulateCollectiveRequest& request) {
   if (!answer.best().why_not.empty())
     throw_input_error("collective.too-large",
                       fmt::format("no algorithm can be tried: {}", answer.best().why_not), {},
-                      "--algorithm names one to play all the same");
+                      "--algorithm names one to simulate nevertheless");
   const double n = answer.num_ranks, rounds = problem.collective == Collective::kAllReduce ? 2 : 1;
   answer.algorithm_bandwidth = problem.bytes / answer.best().collective_s;
   answer.bus_bandwidth = answer.algorithm_bandwidth * rounds * (n - 1) / n;

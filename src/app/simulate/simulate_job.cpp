@@ -34,38 +34,44 @@ constexpr int kMostPlanned = 256;    // numbers of machines that are planned for
 void check(const JobRequest& request) {
   ErrorList errors;
   if (request.availability.empty() && !request.mtbf)
-    errors.add("job.machines", "nothing says when machines are there", {},
+    errors.add("job.machines", "nothing says when machines are available", {},
                "--availability FILE, or --mtbf 1000h");
   if (!request.availability.empty() && request.mtbf)
-    errors.add("job.machines", "both a trace and a mean time between failures", {}, "one of them");
+    errors.add("job.machines", "a trace and a mean time between failures are both given", {},
+               "give "
+               "one "
+               "of "
+               "them");
   if (!request.rates_file.empty() &&
       (!request.predict.model.model.empty() || !request.predict.cluster.cluster.empty()))
-    errors.add("job.rates", "a table of rates stands instead of model and cluster", {},
-               "--rates or --model and --cluster");
+    errors.add("job.rates", "a table of rates replaces model and cluster", {},
+               "--rates, or --model and --cluster");
   if (!request.rates_file.empty() && !request.samples_per_step)
     errors.add("job.rates", "the samples of a step are not known", {}, "--global-batch 1024");
   if (!request.rates_file.empty() && request.mtbf)
-    errors.add("job.rates", "a dedicated cluster is planned", {}, "--model and --cluster");
+    errors.add("job.rates", "--mtbf needs a model and a cluster", {}, "--model and --cluster");
   const DegreesRequest& d = request.predict.degrees;
   if (!request.predict.plan_file.empty())
-    errors.add("job.plan", "a job has a plan for every number of machines, not one of a file", {},
-               "--model and --cluster, or --rates");
+    errors.add("job.plan",
+               "a job has a plan for every number of machines, so a plan file cannot "
+               "be used",
+               {}, "--model and --cluster, or --rates");
   const std::vector<std::string> unread = plan::given_options(d, {"--global-batch"});
   if (!request.rates_file.empty() && !unread.empty())
     errors.add("job.degrees",
-               fmt::format("{} would change nothing with --rates, which has every number of "
-                           "machines' rate",
+               fmt::format("{} has no effect with --rates, which already gives the rate for every "
+                           "number of machines",
                            fmt::join(unread, ", ")),
-               {}, "--global-batch alone; or --model and --cluster without --rates");
+               {}, "only --global-batch; or --model and --cluster without --rates");
   else if (!plan::given_options(d, {"--tp", "--pp", "--micro-batch", "--zero", "--precision",
                                     "--seq", "--global-batch"})
                 .empty())
-    errors.add("job.degrees", "of a job's plans only some choices can be fixed", {},
+    errors.add("job.degrees", "only some choices can be fixed for the plans of a job", {},
                "--tp, --pp, --micro-batch, --zero, --precision, --seq, --global-batch");
   for (const std::string& name : request.policies) {
     const std::vector<std::string> known = job_policies();
     if (std::find(known.begin(), known.end(), name) == known.end())
-      errors.add("job.policy", fmt::format("no policy '{}'", name), {},
+      errors.add("job.policy", fmt::format("there is no policy '{}'", name), {},
                  "varuna, oobleck, ours or restart");
   }
   errors.throw_if_any();
@@ -83,7 +89,7 @@ Subject load_subject(const JobRequest& request) {
   out.inputs = load_inputs(wanted.model, wanted.degrees.seq, wanted.cluster, wanted.calibration);
   if (!out.inputs.cluster.uniform())
     throw_input_error("job.cluster", "machines of several kinds", {},
-                      "one kind: its count is the trace's");
+                      "one kind of machine; the trace sets their number");
   plan::DegreesRequest precision;
   precision.precision = wanted.degrees.precision;
   if (!precision.precision) precision.precision = measured_precision(out.inputs.basis);
@@ -106,14 +112,15 @@ Subject load_subject(const JobRequest& request) {
 
 void take_rates(const Subject& subject, int least, int most, JobAnswer& answer) {
   if (most > kMostPlanned && most - least > kMostPlanned)
-    throw_input_error("job.machines", fmt::format("{} numbers of machines to plan for", most), {},
+    throw_input_error("job.machines",
+                      fmt::format("{} machine counts are too many to plan for", most), {},
                       fmt::format("at most {}, or a table with --rates", kMostPlanned));
   PlannedRates planned = plan_rates(subject.inputs, least, most, subject.choices);
   if (planned.least == 0)
-    throw_infeasible(
-        "job.no-plan",
-        fmt::format("{} fits on no number of machines up to {}", subject.inputs.model.name, most),
-        "larger machines, or a smaller model");
+    throw_infeasible("job.no-plan",
+                     fmt::format("{} does not fit on any number of machines up to {}",
+                                 subject.inputs.model.name, most),
+                     "larger machines, or a smaller model");
   answer.rates = std::move(planned.rates);
   answer.plans += planned.plans;
   answer.plan_seconds += planned.seconds;
@@ -126,10 +133,11 @@ void play_trace(const JobRequest& request, JobAnswer& answer) {
   const double work = static_cast<double>(answer.trace.events.size()) *
                       static_cast<double>(answer.trace.nodes.size());
   if (work > kMostWork)
-    throw_input_error("job.too-large",
-                      fmt::format("{} events of {} machines", answer.trace.events.size(),
-                                  answer.trace.nodes.size()),
-                      {}, fmt::format("events x machines up to {:g}; --duration", kMostWork));
+    throw_input_error(
+        "job.too-large",
+        fmt::format("{} events of {} machines are too many", answer.trace.events.size(),
+                    answer.trace.nodes.size()),
+        {}, fmt::format("events x machines up to {:g}; use a shorter --duration", kMostWork));
   double network = 0;
   int devices = 1;
   if (request.rates_file.empty()) {
@@ -143,12 +151,12 @@ void play_trace(const JobRequest& request, JobAnswer& answer) {
         node.price.spot.value > 0 ? node.price.spot.value : node.price.on_demand.value;
     if (price > 0) answer.usd_per_hour = price;
     if (node.price.spot.value <= 0 && price > 0)
-      answer.assumptions.emplace_back("no spot price is known: the price on demand");
+      answer.assumptions.emplace_back("no spot price is known, so the on-demand price is used");
   } else {
     answer.rates = read_rates(request.rates_file, *request.samples_per_step);
     answer.subject = request.rates_file;
     if (!request.checkpoint && answer.rates.by_machines.back().state_bytes == 0)
-      throw_input_error("job.checkpoint", "how long a checkpoint takes is not known", {},
+      throw_input_error("job.checkpoint", "the time of a checkpoint is not known", {},
                         "--checkpoint-time 50s, or a column state_bytes");
   }
   if (request.usd_per_hour) answer.usd_per_hour = request.usd_per_hour;
@@ -187,7 +195,7 @@ void play_dedicated(const JobRequest& request, JobAnswer& answer) {
   const double events = 2 * nodes * failures.duration / (mtbf + request.repair);
   if (events > kMostEvents)
     throw_input_error(
-        "job.failures", fmt::format("about {:.0f} failures and repairs", events), {},
+        "job.failures", fmt::format("about {:.0f} failures and repairs are too many", events), {},
         fmt::format("at most {:.0f}: a shorter --duration, or a longer --mtbf", kMostEvents));
   const double daly = daly_interval(costs.checkpoint, between);
   const int first = request.spares.value_or(0), last = request.spares.value_or(kMostSpares);
@@ -228,10 +236,11 @@ void play_dedicated(const JobRequest& request, JobAnswer& answer) {
     }
     answer.intervals = out;
   }
-  answer.assumptions.push_back(fmt::format("a node fails every {} and is back after {}",
-                                           format_seconds(Seconds{mtbf}),
-                                           format_seconds(Seconds{request.repair})));
-  answer.assumptions.push_back(fmt::format("plan of all {} nodes: {}", nodes, full.plan));
+  answer.assumptions.push_back(
+      fmt::format("each node fails every {} on average and returns after "
+                  "{}",
+                  format_seconds(Seconds{mtbf}), format_seconds(Seconds{request.repair})));
+  answer.assumptions.push_back(fmt::format("plan for all {} nodes: {}", nodes, full.plan));
   add_assumptions(request, costs, answer);
 }
 

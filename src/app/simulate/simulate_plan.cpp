@@ -48,23 +48,23 @@ simulate::StepOptions options_of(const SimulateRequest& request) {
                fmt::format("1 to {}", kMostSteps));
   if (options.num_steps > 1 && !varies)
     errors.add("simulate.steps",
-               fmt::format("{} steps without --jitter are all alike", options.num_steps), {},
-               "--jitter normal:5%, or leave --steps out");
+               fmt::format("without --jitter, all {} steps are equal", options.num_steps), {},
+               "--jitter normal:5%, or no --steps");
   if (!request.links.empty() && request.links != "stack" && request.links != "shared")
-    errors.add("simulate.links", fmt::format("no such kind of links: {}", request.links), {},
+    errors.add("simulate.links", fmt::format("--links does not accept {}", request.links), {},
                "stack or shared");
   const bool own = varies || !request.slow.empty() || !request.order_file.empty();
   if (request.links == "shared" && (varies || !request.slow.empty()))
-    errors.add("simulate.links", "shared links are played without jitter and slow ranks", {},
-               "--links stack with them, or --links shared without");
+    errors.add("simulate.links", "--links shared does not work with jitter or slow ranks", {},
+               "--links stack with them, or --links shared without them");
   if (request.layers && own)
-    errors.add("simulate.layers", "layers are played without jitter, slow ranks and --order", {},
-               "leave --layers out");
+    errors.add("simulate.layers", "--layers does not work with jitter, slow ranks or --order", {},
+               "remove --layers");
   if (request.seed && !varies)
-    errors.add("simulate.seed", "nothing is drawn without --jitter or --link-jitter", {},
-               "leave --seed out");
+    errors.add("simulate.seed", "--seed has no effect without --jitter or --link-jitter", {},
+               "remove --seed");
   if (!request.trace_file.empty() && request.trace_file == request.svg_file)
-    errors.add("simulate.output", "--trace and --svg write to one file", {}, "two names");
+    errors.add("simulate.output", "--trace and --svg name the same file", {}, "use two names");
   errors.throw_if_any();
   return options;
 }
@@ -79,9 +79,9 @@ chakra::LayerPlay layers_of(const ResolvedPlan& plan) {
   const std::optional<plan::Degrees> degrees = regular(plan);
   if (!degrees || degrees->num_ranks() != plan.cluster.num_devices())
     throw_input_error("simulate.layers",
-                      "layers are played for regular plans that use all of a cluster of one kind "
-                      "of node",
-                      {}, "leave --layers out");
+                      "--layers needs a regular plan that uses all devices of a cluster with one "
+                      "kind of node",
+                      {}, "remove --layers");
   return chakra::play_layers(chakra::make_step(plan.model, plan.cluster, plan.basis, *degrees),
                              simulate::network_of(plan.cluster));
 }
@@ -112,10 +112,10 @@ void check_size(const simulate::PipelineSize& size, const cost::StepWork& work,
     throw_input_error(
         "simulate.order-size",
         fmt::format("the order is for {} pipeline ranks, {} virtual stages and {} micro-batches, "
-                    "the plan has {}, {} and {}",
+                    "but the plan has {}, {} and {}",
                     size.depth, size.num_stages(), size.micro_batches, work.depth,
                     work.num_stages(), lane.num_micro_batches),
-        {file}, "an order of the plan's size, or a plan of the order's");
+        {file}, "an order that matches the plan, or a plan that matches the order");
   }
 }
 

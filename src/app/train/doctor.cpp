@@ -160,7 +160,7 @@ class Doctor {
       text += fmt::format("{}{} ({}) on {}, {}, commit {}: {}", text.empty() ? "" : "; ",
                           proven.library, proven.backends, proven.architecture, proven.date,
                           proven.commit, proven.what);
-    add("training", "last proven with", text.empty() ? CheckStatus::kAbsent : CheckStatus::kWorks,
+    add("training", "last tested with", text.empty() ? CheckStatus::kAbsent : CheckStatus::kWorks,
         text.empty() ? "nothing yet" : text, "trusting train");
   }
 
@@ -206,7 +206,7 @@ class Doctor {
     tool("C++ compiler", {"c++", "g++", "clang++"}, "building");
     tool("cmake", {"cmake"}, "building");
     tool("ninja", {"ninja"}, "building");
-    tool("ccache", {"ccache"}, "faster rebuilding");
+    tool("ccache", {"ccache"}, "faster builds");
     tool("clang", {"clang++-14", "clang++"}, "fuzzers (./test --all)");
     tool("clang-format", {"clang-format-14"}, "the format check (./test --all)");
     tool("git", {"git"}, "the commit in nereus version");
@@ -263,7 +263,7 @@ timeline::TraceCheck check_trace(const std::string& file) {
   for (const std::string& fault : check.faults) errors.add("trace.fault", fault, {file});
   if (check.num_faults > static_cast<std::int64_t>(check.faults.size()))
     errors.add("trace.fault",
-               fmt::format("{} faults more",
+               fmt::format("{} more errors",
                            check.num_faults - static_cast<std::int64_t>(check.faults.size())),
                {file});
   errors.throw_if_any();

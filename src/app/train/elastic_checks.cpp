@@ -61,33 +61,35 @@ TrainRequest completed(TrainRequest request, const ElasticRequest& elastic) {
   if (request.machine.comm.empty()) request.machine.comm = "gloo";
   if (request.machine.comm != "gloo")
     throw_input_error("elastic.comm",
-                      fmt::format("--comm {}: ranks of an elastic job are freed from a lost one "
-                                  "by gloo alone",
+                      fmt::format("--comm {} does not work with elastic jobs, because only gloo "
+                                  "can recover from a lost rank",
                                   request.machine.comm),
                       {}, "--comm gloo");
   if (request.launched)
     throw_input_error("elastic.launcher",
-                      "an elastic job starts its own ranks, and " + request.launched->launcher +
+                      "an elastic job starts its own ranks, but " + request.launched->launcher +
                           " started this one",
                       {}, "nereus agent on each machine");
   const DegreesRequest& d = request.plan.degrees;
   if (d.pp || d.dp || d.tp.value_or(1) > 1 || d.cp.value_or(1) > 1)
     throw_input_error("elastic.degrees",
-                      "stages and replicas follow the machines that are there, and each computes "
-                      "whole layers",
-                      {}, "leave --pp, --dp, --tp and --cp out; --shapes 4x2,3x2 allows only some");
+                      "an elastic job chooses stages and replicas for the available machines, "
+                      "without tensor or context parallelism",
+                      {}, "remove --pp, --dp, --tp and --cp; --shapes 4x2,3x2 limits the plans");
   const std::vector<std::string> unread =
       plan::given_options(d, {"--global-batch", "--seq", "--precision"});
   if (!request.plan.cluster.cluster.empty() && elastic.shapes.empty() && !unread.empty())
     throw_input_error("elastic.degrees",
-                      fmt::format("{} would change nothing: with --cluster the planner chooses "
-                                  "for the machines that are there",
+                      fmt::format("{} has no effect: with --cluster the planner chooses for the "
+                                  "available machines",
                                   fmt::join(unread, ", ")),
-                      {}, "--global-batch, --seq and --precision; the others with --shapes");
+                      {},
+                      "--global-batch, --seq and --precision are allowed; the others only "
+                      "with --shapes");
   if (!request.timeline_file.empty() || !request.record_file.empty() || request.compare)
     throw_input_error("elastic.output",
-                      "--timeline, --record and --compare are of one plan, and this job has many",
-                      {}, "leave them out; steps.jsonl of --job has every step");
+                      "--timeline, --record and --compare need one plan, but this job has many", {},
+                      "remove them; steps.jsonl in the --job folder contains every step");
   if (request.checkpoint.folder.empty())
     request.checkpoint.folder = elastic.folder + "/checkpoints";
   request.elastic = true;
@@ -102,8 +104,8 @@ void check_same_job(const std::string& folder, const job::Job& job) {
   const job::Job other = job::parse_job(before->job, folder + "/coordinator.json");
   const auto refuse = [&](const std::string& what) {
     throw_input_error("elastic.other-job",
-                      fmt::format("--job {} is of another job: {}", folder, what), {folder},
-                      "another folder, or the options that it was begun with");
+                      fmt::format("--job {} belongs to another job: {}", folder, what), {folder},
+                      "another folder, or the options with which that job was started");
   };
   if (!(other.plan.model == job.plan.model))
     refuse(fmt::format("its model is {} of {} layers, {} parameters, {:g} tokens a sample",
@@ -125,16 +127,16 @@ void check_same_job(const std::string& folder, const job::Job& job) {
   job::Training same = job.training;
   same.steps = other.training.steps;
   if (!(other.training == same))
-    refuse("its rate, its schedule, its optimizer's numbers, dropout or norm");
+    refuse("its learning rate, schedule, optimizer parameters, dropout or norm");
 }
 
 void check_norm(const model::Model& model, const job::Training& training) {
   if (!has_batch_norm(model) || (training.norm_group > 0 && training.norm != job::NormScope::kSync))
     return;
   throw_input_error("elastic.norm",
-                    "without --norm-group BatchNorm normalises over micro-batches, which change "
-                    "with the machines, and so would the losses",
-                    {}, "--norm-group 1, or what divides every micro-batch");
+                    "without --norm-group, BatchNorm normalises over micro-batches, which change "
+                    "with the number of machines, so the losses would change",
+                    {}, "--norm-group 1, or a number that divides every micro-batch");
 }
 
 }  // namespace nereus::app

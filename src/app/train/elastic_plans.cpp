@@ -19,8 +19,9 @@ std::string node_of(const std::string& cluster) {
   if (!counted || cluster.find('+') != std::string::npos)
     throw_input_error(
         "elastic.node",
-        fmt::format("--cluster {}: an elastic job runs on machines of one kind", cluster), {},
-        "--cluster COUNTxNODE, with one device a node; COUNT does not matter");
+        fmt::format("--cluster {} has several kinds of machines, but an elastic job needs one kind",
+                    cluster),
+        {}, "--cluster COUNTxNODE with one device per node; COUNT does not matter");
   return cluster.substr(x + 1);
 }
 
@@ -39,7 +40,7 @@ std::vector<Shape> parse_shapes(const std::string& text) {
       if (second_error != std::errc() || stop != last) shape.dp = 0;
     }
     if (shape.pp < 1 || shape.dp < 1)
-      throw_input_error("elastic.shapes", fmt::format("--shapes: \"{}\" is no shape", one), {},
+      throw_input_error("elastic.shapes", fmt::format("--shapes: \"{}\" is not a shape", one), {},
                         "stages x replicas: --shapes 4x2,3x2,2x3");
     shapes.push_back(shape);
     at = end + 1;
@@ -59,7 +60,7 @@ ElasticPlans::ElasticPlans(const TrainRequest& request, std::vector<Shape> shape
     : request_(request), shapes_(std::move(shapes)) {
   if (!request_.plan.plan_file.empty())
     throw_input_error("elastic.plan-file",
-                      "a plan file is for a fixed number of ranks, and this number changes",
+                      "a plan file has a fixed number of ranks, but an elastic job changes it",
                       {request_.plan.plan_file}, "--model with --global-batch; --shapes 4x2,2x3");
   if (!request_.plan.cluster.cluster.empty()) node_ = node_of(request_.plan.cluster.cluster);
 }
@@ -101,8 +102,8 @@ std::optional<ElasticPlan> ElasticPlans::planned(int machines) {
     ElasticPlan found{best.plan, ranks_of(to_plan(best.plan).placement), best.prediction.step};
     if (found.num_ranks > machines)
       throw_input_error("elastic.node",
-                        fmt::format("{} machines of {} are {} ranks; an agent runs one", machines,
-                                    node_, found.num_ranks),
+                        fmt::format("{} machines of {} are {} ranks, but an agent runs only one",
+                                    machines, node_, found.num_ranks),
                         {}, "a node with one device");
     return found;
   } catch (const Errors& errors) {

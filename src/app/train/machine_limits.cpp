@@ -29,10 +29,11 @@ void check_processes(const std::string& what, int count, ErrorList& errors) {
   const double memory = cluster::memory_of_machine();
   const int most = most_processes(memory);
   if (count <= most) return;
-  errors.add("train.too-many-processes",
-             fmt::format("{} {}: each holds {} or more, and this machine has {}", count, what,
-                         human(kLeastWorker, Unit::kBytes), human(memory, Unit::kBytes)),
-             {}, fmt::format("{} or fewer here, and the others on other machines", most));
+  errors.add(
+      "train.too-many-processes",
+      fmt::format("{} {} are too many: each needs at least {}, but this machine has {}", count,
+                  what, human(kLeastWorker, Unit::kBytes), human(memory, Unit::kBytes)),
+      {}, fmt::format("{} or fewer on this machine, and the others on other machines", most));
 }
 
 void check_threads(const std::string& option, int count, ErrorList& errors) {
@@ -40,7 +41,7 @@ void check_threads(const std::string& option, int count, ErrorList& errors) {
   const int most = most_threads(cores);
   if (count <= most) return;
   errors.add("train.too-many-threads",
-             fmt::format("{} {} on a machine of {} {}", option, count, cores,
+             fmt::format("{} {} are too many for a machine with {} {}", option, count, cores,
                          cores == 1 ? "core" : "cores"),
              {}, fmt::format("{} {} uses all of it; at most {}", option, cores, most));
 }

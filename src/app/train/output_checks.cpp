@@ -64,8 +64,7 @@ void check_output_file(const std::string& code, const std::string& option, const
     error = try_file_in(folder.empty() ? "." : folder.string());
   }
   if (error != 0)
-    refuse(code, option, path, error, "a file in a folder that is there and can be written to",
-           errors);
+    refuse(code, option, path, error, "a file in an existing, writable folder", errors);
 }
 
 void check_output_folder(const std::string& code, const std::string& option,
@@ -74,7 +73,7 @@ void check_output_folder(const std::string& code, const std::string& option,
   std::error_code unknown;
   const int error =
       fs::exists(path, unknown) && !fs::is_directory(path, unknown) ? ENOTDIR : try_folder(path);
-  if (error != 0) refuse(code, option, path, error, "a folder that can be written to", errors);
+  if (error != 0) refuse(code, option, path, error, "a writable folder", errors);
 }
 
 }  // namespace nereus::app

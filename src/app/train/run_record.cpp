@@ -25,10 +25,10 @@ const char* yes(bool value) { return value ? "yes" : "no"; }
 void check_record(const std::string& path, const ResolvedPlan& plan) {
   ErrorList errors;
   if (!plan.model.transformer)
-    errors.add("train.record", "--record knows columns for transformers alone", {path});
+    errors.add("train.record", "--record supports transformers only", {path});
   if (!plan.degrees)
-    errors.add("train.record",
-               "--record knows columns for plans of degrees, not for irregular ones", {path});
+    errors.add("train.record", "--record supports plans with degrees only, not irregular plans",
+               {path});
   else if (plan.degrees->schedule != plan::Schedule::k1f1b &&
            plan.degrees->schedule != plan::Schedule::kInterleaved && plan.degrees->pp > 1)
     errors.add("train.record",
@@ -38,7 +38,7 @@ void check_record(const std::string& path, const ResolvedPlan& plan) {
   std::ifstream file(path);
   std::string first;
   if (file && std::getline(file, first) && first != kHeader)
-    errors.add("train.record", "the table has other columns than --record writes", {path},
+    errors.add("train.record", "the table has different columns than --record writes", {path},
                "a new file; nereus calibrate takes several");
   errors.throw_if_any();
 }

@@ -50,7 +50,7 @@ void StepLog::take(const job::Message& message, bool clips) {
   const bool could = log_.good();
   log_ << line << std::endl;
   if (could && !log_ && watch_.say)
-    watch_.say("steps.jsonl of the job cannot be written any more: losses are kept in memory");
+    watch_.say("steps.jsonl of the job can no longer be written; losses are kept in memory");
   if (metrics_.is_open()) metrics_ << line << std::endl;
   answer_.steps.push_back(step);
   if (watch_.step) watch_.step(step);

@@ -56,8 +56,8 @@ class Recorder {
     if (metrics_.is_open()) {
       metrics_ << metrics_line(step, answer_.counts_tokens) << std::endl;
       if (!metrics_)
-        throw_environment_error("train.metrics", "the file of --metrics cannot be written any more",
-                                "room on its disk");
+        throw_environment_error("train.metrics", "the --metrics file can no longer be written",
+                                "free space on its disk");
     }
     if (events_) events_->add(wall_clock(), step.step, scalars(step));
     if (watch_.step && answer_.speaks) watch_.step(step);
@@ -114,7 +114,7 @@ void write_timeline(const TrainRequest& request, const fs::path& folder, const s
   for (const std::string& file : files)
     ranks.push_back(timeline::parse_rank_timeline(spec::read_text_file(file), file));
   if (ranks.empty()) {
-    recorder.event("no timeline", -1, "no rank lived to write one");
+    recorder.event("no timeline", -1, "no rank survived to write one");
     return;
   }
   // Each launcher sees its own rank alone.
@@ -154,11 +154,11 @@ void hear(const job::Message& message, Recorder& recorder, TrainAnswer& answer,
 const char* words_of(launch::Asked asked) {
   switch (asked) {
     case launch::Asked::kEnd:
-      return "asked to end: after this step (again: at once)";
+      return "asked to stop: will stop after this step (ask again to stop at once)";
     case launch::Asked::kSave:
-      return "terminated: saving and ending (again: at once)";
+      return "terminated: will save and stop (ask again to stop at once)";
     case launch::Asked::kKill:
-      return "ending at once";
+      return "stopping at once";
     case launch::Asked::kNothing:
       break;
   }

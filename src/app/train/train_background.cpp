@@ -114,7 +114,7 @@ void check_memory(const BackgroundRequest& background, const TrainSetup& setup, 
   const double needed = needed_memory(setup);
   if (quota <= 0 || needed <= quota) return;
   errors.add("train.background-memory",
-             fmt::format("{} needs {} on its {} {} together, and {} {}", background.plan_file,
+             fmt::format("{} needs {} on its {} {} together, but {} {}", background.plan_file,
                          human(needed, Unit::kBytes), setup.num_ranks,
                          setup.num_ranks == 1 ? "rank" : "ranks",
                          given ? "--background-memory is" : "what the foreground leaves is",
@@ -129,7 +129,7 @@ void check_gpus(const BackgroundRequest& background, const TrainSetup& setup,
                 const TrainSetup& foreground, ErrorList& errors) {
   if (setup.num_ranks <= foreground.num_ranks) return;
   errors.add("train.background-device",
-             fmt::format("{} is for {} GPUs, and this job, which it takes turns with, has {}",
+             fmt::format("{} is for {} GPUs, but this job, with which it takes turns, has {}",
                          background.plan_file, setup.num_ranks, foreground.num_ranks),
              {}, fmt::format("a plan for {} or fewer", foreground.num_ranks));
 }
@@ -158,8 +158,8 @@ BackgroundRequest parse_background(const std::string& text) {
     const std::string value = equals == std::string::npos ? "" : parts[i].substr(equals + 1);
     if (std::find(keys.begin(), keys.end(), key) == keys.end() || value.empty()) {
       errors.add("train.background",
-                 value.empty() ? fmt::format("'{}' of --background is no key=value", parts[i])
-                               : fmt::format("a background job has no '{}'", key),
+                 value.empty() ? fmt::format("'{}' of --background is not key=value", parts[i])
+                               : fmt::format("a background job has no key '{}'", key),
                  {}, fmt::format("{}", fmt::join(keys, ", ")));
       continue;
     }
@@ -175,11 +175,11 @@ BackgroundRequest parse_background(const std::string& text) {
       good = read_number(value, request.norm_group) && request.norm_group > 0;
     if (key == "threads") good = read_number(value, request.threads) && request.threads > 0;
     if (!given.insert(key).second)
-      errors.add("train.background", fmt::format("{} twice in --background {}", key, text), {},
-                 "once");
+      errors.add("train.background", fmt::format("{} appears twice in --background {}", key, text),
+                 {}, "once");
     if (!good)
       errors.add("train.background",
-                 fmt::format("{} = {} of --background is no number for it", key, value), {},
+                 fmt::format("{} = {} of --background is not a valid number", key, value), {},
                  key == "rate" ? "rate=3e-4" : key + "=1");
   }
   request.seed = static_cast<std::uint64_t>(seed);
@@ -194,13 +194,14 @@ double parse_slowdown(const std::string& text) {
   if (percent) value /= 100;
   if (!good)
     throw_input_error("cli.bad-value",
-                      fmt::format("--slowdown {} is no number and no per cent", text), {},
+                      fmt::format("--slowdown {} is neither a number nor a percentage", text), {},
                       "--slowdown 5%");
   // Who writes 5 means 5 %, and would be promised nothing.
   if (!percent && value > 1 && value <= 100 * kMostSlowdown)
     throw_input_error("cli.bad-value",
-                      fmt::format("--slowdown {} is {} %, and more than 100 % needs the sign", text,
-                                  format_significant(value * 100)),
+                      fmt::format("--slowdown {} would mean {} %; write values above 100 % with a "
+                                  "percent sign",
+                                  text, format_significant(value * 100)),
                       {}, fmt::format("--slowdown {}%", text));
   if (!(value >= kLeastSlowdown && value <= kMostSlowdown))
     throw_input_error("cli.bad-value",
@@ -216,21 +217,22 @@ BackgroundJobs set_up_background(const TrainRequest& request, const TrainSetup& 
   ErrorList errors;
   if (request.launched)
     errors.add("train.background-launcher",
-               fmt::format("{} starts one process a rank, and background jobs share the machine of "
-                           "a foreground that one process starts",
+               fmt::format("{} starts one process per rank, but background jobs need a foreground "
+                           "that nereus train starts itself",
                            request.launched->launcher),
                {}, "nereus train on one machine, without a launcher");
   const bool on_gpus = foreground.job.machine.device != "cpu";
   if (on_gpus && !takes_turns(request))
     errors.add("train.background-device",
-               "--background-by shares stops processes, and what a GPU has been given runs on", {},
-               "--background-by turns");
+               "--background-by shares stops processes, but kernels already queued on a GPU keep "
+               "running",
+               {}, "--background-by turns");
   if (on_gpus && foreground.job.machine.comm == "shared" && foreground.num_ranks > 1)
     errors.add("train.background-device",
-               fmt::format("{} ranks share one GPU (--comm shared), and a background job takes "
-                           "turns with one",
+               fmt::format("{} ranks share one GPU (--comm shared), but a background job can take "
+                           "turns with one rank only",
                            foreground.num_ranks),
-               {}, "a rank a GPU (--comm nccl)");
+               {}, "one rank per GPU (--comm nccl)");
   check_folders(request, errors);
   const double quota =
       request.background_memory > 0 ? request.background_memory : left_memory(foreground);

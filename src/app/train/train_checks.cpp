@@ -39,7 +39,8 @@ void check_data(const job::Data& data, const model::Model* model, bool thoroughl
     if (model != nullptr)
       errors.add(
           "train.data-kind",
-          fmt::format("{} is no model of your own: only those are trained on tensors", model->name),
+          fmt::format("{} is a built-in model; only your own models can be trained on tensors",
+                      model->name),
           {data.path}, "--data takes tokens or images for it, or synthetic");
     return;
   }
@@ -47,7 +48,7 @@ void check_data(const job::Data& data, const model::Model* model, bool thoroughl
   if (data.kind == Kind::kTokens) {
     if (model != nullptr && !tokens)
       errors.add("train.data-kind",
-                 fmt::format("{} is trained on images, and this is no folder", model->name),
+                 fmt::format("{} is trained on images, but this is not a folder", model->name),
                  {data.path}, "--data takes a folder of images for it, or synthetic");
     else
       collect(errors, [&] {
@@ -59,7 +60,7 @@ void check_data(const job::Data& data, const model::Model* model, bool thoroughl
   if (data.kind == Kind::kImages) {
     if (tokens)
       errors.add("train.data-kind",
-                 fmt::format("{} is trained on tokens, and this is a folder", model->name),
+                 fmt::format("{} is trained on tokens, but this is a folder", model->name),
                  {data.path}, "--data takes a token file for it, or synthetic");
     else
       collect(errors, [&] {
@@ -98,21 +99,22 @@ void note_differences(const TrainRequest& request, const checkpoint::Manifest& s
   const std::int64_t step = saved.progress.step;
   if (saved.progress.seed != request.training.seed)
     notes.push_back(fmt::format(
-        "note: the checkpoint was trained with --seed {}, and this goes on with {}: other samples "
-        "than that run would have come to",
+        "note: the checkpoint was trained with --seed {}, but this run continues with {}, so it "
+        "sees other samples than that run would have seen",
         saved.progress.seed, request.training.seed));
   const std::int64_t batch = saved.plan.placement.global_batch;
   if (batch != plan.placement.global_batch)
     notes.push_back(fmt::format(
-        "note: the checkpoint was trained with --global-batch {}, and this goes on with {}: its "
-        "{} samples count as {} steps of the new size",
+        "note: the checkpoint was trained with --global-batch {}, but this run continues with {}; "
+        "its {} samples count as {} steps of the new size",
         batch, plan.placement.global_batch, saved.progress.samples, step));
   const std::string& folder = request.checkpoint.folder;
   if (folder.empty() || request.elastic || !goes_on_from(request.checkpoint)) return;
   const auto all = checkpoint::list_checkpoints(folder);
   if (!all.empty() && all.rbegin()->first > step)
     notes.push_back(fmt::format(
-        "note: {} also holds later steps, up to {}: --resume {} would take those before this run's",
+        "note: {} also contains later steps, up to {}; --resume {} would prefer those to this "
+        "run's",
         folder, all.rbegin()->first, folder));
 }
 
@@ -128,11 +130,11 @@ void check_resume(const TrainRequest& request, const plan::Plan* plan, bool thor
       fs::is_directory(name, unknown) ? checkpoint::find_latest(name) : std::nullopt;
   if (!folder) {
     errors.add("train.no-checkpoint",
-               fs::is_directory(name, unknown) ? "this folder holds no complete checkpoint"
+               fs::is_directory(name, unknown) ? "this folder contains no complete checkpoint"
                                                : "there is no such folder to resume from",
                {name},
-               "a checkpoint is a folder with a manifest.json; --resume takes one, or the folder "
-               "they are in");
+               "a checkpoint is a folder with a manifest.json; --resume takes one, or a folder of "
+               "checkpoints");
     return;
   }
   collect(errors, [&] {
@@ -142,29 +144,30 @@ void check_resume(const TrainRequest& request, const plan::Plan* plan, bool thor
       errors.add(
           "train.other-model",
           fmt::format(
-              "the checkpoint is of {} ({} parameters), and the plan is for {} ({})",
+              "the checkpoint belongs to {} ({} parameters), but the plan is for {} ({})",
               saved.manifest().plan.model.name,
               format_count(static_cast<std::int64_t>(saved.manifest().plan.model.parameters())),
               model->name, format_count(static_cast<std::int64_t>(model->parameters()))),
-          {*folder}, "any plan may go on, but of the same model");
+          {*folder}, "any plan of the same model can resume from it");
     const std::string_view optimizer = job::to_string(request.training.optimizer);
     if (!progress.optimizer.empty() && progress.optimizer != optimizer)
       errors.add("train.other-optimizer",
-                 fmt::format("the checkpoint holds the state of {}, and this job trains with {}",
+                 fmt::format("the checkpoint contains the state of {}, but this job trains with {}",
                              progress.optimizer, optimizer),
                  {*folder}, "--optimizer " + progress.optimizer);
     const cluster::Precision trained_in = saved.manifest().plan.placement.precision;
     if (plan != nullptr && state_kind(trained_in) != state_kind(plan->placement.precision))
       errors.add(
           "train.other-precision",
-          fmt::format("the checkpoint holds the state of training in {}, and this job trains "
-                      "in {}, which keeps other tensors",
+          fmt::format("the checkpoint contains the state of training in {}, but this job trains "
+                      "in {}, which needs other tensors",
                       to_string(trained_in), to_string(plan->placement.precision)),
           {*folder}, fmt::format("--precision {}", to_string(trained_in)));
     if (plan != nullptr) note_differences(request, saved.manifest(), *plan, notes);
     if (progress.step >= request.training.steps)
       errors.add("train.nothing-to-do",
-                 fmt::format("the checkpoint has done {} steps, and --steps {} is all there are",
+                 fmt::format("the checkpoint already has {} steps, but --steps {} is the total "
+                             "number of steps",
                              progress.step, request.training.steps),
                  {*folder}, fmt::format("--steps {}", progress.step + 1));
     if (thoroughly) saved.verify();
@@ -179,12 +182,12 @@ void check_checkpoint_folder(const TrainRequest& request, ErrorList& errors) {
   std::error_code unknown;
   if (folder.empty()) {
     if (checkpoint.every > 0)
-      errors.add("train.checkpoint-folder", "--checkpoint-every has nowhere to write", {},
+      errors.add("train.checkpoint-folder", "--checkpoint-every needs --checkpoint", {},
                  "--checkpoint DIR");
     return;
   }
   if (fs::exists(folder, unknown) && !fs::is_directory(folder, unknown)) {
-    errors.add("train.checkpoint-folder", "checkpoints go into a folder, and this is a file",
+    errors.add("train.checkpoint-folder", "checkpoints need a folder, but this is a file",
                {folder});
     return;
   }
@@ -194,19 +197,19 @@ void check_checkpoint_folder(const TrainRequest& request, ErrorList& errors) {
   if (saved.empty()) return;
   errors.add(
       "train.other-run",
-      fmt::format("the folder holds checkpoints of another run, up to step {}, and this one "
-                  "would put its own among them",
+      fmt::format("the folder contains checkpoints of another run, up to step {}, and this run "
+                  "would mix its checkpoints with them",
                   saved.rbegin()->first),
       {folder},
-      fmt::format("--resume {} goes on with that run; or another folder for --checkpoint", folder));
+      fmt::format("--resume {} to continue that run, or another folder for --checkpoint", folder));
 }
 
 void check_timeline_file(const std::string& file, ErrorList& errors) {
   if (file.empty()) return;
   const auto ends = [&](std::string_view with) { return file.ends_with(with); };
   if (!ends(".json") && !ends(".json.gz") && !ends(".svg"))
-    errors.add("train.timeline", fmt::format("--timeline {} is of no form that is written", file),
-               {}, "FILE.json, FILE.json.gz or FILE.svg");
+    errors.add("train.timeline", fmt::format("--timeline {} has an unknown file type", file), {},
+               "FILE.json, FILE.json.gz or FILE.svg");
   check_output_file("train.timeline", "--timeline", file, errors);
 }
 

@@ -47,7 +47,7 @@ TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elast
   if (!start) {
     if (plans.reason()) throw Errors(*plans.reason());
     throw_infeasible("elastic.no-plan", fmt::format("no plan fits on {} machines", first),
-                     "--machines with more, or other --shapes");
+                     "a larger --machines, or other --shapes");
   }
   TrainRequest with_shape = request;
   if (start->resolved.degrees) {
@@ -143,7 +143,8 @@ int run_agent(const AgentRequest& request, const std::function<void(const std::s
   collect(errors, [&] { options.token = spec::read_text_file(request.token); });
   while (!options.token.empty() && options.token.back() == '\n') options.token.pop_back();
   if (access(request.worker.c_str(), X_OK) != 0)
-    errors.add("train.no-worker", "the program that runs a rank is not built", {request.worker},
+    errors.add("train.no-worker", "the program that runs a rank has not been built",
+               {request.worker},
                "./nereus train builds it (needs libtorch); or cmake -DNEREUS_WORKER=ON");
   errors.throw_if_any();
   options.name = request.name;

@@ -32,7 +32,7 @@ void check_tensor(const checkpoint::SafetensorsFile& file, const char* name,
   if (found->shape.empty() || found->shape.front() < 1 || shape != expected.shape ||
       !(expected.integer ? integer : real))
     errors.add("train.data-shape",
-               fmt::format("{} are {} {}, and the model takes [samples, {}] of {}", name,
+               fmt::format("{} are {} {}, but the model takes [samples, {}] of {}", name,
                            to_string(found->dtype), found->shape, fmt::join(expected.shape, ", "),
                            expected.integer ? "I64" : "F32 or F64"),
                {path}, "export the model with an example of the same kind");
@@ -63,7 +63,7 @@ void check_script_data(const job::Data& data, const model::Model& model, bool th
     throw_input_error(
         "train.data-kind",
         fmt::format("{} is trained on {}", model.name,
-                    tokens ? "tokens: a token file, tensors, or synthetic" : "tensors of its own"),
+                    tokens ? "tokens: a token file, tensors, or synthetic" : "its own tensors"),
         {data.path}, "--data FILE.safetensors, written by nereus_export.tensors");
   if (data.kind != job::Data::Kind::kTokens) return;
   const data::TokenFile file = data::TokenFile::open(data.path);

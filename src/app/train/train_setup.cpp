@@ -45,9 +45,10 @@ ResolvedPlan resolve_here(const PredictRequest& plan, const std::string& device)
   constexpr double kMostRanks = 4096;
   if (ranks > kMostRanks)
     throw_input_error("train.too-many-ranks",
-                      fmt::format("tp {} x pp {} x dp {} x cp {} are {:.0f} ranks on one machine",
+                      fmt::format("tp {} x pp {} x dp {} x cp {} are {:.0f} ranks, too many for "
+                                  "one machine",
                                   *d.tp, *d.pp, *d.dp, *d.cp, ranks),
-                      {}, "--cluster names the machines of a job that spans several");
+                      {}, "use --cluster for a job on several machines");
   if (!d.precision && device == "cpu") d.precision = cluster::Precision::kFp32;
   return resolve_on(request, cluster::this_machine(static_cast<int>(ranks), device),
                     worker_stack(device));
@@ -63,12 +64,12 @@ void check_model(const TrainRequest& request, const model::Model& planned) {
   if (named == planned) return;
   throw_input_error(
       "train.other-model",
-      fmt::format("the plan is for {} ({} layers, {} parameters), and --model says {} ({} layers, "
+      fmt::format("the plan is for {} ({} layers, {} parameters), but --model is {} ({} layers, "
                   "{} parameters)",
                   planned.name, planned.num_layers(),
                   format_count(static_cast<std::int64_t>(planned.parameters())), named.name,
                   named.num_layers(), format_count(static_cast<std::int64_t>(named.parameters()))),
-      {request.plan.plan_file}, "leave --model out, or plan for it");
+      {request.plan.plan_file}, "remove --model, or make a plan for it");
 }
 
 bool has_word(const std::string& words, const std::string& word) {
@@ -78,7 +79,7 @@ bool has_word(const std::string& words, const std::string& word) {
 void check_worker(const TrainRequest& request, TrainSetup& setup, ErrorList& errors) {
   job::Machine& machine = setup.job.machine;
   if (machine.device == "cpu" && machine.comm == "nccl")
-    errors.add("train.no-backend", "nccl talks between GPUs, and this job runs on CPUs", {},
+    errors.add("train.no-backend", "nccl connects GPUs, but this job runs on CPUs", {},
                "--comm gloo, or --device cuda");
   const std::size_t before = errors.list().size();
   collect(errors, [&] { setup.worker = ask_worker(request.worker); });
@@ -87,7 +88,7 @@ void check_worker(const TrainRequest& request, TrainSetup& setup, ErrorList& err
   collect(errors, [&] { check_library(request.plan.calibration, worker.library, errors); });
   if (worker.build != build_id())
     errors.add("train.worker-build",
-               fmt::format("this nereus is build {}, and its worker is build {}", build_id(),
+               fmt::format("this nereus is build {}, but its worker is build {}", build_id(),
                            worker.build),
                {request.worker}, "build both: ./nereus train does");
   if (machine.device == "cuda" && worker.num_gpus == 0)
@@ -99,17 +100,19 @@ void check_worker(const TrainRequest& request, TrainSetup& setup, ErrorList& err
         default_comm(machine.device, worker, setup.num_ranks, request.launched.has_value());
   if (!has_word(worker.backends, machine.comm))
     errors.add("train.no-backend",
-               fmt::format("--comm {}, but this worker has: {}", machine.comm, worker.backends), {},
-               "--comm " + worker.backends.substr(0, worker.backends.find(' ')));
+               fmt::format("--comm {} is not available; this worker has: {}", machine.comm,
+                           worker.backends),
+               {}, "--comm " + worker.backends.substr(0, worker.backends.find(' ')));
 }
 
 void check_world(const TrainRequest& request, int num_ranks, ErrorList& errors) {
   if (!request.launched || request.launched->world_size == num_ranks) return;
-  errors.add(
-      "train.world-size",
-      fmt::format("the plan is for {} ranks, and {} started {}", num_ranks,
-                  request.launched->launcher, request.launched->world_size),
-      {}, fmt::format("start {} ranks, or plan for {}", num_ranks, request.launched->world_size));
+  errors.add("train.world-size",
+             fmt::format("the plan is for {} ranks, but {} started {}", num_ranks,
+                         request.launched->launcher, request.launched->world_size),
+             {},
+             fmt::format("start {} ranks, or make a plan for {}", num_ranks,
+                         request.launched->world_size));
 }
 
 }  // namespace
@@ -124,7 +127,7 @@ std::string default_comm(const std::string& device, const job::WorkerInfo& worke
 
 ResolvedPlan resolve_plan(const TrainRequest& request) {
   if (request.plan.plan_file.empty() && request.plan.model.model.empty())
-    throw_input_error("train.no-plan", "neither a plan nor a model is named", {},
+    throw_input_error("train.no-plan", "neither a plan nor a model is given", {},
                       "nereus train PLAN, or --model NAME with degrees");
   if (request.plan.plan_file.empty())
     return request.plan.cluster.cluster.empty() && request.plan.cluster.overrides.empty()
@@ -205,7 +208,8 @@ Error error_of_rank(const launch::Failure& failure) {
 job::WorkerInfo ask_worker(const std::string& path) {
   std::error_code unknown;
   if (!fs::exists(path, unknown) || access(path.c_str(), X_OK) != 0)
-    throw_input_error("train.no-worker", "the program that runs the ranks is not built", {path},
+    throw_input_error("train.no-worker", "the program that runs the ranks has not been built",
+                      {path},
                       "./nereus train builds it (needs libtorch); or cmake -DNEREUS_WORKER=ON");
   const launch::Captured said =
       launch::capture({.arguments = {path, "--version"}}, kVersionTimeout);
@@ -218,7 +222,7 @@ job::WorkerInfo ask_worker(const std::string& path) {
   throw_input_error(
       "train.worker-broken",
       fmt::format("nereus-worker --version {}: {}",
-                  said.exit_code == 0 ? "says something else" : "fails",
+                  said.exit_code == 0 ? "it printed an unexpected answer" : "fails",
                   said.text.substr(0, std::min<std::size_t>(said.text.find('\n'), 200))),
       {path}, "build it again; nereus doctor looks at libtorch");
 }
@@ -229,9 +233,8 @@ TrainSetup set_up(const TrainRequest& request) {
   job::Job& job = setup.job;
   job.machine = request.machine;
   if (!job.machine.memory_limits.empty() && job.machine.device == "cpu")
-    errors.add("train.memory-limit",
-               "--memory-limit divides a GPU's memory, and this job runs on CPUs", {},
-               "a control group limits a process's memory (systemd-run -p MemoryMax=8G)");
+    errors.add("train.memory-limit", "--memory-limit limits GPU memory, but this job runs on CPUs",
+               {}, "a control group limits a process's memory (systemd-run -p MemoryMax=8G)");
   job.data = find_data(request.data, request.loading, errors);
   check_outputs(request, errors);
   check_threads("--threads", request.machine.threads, errors);
@@ -256,9 +259,8 @@ TrainSetup set_up(const TrainRequest& request) {
   const model::Model* model = resolved ? &job.plan.model : nullptr;
   check_data(job.data, model, thoroughly, errors);
   if (model != nullptr && model->script && request.training.dropout > 0)
-    errors.add("train.dropout",
-               "modules of your own are run as they are: nothing is dropped in them", {},
-               "leave --dropout out");
+    errors.add("train.dropout", "your own modules run unchanged, so --dropout has no effect", {},
+               "remove --dropout");
   check_resume(request, resolved ? &job.plan : nullptr, thoroughly, setup.notes, errors);
   check_worker(request, setup, errors);
   if (resolved && !request.record_file.empty())

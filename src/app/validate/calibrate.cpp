@@ -76,7 +76,7 @@ void add_stack(StackLibrary& library, const std::string& name, const std::string
                const cluster::Device& device) {
   cost::StackEntry entry = library.stacks.find(parent)->second;
   entry.inherits = parent;
-  entry.description = fmt::format("calibrated from own runs, on top of {}", parent);
+  entry.description = fmt::format("calibrated from your runs, based on {}", parent);
   entry.settings.clear();
   entry.variants.clear();
   entry.releases.clear();
@@ -133,8 +133,8 @@ CalibrateAnswer calibrate(const CalibrateRequest& request, const ProgressSink& p
   if (!request.as.empty()) {
     if (library.has(request.as))
       throw_input_error("calibrate.known-stack",
-                        fmt::format("\"{}\" is a stack already", request.as), {},
-                        "give --as a new name");
+                        fmt::format("there is already a stack \"{}\"", request.as), {},
+                        "use another name for --as");
     fresh = {request.as};
   }
   std::vector<const Run*> usable = pointers(table);
@@ -173,7 +173,7 @@ CalibrateAnswer calibrate(const CalibrateRequest& request, const ProgressSink& p
   if (measured == 0)
     throw_input_error("calibrate.nothing-measured",
                       "no row of these files has a step time to fit to", {request.files.front()},
-                      "failed and suspect rows tell nothing about time");
+                      "failed and suspect rows have no usable step time");
   // A model is held out whole, so there are no more folds than models, and none with one model.
   const int folds =
       suites.size() < 2 ? 0 : std::min(request.folds, static_cast<int>(suites.size()));

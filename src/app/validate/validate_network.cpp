@@ -79,7 +79,7 @@ simulate::AstraOutcome we_say(const simulate::AstraCollectiveRow& row) {
   if (ranks < 2) return {0, "one rank has nothing to send"};
   if (ranks > kMostPlayed) return {0, fmt::format("more than {} ranks", kMostPlayed)};
   if (row.bytes == 0) return {0, "no bytes to send"};
-  if (!offered) return {0, "a tree does the all-reduce of one dimension only"};
+  if (!offered) return {0, "a tree can only do an all-reduce in one dimension"};
   request.bytes = static_cast<double>(row.bytes) *
                   (row.collective == Collective::kAllGather ? static_cast<double>(ranks) : 1);
   const simulate::Network network(std::move(dimensions));
@@ -195,7 +195,7 @@ void sum_up(ValidateNetworkAnswer& answer) {
 
 void need_compat(bool astra_sim) {
   if (!astra_sim)
-    throw_input_error("network.needs-compat", "--iterations holds times that ASTRA-sim simulated",
+    throw_input_error("network.needs-compat", "--iterations contains times simulated by ASTRA-sim",
                       {}, "add --compat astra-sim");
 }
 

@@ -44,7 +44,7 @@ TEST(Output, TextFitsAnyWidth) {
 
 TEST(Output, TextHidesColumnsByRankAndSaysSo) {
   const std::string text = render_text(sample(), {.width = 45});
-  EXPECT_THAT(text, HasSubstr("left out to fit: remark"));
+  EXPECT_THAT(text, HasSubstr("omitted for width: remark"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("kernels")));
 }
 

@@ -159,7 +159,7 @@ void append_table(std::string& out, const Table& table, const Terminal& terminal
   if (!hidden.empty()) {
     std::string names;
     for (const std::string& name : hidden) names += (names.empty() ? "" : ", ") + name;
-    const std::string note = "(left out to fit: " + names + "; --format csv has all)";
+    const std::string note = "(omitted for width: " + names + "; --format csv shows all)";
     out +=
         styled(terminal.width > 0 ? wrapped(note, terminal.width) : note, Style::kDim, terminal) +
         "\n";

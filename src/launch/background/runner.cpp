@@ -267,7 +267,7 @@ void BackgroundRunner::start_next() {
     if (!begun_) begun_ = Clock::now();
     turns_since_.reset();
   }
-  if (options_.say) options_.say(fmt::format("background {} begins", job.name));
+  if (options_.say) options_.say(fmt::format("background {} starts", job.name));
 }
 
 double BackgroundRunner::memory_of_running() const {
@@ -326,7 +326,7 @@ void BackgroundRunner::look_after() {
                     static_cast<double>(beside - 1);
   if (running.over_quota) {
     result.end = BackgroundEnd::kOverQuota;
-    result.why = fmt::format("its ranks held {}, and the quota is {}",
+    result.why = fmt::format("its ranks used {}, but the quota is {}",
                              human(running.most_memory, Unit::kBytes),
                              human(options_.memory_bytes, Unit::kBytes));
   } else if (finishing_) {
@@ -339,7 +339,7 @@ void BackgroundRunner::look_after() {
     options_.say(fmt::format("background {} ended: {}", result.name, result.why));
   else if (options_.say)
     options_.say(fmt::format("background {} ended after {} steps{}", result.name, result.steps,
-                             finishing_ ? fmt::format(" beside the foreground, and {} alone",
+                             finishing_ ? fmt::format(" with the foreground, and {} alone",
                                                       running.steps.size() - running.num_beside)
                                         : ""));
   running_.reset();
@@ -352,7 +352,7 @@ std::string BackgroundRunner::why_failed(const Outcome& outcome) const {
   const std::int64_t done = running_->num_done, all = jobs_[next_ - 1].num_steps;
   // A rank that is asked to end says that it is done, as one does that has nothing left to do.
   if (outcome.exit_code == 0 || (all > 0 && done >= all)) return {};
-  return fmt::format("asked to end by somebody else after {}{} steps", done,
+  return fmt::format("stopped by another process after {}{} steps", done,
                      all > 0 ? fmt::format(" of {}", all) : "");
 }
 

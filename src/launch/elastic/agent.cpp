@@ -180,7 +180,7 @@ class Agent {
       return;
     }
     if (connection_->is_proved())
-      say_(fmt::format("the coordinator is gone ({}); calling it again", connection_->fault()));
+      say_(fmt::format("the coordinator is lost ({}); reconnecting", connection_->fault()));
     else if (connection_->fault() != last_fault_)
       say_("no connection: " + connection_->fault());
     last_fault_ = connection_->fault();
@@ -230,7 +230,7 @@ class Agent {
     std::optional<CloudNotice> cloud = notices_.take();
     if (asked == 0 && !cloud) return;
     if (notice_ && asked > 0) {
-      say_("told again: ending at once");
+      say_("told again: stopping at once");
       exit_code_ = 0;
       return;
     }
@@ -239,7 +239,7 @@ class Agent {
     notice_->kind = ElasticKind::kNotice;
     notice_->seconds = cloud ? cloud->seconds : 30;
     notice_->text = cloud ? cloud->text : counts.notices > 0 ? "SIGUSR1" : "SIGTERM";
-    say_(fmt::format("notice ({}): handing over", notice_->text));
+    say_(fmt::format("notice ({}): handing over state", notice_->text));
     send(*notice_);
     if (!connection_ && generation_ < 0) exit_code_ = 0;
   }

@@ -62,9 +62,9 @@ JobOutcome Coordinator::run() {
 
 void Coordinator::come_back() {
   if (state_.ranks.empty())
-    say(fmt::format("going on after {} steps", state_.steps_done));
+    say(fmt::format("resuming after {} steps", state_.steps_done));
   else
-    say(fmt::format("going on with generation {}: waiting for its {} agents", state_.generation,
+    say(fmt::format("resuming generation {}: waiting for its {} agents", state_.generation,
                     state_.ranks.size()));
   phase_ = Phase::kRunning;
   returning_until_ =
@@ -120,8 +120,8 @@ void Coordinator::hear_signals() {
   }
   asked_to_end_ = true;
   outcome_.exit_code = counts.terminations > 0 ? 75 : 10;
-  event("asked to end", -1, counts.terminations > 0 ? "saving first" : "after the step");
-  end_softly("asked to end", true);
+  event("asked to stop", -1, counts.terminations > 0 ? "saving first" : "after the step");
+  end_softly("asked to stop", true);
 }
 
 void Coordinator::finish() {
@@ -134,9 +134,10 @@ void Coordinator::finish() {
 void Coordinator::dismiss_all() {
   for (auto& [name, member] : members_)
     member.tell(message_of(ElasticKind::kLeave, -1,
-                           outcome_.failure  ? "the job failed"
-                           : state_.complete ? "the job is done"
-                                             : "the job was asked to end, and may go on later"));
+                           outcome_.failure ? "the job failed"
+                           : state_.complete
+                               ? "the job is done"
+                               : "the job was asked to stop and can be resumed later"));
   const auto end = Clock::now() + std::chrono::milliseconds(500);
   while (!members_.empty() && Clock::now() < end) {
     for (auto at = members_.begin(); at != members_.end();) {

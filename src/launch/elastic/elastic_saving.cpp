@@ -31,7 +31,9 @@ void Coordinator::fail_to_save(std::int64_t steps_done) {
   failure.code = "elastic.not-saved";
   failure.message =
       fmt::format("{} steps are trained, but their state could not be saved{}", steps_done, why);
-  failure.hint = "make room, then the same command: it goes on from the last complete checkpoint";
+  failure.hint =
+      "free some space, then run the same command; it resumes from the last complete "
+      "checkpoint";
   outcome_.failure = failure;
   outcome_.exit_code = 4;
   try {
@@ -49,8 +51,8 @@ void Coordinator::tell_interval() {
     return;
   told_interval_ = n->interval;
   event("checkpoint interval", -1,
-        fmt::format("{:.1f} s: one costs {:.3f} s of training and takes {:.2f} s to write, and "
-                    "losses that need it come every {:.0f} s or more rarely",
+        fmt::format("{:.1f} s: one checkpoint costs {:.3f} s of training and takes {:.2f} s to "
+                    "write, and losses that need it occur at most every {:.0f} s",
                     n->interval, n->cost, n->write, n->between));
 }
 

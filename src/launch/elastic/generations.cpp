@@ -46,7 +46,7 @@ void Coordinator::advance() {
   }
   if (phase_ == Phase::kRunning && !soft_ && !returning_until_ &&
       all_of_generation([](const Member& m) { return m.started || m.helper; })) {
-    if (asked_to_end_) end_softly("asked to end", true);
+    if (asked_to_end_) end_softly("asked to stop", true);
     if (renews_) end_softly(fmt::format("--steps is {} now", options_.steps), true);
     for (const auto& [name, member] : members_)
       if (member.in_generation && !member.helper && member.noticed) {
@@ -69,9 +69,9 @@ void Coordinator::wait_for_return() {
   std::vector<std::string> missing;
   for (const auto& [name, member] : members_)
     if (!member.connection) missing.push_back(name);
-  for (const std::string& name : missing) drop(name, "it did not call again");
+  for (const std::string& name : missing) drop(name, "it did not reconnect");
   if (missing.empty() && !all_of_generation([](const Member& m) { return m.started || m.helper; }))
-    break_off("it had not begun when the coordinator went");
+    break_off("it had not started when the coordinator was lost");
 }
 
 void Coordinator::conclude() {

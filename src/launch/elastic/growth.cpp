@@ -22,7 +22,7 @@ void Coordinator::grow() {
   if (!planned || planned->num_ranks <= num_ranks_) return;
   const Growth growth{state_.step_s, planned->step_s, expected_to_last(), usual_morph_s_};
   if (growing_pays(growth)) {
-    end_softly(fmt::format("{} machines are there: {}", count, planned->text), false);
+    end_softly(fmt::format("{} machines are available: {}", count, planned->text), false);
     return;
   }
   say(fmt::format("{} machines: {} would save {:.1f} s, and a morph takes {:.1f} s", count,

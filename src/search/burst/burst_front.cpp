@@ -218,8 +218,8 @@ Front solve(const Problem& problem, std::int64_t most_labels) {
   if (const std::size_t kept = num_kept_home(reduced.problem, reduced.chain);
       kept > 0 && reduced.problem.trunk_ranks < problem.num_ranks)
     front.notes.push_back(
-        fmt::format("of branches that begin and end together the {} longest were tried on ranks of "
-                    "their own; {} others stay with the trunk",
+        fmt::format("of each set of parallel branches, the {} longest were tried on separate "
+                    "ranks; {} other branches run on the ranks of the trunk",
                     kMostLeaving, kept));
   front.notes.insert(front.notes.begin(), reduced.notes.begin(), reduced.notes.end());
   front.least_memory = least_memory(problem);

@@ -98,24 +98,27 @@ void tell_gap(Front& front, bool some_counts) {
   if (front.is_proven) {
     if (front.gap > 0)
       front.notes.push_back(fmt::format(
-          "memory binds, and not all plans could be compared: no plan that is as fast as one of "
-          "these has more than {:.2g} % fewer rank-seconds",
+          "memory is the binding constraint and not all plans could be compared; no plan as fast "
+          "as one of these uses more than {:.2g} % fewer rank-seconds",
           100 * front.gap / (1 + front.gap)));
     return;
   }
   if (front.is_stopped) {
     front.notes.push_back(
-        "stopped: of plans with one count for all layers, or few, and what is near these");
+        "stopped early: only plans with one or few different numbers of ranks, and plans close to "
+        "these, were compared");
     return;
   }
-  std::string note = front.gap > 0 ? "memory binds and " : "";
-  note += "sums hide behind the backward pass of a whole plan, so not all plans could be compared";
+  std::string note = front.gap > 0 ? "memory is the binding constraint and " : "";
+  note +=
+      "all-reduces overlap with the backward pass of the whole plan, so not all plans could "
+      "be compared";
   if (front.time_gap && *front.time_gap < kSmallGap)
-    note += ": the fastest is the best there is, the others are the best that were found";
+    note += "; the fastest plan is optimal, the others are the best that were found";
   else if (front.time_gap)
-    note += fmt::format(": none is more than {:.2g} % faster than the fastest here",
+    note += fmt::format("; no plan is more than {:.2g} % faster than the fastest one here",
                         100 * *front.time_gap / (1 + *front.time_gap));
-  if (some_counts) note += "; on part of the machines only with some counts of ranks";
+  if (some_counts) note += "; only some numbers of ranks were tried on part of the machines";
   front.notes.push_back(std::move(note));
 }
 

@@ -42,7 +42,7 @@ Text quantity(std::string_view text) {
 Text topology(std::string_view text) {
   if (const auto kind = cluster::parse_topology(text)) return {static_cast<double>(*kind), {}, {}};
   const std::vector<std::string> names = cluster::topology_names();
-  return {std::nullopt, fmt::format("'{}' is no topology", text),
+  return {std::nullopt, fmt::format("'{}' is not a topology", text),
           fmt::format("one of {}", fmt::join(names, ", "))};
 }
 
@@ -205,7 +205,7 @@ class List {
       return refuse(fmt::format("{} = {:g} is below 1", name_, value), "1 = none");
     const Limits limits = relative ? Limits{1e-6, 1e6} : limits_of(unit_);
     if (value != 0 && unit_ != AxisUnit::kTopology && (value < limits.least || value > limits.most))
-      return refuse(fmt::format("{} = {:g} is beyond what is predicted", name_, value),
+      return refuse(fmt::format("{} = {:g} is outside the supported range", name_, value),
                     fmt::format("{:g} to {:g} (SI)", limits.least, limits.most));
     const AxisValue own{value, relative};
     if (known_.emplace(value, relative).second) values_.push_back(own);

@@ -191,16 +191,17 @@ Database Database::open(const std::string& path, const std::string& identity, co
   auto handle = std::make_unique<Handle>(path);
   if (!handle->has_schema()) {
     if (!handle->is_empty())
-      throw_input_error("explore.no-database", fmt::format("{} is no database of a study", path),
+      throw_input_error("explore.no-database", fmt::format("{} is not a database of a study", path),
                         {path}, "--db OTHER");
     handle->make(identity, study);
     handle->db.run("COMMIT; BEGIN IMMEDIATE");
   } else if (handle->value_of("identity") != identity) {
     if (!restart)
       throw_input_error("explore.other-study",
-                        fmt::format("{} holds '{}', of other inputs or of another build of nereus",
+                        fmt::format("{} contains '{}' with other inputs or from another build of "
+                                    "nereus",
                                     path, handle->value_of("name")),
-                        {path}, "--restart throws it away; --db OTHER keeps it");
+                        {path}, "--restart discards it; --db OTHER keeps it");
     handle->db.run("ROLLBACK");
     handle.reset();
     std::remove(path.c_str());

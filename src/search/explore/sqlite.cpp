@@ -43,10 +43,10 @@ void Sqlite::fail(std::string_view what) const {
   const int code = sqlite3_errcode(db_);
   if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
     throw_environment_error("explore.database-busy",
-                            fmt::format("{} is being read all the time", path_),
+                            fmt::format("{} is constantly being read", path_),
                             "close what reads it, or --db OTHER");
   if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
-    throw_input_error("explore.no-database", fmt::format("{} is no database of a study", path_),
+    throw_input_error("explore.no-database", fmt::format("{} is not a database of a study", path_),
                       {path_}, "--db OTHER");
   throw_environment_error("explore.database",
                           fmt::format("{}: {}: {}", path_, what, sqlite3_errmsg(db_)),

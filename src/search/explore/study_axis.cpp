@@ -19,7 +19,7 @@ using cluster::Precision;
 namespace {
 
 constexpr std::array<AxisInfo, kNumAxes> kInfos = {{
-    {Axis::kDevicesPerNode, "devices_per_node", "devices a node", AxisUnit::kCount,
+    {Axis::kDevicesPerNode, "devices_per_node", "devices per node", AxisUnit::kCount,
      "devices that share the fast links of a node (a pod)"},
     {Axis::kNodes, "nodes", "nodes", AxisUnit::kCount, "number of nodes"},
     {Axis::kDevices, "devices", "devices", AxisUnit::kCount,

@@ -145,7 +145,7 @@ class Search {
 
   static constexpr const char* kPipeline = "pipeline";
   static constexpr const char* kCopies = "data parallel";
-  static constexpr const char* kDivided = "data parallel, state divided";
+  static constexpr const char* kDivided = "data parallel, sharded state";
   static const char* family_of(const FlatManner& manner) {
     return manner.zero == 3 ? kDivided : kCopies;
   }

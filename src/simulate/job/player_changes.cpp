@@ -56,7 +56,7 @@ void Player::meet(const Moment& moment) {
                                [&](int node) { return members_.uses(node); });
   change(moment);
   if (hit) return lose(moment);
-  if (moment.added.empty()) return note(moment, "only spare machines went");
+  if (moment.added.empty()) return note(moment, "only spare machines were lost");
   const JobRate& after = plan_for(members_.num_usable());
   if (doing_ == Doing::kNothing && after.samples_per_s > 0) {
     break_off();
@@ -67,7 +67,7 @@ void Player::meet(const Moment& moment) {
   }
   if (doing_ == Doing::kRestart) {
     take_into_restart();
-    return note(moment, "joins the restart under way");
+    return note(moment, "joins the restart in progress");
   }
   if (doing_ == Doing::kNothing) return note(moment, "still too few");
   if (!policy_.ends_step) {
@@ -113,7 +113,7 @@ void Player::lose(const Moment& moment) {
   const bool survives = policy_.from_survivors && members_.every_stage_survives();
   if (doing_ == Doing::kRestart && policy_.absorbs) {
     take_into_restart();
-    return note(moment, "taken into the restart under way");
+    return note(moment, "added to the restart in progress");
   }
   restarts_after_checkpoint_ = false;
   break_off();
@@ -126,7 +126,7 @@ void Player::lose(const Moment& moment) {
   }
   // From the store everybody reads its own state, nobody sends any.
   begin_restart(detection(moment) + policy_.restart + (survives ? moving_now() : policy_.load));
-  note(moment, survives ? "goes on from copies" : "goes back to the last checkpoint");
+  note(moment, survives ? "resumes from copies" : "goes back to the last checkpoint");
 }
 
 void Player::meet_notice(const Moment& moment) {

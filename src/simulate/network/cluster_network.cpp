@@ -117,7 +117,7 @@ Network network_of(const Cluster& cluster) {
   if (!cluster.uniform())
     throw_input_error(
         "network.mixed",
-        fmt::format("{} kinds of node in one cluster have no one network", cluster.groups.size()),
+        fmt::format("a cluster with {} kinds of node has no single network", cluster.groups.size()),
         {}, "one kind of node, or a network file");
   const Node& node = cluster.groups.front().node;
   const int devices = cluster.num_devices();
@@ -126,7 +126,7 @@ Network network_of(const Cluster& cluster) {
   if (devices % unit != 0 || unit % domain != 0)
     throw_input_error(
         "network.domains",
-        fmt::format("{} devices are no whole number of domains of {}", devices, domain), {},
+        fmt::format("{} devices cannot be divided into domains of {}", devices, domain), {},
         fmt::format("a multiple of {} devices", unit));
   std::vector<Dimension> dimensions;
   const double inside = node.inside.bandwidth.value / node.inside.oversubscription;

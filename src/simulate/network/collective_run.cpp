@@ -15,12 +15,13 @@ void check(const Network& network, const CollectiveRequest& request) {
   ErrorList errors;
   const std::size_t dimensions = network.dimensions().size();
   if (!(request.bytes > 0) || !std::isfinite(request.bytes))
-    errors.add("collective.no-bytes", fmt::format("{:g} bytes are nothing to send", request.bytes),
-               {}, "more than 0");
+    errors.add("collective.no-bytes", fmt::format("the size is {:g} bytes", request.bytes), {},
+               "more than 0");
   if (request.chunks < 1 || request.chunks > 65'536)
     errors.add("collective.chunks", fmt::format("{} chunks", request.chunks), {}, "1 to 65,536");
   if (network.num_ranks() < 2)
-    errors.add("collective.one-rank", "one rank has nobody to send to", {}, "2 ranks or more");
+    errors.add("collective.one-rank", "a collective needs more than one rank", {},
+               "2 ranks or more");
   if (request.algorithms.size() != dimensions)
     errors.add("collective.algorithms", fmt::format("{} algorithms for {} dimensions",
                                                     request.algorithms.size(), dimensions));
@@ -141,9 +142,10 @@ std::int64_t num_transfers(const Network& network, CollectiveRequest request) {
 
 SimulatedCollective simulate(const Network& network, const CollectiveRequest& request) {
   if (const std::int64_t count = num_transfers(network, request); count > kMostTransfers)
-    throw_input_error("collective.too-large",
-                      fmt::format("{} transfers; at most {} are played", count, kMostTransfers), {},
-                      "fewer chunks, or an algorithm that can be folded");
+    throw_input_error(
+        "collective.too-large",
+        fmt::format("{} transfers are too many; at most {} are simulated", count, kMostTransfers),
+        {}, "fewer chunks, or an algorithm that can be folded");
   const Program program = program_of(network, request);
   const Fold fold = fold_of(network, program, request.folding);
   const Playable playable = make_playable(network, program, fold);

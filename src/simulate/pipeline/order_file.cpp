@@ -94,7 +94,7 @@ class OrderReader {
     if (done() || line_[at_] != ':') return complain(at_, "after the rank a colon is missing");
     ++at_;
     if (std::find(ranks_.begin(), ranks_.end(), *rank) != ranks_.end())
-      return complain(start, fmt::format("rank {} has two lines", *rank), "one line a rank");
+      return complain(start, fmt::format("rank {} has two lines", *rank), "one line per rank");
     ranks_.push_back(*rank);
     std::vector<PipelineOp> ops;
     std::vector<Place> places;
@@ -137,7 +137,7 @@ class OrderReader {
       ++at_;
       op.with_next = true;
     } else if (!done() && !is_blank()) {
-      complain(at_, "a blank is missing between two passes", "F0 F1 B0");
+      complain(at_, "a space is missing between two passes", "F0 F1 B0");
       return std::nullopt;
     }
     return op;
