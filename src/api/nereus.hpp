@@ -5,9 +5,9 @@
 //                                                     "cluster": "4xdgx-h100"})");
 //   if (r.ok()) use(r.answer);              // the JSON that `nereus plan --format json` prints
 //
-// A request is one JSON object; schema() says which members it may have. Nothing is printed, no
-// file is written that the request does not name, and nothing is thrown for a wrong request. Calls
-// are made one at a time.
+// A request is one JSON object; schema() says which members it may have. A call prints nothing and
+// writes only files that the request names. A wrong request is reported in the result, not thrown.
+// Calls must be made one at a time.
 #pragma once
 
 #include <functional>
@@ -20,25 +20,27 @@ namespace nereus {
 struct Result {
   int exit_code = 0;   // 0 done, 2 wrong request, 3 nothing feasible, 4 environment, 5 a worker
                        // failed, 10 stopped early, 1 a bug
-  std::string answer;  // JSON, one object; empty where there is none
-  std::string error;   // JSON: {code, message, where, hints, more}; empty where there is none
+  std::string answer;  // JSON, one object; empty if there is none
+  std::string error;   // JSON: {code, message, where, hints, more}; empty if there is none
   std::vector<std::string> notes;
 
   bool ok() const { return exit_code == 0; }
 };
 
-// What one may want to know of long work, and whether it is still wanted.
+// Receives the progress of long work, and may stop it.
 struct Watch {
-  // What is counted ("candidates"), how many of how many (0: not known), the best so far in words.
+  // The kind of thing counted ("candidates"), how many are done, how many in total (0: unknown),
+  // and a text about the best so far.
   std::function<void(const std::string& what, double done, double total, const std::string& best)>
       progress;
-  std::function<bool()> stop;  // true ends the work with what it has: exit code 10
+  // Returns true to stop the work, which then returns what it has: exit code 10.
+  std::function<bool()> stop;
 };
 
 Result call(std::string_view verb, std::string_view request, const Watch& watch = {});
 
 std::vector<std::string> verbs();
-// JSON Schema of a verb's request; empty where there is no such verb.
+// JSON Schema of a verb's request; empty if there is no such verb.
 std::string schema(std::string_view verb);
 
 }  // namespace nereus
