@@ -12,7 +12,7 @@
 namespace nereus::api {
 
 std::string recommend_scatter(const app::RecommendAnswer& answer);  // SVG
-// The first `top` options; if there are none, the options nearest to the limits.
+// The first `top` options; if there are none, the option that is nearest to the limits.
 std::string recommend_bars(const app::RecommendAnswer& answer,
                            const app::RecommendRequest& request);  // SVG
 std::string recommend_page(const app::RecommendAnswer& answer,
