@@ -6,9 +6,9 @@
 // includes the exposed reduction, is between
 //   the lower bound + max(5 % R_0, R_00 - o B_0)  and
 //   the upper bound + max(5 % R, R - R' - o B_0, R - o L)
-//       R_0 of the first rank, R_00 of its first stage, R the maximum over ranks, R' the minimum over
-//       ranks for all chunks but the last, L the least time that a rank runs from its last chunk's
-//       last backward pass on
+//       R_0 of the first rank, R_00 of its first stage, R the maximum over ranks, R' the minimum
+//       over ranks for all chunks but the last, L the least time that a rank runs from its last
+//       chunk's last backward pass on
 // and S is at least m T_0 + R_0 - o L_0 of the first rank. If the closed form is near both ends, it
 // is near the simulated time. Schedules that split the backward pass, and Varuna, have no such
 // upper bound. After a simulation, its result is used as both bounds: settings that share it and
