@@ -1,11 +1,11 @@
-// One verb, called by a program: a request in JSON goes in, an answer in JSON comes out. It prints
-// nothing and writes no file that the request does not name.
+// Calls one verb from a program: takes a request in JSON and returns an answer in JSON. A call
+// prints nothing and writes only files that the request names.
 //
 //   Reply reply = call("predict", {{"model", "llama3-8b"}, {"cluster", "4xdgx-h100"}});
 //   reply.answer["step_s"];                     // as `nereus predict --format json` prints it
 //   reply.errors;                               // why there is none
 //
-// Whatever goes wrong is in the reply. Calls from several threads at once are not supported.
+// All errors are in the reply. Calls from several threads at once are not supported.
 #pragma once
 
 #include <functional>
@@ -21,14 +21,16 @@ namespace nereus::api {
 
 struct CallOptions {
   app::ProgressSink progress = {};
-  std::function<bool()> stop = {};  // asked now and then by long work: end with what you have
-  std::function<void(std::string_view)> say = {};  // words of work that goes on, a line each
+  // Polled by long work; true: stop and return what was found so far.
+  std::function<bool()> stop = {};
+  // Receives the text output of long work, one line per call.
+  std::function<void(std::string_view)> say = {};
 };
 
 struct Reply {
   int exit_code = 0;               // api/form/exit_codes.hpp
-  Json answer = nullptr;           // null where there is none
-  std::vector<Error> errors = {};  // with an answer: what went wrong all the same
+  Json answer = nullptr;           // null if there is none
+  std::vector<Error> errors = {};  // with an answer: errors that did not prevent it
   std::vector<std::string> notes = {};
 };
 
@@ -36,7 +38,7 @@ Reply call(std::string_view verb, const Json& request, const CallOptions& option
 
 // {"code": ..., "message": ..., "where": "best.plan:3:7" or null, "hints": [...]}
 Json error_json(const Error& error);
-// The first with the others as "more"; null of none.
+// The first error, with the others in "more"; null if there are none.
 Json errors_json(const std::vector<Error>& errors);
 
 }  // namespace nereus::api

@@ -1,4 +1,4 @@
-// `nereus api`: requests as lines of JSON, answers as lines of JSON, many in one process.
+// `nereus api`: reads requests and writes answers as lines of JSON, many in one process.
 //
 //   {"id": 1, "verb": "predict", "request": {"model": "gpt2", "cluster": "1xdgx-h100"}}
 //   {"id": 1, "answer": {...}}                     or {"id": 1, "error": {...}}
@@ -6,10 +6,11 @@
 //   {"id": 2, "answers": {"step_s": [0.1, null]}, "errors": {"1": {...}}}
 //   {"cancel": 2}
 //
-// Requests are answered one at a time in their order; on the way come {"id", "progress"} and
-// {"id", "say"}. A cancelled request that runs ends with what it has, one that waits with the error
-// api.cancelled. "exit_code" is there where it is not 0, "notes" where there are some. By columns
-// each array holds one value for each request; any other value is that of all of them. Without
+// Requests are answered one at a time, in order. While one runs, lines {"id", "progress"} and
+// {"id", "say"} may come. A cancelled request that is running ends with what it has so far; one
+// that is still waiting ends with the error api.cancelled. "exit_code" is present if it is not 0,
+// "notes" if there are any. With "requests", each array holds one value per request; a value that
+// is not an array is that of all requests. Without "fields" the answers are complete.
 // "fields" the answers are whole.
 #pragma once
 
@@ -22,8 +23,8 @@ namespace nereus::api {
 using ReadLine = std::function<bool(std::string& line)>;  // false at the end of the input
 using WriteLine = std::function<void(std::string_view line)>;
 
-// Reads on a thread of its own, so that a request can be cancelled; returns when all are answered.
-// Where `write` throws, that thread is left behind until `read` returns.
+// A separate thread reads, so that requests can be cancelled. Returns when all requests are
+// answered. If `write` throws, that thread is left running until `read` returns.
 void answer_lines(const ReadLine& read, const WriteLine& write);
 
 }  // namespace nereus::api

@@ -20,19 +20,21 @@ namespace nereus {
 struct Result {
   int exit_code = 0;   // 0 done, 2 wrong request, 3 nothing feasible, 4 environment, 5 a worker
                        // failed, 10 stopped early, 1 a bug
-  std::string answer;  // JSON, one object; empty where there is none
-  std::string error;   // JSON: {code, message, where, hints, more}; empty where there is none
+  std::string answer;  // JSON, one object; empty if there is none
+  std::string error;   // JSON: {code, message, where, hints, more}; empty if there is none
   std::vector<std::string> notes;
 
   bool ok() const { return exit_code == 0; }
 };
 
-// What one may want to know of long work, and whether it is still wanted.
+// Receives the progress of long work, and may stop it.
 struct Watch {
-  // What is counted ("candidates"), how many of how many (0: not known), the best so far in words.
+  // The kind of thing counted ("candidates"), how many are done, how many in total (0: unknown),
+  // and a text about the best so far.
   std::function<void(const std::string& what, double done, double total, const std::string& best)>
       progress;
-  std::function<bool()> stop;  // true ends the work with what it has: exit code 10
+  // Returns true to stop the work, which then returns what it has: exit code 10.
+  std::function<bool()> stop;
 };
 
 Result call(std::string_view verb, std::string_view request, const Watch& watch = {});

@@ -1,5 +1,5 @@
-// What tests of calls that start workers share: a script in the worker's place, a folder of their
-// own, a small training and a checkpoint of it.
+// Shared by tests of calls that start workers: a script that replaces the worker, a test folder, a
+// small training job and a checkpoint of it.
 //
 //   class Train : public testing::WithFakeWorker {};
 //   TrainRequest r = testing::small_training();
@@ -46,7 +46,8 @@ inline TrainRequest small_training() {
   return r;
 }
 
-// As that training would have left it after so many steps, but for its tensors: one of 16 numbers.
+// A checkpoint as that training would have left it after `step` steps, except for its tensors:
+// there is one with 16 numbers.
 inline void save_checkpoint(const std::string& folder, const TrainRequest& training,
                             std::int64_t step) {
   const plan::Plan plan = set_up(training).job.plan;

@@ -1,9 +1,9 @@
-// `nereus catalog`: the models, devices, nodes and cloud offers Nereus knows by name.
+// `nereus catalog`: the models, devices, nodes and cloud offers that Nereus knows by name.
 //
 //   for (const cluster::Device& device : catalog_devices("h100")) ...
 //
-// A filter keeps the entries with a name, family, provider or device that contains it, whatever the
-// case; an empty one keeps all. A filter that keeps nothing is an input error with the nearest
+// A filter keeps entries whose name, family, provider or device contains it, ignoring case; an
+// empty filter keeps all. A filter that keeps nothing is an input error that suggests the nearest
 // name.
 #pragma once
 
@@ -18,21 +18,21 @@ namespace nereus::app {
 struct ModelEntry {
   std::string name;
   std::string family;
-  int num_layers = 0;  // transformer blocks, or all layers where it is none
-  int hidden = 0;      // 0 where it is no transformer
+  int num_layers = 0;  // transformer blocks; for other models, all layers
+  int hidden = 0;      // 0 if it is not a transformer
   int heads = 0;
   int kv_heads = 0;
   int vocab = 0;
   int experts = 0;
-  double tokens_per_sample = 0;  // 0 where tokens make no sense
+  double tokens_per_sample = 0;  // 0 if the model has no tokens
   double parameters = 0;
-  double training_flops = 0;  // of one sample: forward and backward, no recompute
+  double training_flops = 0;  // per sample: forward and backward, without recompute
   std::string source;
 };
 
 std::vector<ModelEntry> catalog_models(std::string_view filter);
 std::vector<cluster::Device> catalog_devices(std::string_view filter);
-std::vector<cluster::Node> catalog_nodes(std::string_view filter);  // machines one can own
+std::vector<cluster::Node> catalog_nodes(std::string_view filter);  // machines that one can buy
 std::vector<cluster::Offer> catalog_offers(std::string_view filter);
 
 }  // namespace nereus::app

@@ -1,4 +1,5 @@
-// `nereus data`: text to a token file, and what a token file or folder of images holds.
+// `nereus data`: converts text to a token file, and shows the content of a token file or of a
+// folder of images.
 //
 //   const DataPrepareAnswer answer = data_prepare({.inputs = {"a.txt"}, .output = "a.tokens"}, {});
 //   const DataShowAnswer shown = data_show({.path = "a.tokens"});
@@ -21,7 +22,8 @@ struct DataPrepareRequest {
   std::vector<std::string> inputs;
   std::string output;
   std::string tokenizer = "bytes";  // or a tokenizer.json
-  std::string end_of_text = {};     // text of the token that ends documents; empty = the usual one
+  // Text of the token that ends documents; empty = the tokenizer's default.
+  std::string end_of_text = {};
   data::DocumentOptions documents{};
   std::function<bool()> stop = {};
 };
@@ -31,34 +33,34 @@ struct DataPrepareAnswer {
   std::string file;
   std::string tokenizer;
   std::int64_t vocabulary = 0;
-  bool ends_documents = true;  // whether the tokenizer has a token for it
+  bool ends_documents = true;  // whether the tokenizer has such a token
 };
 
 DataPrepareAnswer data_prepare(const DataPrepareRequest& request, const ProgressSink& progress);
 
 struct DataShowRequest {
   std::string path;
-  std::string tokenizer = {};    // to show tokens as text; empty = where the file says bytes
-  std::int64_t first = 0;        // token from which on they are shown
-  std::int64_t num_tokens = 64;  // so many
+  std::string tokenizer = {};    // to show tokens as text; empty = "bytes" if the file says so
+  std::int64_t first = 0;        // first token that is shown
+  std::int64_t num_tokens = 64;  // number of tokens that are shown
 };
 
-// A folder of pictures.
+// A folder of images.
 struct ImagesShown {
   std::int64_t num_samples = 0;
   std::vector<std::string> classes;
-  std::int64_t first_width = 0;  // of the first picture
+  std::int64_t first_width = 0;  // of the first image
   std::int64_t first_height = 0;
 };
 
 struct DataShowAnswer {
-  std::optional<ImagesShown> images = {};  // where it is set, the rest is not
+  std::optional<ImagesShown> images = {};  // if it is set, the rest is not
   data::TokenFileInfo info;
-  std::int64_t largest_token = -1;  // -1 where there is none
-  bool intact = true;               // by its checksum
+  std::int64_t largest_token = -1;  // -1 if there is none
+  bool intact = true;               // whether the checksum is right
   bool has_checksum = false;
-  std::vector<std::int64_t> tokens;  // the first ones asked for
-  std::string text = {};             // of these; empty where no tokenizer is known
+  std::vector<std::int64_t> tokens;  // the requested ones
+  std::string text = {};             // their text; empty if no tokenizer is known
 };
 
 DataShowAnswer data_show(const DataShowRequest& request);

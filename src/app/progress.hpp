@@ -1,4 +1,4 @@
-// How long work tells how far it is, without knowing who listens.
+// How long work reports its progress, independent of who listens.
 //
 //   void fit(const ProgressSink& progress) { progress({.what = "fits", .done = 3, .total = 10}); }
 #pragma once
@@ -11,8 +11,8 @@ namespace nereus::app {
 struct Progress {
   std::string what;  // what is counted: "rows", "candidates"
   double done = 0;
-  double total = 0;  // 0 = not known
-  std::string best;  // best so far, in words; may be empty
+  double total = 0;  // 0 = unknown
+  std::string best;  // the best so far, in words; may be empty
 };
 
 using ProgressSink = std::function<void(const Progress&)>;  // called from one thread at a time

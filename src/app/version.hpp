@@ -1,4 +1,4 @@
-// `nereus version`: what this program is.
+// `nereus version`: name and build of this program.
 #pragma once
 
 #include <string>

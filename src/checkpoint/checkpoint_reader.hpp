@@ -1,14 +1,14 @@
-// Reading a checkpoint on any plan: every rank asks for the elements it is to hold, whoever wrote
-// them and however they were divided.
+// Reads a checkpoint for any plan: every rank asks for the elements that it must hold, no matter
+// which ranks wrote them and how they were divided.
 //
 //   const std::optional<std::string> folder = find_latest("run/checkpoints");
-//   const Checkpoint saved(*folder);            // manifest read, files there and of their size
+//   const Checkpoint saved(*folder);            // reads the manifest; checks files and their sizes
 //   saved.read_range("transformer.wte.weight", TensorKind::kWeight,
 //                    {.slice = 1, .of = 4, .dim = 0, .groups = 1}, begin, end, bytes);
 //
-// Of each file only the pieces that are asked for are touched; the first touch of a piece verifies
-// its checksum. What is wrong is an Error that names the file: checkpoint.missing-file,
-// checkpoint.file-size, checkpoint.checksum; checkpoint.no-tensor where the tensor is not in it.
+// Only the requested pieces of a file are read; the first access to a piece verifies its checksum.
+// Errors name the file: checkpoint.missing-file, checkpoint.file-size, checkpoint.checksum; or
+// checkpoint.no-tensor if the checkpoint does not have the tensor.
 #pragma once
 
 #include <cstddef>
@@ -30,32 +30,32 @@ namespace nereus::checkpoint {
 
 // "step-000123".
 std::string step_folder(std::int64_t step);
-// Complete checkpoints in a folder, by step; others' files are passed over.
+// Complete checkpoints in a folder, by step; other files are ignored.
 std::map<std::int64_t, std::string> list_checkpoints(const std::string& folder);
-// The newest complete one in a folder of checkpoints, or the folder itself where it is one.
+// The newest complete checkpoint in a folder of checkpoints, or the folder itself if it is one.
 std::optional<std::string> find_latest(const std::string& folder);
 
 class Checkpoint {
  public:
-  explicit Checkpoint(const std::string& folder);  // throws Errors with all that is wrong
+  explicit Checkpoint(const std::string& folder);  // throws Errors with all errors
 
   const std::string& folder() const { return folder_; }
   const Manifest& manifest() const { return manifest_; }
   const LogicalTensor* find(std::string_view name, TensorKind kind) const;  // nullptr = none
 
-  // Elements [begin, end) of that slice, row-major, as they were stored; `out` is as long as they
-  // are. From any number of threads.
+  // Reads elements [begin, end) of that slice, row-major, as they were stored; `out` must have
+  // exactly their size. May be called from several threads.
   void read_range(std::string_view name, TensorKind kind, const SliceSpec& slice,
                   std::int64_t begin, std::int64_t end, std::span<std::byte> out) const;
 
-  // Every byte of every file against its checksum; throws Errors that name all broken files.
+  // Checks every byte of every file against its checksum; throws Errors that name all broken files.
   void verify() const;
 
  private:
   struct OpenFile {
     std::mutex mutex;
     std::unique_ptr<SafetensorsFile> file;  // opened at the first use
-    std::set<std::string_view> verified;    // names of its pieces
+    std::set<std::string_view> verified;    // names of verified pieces
   };
 
   std::string path_of(const std::string& file) const { return folder_ + "/" + file; }

@@ -1,4 +1,4 @@
-// What the tests of this folder share: a small plan, random tensors.
+// Shared by the tests of this folder: a small plan, random tensors.
 #pragma once
 
 #include <rapidcheck.h>
@@ -17,8 +17,8 @@
 
 namespace nereus::checkpoint::testing {
 
-// One of [low, high), all as likely from the first case on: rapidcheck's own begins with small
-// ones, and most of a hundred cases would be tensors of one element.
+// A number in [low, high), uniform from the first case on: rapidcheck starts with small ones, and
+// most of a hundred cases would be tensors with one element.
 template <class T>
 T any_of(T low, T high) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high));
@@ -46,8 +46,8 @@ inline std::vector<std::byte> numbered_bytes(std::size_t size, std::uint64_t see
   return bytes;
 }
 
-// The elements [begin, end) of a slice, picked one by one by the definition in tensor_slice.hpp:
-// the oracle. Slow and plain on purpose.
+// The test oracle: the elements [begin, end) of a slice, picked one by one by the definition in
+// tensor_slice.hpp. Intentionally slow and simple.
 inline std::vector<std::byte> pick_elements(const std::vector<std::byte>& whole, const Shape& shape,
                                             const SliceSpec& spec, std::int64_t begin,
                                             std::int64_t end, std::size_t width) {
@@ -95,7 +95,7 @@ inline std::vector<std::int64_t> random_cuts(std::int64_t size, int ranges) {
   return cuts;
 }
 
-// A cut that the shape allows.
+// A random slice that the shape allows.
 inline SliceSpec random_cut(const Shape& shape) {
   SliceSpec spec;
   spec.of = any_of(1, 5);

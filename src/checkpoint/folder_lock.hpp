@@ -1,10 +1,11 @@
-// One job at a time writes checkpoints to a folder: FOLDER/.lock, held by the kernel for as long as
-// this lives (flock), so that nothing is left to clean up however the process ends. Two jobs would
-// take each other's half-written steps for leftovers, and replace each other's complete ones.
+// Ensures that only one job at a time writes checkpoints to a folder. The kernel holds the lock
+// FOLDER/.lock (flock) during the object's lifetime, so nothing is left to clean up, however the
+// process ends. Without it, two jobs would remove each other's partial checkpoints as leftovers,
+// and replace each other's complete ones.
 //
-//   const FolderLock lock("run");      // makes the folder; throws Errors (checkpoint.running)
+//   const FolderLock lock("run");      // creates the folder; throws Errors (checkpoint.running)
 //
-// Where the file system knows no locks there is none, and the job goes on.
+// If the file system does not support locks, there is none, and the job continues.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a checkpoint holds: the file manifest.json of a folder step-000123/, written last.
+// The content of a checkpoint: the file manifest.json in a folder step-000123/, written last.
 //
 //   {"schema_version": 1, "step": 123, "seed": "7", "samples": 7872, "random_state": "",
 //    "optimizer": {"kind": "adamw", "values": {"beta1": 0.9, ..}}, "notes": {"loss": "2.31"},
@@ -12,13 +12,14 @@
 //                  "checksum": "93.."}, ..]}, ..],
 //    "checksum": "5b.."}
 //
-// Checksums are Xxh64 (checkpoint/checksum.hpp): of a file all of its bytes, of a piece its own (so
-// that reading a part of a file does not need the rest), of the manifest all bytes before the last
-// line. What a piece is: checkpoint/tensor_slice.hpp; begin and end count elements of the slice.
+// Checksums are Xxh64 (checkpoint/checksum.hpp). That of a file covers all of its bytes. That of a
+// piece covers only the piece, so that a part of a file can be read without the rest. That of the
+// manifest covers all bytes before the last line. checkpoint/tensor_slice.hpp defines pieces; begin
+// and end count elements of the slice.
 //
-// Invariants (fault = "checkpoint.manifest"): a tensor is named once for each kind; its pieces are
-// cut alike (same of, dim, groups) and cover each of its elements exactly once; every file that a
-// piece names is listed, and each file is listed once.
+// Invariants (violations are "checkpoint.manifest"): each pair of tensor name and kind appears
+// once; a tensor's pieces are cut alike (same of, dim, groups), and cover each of its elements
+// exactly once; every file of a piece is listed, and each file is listed once.
 //
 //   std::string text = manifest_to_json(manifest);
 //   Manifest again = parse_manifest(text, "step-000123/manifest.json");   // equal; throws Errors
@@ -69,21 +70,21 @@ struct StoredFile {
   bool operator==(const StoredFile&) const = default;
 };
 
-// How far training is, beside its tensors.
+// The progress of training, without tensors.
 struct Progress {
-  std::int64_t step = 0;     // steps that are done
-  std::int64_t samples = 0;  // of the data that were consumed
+  std::int64_t step = 0;     // number of steps done
+  std::int64_t samples = 0;  // samples of the data that were consumed
   std::uint64_t seed = 0;
-  std::string random_state = {};  // bytes; empty where all randomness follows from the seed
+  std::string random_state = {};  // bytes; empty if all randomness follows from the seed
   std::string optimizer = {};     // "adamw", "sgd"
   std::map<std::string, double> optimizer_values = {};  // its hyper-parameters
-  std::map<std::string, std::string> notes = {};        // for people and tools; never interpreted
+  std::map<std::string, std::string> notes = {};        // for people and tools; not interpreted
   bool operator==(const Progress&) const = default;
 };
 
-// What one rank has written; rank 0 makes the manifest of all.
+// What one rank has written; rank 0 makes the manifest from all reports.
 struct RankReport {
-  std::string error = {};  // why this rank failed; the others are then worth nothing
+  std::string error = {};  // why this rank failed; the other fields are then invalid
   std::vector<StoredFile> files = {};
   std::vector<LogicalTensor> tensors = {};
   bool operator==(const RankReport&) const = default;
@@ -97,18 +98,18 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 };
 
-// Joins the pieces of all ranks; throws Errors where they do not make whole tensors.
+// Joins the pieces of all ranks; throws Errors if they do not form whole tensors.
 Manifest make_manifest(const Progress& progress, const plan::Plan& plan,
                        const std::vector<RankReport>& reports);
-// The invariants above; at most 20 faults.
+// Checks the invariants above; reports at most 20 errors.
 void check_manifest(const Manifest& manifest, const std::string& file, ErrorList& errors);
 
 std::string manifest_to_json(const Manifest& manifest);
 Manifest parse_manifest(std::string_view text, const std::string& file);
-// The last line with its checksum, put under a text that lacks it.
+// Appends the last line with the checksum to a text without it.
 std::string seal(std::string body);
 
-// Between ranks.
+// The form in which ranks send reports.
 std::string report_to_json(const RankReport& report);
 RankReport parse_report(std::string_view text, const std::string& from);
 

@@ -1,4 +1,4 @@
-// Files of a checkpoint as memory, with this folder's words for what is wrong.
+// Maps files of a checkpoint into memory, with the error codes of this folder.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace nereus::checkpoint {
 
-// Throws Errors: "checkpoint.missing-file" is the user's to mend, "checkpoint.read" the machine's.
+// Throws Errors: "checkpoint.missing-file" is a user error, "checkpoint.read" an environment error.
 MappedFile map_file(const std::string& path);
 
 }  // namespace nereus::checkpoint

@@ -1,16 +1,17 @@
-// Safetensors files (github.com/huggingface/safetensors, "Format"): plain tensors that anybody can
-// map into memory.
+// Safetensors files (github.com/huggingface/safetensors, "Format"): plain tensors that can be
+// mapped into memory.
 //
 //   8 bytes   N, the header's length, little-endian
 //   N bytes   JSON: {"NAME": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, ..,
 //             "__metadata__": {"KEY": "TEXT"}}, padded with spaces so that data begins at 8 n
 //   the rest  the tensors' bytes, row-major, little-endian; offsets count from here
 //
-// Refused, as the reference does: a header of more than 100 MB, a name twice, tensors that overlap
-// or leave bytes between them or at the end, sizes that disagree with dtype and shape.
+// Rejected, as by the reference implementation: a header of more than 100 MB, duplicate names,
+// tensors that overlap or leave bytes between them or at the end, sizes that disagree with dtype
+// and shape.
 //
-// Written files are the same byte for byte for the same tensors: the widest dtypes come first (so
-// that each tensor lies aligned to its elements), then names in order.
+// Files with the same tensors are equal byte for byte: the widest dtypes come first (so that each
+// tensor is aligned to its elements), then names are sorted.
 //
 //   const SafetensorsFile file("model.safetensors");
 //   file.bytes(*file.find("transformer.wte.weight"));
@@ -58,14 +59,14 @@ std::string_view to_string(DType dtype);  // "BF16"
 std::optional<DType> parse_dtype(std::string_view text);
 std::vector<std::string> dtype_names();
 
-// Bytes of a tensor; nothing where they do not fit into 63 bits, or a length is negative.
+// Bytes of a tensor; empty if they need more than 63 bits, or a length is negative.
 std::optional<std::uint64_t> num_bytes(DType dtype, const Shape& shape);
 
 struct StoredTensor {
   std::string name;
   DType dtype = DType::kF32;
   Shape shape{};
-  std::uint64_t begin = 0;  // in the data
+  std::uint64_t begin = 0;  // offset in the data
   std::uint64_t end = 0;
   bool operator==(const StoredTensor&) const = default;
 };
@@ -73,14 +74,14 @@ struct StoredTensor {
 using Metadata = std::map<std::string, std::string>;
 
 struct SafetensorsHeader {
-  std::uint64_t data_begin = 0;       // in the file
+  std::uint64_t data_begin = 0;       // offset in the file
   std::vector<StoredTensor> tensors;  // in the order of their bytes
   Metadata metadata;
 };
 
 inline constexpr std::uint64_t kMostHeaderBytes = 100'000'000;
 
-// Reads and checks the header of a whole file; throws Errors with the codes safetensors.*.
+// Reads and checks the header of a whole file; throws Errors with codes safetensors.*.
 SafetensorsHeader parse_safetensors(std::span<const std::byte> file, const std::string& path);
 
 class SafetensorsFile {
@@ -103,7 +104,7 @@ struct FileSum {
 };
 
 // Streams a file: the header at once, then the bytes of every tensor in the order of tensors().
-// What cannot be written throws Errors ("checkpoint.write"); an unfinished file is removed.
+// Write errors throw Errors ("checkpoint.write"); an unfinished file is removed.
 class SafetensorsWriter {
  public:
   SafetensorsWriter(std::string path, std::vector<StoredTensor> tensors, const Metadata& metadata);

@@ -1,4 +1,4 @@
-// Checkpoints for tests: whole tensors, cut among ranks that are threads of this process.
+// Checkpoints for tests: whole tensors, divided among ranks that are threads of this process.
 //
 //   save_all(folder.path(), at_step(1), small_plan(), small_parts());
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace nereus::checkpoint::testing {
 
-// A tensor as training knows it, and its bytes.
+// A whole tensor and its bytes.
 struct Whole {
   std::string name;
   TensorKind kind = TensorKind::kWeight;
@@ -65,7 +65,7 @@ inline void save_all(const std::string& folder, const Progress& progress, const 
         WriterOptions{folder, rank, num_ranks, keep, meeting.gather_of(rank)}));
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
     writers[rank]->save(progress, plan, ranks[rank]);
-  std::exception_ptr error;  // of rank 0, which knows all
+  std::exception_ptr error;  // of rank 0, which receives all reports
   for (std::size_t rank = ranks.size(); rank-- > 0;) try {
       writers[rank]->wait();
     } catch (...) {
@@ -84,7 +84,7 @@ inline Progress at_step(std::int64_t step) {
           .notes = {{"loss", "2.5 \"nats\"\n"}}};
 }
 
-// One rank, two tensors, three kinds: enough to break.
+// One rank, two tensors, three kinds: enough to damage.
 inline std::vector<Whole> small_wholes() {
   std::vector<Whole> wholes = {{"a", TensorKind::kWeight, DType::kF32, {4, 6}},
                                {"a", TensorKind::kAdamM, DType::kF64, {4, 6}},

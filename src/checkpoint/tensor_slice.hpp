@@ -1,20 +1,20 @@
-// Which part of a tensor somebody holds, and how to turn one division into another.
+// Which part of a tensor a rank holds, and how to convert one division into another.
 //
-// Tensor parallelism cuts `dim`: its length is divided into `groups` equal parts, each part into
-// `of` slices, and slice t takes its share [t c, (t + 1) c) of every part of length P, where c is
-// P / of rounded up and the last slices have what is left. So slice 1 of 2 of a fused [h, 3 h]
-// weight of queries, keys and values (dim 1, groups 3) is the second half of the queries, then of
-// the keys, then of the values. The slice is a row-major buffer of its own; ZeRO cuts that buffer
-// into ranges of elements [begin, end), as uneven as it likes.
+// Tensor parallelism cuts `dim`: its length is divided into `groups` equal parts, and each part
+// into `of` slices. Slice t has the range [t c, (t + 1) c) of every part of length P, where c is P
+// / of rounded up; the last slices have the remainder. So slice 1 of 2 of a fused [h, 3 h] weight
+// of queries, keys and values (dim 1, groups 3) is the second half of the queries, then of the
+// keys, then of the values. The slice is a separate row-major buffer. ZeRO cuts that buffer into
+// ranges of elements [begin, end), which may be uneven.
 //
 //        whole tensor              slice 1 of 2, dim 1            its elements [2, 5)
 //        a b c d
 //        e f g h            ->     c d / g h / k l         ->     g h k
 //        i j k l
 //
-// Both are increasing functions from the slice's elements to the tensor's, made of runs that lie
-// together. Two divisions are matched by walking over the runs of both at once; whatever two runs
-// share is one memcpy, and where the divisions are the same all of it is.
+// Both are increasing functions from the slice's elements to the tensor's, made of contiguous runs.
+// Two divisions are matched by walking over the runs of both at once. Each part that two runs share
+// is one memcpy; if the divisions are equal, everything is one memcpy.
 //
 //   const SliceMap from(shape, {1, 2, 1, 1}), to(shape, {});
 //   copy_overlap({from, 2, 5, source}, {to, 0, 12, target}, 4);   // three floats
@@ -33,44 +33,44 @@ using Shape = std::vector<std::int64_t>;
 struct SliceSpec {
   int slice = 0;
   int of = 1;
-  int dim = 0;  // below 0: not cut, whatever the others say
+  int dim = 0;  // below 0: not cut, whatever the other fields are
   int groups = 1;
   bool operator==(const SliceSpec&) const = default;
 };
 
-// The one way to write a whole tensor: {0, 1, 0, 1}.
+// The canonical form of a whole tensor is {0, 1, 0, 1}.
 SliceSpec canonical(const SliceSpec& spec);
-// What is wrong with it for a tensor of this shape; empty = nothing.
+// What is wrong with the slice for a tensor of this shape; empty = nothing.
 std::string fault_of(const SliceSpec& spec, const Shape& shape);
 
 std::int64_t num_elements(const Shape& shape);
 Shape slice_shape(const Shape& shape, const SliceSpec& spec);
 
-// Elements of a slice -> elements of the tensor. Runs of `run` elements; `groups` of them in each
-// of the rows above `dim`.
+// Maps elements of a slice to elements of the tensor, as runs of `run` elements; each of the rows
+// above `dim` has `groups` of them.
 class SliceMap {
  public:
-  SliceMap(const Shape& shape, const SliceSpec& spec);  // without fault
+  SliceMap(const Shape& shape, const SliceSpec& spec);  // must be valid
 
   std::int64_t size() const { return size_; }
   std::int64_t element(std::int64_t index) const {
     return index / run_ * stride_ + first_ + index % run_;
   }
-  // How many elements from here on lie together.
+  // How many elements from here on are contiguous in the tensor.
   std::int64_t run_left(std::int64_t index) const { return run_ - index % run_; }
-  // The first index whose element is this one or a later one; size() or more where there is none.
+  // The first index whose element is at or after this one; size() or more if there is none.
   std::int64_t index_from(std::int64_t element) const;
   const SliceSpec& spec() const { return spec_; }
 
  private:
   SliceSpec spec_;
   std::int64_t size_ = 0;
-  std::int64_t run_ = 1;     // elements that lie together
+  std::int64_t run_ = 1;     // contiguous elements
   std::int64_t stride_ = 1;  // from one run to the next, in elements of the tensor
   std::int64_t first_ = 0;   // element of index 0
 };
 
-// Elements [begin, end) of a slice, and the bytes that hold just those.
+// Elements [begin, end) of a slice, and exactly their bytes.
 struct SourceRange {
   const SliceMap& map;
   std::int64_t begin = 0;
@@ -84,19 +84,20 @@ struct TargetRange {
   std::byte* bytes = nullptr;
 };
 
-// Elements that two ranges of slices of one tensor share: where they begin in each slice.
+// Contiguous elements that two ranges of slices of one tensor share: where they begin in each
+// slice.
 struct SharedRun {
   std::int64_t from = 0;
   std::int64_t to = 0;
   std::int64_t size = 0;
   bool operator==(const SharedRun&) const = default;
 };
-// In order; looks at no bytes.
+// In order; does not access any bytes.
 std::vector<SharedRun> shared_runs(const SourceRange& from, const TargetRange& to);
 
-// Copies what both have of one tensor; returns the number of elements.
+// Copies the elements of one tensor that both have; returns their number.
 std::int64_t copy_overlap(const SourceRange& from, const TargetRange& to, std::size_t element_size);
-// Whether that would copy anything; looks at no bytes.
+// Whether that would copy anything; does not access any bytes.
 bool overlap(const SourceRange& from, const TargetRange& to);
 
 }  // namespace nereus::checkpoint

@@ -1,23 +1,24 @@
-// Writing checkpoints beside training, from every rank, so that a kill at any byte loses nothing
-// that was complete.
+// Writes checkpoints asynchronously, from every rank, while training continues. A kill at any time
+// loses no complete checkpoint.
 //
-//   every rank   its parts into FOLDER/step-N.partial/layer-LLLL.rank-RRRR.safetensors, one file a
-//                layer, each flushed; then what it wrote as a report to rank 0
-//   rank 0       joins and checks the reports, writes manifest.json, flushes file and folder,
-//                renames step-N.partial to step-N, flushes FOLDER: from here on it is complete
-//   then         of the checkpoints of earlier steps all but `keep` - 1 are removed; `known` may
-//                have more stay
+//   every rank   writes its parts to FOLDER/step-N.partial/layer-LLLL.rank-RRRR.safetensors, one
+//                file per layer, and flushes each; then sends rank 0 a report of what it wrote
+//   rank 0       joins and checks the reports, writes manifest.json, flushes the file and the
+//                folder, renames step-N.partial to step-N, and flushes FOLDER: now the checkpoint is
+//                complete
+//   then         all but `keep` - 1 checkpoints of earlier steps are removed; with `known` more may
+//                stay
 //
-// A folder step-N is therefore whole or not there; what ends in .partial is a leftover, removed by
-// rank 0 when a writer is made. FOLDER must be one that all ranks see.
+// A folder step-N is therefore either complete or absent. A folder that ends in .partial is a
+// leftover, which rank 0 removes when a writer is constructed. All ranks must see the same FOLDER.
 //
 //   Writer writer({.folder = "run", .rank = 0, .num_ranks = 4, .keep = 2, .gather = gather});
 //   writer.save(progress, plan, std::move(parts));   // returns at once; a thread writes
-//   if (!writer.busy()) ...                          // may be asked at every step
-//   writer.wait();                                   // throws what went wrong in the background
+//   if (!writer.busy()) ...                          // may be called at every step
+//   writer.wait();                                   // throws errors of the background thread
 //
-// Errors of a save are thrown by the next save() or wait(). The parts' bytes must stay as they are
-// until busy() is false: copies (own_copy), or buffers that the caller sets aside.
+// The next save() or wait() throws the errors of a save. The parts' bytes must not change until
+// busy() is false: pass copies (own_copy), or buffers that nothing else writes to.
 #pragma once
 
 #include <atomic>
@@ -37,46 +38,49 @@
 
 namespace nereus::checkpoint {
 
-// What a rank stores of one tensor. Ranks that hold the same elements agree on one that stores
-// them; all else is found out when the reports are joined.
+// What a rank stores of one tensor. If several ranks hold the same elements, they must agree on one
+// that stores them. Other mistakes are found when the reports are joined.
 struct Part {
   std::string tensor;
   TensorKind kind = TensorKind::kWeight;
   DType dtype = DType::kF32;
   Shape shape{};           // of the whole tensor
-  SliceSpec slice{};       // which slice of it
-  std::int64_t begin = 0;  // elements of the slice; begin = end is an empty part, which is fine
+  SliceSpec slice{};       // which slice of the tensor
+  std::int64_t begin = 0;  // elements of the slice; begin = end (an empty part) is allowed
   std::int64_t end = 0;
   int layer = 0;
   std::span<const std::byte> bytes{};
   std::shared_ptr<const void> owner{};  // keeps `bytes` alive; may be empty
 };
 
-// The part with a copy of its bytes that it owns.
+// Returns the part with a copy of its bytes, which the new part keeps alive.
 Part own_copy(Part part);
 
-// Brings every rank's report to rank 0, which gets them in the order of ranks; the others get
-// nothing back. Called on the writer's thread, once a save. Throws where a rank does not answer.
+// Sends every rank's report to rank 0. On rank 0 it returns the reports in the order of ranks, on
+// other ranks nothing. The writer's thread calls it once per save. Throws if a rank does not
+// answer.
 using Gather = std::function<std::vector<std::string>(std::int64_t step, std::string mine)>;
 
 struct WriterOptions {
   std::string folder;
   int rank = 0;
   int num_ranks = 1;
-  int keep = 2;        // complete ones that stay, at least 1
-  Gather gather = {};  // may be empty where there is one rank
-  // Tells attempts at the same step apart where ranks may have been replaced meanwhile: what a rank
-  // of an earlier attempt still writes does not get among the files of a later one.
+  int keep = 2;        // complete checkpoints that stay, at least 1
+  Gather gather = {};  // may be empty if there is only one rank
+  // Distinguishes attempts at the same step if ranks may have been replaced in between: a rank of
+  // an earlier attempt that still writes must not mix its files with those of a later attempt.
   std::string attempt = {};
-  // The step up to which those who would start anew count on checkpoints; empty: any. Of later ones
-  // (somebody may train elsewhere by now, and write the same steps) a writer removes its own alone.
+  // Returns the last step that a restarted job may continue from; empty: any step. Checkpoints up
+  // to this step count towards `keep`. Of later checkpoints the writer removes only those that it
+  // wrote itself: another job may be training and saving the same steps by now.
   std::function<std::int64_t()> known = {};
-  // Around what makes a checkpoint complete, on rank 0: calls it, or throws instead. May be empty.
+  // Called on rank 0 around the commit, which completes a checkpoint: must call `commit`, or throw
+  // instead. May be empty.
   std::function<void(const std::function<void()>& commit)> allow = {};
 };
 
-// Tells a folder from another that took its name: its number in the file system, which is used
-// again, and when it was last written to.
+// Distinguishes a folder from a later one with the same name: its inode number, which the file
+// system may reuse, and the time when it was last written to.
 struct FolderMark {
   std::uint64_t number = 0;
   std::int64_t written_ns = 0;
@@ -85,21 +89,21 @@ struct FolderMark {
 
 class Writer {
  public:
-  explicit Writer(WriterOptions options);  // on rank 0: makes the folder, removes leftovers
-  ~Writer();                               // waits; an error that nobody asked for is lost
+  explicit Writer(WriterOptions options);  // on rank 0: creates the folder, removes leftovers
+  ~Writer();                               // waits; an error that wait() did not throw is lost
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // Waits for the save before, and throws its error.
+  // Waits for the previous save first, and throws its error.
   void save(Progress progress, plan::Plan plan, std::vector<Part> parts);
   bool busy() const { return busy_; }
   void wait();
-  // Rank 0: the folder of the last save that is complete; empty = none yet.
+  // Rank 0: the folder of the last complete save. Empty if there is none, or while a save is in
+  // progress.
   std::string last_complete() const { return busy_ ? std::string() : last_complete_; }
-  // Rank 0: the saves that became complete since this was asked last, also while another is
-  // written.
+  // Rank 0: the saves that became complete since the last call. May be called during a save.
   struct Complete {
-    std::int64_t step = 0;  // steps done
+    std::int64_t step = 0;  // number of steps done
     std::string folder{};
   };
   std::vector<Complete> take_completed();
@@ -121,9 +125,9 @@ class Writer {
   std::vector<Complete> completed_;
 };
 
-// One rank's files in an existing folder. Throws Errors ("checkpoint.write").
+// Writes one rank's files to an existing folder. Throws Errors ("checkpoint.write").
 RankReport write_parts(const std::string& folder, int rank, const std::vector<Part>& parts);
-// What ends in .partial.
+// Removes folders and files whose name ends in .partial.
 void remove_leftovers(const std::string& folder);
 
 }  // namespace nereus::checkpoint

@@ -1,16 +1,16 @@
-// What predictions rest on: the description of the software and, beside it, what was measured. A
-// stack says what holds wherever that software runs. Measurements are of these machines and this
-// model, and hold whatever software is looked at: who replaces the stack keeps them.
+// The data that predictions are based on: the description of the software stack, and measurements.
+// A stack holds for all machines on which that software runs. Measurements belong to these machines
+// and this model, and hold for any software: replacing the stack keeps them.
 //
-//   Basis basis(load_stack("megatron"));                   // nothing was measured
+//   Basis basis(load_stack("megatron"));                   // no measurements
 //   basis.layers = ...; basis.networks = ...;              // --profile: app/predict/profiles.hpp
 //   Basis other = basis.with_stack(load_stack("nemo"));    // other software, the same machines
 //   Predictor(model, cluster, basis.in_precision(Precision::kFp8), 64).predict(degrees);
 //
-// Other software (`--engine`, what-ifs) and other widths come from with_stack and in_precision. A
-// stack does not turn into a basis by itself: a call that passed `basis.stack` on instead of
-// `basis` would forget what was measured, and does not compile.
-// A pointer is null where nothing of the kind was measured.
+// Use with_stack for other software (`--engine`, what-ifs) and in_precision for other number
+// formats. A stack does not convert to a basis implicitly: otherwise a call that passes
+// `basis.stack` instead of `basis` would compile and lose the measurements.
+// A pointer is null if nothing of its kind was measured.
 #pragma once
 
 #include <memory>
@@ -26,19 +26,19 @@ struct MeasuredNetworks;
 
 struct Basis {
   Stack stack{};
-  std::shared_ptr<const MeasuredLayers> layers{};      // of the model: cost/measured.hpp
-  std::shared_ptr<const MeasuredNetworks> networks{};  // by device: cost/measured_network.hpp
+  std::shared_ptr<const MeasuredLayers> layers{};      // of the model's layers: cost/measured.hpp
+  std::shared_ptr<const MeasuredNetworks> networks{};  // per device: cost/measured_network.hpp
 
   Basis() = default;
   explicit Basis(Stack software) : stack(std::move(software)) {}
 
-  // Other software on the machines that were measured.
+  // The same measurements with other software.
   Basis with_stack(Stack other) const {
     Basis out = *this;
     out.stack = std::move(other);
     return out;
   }
-  // The widths of the software that hold for a precision (options_for).
+  // The stack's bytes per element for this precision (options_for).
   Basis in_precision(cluster::Precision precision) const {
     Basis out = *this;
     out.stack.options = options_for(out.stack.options, precision);

@@ -1,17 +1,17 @@
-// Gradients summed in buckets while the backward pass runs: how PyTorch's data parallelism does it,
-// and what of it the pass does not hide.
+// Gradient all-reduces in buckets that overlap with the backward pass, as in PyTorch's
+// DistributedDataParallel, and the part of their time that stays exposed.
 //
-// Buckets (torch DistributedDataParallel; Li 2020, 2006.15704): gradients in the order in which
-// backward makes them, which is taken as the reverse of their registration. A bucket closes once it
-// has reached its limit: 1 MiB for the first, so that something is sent early, 25 MiB for the
-// others. A tensor is never split, so a bucket may be larger. A limit of one byte is one sum a
-// tensor.
+// Buckets (torch DistributedDataParallel; Li 2020, 2006.15704): gradients join a bucket in the
+// order in which the backward pass computes them, assumed to be the reverse of their registration.
+// A bucket closes once it has reached its limit: 1 MiB for the first, so that communication starts
+// early, and 25 MiB for the others. A tensor is never split, so a bucket may exceed its limit. A
+// limit of one byte gives one all-reduce per tensor.
 //
-// Exposed sums: bucket b is ready at r_b, when the backward of its last tensor is done, and takes
-// t_b; sums run one after the other, in order:
+// Exposed time: bucket b is ready at r_b, when the backward pass of its last tensor is done. Its
+// all-reduce takes t_b. All-reduces run one after the other, in order:
 //   e_b = max(r_b, e_(b-1)) + t_b          stall = max(0, e_last - T_bwd)
-// So stall >= t_last where the last bucket holds the first layer's gradient, and
-// stall >= sum t_b - T_bwd.
+// So stall >= t_last if the last bucket holds the first layer's gradient, and stall >= sum t_b -
+// T_bwd.
 //
 //   const std::vector<Bucket> buckets = bucket_gradients(bytes, kTorchBuckets);
 //   const double stall = exposed_sums(ready, seconds, backward).stall;
@@ -35,17 +35,17 @@ struct Bucket {
   bool operator==(const Bucket&) const = default;
 };
 
-// Of tensors in order of registration; buckets in the order they are sent.
+// `tensor_bytes` is in order of registration. The result is in the order in which buckets are sent.
 std::vector<Bucket> bucket_gradients(const std::vector<double>& tensor_bytes,
                                      const BucketLimits& limits);
 
 struct ExposedSums {
-  double stall = 0;            // after the backward pass
-  double busy = 0;             // of all sums, hidden or not
-  std::vector<double> ends{};  // of each bucket, from the beginning of backward
+  double stall = 0;            // seconds that all-reduces continue after the backward pass
+  double busy = 0;             // seconds of all all-reduces, exposed or not
+  std::vector<double> ends{};  // of each bucket, from the start of the backward pass
 };
 
-// Times from the beginning of backward, by bucket.
+// `ready` and `seconds` have one entry per bucket. Times count from the start of the backward pass.
 ExposedSums exposed_sums(const std::vector<double>& ready, const std::vector<double>& seconds,
                          double backward);
 

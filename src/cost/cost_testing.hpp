@@ -1,5 +1,5 @@
-// Random models, machines and stacks for the properties of this folder; plans:
-// predict/predict_testing.hpp.
+// Random models, machines and stacks for the property tests of this folder.
+// predict/predict_testing.hpp has random plans.
 //
 //   const model::Model model = any_transformer();           // inside rc::check
 #pragma once
@@ -25,7 +25,7 @@ inline double between(double low, double high) {
   return low + (high - low) * *rc::gen::inRange(0, 1'000'001) * 1e-6;
 }
 
-// Even over orders of magnitude.
+// Log-uniform between `low` and `high`.
 inline double around(double low, double high) { return low * std::pow(high / low, between(0, 1)); }
 
 inline model::Model any_transformer(bool may_have_experts = true) {
@@ -68,7 +68,7 @@ inline model::Model any_transformer(bool may_have_experts = true) {
   return model::build_transformer(shape);
 }
 
-// Tables of few and of many rows.
+// A model whose tables have few or many rows.
 inline model::Model any_dlrm() {
   model::DlrmShape shape;
   shape.name = "tables";
@@ -89,7 +89,7 @@ inline model::Model any_dlrm() {
   return model::build_dlrm(shape);
 }
 
-// A device of round numbers.
+// A device with round numbers.
 inline cluster::Device plain_device() {
   cluster::Device device;
   device.name = device.short_name = "plain";
@@ -100,7 +100,7 @@ inline cluster::Device plain_device() {
   return device;
 }
 
-// Nodes of one kind; host memory on half of them, expanded memory on half.
+// Nodes of one kind. Half of the clusters have host memory, half have expanded memory.
 inline cluster::Cluster any_cluster(int num_devices) {
   cluster::Cluster cluster;
   cluster.name = "random";
@@ -145,7 +145,7 @@ inline cluster::Cluster any_cluster(int num_devices) {
   return cluster;
 }
 
-// A stack of the program's own; every third time with numbers from anywhere in their physical
+// One of the built-in stacks. One time in three, some of its numbers are drawn from their physical
 // range.
 inline Stack any_stack() {
   Stack stack = builtin_stacks().resolve(*rc::gen::elementOf(builtin_stacks().stack_names()));

@@ -1,37 +1,39 @@
 // Embedding tables of recommendation models that ep ranks share: look-ups, exchanges, sparse
-// updates, memory. A group of ep ranks holds one copy of the tables; each rank brings b samples of
-// a micro-batch, the group B = ep b.
+// updates, memory. A group of ep ranks holds one copy of the tables. Each rank has b samples of a
+// micro-batch, the group has B = ep b.
 //
-// Look-ups are memory bound: every one reads its row, in whole granules of 64 bytes (an access of
-// high-bandwidth memory moves no less), wherever it lies:
+// Look-ups are memory bound: each reads its row, in whole granules of 64 bytes (an access to
+// high-bandwidth memory moves no less), wherever the row lies:
 //   forward  = max((bytes + pooled sums written) / memory rate, share in a tier x bytes / its rate)
-//              A tier beyond the device is read in place, row by row (UVM), beside the rows on the
-//              device, but all of them no quicker than from the device alone
-//   backward = the pooled gradient read for every look-up
-// Rows that stay in a cache cost less than that; nothing is taken off for them.
+//              Rows in an offload tier are read in place, one by one (UVM), concurrently with the
+//              rows on the device; the total is never faster than from the device only
+//   backward = the pooled gradient is read for every look-up
+// Rows that stay in a cache cost less; this is not modeled.
 //
-// Exchanges, with 8 bytes an index, L look-ups and D columns of a table, e bytes an activation:
-//   whole tables   indices all-to-all: the most of what a rank sends, b sum L 8, and what the
-//                  busiest holder gets, B sum of its L 8; pooled vectors back: B sum of its D e,
-//                  all-to-all
-//   rows           indices likewise (look-ups spread as rows do); partial sums of all vectors meet
-//                  in a reduce-scatter of B sum D e; gradients come back in an all-gather of as
-//                  much
+// Exchanges, with 8 bytes per index, L look-ups and D columns per table, e bytes per activation:
+//   whole tables   indices all-to-all: the larger of what a rank sends, b sum L 8, and what the
+//                  busiest holder receives, B sum of its L 8; pooled vectors back, all-to-all:
+//                  B sum of its D e
+//   rows           indices as above (look-ups are spread like rows); partial sums of all vectors
+//                  go through a reduce-scatter of B sum D e; gradients come back in an all-gather
+//                  of the same size
 //   columns        indices all-gathered, B sum L 8; slices of vectors all-to-all, B sum D e / ep
-// Backward sends gradients the way of the vectors and no indices. The bottom MLP runs beside the
-// exchange of vectors (forward) and of gradients (backward): the longer of both counts.
-// Collectives wait for all, so the busiest rank in each respect decides.
+// The backward pass sends gradients where forward sent vectors, and no indices. The bottom MLP runs
+// concurrently with the exchange of vectors (forward) and of gradients (backward): the longer of
+// the two counts. Collectives wait for all ranks, so the busiest rank decides each of these
+// amounts.
 //
-// Once a step, n look-ups a table having been made by the group, of R rows uniformly likely
+// Once per step: if the group made n look-ups per table, uniformly over R rows,
 //   touched  = R (1 - (1 - 1/R)^n)
-// differ (skewed look-ups touch fewer). Copies of the tables (dp / ep of them) exchange touched
-// rows and indices in an all-gather, or the whole table's gradient in an all-reduce where that
-// moves fewer bytes; nothing hides it, for these gradients are the last to be ready. Then
-//   update   = rows touched by all copies x 2 (row + its state), in granules, where they lie
-// Gradients are kept until then as pooled vectors: B D e a micro-batch of them.
+// rows are different (skewed look-ups touch fewer). Replicas of the tables (dp / ep of them)
+// exchange touched rows and indices in an all-gather, or the whole table's gradient in an
+// all-reduce if that moves fewer bytes. Nothing overlaps with it, since these gradients are ready
+// last. Then
+//   update   = rows touched by all replicas x 2 (row + its state), in granules, where they lie
+// Until then, gradients are kept as pooled vectors: B D e bytes per micro-batch.
 //
-// Monotone: all of it is bytes over rates, chosen by bytes alone; of what the bottom MLP hides, it
-// gives back at most the time by which it gets quicker.
+// Monotone: all of this is bytes over rates, and alternatives are chosen by bytes only. A faster
+// bottom MLP hides less, but it loses at most the time by which it became faster.
 //
 //   TableSlices slices = slice_tables(layer, plan::TableSplit::kRow, 8);
 //   TableTraffic traffic = table_traffic(slices, samples, element_bytes);
@@ -49,15 +51,15 @@
 namespace nereus::cost {
 
 inline constexpr double kIndexBytes = 8;
-inline constexpr double kGranule = 64;  // bytes that one access moves at least
+inline constexpr double kGranule = 64;  // smallest number of bytes that one access moves
 
-// What a slice has of `count` equal tables.
+// The part of `count` equal tables that one slice has.
 struct TablePart {
   double rows = 0;
-  double lookups = 0;  // of one sample
+  double lookups = 0;  // per sample
   double width = 0;    // columns
   double weight_bytes = 0;
-  double state_bytes = 0;  // of one row's optimizer state
+  double state_bytes = 0;  // optimizer state of one row
   double count = 1;
   double row_bytes() const { return width * weight_bytes; }
 };
@@ -65,15 +67,16 @@ struct TablePart {
 struct TableSlices {
   plan::TableSplit split = plan::TableSplit::kTable;
   int num_slices = 1;
-  // Of every slice that may be the busiest: all of them for whole tables, else the first.
+  // Every slice that may be the busiest: all of them if tables stay whole, else the first.
   std::vector<std::vector<TablePart>> parts;
-  std::vector<double> weights;  // bytes by slice
-  std::vector<double> state;    // bytes of the optimizer by slice
-  double lookups = 0;           // of one sample, in all tables
+  std::vector<double> weights;  // bytes per slice
+  std::vector<double> state;    // bytes of optimizer state per slice
+  double lookups = 0;           // per sample, in all tables
   double vectors = 0;           // elements of one sample's pooled vectors
 };
 
-// `slice_of` says where each whole table lies; empty: as plan/table_placement.hpp deals them.
+// `slice_of` says which slice has each whole table; empty: as plan/table_placement.hpp assigns
+// them.
 TableSlices slice_tables(const model::LayerKind& layer, plan::TableSplit split, int num_slices,
                          const std::vector<int>& slice_of = {});
 
@@ -82,20 +85,20 @@ struct TableTiers {
   std::array<double, 4> weights{1, 0, 0, 0};
   std::array<double, 4> state{1, 0, 0, 0};
 };
-// Seconds for each byte looked up that the tiers beyond the device take, all read at once.
+// Seconds per byte looked up in the offload tiers, which are all read at the same time.
 double tier_seconds(const TableTiers& tiers, const Machine& machine);
 
-// Bytes of one micro-batch of `samples` a rank, as the collectives count them.
+// Bytes of one micro-batch of `samples` samples per rank, as the collectives count them.
 struct TableTraffic {
   double index_bytes = 0;
   double vector_bytes = 0;
-  double buffers = 0;  // sent and received at once by the busiest rank
+  double buffers = 0;  // sent and received concurrently by the busiest rank
 };
 TableTraffic table_traffic(const TableSlices& slices, double samples, double element);
 
 struct ExchangeSeconds {
   double indices = 0;
-  double vectors = 0;  // the gradients' way back takes the same
+  double vectors = 0;  // the gradients' way back takes the same time
 };
 ExchangeSeconds exchange_seconds(const TableSlices& slices, const TableTraffic& traffic,
                                  const Wire& group);
@@ -103,23 +106,23 @@ ExchangeSeconds exchange_seconds(const TableSlices& slices, const TableTraffic& 
 // Kernels of the busiest rank for one micro-batch.
 LayerCost table_layer_cost(const model::LayerKind& layer, const KernelModel& kernels,
                            const LayerSplit& split);
-// One table's, on a rank that has it.
+// Cost of one table, on a rank that has it.
 OperatorCost table_operator_cost(const model::Operator& table, const KernelModel& kernels,
                                  const LayerSplit& split);
 
-// What decides a step's end.
+// The work of the tables at the end of a step.
 struct TableUse {
-  double samples = 0;  // of one group in a step
-  double element = 2;  // bytes of an activation
-  Wire copies;         // ranks that hold the same slice
+  double samples = 0;  // per group and step
+  double element = 2;  // bytes per activation
+  Wire copies;         // of the ranks that hold the same slice
   TableTiers tiers;
 };
 struct TableStep {
   double exchange = 0;   // seconds
   double update = 0;     // seconds
   double gradients = 0;  // bytes kept until the update
-  // Bytes of all copies' gradients on the rank that has the most: touched rows that are gathered,
-  // and whole tables that are summed.
+  // Bytes of all replicas' gradients on the rank that has the most: touched rows that are gathered,
+  // and whole tables that are all-reduced.
   double sparse = 0;
   double dense = 0;
   double updated = 0;  // bytes read and written by the update

@@ -1,4 +1,4 @@
-// A device of round numbers, software that costs nothing beside arithmetic, and models of round
+// A device with round numbers, software that costs nothing except arithmetic, and models with round
 // shapes.
 //
 //   operator_cost(op, model_of(ideal()), {.samples = 32}).forward
@@ -34,7 +34,7 @@ inline cluster::Device device() {
   return d;
 }
 
-// Nothing but arithmetic: full rates, no start-up, no tail.
+// Arithmetic only: full rates, no start-up, no tail.
 inline Parameters ideal() {
   Parameters p;
   p.gemm_efficiency = p.gemm_efficiency_8bit = p.memory_efficiency = p.attention_efficiency = 1;

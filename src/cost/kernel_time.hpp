@@ -1,40 +1,41 @@
 // Time and memory of one layer for one micro-batch on one rank, kernel by kernel.
 //
 // GEMM of m x k times k x n (FLOP = 2 m n k): tensor cores work on whole tiles, and all
-// multiprocessors wait for the last wave of them (NVIDIA, Matrix Multiplication Background User's
-// Guide, "wave quantization"; what is empty of edge tiles counts gemm_edge: CPUs have tiles of a
-// few elements). With waves w = tiles / multiprocessors
+// multiprocessors wait for the last wave of tiles (NVIDIA, Matrix Multiplication Background User's
+// Guide, "wave quantization"). The empty part of edge tiles counts with weight gemm_edge, since
+// CPUs have tiles of a few elements. With waves w = tiles / multiprocessors,
 //   paid waves = w + gemm_tail (ceil(w) - w)
 //   t = paid waves x multiprocessors x 2 tile k / (peak clock efficiency k / (k + depth))
-// for the best of four tile sizes, and at least bytes / bandwidth. Backward runs two GEMMs of the
+// for the best of four tile sizes, and at least bytes / bandwidth. The backward pass runs two GEMMs
+// of the same FLOPs: m x n times n x k (input) and k x m times m x n (weight).
 // same FLOPs: m x n times n x k (input) and k x m times m x n (weight).
 //
-// Convolutions are such GEMMs of positions x window. Grouped ones take the quicker of a GEMM for
-// each group and a kernel without matrix units that reads and writes every value once:
+// Convolutions are such GEMMs of positions x window. A grouped convolution is the faster of one
+// GEMM per group, and a kernel without matrix units that reads and writes every value once:
 //   t = max(FLOP / (fp32 peak clock efficiency), bytes / bandwidth)     forward; backward twice it
 //
-// Attention. Fused (Dao 2022): FLOP / (peak clock attention_efficiency), masked tiles skipped when
-// causal; backward 2.5x the FLOPs. Unfused: two batched GEMMs over the full square, 3 passes over
-// the score matrix forward and 5 backward (times score_passes) at memory bandwidth.
+// Attention. Fused (Dao 2022): FLOP / (peak clock attention_efficiency), without masked tiles if
+// causal; backward has 2.5x the FLOPs. Unfused: two batched GEMMs over the full square, plus 3
+// passes over the score matrix forward and 5 backward (times score_passes) at memory bandwidth.
 //
-// Context slices: contiguous ones under a causal mask leave the last rank of a ring nearly twice
-// the mean work, (2 - 1 / cp); zig-zag slices are even (Brandon 2023), and so is all-to-all.
+// Context slices: with contiguous slices under a causal mask, the last rank of a ring has nearly
+// twice the mean work, (2 - 1 / cp). Zig-zag slices (Brandon 2023) and all-to-all are even.
 //
-// 8- and 4-bit GEMMs read operands that were quantised before: 3 bytes of traffic an element (5 for
-// nvfp4, whose second level of scales takes a pass of its own), times cast_passes, or
-// block_cast_passes for formats with scales by block.
+// 8- and 4-bit GEMMs read operands that were quantized before: 3 bytes of traffic per element (5
+// for nvfp4, whose second level of scales needs a separate pass), times cast_passes, or times
+// block_cast_passes for formats with a scale per block.
 //
 // Experts: one grouped GEMM over the experts of a rank, each with its share of the tokens, at
-// grouped_gemm of a plain one's rate. The busiest rank, with expert_imbalance times the mean,
-// decides. Where a stack has a kernel that runs both products of gated mxfp8 experts with the
-// activation and the quantising between them (fused_experts), those cost nothing of their own and
-// the host launches whole steps (it needs no token counts).
+// grouped_gemm times the rate of a plain GEMM. The busiest rank decides; it has expert_imbalance
+// times the mean. Some stacks have a kernel that runs both products of gated mxfp8 experts with the
+// activation and the quantization in between (fused_experts). Then activation and quantization cost
+// nothing, and the host launches whole steps (it needs no token counts).
 //
-// Scan (Mamba-2): FLOP / (peak clock scan_efficiency) and, since its kernels pass states through
-// memory, bytes / bandwidth on top; backward 2.5x the FLOPs and twice the bytes.
+// Scan (Mamba-2): FLOP / (peak clock scan_efficiency), plus bytes / bandwidth since its kernels
+// pass states through memory. Backward has 2.5x the FLOPs and twice the bytes.
 //
-// Element-wise, normalisation, loss: bytes / (bandwidth * memory_efficiency) times the stack's
-// passes.
+// Element-wise kernels, normalization, loss: bytes / (bandwidth * memory_efficiency) times the
+// stack's passes.
 #pragma once
 
 #include "cluster/device.hpp"
@@ -54,17 +55,17 @@ struct LayerSplit {
   int ep = 1;
   int expert_tp = 1;
   bool sequence_parallel = false;
-  double samples = 1;  // in one micro-batch
+  double samples = 1;  // per micro-batch
   plan::ContextKind context = plan::ContextKind::kZigzag;
-  // Embedding tables (cost/embedding.hpp): how ep cuts them (whole ones, dealt out, where nobody
-  // says), and seconds that tiers beyond the device take for each byte looked up.
+  // Embedding tables (cost/embedding.hpp): the slices that ep makes (null: whole tables, evenly
+  // assigned), and the seconds per byte looked up in offload tiers.
   const TableSlices* tables = nullptr;
   double tier_seconds = 0;
   bool operator==(const LayerSplit&) const = default;
 };
 
-// Resolved rates of one device under one stack at one precision; plain numbers so that the loops
-// stay tight.
+// Rates of one device under one stack at one precision, already resolved: plain numbers for the
+// inner loops.
 struct KernelModel {
   KernelModel(const cluster::Device& device, const Parameters& parameters,
               cluster::Precision precision, plan::Attention attention);
@@ -77,68 +78,69 @@ struct KernelModel {
   double vector_rate;   // FLOP/s of kernels without matrix units
   double grouped_gemm;  // rate of grouped GEMMs relative to plain ones
   double expert_passes;
-  double fused_experts;  // share of gated experts that run as one kernel, without the host
-  double imbalance;      // tokens of the busiest expert rank over the mean
+  // Share of gated experts that run as one kernel, launched without token counts.
+  double fused_experts;
+  double imbalance;  // tokens of the busiest expert rank / mean
   double dispatch_once;
   double memory_rate;  // B/s of element-wise kernels
   double passes;
   double score_passes;
   double loss_passes;
-  double cast_bytes;  // traffic to quantise one element of an operand
+  double cast_bytes;  // traffic to quantize one element of an operand
   double gap;
-  double units;  // multiprocessors
+  double units;  // number of multiprocessors
   double tail;
   double edge;
   double depth;
   double misaligned_gemm;
   double misaligned_head;
-  double element;                            // bytes of an activation
-  double gemm_element;                       // bytes of a GEMM operand (1 for 8-bit)
-  const MeasuredDevice* measured = nullptr;  // layers whose times are known (cost/measured.hpp)
+  double element;                            // bytes per activation
+  double gemm_element;                       // bytes per GEMM operand (1 for 8-bit)
+  const MeasuredDevice* measured = nullptr;  // layers with measured times (cost/measured.hpp)
   bool cast;  // operands are cast down to 8 or 4 bits before each GEMM
   bool fused_attention;
 };
 
 struct LayerCost {
-  double forward = 0;            // device seconds of one micro-batch
+  double forward = 0;            // device seconds per micro-batch
   double backward = 0;           // without recompute
-  double weight_gradient = 0;    // part of backward that no other layer waits for
-  double attention_forward = 0;  // part of forward that selective recompute repeats
+  double weight_gradient = 0;    // part of `backward` that no other layer waits for
+  double attention_forward = 0;  // part of `forward` that selective recompute repeats
   double parameters = 0;         // on this rank, dense part
   double expert_parameters = 0;  // on this rank, expert part
-  double table_parameters = 0;   // on the rank that has the most, embedding tables
-  double saved = 0;              // bytes kept for backward, nothing recomputed
-  double saved_scores = 0;       // part of it that selective recompute drops
-  double gathered = 0;       // bytes of whole inputs of column-split GEMMs beyond this rank's share
-  double saved_input = 0;    // bytes kept when all is recomputed
-  double transient = 0;      // largest working set while the layer runs backward
-  double logits = 0;         // bytes of logits and their gradient (head only)
-  double tensor_bytes = 0;   // of one tensor collective (whole tensor), summed over regions
-  double expert_bytes = 0;   // sent one way by this rank to experts, every copy of a token counted
-  double expert_copies = 1;  // of one token
-  int mixers = 2;            // of a block; what its launches are counted by
-  double local_experts = 0;  // on this rank
+  double table_parameters = 0;   // embedding tables, on the rank that has the most
+  double saved = 0;              // bytes kept for backward without recompute
+  double saved_scores = 0;       // part of `saved` that selective recompute drops
+  double gathered = 0;      // bytes of whole inputs of column-split GEMMs, beyond this rank's share
+  double saved_input = 0;   // bytes kept if everything is recomputed
+  double transient = 0;     // largest working set while the layer runs backward
+  double logits = 0;        // bytes of logits and their gradient (head only)
+  double tensor_bytes = 0;  // of one tensor collective (whole tensor), summed over regions
+  double expert_bytes = 0;  // sent one way by this rank to experts; every copy of a token counts
+  double expert_copies = 1;  // copies per token
+  int mixers = 2;            // of a block; its number of launches depends on them
+  double local_experts = 0;  // number on this rank
   double fused_experts = 0;  // share of them that the host need not launch one by one
   int num_tensor_regions = 0;
   int num_kernels = 0;
-  int softmax_fallback = 0;  // 1 where the fused softmax kernel does not apply
-  double message = 0;        // bytes handed to the next layer by this rank
+  int softmax_fallback = 0;  // 1 if the fused softmax kernel cannot be used
+  double message = 0;        // bytes that this rank passes to the next layer
 };
 
-double element_bytes(cluster::Precision precision);  // of an activation
+double element_bytes(cluster::Precision precision);  // per activation
 
 double gemm_seconds(const KernelModel& model, double m, double n, double k, double batch,
                     double rate);
 LayerCost layer_cost(const model::LayerKind& layer, const KernelModel& model,
                      const LayerSplit& split);
 
-// The same, operator by operator, for `explain`.
+// The cost of one operator, for `explain`.
 struct OperatorCost {
   double forward = 0;
   double backward = 0;
-  double weight_gradient = 0;  // part of backward
+  double weight_gradient = 0;  // part of `backward`
   double flops = 0;            // forward, on this rank
-  double bytes = 0;            // moved forward, on this rank
+  double bytes = 0;            // bytes moved in the forward pass, on this rank
   double saved = 0;
   double parameters = 0;
 };

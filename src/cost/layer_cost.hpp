@@ -1,27 +1,29 @@
 // One layer for one micro-batch on one rank: its kernels (cost/kernel_time.hpp) and its
 // collectives.
 //
-//   tensor    a region that tensor parallelism divides sums its output forward and its input
-//             gradient backward: one all-reduce each (Shoeybi 2019); under sequence parallelism
-//             all-gather in and reduce-scatter out, mirrored backward, and the input gathered once
-//             more for the weight gradient (Korthikanti 2022)
-//   context   ring attention passes keys and values round while it computes on the last piece (Liu
-//             2023): exposed = max(share r, r - attention) with r the time round the ring, forward;
-//             backward passes gradients too (2 r) and has twice the kernels' time to hide them.
-//             All-to-all (Jacobs 2023) trades sequence for heads: queries, keys and values before
-//             attention, its output after, nothing hidden; backward the same
-//   expert    tokens to their experts and back: two all-to-alls forward, two backward; where
-//             experts are cut themselves, the tokens are gathered among the parts and their outputs
-//             summed, mirrored backward
-//   tables    indices to the ranks that have the tables, pooled vectors back, gradients the same
-//             way (cost/embedding.hpp); layers between the tables and the first that reads them run
-//             beside the last two
+//   tensor    a region split by tensor parallelism all-reduces its output in the forward pass and
+//             its input gradient in the backward pass (Shoeybi 2019). With sequence parallelism
+//             these are an all-gather in and a reduce-scatter out, mirrored in the backward pass,
+//             and the input is gathered once more for the weight gradient (Korthikanti 2022)
+//   context   ring attention passes keys and values around while it computes on the last piece (Liu
+//             2023): exposed = max(share r, r - attention), where r is the time around the ring,
+//             for the forward pass. The backward pass also passes gradients (2 r), and overlaps
+//             them with kernels that take twice as long. All-to-all (Jacobs 2023) exchanges
+//             sequence for heads: queries, keys and values before attention, its output after,
+//             without overlap; the same in the backward pass
+//   expert    tokens go to their experts and back: two all-to-alls in the forward pass, two in the
+//             backward pass. If experts are split by tensor parallelism, their tokens are also
+//             gathered among the parts and the outputs all-reduced, mirrored in the backward pass
+//   tables    indices go to the ranks that have the tables, pooled vectors come back, gradients go
+//             the same way (cost/embedding.hpp). Layers between the tables and the first layer that
+//             reads them run concurrently with the last two
 //
-// Monotone: quicker attention by x exposes at most x more forward and at most as much backward as
-// the backward kernels got quicker, so the layer as a whole never gets slower.
+// Monotone: if attention is faster by x, at most x more is exposed in the forward pass. In the
+// backward pass, at most the time is exposed that its kernels became faster by. So the layer never
+// gets slower.
 //
-// Times that were measured stand in for the kernels' and, where they hold them, the collectives'
-// (cost/measured.hpp).
+// Measured times replace those of the kernels and, if they include collectives, those of the
+// collectives (cost/measured.hpp).
 //
 //   KindCost cost = kind_cost(kind, kernels, split, wires);
 #pragma once
@@ -32,23 +34,24 @@
 
 namespace nereus::cost {
 
-// Costs of one layer kind under one split. Times in seconds of one micro-batch.
+// Costs of one layer kind under one split. Times are seconds per micro-batch.
 struct KindCost {
   LayerCost cost;
   double tensor_forward = 0;
   double tensor_backward = 0;
   int collectives_forward = 0;
   int collectives_backward = 0;
-  double expert_forward = 0;   // backward takes the same
+  double expert_forward = 0;   // backward takes the same time
   double context_forward = 0;  // exposed
   double context_backward = 0;
-  double ring_bytes = 0;      // of keys and values on this rank, which go round forward
-  double exchange_bytes = 0;  // that this rank trades forward, sequence for heads
-  double table_indices = 0;   // seconds of the tables' exchanges, nothing hidden
+  // Of keys and values on this rank, which go around the ring in the forward pass.
+  double ring_bytes = 0;
+  double exchange_bytes = 0;  // that this rank exchanges in the forward pass (all-to-all)
+  double table_indices = 0;   // seconds of the exchange of indices, all exposed
   double table_vectors = 0;
-  double table_forward = 0;  // exposed
+  double table_forward = 0;  // exposed seconds
   double table_backward = 0;
-  bool whole = false;  // measured times, which hold launches and accumulation too
+  bool whole = false;  // measured times, which include launches and gradient accumulation
 };
 
 // The groups that one layer's collectives run in.
@@ -56,15 +59,15 @@ struct LayerWires {
   Wire tensor;
   Wire context;
   Wire experts;
-  Wire expert_parts;  // ranks that hold parts of the same experts
+  Wire expert_parts;  // of the ranks that hold parts of the same experts
 };
 
-// What decides costs: the kind of slices is of no effect where there is one.
+// The kind of slices has no effect if cp = 1: returns the same kind for all of them.
 inline plan::ContextKind context_of(int cp, plan::ContextKind kind) {
   return cp > 1 ? kind : plan::ContextKind::kZigzag;
 }
 
-// Costs of all kinds of a model; `row` has room for them.
+// Costs of all layer kinds of a model; `row` must have room for them.
 void model_costs(const model::Model& model, const KernelModel& kernels, const LayerSplit& split,
                  const LayerWires& wires, KindCost* row);
 

@@ -1,17 +1,17 @@
-// What one kind of node offers a rank: its device, the stack's numbers for that device, the rates
-// of its links, and the memory beyond the device.
+// What one rank gets from a kind of node: its device, the stack's numbers for that device, the
+// rates of its links, and the offload tiers.
 //
 //   link     = slowest link between two devices of the node x link_efficiency
 //   network  = what one device gets of the node's network when all its devices send at once, over
 //              the outermost level that the cluster needs (cluster/links.hpp) x network_efficiency
-//   kinds    = of the node's own level, and of the outermost level that the cluster needs
-//              Both, and their latencies, are what was measured where a profile has collectives of
-//              the device (cost/measured_network.hpp).
-//   latency  = the stack's, or the wire's own where that is longer (two regions, slow Ethernet)
-//   tier     = the tier's rate; of host memory and drives at most the device's host link, which
-//              expanded memory does not pass (CXL or NVLink); 16 GB/s (PCIe 3.0 x16) where nothing
-//              is stated. Its latency is that of one transfer. Its capacity is divided evenly among
-//              the node's devices.
+//   kinds    = topology of the node's level, and of the outermost level that the cluster needs
+//              If a profile has collectives of the device (cost/measured_network.hpp), the measured
+//              rates and latencies are used instead.
+//   latency  = the stack's, or that of the wire if it is longer (two regions, slow Ethernet)
+//   tier     = the tier's rate. Host memory and drives are limited by the device's host link, or by
+//              16 GB/s (PCIe 3.0 x16) if none is stated; expanded memory (CXL or NVLink) does not
+//              use that link. The latency is per transfer. The capacity is divided evenly among the
+//              node's devices.
 //
 //   Machine m = make_machine(cluster, 0, basis);
 //   Wire w = m.wire(d.dp * d.cp, d.tp);            // the data group: that many ranks, tp apart
@@ -27,17 +27,18 @@
 
 namespace nereus::cost {
 
-// A group of ranks and what joins them: all that the time of a collective depends on.
+// A group of ranks and the fabric between them: everything that the time of a collective depends
+// on.
 struct Wire {
   Fabric fabric;
   Group group;
 };
 
 struct TierRoom {
-  double rate = 0;      // bytes per second, one way, of one device
-  double capacity = 0;  // bytes, of one device
-  double latency = 0;   // seconds, of one transfer
-  // `bytes` that pass in `transfers` one after the other; 0 where there is no such tier.
+  double rate = 0;      // bytes per second, one way, per device
+  double capacity = 0;  // bytes, per device
+  double latency = 0;   // seconds, per transfer
+  // Time to pass `bytes` in `transfers` one after the other; 0 if there is no such tier.
   double seconds(double bytes, double transfers) const {
     return rate > 0 ? bytes / rate + transfers * latency : 0;
   }
@@ -48,19 +49,20 @@ struct Machine {
   Parameters parameters;
   Fabric fabric;
   int devices_per_node = 1;
-  double memory_rate = 0;  // bytes per second that element-wise kernels reach
-  // Seconds in which the optimizer updates one parameter, as measured; 0: not measured.
+  double memory_rate = 0;  // bytes per second that element-wise kernels reach in practice
+  // Measured seconds for the optimizer to update one parameter; 0: not measured.
   std::array<double, cluster::kNumPrecisions> update{};
-  double host_ratio = 0;  // below this ratio of the smaller time the smooth maximum is the larger
-  std::array<TierRoom, 4> tiers{};  // by plan::Tier; kDevice unused
+  // Below this ratio of the smaller to the larger time, the smooth maximum is the larger one.
+  double host_ratio = 0;
+  std::array<TierRoom, 4> tiers{};  // by plan::Tier; kDevice is unused
 
   const TierRoom& tier(plan::Tier t) const { return tiers[static_cast<std::size_t>(t)]; }
-  double capacity() const { return device.capacity().value; }  // what a program finds of it
+  double capacity() const { return device.capacity().value; }  // the memory that a program can use
   // A group of `size` ranks of this kind of node, `stride` apart.
   Wire wire(int size, int stride) const { return {fabric, group_of(size, stride, fabric.domain)}; }
 };
 
-// Of the cluster's group of nodes with that index.
+// The machine of the cluster's group of nodes with that index.
 Machine make_machine(const cluster::Cluster& cluster, int group_index, const Basis& basis);
 
 }  // namespace nereus::cost

@@ -1,28 +1,30 @@
-// Layers of a model whose times were measured (profile/profile.hpp), by device, precision and tp.
+// Measured layers (profile/profile.hpp) of a model, by device, precision and tp.
 //
-// A measured layer is one of the model's where role, size of a sample (seq, or seq x hidden) and
-// hidden agree, and
+// A measured layer matches a layer of the model if role, size of a sample (seq, or seq x hidden)
+// and hidden agree, and also
 //   block      its parameters within 1 %
-//   embedding  its parameters within 5 % (vocabularies are padded), as are its model's blocks
-//   named      as nereus measure names it, `layer` being the model's own name: what it reads, and
-//              its parameters within 1 %
-//   vision     what the layer reads, and its parameters within 5 % (norms and biases); pools by
-//              their kind
-//   head       the same, within 5 % of vocabulary x hidden; or nothing but norms, where the weights
-//              are the embedding's
-// A time below half of what the device's peak allows, or a fifth of a second at less than 1/2000 of
-// it, measures something else. Precision fp32 is that of activations: it serves fp32 and tf32.
+//   embedding  its parameters within 5 % (vocabularies are padded); used only if a block of the same
+//              measured model matches
+//   named      (from nereus measure; `layer` is the name in the model) what it reads, and its
+//              parameters within 1 %
+//   vision     what it reads, and its parameters within 5 % (norms and biases); for pools, their
+//              kind
+//   head       its parameters within 5 % of vocabulary x hidden; or it has only norms, if the head
+//              shares the embedding's weights
+// A time is rejected if it is below half of what the device's peak allows, or if it is over a fifth
+// of a second and more than 2000 times what the peak needs. Precision fp32 is that of activations:
+// it is used for fp32 and tf32.
 //
-// Measured times stand in for the kernel model's (cost/layer_cost.hpp), forward and backward;
-// attention and weight gradients keep their share of them. Between points the line, beyond them an
-// extrapolation (profile/profile.hpp). A layer that was measured at other tp alone, or runs under
-// cp, takes what the kernel model says times measured / modelled at the least tp that was: else
-// plans would look good for not having been measured. Where tensor collectives or launches are part
-// of what was measured they cost nothing more. Layers with experts and embedding tables are
-// modelled.
+// Measured forward and backward times replace those of the kernel model (cost/layer_cost.hpp);
+// attention and weight gradients keep their share of them. Times are interpolated linearly between
+// points and extrapolated beyond them (profile/profile.hpp). If a layer was only measured at other
+// tp, or runs under cp, its time is the kernel model's times the ratio measured / modeled at the
+// smallest measured tp. Otherwise plans would look good only because they were not measured. Tensor
+// collectives and launches cost nothing extra if the measurement includes them. Layers with experts
+// and embedding tables always use the kernel model.
 //
-// Memory that blocks keep for backward, where it was measured, grows with the samples; what
-// selective recompute drops keeps its share. Recomputed blocks keep what the model says.
+// Measured memory that blocks keep for backward is proportional to the samples; the part that
+// selective recompute drops keeps its share. Recomputed blocks use the modeled memory.
 //
 //   auto measured = match_layers({{profile, "a100.json"}}, model, cluster);   // throws Errors
 //   basis.layers = std::make_shared<const MeasuredLayers>(std::move(measured));
@@ -47,30 +49,30 @@ struct MeasuredKind {
   int tp = 1;
   profile::TimeCurve forward{};
   profile::TimeCurve backward{};  // empty: not measured
-  bool collectives = false;       // are part of the times
+  bool collectives = false;       // whether the times include collectives
   bool launches = false;
-  double memory = 0;    // bytes kept for backward of one sample; 0: not measured
-  bool fitted = false;  // no points, but a line through some that nobody kept
+  double memory = 0;    // bytes kept for backward per sample; 0: not measured
+  bool fitted = false;  // a fitted line instead of points, because the points were not kept
 };
 
-// Of one device at one precision.
+// Measurements of one device at one precision.
 struct MeasuredDevice {
   std::string device{};  // canonical name
   cluster::Precision precision = cluster::Precision::kBf16;
-  // By kind of layer of the model; of kinds with experts or tables none.
+  // By kind of layer of the model; empty for kinds with experts or tables.
   std::vector<std::vector<MeasuredKind>> kinds{};
-  double update = 0;           // optimizer's seconds of one parameter; 0: not measured
-  bool includes_rest = false;  // layers and update make up a step: the host adds nothing
+  double update = 0;           // seconds of the optimizer per parameter; 0: not measured
+  bool includes_rest = false;  // layers and update make up the whole step: the host adds nothing
 
-  // Of that kind under that split; nullptr where it was not measured.
+  // The measurement of this kind under this split; nullptr if there is none.
   const MeasuredKind* find(std::size_t kind, const LayerSplit& split) const;
-  // At the least tp; nullptr where it was not measured at all.
+  // The measurement at the smallest tp; nullptr if there is none at all.
   const MeasuredKind* least(std::size_t kind) const;
 };
 
 struct MeasuredLayers {
   std::vector<MeasuredDevice> devices{};
-  std::vector<std::string> notes{};  // what was repaired, or not used and why
+  std::vector<std::string> notes{};  // what was repaired, what was not used, and why
 
   const MeasuredDevice* of(std::string_view device, cluster::Precision precision) const;
 };
@@ -80,13 +82,14 @@ struct NamedProfile {
   std::string file;
 };
 
-// Throws Errors where no device of the cluster has a layer of the model in any of the profiles.
+// Throws Errors if no profile has a layer of the model on a device of the cluster.
 MeasuredLayers match_layers(const std::vector<NamedProfile>& profiles, const model::Model& model,
                             const cluster::Cluster& cluster);
 
-// Puts measured times in the place of the kernel model's.
+// Replaces the kernel model's times with the measured ones.
 void use_measured(KindCost& cost, const MeasuredKind& measured, double samples);
-// Scales them as the model of what was measured has to be.
+// Scales the modeled times by measured / modeled, where `modelled` is the model's cost of what was
+// measured.
 void scale_measured(KindCost& cost, const MeasuredKind& measured, const LayerCost& modelled,
                     double samples);
 

@@ -1,17 +1,17 @@
-// Collectives that were measured (profile/machine_profile.hpp), as the rates and latencies of the
-// network model (cost/collectives.hpp), so that closed form, bounds, search and simulator all use
-// them.
+// Measured collectives (profile/machine_profile.hpp) as rates and latencies of the network model
+// (cost/collectives.hpp), so that the closed form, bounds, search and simulator all use them.
 //
-// Every formula of the model is a x + b y of a level's seconds a byte x = 1 / rate and its seconds
-// a step y: a is what it gives at rate 1 without latency, b at latency 1 without bytes. x and y are
-// those that fit the measured times best, by least squares of the errors' shares,
+// Every formula of the model is a x + b y, where x = 1 / rate is the seconds per byte of a level
+// and y its seconds per step: a is the formula at rate 1 without latency, b the formula at latency
+// 1 without bytes. x and y are fitted to the measured times t by least squares of the relative
+// errors,
 //   sum over rows of (1 - (a x + b y) / t)^2,   x > 0, y >= 0
-// one fit for the level inside a host from the rings that stay in one, one for the network from
-// those rings that have most ranks a host. So ring sizes and kinds share two numbers; `error` says
-// how far the fit lies from what was measured. Copies between a GPU and pinned host memory, where
-// they were measured, are the rate of what is offloaded to it: the slower of the two ways.
-// On CPUs of one host whose ranks compute on every core, sums are computed by those cores too:
-// nothing of them is hidden behind passes, whatever the stack says (`on_busy_cores`).
+// with one fit for the level inside a host, from the rings inside one host, and one for the
+// network, from the rings with the most ranks per host. So all ring sizes and collectives share two
+// numbers; `error` says how far the fit is from the measurements. Measured copies between a GPU and
+// pinned host memory give the rate of offloading to the host: that of the slower direction.
+// If the ranks of one CPU host compute on every core, those cores also compute the reductions. Then
+// nothing overlaps with passes, whatever the stack says (`on_busy_cores`).
 //
 //   MeasuredNetwork n = fit_network(profile.machine, "CPU");
 //   n.inside.rate; n.inside.latency; n.inside.error;        // median of abs(fit / measured - 1)
@@ -49,13 +49,13 @@ struct MeasuredNetwork {
 
 struct MeasuredNetworks {
   std::vector<MeasuredNetwork> list{};
-  std::vector<std::string> notes{};                          // of the profiles they are from
-  const MeasuredNetwork* of(std::string_view device) const;  // nullptr: nobody measured it
+  std::vector<std::string> notes{};                          // notes of the profiles
+  const MeasuredNetwork* of(std::string_view device) const;  // nullptr: not measured
 };
 
 MeasuredNetwork fit_network(const profile::Machine& machine, const std::string& device);
 
-// Puts what was measured in the place of what the cluster and the stack state.
+// Replaces what the cluster and the stack state with what was measured.
 void use_measured(Fabric& fabric, Parameters& parameters, const MeasuredNetwork& measured);
 
 }  // namespace nereus::cost

@@ -1,4 +1,4 @@
-// A profile of OPT-350M on a plain device, and a machine of two of them.
+// A profile of OPT-350M on a plain device, and a machine with two such devices.
 #pragma once
 
 #include <vector>

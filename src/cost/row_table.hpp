@@ -1,9 +1,9 @@
-// A hash table from keys to rows of equally many values, made to be filled once and read often: a
-// lookup allocates nothing, and rows never move, so that pointers to them stay valid.
+// A hash table from keys to rows of equal length. It is filled once and read often: a lookup
+// allocates nothing, and rows never move, so pointers to them stay valid.
 //
-//   RowTable<Key, Value> table(3, 64);                   // three values a row, room for 64 rows
+//   RowTable<Key, Value> table(3, 64);                   // three values per row, room for 64 rows
 //   if (const Value* row = table.find(key)) ...          // row[0] .. row[2]
-//   Value* row = table.insert(key);                      // a key that is not there yet
+//   Value* row = table.insert(key);                      // the key must be new
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace nereus::cost {
 
-// Spreads a key's numbers over 64 bits (the finaliser of splitmix64, Steele 2014).
+// Mixes a key's numbers into 64 bits (the finalizer of splitmix64, Steele 2014).
 inline std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   hash ^= value + 0x9E3779B97F4A7C15ULL;
   hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -67,7 +67,7 @@ class RowTable {
   std::size_t row_size_;
   std::size_t block_rows_;
   std::size_t num_rows_ = 0;
-  std::vector<Slot> slots_;  // open addressing, a power of two
+  std::vector<Slot> slots_;  // open addressing, size is a power of two
   std::vector<std::unique_ptr<Value[]>> blocks_;
 };
 

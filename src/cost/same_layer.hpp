@@ -1,6 +1,7 @@
-// Whether a measured layer is one of a model's, by its shape (cost/measured.hpp says how near).
+// Whether a measured layer matches a model's layer by its shape (cost/measured.hpp has the
+// tolerances).
 //
-//   difference(layer, kind, model);           // "hidden 1024, not 768"; empty where it is the same
+//   difference(layer, kind, model);           // "hidden 1024, not 768"; empty if they match
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@
 
 namespace nereus::cost {
 
-// Why the layer is not that kind of the model's; empty where it is. Roles agree.
+// Why the layer does not match that kind of the model; empty if it does. Their roles must agree.
 std::string difference(const profile::MeasuredLayer& layer, const model::LayerKind& kind,
                        const model::Model& model);
 

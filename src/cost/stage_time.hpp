@@ -1,21 +1,21 @@
 // One micro-batch, forward and backward, on one stage.
 //
 //   device = compute + recompute + tensor + context + expert      of the stage's layers
-//   shard  = c - o min(c, device) (1 - s)      c = gathering and scattering of divided state
+//   shard  = c - o min(c, device) (1 - s)      c = gathering and scattering of sharded state
 //                                              (cost/data_parallel.hpp), o = shard_overlap,
-//                                              s = compute_slowdown of what runs beside it;
-//                                              o = 0 where the plan overlaps no data communication
-//   copy   = max(0, h - (device + shard))      h = time of copies from and to a memory tier
+//                                              s = compute_slowdown of concurrent kernels;
+//                                              o = 0 if the plan has no data overlap
+//   copy   = max(0, h - (device + shard))      h = time of copies from and to an offload tier
 //   stage  = smooth maximum of (device + shard + copy) and the host's launches:
 //            (a^q + b^q)^(1/q), q = host_sharpness: the host runs ahead of the device by a bounded
-//            queue, so near equality both wait
-// Of the launches forward, input and weight gradients have a third each, and the first two those of
-// collectives. Where weight gradients run apart each of the three waits for its own, and the stage
-// takes their sum.
+//            queue, so if both are nearly equal, both wait
+// A third of the launches each belongs to forward, input gradients and weight gradients; the
+// launches of collectives belong to the first two. If weight gradients run separately, each of the
+// three passes waits for its own launches, and the stage takes the sum of their times.
 //
-// Monotone: with x seconds less on the device, shard grows by at most o (1 - s) x <= x, copy by at
-// most what is left, and the smooth maximum grows with both its arguments. So nothing that makes a
-// part quicker makes the stage slower.
+// Monotone: if the device needs x seconds less, shard grows by at most o (1 - s) x <= x, copy by at
+// most the rest, and the smooth maximum grows with both its arguments. So a faster part never makes
+// the stage slower.
 //
 //   LayerTime block = layer_time(kind_cost, true, Recompute::kFull, rules);
 //   StageWork work;
@@ -28,23 +28,23 @@
 
 namespace nereus::cost {
 
-// What holds for all layers of a stage.
+// The numbers that hold for all layers of a stage.
 struct StageRules {
-  bool every_other_block = false;  // what selective recompute repeats
-  double tensor_exposed = 1;       // share of the tensor collectives that nothing hides
+  bool every_other_block = false;  // whether selective recompute repeats every other block
+  double tensor_exposed = 1;       // share of the tensor collectives that is exposed
   double collective_host = 0;      // host seconds of one tensor collective
-  double host_layer = 0;           // host seconds of one block, forward and backward
-  double host_expert = 0;          // more of them for each expert that the rank has
-  double expert_exposed = 1;       // share of the experts' collectives that nothing hides
-  double host_fallback = 0;        // more of them where the fused softmax does not apply
-  double accumulate_seconds = 0;   // of one parameter's gradient, added to the one before
+  double host_layer = 0;           // host seconds of one block, forward and backward pass
+  double host_expert = 0;          // additional host seconds per expert on the rank
+  double expert_exposed = 1;       // share of the experts' collectives that is exposed
+  double host_fallback = 0;  // additional host seconds if the fused softmax kernel cannot be used
+  double accumulate_seconds = 0;  // seconds to accumulate one parameter's gradient
 };
 
-// `pipelined` says that pipeline transfers cross nodes beside the tensor collectives.
+// `pipelined` says that pipeline transfers cross nodes concurrently with the tensor collectives.
 StageRules stage_rules(const Machine& machine, const StackOptions& options, const Wire& tensor,
                        bool tensor_overlap, bool pipelined);
 
-// Seconds of one layer, forward and backward; `parameters` are those on this rank.
+// Seconds of one layer, forward and backward pass; `parameters` are those on this rank.
 struct LayerTime {
   double compute = 0;
   double recompute = 0;
@@ -52,14 +52,14 @@ struct LayerTime {
   double context = 0;
   double expert = 0;
   double host = 0;
-  double host_again = 0;   // of it to launch what is recomputed
-  double host_weight = 0;  // and weight gradients
+  double host_again = 0;   // part of the host's launches for recompute
+  double host_weight = 0;  // part of the host's launches for weight gradients
   double parameters = 0;
   double expert_parameters = 0;
   double blocks = 0;
   double expert_layers = 0;
-  double forward = 0;          // part of the above that is the forward pass
-  double weight_gradient = 0;  // and that nothing waits for but the reduction
+  double forward = 0;          // part of the above in the forward pass
+  double weight_gradient = 0;  // part of the above that only the reduction waits for
 
   double device() const { return compute + recompute + tensor + context + expert; }
 };
@@ -67,7 +67,7 @@ struct LayerTime {
 LayerTime layer_time(const KindCost& kind, bool block, plan::Recompute recompute,
                      const StageRules& rules);
 
-// The layers of a stage summed up.
+// The sums over the layers of a stage.
 struct StageWork {
   LayerTime sum;
   void add(const LayerTime& layer, double count) {
@@ -88,7 +88,7 @@ struct StageWork {
   }
 };
 
-// `total` is the sum of the others down to `launch`.
+// `total` is the sum of the members before it, down to `launch`.
 struct StageTime {
   double compute = 0;
   double recompute = 0;
@@ -97,22 +97,22 @@ struct StageTime {
   double expert = 0;
   double shard = 0;
   double offload = 0;
-  double launch = 0;  // what the host needs beyond the device
+  double launch = 0;  // time that the host needs beyond the device's
   double total = 0;
-  // What is left without weight gradients, and of that without the forward pass; 0 where the
-  // backward pass is whole.
+  // `passes` is `total` without weight gradients, and `backward` is that without the forward pass;
+  // 0 if the backward pass is whole.
   double passes = 0;
   double backward = 0;
 };
 
 struct StageMode {
-  bool data_overlap = true;      // of `shard_seconds`
-  bool splits_backward = false;  // weight gradients run apart; say what the others take
+  bool data_overlap = true;      // whether sharding communication overlaps with compute
+  bool splits_backward = false;  // weight gradients run separately: fill in `passes` and `backward`
 };
 
 // (a^q + b^q)^(1/q), q = host_sharpness.
 double smooth_max(double a, double b, const Machine& machine);
-// Seconds of a forward pass that waits for nothing but its own launches.
+// Seconds of a forward pass that waits only for its own launches.
 double forward_alone(const LayerTime& layers, const Machine& machine);
 
 StageTime stage_time(const StageWork& work, double shard_seconds, double copy_seconds,

@@ -1,11 +1,12 @@
-// Every kind of machine of a cluster, and what joins any set of its ranks.
+// Every kind of machine of a cluster, and the network between any set of its ranks.
 //
-// Ranks of one kind that are a fixed stride apart lie as group_of (cost/collectives.hpp) says. Any
-// other set is looked at rank by rank; it gets in each respect the slowest of its machines, between
-// kinds at most what cluster/links.hpp gives the two, and as many ranks a domain as the domain with
-// the fewest: that one's cards limit the ring.
+// Ranks of one kind with a fixed stride are described by group_of (cost/collectives.hpp). Any other
+// set is examined rank by rank. In each respect it gets the value of its slowest machine, between
+// kinds at most what cluster/links.hpp gives for the two. It counts as many ranks per domain as the
+// domain with the fewest, because the cards of that domain limit the ring.
 //
-// Wires are numbered as they are asked for, so that equal ones compare by their number.
+// Wires are numbered in the order in which they are first asked for, so that equal ones have equal
+// numbers.
 //
 //   Wires wires(cluster, basis);
 //   const int id = wires.of({.first = 0, .count = 16, .stride = 8});
@@ -34,8 +35,8 @@ class Wires {
 
   const Wire& operator[](int id) const { return wires_[static_cast<std::size_t>(id)]; }
   int none();                             // one rank, which needs no wire
-  int of(plan::RankRange range);          // any stride but 0
-  int of(const std::vector<int>& ranks);  // ascending, none twice
+  int of(plan::RankRange range);          // any stride except 0
+  int of(const std::vector<int>& ranks);  // ascending, no duplicates
   int of_pair(int kind_a, int kind_b, int rank_a, int rank_b, bool same_domain);
 
  private:
@@ -44,7 +45,7 @@ class Wires {
 
   const cluster::Cluster& cluster_;
   std::vector<Machine> machines_;
-  std::vector<int> first_ranks_;  // of each kind, and the number of ranks at the end
+  std::vector<int> first_ranks_;  // first rank of each kind, then the number of ranks
   std::vector<Wire> wires_;
 };
 

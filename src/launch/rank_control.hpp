@@ -1,5 +1,5 @@
-// The running ranks of a job, for whoever signals them beside their supervisor
-// (launch/supervise.hpp): from any thread, and never a number that somebody else has by now.
+// Signals the running ranks of a job from outside their supervisor (launch/supervise.hpp): from any
+// thread, and never a process number that was reused.
 //
 //   RankControl control;
 //   watch.control = &control;      // run_ranks adds ranks, and removes them before they are reaped
@@ -18,10 +18,10 @@ class RankControl {
  public:
   void add(pid_t pid);
   void remove(pid_t pid);
-  // To the process groups of all that run; false where none does.
+  // Signals the process groups of all running ranks; returns false if there are none.
   bool signal(int number) const;
   std::vector<pid_t> running() const;
-  std::function<void(pid_t)> added{};  // called with each rank that was started
+  std::function<void(pid_t)> added{};  // called with each rank that is started
 
  private:
   mutable std::mutex mutex_;

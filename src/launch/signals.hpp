@@ -1,6 +1,7 @@
-// Signals as something to wait for: while this lives, SIGINT, SIGTERM, SIGUSR1 and SIGCHLD make
-// fd() readable instead of ending the program. A pipe that the handlers write to, and not signalfd:
-// that needs the signals blocked in every thread, and other libraries have started threads by now.
+// Signals as a file descriptor: during this object's lifetime, SIGINT, SIGTERM, SIGUSR1 and SIGCHLD
+// make fd() readable instead of ending the program. The handlers write to a pipe. signalfd is not
+// used, because it needs the signals blocked in every thread, and other libraries may have started
+// threads already.
 //
 //   const SignalPipe signals;
 //   poll(signals.fd());

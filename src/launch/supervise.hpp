@@ -1,11 +1,11 @@
-// Starts ranks and watches over them until all have ended.
+// Starts ranks and supervises them until all have ended.
 //
-// The first failure ends the job: a moment is waited for what the other ranks say (kSettle),
-// judge() names the cause, the rest get SIGTERM and, after `grace_s`, SIGKILL. SIGINT to this
-// process (Ctrl-C) is handed on to all ranks, which end after their step; SIGTERM likewise, upon
-// which they save a checkpoint. A second one of either kills them. Nothing outlives the call: each
-// rank is a process group that is killed before the rank is reaped, and the kernel kills the ranks
-// should this process be killed itself.
+// The first failure ends the job: the supervisor waits a moment for messages of the other ranks
+// (kSettle), judge() finds the cause, and the other ranks get SIGTERM and, after `grace_s`,
+// SIGKILL. SIGINT to this process (Ctrl-C) is forwarded to all ranks, which end after their step;
+// so is SIGTERM, after which they save a checkpoint first. A second signal of either kind kills
+// them. No process outlives the call: each rank is a process group that is killed before the rank
+// is reaped, and the kernel kills the ranks if this process is killed.
 //
 //   Watch watch;
 //   watch.message = [&](const job::Message& m) { ... };
@@ -32,23 +32,24 @@ struct RankSpec {
 };
 
 struct Limits {
-  double timeout_s = 60;         // without a message, once it has greeted
-  double start_timeout_s = 120;  // until then: libraries are loaded, files are cold
+  double timeout_s = 60;         // without a message, after the first one
+  double start_timeout_s = 120;  // until the first message: libraries are loaded, files are cold
   double grace_s = 3;            // between SIGTERM and SIGKILL
-  bool hears_signals = true;     // of this process; off where another call hears them
+  bool hears_signals = true;     // signals to this process; off if another call handles them
 };
 
-enum class Asked { kNothing, kEnd, kSave, kKill };  // by SIGINT, by SIGTERM, by a second of either
+// By SIGINT, by SIGTERM, by a second one of either.
+enum class Asked { kNothing, kEnd, kSave, kKill };
 
 struct Watch {
   std::function<void(const job::Message&)> message{};
   std::function<void(int rank, std::string_view line)> text{};  // a line of a rank's output
   std::function<void(Asked)> asked{};
-  RankControl* control = nullptr;  // where somebody else stops, continues or ends them too
+  RankControl* control = nullptr;  // if others also stop, continue or end the ranks
 };
 
 struct Outcome {
-  int exit_code = 0;  // worst of the ranks': 0, 75, 10, 2, 5
+  int exit_code = 0;  // the worst of the ranks': 0, 75, 10, 2, 5
   std::optional<Failure> failure{};
   Asked asked = Asked::kNothing;
 };

@@ -1,4 +1,4 @@
-// TensorBoard event files with scalars, written by hand: no protobuf, no TensorFlow.
+// TensorBoard event files with scalars, without protobuf and TensorFlow.
 //
 // A file is a sequence of TFRecords (tensorflow/core/lib/io/record_writer.h):
 //   uint64 length | uint32 masked crc32c(length) | data | uint32 masked crc32c(data)
@@ -11,7 +11,7 @@
 // "tfevents" in their names.
 //
 //   EventFile events("runs/today", time);
-//   events.add(time, step, {{"loss", 3.2}, {"tokens_per_s", 1.2e4}});   // on disk when it returns
+//   events.add(time, step, {{"loss", 3.2}, {"tokens_per_s", 1.2e4}});   // on disk on return
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,13 @@ using Scalars = std::vector<std::pair<std::string, double>>;
 
 std::uint32_t crc32c(std::string_view bytes);
 std::string tf_record(std::string_view data);
-// The data of one event, without its frame.
+// The data of one event, without its record header.
 std::string version_event(double wall_time);
 std::string scalar_event(double wall_time, std::int64_t step, const Scalars& scalars);
 
 class EventFile {
  public:
-  // Makes the folder. Throws Errors (environment) where that or the file cannot be made.
+  // Creates the folder. Throws Errors (environment) if the folder or the file cannot be created.
   EventFile(const std::string& folder, double wall_time);
   void add(double wall_time, std::int64_t step, const Scalars& scalars);
   const std::string& path() const { return path_; }

@@ -1,22 +1,22 @@
-// A trace of PyTorch's profiler (torch.profiler, by Kineto or, where a PyTorch is built without it,
-// by the profiler's own export): what was done when by one rank.
+// Reads a trace of PyTorch's profiler (torch.profiler, from Kineto or, if PyTorch is built without
+// it, from the profiler's export): what one rank did at which time.
 //
 //   std::istream in(&file);
 //   Trace trace = read_kineto(in, "rank0.json");
-//   trace.steps; trace.collectives; trace.rank;    // -1: the trace does not say
+//   trace.steps; trace.collectives; trace.rank;    // -1: the trace does not have it
 //
 // The format is Chrome's trace events: an object with traceEvents (and distributedInfo: rank,
-// world_size, backend) or an array of events alone. Of complete events (ph "X") with ts and dur in
-// microseconds:
+// world_size, backend), or an array of events only. It uses complete events (ph "X") with ts and
+// dur in microseconds:
 //
-//   ProfilerStep#N                       a step, where the script calls profiler.step()
+//   ProfilerStep#N                       a step, if the script calls profiler.step()
 //   enumerate(DataLoader)#..__next__     the step waits for its batch
-//   gloo:*, mpi:*, ucc:*                 collectives on CPUs, as long as they are under way
-//   cat kernel, named nccl*              collectives on GPUs; other kernels compute, as memset does
+//   gloo:*, mpi:*, ucc:*                 collectives on CPUs, while they are in flight
+//   cat kernel, named nccl*              collectives on GPUs; other kernels compute, and memset too
 //   cat gpu_memcpy, "HtoD" in its name   copies to the device
-//   cat cpu_op (or none), the rest       operations; c10d::* start collectives and are neither
+//   cat cpu_op (or none), all others     operations, except c10d::*, which start collectives
 //
-// One pass over the text, 16 bytes an event; nothing else is kept.
+// It reads the text once and keeps only 16 bytes per event.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct Span {
 struct Trace {
   std::string file;
   int rank = -1;
-  int num_ranks = 0;  // 0: the trace does not say
+  int num_ranks = 0;  // 0: the trace does not have it
   std::string backend;
   bool on_gpu = false;
   std::map<std::int64_t, Span> steps;  // by number

@@ -1,13 +1,13 @@
-// Whether the links that were measured are those that were paid for. A rented machine may come with
-// a slower slice of the hardware than its offer says, or with one bad link among good ones.
+// Finds links that are slower than promised. A rented machine may have a smaller share of the
+// hardware than its offer says, or one bad link among good ones.
 //
-// A pair's rate is that of its largest message. It falls short
-//   of the catalogue   below kLeastOfCatalogue of what the cluster states between the two ranks:
-//                      links reach 70 to 90 % of their data sheet in one direction at a time (the
-//                      defaults of link_efficiency and network_efficiency in stack/parameters.hpp
-//                      are 0.75 and 0.70), and a machine with half of them is no noise
-//   of the others      below kLeastOfOthers of the median of all pairs of its kind, inside a host
-//                      or between hosts
+// The rate of a pair is that of its largest message. A link is slow compared with
+//   the catalog          if it is below kLeastOfCatalogue of what the cluster states between the
+//                      two ranks: links reach 70 to 90 % of their data sheet in one direction at a
+//                      time (the defaults of link_efficiency and network_efficiency in
+//                      stack/parameters.hpp are 0.75 and 0.70), and half of that is not noise
+//   the other links      if it is below kLeastOfOthers of the median of all pairs of its kind,
+//                      inside a host or between hosts
 //
 //   for (const SlowLink& slow : slow_links(machine, &cluster)) slow.why;
 #pragma once
@@ -27,11 +27,11 @@ struct SlowLink {
   int from = 0;
   int to = 0;
   double rate = 0;    // bytes per second
-  double wanted = 0;  // what the catalogue states, or the others reach
+  double wanted = 0;  // what the catalog states, or the other links reach
   std::string why{};
 };
 
-// Without a cluster pairs are compared with each other alone.
+// Without a cluster, pairs are only compared with each other.
 std::vector<SlowLink> slow_links(const profile::Machine& machine, const cluster::Cluster* cluster);
 
 }  // namespace nereus::measure

@@ -1,10 +1,10 @@
-// A file as a stream, unzipped on the way where it is gzip: traces of gigabytes are read with a
-// buffer of a few kilobytes.
+// A file as a stream, decompressed if it is gzip: traces of gigabytes are read with a buffer of a
+// few kilobytes.
 //
 //   TraceFile file("trace.json.gz");
 //   std::istream in(&file);
 //   parse(in);
-//   file.throw_if_broken();                        // what the parser took for an end of the text
+//   file.throw_if_broken();                        // the parser would see the end of the text
 #pragma once
 
 #include <streambuf>
@@ -17,12 +17,12 @@ namespace nereus::measure {
 
 class TraceFile : public std::streambuf {
  public:
-  explicit TraceFile(const std::string& path);  // throws Errors: spec.no-file and the like
+  explicit TraceFile(const std::string& path);  // throws Errors such as spec.no-file
   ~TraceFile() override;
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
-  void throw_if_broken() const;  // measure.trace-truncated, measure.trace-broken: of the gzip
+  void throw_if_broken() const;  // gzip errors: measure.trace-truncated, measure.trace-broken
 
  protected:
   int_type underflow() override;

@@ -1,22 +1,21 @@
-// What steps waited for, by traces of one or all ranks (measure/kineto.hpp).
+// What steps waited for, from traces of one or all ranks (measure/kineto.hpp).
 //
-// Of a step of length d on a rank:
-//   c   a collective is under way and nothing is computed
-//   h   a copy to the device is under way, nothing computed, no collective     (GPUs)
-//   l   the step waits for its batch: on CPUs in the loader; on GPUs so, and nothing of the above
-//   b = d - c - h - l, its own work; on GPUs with times in which the device has nothing to do
+// A step of length d on a rank is divided into
+//   c   a collective is in flight, and nothing is computed
+//   h   a copy to the device is in flight, without compute and collectives     (GPUs)
+//   l   the step waits for its batch: on CPUs in the loader; on GPUs also without the above
+//   b = d - c - h - l, its work; on GPUs including times in which the device is idle
 //
-// and of all ranks, step by step, as the differences of measure/stalls.hpp:
+// Over all ranks, step by step, these give the differences of measure/stalls.hpp:
 //   one device     the median rank's b
 //   straggler      the largest b - the median
 //   host copy      the largest b + h - the largest b
-//   prepare        the largest b + h + l - the largest b + h: fetching is in it
-//   interconnect   the longest d - the largest b + h + l: who waits least for others waits for
-//                  wires
-//   launch         GPUs: times of the median rank in which the device has nothing to do; a part of
-//                  b
+//   prepare        the largest b + h + l - the largest b + h; includes fetching
+//   interconnect   the longest d - the largest b + h + l: the rank that waits least for others
+//                  waits for the network
+//   launch         GPUs: times in which the device of the median rank is idle; a part of b
 //
-// They add up to the longest d. No clocks of two ranks are compared.
+// They sum to the longest d. Clocks of different ranks are never compared.
 //
 //   StallReport report = stalls_of(traces);
 //   report.of(StallKind::kInterconnect).seconds;
@@ -27,8 +26,8 @@
 
 namespace nereus::measure {
 
-// Traces of different ranks of one job, each with its rank. Steps that all have count. Throws
-// Errors: measure.trace-steps.
+// Traces of different ranks of one job, each with its rank. Only steps that all traces have count.
+// Throws Errors: measure.trace-steps.
 StallReport stalls_of(const std::vector<Trace>& traces);
 
 }  // namespace nereus::measure

@@ -1,27 +1,28 @@
-// The independent checker of placements: every planner's answer and every plan file passes it
+// The independent checker of placements. Every planner's answer and every plan file must pass it
 // before anything is predicted, run or exported. It shares no code with plan/expand.hpp.
 //
-//   for (const Error& e : check(placement, model, cluster)) ...   // empty: the plan is sound
+//   for (const Error& e : check(placement, model, cluster)) ...   // empty: the plan is valid
 //
-// What holds for a sound plan:
-//   layers    every layer is in exactly one run, runs in order; stages are 0, 1, 2, ... along them
-//   ranks     all exist in the cluster and have the precision; none is twice in a run; none is in
-//             more stages than the schedule runs on one rank (gpipe, 1f1b, varuna, zb-h1, zb-h2: 1;
-//             zb-v, dualpipe: 2)
-//   samples   in every run each sample of the global batch is computed exactly once; from run to
-//             run micro-batches keep their order: what arrives earlier is not needed later than
-//             what arrives after it
+// A valid plan has these properties:
+//   layers    every layer is in exactly one run, and runs are in order; their stages are 0, 1, 2,
+//             ...
+//   ranks     all exist in the cluster and support the precision; no rank is twice in a run; no
+//             rank is in more stages than the schedule runs on one rank (gpipe, 1f1b, varuna,
+//             zb-h1, zb-h2: 1; zb-v, dualpipe: 2)
+//   samples   every run computes each sample of the global batch exactly once; micro-batches keep
+//             their order from run to run: one that arrives earlier is not needed later than one
+//             that arrives after it
 //   splits    tp divides heads and feed-forward, cp the sequence, ep the experts or the columns of
-//             embedding tables; whole tables each have a slice; a model with tables has one stage
+//             embedding tables; each whole table has a slice; a model with tables has one stage
 //   state     weights, gradients and optimizer of every slice are held completely, and no rank
-//             holds the same part twice (a peer copy beside its original protects nothing);
+//             holds the same part twice (a peer copy next to its original protects nothing);
 //             weights are cut as every team of the run computes; tied layers are cut alike
-//   memory    a tier exists on every node that is to use it
-// Whether it fits into memory is cost/'s question, not this one's.
+//   memory    a tier that a node uses must exist on that node
+// The checker does not ask whether the plan fits into memory: predict/ does.
 //
-// Time grows with the numbers written in the plan and, for ranks, linearly with runs x ranks:
-// 126 runs on 16,384 ranks take a few milliseconds. Plans beyond kMostRanks or kMostSamples, or
-// whose check would take more than seconds, are refused (plan.too-large).
+// The time grows with the size of the written plan, and linearly with runs x ranks: 126 runs on
+// 16,384 ranks take a few milliseconds. Plans beyond kMostRanks or kMostSamples, or whose check
+// would take more than seconds, are rejected (plan.too-large).
 #pragma once
 
 #include <cstdint>

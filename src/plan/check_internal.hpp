@@ -1,4 +1,4 @@
-// What the parts of the checker share. Not for other folders.
+// What the parts of the checker share. Not for use by other folders.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace nereus::plan::checking {
 
-// Collects violations and keeps a broken plan from filling the screen.
+// Collects violations, and limits how many of them a broken plan can report.
 class Report {
  public:
   void add(std::string code, std::string message, std::string hint = {});
@@ -25,15 +25,16 @@ class Report {
   int found_ = 0;
 };
 
-// A model as the checker needs it: sums over layers [0, i), so that a run asks in constant time.
+// The facts about a model that the checker needs. The lists are sums over layers [0, i), so that a
+// run is looked up in constant time.
 struct LayerFacts {
   std::vector<int> dense;    // layers with weights outside experts
   std::vector<int> experts;  // layers with expert weights or embedding tables
   std::vector<int> blocks;
   bool splits_tensors = false;  // some operator can be divided by tp
   int num_layers = 0;
-  int table_layer = -1;         // that has the embedding tables; the checker's own reading
-  std::vector<int> table_dims;  // columns of each of them
+  int table_layer = -1;         // index of the layer with the embedding tables, or -1
+  std::vector<int> table_dims;  // columns of each table
 
   bool has_tables(const LayerRun& run) const {
     return table_layer >= run.first_layer && table_layer - run.first_layer < run.num_layers;
@@ -44,7 +45,7 @@ struct LayerFacts {
   }
 };
 
-// Ranks [begin, end) sit in nodes of this group.
+// Ranks [begin, end) are in nodes of this group.
 struct GroupRanks {
   int begin = 0;
   int end = 0;
@@ -59,7 +60,7 @@ struct Facts {
   int num_ranks = 0;
 };
 
-// Saturating, since the factors come from a file.
+// Saturating product, since the factors come from a file.
 inline std::int64_t times(std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   if (!__builtin_mul_overflow(a, b, &result)) return result;
@@ -73,7 +74,7 @@ inline std::int64_t plus(std::int64_t a, std::int64_t b) {
                : std::numeric_limits<std::int64_t>::min();
 }
 
-// Least and greatest of first + sum of stride_k [0, count_k): how far a strided set reaches.
+// Minimum and maximum of first + sum of stride_k [0, count_k): how far a strided set reaches.
 struct Reach {
   std::int64_t least;
   std::int64_t greatest;
@@ -93,12 +94,12 @@ std::string run_name(const Placement& placement, std::size_t run);  // "run 3 (l
 // "run 3 (layers 12..17), replicas 0"
 std::string replicas_name(const Placement& placement, std::size_t run, std::size_t replicas);
 
-// check_work.cpp and check_samples.cpp: who computes what.
+// check_work.cpp and check_samples.cpp: which rank computes what.
 class WorkChecker {
  public:
   WorkChecker(const Facts& facts, Report& report);
   void check_run(std::size_t index);
-  void finish();  // what can be said only after all runs
+  void finish();  // checks that need all runs
 
  private:
   bool check_numbers(std::size_t index);
@@ -115,19 +116,19 @@ class WorkChecker {
   Report& report_;
   std::vector<int> seen_in_run_;     // last run (1-based) that used the rank
   std::vector<int> last_stage_;      // stage + 1 that last used the rank
-  std::vector<int> num_stages_;      // different stages on the rank
-  std::vector<int> micro_batch_of_;  // of every sample, in the last run that was sound
+  std::vector<int> num_stages_;      // number of different stages on the rank
+  std::vector<int> micro_batch_of_;  // of every sample, in the last valid run
   std::size_t last_sound_run_ = 0;   // 1-based; 0 = none yet
 };
 
-// check_state.cpp: who stores what.
+// check_state.cpp: which rank stores what.
 class StateChecker {
  public:
   StateChecker(const Facts& facts, Report& report);
   void check_run(std::size_t index);
 
  private:
-  using Shares = std::vector<const StateShare*>;  // sound, of one kind, expertness and cut
+  using Shares = std::vector<const StateShare*>;  // valid shares with equal kind, `experts` and cut
   bool check_numbers(std::size_t index, const StateShare& share);
   bool check_cut(std::size_t index, const StateShare& share);
   bool check_tier(std::size_t index, const StateShare& share);
@@ -137,7 +138,7 @@ class StateChecker {
   bool check_holdings(std::size_t index, const Shares& suspects);
   bool spend(std::int64_t work);
 
-  // One piece on one rank, in a list per rank.
+  // One piece on one rank; the holdings of a rank are a linked list.
   struct Holding {
     int slice;
     int next;
@@ -150,7 +151,7 @@ class StateChecker {
   std::vector<int> stamp_;  // generation that head_ belongs to
   int generation_ = 0;
   std::vector<Holding> holdings_;
-  std::int64_t budget_ = 1LL << 27;  // steps; a second or so
+  std::int64_t budget_ = 1LL << 27;  // steps of the check; about a second
   bool exhausted_ = false;
 };
 

@@ -1,5 +1,5 @@
-// A second opinion on placements for the tests: the same rules as plan/check.hpp, by writing out
-// every rank, sample and unit boundary. Slow and plain; for small plans only.
+// A second implementation of the rules in plan/check.hpp for the tests: it writes out every rank,
+// sample and unit boundary. Slow and simple; for small plans only.
 #pragma once
 
 #include <algorithm>
@@ -104,7 +104,8 @@ class Oracle {
     std::set<int> tps;
     for (const Replicas& r : run.replicas) tps.insert(r.tp);
 
-    // Rank, kind, experts, cut, slice -> the parts held there; the same over all ranks.
+    // Maps rank, kind, experts, cut and slice to the parts held there; then the same over all
+    // ranks.
     using Part = std::pair<std::int64_t, std::int64_t>;
     std::map<std::tuple<int, int, bool, int, int>, std::vector<Part>> held;
     std::map<std::tuple<int, bool, int>, std::map<int, std::vector<Part>>> covered;
@@ -173,7 +174,8 @@ class Oracle {
     return true;
   }
 
-  // No two samples may change places: earlier before, strictly later here.
+  // Two samples must not be swapped: one that comes earlier in the run before must not come
+  // strictly later in this one.
   bool order_sound() const {
     for (std::size_t i = 1; i < works_.size(); ++i)
       for (const auto& [a, before_a] : works_[i - 1].micro_batch_of)

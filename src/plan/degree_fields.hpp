@@ -1,14 +1,10 @@
-// The fields of a plan's degrees and of a request for them, in one list: what each is called in
-// JSON and on the command line, and the values it may have. Options, plans as JSON, completion,
-// results that are kept and "is anything given?" go through it, so that none of them can forget a
-// field.
+// One list of the fields of Degrees and DegreesRequest: their names in JSON and on the command
+// line, and their allowed values. Options, plans as JSON, completion, stored results and "is
+// anything given?" all use this list, so that none of them can forget a field.
 //
-//   for_each_degree([&](const auto& field) { visit(field.name, degrees.*field.degree); });
-//   given_options(request);   // {"--tp", "--context"}: what a mode that reads no degrees refuses
-//
-// A field that is missing here does not compile (the static_asserts below); the order is that of
-// Degrees, in which JSON has them. What a search is allowed of each is in
-// search/regular/choice_fields.hpp.
+// If a field is missing here, the static_asserts below fail to compile. The order is that of
+// Degrees, and JSON has the same order. search/regular/choice_fields.hpp says which values of each
+// field a search may try.
 #pragma once
 
 #include <limits>
@@ -25,20 +21,20 @@ namespace nereus::plan {
 
 inline constexpr int kNoLimit = std::numeric_limits<int>::max();
 
-// Of a request.
+// A field of a request.
 template <class T>
 struct RequestField {
-  std::string_view name;                        // in JSON, and among what was derived
-  const char* option = nullptr;                 // nullptr: none
-  std::optional<T> DegreesRequest::*request{};  // what is given
-  int least = 1, most = kNoLimit;               // of a number
+  std::string_view name;                        // in JSON, and in the list of derived fields
+  const char* option = nullptr;                 // nullptr: no option
+  std::optional<T> DegreesRequest::*request{};  // where the request stores it
+  int least = 1, most = kNoLimit;               // range of a number
 };
 
-// Of a request and of the degrees that it becomes.
+// A field of a request and of the resulting degrees.
 template <class T>
 struct DegreeField : RequestField<T> {
   T Degrees::*degree{};
-  bool needed = false;  // in JSON: a plan that does not say it is no plan
+  bool needed = false;  // in JSON: a plan must have this field
 };
 
 namespace fields {
@@ -90,13 +86,13 @@ static_assert(kNumDegrees + 1 == count_fields<DegreesRequest, AnyOptional>(),
 
 }  // namespace fields
 
-// All fields of Degrees.
+// Visits all fields of Degrees.
 template <class Visit>
 constexpr void for_each_degree(const Visit& visit) {
   std::apply([&](const auto&... field) { (visit(field), ...); }, fields::kDegrees);
 }
 
-// All fields of a request: those, and `seq` at its place.
+// Visits all fields of a request: those of Degrees, and `seq` at its place.
 template <class Visit>
 constexpr void for_each_request(const Visit& visit) {
   for_each_degree([&](const auto& field) {
@@ -105,7 +101,7 @@ constexpr void for_each_request(const Visit& visit) {
   });
 }
 
-// How many values an enumeration of the list has; they count from 0.
+// Number of values of an enumeration in the list; values count from 0.
 template <class E>
 int num_values() {
   if constexpr (std::is_same_v<E, cluster::Precision>) {
@@ -117,7 +113,7 @@ int num_values() {
   }
 }
 
-// Their words, as options and files take them.
+// The names of these values, as in options and files.
 template <class E>
 std::vector<std::string> words_of() {
   std::vector<std::string> words;
@@ -125,7 +121,7 @@ std::vector<std::string> words_of() {
   return words;
 }
 
-// The options with which what is given was given, but for `allowed`.
+// The options of the fields that the request gives, except `allowed`.
 std::vector<std::string> given_options(const DegreesRequest& request,
                                        const std::vector<std::string_view>& allowed = {});
 

@@ -1,11 +1,11 @@
-// Values for tests that go through all fields of a plan's degrees (plan/degree_fields.hpp).
+// Values for tests that visit all fields of a plan's degrees (plan/degree_fields.hpp).
 #pragma once
 
 #include "plan/degree_fields.hpp"
 
 namespace nereus::plan::testing {
 
-// Another value that the field may have.
+// A different value that the field may have.
 template <class T>
 T other_than(const T& value) {
   if constexpr (std::is_same_v<T, Offload>)
@@ -18,7 +18,7 @@ T other_than(const T& value) {
     return static_cast<T>((static_cast<int>(value) + 1) % num_values<T>());
 }
 
-// A request that says this alone.
+// A request that gives only this field.
 template <class Field>
 DegreesRequest request_of(const Field& field) {
   DegreesRequest request;

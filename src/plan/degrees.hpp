@@ -1,6 +1,6 @@
-// The compact form of a regular plan: the same degrees everywhere. It expands to the general
-// placement (plan/expand.hpp), and predict/ predicts both; they agree to 1e-9, which a property
-// test holds.
+// The compact form of a regular plan: the same degrees everywhere. plan/expand.hpp expands it to
+// the general placement. predict/ predicts both forms; they agree to 1e-9 (a property test checks
+// it).
 #pragma once
 
 #include <optional>
@@ -24,14 +24,14 @@ enum class Schedule {
   kDualPipe
 };
 enum class Attention { kUnfused, kFlash };  // whether the score matrix is ever written to memory
-// How a sequence is cut over the context axis: contiguous slices that pass keys and values round a
-// ring; the same with zig-zag slices (2 cp chunks, slice c holds c and 2 cp - 1 - c), which evens
-// out a causal mask; or contiguous slices that trade sequence for heads (all-to-all).
+// How a sequence is cut over the context axis. Ring: contiguous slices that pass keys and values
+// around a ring. Zig-zag: a ring with 2 cp chunks, where slice c holds chunks c and 2 cp - 1 - c,
+// which balances a causal mask. All-to-all: contiguous slices that are exchanged for heads.
 enum class ContextKind { kRing, kZigzag, kAllToAll };
-enum class Tier { kDevice, kExpanded, kHost, kNvme };  // named as cluster::MemoryTier names them
+enum class Tier { kDevice, kExpanded, kHost, kNvme };  // with the names of cluster::MemoryTier
 // How the ep ranks of a group share one copy of a model's embedding tables
-// (plan/table_placement.hpp): whole tables, dealt out evenly by their bytes or by their look-ups;
-// blocks of every table's rows; or columns of every table.
+// (plan/table_placement.hpp). kTable and kLookups: whole tables, balanced by bytes or by look-ups.
+// kRow: blocks of every table's rows. kColumn: columns of every table.
 enum class TableSplit { kTable, kLookups, kRow, kColumn };
 
 std::string_view to_string(Recompute r);
@@ -44,11 +44,11 @@ std::optional<ContextKind> parse_context(std::string_view text);
 std::optional<Tier> parse_tier(std::string_view text);
 std::string_view to_string(TableSplit t);
 
-struct Offload {  // share of each that lives beyond the device
+struct Offload {  // share of each that is offloaded
   double weights = 0;
   double optimizer = 0;
   double activations = 0;
-  Tier tier = Tier::kHost;  // where: one for all of them
+  Tier tier = Tier::kHost;  // one tier for all of them
   bool none() const { return weights == 0 && optimizer == 0 && activations == 0; }
   bool operator==(const Offload&) const = default;
 };
@@ -58,20 +58,22 @@ struct Degrees {
   int pp = 1;
   int dp = 1;
   int cp = 1;
-  int ep = 1;          // ranks that share the experts, or the tables: taken out of dp x cp (x tp)
+  int ep = 1;          // ranks that share the experts or the tables: taken from dp x cp (x tp)
   int expert_tp = 1;   // tensor degree inside experts
   int interleave = 1;  // virtual stages per rank
   int micro_batch = 1;
   int global_batch = 1;
   Recompute recompute = Recompute::kNone;
-  int recompute_blocks = 0;  // under full recompute: of each virtual stage, its first; 0 = all
-  int zero = 0;              // 0..3
-  // Ranks that share one copy of sharded state: neighbours in the data group (context x data). 0 =
-  // the whole group; fewer = HSDP.
+  // Under full recompute: the first blocks of each virtual stage; 0 = all.
+  int recompute_blocks = 0;
+  int zero = 0;  // 0..3
+  // Ranks that share one copy of sharded state: neighbors in the data-parallel group (context x
+  // data). 0 = the whole group; fewer = HSDP.
   int zero_group = 0;
   bool sequence_parallel = false;
-  bool tensor_overlap = false;  // tensor collectives run in pieces beside the GEMMs that feed them
-  bool data_overlap = true;     // sharded state and gradients travel beside the passes
+  // Tensor collectives run in pieces, concurrently with the GEMMs that feed them.
+  bool tensor_overlap = false;
+  bool data_overlap = true;  // communication of sharded state and gradients overlaps with passes
   cluster::Precision precision = cluster::Precision::kBf16;
   Schedule schedule = Schedule::k1f1b;
   ContextKind context = ContextKind::kZigzag;
@@ -79,17 +81,17 @@ struct Degrees {
   Offload offload{};
 
   int num_ranks() const { return tp * pp * dp * cp; }
-  // Micro-batches each replica runs in a step.
+  // Micro-batches per replica and step.
   int num_micro_batches() const { return global_batch / (dp * micro_batch); }
   bool operator==(const Degrees&) const = default;
 };
 
-// What of them somebody asks for, in the same order (plan/degree_fields.hpp lists both); the rest
-// is derived (plan/complete.hpp).
+// A request for degrees: fields in the same order (plan/degree_fields.hpp lists both). Fields that
+// are not given are derived (plan/complete.hpp).
 struct DegreesRequest {
   std::optional<int> tp{}, pp{}, dp{}, cp{}, ep{}, expert_tp{}, interleave{};
   std::optional<int> micro_batch{}, global_batch{};
-  std::optional<int> seq{};  // tokens of one sample: changes the model, and no plan has it
+  std::optional<int> seq{};  // tokens per sample: changes the model; not a field of Degrees
   std::optional<Recompute> recompute{};
   std::optional<int> recompute_blocks{};
   std::optional<int> zero{}, zero_group{};

@@ -1,4 +1,5 @@
-// Enumerators and the words users write for them, in one table per type for both directions.
+// Maps enumerators to the words that users write for them, in both directions, with one table per
+// type.
 #pragma once
 
 #include <array>

@@ -1,9 +1,10 @@
-// Who takes which place of a new plan when machines come and go. Machines that hold a stage of a
-// pipeline of the same depth keep that stage, so that their state need not move; the others fill
-// the places that are left, in the order given. One rule for the coordinator of an elastic job and
+// Decides which machine gets which place of a new plan when machines leave or join. Machines that
+// hold a stage of a pipeline of the same depth keep that stage, so that their state need not move.
+// The others fill the remaining places, in the order given. The coordinator of an elastic job and
+// its simulation use the same rule.
 // for the simulation of one.
 //
-//   std::vector<int> who = places_that_keep_stages(machines, stages_of_places(placement));
+//   machines[who[i]] takes place i;      // there are at least as many machines as places
 //   machines[who[i]] takes place i;      // there are as many machines as places, or more
 #pragma once
 
@@ -13,20 +14,21 @@
 
 namespace nereus::plan {
 
-// What a machine holds: a stage of a pipeline of so many. -1 of 0: nothing, or nobody knows.
+// The stage that a machine holds, and the depth of its pipeline. -1 of 0: none, or unknown.
 struct HeldStage {
   int stage = -1;
   int stages = 0;
   bool operator==(const HeldStage&) const = default;
 };
 
-// By place.
+// The stage that each place of the plan holds.
 std::vector<HeldStage> stages_of_places(const Placement& placement);
-// `stages` stages of as many places each as there are, stage by stage; places that are left over
-// hold the last one. No stages: nobody knows.
+// Spreads `stages` stages evenly over the places, stage by stage. Places that are left over hold
+// the last stage. `stages` = 0: unknown.
 std::vector<HeldStage> even_stages(int num_places, int stages);
 
-// Of the state of which fewest ranks hold a copy: 1 where a rank that goes takes some along.
+// The smallest number of ranks that hold a copy of any part of the state. If it is 1, losing a rank
+// may lose state.
 int fewest_copies(const Placement& placement);
 
 std::vector<int> places_that_keep_stages(const std::vector<HeldStage>& machines,

@@ -1,8 +1,9 @@
-// Plans as files: JSON that carries its model and its cluster, so that a worker needs nothing else.
+// Plans as JSON files. A file includes the model and the cluster, so that a worker needs nothing
+// else.
 //
 //   {"schema_version": 1,
 //    "model": {..}, "cluster": {..}, "stack": "megatron",
-//    "degrees": {"tp": 8, ..},                       where the plan is regular
+//    "degrees": {"tp": 8, ..},                       if the plan is regular
 //    "placement": {
 //     "global_batch": 2048, "precision": "bf16", "schedule": "1f1b", ..,
 //     "runs": [
@@ -12,16 +13,16 @@
 //                  "ranks": [[0, 128, 8]]}, ..]},
 //      ..]}}
 //
-// Keys are the fields of plan/placement.hpp and plan/degrees.hpp; in runs, replicas and state those
-// at their defaults are left out. Ranks are [first, count, stride]; one table of state stands for a
-// share of each of its kinds. One run a line, so that places in errors mean something. The general
-// placement is always written, also beside degrees.
+// Keys are the fields of plan/placement.hpp and plan/degrees.hpp. Runs, replicas and state leave
+// out fields with their default value. Ranks are [first, count, stride]. One table of state stands
+// for one share per kind in `kinds`. Each run is on one line, so that line numbers in errors are
+// useful. The general placement is always written, even if there are degrees.
 //
 //   write_file(path, plan_to_json(plan));   // or save_plan(path, plan)
-//   Plan plan = load_plan("best.plan");     // read, checked; throws Errors with all that is wrong
+//   Plan plan = load_plan("best.plan");     // reads and checks; throws Errors with all errors
 //
-// What is written reads back equal (==). Another schema_version is an error of its own
-// ("plan.schema-version"): such a file is not looked at further.
+// A plan that was written reads back equal (==). A file with another schema_version gives the error
+// "plan.schema-version", and nothing else in the file is read.
 #pragma once
 
 #include <string>
@@ -36,17 +37,17 @@ namespace nereus::plan {
 inline constexpr int kPlanSchemaVersion = 1;
 
 std::string plan_to_json(const Plan& plan);
-// Syntax, keys and types only; throws Errors.
+// Checks syntax, keys and types only; throws Errors.
 Plan parse_plan(std::string_view text, const std::string& file);
-// The same of a plan inside another file. After an error of the version nothing else is read.
+// Like parse_plan(), for a plan inside another file. After a version error nothing else is read.
 Plan plan_from_value(const spec::Value& value, ErrorList& errors);
 
-// What is wrong with a plan: its placement (plan/check.hpp), and degrees that say something else
-// than the placement ("plan.degrees-disagree").
+// All errors of a plan: those of its placement (plan/check.hpp), and "plan.degrees-disagree" if its
+// degrees do not expand to its placement.
 std::vector<Error> check_plan(const Plan& plan);
 
 Plan load_plan(const std::string& path);
-// The whole file or none: written beside the target, flushed, and renamed over it.
+// Writes the whole file or nothing: to a temporary file next to the target, flushed, then renamed.
 void save_plan(const std::string& path, const Plan& plan);
 
 spec::Value degrees_to_value(const Degrees& degrees);  // every field

@@ -1,22 +1,21 @@
 // Which layers a pipeline stage of a regular plan holds, and which ranks it runs on.
 //
-// A model is leading layers (embeddings), blocks, and trailing layers (head, loss). With v = pp x
-// interleave virtual stages and L blocks every stage gets floor(L / v) blocks. The remaining L mod
-// v blocks go one each to stages 1, 2, ... v - 2, then 0: the first stage also holds the embedding,
-// so it comes late, and the last one, which holds head and loss, never gets one. With L = v - 2
-// this is one block for every inner stage and none for the outer two (LLaMA-3 405B: 126 blocks, 128
-// stages).
+// A model has leading layers (embeddings), blocks, and trailing layers (head, loss). With v = pp x
+// interleave virtual stages and L blocks, every stage gets floor(L / v) blocks. The remaining L mod
+// v blocks go one each to stages 1, 2, ... v - 2, then 0. Stage 0 is late in this order because it
+// also holds the embedding; the last stage, which holds head and loss, never gets one. With L = v -
+// 2 there is one block on every inner stage and none on the outer two (LLaMA-3 405B: 126 blocks,
+// 128 stages).
 //
 // Ranks: tensor fastest, then context, data, pipeline (Megatron-LM's default order):
 //   rank = t + tp (c + cp (d + dp p))
-// Virtual stage s runs on pipeline rank s mod pp, or for the V of ZB-V on s below pp and on
-// 2 pp - 1 - s above. DualPipe keeps each stage twice: on s, and for the opposite stream on
-// pp - 1 - s.
+// Virtual stage s runs on pipeline rank s mod pp. In ZB-V it runs on s if s < pp, else on 2 pp - 1
+// - s. DualPipe keeps each stage twice: on s, and for the opposite stream on pp - 1 - s.
 //
 //   const LayerSpan span = layer_span(model);
 //   const StageSplit last = stage_of(span, pp * interleave, pp * interleave - 1);
 //
-// stage_of does not allocate and takes constant time: the fast predictor calls it for every plan.
+// stage_of does not allocate and takes constant time: the predictor calls it for every plan.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +32,7 @@ struct LayerSpan {
   int trailing = 0;  // heads at the end
 
   int num_layers() const { return leading + blocks + trailing; }
-  // The most virtual stages that leave none empty.
+  // The largest number of virtual stages such that none is empty.
   int most_stages() const {
     if (trailing == 0) return blocks;
     return blocks + (leading > 0 ? 2 : 1);

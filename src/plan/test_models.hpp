@@ -1,5 +1,5 @@
-// Small models and clusters for tests, without rapidcheck: the worker's tests are built where it is
-// not at hand.
+// Small models and clusters for tests. They do not use rapidcheck, because the worker's tests are
+// also built where it is not installed.
 #pragma once
 
 #include "cluster/cluster.hpp"
@@ -7,7 +7,7 @@
 
 namespace nereus::plan::testing {
 
-// `nodes` x `per_node` devices that know bf16, fp16 and fp32; host memory beside them.
+// A cluster of `nodes` x `per_node` devices that support bf16, fp16 and fp32, with host memory.
 inline cluster::Cluster make_cluster(int nodes, int per_node = 1) {
   cluster::Cluster cluster;
   cluster.name = "test";

@@ -16,7 +16,7 @@ T pick(std::initializer_list<T> values) {
   return *rc::gen::elementOf(std::vector<T>(values));
 }
 
-// Degrees of every kind, mostly close to valid.
+// Degrees of every kind, mostly valid or nearly valid.
 inline Degrees any_degrees() {
   Degrees d;
   d.tp = pick({1, 1, 2, 4, 8});
@@ -56,7 +56,7 @@ struct RandomPlan {
   Degrees degrees;
 };
 
-// A random model with degrees that can be built on it, and the cluster of that size.
+// A random model, degrees that can be built on it, and a cluster of matching size.
 inline RandomPlan any_valid_plan() {
   RandomPlan plan;
   const int layers = *rc::gen::inRange(1, 20);

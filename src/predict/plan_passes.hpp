@@ -1,9 +1,9 @@
-// What is kept of a regular plan's passes (predict/played.hpp). Settings that leave a plan's
-// layers, stages and micro-batches alone (how state is divided, which reductions overlap) have the
-// same.
+// A cache of the passes of regular plans (predict/played.hpp). Plans share an entry if they differ
+// only in settings that do not change layers, stages and micro-batches (how state is sharded, which
+// reductions overlap).
 //
 //   PlanPasses& passes = memo.at(key);
-//   if (passes.key != key) passes.start(key);            // another plan's until then
+//   if (passes.key != key) passes.start(key);            // the entry was another plan's
 #pragma once
 
 #include <algorithm>
@@ -21,11 +21,12 @@ namespace nereus::cost {
 struct KindRow;
 struct StageTable;
 
-// A step's gradient reduction as far as its length is asked for here.
+// The numbers of a step's gradient reduction that decide how long it is exposed.
 struct StepReduction {
-  double first = 0;    // seconds, of the first pipeline rank or less
-  double longest = 0;  // of any
-  double overlap = 0;  // share of the compute beside it that it uses; 0: it comes after all passes
+  double first = 0;    // seconds on the first pipeline rank, or a lower bound
+  double longest = 0;  // seconds, the maximum over ranks
+  // Share of the concurrent compute that it can use; 0: it runs after all passes.
+  double overlap = 0;
 };
 
 struct PlanPassesKey {
@@ -33,7 +34,7 @@ struct PlanPassesKey {
   const StageTable* stages = nullptr;
   plan::Schedule schedule = plan::Schedule::k1f1b;
   int micro_batches = 0;
-  bool same_domain = false;  // all of the plan's ranks
+  bool same_domain = false;  // whether all of the plan's ranks are in one fast domain
   bool operator==(const PlanPassesKey&) const = default;
   std::uint64_t hash() const {
     return mix(
@@ -45,29 +46,31 @@ struct PlanPassesKey {
 
 struct PlanPasses {
   PlanPassesKey key;
-  bool known = false;  // else the closed form has to do
-  bool split = false;  // weight gradients run apart
-  bool alike = false;  // all virtual stages, where their closed form is exact (predict/played.hpp)
+  bool known = false;  // whether the passes are known; if not, the closed form is used
+  bool split = false;  // weight gradients run separately
+  // All virtual stages are equal, so their closed form is exact (predict/played.hpp).
+  bool alike = false;
   bool played = false;
   schedule::PipelineSize size;
   double longest_send = 0;
-  double overlap = 0;      // of messages
+  double overlap = 0;      // of messages with passes
   double near = 0;         // how far the closed form may be from the play
-  double least = 0;        // seconds that a play is not below ...
-  double least_first = 0;  // ... and the first rank, its last messages apart
+  double least = 0;        // lower bound in seconds of the simulated passes
+  double least_first = 0;  // lower bound for the first rank, without its last messages
   double most = 0;
   double last_pass = 0;    // seconds of the step's last pass, backward on the first stage
-  double first_share = 1;  // of the first rank's gradients, those of its first stage
-  double least_share = 1;  // of any rank's, those of any of its stages
-  double least_after = 0;  // seconds of a rank's passes from its last chunk's last one on
-  double first_after = 0;  // the same of the first rank, exactly
+  double first_share = 1;  // the first stage's share of the first rank's gradients
+  double least_share = 1;  // the smallest share that any stage has of its rank's gradients
+  // Least seconds of a rank's passes from its last chunk's last backward pass on.
+  double least_after = 0;
+  double first_after = 0;  // the same for the first rank, exactly
 
   void start(const PlanPassesKey& of) {
     known = alike = played = false;
     key = of;
   }
 
-  // Between these lies the play with its reduction.
+  // The simulated step with its reduction lies between low() and high().
   double low(const StepReduction& reduction) const {
     if (split) return std::max(least, least_first + reduction.first);
     if (reduction.overlap <= 0) return least + reduction.first;
@@ -78,30 +81,30 @@ struct PlanPasses {
   double high(const StepReduction& reduction) const {
     const double all = reduction.longest;
     if (split || reduction.overlap <= 0) return most + all;
-    const double before = (size.chunks - 1) * least_share * all;  // of all chunks but the last
+    const double before = (size.chunks - 1) * least_share * all;  // of all chunks except the last
     return most + std::max({kLastBucket * all, all - before - reduction.overlap * last_pass,
                             all - reduction.overlap * least_after});
   }
 };
 
-// The last plans' passes, each in the place that its key says, and beside each room for its play.
-// Both are made with the tables (predict/predictor_tables.hpp), so that whoever finds those finds
-// these.
+// The passes of recently used plans, each in the slot that its key hashes to, with room for its
+// simulation. Entries and their room are allocated together with the tables
+// (predict/predictor_tables.hpp), so that whoever has found the tables also has them.
 class PlanPassesMemo {
  public:
   PlanPassesMemo() : entries_(kFewest) {}
 
-  // Those of that key, or the ones that they replace.
+  // The entry with that key, or the entry that it replaces.
   PlanPasses& at(const PlanPassesKey& key) { return entries_[place(key)]; }
 
-  // kRows numbers by virtual stage, row after row.
+  // Each entry has kRows rows of numbers by virtual stage.
   static constexpr std::size_t kRows = 4;
   std::span<double> row(const PlanPasses& passes, std::size_t row) {
     const auto entry = static_cast<std::size_t>(&passes - entries_.data());
     return {rooms_.data() + (entry * kRows + row) * num_stages_, num_stages_};
   }
 
-  // As many places as tables have rows, of so many stages.
+  // Makes as many slots as the tables have rows, for that many stages.
   void make_room(std::size_t num_rows, std::size_t num_stages) {
     std::size_t wanted = entries_.size();
     while (wanted < std::min(num_rows, kMost)) wanted *= 4;
@@ -112,7 +115,7 @@ class PlanPassesMemo {
     num_stages_ = num_stages;
     rooms_.resize(wanted * kRows * num_stages);
     for (PlanPasses& passes : few) {
-      passes.played = false;  // its room is another's now
+      passes.played = false;  // its room now belongs to another entry
       if (passes.key.stages != nullptr) entries_[place(passes.key)] = passes;
     }
   }
@@ -125,7 +128,7 @@ class PlanPassesMemo {
 
   std::vector<PlanPasses> entries_;
   std::vector<double> rooms_;
-  std::size_t num_stages_ = 0;  // for which there is room
+  std::size_t num_stages_ = 0;  // number of stages that there is room for
 };
 
 }  // namespace nereus::cost

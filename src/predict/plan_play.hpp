@@ -1,15 +1,18 @@
-// When the passes of a regular plan are played (predict/played.hpp), and when that is not needed.
+// Simulates the passes of a regular plan (predict/played.hpp), and decides when that is not needed.
 //
-// A play (schedule/clock.hpp) takes microseconds, and is mostly not needed: where backward passes
-// are whole, bounds of the play are known (schedule/bounds.hpp). The step's last pass is the first
-// stage's backward one, B_0, so beside these S lies between
-//   max(5 % R_0, R_00 - o B_0)  and  max(5 % R, R - R' - o B_0, R - o L)
-//       R_00 of the first stage, R the most of any rank, R' the least of all but a rank's last
-//       chunk, L the least that a rank runs from its last chunk's last backward pass on
-// and is not below m T_0 + R_0 - o L_0 of the first rank.
-// Where the closed form is near both ends it is near the play. Schedules that split the backward
-// pass, and Varuna, have no such bound from above. Once it was played both bounds are the play:
-// settings that share it and differ in R mostly need no more.
+// A simulation (schedule/clock.hpp) takes microseconds, and mostly it is not needed. If backward
+// passes are whole, a lower and an upper bound of the passes' time are known (schedule/bounds.hpp).
+// The last pass of the step is the first stage's backward pass, B_0. So the simulated time S, which
+// includes the exposed reduction, is between
+//   the lower bound + max(5 % R_0, R_00 - o B_0)  and
+//   the upper bound + max(5 % R, R - R' - o B_0, R - o L)
+//       R_0 of the first rank, R_00 of its first stage, R the maximum over ranks, R' the minimum
+//       over ranks for all chunks but the last, L the least time that a rank runs from its last
+//       chunk's last backward pass on
+// and S is at least m T_0 + R_0 - o L_0 of the first rank. If the closed form is near both ends, it
+// is near the simulated time. Schedules that split the backward pass, and Varuna, have no such
+// upper bound. After a simulation, its result is used as both bounds: settings that share it and
+// differ only in R mostly need no other.
 //
 //   PlanPasses& passes = plan_passes(tables, kinds, plain, stages, shape, degrees);
 //   if (!is_near(formula, passes, reduction, copies))
@@ -23,28 +26,29 @@
 
 namespace nereus::cost {
 
-// A play adds up many passes, one by one; what is known of it before it does not.
+// Tolerance for rounding: a simulation adds many passes one by one, its bounds do not.
 inline constexpr double kPlayRounding = 1e-11;
 
-// Whether the plan copies state or activations to and from a memory tier in every micro-batch.
+// Whether the plan copies state or activations to and from an offload tier in every micro-batch.
 bool copies_state(const plan::Degrees& degrees);
 
-// Asks for `layers` and `times` of all classes in `tables`. Valid until the next call.
+// `layers` and `times` of all classes must be filled in `tables`. The result is valid until the
+// next call.
 PlanPasses& plan_passes(Tables& tables, const KindRow* kinds, const KindRow* plain,
                         const StageTable& stages, const PlanShape& shape,
                         const plan::Degrees& degrees);
-// Whether the closed form needs no play.
+// Whether the closed form is near enough to need no simulation.
 bool is_near(const ClosedForm& formula, const PlanPasses& passes, const StepReduction& reduction,
              bool copies);
-// What the pipeline is not below, whatever the play.
+// A lower bound of the pipeline's time, before any simulation.
 double near_floor(double formula, const PlanPasses& passes, const StepReduction& reduction,
                   bool copies);
-// S of a plan whose passes are known. Asks for `reduces` of all classes in `tables`.
+// S of a plan whose passes are known. `reduces` of all classes must be filled in `tables`.
 double play(PlanPasses& passes, const KindRow* plain, const plan::Degrees& degrees, double overlap,
             Tables& tables);
 
-// What the play of a plan is not below, whatever it recomputes: `times` in `tables` are those of
-// its stages without.
+// A lower bound of the simulated time of a plan with any recompute: `times` in `tables` must be
+// those of its stages without recompute.
 double least_play(const Tables& tables, const KindRow* kinds, const StageTable& stages,
                   const PlanShape& shape, const plan::Degrees& degrees);
 

@@ -1,13 +1,13 @@
-// What all stages of a regular plan share: the pipeline, and how state is divided.
+// What all stages of a regular plan share: the pipeline, and how state is sharded.
 //
-// Dense weights of a tensor slice lie on dp x cp ranks, tp apart; experts on their own data group,
-// which repeats every ep x expert_tp ranks. ZeRO 1 divides the optimizer, 2 also gradients, 3 also
-// weights, over zero_group neighbours of the group (all of it by default). Under a pipeline weights
-// are gathered once a step and kept, and gradients stay whole. DualPipe keeps every stage on two
-// pipeline ranks; the pair stands for both here, with half of the micro-batches.
+// The dense weights of a tensor slice lie on dp x cp ranks, tp apart. Experts lie on their data
+// group, which repeats every ep x expert_tp ranks. ZeRO 1 shards the optimizer state, 2 also
+// gradients, 3 also weights, over zero_group neighbors of the group (all of it by default). Under a
+// pipeline, weights are gathered once per step and kept, and gradients stay whole. DualPipe keeps
+// every stage on two pipeline ranks; here the pair counts as one, with half of the micro-batches.
 //
 //   const PlanShape shape = plan_shape(tables, degrees);
-//   parameters / shape.dense_shards.optimizer;          // kept by each rank
+//   parameters / shape.dense_shards.optimizer;          // parameters that each rank keeps
 #pragma once
 
 #include "cost/data_parallel.hpp"
@@ -17,7 +17,8 @@
 
 namespace nereus::cost {
 
-// Over how many ranks each kind of state is divided: of the dense weights and of the experts.
+// The number of ranks over which each kind of state is sharded: of the dense weights and of the
+// experts.
 struct Shards {
   double weights = 1;
   double gradients = 1;
@@ -28,7 +29,7 @@ struct PlanShape {
   PipelineShape pipeline;
   int num_micro_batches = 1;
   Sharing sharing = Sharing::kCopies;
-  bool keeps_whole = false;  // divided weights are gathered once a step
+  bool keeps_whole = false;  // sharded weights are gathered once per step
   bool has_experts = false;
   Division dense;
   Division experts;
@@ -36,7 +37,7 @@ struct PlanShape {
   Shards expert_shards;
 
   bool gathers_each() const { return sharing == Sharing::kWeights && !keeps_whole; }
-  // Weights that are gathered once a step travel as those of a divided optimizer do.
+  // Weights that are gathered once per step need the same collectives as a sharded optimizer.
   Sharing reduced_as() const {
     return sharing == Sharing::kWeights && keeps_whole ? Sharing::kOptimizer : sharing;
   }
@@ -44,10 +45,11 @@ struct PlanShape {
 
 PlanShape plan_shape(const Tables& tables, const plan::Degrees& degrees);
 
-// One activation from one stage to the next, where the layer before the boundary is of that kind.
+// Time to send one activation to the next stage, if the last layer before the boundary is of that
+// kind.
 double boundary_seconds(const Tables& tables, const KindRow* kinds, const plan::Degrees& degrees,
                         int kind);
-// What goes from stage to stage in a step.
+// The messages between stages in a step.
 TransferLoad plan_load(const Tables& tables, const KindRow* kinds, const StageTable& stages,
                        const PlanShape& shape, const plan::Degrees& degrees, double memory_share);
 

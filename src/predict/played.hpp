@@ -1,35 +1,38 @@
-// The passes of a pipeline in their order, where the closed form of cost/pipeline_time.hpp does not
-// do: that takes a rank's virtual stages together, but where stages differ the order decides.
+// Corrects the closed form of cost/pipeline_time.hpp with a simulation of the pipeline's passes in
+// their order. The closed form adds up a rank's virtual stages; if stages differ, the order of the
+// passes decides.
 //
-//   pipeline = the closed form, but no further than kNear from the play of its passes
+//   pipeline = the closed form, but no further than kNear from the simulated time
 //
-// both with what they leave exposed of the gradient reduction. The play ends at
+// both including the exposed part of the gradient reduction. The simulated pipeline ends at
 //   S = max over ranks r of  max(E_r + 5 % R_r, max over its stages c of s_c + (1 - o) b_c + R_c..)
 //       E_r = end of its last pass, R_r = its reduction,
 //       s_c = start of stage c's last backward pass, b_c = passes of the rank from then on,
 //       R_c.. = reductions of stage c and of those that are done later (one after the other, with
-//               the share o of the wire while the rank computes, as simulate/reduction.hpp)
-// and at E_r + R_r where nothing overlaps or weight gradients run apart.
+//               the share o of the wire while the rank computes, as in simulate/reduction.hpp)
+// If nothing overlaps, or weight gradients run separately, it ends at E_r + R_r.
 //
-// A rank takes T = (a^q + b^q)^(1/q) for a micro-batch, a on the device and b on its host
-// (cost/stage_time.hpp). A pass has its own part of a, and of b the part that it has of the rank's
-// FLOPs (forward, input and weight gradients a third each; recompute has host time of its own):
-// alone it takes (a_j^q + b_j^q)^(1/q), of which the sum is at least T (Minkowski) and hardly more.
-// The simulator plays them scaled down to T; that would let one pass grow where another gets
-// quicker, so here they are as they are: more bandwidth is never slower.
+// A rank needs T = (a^q + b^q)^(1/q) for a micro-batch, a on the device and b on its host
+// (cost/stage_time.hpp). A pass has its part a_j of a, and a part b_j of b according to its share
+// of the rank's FLOPs (a third each for forward, input and weight gradients; recompute has separate
+// host time). Without other passes it takes (a_j^q + b_j^q)^(1/q). The sum over passes is at least
+// T (Minkowski), and hardly more. The simulator scales passes down so that they sum to T. That
+// could make one pass longer when another gets faster; here passes are not scaled, so that more
+// bandwidth is never slower.
 //
-// Where all stages are alike (passes, messages, gradients) and backward passes whole, the closed
-// form with the reduction after all passes is exact, and the most that the pipeline takes: the play
-// of passes as they are may be beyond it, as they sum to more than T.
+// If all stages are equal (passes, messages, gradients) and backward passes are whole, the closed
+// form with the reduction after all passes is exact. It is then the maximum of the pipeline's time:
+// the simulation may exceed it, because passes that are not scaled sum to more than T.
 //
-// Copies to and from a memory tier hold up a rank in passes that nobody can name: such a plan is
-// not below the play without them, less kNear, and has no other limit.
+// Copies to and from an offload tier block a rank in passes that are not known. The time of such a
+// plan is at least the simulation without copies, less kNear, and has no other limit.
 //
-// Closed form, passes, plays and bounds grow with every a_j, b and R, so the pipeline does. All but
-// Varuna's: its ranks choose as they go (schedule/varuna_clock.hpp), and whoever waits less may
-// choose worse. Its closed form is an estimate, so the play itself is what counts, of passes as the
-// simulator has them: forward and backward divide what a rank takes without recompute as they do
-// the device, and recompute is the rest.
+// Closed form, passes, simulations and bounds grow with every a_j, b and R, so the pipeline's time
+// does too. The exception is Varuna: its ranks choose their next pass at run time
+// (schedule/varuna_clock.hpp), and a rank that waits less may choose worse. Its closed form is only
+// an estimate, so the simulated time itself is used, with scaled passes as in the simulator:
+// forward and backward divide the rank's time without recompute like their device times, and
+// recompute is the rest.
 //
 //   clock.play(schedule, size, {stages, ends}, split, close);
 //   near_play({formula, after}, reduced_end({close.end, close.last_back, close.busy_after, share},
@@ -47,7 +50,7 @@
 
 namespace nereus::cost {
 
-// How far the closed form may be from the play.
+// The largest allowed relative difference between the closed form and the simulation.
 inline constexpr double kNear = 0.02;
 inline double near_of(plan::Schedule schedule) {
   return schedule == plan::Schedule::kVaruna ? 0 : kNear;
@@ -55,10 +58,10 @@ inline double near_of(plan::Schedule schedule) {
 
 struct ClosedForm {
   double seconds = 0;
-  double after = 0;  // the same with all of the reduction after the passes
+  double after = 0;  // the same, with all of the reduction after the passes
 };
 
-// `near` is near_of() its schedule.
+// `near` is near_of() the schedule.
 inline double near_play(const ClosedForm& formula, double play, double near, bool copies,
                         bool alike) {
   const double high = copies ? formula.seconds : std::min(formula.seconds, play * (1 + near));
@@ -66,14 +69,14 @@ inline double near_play(const ClosedForm& formula, double play, double near, boo
   return alike ? std::min(out, formula.after) : out;
 }
 
-// A play as S asks for it.
+// The numbers of a simulation that S needs.
 struct PlayedEnds {
-  std::span<const double> end;                    // by rank: E
-  std::span<const double> last_back, busy_after;  // by virtual stage: s and b; empty where o = 0
+  std::span<const double> end;                    // E, by rank
+  std::span<const double> last_back, busy_after;  // s and b, by virtual stage; empty if o = 0
   std::span<const double> share;                  // by virtual stage, of its rank's gradients
 };
 
-// S, as above; R_r = `of_rank(r)`, of which `share[c]` is stage c's; o = `overlap`.
+// Returns S, as above. R_r = `of_rank(r)`, of which `share[c]` is stage c's; o = `overlap`.
 template <class OfRank>
 double reduced_end(const PlayedEnds& play, const schedule::PipelineSize& size,
                    const OfRank& of_rank, double overlap) {
@@ -97,31 +100,33 @@ double reduced_end(const PlayedEnds& play, const schedule::PipelineSize& size,
   return latest;
 }
 
-// The passes of some layers alone. `work` is theirs and `rank` that of `all` layers of their rank.
-// `split`: weight gradients run apart, else they count as input, as recompute does.
+// The passes of some layers, each without other passes. `work` is that of the layers, `rank` and
+// `all` those of all layers of their rank. With `split`, weight gradients are a separate pass; else
+// they count as input, as recompute does.
 PassSeconds passes_alone(const LayerTime& layers, const ChunkWork& work, const ChunkWork& rank,
                          const LayerTime& all, bool split, const Machine& machine);
-// Those of a rank under Varuna, from all its layers with and without recompute.
+// The passes of a rank under Varuna, from all its layers with and without recompute.
 PassSeconds varuna_passes(const LayerTime& all, const LayerTime& once, const Machine& machine);
 void add(PassSeconds& sum, const PassSeconds& passes);
-// The same where all of its rank, `rank`, take `total` together, with recompute and weight
-// gradients told apart.
+// The passes scaled such that all passes of the rank (`rank`) take `total` together. Recompute and
+// weight gradients are separate.
 PassSeconds pass_seconds(const LayerTime& layers, const PassSeconds& alone, const PassSeconds& rank,
                          double total, bool split);
 
-// Whether they take the same but for rounding.
+// Whether two times are equal except for rounding.
 bool take_the_same(double a, double b);
 bool take_the_same(const PassSeconds& a, const PassSeconds& b);
 
-// Whether the order of that many passes is known and short enough to play.
+// Whether the order of the passes is known, and short enough to simulate.
 bool can_play(plan::Schedule schedule, const schedule::PipelineSize& size);
 
-// Seconds of a virtual stage's passes as the clock takes them. `send` and `send_back` are of its
-// messages each way; first stages of ranks have nothing to hide their first and last ones behind.
+// Seconds of a virtual stage's passes, as the clock needs them. `send` and `send_back` are those of
+// its messages in each direction. The first stages of ranks cannot overlap their first and last
+// messages.
 schedule::StageSeconds stage_seconds(const PassSeconds& passes, double send, double send_back,
                                      double overlap, int stage, int depth);
 schedule::StageSeconds varuna_seconds(const PassSeconds& passes, double send, double send_back);
-// What holds up the ends of the pipeline.
+// Seconds for which the ends of the pipeline are blocked.
 double end_seconds(plan::Schedule schedule, double longest_send, double overlap);
 
 // Adds what the slowest stage takes, `times` as long, and what memory pressure adds to that.

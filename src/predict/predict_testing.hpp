@@ -1,4 +1,4 @@
-// Random plans, with what they run on, for the properties of predictions.
+// Random plans, with models and clusters, for property tests of predictions.
 //
 //   const Case c = any_case();                              // inside rc::check
 //   Predictor(c.model, c.cluster, c.basis).predict(c.degrees);
@@ -16,7 +16,7 @@
 
 namespace nereus::cost::testing {
 
-// Degrees of every kind that the closed form covers, mostly close to valid.
+// Degrees of every kind that the closed form supports, mostly valid or nearly valid.
 inline plan::Degrees any_degrees(bool experts) {
   plan::Degrees d;
   d.tp = pick({1, 1, 2, 4, 8});
@@ -75,7 +75,7 @@ inline Case any_case(bool may_have_experts = true) {
   return c;
 }
 
-// Models with tables, shared in every way, copied or not.
+// Models with embedding tables, shared in every way, with or without replicas.
 inline Case any_dlrm_case() {
   Case c;
   c.model = any_dlrm();
@@ -96,7 +96,7 @@ inline Case any_dlrm_case() {
   return c;
 }
 
-// What a failed property shows of its case.
+// The text that a failed property shows for its case.
 inline std::string describe(const Case& c) {
   return c.basis.stack.name + " " +
          plan::plan_to_json({1, c.model, c.cluster, c.basis.stack.name, c.degrees, {}});

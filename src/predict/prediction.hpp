@@ -1,10 +1,10 @@
-// What a prediction says: seconds of one step by cause, bytes on the worst rank by purpose.
+// The result of a prediction: seconds of one step by cause, and bytes on the worst rank by purpose.
 //
-// Invariants: `step` is the sum of `parts`, each of them the exposed time (what a step would lose
-// without it, given that all else stays); `memory.total` is the sum of `memory.parts`. Both hold to
-// rounding, and a property test says so.
+// Invariants: `step` is the sum of `parts`. Each part is exposed time: the step would be shorter by
+// it if the cause were removed and everything else stayed. `memory.total` is the sum of
+// `memory.parts`. Both hold up to rounding; a property test checks them.
 //
-//   Prediction p = predictor.predict(degrees);      // predict/predictor.hpp; of any placement:
+//   Prediction p = predictor.predict(degrees);      // predict/predictor.hpp; for any placement:
 //                                                   // predict/general/general_predictor.hpp
 //   p.part(Part::kBubble) / p.step;                 // share of the step lost to the bubble
 //   p.memory.part(MemoryPart::kActivations);        // bytes
@@ -24,13 +24,13 @@ enum class Part {
   kTensorComm,
   kContextComm,
   kExpertComm,
-  kPipelineComm,  // between stages, and where samples change ranks from layer to layer
+  kPipelineComm,  // between stages, and between layers on different ranks
   kDataComm,
   kBubble,
   kOptimizer,
   kOffload,
   kInput,
-  kLaunch,  // what the host needs beyond the device
+  kLaunch,  // time that the host needs beyond the device's
   kFixed,
 };
 inline constexpr int kNumParts = 13;
@@ -51,14 +51,14 @@ std::string_view to_string(MemoryPart part);
 
 using MemoryParts = std::array<double, kNumMemoryParts>;
 
-// All in bytes.
+// All numbers are bytes.
 struct Memory {
   MemoryParts parts{};  // on the worst rank's device; sum = total
   double total = 0;
-  double first_rank_allocated = 0;  // what tensors take on rank 0, which is what many programs log
+  double first_rank_allocated = 0;  // used by tensors on rank 0, which many programs log
   double capacity = 0;              // of the worst rank's device
-  // Offloaded by the rank that offloads most, and a rank's part of its node's memory there; where a
-  // plan uses several tiers, of the one that is fullest.
+  // Offloaded bytes of the rank that offloads most, and a rank's share of its node's memory in that
+  // tier. If a plan uses several tiers, both are of the fullest one.
   plan::Tier beyond_tier = plan::Tier::kHost;
   double beyond = 0;
   double beyond_capacity = 0;
@@ -71,9 +71,9 @@ struct Prediction {
   double step = 0;  // seconds
   std::array<double, kNumParts> parts{};
   Memory memory;
-  bool fits = false;       // every rank within its own device's memory and its tiers' parts
-  double busy = 0;         // seconds of the step in which a device computes, on average
-  double model_flops = 0;  // of one step
+  bool fits = false;  // whether every rank fits into its device's memory and its share of the tiers
+  double busy = 0;    // seconds of the step in which a device computes, on average
+  double model_flops = 0;  // per step
   double mfu = 0;
 
   double part(Part p) const { return parts[static_cast<std::size_t>(p)]; }

@@ -1,20 +1,21 @@
 // The time and memory of one training step of a regular plan, in closed form.
 //
 //   step = m T + bubble + transfers + gradient reduction + optimizer + host
-// with m micro-batches and T the slowest stage's forward and backward for one of them. One file
-// says how each term comes about:
+// with m micro-batches and T the slowest stage's forward and backward pass for one of them. Each
+// term has a file that explains it:
 //   cost/kernel_time.hpp, cost/layer_cost.hpp   a layer's kernels and its collectives
 //   cost/stage_time.hpp                         one micro-batch on one stage
 //   cost/pipeline_time.hpp                      bubble, transfers, activations in flight
 //   cost/data_parallel.hpp                      sharding, gradient reduction, optimizer
 //   predict/memory.hpp                          memory of a rank
 //   cost/embedding.hpp                          embedding tables of recommendation models
-// predict/general/general_predictor.hpp predicts any placement from the same functions, and agrees
+// predict/general/general_predictor.hpp predicts any placement with the same functions, and agrees
 // to 1e-9.
 //
-// The machine is the cluster's first group of nodes: a regular plan is for uniform clusters.
-// Degrees need not pass plan/rules.hpp (a table of runs may hold some that failed), but every one
-// of them is at least 1 and the schedule has a closed form (cost/pipeline_time.hpp).
+// Only the first group of nodes of the cluster counts, since regular plans are for uniform
+// clusters. The degrees need not pass plan/rules.hpp (a table of measured runs may hold some that
+// do not). But every degree must be at least 1, and the schedule must have a closed form
+// (cost/pipeline_time.hpp).
 //
 //   Predictor predictor(model, cluster, basis);
 //   Prediction p = predictor.predict(degrees);   // allocates only while its tables fill
@@ -35,8 +36,8 @@ namespace nereus::cost {
 
 class Tables;
 
-// `model` must outlive the predictor. `num_splits` is how many distinct (tp, cp, ep, micro-batch,
-// ...) splits the tables hold before they grow. One thread at a time.
+// `model` must outlive the predictor. The tables grow once they hold more than `num_splits`
+// distinct (tp, cp, ep, micro-batch, ...) splits. Only one thread may use a predictor at a time.
 class Predictor {
  public:
   Predictor(const model::Model& model, const cluster::Cluster& cluster, const Basis& basis,
@@ -46,36 +47,38 @@ class Predictor {
 
   Prediction predict(const plan::Degrees& degrees);
 
-  // The same only as far as it counts. Where the order of passes decides (predict/played.hpp), a
-  // step that the prediction's is not below is known sooner: `counts` is asked whether one with
-  // that step, and all else as predicted, would still count. It is left there, not exact, if not.
+  // Like predict(), but stops early once the result cannot matter. A pipeline may have to be
+  // simulated pass by pass (predict/played.hpp), which is slow. Before that, a lower bound of its
+  // step is computed, and `counts` is asked whether a prediction with this step would still matter.
+  // If not, that prediction is returned with `exact` = false: its step is only a lower bound. An
+  // empty `counts` always continues.
   struct Sketch {
     Prediction prediction;
     bool exact = true;
-    double pipeline = 0;  // seconds of the step for stages, messages and reduction
+    double pipeline = 0;  // part of the step that stages, messages and gradient reduction take
   };
   using Counts = std::function<bool(const Prediction&)>;
   Sketch sketch(const plan::Degrees& degrees, const Counts& counts);
 
-  // What the step is made of, for the simulator.
+  // The passes, messages and reductions of the step, for the simulator.
   StepWork work(const plan::Degrees& degrees);
 
-  // How its compute stands between the device's peak and its memory.
+  // Whether compute or memory bandwidth limits the plan's kernels (predict/roofline.hpp).
   Roofline roofline(const plan::Degrees& degrees);
 
-  // Devices that share the fast links: groups within them need no network.
+  // Number of devices that share the fast links: groups within them need no network.
   int domain() const;
 
-  // Bounds for a search (predict/predictor_bound.cpp). No plan with the tp, pp, dp, cp, ep,
-  // expert_tp, batches, sequence parallelism, tensor overlap, precision, context and table split of
-  // `degrees` takes a shorter step, or keeps a device busy for less, whatever the rest of it says
-  // ...
+  // Lower bounds for a search (predict/predictor_bound.cpp). bound() holds for all plans that have
+  // the tp, pp, dp, cp, ep, expert_tp, batches, sequence parallelism, tensor overlap, precision,
+  // context and table split of `degrees`, whatever their other fields: none has a shorter step or
+  // keeps a device busy for less time.
   struct Bound {
     double step = 0;
-    double busy = 0;  // seconds of compute in it
+    double busy = 0;  // seconds of the step in which a device computes
   };
   Bound bound(const plan::Degrees& degrees);
-  // ... and none that also has its schedule and interleave.
+  // Like bound(), but only for plans that also have the schedule and interleave of `degrees`.
   Bound bound_of_schedule(const plan::Degrees& degrees);
   // Whether the step would be shorter if the plan needed less memory.
   bool memory_slows(const Prediction& prediction) const;

@@ -1,6 +1,6 @@
-// What the fast predictor looks up: costs of every layer kind by split, and pipeline stages by
-// depth. Tables fill on first use and serve every later plan of the same model, machine and stack;
-// a lookup allocates nothing.
+// The tables that the fast predictor looks up: costs of every layer kind by split, and pipeline
+// stages by depth. Tables fill on first use and serve all later plans of the same model, machine
+// and stack. A lookup allocates nothing.
 //
 //   Tables tables(model, cluster, basis, 64);
 //   const KindRow* kinds = tables.kinds(degrees, Recompute::kFull);   // one row per model.kinds[i]
@@ -29,7 +29,7 @@ struct KindKey {
   SplitKey split;
   plan::Recompute recompute = plan::Recompute::kNone;
   bool tensor_overlap = false;
-  bool pipelined = false;  // across nodes
+  bool pipelined = false;  // pipeline transfers cross nodes
   bool operator==(const KindKey&) const = default;
   std::uint64_t hash() const;
 };
@@ -37,7 +37,7 @@ struct KindKey {
 struct KindRow {
   LayerTime time;
   LayerMemory memory;
-  double message = 0;  // bytes handed to the next layer by this rank
+  double message = 0;  // bytes that this rank passes to the next layer
 };
 
 // Seconds of a virtual stage's messages.
@@ -46,11 +46,12 @@ struct ChunkSends {
   double back = 0;
 };
 
-// The last stages' times, each in the place that its layers say: plans that differ in what happens
-// once a step share them. There is none as long as few kinds of layers are.
+// A cache of stage times, in slots that the stage's layers decide: plans that differ only in what
+// happens once per step share an entry. It stays empty while there are few kinds of layers.
 class StageTimeMemo {
  public:
-  // Where the stage's is, or is to be: then `stage` is another. Null where there is none.
+  // The entry of the stage, or the slot to put it in (then `stage` is another one). Null if there
+  // is no slot.
   struct Entry {
     const KindRow* kinds = nullptr;
     const StageClass* stage = nullptr;
@@ -77,7 +78,7 @@ class Tables {
          int num_splits);
 
   const KindRow* kinds(const plan::Degrees& degrees, plan::Recompute recompute);
-  const KindCost* costs(const plan::Degrees& degrees);  // what `kinds` is made of
+  const KindCost* costs(const plan::Degrees& degrees);  // the costs that `kinds` is made of
   const StageTable& stages(const StageKey& key);
 
   const model::Model& model() const { return model_; }
@@ -90,29 +91,29 @@ class Tables {
   // How the plan's ranks share the embedding tables; kinds() or costs() of it was asked for before.
   const TableSlices& table_slices(const plan::Degrees& d) const;
   int layers_of_kind(std::size_t kind) const { return layers_of_kind_[kind]; }
-  // Micro-batches of one replica in a step; a local batch that the pipeline cuts itself gives pp of
-  // them.
+  // Micro-batches per replica and step; pp of them if the stack's pipeline cuts the local batch
+  // itself.
   int num_micro_batches(const plan::Degrees& d) const;
   double samples_per_micro_batch(const plan::Degrees& d) const;
   const KernelModel& kernels(cluster::Precision precision) {
     return kernels_.of(0, machine_, precision);
   }
 
-  // Room for one prediction's stages; big enough for any stage table made so far.
+  // Room for one prediction's stages, large enough for any stage table made so far.
   std::vector<StagePace> paces;
   std::vector<StageTime> times;
-  std::vector<LayerTime> layers;         // summed up
-  std::vector<double> reduces;           // seconds of their reductions
+  std::vector<LayerTime> layers;         // summed over the stage
+  std::vector<double> reduces;           // seconds of the stages' reductions
   std::vector<double> chunk_parameters;  // by class of virtual stages
   std::vector<PassSeconds> chunk_passes;
   std::vector<ChunkSends> chunk_sends;
   std::vector<schedule::StageSeconds> stage_seconds;  // by virtual stage
-  PlanPassesKey filled;                               // whose they are
-  std::vector<double> bounds_room;                    // of schedule::bound_play
+  PlanPassesKey filled;             // key of the plan that filled the five vectors above
+  std::vector<double> bounds_room;  // room for schedule::bound_play
   PlanPassesMemo passes;
   StageTimeMemo stage_times;
   schedule::Clock clock;
-  schedule::PipelineClose close;  // of its last play
+  schedule::PipelineClose close;  // of the clock's last simulation
 
  private:
   SplitKey split_of(const plan::Degrees& d);

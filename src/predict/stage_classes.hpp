@@ -1,10 +1,10 @@
 // The pipeline stages of a regular plan as classes of equal stages.
 //
 // Even rule (Megatron): plan/stages.hpp spreads the blocks over the pp x interleave virtual stages,
-// embedding on the first, head on the last. Balanced rule (nanotron): layers are cut where the
-// running cost of blocks and head passes a stage's share of the total. Pipeline rank r runs virtual
-// stages r, r + pp, ...; in the V of ZB-V r and 2 pp - 1 - r; in DualPipe r and pp - 1 - r (half of
-// the micro-batches each), so that pairs of ranks are alike and count once.
+// with the embedding on the first and the head on the last. Balanced rule (nanotron): layers are
+// cut where the running cost of blocks and head exceeds a stage's share of the total. Pipeline rank
+// r runs virtual stages r, r + pp, ...; in ZB-V it runs r and 2 pp - 1 - r; in DualPipe r and pp -
+// 1 - r (with half of the micro-batches each), so pairs of ranks are equal and count once.
 //
 //   StageTable table = make_stage_table(model, {.pp = 8, .interleave = 2}, StageRule::kEven);
 //   for (const StageClass& stage : table.classes) ...      // multiplicities sum to pp
@@ -29,7 +29,7 @@ struct StageKey {
   int pp = 1;
   int interleave = 1;
   StageOrder order = StageOrder::kLooped;
-  int recompute_blocks = 0;  // of each virtual stage, its first; 0 = all
+  int recompute_blocks = 0;  // the first blocks of each virtual stage; 0 = all
   bool plain_last = false;   // the last rank recomputes nothing (Varuna)
   bool operator==(const StageKey&) const = default;
   std::uint64_t hash() const;
@@ -37,9 +37,9 @@ struct StageKey {
 StageKey stage_key(const plan::Degrees& degrees);
 
 struct KindCount {
-  int kind = 0;   // index into the model's kinds
-  int count = 0;  // layers of it, at least 1
-  int again = 0;  // how many of them a plan recomputes that recomputes at all
+  int kind = 0;   // index in the model's kinds
+  int count = 0;  // number of layers of the kind, at least 1
+  int again = 0;  // how many of them are recomputed if the plan recomputes at all
   bool operator==(const KindCount&) const = default;
 };
 
@@ -47,15 +47,15 @@ struct KindCount {
 struct StageClass {
   std::vector<KindCount> layers;
   int multiplicity = 1;
-  int first = 0;  // the earliest of them, which holds the most activations under 1F1B
+  int first = 0;  // the first of them, which holds the most activations under 1F1B
   int last = 0;
   bool holds_first_layer = false;
   bool holds_last_layer = false;
   SendCount sends;
 };
 
-// FLOPs of one sample, forward, and what of them blocks have that a plan recomputes in full. They
-// divide the launches of a rank among its passes (predict/played.hpp).
+// Forward FLOPs of one sample, and the part of them in blocks that a plan recomputes in full. They
+// decide how a rank's launches are divided among its passes (predict/played.hpp).
 struct ChunkWork {
   double forward = 0;
   double again = 0;
@@ -67,7 +67,7 @@ struct ChunkClass {
   std::vector<KindCount> layers;
   int rank_class = 0;
   int sender = -1;  // kind of the last layer, whose output goes to the next stage; or -1
-  int before = -1;  // the same of the stage before
+  int before = -1;  // kind of the last layer of the stage before; or -1
   int multiplicity = 1;
   ChunkWork work;
 };
@@ -75,18 +75,18 @@ struct ChunkClass {
 struct StageTable {
   StageKey key;
   std::vector<StageClass> classes;
-  std::vector<int> class_of_rank;     // by pipeline rank; by pair of them in DualPipe
+  std::vector<int> class_of_rank;     // by pipeline rank; in DualPipe by pair of ranks
   std::vector<KindCount> boundaries;  // layers whose output goes to the next virtual stage
   std::vector<ChunkClass> chunks;
-  std::vector<ChunkWork> work;      // by class of ranks, of all its virtual stages
-  std::vector<int> chunk_of_stage;  // by virtual stage; empty where no rank order fits
+  std::vector<ChunkWork> work;      // by class of ranks, summed over its virtual stages
+  std::vector<int> chunk_of_stage;  // by virtual stage; empty if no rank order fits
 };
 
 // The pipeline rank that runs a virtual stage; in DualPipe the pair of ranks.
 int rank_of_stage(const StageKey& key, int stage);
 
 StageTable make_stage_table(const model::Model& model, const StageKey& key, StageRule rule);
-// First layer of each virtual stage, and the number of layers at the end.
+// The first layer of each virtual stage, followed by the number of layers.
 std::vector<int> stage_starts(const model::Model& model, int num_stages, StageRule rule);
 
 }  // namespace nereus::cost

@@ -1,5 +1,5 @@
-// One class of stages of a regular plan summed up: its work, what its ranks keep, and what it adds
-// to a step once.
+// The sums over one class of stages of a regular plan: its work, what its ranks keep, and what it
+// adds once per step.
 //
 //   StageSums sums = sums_of(stage, kinds, plain, shape, tied, false);
 //   keep(sums, stage, shape, degrees, tables);
@@ -11,42 +11,43 @@
 
 namespace nereus::cost {
 
-// Its layers summed up, and the largest of them.
+// The sums over the layers of a stage, and the maximum over them.
 struct StageSums {
   StageWork work;
   RankMemory rank;
-  double largest_divided = 0;  // parameters of the largest layer that are gathered
+  double largest_divided = 0;  // parameters of the largest layer that is gathered
   double largest_kept = 0;     // parameters of the largest layer that the rank keeps
-  double copied_weights = 0;   // bytes of weights that come from beyond the device for each pass
-  // Layers with weights, with activations kept; counted where the plan offloads any.
+  double copied_weights = 0;   // bytes of offloaded weights that are copied in for each pass
+  // Number of layers with weights, and of layers with kept activations; only counted if the plan
+  // offloads.
   int layers_with_weights = 0;
   int layers_with_kept = 0;
 };
 
-// `kinds` are layers recomputed as the plan says, `plain` those that are not; `tied` parameters
-// that a rank with both ends keeps once.
+// `kinds` are the layers recomputed as the plan says, `plain` the layers without recompute. A rank
+// with both ends of a tied weight keeps the `tied` parameters once.
 StageSums sums_of(const StageClass& stage, const KindRow* kinds, const KindRow* plain,
                   const PlanShape& shape, double tied, bool offloads);
 // Fills in what the stage's ranks keep of state and activations.
 void keep(StageSums& sums, const StageClass& stage, const PlanShape& shape,
           const plan::Degrees& degrees, const Tables& tables);
-// What embedding tables add to a step of the plan; nothing where the model has none.
+// What embedding tables add to a step of the plan; zero if the model has none.
 TableStep table_step_of(const plan::Degrees& degrees, const Tables& tables);
-// Copies of one micro-batch from and to the plan's memory tier: weights for both passes where they
-// are not kept for the step, activations out and in again; a transfer for each layer.
+// Time to copy one micro-batch from and to the plan's offload tier: weights for both passes if they
+// are not kept for the step, activations out and back in. Each layer is one transfer.
 double copy_seconds(const StageSums& sums, const PlanShape& shape, const plan::Degrees& degrees,
                     const Tables& tables);
-// The same once a step, while `updates` parameters are updated: what is offloaded of their
-// optimizer state and weights, in and out at once.
+// Time to copy, once per step, while `updates` parameters are updated: the offloaded part of their
+// optimizer state and weights, in and out at the same time.
 double update_copy_seconds(const StageSums& sums, double updates, const plan::Degrees& degrees,
                            const Tables& tables);
 double sharding_seconds(const StageWork& work, const PlanShape& shape, const StackOptions& options);
-// One stage's time for one micro-batch; under Varuna also without its recompute, as `passes`, and
-// without its copies, as `backward`.
+// One stage's time for one micro-batch. Under Varuna, `passes` is the time without recompute, and
+// `backward` that without copies.
 StageTime time_of(const StageClass& stage, const StageSums& sums, const KindRow* plain,
                   const PlanShape& shape, const plan::Degrees& degrees, StageMode mode,
                   const Tables& tables);
-// Once a step: what is not gathered and scattered in every micro-batch.
+// The reduction once per step, of state that is not gathered and scattered in every micro-batch.
 double stage_reduce_seconds(const LayerTime& sum, const PlanShape& shape,
                             const StackOptions& options);
 

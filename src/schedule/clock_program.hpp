@@ -1,8 +1,8 @@
-// The order of one size of a pipeline, laid out so that its play is one walk over an array, and how
-// the play goes on beyond that size (schedule/clock.hpp).
+// The order of one size of a pipeline, laid out so that its simulation is one pass over an array,
+// and so that the simulation can be extrapolated beyond that size (schedule/clock.hpp).
 //
 //   ClockProgram program(Schedule::kInterleaved, {8, 2, 48}, true);
-//   program.play(times, 512, false, close);     // false: not at rest yet after 48 micro-batches
+//   program.play(times, 512, false, close);     // false: no steady state after 48 micro-batches
 #pragma once
 
 #include "schedule/clock.hpp"
@@ -10,39 +10,39 @@
 
 namespace nereus::schedule {
 
-// Micro-batches that a round of the schedule's steady state takes in.
+// Number of micro-batches per round of the schedule's steady state.
 int round_of(plan::Schedule schedule, const PipelineSize& size);
 
 class ClockProgram {
  public:
-  // `extends`: it is to say how more micro-batches go on.
+  // `extends`: whether to extrapolate to more micro-batches.
   ClockProgram(plan::Schedule schedule, const PipelineSize& size, bool extends);
 
-  // False where the play does not show how it goes on.
+  // Returns false if there is no steady state to extrapolate from.
   bool play(const PipelineSeconds& times, int micro_batches, bool staggered, PipelineClose& close);
 
  private:
-  // What a pass takes and what follows it, by virtual stage and kind of pass.
+  // The time of a pass and of its message, by virtual stage and kind of pass.
   enum Slot { kForward, kForwardAlone, kBack, kBackAlone, kInput, kInputAlone, kWeight, kNumSlots };
 
-  // Where a slot's seconds come from.
+  // Where the seconds of a slot come from.
   struct Source {
     int stage = 0;
     Slot slot = kForward;
     bool sends = false;
-    bool end = false;  // of the pipeline: held up all the same
+    bool end = false;  // at the end of the pipeline: blocked without a message
   };
 
-  // A pass is done, and its message there, at max(that of the pass before it on its rank, that of
-  // the pass it needs) + its time with the message. (Where it sends nothing, only its own rank
-  // needs it.) Passes are numbered from 1; 0 stands for none.
+  // A pass is done, and its message has arrived, at max(the same time of the pass before it on its
+  // rank, that of the pass it needs) + its time with the message. (If it sends nothing, only its
+  // rank needs it.) Passes are numbered from 1; 0 means none.
   struct LeanOp {
     int before = 0;
     int needs = 0;
     int slot = 0;
   };
 
-  // Of a round that two passes have in common, the same pass of it.
+  // A pair of equal passes in two rounds.
   struct Twins {
     int before = 0;
     int after = 0;
@@ -54,14 +54,14 @@ class ClockProgram {
     int first_slot = 0;
     int last = 0;
     int last_slot = 0;
-    int free = 0;  // the pass after which it goes on
+    int free = 0;  // the pass after which the rank is free
   };
 
-  // A pass near the end of a rank, from the last one back.
+  // A pass near the end of a rank, counted from the last one.
   struct Tail {
     int number = 0;
     int slot = 0;
-    int stage = -1;  // of which it is the last backward pass; or -1
+    int stage = -1;  // the stage whose last backward pass it is; or -1
     bool last = false;
   };
 
@@ -81,10 +81,10 @@ class ClockProgram {
   bool dual_ = false;
   int round_ = 1;
   std::vector<LeanOp> ops_;
-  std::vector<int> numbers_;  // in `ops_`, from 1, of the passes of the order
-  std::vector<int> pairs_;    // the first of two that run as one
+  std::vector<int> numbers_;  // for each pass of the order, its index in `ops_`, from 1
+  std::vector<int> pairs_;    // the first of two passes that run as one
   std::vector<Source> sources_;
-  std::vector<double> seconds_, held_;  // by slot: with the message, and of it the message
+  std::vector<double> seconds_, held_;  // by slot: with the message, and the message only
   std::vector<Twins> twins_;
   std::vector<double> there_;
   std::vector<Lane> lanes_;

@@ -1,16 +1,16 @@
-// The static order in which every pipeline rank runs its passes, one file per schedule.
+// The static order in which every pipeline rank runs its passes; each schedule has a source file.
 //
-// A pass is the forward, its repetition, the backward, or one half of the backward of one
-// micro-batch on one virtual stage. What it waits for follows from the model alone:
+// A pass is the forward pass, its recompute, the backward pass, or one half of the backward pass of
+// one micro-batch on one virtual stage. The model alone decides what a pass waits for:
 //   forward(s, m)    forward(s - 1, m)
 //   recompute(s, m)  forward(s, m)
-//   backward(s, m)   forward(s, m), recompute(s, m) if any, backward(s + 1, m)   also of kInput
+//   backward(s, m)   forward(s, m), recompute(s, m) if any, backward(s + 1, m)   also for kInput
 //   weight(s, m)     input(s, m)
-// so an order is right as long as every pass is in it once (recompute at most once), all passes of
-// a micro-batch on a stage on the same rank.
+// so an order is correct if every pass is in it once (recompute at most once), and all passes of a
+// micro-batch on a stage are on the same rank.
 //
 //   const Order order = make_order(Schedule::kZbH1, {8, 1, 32});   // ranks, chunks, micro-batches
-//   order[0];                                    // the passes of the first pipeline rank, in turn
+//   order[0];                                    // the passes of the first pipeline rank
 #pragma once
 
 #include <vector>
@@ -21,18 +21,18 @@ namespace nereus::schedule {
 
 enum class Pass {
   kForward,
-  kBackward,   // all of it
-  kInput,      // for the stage before
-  kWeight,     // gradient of the stage's own weights
-  kRecompute,  // the forward pass once more, for its activations
+  kBackward,   // the whole backward pass
+  kInput,      // gradient for the previous stage
+  kWeight,     // gradient of the stage's weights
+  kRecompute,  // the forward pass again, for its activations
 };
 inline constexpr int kNumPasses = 5;
 
 struct PipelineOp {
   Pass pass = Pass::kForward;
-  int stage = 0;  // virtual
+  int stage = 0;  // virtual stage
   int micro_batch = 0;
-  // Runs as one with the op that follows: starts when both can, and both are done at the end.
+  // Runs as one with the next op: they start when both can, and both end together.
   bool with_next = false;
   bool operator==(const PipelineOp&) const = default;
 };
@@ -41,25 +41,25 @@ using Order = std::vector<std::vector<PipelineOp>>;  // by pipeline rank
 
 struct PipelineSize {
   int depth = 1;   // pipeline ranks
-  int chunks = 1;  // virtual stages a rank
+  int chunks = 1;  // virtual stages per rank
   int micro_batches = 1;
   int num_stages() const { return depth * chunks; }
   bool operator==(const PipelineSize&) const = default;
 };
 
-// Whether the schedule has an order of that size: what plan/rules.hpp allows it.
+// Whether the schedule has an order of that size, i.e. whether plan/rules.hpp allows it.
 bool suits(plan::Schedule schedule, const PipelineSize& size);
-// And whether that is for virtual stages on these ranks.
+// The same, and whether that order has these virtual stages on these ranks.
 bool suits(plan::Schedule schedule, const PipelineSize& size,
            const std::vector<int>& rank_of_stage);
 
-// Of one replica; the size must suit.
+// The order of one replica; the size must suit the schedule.
 Order make_order(plan::Schedule schedule, const PipelineSize& size);
 
-// The same with a recompute just before every backward pass, on the last stage if wanted.
+// The same with a recompute just before every backward pass; also on the last stage if wanted.
 Order with_recompute(const Order& order, const PipelineSize& size, bool on_last_stage);
 
-// DualPipe runs the second half of the micro-batches the other way round: stage s on rank
+// DualPipe runs the second half of the micro-batches in the opposite direction: stage s is on rank
 // depth - 1 - s.
 Order gpipe_order(const PipelineSize& size);
 Order one_f_one_b_order(const PipelineSize& size);

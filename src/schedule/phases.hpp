@@ -1,10 +1,11 @@
-// Schedules that run all forward passes before the backward ones (GPipe, looped BFS) in closed
-// form, stages of any length.
+// Schedules that run all forward passes before the backward passes (GPipe, looped BFS), in closed
+// form, for stages of any length.
 //
-// With S virtual stages of which rank s mod p runs s, the last forward pass of stage s ends at
+// With S virtual stages, where stage s is on rank s mod p, the last forward pass of stage s ends at
 //   E(s) = max over s0 of  E(s0 - p) + sum_{s0..s} F_j + (m - 1) max_{s0..s} F_j     s0 = 0 or >= p
-// (the longest path: along one micro-batch from s0, all micro-batches on the slowest stage, on with
-// the last one), F_j with the message after it; backward passes likewise from the other end.
+// (the longest path: one micro-batch from s0, all micro-batches on the slowest stage, then the last
+// one to s), where F_j includes the message after it. Backward passes are the same from the other
+// end.
 //
 //   play_phases({8, 2, 64}, {stages, 0.0}, room, close);
 #pragma once

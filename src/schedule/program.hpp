@@ -1,11 +1,12 @@
-// An order of passes, checked, and laid out so that playing it is one walk over an array.
+// An order of passes, checked, and laid out so that simulating it is one pass over an array.
 //
-// Which pass waits for which does not depend on how long they take. So one sequence in which every
-// pass comes after all that it waits for (the passes before it on its rank, and the pass whose
-// output it needs) serves any durations: it is found once, and so are orders that cannot be played.
+// Which pass waits for which does not depend on durations. So one sequence in which every pass
+// comes after all passes it waits for (those before it on its rank, and the one whose output it
+// needs) is valid for any durations. It is found once; orders that cannot run are detected at the
+// same time.
 //
 //   const PassProgram program = compile(order, size);           // throws Errors
-//   for (const ProgramOp& op : program.ops) ...             // in a sequence that can be played
+//   for (const ProgramOp& op : program.ops) ...             // in a valid sequence
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace nereus::schedule {
 
-// When a recompute may start: as soon as its rank is free, or only once the gradient is there.
+// When a recompute may start: as soon as its rank is free, or only when the gradient has arrived.
 enum class RecomputeStart { kEarly, kWithGradient };
 
 enum class MessageKind : std::uint8_t { kNone, kActivation, kGradient };
@@ -27,8 +28,8 @@ struct ProgramOp {
   PipelineOp op;
   int rank = 0;
   int needs = -1;  // index in PassProgram::ops of the pass whose output it needs; -1: none
-  MessageKind sends = MessageKind::kNone;  // to another rank, when it is done
-  // Of the messages that have nothing to hide behind: activations of the rank's first micro-batch,
+  MessageKind sends = MessageKind::kNone;  // to another rank, after the pass
+  // Whether its message has nothing to overlap with: activations of the rank's first micro-batch,
   // gradients of its last.
   bool sends_alone = false;
 };
@@ -37,14 +38,14 @@ struct PassProgram {
   PipelineSize size;
   std::vector<ProgramOp> ops;
   std::vector<int> num_ops;  // by rank
-  std::vector<int> peaks;    // by rank: micro-batches held at most, each chunk of each counted
+  std::vector<int> peaks;    // by rank: most micro-batches held, counted once per chunk
 };
 
-// Where the n-th pass of a rank is written, for errors; rank -1: the order as a whole.
+// Where the n-th pass of a rank is written, for errors; rank -1: the whole order.
 using LocatePass = std::function<Where(int rank, int index)>;
 
-// Errors: "simulate.order-pass" where a pass is missing, there twice or on two ranks;
-// "simulate.order-cycle" where the order waits for itself, with the circle of passes.
+// Throws "simulate.order-pass" if a pass is missing, is there twice, or is on two ranks, and
+// "simulate.order-cycle", with the passes of the cycle, if the order deadlocks.
 PassProgram compile(const Order& order, const PipelineSize& size,
                     RecomputeStart recompute = RecomputeStart::kEarly,
                     const LocatePass& locate = {});

@@ -1,23 +1,25 @@
-// When Varuna's pipeline is done, in seconds: the same play as simulate/pipeline/varuna.hpp
-// (forward passes pulled ahead within the peak, recompute early), made to be asked often.
+// The time in seconds at which Varuna's pipeline ends: the same model as
+// simulate/pipeline/varuna.hpp (forward passes pulled ahead within the peak, early recompute), made
+// to be evaluated often.
 //
-// In the order of varuna.cpp rank r of p has run, before its j-th recompute and backward pass,
+// In the order of varuna.cpp, rank r of p has run before its j-th recompute and backward pass
 //   n_r(j) = min(m, 3 (p - 1 - r) + 3 floor(j / 3))          forward passes; the last rank j + 1
-// and holds at most min(m, 3 (p - 1 - r)) micro-batches. A rank that has run these and comes to a
-// recompute whose gradient is not there runs forward passes first, as long as it holds fewer; that
-// decides on what arrives meanwhile, so ranks choose in the order of time: each runs on until it
-// has to choose, and of all choices the earliest is made first. Messages leave beside the passes,
-// those of a rank in one direction one after the other.
+// and holds at most min(m, 3 (p - 1 - r)) micro-batches. A rank that has run these and reaches a
+// recompute whose gradient has not arrived runs forward passes first, as long as it holds fewer.
+// What arrives in the meantime decides this, so ranks choose in the order of time: each runs until
+// it must choose, and the earliest choice of all ranks is made first. Messages are sent
+// concurrently with passes; those of a rank in one direction go one after the other.
 //
-// How ranks stand to each other (passes ahead, seconds, messages on their way) decides how they go
-// on, as long as forward passes are left. So once they stand as they did k micro-batches before, c
-// seconds later, k a multiple of three, each further k take c:
+// The relative state of the ranks (passes ahead, seconds, messages in flight) decides what follows,
+// as long as forward passes are left. So if the ranks are in the same relative state as k
+// micro-batches before, c seconds later, with k a multiple of three, then every further k
+// micro-batches take c:
 //   t(m) = t(m - n k) + n c
-// One earlier moment is kept to compare with, and a new one whenever twice as many micro-batches
+// One earlier state is stored for comparison; it is replaced whenever twice as many micro-batches
 // have passed (Brent 1980).
 //
-// Unlike orders that are fixed, longer passes may end earlier: a gradient that comes later may let
-// a better choice be made. No rank ends before its own passes and the way to it and back:
+// Unlike with fixed orders, longer passes may end earlier: a later gradient may lead to a better
+// choice. No rank ends before its passes and the path to it and back:
 //   end >= max over ranks r of  m (F_r + R_r + B_r) + sum over q < r of F_q + B_q + messages
 //
 //   VarunaClock clock;
@@ -30,13 +32,13 @@
 
 namespace nereus::schedule {
 
-// Forward passes that rank `rank` has run before its `back`-th backward pass.
+// Number of forward passes that rank `rank` has run before its `back`-th backward pass.
 int forwards_before(const PipelineSize& size, int rank, int back);
 
-// Allocates only for more ranks than it has seen.
+// Allocates only if there are more ranks than before.
 class VarunaClock {
  public:
-  // The size must have one stage a rank, and more than one rank.
+  // The size must have one stage per rank, and more than one rank.
   void play(const PipelineSize& size, const PipelineSeconds& times, PipelineClose& close);
 
  private:
@@ -44,12 +46,12 @@ class VarunaClock {
 
   struct Lane {
     double free = 0;                 // end of its last pass
-    double sent = 0, sent_back = 0;  // when its last message each way has arrived
-    double last_start = 0;           // of its last backward pass
-    double choice = 0;               // when it has to choose; or kNever
-    int forwards = 0;                // passes run
+    double sent = 0, sent_back = 0;  // when its last message in each direction has arrived
+    double last_start = 0;           // start of its last backward pass
+    double choice = 0;               // when it must choose; or kNever
+    int forwards = 0;                // number run
     int backs = 0;
-    int most = 0;  // micro-batches that it may hold
+    int most = 0;  // most micro-batches that it may hold
     Next next = Next::kChoose;
   };
 
@@ -75,16 +77,16 @@ class VarunaClock {
 
   PipelineSize size_;
   PipelineSeconds times_;
-  std::size_t window_ = 1;  // micro-batches on their way between two ranks: a power of two
+  std::size_t window_ = 1;  // most messages in flight between two ranks, as a power of two
   std::vector<Lane> lanes_;
-  std::vector<double> activations_, gradients_;  // by receiving rank: when they arrive
-  std::vector<int> ready_;                       // ranks that can go on
-  // An earlier moment.
+  std::vector<double> activations_, gradients_;  // arrival times, by receiving rank
+  std::vector<int> ready_;                       // ranks that can continue
+  // The stored earlier state.
   std::vector<Lane> lanes_before_;
   std::vector<double> activations_before_, gradients_before_;
-  int looked_at_ = 0;    // backward passes of the first rank when it last looked
-  int next_moment_ = 0;  // and when it keeps a new one
-  double left_out_ = 0;  // seconds of micro-batches that were not played
+  int looked_at_ = 0;    // backward passes of the first rank at the last comparison
+  int next_moment_ = 0;  // number of them at which a new state is stored
+  double left_out_ = 0;  // seconds of micro-batches that were not simulated
 };
 
 }  // namespace nereus::schedule

@@ -1,18 +1,18 @@
-// 1F1B and interleaved 1F1B in waves: the play of schedule/clock.hpp, without an order laid out.
+// 1F1B and interleaved 1F1B in waves: the model of schedule/clock.hpp, without building an order.
 //
-// Rank r runs forward passes 0 .. w_r - 1 and then pairs, of its (w_r + j)-th forward and its j-th
-// backward pass, as long as there are any. Pairs have levels that rise by at least one wherever one
-// waits for another, so that all of a level can be played at once, in place: with f_r and b_r the
-// times at which the messages of rank r's last forward and last backward pass have arrived,
+// Rank r runs forward passes 0 .. w_r - 1 and then pairs of its (w_r + j)-th forward and its j-th
+// backward pass, as long as there are any. Pairs have levels that rise by at least one whenever one
+// waits for another, so that all pairs of a level can be simulated at once, in place. With f_r and
+// b_r the times at which the messages of rank r's last forward and last backward pass have arrived,
 //   f_r <- max(b_r, f_{r-1}) + F_r        b_r <- max(f_r, b_{r+1}) + B_r
 //   1F1B          w_r = p - 1 - r                     level 2 j - r; a level has every second rank
-//   interleaved   w_r = 2 (p - 1 - r) + (v - 1) p     level j - r; rank 0 goes on from rank p - 1
-// (w rises by one or two from a rank to the one before: the pass on rank r + 1 that waits for a
-// forward pass of pair j on rank r is of pair j + 1 or j + 2; backward passes stay in pair j.)
-// At every level one rank comes to its next chunk.
+//   interleaved   w_r = 2 (p - 1 - r) + (v - 1) p     level j - r; rank 0 continues from rank p - 1
+// (w rises by one or two from a rank to the previous one: the pass on rank r + 1 that waits for a
+// forward pass of pair j on rank r belongs to pair j + 1 or j + 2; backward passes stay in pair j.)
+// At every level one rank starts its next chunk.
 //
-// A round of p micro-batches (1F1B: one) takes the same levels again and again. Once it has made
-// all f and b later by the same c it always will, and rounds that are left take c each.
+// A round of p micro-batches (1F1B: one) uses the same levels again and again. Once a round makes
+// all f and b later by the same c, every later round does too, so the remaining rounds take c each.
 //
 //   Wave wave;
 //   wave.play({8, 2, 64}, {stages, 0.0}, close);
@@ -26,18 +26,18 @@ namespace nereus::schedule {
 
 bool in_waves(plan::Schedule schedule, const PipelineSize& size);
 
-// Allocates only for more ranks or stages than it has seen.
+// Allocates only if there are more ranks or stages than before.
 class Wave {
  public:
-  // The size must be in waves.
+  // The schedule of this size must be 1F1B or interleaved 1F1B.
   void play(const PipelineSize& size, const PipelineSeconds& times, PipelineClose& close);
 
  private:
   struct Span {
     int low = 0;
-    int high = 0;  // the last one
+    int high = 0;  // inclusive
   };
-  // The next rank to come to a chunk.
+  // The next rank that starts a chunk.
   struct Turn {
     int rank = 0;
     int chunk = 0;
@@ -61,14 +61,14 @@ class Wave {
   PipelineSize size_;
   PipelineSeconds times_;
   std::vector<double> room_;
-  // By rank, in `room_`; before the first of f_ and after the last of b_ is that of the rank from
-  // which it goes on, or 0.
+  // By rank, in `room_`. The entry before the first of f_, and after the last of b_, is that of the
+  // rank from which it continues, or 0.
   double* f_ = nullptr;
   double* b_ = nullptr;
   double* forward_ = nullptr;  // seconds of its next passes, with their messages
   double* back_ = nullptr;
-  double* before_ = nullptr;      // f and b a round earlier
-  double* forward_of_ = nullptr;  // by stage: as most of its passes take
+  double* before_ = nullptr;      // f and b one round earlier
+  double* forward_of_ = nullptr;  // by stage: the time of most of its passes
   double* back_of_ = nullptr;
 };
 

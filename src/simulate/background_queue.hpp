@@ -1,34 +1,37 @@
-// A cluster that one foreground job has, and a queue of background jobs in what it leaves: played
-// from one foreground step to the next, over the idle spans of every rank's step.
+// Simulates a cluster that runs one foreground job and a queue of background jobs in its idle time,
+// from one foreground step to the next, over the idle spans of every rank.
 //
-//   gaps      spans in which a rank of the foreground does nothing: in each, background pieces of
-//             `piece` seconds as far as they fit behind `switching`; none overlaps the foreground
+//   gaps      spans in which a rank of the foreground is idle: as many background pieces of `piece`
+//             seconds as fit after `switching`; none overlaps with the foreground
 //   paid      the pacing controller (launch/background/pace.hpp) aims at `aim` x the promised
-//             slow-down `bound`: while background jobs run on its ranks, the foreground's step is
-//             longer by that in the mean, and every rank is the background's as long
-//   yield     of both, what a background job makes of a second beside the foreground
-//   ranks     of no use to the foreground are the background's throughout, nothing lost
+//             slow-down `bound`: while background jobs run on its ranks, the mean foreground step
+//             is longer by that share, and every rank computes for the background for that time
+//   yield     speed of a background job in both, relative to its speed without the foreground
+//   ranks     that the foreground does not use belong to the background the whole time, without
+//             loss
 //
-// Measured on an H200 by turns (bench/gpu/RESULTS.md; shares are of the background's speed alone):
+// Measured on an H200 with alternating runs (bench/gpu/RESULTS.md; shares are of the background's
+// speed without the foreground):
 //
-//   piece, switching   as the runtime cuts them (worker/execute/cut_graph.hpp), and what it takes
-//                      there to change from one process to the other and back
+//   piece, switching   as the runtime cuts graphs (worker/execute/cut_graph.hpp), and the time that
+//                      it needs to switch from one process to the other and back
 //                      (launch/background/runner.hpp)
-//   yield, aim         of runs with pieces of that size:   share, %     steps longer in the mean, %
-//                      GPT-2, computing all the time       2.9 to 3.3   3.5 to 3.9
-//                      ResNet-50, so                       1.9 to 3.3   2.2 to 4.1
+//   yield, aim         of runs with pieces of that size:   share, %     mean step longer by, %
+//                      GPT-2, always computing             2.9 to 3.3   3.5 to 3.9
+//                      ResNet-50, always computing         1.9 to 3.3   2.2 to 4.1
 //                      here, both                          3.3          4
 //                      GPT-2, waiting half of its time     45 to 47     1.4 to 4.2
 //                      here                                43           4
-//                      In the run of 1.9 the controller had given two turns of three in part only.
+//                      In the run with 1.9, two of three turns were granted only partly.
 //
-// A job of n ranks takes n neighbouring ranks, a multiple of n from the first, all free of other
-// background jobs and with room in memory; it advances while all of them are its own. Of the places
-// free the one of the most time a step is taken. Jobs start in their order, with a foreground step;
-// the next that fits starts where one ends.
+// A job with n ranks runs on n neighboring ranks, starting at a multiple of n. All of them must be
+// free of other background jobs and have enough memory; the job advances while all of them are
+// available to it. Of several free places, it gets the one with the most available time per step.
+// Jobs start in order, together with a foreground step; when a job ends, the next one that fits
+// starts.
 //
 //   QueuePlay play = play_queue(ranks, 12e-3, jobs, {}, 1000);
-//   play.background;                          // devices' worth of background work
+//   play.background;                          // background work, in devices
 #pragma once
 
 #include <cstdint>
@@ -38,26 +41,26 @@
 namespace nereus::simulate {
 
 struct IdleSpan {
-  double start = 0;  // seconds of the foreground's step
+  double start = 0;  // seconds from the start of the foreground's step
   double end = 0;
 };
 
-// Ranks that do the same.
+// Ranks whose steps are equal.
 struct SharedRanks {
   std::vector<int> ranks;
-  bool used = true;  // by the foreground
+  bool used = true;  // whether the foreground uses them
   std::vector<IdleSpan> idle;
-  double room = 0;  // bytes that the foreground leaves on each
+  double room = 0;  // bytes that the foreground leaves free on each
 };
 
 struct QueuedJob {
   std::string name;
   int num_ranks = 1;
-  double step_s = 0;       // alone
-  double bytes = 0;        // on each rank
-  std::int64_t steps = 0;  // 0: as long as the foreground
-  int copies = 1;          // 0: one wherever there is a place, at the start
-  double work_s = 0;       // what one device would take for a step; 0: its ranks' time in all
+  double step_s = 0;       // seconds per step without the foreground
+  double bytes = 0;        // per rank
+  std::int64_t steps = 0;  // 0: as long as the foreground runs
+  int copies = 1;          // 0: as many as there are places at the start
+  double work_s = 0;       // device seconds per step; 0: the time of all its ranks
 };
 
 struct SharingRules {
@@ -69,26 +72,26 @@ struct SharingRules {
 };
 
 struct PlayedJob {
-  int job = 0;  // index
+  int job = 0;  // index in the jobs
   int first_rank = 0;
   double start = 0;
-  double end = 0;  // or the play's
+  double end = 0;  // when it ended, or the end of the simulation
   double steps = 0;
   bool done = false;
 };
 
 struct QueuePlay {
   double seconds = 0;     // of all foreground steps
-  double step_s = 0;      // of one, their mean
-  double slowdown = 0;    // of the mean
-  double background = 0;  // mean over time: devices' worth of background work
+  double step_s = 0;      // mean of all steps
+  double slowdown = 0;    // of the mean step
+  double background = 0;  // mean over time, in devices
   std::vector<PlayedJob> jobs;
-  std::int64_t waiting = 0;  // copies that never began
+  std::int64_t waiting = 0;  // copies that never started
 };
 
-// Seconds that a job on all these groups of ranks makes of a step, without what is paid for.
+// Seconds of work that a job on these groups of ranks does in the gaps of one step.
 double gained_in_gaps(const std::vector<const SharedRanks*>& groups, const SharingRules& rules);
-// How many places have room for the job where none runs.
+// Number of places with enough memory for the job, if no other background job runs.
 int num_places(const std::vector<SharedRanks>& ranks, const QueuedJob& job);
 
 QueuePlay play_queue(const std::vector<SharedRanks>& ranks, double step_s,

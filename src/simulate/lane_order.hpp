@@ -1,13 +1,11 @@
-// The passes of one lane of a step: their order, and what they and their messages take.
+// The passes of one lane of a step: their order, and the times of passes and messages.
 //
-// A rank is held up while it sends, less what the stack hides in the steady state
-// (pipeline_overlap); the first activations and the last gradients have nothing to hide behind. The
-// ends of the pipeline are held up as often, as cost/pipeline_time.hpp says.
-// Varuna sends while it computes on.
+// A rank is blocked while it sends, less what the stack overlaps in the steady state
+// (pipeline_overlap). The first activations and the last gradients do not overlap. The ends of the
+// pipeline are blocked as often, as cost/pipeline_time.hpp says. Varuna sends while it computes.
 //
-// The order of passes is the schedule's, or one given. Where stages lie on ranks in a way that the
-// schedule does not know, or a lane has too few micro-batches for it, schedule/greedy.hpp
-// makes one.
+// The order of passes is that of the schedule, or a given one. If the schedule has no order for
+// this placement of stages on ranks, or for so few micro-batches, schedule/greedy.hpp makes one.
 //
 //   SimulatedLaneOrder own = lane_order(work, work.lanes[0], {});
 //   PipelinePlayer(own.order, own.size).play(own.times);
@@ -24,10 +22,10 @@ struct SimulatedLaneOrder {
   PipelineSize size;
   Order order;
   PassTimes times;
-  bool greedy = false;  // not the schedule's own
+  bool greedy = false;  // not the schedule's order
 };
 
-// `given` is an order of one's own, for as many ranks, stages and micro-batches.
+// `given` is a custom order with as many ranks, stages and micro-batches.
 SimulatedLaneOrder lane_order(const cost::StepWork& work, const cost::LaneWork& lane,
                               const std::optional<Order>& given);
 

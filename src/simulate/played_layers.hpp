@@ -1,11 +1,12 @@
-// A step layer by layer (cost/layer_graph.hpp), played: first all layers forward, then all of them
-// back in the opposite order, moves in between each way on its own. When each rank computes, when
-// it takes part in a move, when it waits.
+// Simulates a step layer by layer (cost/layer_graph.hpp): first the forward pass of all layers,
+// then the backward pass in the opposite order, with the moves of each direction separately. The
+// result says when each rank computes, takes part in a move, or waits.
 //
-// Ranks that do the same are one class, so that the play's size does not grow with the ranks.
+// Ranks that do the same form one class, so the size of the simulation does not grow with the
+// ranks.
 //
 //   PlayedGraph played = play_layers(graph);
-//   played.classes[0].held;                // what the first class of ranks does when
+//   played.classes[0].held;                // what the first class of ranks does, and when
 #pragma once
 
 #include <vector>
@@ -18,16 +19,16 @@ namespace nereus::simulate {
 struct HeldSpan {
   Picoseconds start = 0;
   Picoseconds end = 0;
-  int layer = -1;         // index of the graph's layers; -1: a move
+  int layer = -1;         // index in the graph's layers; -1: a move
   bool backward = false;  // the pass it belongs to
   bool operator==(const HeldSpan&) const = default;
 };
 
 struct PlayedClass {
-  std::vector<HeldSpan> held;  // in order, apart
+  std::vector<HeldSpan> held;  // in order, not overlapping
   Picoseconds computes = 0;
   Picoseconds moves = 0;
-  Picoseconds idle_forward = 0;  // until the forward pass of all has ended
+  Picoseconds idle_forward = 0;  // until the forward pass of all layers has ended
   Picoseconds idle_backward = 0;
 };
 

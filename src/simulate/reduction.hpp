@@ -1,11 +1,11 @@
-// Gradient reduction of one pipeline rank, beside its last backward passes.
+// Gradient reduction of one pipeline rank, overlapped with its last backward passes.
 //
-// The gradients of a virtual stage are final during its last backward pass: from the start of that
-// pass on they are reduced, bucket by bucket. A reduction gets the whole wire while its rank waits,
-// and the share `overlap` of the time while it computes; virtual stages are reduced one after the
-// other. At least 5 % of all of it follows the rank's last pass (the last bucket; as
-// cost/data_parallel.hpp). Where the weight gradients come last of all (zero-bubble schedules) or
-// the plan overlaps nothing, all of it does.
+// The gradients of a virtual stage become final during its last backward pass. From the start of
+// that pass on, they are reduced bucket by bucket. A reduction gets the whole wire while its rank
+// waits, and the share `overlap` of the time while the rank computes. Virtual stages are reduced
+// one after the other. At least 5 % of the total runs after the rank's last pass (the last bucket,
+// as in cost/data_parallel.hpp). If weight gradients come last (zero-bubble schedules), or the plan
+// has no data overlap, the whole reduction does.
 //
 //   std::vector<Reduced> done = reduce(order[r], played.ranks[r], work);
 //   done.back().end;
@@ -19,14 +19,14 @@
 namespace nereus::simulate {
 
 struct Reduced {
-  int stage = 0;  // virtual
+  int stage = 0;  // virtual stage
   Picoseconds start = 0;
   Picoseconds end = 0;
-  Picoseconds wire = 0;  // that it would take alone
+  Picoseconds wire = 0;  // seconds on the wire without compute
   bool operator==(const Reduced&) const = default;
 };
 
-// In the order in which they are done; empty where nothing is reduced.
+// In the order in which they end; empty if nothing is reduced.
 std::vector<Reduced> reduce(const std::vector<PipelineOp>& order, const PlayedRank& played,
                             const cost::StepWork& work);
 

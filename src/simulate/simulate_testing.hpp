@@ -1,8 +1,8 @@
-// Regular plans as people make them: models, clusters and stacks of the catalogue, degrees that
-// pass the rules. For tests and benchmarks.
+// Realistic regular plans: models, clusters and stacks of the catalog, and degrees that pass the
+// rules. For tests and benchmarks.
 //
 //   Random random(7);
-//   while (const auto plan = real_plan(random)) ...     // empty where the draw breaks a rule
+//   while (const auto plan = real_plan(random)) ...     // empty if the draw violates a rule
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Cells of one row of a table by column name. Whatever is wrong with a cell becomes an Error with
-// its place, so that a table's errors are all said at once.
+// Reads cells of one row of a table by column name. Errors in cells are collected with their place,
+// so that all errors of a table are reported at once.
 //
 //   Cells cells(csv, row, errors);
 //   const int gpus = cells.whole("gpus", 2, 65536);
@@ -28,18 +28,18 @@ class Cells {
   // Parts between separators; "a|b" -> {"a", "b"}.
   std::vector<std::string> parts(std::string_view column, char separator) const;
 
-  // Out of range, or no number: an error, and `least`.
+  // Returns `least`, and adds an error, if the cell is out of range or not a number.
   std::int64_t whole(std::string_view column, std::int64_t least, std::int64_t most);
   double number(std::string_view column, double least, double most);
   std::int64_t whole_of(std::string_view column, const std::string& text, std::int64_t least,
                         std::int64_t most);
   double number_of(std::string_view column, const std::string& text, double least, double most);
-  // The index of the word among `known`, compared without regard to case; an unknown one is an
-  // error that names the nearest, and 0.
+  // The index of the word in `known`, ignoring case. An unknown word gives 0, and an error that
+  // names the nearest word.
   std::size_t word_of(std::string_view column, const std::string& text,
                       const std::vector<std::string>& known);
 
-  // Of the column of that name.
+  // The value of the column "collective".
   Collective collective();
 
   void wrong(std::string_view column, std::string message, std::string hint = {});

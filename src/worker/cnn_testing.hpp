@@ -1,4 +1,4 @@
-// What the tests of convolutional networks share: degrees in double precision, and comparisons.
+// Shared by tests of convolutional networks: degrees in double precision, and comparisons.
 #pragma once
 
 #include <gtest/gtest.h>

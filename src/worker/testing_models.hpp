@@ -1,4 +1,4 @@
-// Small models, their jobs, and samples of a pattern to learn: for tests.
+// Small models, their jobs, and samples with a pattern to learn: for tests.
 #pragma once
 
 #include "base/random.hpp"
@@ -18,7 +18,7 @@ inline model::TransformerShape small_shape(const std::string& family) {
   shape.hidden = 32;
   shape.heads = 4;
   shape.ffn = 64;
-  shape.vocab = 61;  // does not divide
+  shape.vocab = 61;  // not divisible
   shape.seq = 16;
   shape.tied_embeddings = true;
   return shape;
@@ -40,7 +40,7 @@ inline model::Model small_llama() {
 }
 
 // Residual blocks and shortcuts, 21 thousand parameters. The last norms see images of 2 x 2, so
-// that a group of one sample has a variance.
+// that a group with one sample has a variance.
 // The last norms are over (image / 32)^2 values of a sample.
 inline model::Model small_resnet_of(int image) {
   return model::build_cnn({.name = "small-resnet",
@@ -64,9 +64,9 @@ inline job::Job make_job(const model::Model& model, const plan::Degrees& degrees
   job.plan.degrees = degrees;
   job.plan.cluster = plan::testing::make_cluster(degrees.num_ranks());
   job.plan.placement = plan::expand(degrees, model);
-  // Steep, so that differences would show. In bf16 they do show at that rate: what rounding leaves
-  // of a gradient is up to 0.4 %, and steps of 1e-2 let it grow to 2.5 % of the loss in 20 steps.
-  // So they do in fp32 with norms over one sample: to 2 % at 1e-2, from 1e-7 in the first step.
+  // A high rate, so that differences would show. In bf16 they do: rounding changes a gradient by up
+  // to 0.4 %, and with steps of 1e-2 this grows to 2.5 % of the loss in 20 steps. In fp32 with
+  // norms over one sample they do too: from 1e-7 in the first step to 2 % with steps of 1e-2.
   const bool exact = degrees.precision == cluster::Precision::kFp64;
   const bool narrow = degrees.precision == cluster::Precision::kBf16;
   job.training.rate = narrow || (model.cnn && !exact) ? 1e-3 : 1e-2;
@@ -75,7 +75,7 @@ inline job::Job make_job(const model::Model& model, const plan::Degrees& degrees
   return job;
 }
 
-// Tokens with a pattern to learn, from (step, sample) alone.
+// Tokens with a pattern to learn, which depend only on (step, sample).
 inline Batch read_tokens(const model::TransformerShape& shape, std::int64_t step,
                          std::int64_t first, std::int64_t count) {
   at::Tensor tokens = at::empty({count, shape.seq + 1}, at::kLong);
@@ -91,7 +91,7 @@ inline Batch read_tokens(const model::TransformerShape& shape, std::int64_t step
   return {tokens.narrow(1, 0, shape.seq).contiguous(), tokens.narrow(1, 1, shape.seq).contiguous()};
 }
 
-// Pictures whose class shows, from (step, sample) alone.
+// Images that show their class, which depend only on (step, sample).
 inline Batch read_images(const model::CnnShape& shape, std::int64_t step, std::int64_t first,
                          std::int64_t count) {
   Batch batch{at::empty({count, 3, shape.image, shape.image}, at::kFloat),

@@ -1,8 +1,8 @@
-// Ranks as processes that share one GPU, for tests. Threads would not do: libtorch runs the
-// backward passes of one process on one thread a GPU, and a rank that waits there for another would
-// wait for ever. The processes stay from job to job, since a CUDA context and its kernels take
-// seconds to load, a small job less; after a failure all of them are ended, and the next job starts
-// new ones.
+// Ranks as processes that share one GPU, for tests. Threads would deadlock: libtorch runs all
+// backward passes of a process on one thread per GPU, and a rank that waits there for another would
+// wait forever. The processes are reused for several jobs, because loading a CUDA context and its
+// kernels takes seconds, longer than a small job. After a failure all of them are ended, and the
+// next job starts new ones.
 //
 //   const Outcome outcome = RankProcesses::shared().run(job, 20);
 #pragma once
@@ -30,11 +30,12 @@ inline bool test_device_is(const char* name) {
   return device && device == std::string(name);
 }
 inline bool on_gpu() { return test_device_is("cuda"); }
-inline bool as_processes() { return on_gpu() || test_device_is("processes"); }  // those on CPUs
+// "processes": on CPUs.
+inline bool as_processes() { return on_gpu() || test_device_is("processes"); }
 
 inline const std::string kStatistics = "statistics:", kBatches = "batches:";
 
-// Losses, first gradients and statistics of norms from one process to another, by a file: lines of
+// Writes losses, first gradients and statistics of norms to a file for another process: lines of
 // names, each followed by its numbers.
 inline void write_outcome(const std::string& path, const Outcome& outcome) {
   std::ofstream file(path, std::ios::binary);
@@ -55,7 +56,7 @@ inline void write_outcome(const std::string& path, const Outcome& outcome) {
   }
 }
 
-// Adds what the file says, and removes it. Losses are those of the first file.
+// Adds the content of the file, and removes it. Losses are those of the first file.
 inline void add_outcome_of(const std::string& path, Outcome& outcome) {
   std::ifstream file(path, std::ios::binary);
   std::string name;
@@ -80,10 +81,10 @@ inline void add_outcome_of(const std::string& path, Outcome& outcome) {
     whole = whole.defined() ? at::where(part.isnan(), whole, part) : part;
   }
   file.close();
-  std::remove(path.c_str());  // the wheel exports a std::filesystem of its own
+  std::remove(path.c_str());  // not std::filesystem: the wheel exports another one
 }
 
-// Runs one rank's jobs until `asked` ends; a byte into `answers` for each that is done.
+// Runs one rank's jobs until `asked` is closed; writes a byte to `answers` for each that is done.
 class RankProcess {
  public:
   RankProcess(int rank, int asked, int answers) : rank_(rank), asked_(asked), answers_(answers) {}
@@ -106,7 +107,7 @@ class RankProcess {
   }
 
   struct Asked {
-    char name[64];  // of files: NAME.job, NAME.RANK
+    char name[64];  // of the files NAME.job and NAME.RANK
     int num_ranks, num_steps;
   };
 
@@ -115,7 +116,7 @@ class RankProcess {
     at::set_num_threads(1);
     if (!on_gpu()) return;
     use_own_stream(at::Device(at::kCUDA));
-    at::globalContext().setDeterministicCuDNN(true);  // else one rank differs from itself
+    at::globalContext().setDeterministicCuDNN(true);  // otherwise two runs of one rank differ
   }
 
   void run(const job::Job& job, const Asked& asked) {
@@ -180,7 +181,7 @@ class RankProcesses {
     int asks, answers;
   };
 
-  RankProcesses() { std::signal(SIGPIPE, SIG_IGN); }  // of a rank that has ended
+  RankProcesses() { std::signal(SIGPIPE, SIG_IGN); }  // for a rank that has ended
   ~RankProcesses() { end_all(); }
   RankProcesses(const RankProcesses&) = delete;
   RankProcesses& operator=(const RankProcesses&) = delete;
@@ -194,7 +195,7 @@ class RankProcesses {
     const pid_t process = fork();
     NEREUS_CHECK(process >= 0, "a process");
     if (process == 0) {
-      for (const Rank& other : ranks_) close(other.asks);  // else it would never see its end
+      for (const Rank& other : ranks_) close(other.asks);  // otherwise it would never see its end
       close(asks[1]);
       close(answers[0]);
       _exit(RankProcess(rank, asks[0], answers[1]).serve());
@@ -204,7 +205,7 @@ class RankProcesses {
     ranks_.push_back({process, asks[1], answers[0]});
   }
 
-  // Until all have answered or ended; what went wrong, if anything.
+  // Waits until all have answered or ended; returns the error, if any.
   std::string wait_for(int num_ranks) {
     std::vector<pollfd> waiting;
     for (int rank = 0; rank < num_ranks; ++rank) waiting.push_back({at(rank).answers, POLLIN, 0});

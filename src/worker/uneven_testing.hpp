@@ -1,4 +1,4 @@
-// Plans by hand for the tests of uneven work and state.
+// Hand-written plans for the tests of uneven work and state.
 #pragma once
 
 #include "plan/plan_json.hpp"
@@ -6,17 +6,17 @@
 
 namespace nereus::worker::testing {
 
-// What one rank computes of a stage.
+// The work of one rank in a stage.
 struct Work {
   int rank = 0;
   int micro_batch = 1;
   int count = 1;
   std::int64_t first_sample = 0;
-  std::int64_t stride = 0;  // of micro-batches; 0: they follow one another
-  int last = 0;             // samples of the last micro-batch where it is smaller
+  std::int64_t stride = 0;  // of micro-batches; 0: they are consecutive
+  int last = 0;             // samples of the last micro-batch if it is smaller
 };
 
-// How much of the divided state lies on a rank.
+// How much of the sharded state a rank stores.
 struct Kept {
   int rank = 0;
   double part = 0;
@@ -31,7 +31,7 @@ struct PlannedStage {
 struct UnevenPlan {
   std::string name{};
   std::vector<PlannedStage> stages{};
-  int zero = 3;  // what is divided: nothing, the optimizer, gradients too, weights too
+  int zero = 3;  // what is sharded: nothing, the optimizer, also gradients, also weights
   plan::Gather gather = plan::Gather::kPerMicroBatch;
   plan::Recompute recompute = plan::Recompute::kNone;
   plan::Schedule schedule = plan::Schedule::k1f1b;
@@ -84,7 +84,7 @@ inline plan::LayerRun run_of(const UnevenPlan& plan, std::size_t stage, int firs
   return run;
 }
 
-// A job in fp64; the plan is sound, and the worker runs it.
+// A job in fp64; the plan must be valid, and the worker must support it.
 inline job::Job uneven_job(const model::Model& model, const UnevenPlan& uneven, int global_batch) {
   plan::Degrees alone;
   alone.global_batch = global_batch;
@@ -106,7 +106,7 @@ inline job::Job uneven_job(const model::Model& model, const UnevenPlan& uneven, 
   return job;
 }
 
-// Everything that is wrong with a plan, or that the worker refuses.
+// All errors of a plan, and everything that the worker does not support.
 inline std::string complaints(const job::Job& job) {
   std::string text;
   for (const Error& error : plan::check_plan(job.plan)) text += error.message + "\n";

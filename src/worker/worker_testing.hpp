@@ -12,9 +12,9 @@
 
 namespace nereus::worker::testing {
 
-// All ranks of the job: as threads of this process, or as processes where NEREUS_TEST_DEVICE says
-// so. Resumes and saves (after the last step) where the job says so; losses are then those of the
-// steps that were left. `prepare` is called by each rank, on its thread, before its first step.
+// Runs all ranks of the job: as threads of this process, or as processes if NEREUS_TEST_DEVICE says
+// so. Resumes and saves (after the last step) if the job says so; losses are then those of the
+// remaining steps. Each rank calls `prepare`, on its thread, before its first step.
 using Prepare = std::function<void(int rank, Executor& executor)>;
 inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read,
                        const std::string& backend = "gloo", const Prepare& prepare = nullptr) {
@@ -32,7 +32,8 @@ inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read
         Executor executor(job, *comms[static_cast<std::size_t>(rank)], read);
         if (prepare) prepare(rank, executor);
         const std::int64_t first = resume(job, executor);
-        Saver saver(job, rank, num_ranks);  // clears what is left of others: before the first step
+        // Removes leftovers of others: must come before the first step.
+        Saver saver(job, rank, num_ranks);
         executor.before_update = [&] {
           const std::lock_guard lock(mutex);
           add_gradients(executor, outcome);
@@ -53,7 +54,7 @@ inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read
       }
     });
   for (std::thread& thread : threads) thread.join();
-  // The cause first: others lost their connection to it.
+  // The cause first: the others lost their connection to it.
   std::exception_ptr lost;
   for (const std::exception_ptr& failure : failures) try {
       if (failure) std::rethrow_exception(failure);

@@ -1,5 +1,6 @@
-// Who called, as a verb sees it: where its answer, its words and its progress go, and when to stop.
-// A command line, lines of JSON and a program are callers (cli/terminal_caller.hpp, api/call.hpp).
+// The caller of a verb, as the verb sees it: it receives the answer, the text output and the
+// progress, and it says when to stop. Callers are a command line (cli/terminal_caller.hpp), lines
+// of JSON, and a program (api/call.hpp).
 //
 //   wanted.stop = caller.stop();
 //   const app::PlanAnswer answer = app::plan(wanted, caller.progress());
@@ -26,19 +27,20 @@ class Caller {
   Caller& operator=(const Caller&) = delete;
 
   virtual void answer(const Report& report, const OutputOptions& output) = 0;
-  // Words as they come, with the line breaks they have; a note is one line beside the answer.
+  // Text as it comes, with its line breaks. A note is one line in addition to the answer.
   virtual void say(std::string_view text) = 0;
   virtual void note(const std::string& text) = 0;
-  // What went wrong in work that has an answer all the same, or an exit code of its own.
+  // An error in work that still has an answer, or that has a special exit code.
   virtual void warn(const Error& error) = 0;
   virtual app::ProgressSink progress() = 0;
-  // From here on an interrupt ends the work with what it has: the function says whether one came.
+  // From now on an interrupt stops the work, which returns what it has. The function says whether
+  // an interrupt came.
   virtual std::function<bool()> stop() = 0;
 
-  Terminal screen;  // what drawings made of text must fit
+  Terminal screen;  // the size that text drawings must fit
 };
 
-// Hears nothing: for commands that are built for their fields alone.
+// Ignores all output: for commands that are built only to read their fields.
 class Nobody : public Caller {
  public:
   void answer(const Report&, const OutputOptions&) override {}

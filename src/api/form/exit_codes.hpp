@@ -1,4 +1,4 @@
-// What a call ends with: the exit code of a process of Nereus.
+// The result of a call: the exit code of a Nereus process.
 #pragma once
 
 #include "base/error.hpp"
@@ -9,7 +9,7 @@ enum ExitCode {
   kDone = 0,
   kBug = 1,
   kBadInput = 2,
-  kNothingFeasible = 3,  // a search found nothing; reasons printed
+  kNothingFeasible = 3,  // a search found nothing; the reasons are printed
   kBadEnvironment = 4,
   kWorkerFailed = 5,
   kStoppedEarly = 10,  // with a valid partial result

@@ -1,4 +1,5 @@
-// What background jobs did, and what they cost the foreground: tables for people, JSON for scripts.
+// Reports what background jobs did, and how much they slowed the foreground: tables for people,
+// JSON for scripts.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What `nereus simulate PLAN --background OTHER` shows (app/simulate/simulate_cluster.hpp).
+// Report of `nereus simulate PLAN --background OTHER` (app/simulate/simulate_cluster.hpp).
 #pragma once
 
 #include "api/form/report.hpp"

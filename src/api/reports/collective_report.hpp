@@ -1,4 +1,4 @@
-// `nereus simulate` of one collective, and of a plan in ASTRA-sim's view: options and results.
+// Options and report of `nereus simulate` for one collective, or for a plan in ASTRA-sim's view.
 //
 //   add_collective_options(command, collective);
 //   if (const auto report = network_simulation(plan, collective, format)) caller.answer(*report, ...);
@@ -15,8 +15,8 @@ namespace nereus::api {
 
 void add_collective_options(Command& command, app::SimulateCollectiveRequest& request);
 
-// Nothing where the call is about a plan as we play it. `plan` has what predict takes, with the
-// --cluster of both.
+// Returns nothing if the request asks for our own simulation of a plan. `plan` has the options of
+// predict, and the --cluster of both.
 std::optional<Report> network_simulation(const app::PredictRequest& plan,
                                          app::SimulateCollectiveRequest request, Format format);
 

@@ -1,4 +1,4 @@
-// Two plans side by side: what differs between them, and where the time and the memory go.
+// Two plans side by side: how they differ, and where their time and memory go.
 #pragma once
 
 #include "api/form/report.hpp"
@@ -9,7 +9,7 @@ namespace nereus::api {
 
 Report compare_report(const app::PredictAnswer& a, const app::PredictAnswer& b);
 
-// Why a plan won, or what beats it; and what more hardware would buy.
+// Why a plan won, which plans beat it, and what more hardware would bring.
 std::vector<Table> contest_tables(const app::PredictAnswer& own, const app::Contest& contest);
 std::string contest_json(const app::PredictAnswer& own, const app::Contest& contest);
 

@@ -1,4 +1,4 @@
-// A regular plan as JSON: every degree under its own name.
+// A regular plan as JSON, with a member per degree.
 #pragma once
 
 #include <nlohmann/json.hpp>

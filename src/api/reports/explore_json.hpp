@@ -1,5 +1,5 @@
-// A study's answer as one JSON object: raw SI numbers, null where nothing is known. docs/explore.md
-// has every field.
+// A study's answer as one JSON object: raw SI numbers, null for unknown values. docs/explore.md
+// lists every field.
 #pragma once
 
 #include <string>

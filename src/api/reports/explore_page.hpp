@@ -1,4 +1,4 @@
-// A study as one HTML page: the tables of `nereus explore` with pictures beside them.
+// A study as one HTML page: the tables of `nereus explore` with pictures.
 //
 //   write_file("report.html", explore_page(answer));
 #pragma once

@@ -13,12 +13,12 @@ namespace nereus::api {
 
 struct StudyPicture {
   enum class Kind { kFront, kTime, kAxis } kind = Kind::kFront;
-  std::string name;  // "heat-network_bandwidth"; also its id, so unlike all others
+  std::string name;  // "heat-network_bandwidth"; also its id, so it must be unique
   std::string svg;
   std::string caption;
 };
 
-// Nothing where the study found nothing.
+// Empty if the study found no plan.
 std::vector<StudyPicture> explore_pictures(const app::ExploreAnswer& answer);
 
 }  // namespace nereus::api

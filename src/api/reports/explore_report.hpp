@@ -1,4 +1,4 @@
-// What `nereus explore` shows of a study.
+// Report of `nereus explore`.
 #pragma once
 
 #include "api/form/report.hpp"
@@ -8,8 +8,8 @@ namespace nereus::api {
 
 Report explore_report(const app::ExploreAnswer& answer);
 
-// What a reader might not expect of the figures: other software for other clusters, resources
-// without a price, shapes that cannot be built.
+// Notes on what a reader might not expect in the figures: different software for different
+// clusters, resources without a price, shapes that cannot be built.
 std::vector<std::string> study_notes(const explore::Study& study);
 
 }  // namespace nereus::api

@@ -1,4 +1,4 @@
-// What a played job shows: rates and money by policy, where the time goes, when it was spent.
+// Report of a simulated job: rates and cost per policy, and how its time is spent.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 namespace nereus::api {
 
 void add_job_options(Command& command, app::JobRequest& request);
-// Whether the options ask for a job.
+// Whether the options ask for a job simulation.
 bool asks_for_job(const app::JobRequest& request);
 
 Report job_report(const app::JobAnswer& answer, const Terminal& out);
 
-// Machines over time, and below it a bar for each policy in the colours of what it did.
+// Machines over time, and below them one bar per policy, colored by activity.
 std::string job_picture(const app::JobAnswer& answer);
 
 }  // namespace nereus::api

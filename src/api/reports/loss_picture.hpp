@@ -1,5 +1,5 @@
-// The losses of a training as a picture: one line over the steps, each of at most a hundred points
-// the mean of as many neighbouring steps.
+// The losses of training runs as a picture: one line per run over the steps, with at most a hundred
+// points. Each point is the mean of neighboring steps.
 //
 //   write_file("loss.svg", loss_picture(answer.steps, "gpt2, pp 2 x dp 2"));
 #pragma once

@@ -1,4 +1,4 @@
-// What `nereus measure` prints: the machine in tables for people, the profile itself as JSON.
+// Report of `nereus measure`: tables about the machine for people, the profile as JSON.
 #pragma once
 
 #include "api/form/report.hpp"

@@ -1,4 +1,4 @@
-// A verb's table as one of a page, and the page's end.
+// Converts a verb's table to a table of an HTML page, and makes the page's footer.
 //
 //   page.sections.push_back({.title = "Best", .tables = {page_table(table)}});
 //   page.footer = page_footer("nereus recommend", {});

@@ -1,4 +1,4 @@
-// What `validate --pipelines` shows.
+// Report of `validate --pipelines`.
 #pragma once
 
 #include "api/form/report.hpp"
@@ -6,7 +6,7 @@
 
 namespace nereus::api {
 
-// `rows` adds every row; as CSV (`rows_only`) the rows take the place of the summary.
+// `rows` adds every row. As CSV (`rows_only`), the rows replace the summary.
 Report pipelines_report(const app::ValidatePipelinesAnswer& answer, bool rows, bool rows_only);
 
 }  // namespace nereus::api

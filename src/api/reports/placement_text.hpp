@@ -1,4 +1,5 @@
-// An irregular plan for readers: how it computes in a few words, and who does what as a table.
+// An irregular plan for readers: a short text that says how it computes, and a table of what each
+// rank does.
 #pragma once
 
 #include <string>
@@ -11,9 +12,9 @@ namespace nereus::api {
 
 // "ZeRO-3, full recompute, layer by layer".
 std::string manner_text(const plan::Placement& placement);
-// Devices that neither compute nor store.
+// Number of devices that neither compute nor store.
 int num_idle(const plan::Placement& placement, const cluster::Cluster& cluster);
-// A row for each set of devices that do the same: layers, samples, micro-batch, share of the state.
+// One row per set of devices that do the same: layers, samples, micro-batch, share of the state.
 Table placement_table(const plan::Placement& placement, const cluster::Cluster& cluster);
 
 }  // namespace nereus::api

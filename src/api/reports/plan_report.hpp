@@ -1,5 +1,5 @@
-// What `nereus plan` found as a report: the best layouts, how much was looked at, and where nothing
-// fits, why and what would help.
+// Report of `nereus plan`: the best layouts, and how many candidates were looked at. If nothing
+// fits, it says why and what would help.
 #pragma once
 
 #include "api/form/report.hpp"

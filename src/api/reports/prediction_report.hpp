@@ -8,7 +8,7 @@
 
 namespace nereus::api {
 
-// PLAN, --model, --cluster, --set, degrees, --stack, --profile.
+// Adds PLAN, --model, --cluster, --set, degrees, --stack and --profile.
 void add_prediction_options(Command& command, app::PredictRequest& request);
 
 // "tp 8 x pp 4 x dp 4, micro-batch 1 x 128, bf16".
@@ -21,7 +21,7 @@ Table prediction_row(const app::PredictAnswer& answer);
 Table prediction_summary(const app::PredictAnswer& answer);
 Table prediction_breakdown(const app::PredictAnswer& answer);
 Table prediction_memory(const app::PredictAnswer& answer);
-// The fields that contract and scripts know.
+// The JSON form; its fields are a stable interface for scripts.
 std::string prediction_json(const app::PredictAnswer& answer);
 
 }  // namespace nereus::api

@@ -1,4 +1,4 @@
-// What `nereus import` found in files of measured layers.
+// Reports what `nereus import` found in files of measured layers.
 #pragma once
 
 #include "api/form/report.hpp"

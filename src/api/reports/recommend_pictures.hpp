@@ -1,7 +1,8 @@
-// Pictures of `recommend`: dollars against hours, and where the hours of each offer go.
+// Pictures of `recommend`: dollars against hours, and how the hours of each offer are spent.
 //
-// A bar is a whole job: its hours are the steps times what the plan's prediction says of a step's
-// parts, what the step waits for samples beyond that, what spot machines lose, and the start.
+// A bar is a whole job. Its hours are the number of steps times the predicted parts of a step, plus
+// the time spent waiting for samples, the time lost when spot machines are taken away, and the
+// start-up.
 #pragma once
 
 #include <string>
@@ -11,7 +12,7 @@
 namespace nereus::api {
 
 std::string recommend_scatter(const app::RecommendAnswer& answer);  // SVG
-// The first `top` options, or the nearest where there is none.
+// The first `top` options; if there are none, the option that is nearest to the limits.
 std::string recommend_bars(const app::RecommendAnswer& answer,
                            const app::RecommendRequest& request);  // SVG
 std::string recommend_page(const app::RecommendAnswer& answer,

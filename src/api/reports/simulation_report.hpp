@@ -1,5 +1,5 @@
-// What `nereus simulate` prints of a played step: a summary, every pipeline rank with a drawing,
-// the critical path, and quantiles where durations vary.
+// Report of `nereus simulate`: a summary, every pipeline rank with a drawing, the critical path,
+// and quantiles if durations vary.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace nereus::api {
 
-// `all_columns`: also shares that no rank has any of, for machines.
+// With `all_columns`, columns that are 0 for every rank are included too (for machine-readable
+// formats).
 Report simulation_report(const app::SimulateAnswer& answer, const Terminal& out, bool all_columns);
 
 }  // namespace nereus::api

@@ -1,4 +1,4 @@
-// What `plan --spot` shows.
+// Report of `plan --spot`.
 #pragma once
 
 #include "api/form/report.hpp"

@@ -1,4 +1,4 @@
-// What a step waits for, as a table, JSON, a picture of stacked bars and a page.
+// What a step waits for, as a table, as JSON, as stacked bars, and as an HTML page.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace nereus::api {
 
 Report stalls_report(const app::StallAnswer& answer);
 
-// One bar of a picture.
+// One bar of the picture.
 struct StallRun {
   std::string name;
   const measure::StallReport* report = nullptr;
@@ -20,7 +20,7 @@ std::string stalls_picture(const std::string& title, const std::vector<StallRun>
 std::string stalls_picture(const app::StallAnswer& answer);
 std::string stalls_page(const app::StallAnswer& answer);  // HTML
 
-// To the files that are named, as pictures; an empty name is none.
+// Writes the pictures to the given files; an empty name means no file.
 void write_stall_pictures(const app::StallAnswer& answer, const std::string& svg_file,
                           const std::string& html_file);
 

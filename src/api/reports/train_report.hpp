@@ -1,4 +1,4 @@
-// What a training run says: a line a step while it runs, and the result at its end.
+// Output of a training run: one line per step while it runs, and the result at its end.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace nereus::api {
 // "step 17  loss 3.2145  4,995 tokens/s  412 ms  MFU 41.2 %  1.2 GiB  waits 12 % (pipeline 8 %)".
 std::string step_text(const app::TrainStep& step, bool counts_tokens);
 
-// Lines for people: at most one a second, and always the first and the last.
+// Prints at most one line per second, and always the first and the last.
 class StepLines {
  public:
   using Clock = std::chrono::steady_clock;
@@ -21,7 +21,7 @@ class StepLines {
       : write_(std::move(write)), now_(std::move(now)) {}
 
   void take(const app::TrainStep& step, bool counts_tokens);
-  void finish();  // the last one, where it was left out
+  void finish();  // prints the last line if it was skipped
 
  private:
   std::function<void(const std::string&)> write_;
@@ -31,7 +31,7 @@ class StepLines {
   std::string held_;
 };
 
-// The tables for people, and the JSON that scripts know.
+// Tables for people, and JSON with stable fields for scripts.
 Report train_report(const app::TrainAnswer& answer, bool compare);
 
 }  // namespace nereus::api

@@ -1,4 +1,5 @@
-// What steps would take with something changed, as a table, JSON, a picture and a page.
+// How long steps would take with some changes, as a table, as JSON, as a picture, and as an HTML
+// page.
 #pragma once
 
 #include <string>
@@ -9,12 +10,12 @@
 
 namespace nereus::api {
 
-// One measured run and what was asked about it.
+// One measured run and the changes asked about it.
 struct WhatIf {
   std::string file;
   measure::MeasuredStep now;
-  std::vector<std::vector<measure::Change>> changes;  // one after the other, then all together
-  std::vector<measure::ChangedStep> steps;            // as `changes`
+  std::vector<std::vector<measure::Change>> changes;  // each change on its own, then all together
+  std::vector<measure::ChangedStep> steps;            // same order as `changes`
 };
 
 Report what_if_report(const std::vector<WhatIf>& runs);

@@ -1,4 +1,4 @@
-// What the other end of stdout or stderr can show.
+// What stdout or stderr can display.
 //
 //   Terminal out = detect_terminal(STDOUT_FILENO);
 //   if (out.color) ...
@@ -12,8 +12,8 @@ namespace nereus::api {
 struct Terminal {
   int width = 0;  // columns; 0 = no limit (a file or a pipe)
   bool tty = false;
-  bool color = false;  // a terminal, NO_COLOR not set, TERM not dumb
-  bool utf8 = false;   // by the locale's name
+  bool color = false;  // is a terminal, NO_COLOR is not set, TERM is not dumb
+  bool utf8 = false;   // from the name of the locale
 };
 
 // Reads the terminal's size and COLUMNS, NO_COLOR, TERM, LC_ALL, LC_CTYPE, LANG.
@@ -22,17 +22,17 @@ Terminal detect_terminal(int file_descriptor);
 enum class Style { kBold, kDim, kRed, kYellow, kGreen, kCyan };
 std::string styled(std::string_view text, Style style, const Terminal& terminal);
 
-// Columns a text takes: code points, of which wide ones (CJK, emoji) count twice.
+// Number of columns that a text needs: one per code point, two if it is wide (CJK, emoji).
 int display_width(std::string_view text);
 
-// At most `width` columns, with an ellipsis where something was cut.
+// Cuts the text to at most `width` columns, with an ellipsis if something was cut.
 std::string truncated(std::string_view text, int width, const Terminal& terminal);
 
-// Broken at spaces into lines of at most `width` columns; words that are longer are broken hard.
+// Breaks the text at spaces into lines of at most `width` columns. Longer words are split.
 std::string wrapped(std::string_view text, int width, int indent = 0);
 
-// A share of 0..1 as a bar of at most `width` columns, in eighths of a column where UTF-8 is at
-// hand.
+// A share of 0..1 as a bar of at most `width` columns. With UTF-8, the bar has a resolution of 1/8
+// column.
 std::string bar(double share, int width, const Terminal& terminal);
 
 }  // namespace nereus::api

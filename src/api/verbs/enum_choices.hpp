@@ -1,4 +1,4 @@
-// The words of an enumeration as an option's choices.
+// The names of an enumeration's values as choices of an option.
 //
 //   command.choice("--precision", choices_of(request.precision), "...");
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace nereus::api {
 
-// All values, by to_string.
+// All values, with the names of to_string().
 template <class Enum>
 std::vector<Choice> choices_of(std::optional<Enum>& target) {
   std::vector<Choice> choices;

@@ -1,5 +1,5 @@
-// `nereus measure -- COMMAND` and `nereus measure --kineto FILE...`: stalls of other people's
-// PyTorch jobs, and the calls.
+// `nereus measure -- COMMAND` and `nereus measure --kineto FILE...`: options and calls that measure
+// the stalls of other people's PyTorch jobs.
 //
 //   JobOptions given;
 //   add_job_options(command, given);

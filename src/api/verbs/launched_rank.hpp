@@ -1,16 +1,16 @@
-// Which rank of a job this process is to start, by the environment that a launcher gave it.
+// Reads from the environment which rank of a job a launcher wants this process to start.
 //
 //   torchrun, or by hand   RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT
 //   mpirun (Open MPI)      OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE
 //   srun                   SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID, SLURM_STEP_NUM_NODES
 //
-// The ranks meet at MASTER_ADDR:MASTER_PORT, where rank 0 listens. Where mpirun or srun keeps all
-// ranks on one host and nobody says where, that is 127.0.0.1 and a port made of the job's number.
-// Torchrun's agent listens at MASTER_PORT itself (TORCHELASTIC_USE_AGENT_STORE), so ours is the
-// next one. In a batch script of Slurm outside srun SLURM_PROCID is set too; SLURM_STEP_NUM_TASKS
-// is not.
+// The ranks meet at MASTER_ADDR:MASTER_PORT, where rank 0 listens. If these are not set and mpirun
+// or srun runs all ranks on one host, the address is 127.0.0.1 and the port is derived from the
+// job's number. Torchrun's agent itself listens at MASTER_PORT (TORCHELASTIC_USE_AGENT_STORE), so
+// we use the next port. Slurm also sets SLURM_PROCID in a batch script outside srun, but not
+// SLURM_STEP_NUM_TASKS.
 //
-//   const auto launched = launched_rank();       // nothing: this process starts all ranks
+//   const auto launched = launched_rank();       // empty: this process starts all ranks
 #pragma once
 
 #include <functional>
@@ -21,14 +21,14 @@
 
 namespace nereus::api {
 
-// Throws Errors ("train.environment") where the environment says half of it.
+// Throws Errors ("train.environment") if only some of the variables are set.
 std::optional<app::LaunchedRank> launched_rank();
 
-// The same of any environment; an unset variable is empty.
+// Like launched_rank(), with any environment; an unset variable is empty.
 std::optional<app::LaunchedRank> launched_rank_of(
     const std::function<std::string(const char*)>& variable);
 
-// Where the program that runs a rank is built: in the folder of this one.
+// Path of the program that runs a rank: it is built into the folder of this program.
 std::string worker_beside_this();
 
 }  // namespace nereus::api

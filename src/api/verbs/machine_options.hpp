@@ -1,9 +1,9 @@
-// Options of every verb that starts ranks: what a step does, device, talk, threads, and how samples
-// are loaded.
+// Options of every verb that starts ranks: what a step does, the device, communication, threads,
+// and how samples are loaded.
 //
 //   MachineOptions given;
 //   add_machine_options(command, request, given);
-//   take_machine_options(given, request, errors);       // once the command line is read
+//   take_machine_options(given, request, errors);       // after the command line is read
 #pragma once
 
 #include <initializer_list>
@@ -28,7 +28,7 @@ struct MachineOptions {
   std::optional<bool> graphs, shuffle, pinned;
 };
 
-// The job's own words for an enumeration.
+// The names of an enumeration's values, as job/ writes them.
 template <class Enum>
 std::vector<Choice> job_choices(Enum& target, std::initializer_list<Enum> values) {
   std::vector<Choice> choices;
@@ -44,7 +44,8 @@ void add_machine_options(Command& command, app::TrainRequest& request, MachineOp
 void take_machine_options(const MachineOptions& given, app::TrainRequest& request,
                           ErrorList& errors);
 
-// A number within [least, most], or an error with the option's name.
+// Sets `target` if the number is within [least, most]; otherwise adds an error with the option's
+// name.
 void set_within(double& target, const std::optional<double>& given, const char* name, double least,
                 double most, ErrorList& errors);
 

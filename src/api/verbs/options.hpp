@@ -1,4 +1,4 @@
-// Options that several verbs share, as functions that declare them on a command and fill the plain
+// Options that several verbs share: functions that declare them on a command and fill the plain
 // structs of app/predict/requests.hpp.
 //
 //   add_model_options(command, request.model);
@@ -15,18 +15,19 @@
 
 namespace nereus::api {
 
-// --format, and -o FILE unless the verb gives -o a meaning of its own.
+// Adds --format, and -o FILE unless the verb uses -o for something else.
 void add_output_options(Command& command, OutputOptions& output, bool with_file = true);
 
-// --model, --cluster; and one --set for both (model.X=Y, cluster.X=Y), so a verb asks for them
-// together.
+// Adds --model and --cluster, and one --set for both (model.X=Y, cluster.X=Y). Because --set covers
+// both, a verb must take them together.
 void add_model_options(Command& command, app::ModelRequest& model);
 void add_cluster_options(Command& command, app::ClusterRequest& cluster);
 void add_set_option(Command& command, app::ModelRequest* model, app::ClusterRequest* cluster);
 
 // --tp --pp --dp ... --schedule, and --stack --profile.
 void add_degrees_options(Command& command, app::DegreesRequest& degrees);
-// One "expanded:optimizer=0.5,weights=1" of --offload, added to what was given before.
+// Parses one value of --offload, such as "expanded:optimizer=0.5,weights=1", and adds it to earlier
+// ones.
 void parse_offload(const std::string& text, app::DegreesRequest& degrees, ErrorList& errors);
 void add_calibration_options(Command& command, app::CalibrationRequest& calibration);
 

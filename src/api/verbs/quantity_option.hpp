@@ -1,4 +1,4 @@
-// Options whose value is a quantity with its unit ("24h", "1 GB/s").
+// Options whose value is a quantity with a unit ("24h", "1 GB/s").
 //
 //   add_quantity<Seconds>(command, "--deadline", "TIME", 1, take, "...");
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace nereus::api {
 
-// A quantity of at least `least`, in SI units.
+// A quantity of at least `least`; `take` receives it in SI units.
 template <class Q>
 Take quantity(const char* name, double least, std::function<void(double)> take) {
   return [=](const std::string& text, ErrorList& errors) {

@@ -1,4 +1,4 @@
-// `nereus measure --stalls`: options and the call.
+// `nereus measure --stalls`: its options and the call.
 //
 //   StallOptions given;
 //   add_stall_options(command, given);
@@ -23,7 +23,7 @@ struct StallOptions {
 };
 
 void add_stall_options(Command& command, StallOptions& given);
-// Before anything is done, and beside what else is wrong.
+// Called before any work starts, so that its errors are reported together with others.
 void check_stall_options(const StallOptions& given, ErrorList& errors);
 int run_stalls(Caller& caller, app::TrainRequest train, const StallOptions& given,
                const OutputOptions& output);

@@ -1,4 +1,4 @@
-// `nereus measure --what-if FILE...`: options and the call.
+// `nereus measure --what-if FILE...`: its options and the call.
 #pragma once
 
 #include <string>

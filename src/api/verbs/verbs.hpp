@@ -1,8 +1,9 @@
-// Every verb's own file defines one of these: a command that knows its fields and what to do.
+// Each verb has a file that defines one of these functions: it builds a command with its fields and
+// its code.
 //
 //   for (const VerbMaker& make : all_verbs()) make.build(caller)->summary();
 //
-// The order of all_verbs() is the order in help.
+// Help lists verbs in the order of all_verbs().
 #pragma once
 
 #include <memory>
@@ -39,10 +40,10 @@ Verb schema_verb(Caller& caller);
 
 struct VerbMaker {
   std::string_view name;
-  Verb (*build)(Caller& caller);  // with a request of its own: one call, one command
+  Verb (*build)(Caller& caller);  // each call builds a command with a new request
 };
 const std::vector<VerbMaker>& all_verbs();
-// Null where there is none of that name.
+// Null if there is no verb of that name.
 Verb make_verb(std::string_view name, Caller& caller);
 std::vector<std::string> verb_names();
 

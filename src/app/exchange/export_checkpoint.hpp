@@ -1,11 +1,11 @@
-// `nereus export CHECKPOINT --to huggingface`: a folder that others load.
+// `nereus export CHECKPOINT --to huggingface`: writes a folder that Hugging Face software can load.
 //
 //   CheckpointExport done =
 //       export_checkpoint({.checkpoint = "run/checkpoints", .directory = "hf"});
 //   done.files;        // config.json, model.safetensors
 //
-// The weights are joined from all ranks' slices, verified on the way; a folder of checkpoints
-// stands for its newest.
+// The weights are joined from the slices of all ranks, and verified. A folder of checkpoints means
+// its newest one.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,19 @@ struct CheckpointExportRequest {
 };
 
 struct CheckpointExport {
-  std::string checkpoint;  // the one that was read
+  std::string checkpoint;  // that was read
   std::string directory;
   std::int64_t step = 0;
   std::string torch_dtype;
-  std::int64_t parameters = 0;  // elements of the weights that were written
+  std::int64_t parameters = 0;  // number of weight elements written
   std::vector<checkpoint::JoinedFile> files;
 };
 
-// Whether this is a checkpoint or a folder of them, and no plan.
+// Whether the path is a checkpoint or a folder of checkpoints, and not a plan.
 bool is_checkpoint(const std::string& path);
 
-// Throws Errors: no checkpoint, a broken one, one that lacks weights of its model
-// ("export.incomplete"), a model that Hugging Face has no type for.
+// Throws Errors: no checkpoint, a broken one, one without some weights of its model
+// ("export.incomplete"), a model for which Hugging Face has no type.
 CheckpointExport export_checkpoint(const CheckpointExportRequest& request);
 
 }  // namespace nereus::app

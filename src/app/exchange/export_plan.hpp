@@ -1,10 +1,10 @@
-// `nereus export`: the files that run a plan on another engine.
+// `nereus export`: writes the files that run a plan on another engine.
 //
 //   ExportAnswer a = export_plan({.plan_file = "best.plan", .engine = Engine::kMegatron});
 //   a.files[0].text;       // launch.sh
 //
-// With a directory the files are written there: a new directory appears whole or not at all; in one
-// that exists each file is replaced whole.
+// With a directory, the files are written to it: a new directory appears either complete or not at
+// all; in an existing directory, each file is replaced atomically.
 #pragma once
 
 #include <string>
@@ -26,19 +26,19 @@ struct ExportAnswer {
   exporting::Engine engine = exporting::Engine::kMegatron;
   exporting::Bundle files;
   std::string directory;
-  // Where the plan was made for other software: what it would be on this engine.
+  // If the plan was made for other software: what the prediction would be on this engine.
   std::string warning;
 };
 
-// Throws Errors: a bad plan file, what the engine cannot express, a directory that cannot be
-// written.
+// Throws Errors: a bad plan file, something that the engine cannot express, a directory that cannot
+// be written.
 ExportAnswer export_plan(const ExportRequest& request);
 
-// The stack that stands for an engine where nothing more is known: "generic" where no measured run
-// is behind it.
+// The stack to assume for an engine if nothing else is known; "generic" if there are no measured
+// runs of the engine.
 std::string engine_stack(exporting::Engine engine, const cluster::Cluster& machines);
 
-// What export/ needs to know of a stack; "generic" where the name is none of the known ones.
+// The facts about a stack that export/ needs; "generic" if the name is unknown.
 exporting::StackFacts stack_facts(const cost::Stack& stack);
 
 }  // namespace nereus::app

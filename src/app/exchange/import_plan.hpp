@@ -1,12 +1,12 @@
-// `nereus import`: a user's launch script or configuration as a plan, what it costs, and what to
-// change for how much gain.
+// `nereus import`: reads a user's launch script or configuration as a plan, predicts it, and
+// suggests changes with their gain.
 //
 //   ImportAnswer a = import_plan({.path = "pretrain.sh", .cluster = {"16xdgx-h100"}});
 //   a.prediction.prediction.step;     // seconds
 //   a.changes[0].what;                // "tp 4, dp 8"
 //
-// A path is a file, or a directory that `nereus export` wrote. What the files do not say comes from
-// the request; what is assumed is in the answer.
+// The path is a file, or a directory that `nereus export` wrote. What the files do not say comes
+// from the request; the answer lists the assumptions.
 #pragma once
 
 #include <optional>
@@ -25,22 +25,22 @@ struct ImportRequest {
   ModelRequest model;
   ClusterRequest cluster;
   CalibrationRequest calibration;
-  std::string plan_file;  // where the plan is written; empty: nowhere
+  std::string plan_file;  // the file to write the plan to; empty: none
 };
 
 struct ImportAnswer {
   exporting::Engine engine = exporting::Engine::kMegatron;
-  std::string file;  // the one that decided
+  std::string file;  // the file that decided the plan
   plan::Plan plan;
   PredictAnswer prediction;
   std::vector<exporting::Note> assumed;
   std::vector<exporting::Note> not_counted;
   std::vector<exporting::Note> not_understood;
-  std::vector<Change> changes;  // single ones, the best first
-  std::optional<Change> best;   // the best of all, where it is faster
+  std::vector<Change> changes;  // single changes, the best first
+  std::optional<Change> best;   // the best plan, if it is faster
 };
 
-// Throws Errors with all that is wrong with the files and the request.
+// Throws Errors with all errors of the files and the request.
 ImportAnswer import_plan(const ImportRequest& request);
 
 }  // namespace nereus::app

@@ -1,7 +1,7 @@
-// `nereus import PROFILE...`: other people's measured layers as one profile of Nereus.
+// `nereus import PROFILE...`: converts other people's measured layers to one profile of Nereus.
 //
 //   if (are_profiles(paths)) ImportedProfile p = import_profile(paths, "a100.json");
-//   p.profile.notes;             // what was left out or repaired
+//   p.profile.notes;             // what was skipped or repaired
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@
 namespace nereus::app {
 
 struct ImportedProfile {
-  std::vector<std::string> files{};  // all that were read
+  std::vector<std::string> files{};  // all files that were read
   profile::Profile profile{};
 };
 
-// Whether the first file that is one of JSON has the form of a profile.
+// Whether the first JSON file has the form of a profile.
 bool are_profiles(const std::vector<std::string>& paths);
-// Throws Errors; writes the profile where a file is named.
+// Writes the profile if `output` names a file. Throws Errors.
 ImportedProfile import_profile(const std::vector<std::string>& paths, const std::string& output);
 
 }  // namespace nereus::app

@@ -1,5 +1,5 @@
-// A folder of files that is there whole or not at all: a new one is filled beside the target and
-// renamed; in one that exists, each file is written on its own.
+// Writes a folder of files atomically: a new folder is filled under a temporary name next to the
+// target and then renamed. In an existing folder, each file is written separately.
 //
 //   write_folder("run", [&](const fs::path& folder) { write_file(folder / "launch.sh", text); });
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace nereus::app {
 
-// Throws Errors ("output.path") where the folder cannot be made; what `fill` throws passes through.
+// Throws Errors ("output.path") if the folder cannot be created; exceptions of `fill` pass through.
 void write_folder(const std::string& directory,
                   const std::function<void(const std::filesystem::path&)>& fill);
 

@@ -1,11 +1,11 @@
-// `nereus explore`: a study from its file to its answers.
+// `nereus explore`: runs a study from its file to its answers.
 //
 //   ExploreAnswer a = explore({.study = "study.toml"}, *spread::alone());
 //   a.answers.best[0]->found.step;
 //
-// Every rank calls it; rank 0 alone keeps the database and gets an answer with anything in it.
-// Points are computed in pieces of a fixed size and kept in order, so that a study that was broken
-// off goes on where it was and ends with the same bytes.
+// Every rank calls it; only rank 0 keeps the database and gets a non-empty answer. Points are
+// computed in pieces of a fixed size and stored in order, so that an interrupted study can continue
+// and ends with the same bytes.
 #pragma once
 
 #include <functional>
@@ -24,16 +24,16 @@ namespace nereus::app {
 struct ExploreRequest {
   std::string study;
   explore::StudyOverrides overrides;
-  std::string database;  // empty: beside the study, with the ending .sqlite
+  std::string database;  // empty: next to the study, with the ending .sqlite
   bool in_memory = false;
   bool restart = false;
-  bool yes = false;  // however long it takes
+  bool yes = false;  // run it however long it takes
   int threads = 0;
-  bool slices = false;  // for pictures
+  bool slices = false;  // also compute slices, for pictures
   std::function<bool()> stop;
 };
 
-// A point in full: what the tables and pictures show.
+// All details of a point that tables and pictures show.
 struct PointDetail {
   explore::Answer answer;
   std::string name;
@@ -48,27 +48,27 @@ struct PointDetail {
   }
 };
 
-// How large a study is, from a few of its points.
+// The size of a study, estimated from a few of its points.
 struct StudySize {
-  std::int64_t clusters = 0;    // x variants
-  double strategies = 0;        // of all of them
+  std::int64_t clusters = 0;    // clusters x variants
+  double strategies = 0;        // over all of them
   double seconds = 0;           // on all threads of this machine
-  std::int64_t per_piece = 1;   // clusters computed together
-  std::int64_t per_commit = 1;  // pieces kept together
+  std::int64_t per_piece = 1;   // clusters per piece
+  std::int64_t per_commit = 1;  // pieces per commit
 };
 
 struct ExploreAnswer {
   explore::Study study;
   explore::Answers answers;
   std::string database;      // empty: in memory
-  std::int64_t resumed = 0;  // points that were there already
+  std::int64_t resumed = 0;  // points that were in the database already
   bool complete = true;
   double seconds = 0;
-  std::string why;                    // nothing was found: the nearest miss, with its numbers
+  std::string why;                    // if nothing was found: the nearest miss, with its numbers
   std::vector<PointDetail> best;      // by goal of the study
   std::vector<PointDetail> front;     // at most kShown
-  std::vector<PointDetail> machines;  // that have an answer
-  std::vector<PointDetail> along;     // best of each value of the first axis that has several
+  std::vector<PointDetail> machines;  // machines with an answer
+  std::vector<PointDetail> along;     // best per value of the first axis with several values
   std::vector<explore::Sensitivity> sensitivities;  // at the best point
   std::vector<explore::BreakEven> break_evens;
   std::vector<explore::Slice> slices;

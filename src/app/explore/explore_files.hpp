@@ -1,4 +1,4 @@
-// Files that a study leaves behind: every point as CSV, the best plan.
+// Files that a study writes: every point as CSV, and the best plan.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace nereus::app {
 
-// One line a point and plan kept, in order: axes, status, goals, plan, what it waits for.
+// One line per point and kept plan, in order: axes, status, goals, plan, and what the step waits
+// for.
 void write_study_csv(const std::string& path, const ExploreAnswer& answer);
 
 void write_best_plan(const std::string& path, const ExploreAnswer& answer);

@@ -1,11 +1,12 @@
-// `nereus measure -- COMMAND`: what a step of somebody's own PyTorch job waits for.
+// `nereus measure -- COMMAND`: what a step of a user's PyTorch job waits for.
 //
 //   StallAnswer a = measure_job({.command = {"torchrun", "train.py"}, .seconds = 60}, say);
 //
-// The command is started with python/shim first in PYTHONPATH. The shim runs the script's own steps
-// in blocks that differ in one thing each, as nereus-worker does with our trainer, and writes their
-// times to a folder; the statistics are those of measure/stalls.hpp. The script is not edited, and
-// learns nothing while it is measured. Across machines, one call a machine; that of rank 0 answers.
+// The command is started with python/shim first in PYTHONPATH. The shim runs the script's steps in
+// blocks that differ in one thing each, as nereus-worker does with our trainer, and writes their
+// times to a folder. measure/stalls.hpp computes the statistics. The script is not edited, and its
+// weights do not change while it is measured. With several machines, call it once per machine; the
+// call of rank 0 returns the answer.
 #pragma once
 
 #include <functional>
@@ -23,9 +24,9 @@ struct MeasuredJobRequest {
   int rounds = 6;
 };
 
-// What the job prints is handed to `say` as it comes. Throws Errors: measure.no-program,
-// measure.no-torch, measure.no-step, measure.rounds, measure.ranks. A job that fails is a failure
-// of the answer.
+// Passes the job's output to `say` as it arrives. Throws Errors: measure.no-program,
+// measure.no-torch, measure.no-step, measure.rounds, measure.ranks. If the job itself fails, the
+// answer has a `failure`.
 StallAnswer measure_job(const MeasuredJobRequest& request,
                         const std::function<void(std::string_view)>& say);
 

@@ -1,12 +1,12 @@
-// The workers of `nereus measure`, several times over: fresh processes each time, one after the
-// other, each of which measures everything (measure/machine_processes.hpp says why).
+// Runs the workers of `nereus measure` several times, one after the other, with new processes each
+// time. Each run measures everything (measure/machine_processes.hpp says why).
 //
-// Unless the request states a number there are kProcesses times, and fewer, but at least
-// kLeastProcesses, where the next would not end within kQuickSeconds or kFullSeconds. Whether one
-// more is begun depends on the clock alone, never on what was measured. Under a launcher every rank
-// must come to the same number, and their clocks may not: there it is kProcesses always. Each time
-// ranks meet at another port, the launcher's and those above it, since a rank that starts anew
-// early must not meet the last time's rank 0.
+// If the request gives no number, there are kProcesses runs. There are fewer, but at least
+// kLeastProcesses, if the next run would not end within kQuickSeconds or kFullSeconds. Only the
+// clock decides whether another run starts, never the measurements. Under a launcher all ranks must
+// choose the same number, but their clocks differ: there it is always kProcesses. Each run uses
+// another port, starting with the launcher's, because a rank that starts early must not meet rank 0
+// of the previous run.
 //
 //   Measured m = run_processes(request, {job, num_ranks, 1, scratch}, watch);
 //   if (m.outcome.exit_code == 0) measure::join_processes(m.profiles);
@@ -26,16 +26,16 @@ inline constexpr int kLeastProcesses = 3;
 inline constexpr double kQuickSeconds = 45;
 inline constexpr double kFullSeconds = 600;
 
-// Whether another process is begun after `done` of them took so many seconds.
+// Whether another run starts after `done` runs took `seconds`.
 bool goes_on(const MeasureRequest& request, int done, double seconds);
 
 struct MeasuredProcesses {
-  std::vector<profile::Profile> profiles{};  // of rank 0; empty where that is not of this process
-  launch::Outcome outcome{};                 // of the last: the first that failed
+  std::vector<profile::Profile> profiles{};  // of rank 0; empty if rank 0 is not in this process
+  launch::Outcome outcome{};                 // of the last run, which is the first that failed
 };
 
-// `job` is what all of them are told; where a process's profile goes, and where teams meet, is
-// filled in. Jobs of layers lie in job.scratch.
+// `job` has the settings of all runs; this function fills in where a run's profile goes and where
+// teams meet. Jobs of layers are in job.scratch.
 MeasuredProcesses run_processes(const MeasureRequest& request, job::MeasureJob job, int num_ranks,
                                 const MeasureWatch& watch);
 

@@ -1,11 +1,11 @@
-// `nereus measure --stalls`: a job's step and what it waits for, measured on the ranks that would
+// `nereus measure --stalls`: measures a job's step and what it waits for, on the ranks that would
 // train it.
 //
 //   StallAnswer a = measure_stalls({.train = request, .seconds = 60}, watch);
 //   a.report.of(measure::StallKind::kFetch).seconds;
 //
-// The job is that of `nereus train` with the same options, and is checked like it. Under a launcher
-// rank 0's answer is the job's.
+// The job is that of `nereus train` with the same options, with the same checks. Under a launcher,
+// rank 0 returns the job's answer.
 #pragma once
 
 #include "app/train/train.hpp"
@@ -15,24 +15,25 @@ namespace nereus::app {
 
 struct StallRequest {
   TrainRequest train;
-  double seconds = 60;  // to spend, beside starting; at least `rounds` are done whatever it takes
+  // Measuring time without start-up; at least `rounds` rounds are done in any case.
+  double seconds = 60;
   int rounds = 6;
 };
 
 struct StallAnswer {
   measure::StallReport report;
-  std::vector<measure::BlockTime> blocks;  // that it was made from
+  std::vector<measure::BlockTime> blocks;  // the measurements it was computed from
   std::string model;
   std::string library;
   double parameters = 0;
-  double bucket_bytes = 0;  // of gradients that are summed together; 0: not known
+  double bucket_bytes = 0;  // of gradients that are all-reduced together; 0: unknown
   bool counts_tokens = true;
   double tokens = 0;  // or samples, of a step; 0: not known
   std::string how =
       "From differences between short runs; means over {} rounds";  // {}: report.rounds
   bool speaks = true;
   int exit_code = 0;
-  std::optional<Error> failure;  // what ended it
+  std::optional<Error> failure;  // the error that ended it
 };
 
 struct StallWatch {

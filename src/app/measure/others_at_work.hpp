@@ -1,9 +1,9 @@
-// How much of this machine other processes use while something is measured: what all use
-// (/proc/stat) less what this one and the children that it has waited for do.
+// How much of this machine other processes use during a measurement: the CPU time of all processes
+// (/proc/stat) minus that of this process and the children it has waited for.
 //
 //   const OthersAtWork others;
 //   ..                              // measure
-//   others.share();                 // of all cores since then
+//   others.share();                 // of all cores, since the constructor
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ class OthersAtWork {
   double share() const;
 
  private:
-  double all_, ours_;  // CPU seconds when it began
+  double all_, ours_;  // CPU seconds at the start
   std::chrono::steady_clock::time_point start_;
 };
 

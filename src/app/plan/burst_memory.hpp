@@ -1,5 +1,5 @@
-// What layers of a burst plan take of a rank's memory, by the same model as whole predictions
-// (predict/memory.hpp), and what would make a plan fit where none does. Inside app/ only.
+// Memory of the layers of a burst plan on a rank, with the same model as whole predictions
+// (predict/memory.hpp), and what would make a plan fit if none does. Only for use inside app/.
 //
 //   BurstMemory memory(inputs, machine, precision, headroom);
 //   memory.state_bytes(kind) + samples * memory.kept_bytes(kind);   // of one layer, on each rank
@@ -16,15 +16,15 @@ namespace nereus::app {
 
 class BurstMemory {
  public:
-  // All must outlive this.
+  // All arguments must outlive this object.
   BurstMemory(const Inputs& inputs, const cost::Machine& machine, cluster::Precision precision,
               double headroom);
 
-  // Of a rank's memory what tensors may take: the rest is fixed, slack and headroom.
+  // The part of a rank's memory that tensors may use, without fixed parts, slack and headroom.
   double limit() const { return limit_; }
   double state_bytes(const model::LayerKind& kind) const;
-  double kept_bytes(const model::LayerKind& kind) const;  // of a sample, until backward
-  // `widest`: the most ranks that a layer may have.
+  double kept_bytes(const model::LayerKind& kind) const;  // per sample, until backward
+  // `widest`: the largest number of ranks that a layer may have.
   std::string lift(int batch, int widest, bool powers_of_two) const;
 
  private:

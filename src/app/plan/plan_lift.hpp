@@ -1,8 +1,8 @@
-// What would make a plan fit where none does (app/plan/plan_verb.hpp).
+// Finds changes that would make a plan fit if none does (app/plan/plan_verb.hpp).
 //
-// Each change alone is tried by a whole search: what the user fixed is freed, one thing at a time;
-// headroom is given up; state and activations may go to host memory; the batch is made divisible;
-// nodes are added, as few as will do.
+// Each change is tried separately, with a whole search: free one fixed option at a time; give up
+// headroom; allow state and activations in host memory; make the batch divisible; add nodes, as few
+// as possible.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace nereus::app {
 
-// Why nothing fits, in one sentence with the numbers.
+// The reason why nothing fits, in one sentence with the numbers.
 std::string binding_constraint(const PlanAnswer& answer, double headroom);
 
 std::vector<Lift> find_lifts(const PlanRequest& request, const Inputs& inputs,

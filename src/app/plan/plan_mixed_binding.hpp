@@ -1,7 +1,8 @@
-// Why no plan fits on a cluster of several kinds of node, with the numbers. Inside app/ only.
+// The reason why no plan fits on a cluster with several kinds of node, with the numbers. Only for
+// use inside app/.
 //
-//   state = parameters x bytes of weights, gradients and optimizer of one
-// Each piece of it lies on some device, so nothing fits where it is more than all of them have.
+//   state = parameters x bytes of weights, gradients and optimizer per parameter
+// Each piece of it must be on some device, so nothing fits if it exceeds the memory of all devices.
 //
 //   answer.binding = mixed_binding(request, answer);
 #pragma once
@@ -15,9 +16,9 @@ namespace nereus::app {
 double bytes_of_state(const Inputs& inputs);
 double memory_of(const cluster::NodeGroup& group);  // bytes of all its devices
 double memory_of(const cluster::Cluster& cluster);
-double memory_beyond(const cluster::NodeGroup& group);  // bytes of all its nodes' tiers
+double memory_beyond(const cluster::NodeGroup& group);  // bytes of all its nodes' offload tiers
 
-// In one sentence or two.
+// One or two sentences.
 std::string mixed_binding(const PlanRequest& request, const PlanAnswer& nothing);
 
 }  // namespace nereus::app

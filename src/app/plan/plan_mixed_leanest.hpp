@@ -1,8 +1,8 @@
-// Whether the leanest plan fits a cluster of several kinds of node: all state divided (ZeRO-3), all
-// recomputed, activations on the device or in host memory. Asked without a search, in milliseconds:
-// for sizes of which many have to be tried. Inside app/ only.
+// Whether the plan with the least memory fits on a cluster with several kinds of node: all state
+// sharded (ZeRO-3), full recompute, activations on the device or in host memory. It needs
+// milliseconds and no search, so many sizes can be tried. Only for use inside app/.
 //
-// Who takes part: all groups, or all but one (whose host memory may be what is too small).
+// It uses all groups, or all except one (whose host memory may be too small).
 //
 //   LeanestPlan(inputs, choices, headroom).find(more_nodes, 64);
 #pragma once
@@ -13,11 +13,11 @@ namespace nereus::app {
 
 class LeanestPlan {
  public:
-  // All must outlive this.
+  // All arguments must outlive this object.
   LeanestPlan(const Inputs& inputs, const search::Choices& choices, double headroom)
       : inputs_(inputs), choices_(choices), room_(1 - headroom) {}
 
-  // The first that fits, in the numbering of mixed::canonical(cluster). Where there is none,
+  // The first such plan that fits, with the ranks of mixed::canonical(cluster). If there is none,
   // another plan may still fit.
   std::optional<plan::Placement> find(const cluster::Cluster& cluster, int batch) const;
 

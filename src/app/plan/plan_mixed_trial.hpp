@@ -1,12 +1,12 @@
-// A change to a mixed plan's request, tried by a short search: where hardly anything fits a whole
-// one takes seconds. Inside app/ only.
+// Tries a change to the request for a mixed plan with a short search, because a whole search takes
+// seconds if hardly anything fits. Only for use inside app/.
 //
-//   kQuickest   the first 1,000 candidates, which are those that could be quickest
-//   kDivided    all recomputed, all state divided (ZeRO-3): the leanest on devices
-//   kPipelines  all recomputed, micro-batches of one, stages: the leanest on hosts
+//   kQuickest   the first 1,000 candidates, which are those that could be fastest
+//   kDivided    full recompute, all state sharded (ZeRO-3): least device memory
+//   kPipelines  full recompute, micro-batches of one, stages: least host memory
 //
-// Plans of one kind alone (app/plan/plan_one_kind.hpp) are not looked for. So what is found fits,
-// and planning it in full may find something quicker.
+// Plans on only one kind of node (app/plan/plan_one_kind.hpp) are not tried. So the plan that is
+// found fits, and a whole search may find a faster one.
 //
 //   if (auto found = try_change(with_more_nodes, {Manners::kDivided})) found->prediction.step;
 #pragma once
@@ -21,11 +21,12 @@ namespace nereus::app {
 
 enum class Manners { kQuickest, kDivided, kPipelines };
 
-// Whether what was fixed allows them.
+// Whether the fixed options allow these candidates.
 bool allows(const search::Choices& choices, Manners manners);
 
-// The best plan of these manners that fits; `known` (in the numbering of mixed::canonical) is one.
-// The request names its precision and its batch; Errors of its inputs count as nothing.
+// The best plan among these candidates that fits; `known` (with the ranks of mixed::canonical) is
+// one of them. The request must give precision and batch. If its inputs have errors, the result is
+// empty.
 std::optional<mixed::MixedPlan> try_change(const PlanRequest& request,
                                            const std::vector<Manners>& manners,
                                            const std::optional<plan::Placement>& known = {});

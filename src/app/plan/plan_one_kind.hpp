@@ -1,11 +1,12 @@
-// Of a cluster of several kinds of node: the best regular plan (search/regular) of each kind alone,
-// the others idle. Such plans have what a mixed search does not look for (context parallelism,
-// interleaved stages, ...), and no mixed plan should be slower than one of them. Inside app/ only.
+// For a cluster with several kinds of node: the best regular plan (search/regular) on each kind
+// with the other nodes idle. Such plans can use what a mixed search does not try (context
+// parallelism, interleaved stages, ...), and no mixed plan should be slower than one of them. Only
+// for use inside app/.
 //
 //   options.known = plans_of_one_kind(request, inputs, choices);
 //
-// Sizes: every number of nodes up to eight, then 12, 16, 24, ... and all, so that a node more is no
-// slower than what was tried before; what cannot be better than the best so far is not predicted.
+// Sizes: every number of nodes up to eight, then 12, 16, 24, ... and all, so that adding a node
+// never gives a slower result. Sizes that cannot beat the best so far are not predicted.
 #pragma once
 
 #include "app/plan/plan_verb.hpp"
@@ -15,7 +16,7 @@ namespace nereus::app {
 
 inline constexpr const char* kOneKind = "one kind only";
 
-// In the numbering of mixed::canonical(inputs.cluster).
+// With the ranks of mixed::canonical(inputs.cluster).
 std::vector<mixed::KnownPlan> plans_of_one_kind(const PlanRequest& request, const Inputs& inputs,
                                                 const search::Choices& choices);
 

@@ -1,8 +1,9 @@
-// `nereus validate --plans`: what the planner would have chosen where people measured runs.
+// `nereus validate --plans`: compares the planner's choice with measured runs.
 //
-// Runs of one model on one machine with one batch, precision and software are a group. All of their
-// configurations are points of the planner's space, so its choice is predicted no slower than any
-// of them that is predicted to fit; the gain is what it claims over the best of the measured ones.
+// Runs with the same model, machine, batch, precision and software are a group. All of their
+// configurations are in the planner's space, so its choice is predicted to be at least as fast as
+// each of them that is predicted to fit. The gain is the predicted advantage over the fastest
+// measured run.
 #pragma once
 
 #include <string>
@@ -23,18 +24,18 @@ struct PlannedGroup {
   int global_batch = 0;
   std::string precision;
   std::string stack;
-  int runs = 0;           // that ran, can be built and are predicted to fit
-  plan::Degrees fastest;  // of them, as measured
+  int runs = 0;           // runs that were measured, can be built, and are predicted to fit
+  plan::Degrees fastest;  // the fastest of them, by measurement
   double fastest_measured = 0;
   double fastest_predicted = 0;
-  double least_predicted = 0;  // of all of them
+  double least_predicted = 0;  // the fastest prediction of all of them
   plan::Degrees planned;
   double planned_step = 0;
-  double gain = 0;  // throughput of the plan over the fastest measured, as predicted
+  double gain = 0;  // predicted throughput of the plan relative to the fastest measured run
   bool holds() const { return planned_step <= least_predicted * (1 + 1e-9); }
 };
 
-// In the order of the tables. `sink` counts groups.
+// In the order of the table. `sink` counts groups.
 std::vector<PlannedGroup> plan_groups(const calibrate::RunTable& table,
                                       const cost::StackLibrary& library, const ProgressSink& sink);
 

@@ -1,5 +1,5 @@
-// `nereus explain`: the arithmetic behind one prediction, layer by layer, with its assumptions and
-// the numbers used.
+// `nereus explain`: the computation behind one prediction, layer by layer, with its assumptions and
+// numbers.
 #pragma once
 
 #include <cstdint>
@@ -26,26 +26,26 @@ struct LayerLine {
   cost::LayerCost cost;
 };
 
-// A number of the cost model with what is known about it.
+// A number of the cost model, with its source and range.
 struct ParameterLine {
   std::string name;
   double value = 0;
   std::string unit;
   std::string meaning;
   std::string where;  // "device:H100", "stack:nanotron", "default"
-  double low = 0;     // of the fit; 0, 0 where it was not fitted
+  double low = 0;     // range of the fit; 0, 0 if it was not fitted
   double high = 0;
   int rows = 0;
 };
 
-// Layers one after the other that the same ranks compute.
+// Consecutive layers that the same ranks compute.
 struct RunLine {
   int first_layer = 0;
   int num_layers = 0;
   int first_rank = 0;
   int ranks = 0;
-  int ranks_per_team = 1;  // that compute the same samples; the most of any team
-  std::int64_t least_samples = 0, most_samples = 0;  // of a team in one step
+  int ranks_per_team = 1;  // ranks that compute the same samples; the maximum over teams
+  std::int64_t least_samples = 0, most_samples = 0;  // per team and step
 };
 
 struct ExplainAnswer {
@@ -56,8 +56,8 @@ struct ExplainAnswer {
   std::vector<ParameterLine> parameters;
 };
 
-// Only regular plans on uniform clusters have one micro-batch that stands for all: they have
-// operators and layers, all others runs.
+// Only regular plans on uniform clusters have a representative micro-batch. They have operators and
+// layers; all other plans have runs.
 ExplainAnswer explain(const PredictRequest& request);
 
 }  // namespace nereus::app

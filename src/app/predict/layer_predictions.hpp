@@ -1,5 +1,5 @@
-// Seconds of each layer of a model on one device, by samples, as predicted; measured where the
-// basis has profiles. Inside app/ only.
+// Predicted seconds of each layer of a model on one device, by samples; measured seconds if the
+// basis has profiles. Only for use inside app/.
 //
 //   LayerPredictions layers(model, cluster, basis, precision);
 //   layers.seconds(3, 8);            // forward and backward of layer 3 for 8 samples, no launches
@@ -14,7 +14,7 @@ namespace nereus::app {
 
 class LayerPredictions {
  public:
-  // All must outlive this.
+  // All arguments must outlive this object.
   LayerPredictions(const model::Model& model, const cluster::Cluster& cluster,
                    const cost::Basis& basis, cluster::Precision precision);
   double seconds(int layer, int samples);

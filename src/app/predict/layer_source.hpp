@@ -1,5 +1,4 @@
-// Where a plan's layers have their times from, where profiles were given
-// (app/predict/profiles.hpp).
+// The source of the times of a plan's layers, if profiles were given (app/predict/profiles.hpp).
 #pragma once
 
 #include <string>
@@ -7,16 +6,16 @@
 
 namespace nereus::app {
 
-// Where the times of one kind of layer come from, on one kind of device.
+// The source of the times of one kind of layer on one kind of device.
 struct LayerSource {
   enum class Kind { kMeasured, kExtrapolated, kModelled };
   std::string layer{};
   std::string device{};
   int tp = 1;
-  double samples = 1;  // of a micro-batch
+  double samples = 1;  // per micro-batch
   Kind kind = Kind::kModelled;
-  double low = 0, high = 0;  // samples that were measured; 0 where none were
-  std::string why{};         // of what is not measured as it is
+  double low = 0, high = 0;  // range of measured samples; 0 if there are none
+  std::string why{};         // why the time is not a measured one
   bool operator==(const LayerSource&) const = default;
 };
 std::string_view to_string(LayerSource::Kind kind);

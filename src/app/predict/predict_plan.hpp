@@ -1,12 +1,12 @@
-// `nereus predict`: how long one step of a stated plan takes, where the time goes, what memory it
-// needs.
+// `nereus predict`: predicts how long one step of a given plan takes, what the time is spent on,
+// and how much memory the plan needs.
 //
 //   PredictAnswer a = predict({.model = {"llama3-70b"}, .cluster = {"16xdgx-h100"},
 //                              .degrees = {.tp = 8}});
 //   a.prediction.step;    // seconds
 //
-// What is not given is derived, and `derived` names it. With nothing given at all the stated
-// default is predicted: llama3-70b on 16xdgx-h100, tp 8, pp 4.
+// Fields that are not given are derived; `derived` has their names. If nothing at all is given, the
+// plan is the default: llama3-70b on 16xdgx-h100, tp 8, pp 4.
 #pragma once
 
 #include <optional>
@@ -32,30 +32,30 @@ struct PredictRequest {
   std::string plan_file;  // instead of model, cluster and degrees
 };
 
-// Inputs looked up, completed and checked.
+// The inputs after look-up, completion and checks.
 struct ResolvedPlan {
   model::Model model;
   cluster::Cluster cluster;
   cost::Basis basis;
-  std::optional<plan::Degrees> degrees;  // where the plan is regular
-  plan::Placement placement;             // where it is not
+  std::optional<plan::Degrees> degrees;  // if the plan is regular
+  plan::Placement placement;             // if it is not
   std::vector<std::string> derived;      // fields that were not given
 };
 
 struct PredictAnswer {
   ResolvedPlan plan;
   cost::Prediction prediction;
-  double rate_per_device = 0;  // tokens/s, or samples/s where the model has no tokens
+  double rate_per_device = 0;  // tokens/s, or samples/s if the model has no tokens
   bool counts_tokens = true;
   std::optional<double> usd_per_step;
   std::string price_date;
-  cost::ExpectedError expected;  // of runs like this one; rows = 0 where nobody measured any
+  cost::ExpectedError expected;  // for runs like this one; rows = 0 if no such run was measured
   std::vector<std::string> assumptions;
-  std::vector<LayerSource> sources;  // of layers' times, where profiles were given
+  std::vector<LayerSource> sources;  // sources of the layers' times, if profiles were given
 };
 
-// Model, cluster and basis looked up: all that is wrong with the three is said at once. The stated
-// default stands in for what is not given.
+// Looks up model, cluster and basis, and throws the errors of all three at once. Inputs that are
+// not given have their defaults.
 struct Inputs {
   model::Model model;
   cluster::Cluster cluster;
@@ -65,11 +65,11 @@ Inputs load_inputs(const ModelRequest& model, std::optional<int> seq, const Clus
                    const CalibrationRequest& calibration);
 // Throws Errors with all that is wrong with the inputs.
 ResolvedPlan resolve(const PredictRequest& request);
-// The same of model and degrees on a machine that no catalogue knows, with the stack of that name
-// where none is given.
+// Like resolve(), but for a machine that is in no catalog. `usual_stack` is the stack if the
+// request gives none.
 ResolvedPlan resolve_on(const PredictRequest& request, const cluster::Cluster& machine,
                         const std::string& usual_stack);
-// What is to be said of a prediction beside its numbers.
+// Adds to a prediction what is reported with it: rates, cost, expected error, assumptions.
 PredictAnswer describe(ResolvedPlan plan, const cost::Prediction& prediction);
 cost::Prediction predict_step(const ResolvedPlan& plan);
 PredictAnswer predict(const PredictRequest& request);

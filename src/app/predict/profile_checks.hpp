@@ -1,14 +1,14 @@
-// Whether a measured profile is one of these machines and this software. What was measured on
-// another device or by another library tells nothing of them, and is refused unless it is forced.
+// Checks that a measured profile is for these machines and this software. Measurements on another
+// device, or with another library, are rejected unless they are forced.
 //
 //   use_profiles(...) calls check_profiles(profiles, cluster, force);      // throws Errors
 //
-// Codes
+// Codes:
 //   profile.other-device   this machine's device is not the one that was measured
-//   profile.other-library  two profiles of one device, by different libraries; or in `train` the
-//                          worker's library is not the profile's
-// What is forced becomes a note, and a profile of a device that the cluster does not have then
-// stands for the cluster's first.
+//   profile.other-library  two profiles of one device come from different libraries; or in `train`,
+//                          the worker's library is not the profile's
+// Forced use is reported in a note. A forced profile of a device that the cluster does not have is
+// used for the first device of the cluster.
 #pragma once
 
 #include <string>
@@ -21,14 +21,14 @@
 
 namespace nereus::app {
 
-// The device of the cluster that a profile means by that name; nullptr where it has none such.
+// The device of the cluster that a profile means by that name; nullptr if there is none.
 const cluster::Device* device_named(const cluster::Cluster& cluster, const std::string& name);
 
-// Throws Errors; gives back notes of what was forced. Names of devices become the cluster's.
+// Throws Errors; returns notes about forced use. Changes device names to those of the cluster.
 std::vector<std::string> check_profiles(std::vector<cost::NamedProfile>& profiles,
                                         const cluster::Cluster& cluster, bool force);
 
-// Whether the profiles were measured by the library that the worker has.
+// Checks that the profiles were measured with the worker's library.
 void check_library(const CalibrationRequest& calibration, const std::string& library,
                    ErrorList& errors);
 

@@ -1,10 +1,11 @@
-// `--profile FILE`: measured layers in predictions, and which of a plan's layers they are.
+// `--profile FILE`: uses measured layers in predictions, and reports which of a plan's layers they
+// are.
 //
 //   use_profiles({.profiles = {"a100.json"}}, model, cluster, basis);    // throws Errors
 //   for (const LayerSource& s : layer_sources(plan)) ...                 // block on A100: measured
 //
-// Files are profiles of Nereus, or any form that `nereus import` reads; the file of sizes that
-// Sailor's and Cephalo's need is looked for in their folder and the three above.
+// Files are profiles of Nereus, or any form that `nereus import` reads. Sailor's and Cephalo's
+// profiles need a file of sizes: it is searched in their folder and the three folders above.
 #pragma once
 
 #include <optional>
@@ -17,22 +18,22 @@
 
 namespace nereus::app {
 
-// The files and, where none of them has the sizes they need, the nearest that has.
+// Reads the files and, if none of them has the sizes they need, the nearest file that does.
 std::vector<profile::ProfileFile> read_profile_files(const std::vector<std::string>& paths);
 
 // Matches the profiles with the model's layers and the cluster's devices, and fits their
-// collectives (cost/measured_network.hpp); nothing where there are none. Throws Errors where they
-// are of other machines (app/predict/profile_checks.hpp).
+// collectives (cost/measured_network.hpp). Does nothing without profiles. Throws Errors if they are
+// for other machines (app/predict/profile_checks.hpp).
 void use_profiles(const CalibrationRequest& calibration, const model::Model& model,
                   const cluster::Cluster& cluster, cost::Basis& basis);
 
-// What most devices were measured in, of equals the first of bf16, fp16, fp32; none without
-// profiles.
+// The precision in which most devices were measured; of equal ones, the first of bf16, fp16, fp32.
+// Empty without profiles.
 std::optional<cluster::Precision> measured_precision(const cost::Basis& basis);
-// Throws where there are profiles, but none of that precision.
+// Throws if there are profiles, but none in that precision.
 void check_precision(const cost::Basis& basis, cluster::Precision precision);
 
-// Of every kind of layer, device, tp and micro-batch of the plan; none without profiles.
+// One entry per kind of layer, device, tp and micro-batch of the plan; empty without profiles.
 std::vector<LayerSource> layer_sources(const ResolvedPlan& plan);
 
 }  // namespace nereus::app

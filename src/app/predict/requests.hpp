@@ -1,6 +1,6 @@
-// What a user asks for, before anything is looked up: names, files and numbers as plain structs.
-// The command line (and later the server) fills them; the functions of app/ resolve them. What is
-// left empty is derived, and the answer says how.
+// Requests of users before anything is looked up: names, files and numbers as plain structs. The
+// command line and the API fill them; the functions of app/ resolve them. Empty fields are derived,
+// and the answer says how.
 //
 //   ModelRequest model{.model = "llama3-70b", .overrides = {{"layers", "4"}}};
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace nereus::app {
 
-// One `--set model.layers=4`: a dotted path inside the input and the text of its new value.
+// One `--set model.layers=4`: a dotted path inside the input, and the text of its new value.
 struct Override {
   std::string path;
   std::string value;
@@ -20,7 +20,7 @@ struct Override {
 };
 
 struct ModelRequest {
-  std::string model;  // catalogue name, or a file: Nereus TOML/YAML, Hugging Face config.json, ONNX
+  std::string model;  // catalog name, or a file: Nereus TOML/YAML, Hugging Face config.json, ONNX
   std::vector<Override> overrides;
 };
 
@@ -35,7 +35,7 @@ using plan::DegreesRequest;
 struct CalibrationRequest {
   std::string stack;
   std::vector<std::string> profiles;
-  bool force_profile = false;  // also of another device or library
+  bool force_profile = false;  // also use profiles of another device or library
 };
 
 }  // namespace nereus::app

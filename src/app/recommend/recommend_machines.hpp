@@ -1,16 +1,16 @@
-// The machines that `recommend` chooses among, and the best plan of any number of each. Inside
-// app/ only.
+// The machines that `recommend` chooses from, and the best plan for any number of each. Only for
+// use inside app/.
 //
-// Where the job is a number of samples, its batch is one; where it is a target (samples_to_target),
-// the batch of every number of machines is the one that ends soonest there:
+// If the job is a number of samples, there is one batch. If it is a target (samples_to_target),
+// each number of machines uses the batch with which it finishes first:
 //
 //   hours(kind, machines) = least over batches B of  steps(B) max(step of the best plan, feeding)
 //
-// Batches are asked one after the other, each only up to the hours of the best so far.
+// Batches are tried one after the other, each only up to the hours of the best so far.
 //
 //   Machines machines(request, model, {{1024, 112598}}, preemptions);
 //   machines.kinds();                            // what search/rent takes, with offers()
-//   machines.found(kind, 8).degrees;             // after its hours were asked for
+//   machines.found(kind, 8).degrees;             // after its hours were computed
 #pragma once
 
 #include <limits>
@@ -23,7 +23,7 @@
 
 namespace nereus::app {
 
-// The job at one size of batch.
+// The job with one batch size.
 struct BatchWork {
   int batch = 0;
   double steps = 0;
@@ -32,12 +32,12 @@ struct BatchWork {
 struct FoundPlan {
   bool fits = false;
   BatchWork work;
-  double limit = 0;  // seconds of a step up to which was looked; at `fits` all that matters
+  double limit = 0;  // limit of step seconds that was searched; if `fits`, all that matters
   plan::Degrees degrees;
   double step = 0;
   std::array<double, cost::kNumParts> parts{};  // of the step
-  double state_bytes = 0;                       // of one machine
-  bool copies = false;                          // of all state outlive any one machine
+  double state_bytes = 0;                       // per machine
+  bool copies = false;  // copies of all state survive the loss of any one machine
 };
 
 class Machines {
@@ -51,7 +51,7 @@ class Machines {
   const std::vector<OfferRefusal>& refused() const { return refused_; }
   int num_offers() const { return num_offers_; }
 
-  // What was found when its hours were asked for.
+  // The plan that was found when its hours were computed.
   FoundPlan found(int kind, int machines) { return find(kind, machines, 0); }
   rent::FeedTime feed(int kind, int machines, int batch) const;
   double goodput(int kind, int machines);
@@ -64,7 +64,7 @@ class Machines {
   cluster::Precision precision(int kind) const;
 
  private:
-  // Offers whose machines are the same are planned once.
+  // Offers with equal machines are planned once.
   struct Slot {
     std::mutex mutex;
     FoundPlan plan;
@@ -74,15 +74,15 @@ class Machines {
     cost::Basis basis;
     cluster::Precision precision = cluster::Precision::kBf16;
     std::mutex mutex;
-    std::map<std::pair<int, int>, std::unique_ptr<Slot>> slots;  // by machines and batch
+    std::map<std::pair<int, int>, std::unique_ptr<Slot>> slots;  // by number of machines and batch
   };
 
   void add(const cluster::Offer& offer);
   Hardware& hardware_of(const cluster::Offer& offer);
-  // The plan and batch that end soonest, of those that take no more than `limit` hours or are known
+  // The plan and batch that finish first, among those that take at most `limit` hours or are known
   // already.
   FoundPlan find(int kind, int machines, double limit);
-  // The best plan of a batch within `limit` seconds a step, unless it is known already.
+  // The best plan for a batch within `limit` seconds per step, unless it is known already.
   FoundPlan find_at(Hardware& hardware, int machines, const BatchWork& work, double limit);
   FoundPlan search(const Hardware& hardware, int machines, const BatchWork& work,
                    double limit) const;
@@ -93,7 +93,7 @@ class Machines {
   const model::Model& model_;
   std::vector<BatchWork> works_;
   rent::Preemptions preemptions_;
-  std::optional<cluster::Catalogue> own_;  // of request.offers_file
+  std::optional<cluster::Catalogue> own_;  // from request.offers_file
   std::vector<std::unique_ptr<Hardware>> hardware_;
   std::vector<Hardware*> of_kind_;
   std::vector<const cluster::Offer*> offers_;

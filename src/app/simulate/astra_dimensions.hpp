@@ -1,4 +1,4 @@
-// Our networks and algorithms in ASTRA-sim's words, for app/ alone.
+// Converts our networks and algorithms to ASTRA-sim's terms. Only for use inside app/.
 //
 //   const simulate::AstraDimension d = astra_dimension(dimension, algorithm, errors);
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace nereus::app {
 
-// Adds an error for kinds that ASTRA-sim's view does not have. Rails of one switch are a switch.
+// Adds an error for kinds that ASTRA-sim's view does not have. Rails with one switch are a switch.
 simulate::AstraDimension astra_dimension(const simulate::Dimension& dimension,
                                          simulate::Algorithm algorithm, ErrorList& errors);
 

@@ -1,4 +1,5 @@
-// What a job's own bytes and links make of the policies that it is played under. Inside app/ only.
+// The policies of a job simulation, with costs from the job's bytes and links. Only for use inside
+// app/.
 //
 //   const JobCosts costs = job_costs(request, answer, node.network.value, node.num_devices);
 //   JobPlay play = play_with_interval(trace, rates, job_policy("ours", request, costs));
@@ -12,7 +13,7 @@ namespace nereus::app {
 
 struct JobCosts {
   double checkpoint = 0;
-  double snapshot = 0;  // to the host's memory, where the rest is written beside training
+  double snapshot = 0;  // copy to the host's memory, if the rest is written asynchronously
   double load = 0;
   double bandwidth = 0;
 };
@@ -22,12 +23,12 @@ JobCosts job_costs(const JobRequest& request, const JobAnswer& answer, double ne
 simulate::Policy job_policy(const std::string& name, const JobRequest& request,
                             const JobCosts& costs);
 
-// Who lives from copies saves as often as losses that no copy survives are worth: counted in a play
-// without checkpoints.
+// A policy that restores state from surviving copies chooses its checkpoint interval by the losses
+// that no copy survives; these are counted in a simulation without checkpoints.
 simulate::JobPlay play_with_interval(const simulate::Availability& trace,
                                      const simulate::JobRates& rates, simulate::Policy policy);
 
-// In words, for the answer.
+// Adds the assumptions, in words, to the answer.
 void add_assumptions(const JobRequest& request, const JobCosts& costs, JobAnswer& answer);
 
 }  // namespace nereus::app

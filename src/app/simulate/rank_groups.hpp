@@ -1,9 +1,9 @@
-// Ranks of a played step by what they do: when each group is busy with what, and the spans in
-// between in which it does nothing, which background jobs may have. Inside app/ only.
+// Groups the ranks of a simulated step by what they do: when each group is busy, and the idle spans
+// in between, which background jobs may use. Only for use inside app/.
 //
 //   RankGroups groups = rank_groups(work, step, predictor.memory_by_rank(placement));
-//   groups.shared[0].idle;             // what background jobs are given
-//   groups.drawing(step, 16).slices;  // the rest, as a picture has it
+//   groups.shared[0].idle;             // what background jobs can use
+//   groups.drawing(step, 16).slices;  // the rest, for a picture
 #pragma once
 
 #include <vector>
@@ -16,12 +16,12 @@
 namespace nereus::app {
 
 struct RankGroups {
-  std::vector<simulate::SharedRanks> shared;  // those that the plan does not use last
-  // By group, of its own lane: forward and backward passes, moves, and as kReduce sums of gradients
-  // and what ends a step. They and the idle spans fill the step.
+  std::vector<simulate::SharedRanks> shared;  // ranks that the plan does not use come last
+  // By group, each with a separate lane: forward and backward passes, moves, and as kReduce the
+  // gradient all-reduces and the end of the step. Together with the idle spans they fill the step.
   std::vector<std::vector<timeline::Slice>> busy;
 
-  // A lane a group.
+  // One lane per group.
   timeline::Timeline drawing(const simulate::SimulatedStep& step, int num_devices) const;
 };
 

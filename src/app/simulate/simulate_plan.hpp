@@ -1,4 +1,4 @@
-// `nereus simulate`: one step of a plan played event by event.
+// `nereus simulate`: simulates one step of a plan event by event.
 //
 //   SimulateAnswer a = simulate_plan({.predict = {...}, .jitter = "normal:5%", .steps = 200});
 //   a.step.step;                // seconds
@@ -20,19 +20,19 @@ namespace nereus::app {
 
 struct SimulateRequest {
   PredictRequest predict;   // a plan file, or model, cluster and degrees
-  std::string order_file;   // passes in an order of one's own; empty: the schedule's
-  std::string jitter;       // of compute, as simulate/pipeline/jitter.hpp writes it; empty: none
+  std::string order_file;   // custom order of passes; empty: the schedule's
+  std::string jitter;       // of compute, in the form of simulate/pipeline/jitter.hpp; empty: none
   std::string link_jitter;  // of messages
   std::vector<std::string> slow;  // "RANK:FACTOR"
   std::optional<std::uint64_t> seed;
-  std::optional<int> steps;  // how many to draw; empty: 1, or 100 where durations vary
+  std::optional<int> steps;  // number to draw; empty: 1, or 100 if durations vary
   std::string links;         // "stack" or "shared"; empty: stack
-  bool layers = false;       // also layer by layer, collectives on the cluster's network
-  std::string trace_file;    // Chrome trace; empty: none
-  std::string svg_file;      // picture; empty: none
+  bool layers = false;  // also simulate layer by layer, with collectives on the cluster's network
+  std::string trace_file;  // Chrome trace; empty: none
+  std::string svg_file;    // picture; empty: none
 };
 
-// Of the steps that were drawn, seconds.
+// Quantiles of the drawn steps, in seconds.
 struct StepQuantiles {
   int steps = 1;
   double mean = 0, least = 0, p5 = 0, p50 = 0, p95 = 0, p99 = 0, most = 0;
@@ -43,16 +43,16 @@ struct SimulateAnswer {
   cost::StepWork work;
   simulate::SimulatedStep step;
   simulate::StepStatistics statistics;
-  std::optional<StepQuantiles> quantiles;           // where durations vary
-  std::optional<simulate::SharedLinksStep> shared;  // where links are shared
-  std::optional<chakra::LayerPlay> layers;          // where asked for
-  double layers_seconds = 0;                        // that playing them took
-  bool fits = false;          // every rank within its memory, in the order that was played
+  std::optional<StepQuantiles> quantiles;           // if durations vary
+  std::optional<simulate::SharedLinksStep> shared;  // if links are shared
+  std::optional<chakra::LayerPlay> layers;          // if requested
+  double layers_seconds = 0;                        // time to simulate them
+  bool fits = false;          // every rank within its memory, in the simulated order
   timeline::Timeline passes;  // of the slowest team, for drawing
-  double seconds = 0;         // that the simulation took
+  double seconds = 0;         // simulation time
 };
 
-// Throws Errors with all that is wrong with the request.
+// Throws Errors with all errors of the request.
 SimulateAnswer simulate_plan(const SimulateRequest& request);
 
 StepQuantiles quantiles_of(std::vector<double> steps);

@@ -1,8 +1,8 @@
-// `nereus doctor`: what is installed, what works, and what is missing for which use. Looks, and
+// `nereus doctor`: reports what is installed, what works, and what is missing for which use. It
 // changes nothing.
 //
 //   DoctorAnswer answer = doctor("build/release/nereus-worker");
-//   if (!answer.healthy) ...             // something every verb needs is broken
+//   if (!answer.healthy) ...             // something that every verb needs is broken
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace nereus::app {
 
 enum class CheckStatus {
   kWorks,
-  kAbsent,  // optional and not here; `needed_for` says who misses it
+  kAbsent,  // optional and not installed; `needed_for` says what needs it
   kBroken,  // nothing works without it
 };
 
@@ -29,13 +29,13 @@ struct Check {
 
 struct DoctorAnswer {
   std::vector<Check> checks;
-  bool healthy = true;  // no check is broken
+  bool healthy = true;  // no check is kBroken
 };
 
-// `worker` is where the program that runs ranks would be.
+// `worker` is the path of the program that runs ranks.
 DoctorAnswer doctor(const std::string& worker);
 
-// A library and an architecture on which the worker was proven, from data/proven.toml.
+// A library and an architecture on which the worker was tested, from data/proven.toml.
 struct Proven {
   std::string library;
   std::string backends;
@@ -46,7 +46,7 @@ struct Proven {
 };
 std::vector<Proven> parse_proven(std::string_view toml);  // throws Errors
 
-// Whether Perfetto takes a trace as it is meant. Throws Errors with what is wrong ("trace.fault").
+// Checks that Perfetto reads a trace as intended. Throws Errors with what is wrong ("trace.fault").
 timeline::TraceCheck check_trace(const std::string& file);
 
 }  // namespace nereus::app

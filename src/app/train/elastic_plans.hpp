@@ -1,7 +1,7 @@
-// Plans of an elastic job: the fastest that is predicted for so many machines.
+// Plans of an elastic job: the fastest predicted plan for a number of machines.
 //
 //   ElasticPlans plans(request, shapes);
-//   std::optional<ElasticPlan> p = plans.best(6);       // nothing: none fits on 6 or fewer
+//   std::optional<ElasticPlan> p = plans.best(6);       // empty: none fits on 6 or fewer
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ class ElasticPlans {
  public:
   ElasticPlans(const TrainRequest& request, std::vector<Shape> shapes);
   std::optional<ElasticPlan> best(int machines);
-  // Why the last best() found none.
+  // Why the last best() found no plan.
   const std::optional<Errors>& reason() const { return reason_; }
 
  private:
@@ -34,7 +34,7 @@ class ElasticPlans {
   TrainRequest request_;
   std::vector<Shape> shapes_;
   std::string node_;  // of the cluster; empty: machines like this one
-  std::map<int, std::optional<ElasticPlan>> known_;  // by machines
+  std::map<int, std::optional<ElasticPlan>> known_;  // by number of machines
   std::map<std::pair<int, int>, std::optional<ElasticPlan>> tried_;
   std::optional<Errors> reason_;
 };

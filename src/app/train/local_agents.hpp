@@ -1,5 +1,6 @@
-// Agents of an elastic job on this machine, and what they print. They end with this process; one
-// that dies is told of and not started again, as a machine that is lost. Inside app/ only.
+// Runs agents of an elastic job on this machine, and passes on their output. They end with this
+// process. One that dies is reported and not restarted, like a lost machine. Only for use inside
+// app/.
 //
 //   LocalAgents agents(say);
 //   agents.start(request, elastic, coordinator);
@@ -30,7 +31,7 @@ class LocalAgents {
  private:
   struct Agent {
     launch::Child child;
-    std::string text{};  // of a line that is not whole yet
+    std::string text{};  // of an incomplete line
   };
   void read();
   void tell_end(std::size_t i);

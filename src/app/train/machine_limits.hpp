@@ -1,9 +1,9 @@
-// How many processes and threads of a job one machine takes: more would not train, only fill its
-// memory or its scheduler, so they are refused before any starts.
+// Limits the processes and threads of a job on one machine. More would not train, only fill the
+// memory or overload the scheduler, so they are rejected before any starts.
 //
-//   processes   memory / 100 MiB: a worker that has not begun holds 60 (measured, libtorch 1.13 on
-//               CPUs), one that trains more
-//   threads     32 a core, for a rank: beyond that they only wait for each other
+//   processes   memory / 100 MiB: a worker that has not begun uses 60 (measured, libtorch 1.13 on
+//               CPUs), one that trains uses more
+//   threads     32 per core, for one rank: beyond that they only wait for each other
 //
 //   check_processes("--agents", 4, errors);      // adds train.too-many-processes
 #pragma once

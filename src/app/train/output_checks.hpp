@@ -1,6 +1,6 @@
-// Whether what a run is to write can be written, found out before it trains for hours: by making an
-// empty file beside it and taking it away again. Permissions alone do not tell (root has them all,
-// and /proc takes no files).
+// Checks that the outputs of a run can be written, before it trains for hours: creates an empty
+// file next to each, and removes it. Checking permissions is not enough (root has all of them, and
+// /proc accepts no files).
 //
 //   check_output_file("output.path", "-o", "there/result.json", errors);
 //   check_output_folder("train.tensorboard", "--tensorboard", "events", errors);
@@ -12,10 +12,10 @@
 
 namespace nereus::app {
 
-// Empty paths are fine: nothing is written there.
+// Empty paths are allowed: nothing is written there.
 void check_output_file(const std::string& code, const std::string& option, const std::string& path,
                        ErrorList& errors);
-// One that is made when it is not there.
+// The folder is created if it does not exist.
 void check_output_folder(const std::string& code, const std::string& option,
                          const std::string& path, ErrorList& errors);
 

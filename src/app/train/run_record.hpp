@@ -1,9 +1,9 @@
-// One measured training as a row of a table of runs (columns as in data/published/runs.csv), so
-// that `nereus calibrate` fits the prediction to the machine it ran on, and `nereus validate`
-// checks it.
+// Writes one measured training as a row of a table of runs (columns as in data/published/runs.csv),
+// so that `nereus calibrate` can fit the prediction to the machine, and `nereus validate` can check
+// it.
 //
-//   check_record(path, plan);                  // before it starts: throws Errors
-//   append_run("mine.csv", answer);            // makes the file, with its header, where it is new
+//   check_record(path, plan);                  // before training: throws Errors
+//   append_run("mine.csv", answer);            // creates the file, with its header, if it is new
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace nereus::app {
 
-// Transformers in the order of 1F1B or interleaved: what the columns can say.
+// The columns only support transformers with 1F1B or interleaved 1F1B.
 void check_record(const std::string& path, const ResolvedPlan& plan);
 void append_run(const std::string& path, const TrainAnswer& answer);
 

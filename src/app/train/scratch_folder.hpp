@@ -1,4 +1,4 @@
-// A folder for a job and what its ranks leave, gone with this.
+// A temporary folder for a job and the files of its ranks; the destructor removes it.
 //
 //   const ScratchFolder scratch("train");           // TMPDIR/nereus-train-XXXXXX
 //   job::save_job(scratch.path() / "job.json", job);

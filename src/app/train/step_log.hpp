@@ -1,8 +1,9 @@
-// Steps of an elastic job in the order they were first done, on disk and in the answer. A call that
-// goes on with a folder begins with the steps that are there. Inside app/ only.
+// Records the steps of an elastic job in the order in which they were first done, on disk and in
+// the answer. If a folder is continued, it begins with the steps that are already there. Only for
+// use inside app/.
 //
 //   StepLog log(folder, metrics_file, watch, answer);
-//   log.take(message, clips);                // another rank's of the same step adds its time
+//   log.take(message, clips);                // another rank's message of a step adds its time
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ class StepLog {
   void take(const job::Message& message, bool clips);
 
  private:
-  // Returns the bytes of the lines that are whole.
+  // Returns the number of bytes in complete lines.
   std::uintmax_t read(const std::string& file);
 
   const TrainWatch& watch_;

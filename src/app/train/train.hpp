@@ -3,11 +3,11 @@
 //   TrainAnswer a = train({.plan = {.model = {"gpt2"}, .degrees = {.dp = 2}}, ...}, watch);
 //   a.losses.back(); a.step_s; a.failure;
 //
-// Everything that can be known to be wrong is said before anything starts, all at once (Errors):
-// inputs, the number of ranks, data and checkpoints that are not there, a worker that is not built
-// or of another build. Then one worker process a rank is started (launch/supervise.hpp) and handed
-// a job (job/job.hpp). Under a launcher (torchrun, mpirun, srun) each call starts the worker of its
-// own rank alone, and rank 0's answer is the job's.
+// Everything that can be checked is checked before anything starts, and all errors are thrown at
+// once (Errors): inputs, the number of ranks, missing data and checkpoints, a worker that is
+// missing or from another build. Then one worker process per rank is started (launch/supervise.hpp)
+// and gets a job (job/job.hpp). Under a launcher (torchrun, mpirun, srun), each call starts only
+// the worker of its rank, and rank 0 returns the job's answer.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@
 
 namespace nereus::app {
 
-// What a launcher says of the rank that this process is to be.
+// The rank of this process, according to a launcher.
 struct LaunchedRank {
   int rank = 0;
   int world_size = 1;
@@ -35,7 +35,7 @@ struct LaunchedRank {
   bool operator==(const LaunchedRank&) const = default;
 };
 
-// A job that runs beside another, in what that leaves (app/train/train_background.hpp).
+// A job that uses the time that another leaves idle (app/train/train_background.hpp).
 struct BackgroundRequest {
   std::string plan_file{};
   std::string data = "synthetic";
@@ -43,7 +43,7 @@ struct BackgroundRequest {
   std::uint64_t seed = 0;
   double rate = job::Training{}.rate;
   int norm_group = 0;
-  int threads = 0;  // a rank; 0: cores / ranks
+  int threads = 0;  // per rank; 0: cores / ranks
   job::Checkpoint checkpoint{};
 };
 
@@ -51,12 +51,12 @@ struct TrainRequest {
   PredictRequest plan;  // a plan file, or model, cluster and degrees; no cluster: this machine
   job::Training training{};
   std::string data{};   // a token file, a folder of images, or "synthetic"
-  job::Data loading{};  // how it is read: order, threads, how far ahead
+  job::Data loading{};  // how it is read: order, threads, prefetch
   job::Checkpoint checkpoint{};
-  // Ranks on machines that come and go, and from its checkpoints it goes on by itself.
+  // Ranks on machines that come and go; the job continues from its checkpoints automatically.
   bool elastic = false;
   job::Machine machine{};      // no comm: what suits device and ranks; no threads: cores / ranks
-  std::string metrics_file{};  // JSONL, an object a step; empty: none. So the others
+  std::string metrics_file{};  // JSONL, one object per step; this and the next paths: empty = none
   std::string tensorboard{};   // folder
   std::string timeline_file{};
   std::string record_file{};
@@ -64,26 +64,27 @@ struct TrainRequest {
   bool compare = false;
   std::string worker{};  // path of nereus-worker
   std::optional<LaunchedRank> launched{};
-  std::vector<BackgroundRequest> background{};  // one after the other
-  double slowdown = 0.05;                       // of the foreground's step, promised
-  double background_memory = 0;  // bytes, of all ranks of a job; 0: what the foreground leaves
-  // Runs only where nobody on the machine would; else its share of the time is all that holds it.
+  std::vector<BackgroundRequest> background{};  // a queue, run one after the other
+  double slowdown = 0.05;                       // promised limit for the foreground's step
+  double background_memory = 0;  // bytes for all ranks of a job; 0: what the foreground leaves
+  // Background jobs only run while nothing else on the machine would; otherwise only their share of
+  // the time limits them.
   bool background_idle = true;
-  // It takes turns with the foreground, piece by piece (job/gate.hpp), or is stopped and woken.
-  // Nothing: as suits the device.
+  // Background jobs take turns with the foreground, piece by piece (job/gate.hpp); false: they are
+  // stopped and woken. Empty: what suits the device.
   std::optional<bool> background_turns{};
 };
 
-// One step as all ranks of this launcher saw it.
+// One step, over all ranks of this launcher.
 struct TrainStep {
   std::int64_t step = 0;
   double loss = 0;
-  std::optional<double> gradient_norm;  // where --clip has it computed
-  double rate = 0;                      // of learning
-  double seconds = 0;                   // the slowest rank's
+  std::optional<double> gradient_norm;  // if --clip needs it
+  double rate = 0;                      // learning rate
+  double seconds = 0;                   // of the slowest rank
   std::int64_t tokens = 0;              // or samples, of the whole job
   double memory_bytes = 0;              // of the fullest rank
-  job::Waits waits{};                   // mean of the ranks
+  job::Waits waits{};                   // mean over ranks
   std::optional<double> mfu{};
   bool operator==(const TrainStep&) const = default;
 };
@@ -92,16 +93,17 @@ struct TrainStep {
 struct Morph {
   std::int64_t generation = 0;
   int num_ranks = 0;
-  double own_bytes = 0;    // of state that ranks had already, all ranks together; so the next two
-  double peer_bytes = 0;   // from other ranks' memory
-  double saved_bytes = 0;  // from a checkpoint
-  double seconds = 0;      // from the first sign that ranks changed to the next step
-  std::int64_t lost_steps = 0;  // done before and done again
+  // Of state that ranks already had; this and the next two are sums over all ranks.
+  double own_bytes = 0;
+  double peer_bytes = 0;        // from other ranks' memory
+  double saved_bytes = 0;       // from a checkpoint
+  double seconds = 0;           // from the first sign of a change to the next step
+  std::int64_t lost_steps = 0;  // steps that were done twice
 };
 
 struct TrainEvent {
   std::string kind;        // "checkpoint", "resumed", "asked to end", "preempted", "failure"
-  std::int64_t step = -1;  // the last that was done
+  std::int64_t step = -1;  // the last step that was done
   int rank = -1;
   std::string text;
   std::optional<Morph> morph{};
@@ -119,11 +121,11 @@ struct TrainBegin {
 struct TrainWatch {
   std::function<void(const TrainBegin&)> begin{};
   std::function<void(const TrainStep&)> step{};
-  std::function<void(int rank, std::string_view line)> text{};  // what a worker printed
-  std::function<void(const std::string& line)> say{};           // what happens
+  std::function<void(int rank, std::string_view line)> text{};  // output of a worker
+  std::function<void(const std::string& line)> say{};           // events in words
 };
 
-// A part of the step: what was predicted of it and what was measured.
+// A part of the step, as predicted and as measured.
 struct ComparedPart {
   std::string name;
   double predicted = 0;  // seconds
@@ -135,27 +137,27 @@ struct TrainAnswer {
   double step_s = 0;  // median of the measured steps
   double rate = 0;    // tokens (or samples) per second, at step_s
   bool counts_tokens = true;
-  job::Waits waits{};  // mean of the measured steps
+  job::Waits waits{};  // mean over the measured steps
   std::vector<TrainEvent> events;
-  std::string library;  // what the workers run on
+  std::string library;  // the library of the workers
   ResolvedPlan plan;
   int num_ranks = 0;
-  bool nominal = false;  // this machine's rates are assumed, so is what is predicted
+  bool nominal = false;  // this machine's rates, and so the predictions, are assumptions
   std::optional<cost::Prediction> predicted;
-  std::optional<Error> failure;  // what ended the job, and which rank
-  std::vector<Error> more;       // else that this rank found wrong
+  std::optional<Error> failure;  // what ended the job, and on which rank
+  std::vector<Error> more;       // other errors on this rank
   int exit_code = 0;             // 0, 2, 5, 10, 75
-  bool speaks = true;            // for the whole job: rank 0, or all ranks of one machine
+  bool speaks = true;  // this call reports for the whole job: rank 0, or all ranks of one machine
   std::optional<launch::BackgroundOutcome> background{};
 };
 
-// Throws Errors with all that is wrong with the request.
+// Throws Errors with all errors of the request.
 TrainAnswer train(const TrainRequest& request, const TrainWatch& watch);
 
-// Measured steps: all but the first, which is also the warm-up, where there are more than two.
+// Measured steps are all but the first, which is also the warm-up, if there are more than two.
 double median_step(const std::vector<TrainStep>& steps);
 job::Waits mean_waits(const std::vector<TrainStep>& steps);
-// Empty where nothing was predicted or measured.
+// Empty if nothing was predicted or measured.
 std::vector<ComparedPart> compare(const TrainAnswer& answer);
 
 }  // namespace nereus::app

@@ -1,5 +1,5 @@
-// `nereus train PLAN --background OTHER`: other jobs in what the first one leaves of this machine's
-// CPUs or GPUs (launch/background/runner.hpp), ended with it.
+// `nereus train PLAN --background OTHER`: runs other jobs in the idle time of the first one on this
+// machine's CPUs or GPUs (launch/background/runner.hpp), and ends them with it.
 //
 //   BackgroundRequest job = parse_background("bg.plan.json,data=text.tokens,steps=1000");
 //   BackgroundJobs jobs = set_up_background(request, foreground);         // throws Errors
@@ -14,13 +14,13 @@
 
 namespace nereus::app {
 
-// "PLAN[,key=value]..": data (synthetic), steps (as many as there is time for), seed, rate,
-// norm-group, threads, checkpoint, resume. Throws Errors.
+// Parses "PLAN[,key=value]..": data (default: synthetic), steps (default: as many as there is time
+// for), seed, rate, norm-group, threads, checkpoint, resume. Throws Errors.
 BackgroundRequest parse_background(const std::string& text);
-// "5%" or "0.05"; more than 1 only with the sign: "500%". Throws Errors.
+// Parses "5%" or "0.05"; values above 1 need the sign: "500%". Throws Errors.
 double parse_slowdown(const std::string& text);
 
-// Or is stopped and woken.
+// Whether background jobs take turns with the foreground; if not, they are stopped and woken.
 bool takes_turns(const TrainRequest& request);
 
 struct BackgroundJobs {
@@ -28,9 +28,9 @@ struct BackgroundJobs {
   launch::BackgroundOptions options;
 };
 
-// All that is wrong, said at once: that of each job's own, and train.background-device,
-// train.background-launcher, train.background-folder, train.background-memory.
-// The jobs' files are written to `folder`.
+// Throws all errors at once: those of each job, and train.background-device,
+// train.background-launcher, train.background-folder, train.background-memory. Writes the jobs'
+// files to `folder`.
 BackgroundJobs set_up_background(const TrainRequest& request, const TrainSetup& foreground,
                                  const std::string& folder);
 

@@ -1,18 +1,18 @@
-// Whether the files that a job reads are there, whole, and of its model: looked at before anything
-// starts. Each check adds all that it finds wrong.
+// Checks that the files that a job reads exist, are complete, and belong to its model, before
+// anything starts. Each check adds all errors that it finds.
 //
 //   job::Data data = find_data("text.tokens", {}, errors);
 //   check_data(data, &model, true, errors);
 //
-// `model` is nullptr where the plan itself is wrong; then only what needs no model is checked.
-// `thoroughly` also reads files through: tokens against the vocabulary, checksums of a checkpoint.
+// `model` is nullptr if the plan itself is wrong; then only checks without a model are done.
+// `thoroughly` also reads whole files: tokens against the vocabulary, checksums of a checkpoint.
 #pragma once
 
 #include "app/train/train.hpp"
 
 namespace nereus::app {
 
-// What one call throws, beside what the others find.
+// Collects the errors that one call throws.
 template <class Call>
 void collect(ErrorList& errors, const Call& call) {
   try {
@@ -22,17 +22,17 @@ void collect(ErrorList& errors, const Call& call) {
   }
 }
 
-// What kind of data a name is; not yet looked into.
+// The kind of data that a name refers to; its content is not checked yet.
 job::Data find_data(const std::string& name, job::Data data, ErrorList& errors);
 void check_data(const job::Data& data, const model::Model* model, bool thoroughly,
                 ErrorList& errors);
 
-// That the checkpoint to resume from is whole, of this model, and not at its end.
-// What may differ and changes how it goes on becomes a note.
+// Checks that the checkpoint to resume from is complete, belongs to this model, and has steps left.
+// Allowed differences that affect training are reported in `notes`.
 void check_resume(const TrainRequest& request, const plan::Plan* plan, bool thoroughly,
                   std::vector<std::string>& notes, ErrorList& errors);
-// That all that the run is to write can be written, and that new checkpoints do not get among those
-// of another run.
+// Checks that everything that the run writes can be written, and that new checkpoints do not mix
+// with those of another run.
 void check_outputs(const TrainRequest& request, ErrorList& errors);
 
 }  // namespace nereus::app

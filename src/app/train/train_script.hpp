@@ -1,5 +1,5 @@
-// Data for models of the user's own (model/script_model.hpp): whether the folder is still what was
-// planned, and whether the data have the shapes it was exported with.
+// Data for a user's exported models (model/script_model.hpp): checks that the folder has not
+// changed since planning, and that the data have the shapes of the export.
 //
 //   check_script_data(job.data, model, true);    // throws train.data-kind, train.data-shape
 #pragma once

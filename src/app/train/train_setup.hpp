@@ -1,5 +1,5 @@
-// What `nereus train` does before anything starts: the plan is resolved, and all that can be known
-// to be wrong is said at once.
+// What `nereus train` does before anything starts: it resolves the plan, and reports all errors at
+// once.
 //
 //   TrainSetup setup = set_up(request);      // throws Errors
 //   setup.job;                               // what the workers will read
@@ -15,7 +15,7 @@ struct TrainSetup {
   job::Job job;
   int num_ranks = 1;
   job::WorkerInfo worker;
-  std::vector<std::string> notes{};  // what is no error, but may not be meant
+  std::vector<std::string> notes{};  // warnings about things that may not be intended
 };
 
 // Codes: train.no-plan, train.other-model, train.too-many-ranks, train.world-size, train.no-data,
@@ -25,15 +25,15 @@ struct TrainSetup {
 // train.worker-broken, train.worker-build, train.no-gpu, train.no-backend, and those of plans,
 // token files and checkpoints.
 TrainSetup set_up(const TrainRequest& request);
-// Its first part alone: the plan that the request names.
+// Only the first part: the plan of the request.
 ResolvedPlan resolve_plan(const TrainRequest& request);
 
-// The highest rank that a placement names, and one.
+// The highest rank in a placement, plus one.
 int ranks_of(const plan::Placement& placement);
 
-// Under a launcher its own rank, else all of them.
+// Under a launcher the rank of this process, else all ranks.
 std::vector<int> ranks_to_start(const TrainRequest& request, int num_ranks);
-// How ranks talk where nobody says: what suits the device and the worker.
+// How ranks communicate by default: what suits the device and the worker.
 std::string default_comm(const std::string& device, const job::WorkerInfo& worker, int num_ranks,
                          bool launched);
 
@@ -41,12 +41,13 @@ std::string default_comm(const std::string& device, const job::WorkerInfo& worke
 std::vector<launch::RankSpec> rank_specs(const TrainRequest& request, const std::vector<int>& ranks,
                                          int num_ranks, const std::string& job_file);
 
-// What ended a rank of this host, in its own words.
+// The error that ended a rank of this host, in its words.
 Error error_of_rank(int rank, const std::string& code, const std::string& message,
                     const std::string& hint, bool input_error);
 Error error_of_rank(const launch::Failure& failure);
 
-// What `nereus-worker --version` says. Throws Errors where it is not there or does not say it.
+// Reads the output of `nereus-worker --version`. Throws Errors if the worker is missing or its
+// output is wrong.
 job::WorkerInfo ask_worker(const std::string& path);
 
 }  // namespace nereus::app

@@ -1,10 +1,10 @@
-// What the ranks of a launcher say, put together into steps, in order: a step is whole when every
-// rank has reported it. Rank 0's words count for what all share (loss, learning rate, tokens), the
-// slowest rank's for time, the fullest's for memory, the mean of all for waiting.
+// Combines the messages of the ranks of a launcher to steps, in order: a step is complete when
+// every rank has reported it. Loss, learning rate and tokens come from rank 0, the time from the
+// slowest rank, the memory from the fullest rank; waiting times are the mean over ranks.
 //
 //   StepCollector collector({0, 1, 2, 3});
 //   for (const TrainStep& step : collector.take(message)) ...
-//   for (const TrainStep& step : collector.rest()) ...       // what a job that broke off left
+//   for (const TrainStep& step : collector.rest()) ...       // incomplete steps of an ended job
 #pragma once
 
 #include <map>
@@ -19,9 +19,9 @@ class StepCollector {
  public:
   explicit StepCollector(const std::vector<int>& ranks) : ranks_(ranks.begin(), ranks.end()) {}
 
-  // The steps that this message makes whole.
+  // The steps that this message completes.
   std::vector<TrainStep> take(const job::Message& message);
-  // Those that the first rank has reported and others have not.
+  // The steps that the first rank has reported and others have not.
   std::vector<TrainStep> rest();
 
  private:
@@ -36,12 +36,13 @@ class StepCollector {
   std::map<std::int64_t, Open> open_;
 };
 
-// One object a step, flushed, so that a file can be followed while it grows.
+// One object per step, flushed, so that the file can be followed while it grows.
 //
 //   {"step": 17, "loss": 3.2, "gradient_norm": 1.1, "rate": 0.0003, "step_s": 0.41,
 //    "tokens_per_s": 4995.1, "memory_bytes": 1e9, "mfu": 0.4, "waits": {"data": 0.01, ..}}
 //
-// What is no number (a loss that diverged) is null; mfu is left out where no peak is known.
+// A number that is not finite (a loss that diverged) is null; mfu is left out if the peak is
+// unknown.
 std::string metrics_line(const TrainStep& step, bool counts_tokens);
 
 }  // namespace nereus::app

@@ -1,9 +1,9 @@
 // `nereus calibrate`: fits the numbers of stacks, devices and sites to measured runs, and writes
-// them as a file that serves as --stack FILE.
+// them as a file for --stack FILE.
 //
-// Rows of a stack that Nereus knows move that stack's numbers, its devices' and its site's. Rows of
-// a stack that it does not know make a new one: it inherits the known stack that predicts the rows
-// best, and a handful of numbers are fitted from its values, so that a few rows are enough.
+// Rows of a known stack change that stack's numbers, and those of its devices and its site. Rows of
+// an unknown stack make a new stack: it inherits from the known stack that predicts the rows best,
+// and only a few numbers are fitted, starting from its values, so that a few rows are enough.
 #pragma once
 
 #include <map>
@@ -18,8 +18,8 @@ namespace nereus::app {
 
 struct CalibrateRequest {
   std::vector<std::string> files;
-  std::string as;            // every row is a run of this new stack
-  bool from_priors = false;  // forget what is fitted already: how the built-in numbers are made
+  std::string as;            // treat every row as a run of this new stack
+  bool from_priors = false;  // ignore fitted values: this is how the built-in numbers are made
   int folds = 5;             // of cross-validation; 0 = none
 };
 
@@ -28,10 +28,10 @@ struct CalibrateAnswer {
   std::map<std::string, calibrate::ErrorSummary> fit_error;  // by set
   std::map<std::string, calibrate::ErrorSummary>
       cross_validated_error;                      // by set; empty without folds
-  std::map<std::string, std::string> new_stacks;  // name -> what it inherits
+  std::map<std::string, std::string> new_stacks;  // name -> the stack it inherits from
   int rows = 0;
   int used = 0;
-  std::string file_text;  // what -o writes
+  std::string file_text;  // content of the file that -o writes
 };
 
 CalibrateAnswer calibrate(const CalibrateRequest& request, const ProgressSink& progress);

@@ -1,10 +1,10 @@
-// `nereus validate --pipelines`: mini-batches that Varuna's released simulator timed, and the same
-// as we play them (simulate/compat/varuna_runs.hpp), in five views:
-//   its rule, its jitter            what it does, up to the luck of its one draw
+// `nereus validate --pipelines`: compares mini-batch times of Varuna's released simulator with our
+// simulation (simulate/compat/varuna_runs.hpp), in five views:
+//   its rule, its jitter            what it does, up to the randomness of its single draw
 //   its rule, no jitter
 //   its workers' rule, its jitter   a recompute need not wait for its gradient
 //   its workers' rule, no jitter
-//   and one message at a time       no message shares its wire with another: our own view
+//   and one message at a time       messages do not share a wire: our default model
 #pragma once
 
 #include <array>
@@ -31,14 +31,14 @@ struct PipelineSum {
   std::array<double, kNumVarunaViews> bias{};      // mean error, signed
   std::array<double, kNumVarunaViews> mean_abs{};  // mean |error|
   std::array<double, kNumVarunaViews> worst{};     // largest |error|, signed
-  // Of the first view: rows within two, and within four standard deviations of its mean.
+  // For the first view: rows within two, and within four, standard deviations of its mean.
   int within_two = 0;
   int within_four = 0;
 };
 
 struct ValidatePipelinesAnswer {
   std::vector<PipelineRow> rows;
-  std::vector<PipelineSum> sums;  // varuna, gpipe; those that are there
+  std::vector<PipelineSum> sums;  // varuna, gpipe; those that exist
 };
 
 ValidatePipelinesAnswer validate_pipelines(const std::string& file);

@@ -1,4 +1,4 @@
-// `nereus validate`: predictions against runs that somebody measured.
+// `nereus validate`: compares predictions with measured runs.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,13 @@ namespace nereus::app {
 
 struct ValidateRequest {
   std::vector<std::string> files;  // tables of runs
-  std::string
-      stack;  // instead of each row's own: a name, or a file whose stacks are laid over ours
+  std::string stack;  // replaces each row's stack: a name, or a file whose stacks override ours
 };
 
 struct ValidateAnswer {
-  std::shared_ptr<const calibrate::RunTable> table;  // what the results point into
+  std::shared_ptr<const calibrate::RunTable> table;  // the results point into it
   calibrate::Validation validation;
-  cost::StackLibrary library;  // what the rows were predicted with
+  cost::StackLibrary library;  // that the rows were predicted with
 };
 
 ValidateAnswer validate(const ValidateRequest& request);

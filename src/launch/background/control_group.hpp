@@ -1,11 +1,11 @@
-// A control group for a background job, where this process may make one: least weight against
-// everybody else, and no more memory than its quota, held by the kernel. Version 2 beside or below
-// this process's own group, where the controllers are delegated; else version 1.
+// A control group for a background job, if this process may create one: the kernel gives it the
+// least CPU weight, and limits its memory to the quota. Uses version 2, next to or below this
+// process's group, if the controllers are delegated; otherwise version 1.
 //
 //   const auto group = ControlGroup::make("nereus-background-17", bytes);   // nullptr: not allowed
-//   group->add(pid);                                  // and what it starts from then on
+//   group->add(pid);                                  // also applies to its later children
 //
-// The folders go with it; processes in it must have ended.
+// The destructor removes the folders; processes in the group must have ended.
 #pragma once
 
 #include <sys/types.h>

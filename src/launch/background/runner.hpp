@@ -1,32 +1,32 @@
-// Background jobs beside a foreground job on one machine: they queue, one runs at a time, and as
-// much as the foreground's own steps allow (launch/background/pace.hpp).
+// Runs background jobs while a foreground job runs on the same machine. Jobs wait in a queue, and
+// one runs at a time, as much as the step times of the foreground allow
+// (launch/background/pace.hpp).
 //
 //   BackgroundRunner runner(jobs, {.pace = {.bound = 0.05}, .memory_bytes = 4e9});
-//   runner.foreground_step(seconds);               // from the foreground's supervisor, every step
+//   runner.foreground_step(seconds);               // called by its supervisor, per step
 //   BackgroundOutcome outcome = runner.finish(true);   // the foreground is done
 //
-// On CPUs the ranks are processes of lowest priority, in a control group where one can be made.
-// Within every period (a quarter of a foreground's step alone, 4 to 100 ms) they run for
-// pace.share() of it and are stopped (SIGSTOP) for the rest, all ranks of a job at once. So what
-// pace counts on, that they run for a share of every step, holds also where steps are as short as a
-// period.
+// On CPUs, ranks are processes of the lowest priority, in a control group if one can be created. In
+// every period (a quarter of a foreground step without background, 4 to 100 ms), they run for the
+// share pace.share(), and are stopped (SIGSTOP) for the rest, all ranks of a job at once. So they
+// run for that share of every step, as pace assumes, even if steps are as short as a period.
 //
-// With gates (job/gate.hpp: GPUs, whose work no signal stops) the two jobs take turns piece by
-// piece. The foreground opens the gate while it waits, and beyond that for at most
+// With gates (job/gate.hpp: for GPUs, whose work no signal can stop), the two jobs take turns piece
+// by piece. The foreground opens the gate while it waits, and beyond that for at most
 //
-//   once a step         share x 0.65 x bound x (a step alone)
-//   once in 1,024 steps share x (0.85 x bound - slow-down of the others) x (1,024 steps alone)
+//   once per step        share x 0.65 x bound x (a step without background)
+//   once per 1,024 steps share x (0.85 x bound - slow-down of the others) x (1,024 such steps)
 //
-// in a step, so that it is not longer than promised, where that is worth eight changes from one job
-// to the other and back; else in one step of 1,024, which are so together not longer than promised,
-// and at their 99th percentile as long as alone. Where steps are longer the share is cut.
+// The first rule keeps every step within the promise; it is used if the time is worth eight changes
+// from one job to the other and back. Otherwise one step in 1,024 grants the time of all, so that
+// the sum of these steps is within the promise, and their 99th percentile is as without background.
+// If steps are longer, the share is reduced.
 //
-// Whatever happens to a background job, the foreground does not notice: nothing is shared but the
-// machine. A job that fails, or takes more memory than its quota, is ended, named in the outcome,
-// and the next begins; one that somebody else asks to end before its last step has failed too. At
-// the end of the foreground the running job goes on alone for a few steps, so that its speed beside
-// the foreground has something to be compared with; then it is asked to end, upon which it saves
-// where it was told to.
+// A failing background job never affects the foreground: they share nothing but the machine. A job
+// that fails, or exceeds its memory quota, is ended and named in the outcome, and the next job
+// starts. A job that someone else asks to end before its last step counts as failed. After the end
+// of the foreground, the running job continues for a few steps, to measure its speed without the
+// foreground; then it is asked to end, and saves if it was told to.
 #pragma once
 
 #include <condition_variable>
@@ -47,19 +47,19 @@ namespace nereus::launch {
 struct BackgroundJob {
   std::string name;
   std::vector<RankSpec> ranks;
-  std::int64_t num_steps = 0;  // of it in all; 0: until the foreground ends
+  std::int64_t num_steps = 0;  // total; 0: until the foreground ends
 };
 
-// Seconds; that of a GPU is of an H200 (bench/gpu/RESULTS.md).
+// Seconds; the value for GPUs was measured on an H200 (bench/gpu/RESULTS.md).
 inline constexpr double kChangeOnCpus = 50e-6, kChangeOnGpus = 0.25e-3;
 
 struct BackgroundOptions {
   PaceOptions pace{};
-  double memory_bytes = 0;    // of all ranks of a job together; 0: no quota
-  bool control_group = true;  // where one can be made
+  double memory_bytes = 0;    // for all ranks of a job together; 0: no quota
+  bool control_group = true;  // use one if it can be created
   std::function<void(const std::string&)> say{};
-  std::vector<job::Gate> gates{};   // one a device; none: ranks are stopped and woken
-  double change_s = kChangeOnCpus;  // what a device takes to change between jobs and back
+  std::vector<job::Gate> gates{};   // one per device; empty: ranks are stopped and woken
+  double change_s = kChangeOnCpus;  // time of a device to change to the other job and back
 };
 
 class BackgroundRunner {
@@ -70,7 +70,7 @@ class BackgroundRunner {
   BackgroundRunner& operator=(const BackgroundRunner&) = delete;
 
   void foreground_step(double seconds);
-  // Once. `measure_alone`: the foreground ended as it should, so there is time for it.
+  // Called once. `measure_alone`: the foreground ended normally, so there is time to measure.
   BackgroundOutcome finish(bool measure_alone);
 
  private:
@@ -102,15 +102,15 @@ class BackgroundRunner {
   Pace pace_;
   bool finishing_ = false;
   bool measures_alone_ = false;
-  // How long the background ran since the foreground's last step, and since when it does.
+  // How long the background has run since the foreground's last step, and since when it runs.
   Clock::time_point last_step_ = Clock::now();
   Clock::duration ran_{};
   std::optional<Clock::time_point> runs_since_{};
-  // In all, since the first job's start.
+  // In total, since the first job's start.
   std::optional<Clock::time_point> begun_{};
   Clock::duration ran_in_all_{};
-  // Where they take turns: since when the running job does and the first did, and the seconds of
-  // them then and at the foreground's last step.
+  // If jobs take turns: when the running job and the first job started to, and their seconds of
+  // device time then and at the foreground's last step.
   std::optional<Clock::time_point> turns_since_{}, first_step_{};
   double first_used_ = 0, used_ = 0;
 

@@ -1,14 +1,14 @@
-// An agent: one a machine. It joins the coordinator of an elastic job, keeps one nereus-worker
-// alive, and hands messages on between the two. It decides nothing about the job.
+// An agent; there is one per machine. It joins the coordinator of an elastic job, keeps one
+// nereus-worker running, and forwards messages between the two. It decides nothing about the job.
 //
-//   - The worker lives through generations. Where it ends by itself, the agent says so and starts
-//     another, which comes as a new member; after three in 30 s it gives up.
-//   - A coordinator that is gone is called again and again; the worker trains on meanwhile. What it
-//     said lately is told once more, since the coordinator may be a new one.
-//   - A beat every half second says how long the worker has been silent.
-//   - SIGTERM, SIGUSR1, or a cloud's notice (notices.hpp): the coordinator is told, plans without
-//     this machine, and lets it leave. A second SIGTERM ends at once.
-//   - The worker is killed with the agent, by the kernel; and ends by itself when its pipe does.
+//   - The worker survives several generations. If it ends by itself, the agent reports it and
+//     starts another, which joins as a new member; after three in 30 s the agent gives up.
+//   - If the coordinator is gone, the agent calls again and again, and the worker continues to
+//     train. Recent messages are repeated, because the coordinator may be a new one.
+//   - A heartbeat every half second says how long the worker has been silent.
+//   - On SIGTERM, SIGUSR1, or a cloud's notice (notices.hpp), the agent tells the coordinator,
+//     which plans without this machine and lets it leave. A second SIGTERM ends the agent at once.
+//   - If the agent dies, the kernel kills the worker; the worker also ends when its pipe closes.
 //
 //   int code = run_agent({.coordinator = {"10.0.0.1", 29400}, .token = token, ...}, say);
 #pragma once
@@ -23,17 +23,17 @@ namespace nereus::launch {
 struct AgentOptions {
   Address coordinator;
   std::string token;
-  std::string name;         // tells agents apart; empty: host and process number
+  std::string name;         // distinguishes agents; empty: host and process number
   std::string worker;       // path of nereus-worker
   std::string build;        // build_id()
-  std::string notice_from;  // "azure", "aws", "gcp", or one of them and =HOST:PORT; empty: none
-  double give_up_s = 600;   // without a coordinator
+  std::string notice_from;  // "azure", "aws", "gcp", or one of them with =HOST:PORT; empty: none
+  double give_up_s = 600;   // time without a coordinator
 };
 
 using Say = std::function<void(const std::string& line)>;
 
-// The exit code: 0 the job is done or let it go; 2 refused (another token, build or name); 4 no
-// coordinator; 5 its worker fails again and again.
+// Returns the exit code: 0, the job is done or let it leave; 2, rejected (another token, build or
+// name); 4, no coordinator; 5, its worker fails again and again.
 int run_agent(const AgentOptions& options, const Say& say);
 
 }  // namespace nereus::launch

@@ -1,5 +1,5 @@
-// The worker that an agent keeps: its process, the lines it says and those it is told. Nothing
-// waits: a worker that is stopped reads nothing, and the agent must not stop with it.
+// The worker of an agent: its process, the lines it writes and the lines sent to it. No function
+// blocks: a worker that is stopped reads nothing, and must not block the agent.
 //
 //   AgentWorker worker(path, say);
 //   worker.start();
@@ -28,14 +28,15 @@ class AgentWorker {
 
   void start();
   void end();          // kills it
-  std::string reap();  // of one that ended by itself: how
+  std::string reap();  // for a worker that ended by itself: returns how
   bool is_gone() const { return gone_; }
 
-  std::vector<std::string> lines();  // whole ones that have come; what it prints is said
+  // Complete lines that have arrived; passes other output to `say`.
+  std::vector<std::string> lines();
   void tell(const job::ElasticMessage& message) { for_worker_ += to_line(message) + "\n"; }
   void write();
 
-  double silent_s() const;  // since its last line
+  double silent_s() const;  // seconds since its last line
   std::vector<int> fds() const { return {child_.report_fd, child_.text_fd}; }
 
  private:

@@ -1,17 +1,17 @@
-// One TCP connection between an agent and its coordinator: frames both ways, after both sides have
-// proved that they hold the job's token.
+// One TCP connection between an agent and its coordinator: frames in both directions, after both
+// sides have proved that they know the job's token.
 //
-//   frame      4 bytes of length, the highest first, then so many bytes of text
+//   frame      4 bytes of length, big-endian, then that many bytes of text
 //   handshake  coordinator: challenge C        agent: answer A HMAC(token, "agent" C A)
 //              coordinator: accepted HMAC(token, "coordinator" A C)
 //
-// Whoever cannot prove it is refused: it is told why ("refused WHY"), the connection closes and
-// fault() says so on both sides. Until then a
-// frame has 1 KiB at most. Nothing blocks: the owner polls fd() and calls pump().
+// A side that cannot prove it is rejected: it is told why ("refused WHY"), the connection closes,
+// and fault() returns the reason on both sides. Until then a frame is limited to 1 KiB. No function
+// blocks: the owner polls fd() and calls pump().
 //
 //   Connection c(fd, token, Connection::Side::kCoordinator);
 //   if (!c.pump(frames)) ... c.fault() ...       // closed
-//   c.send(text);                                // what the socket does not take now goes later
+//   c.send(text);                                // sends later what the socket does not accept now
 #pragma once
 
 #include <string>
@@ -32,14 +32,14 @@ class Connection {
   bool is_proved() const { return proved_; }
   bool is_refused() const { return refused_; }  // by the other side
   bool wants_to_write() const { return !out_.empty(); }
-  // Reads and writes what it can. False: it is closed.
+  // Reads and writes as much as possible. Returns false if the connection is closed.
   bool pump(std::vector<std::string>& frames);
   void send(std::string_view text);
   const std::string& fault() const { return fault_; }
   const std::string& peer() const { return peer_; }  // "10.0.0.7:51234"
 
  private:
-  bool take(const std::string& frame);  // of the handshake
+  bool take(const std::string& frame);  // a frame of the handshake
   void put(std::string_view text);
   bool refuse(const std::string& why);
   bool flush();
@@ -51,11 +51,11 @@ class Connection {
   bool proved_ = false, refused_ = false;
   std::string peer_;
   std::string in_, out_;
-  std::vector<std::string> waiting_;  // for the proof
+  std::vector<std::string> waiting_;  // until the handshake is done
   std::string fault_;
 };
 
-// What the other side says of itself, for a terminal and a log of lines.
+// Text from the other side, made safe for a terminal and for a log of lines.
 std::string printable(std::string text);
 
 struct Address {
@@ -64,10 +64,10 @@ struct Address {
 };
 Address parse_address(const std::string& text, const std::string& option);  // throws Errors
 
-// A listening socket; port 0: any, and `address` learns which. Throws Errors (environment).
+// Opens a listening socket. Port 0: any port; `address` is set to it. Throws Errors (environment).
 int listen_on(Address& address);
-int accept_from(int listener);  // -1: nobody
-// A socket that is being connected, or -1.
+int accept_from(int listener);  // -1: none is waiting
+// Returns a socket that is connecting, or -1.
 int start_connecting(const Address& address);
 
 }  // namespace nereus::launch

@@ -1,23 +1,26 @@
-// The coordinator of an elastic job: who is there, which generation they form, and from which step
-// it goes on. Varuna's manager (Athlur 2022) without its fixed waits, ssh and shared store.
+// The coordinator of an elastic job: it decides which members form a generation, and from which
+// step it continues. Like Varuna's manager (Athlur 2022), but without fixed waits, ssh and shared
+// storage.
 //
-// A generation is a plan on the members that are there. It ends
-//   at once          a member's connection broke, it or its worker has shown no life for
-//                    `dead_after_s`, or a worker lost another: the survivors are freed from what
-//                    they wait in, and say how far they came
-//   after the step   a member has notice, members came with whom it pays to go on (growth.hpp), or
-//                    one is so slow that it pays to go on without it (step_times.hpp): all agree
-//                    on the step
-// Then all that is left is planned anew (`plan`), each member is told its rank, and from whose
-// state of which step to go on: the commit rule (worker/execute/executor.hpp) makes that one step
-// for all. A member that is voted out is told to kill its worker and may come again as a new one;
-// whatever it says of an older generation is not heard. No clock of another machine is ever read.
+// A generation is a plan on the available members. It ends
+//   at once          if a member's connection broke, if it or its worker has sent no heartbeat for
+//                    `dead_after_s`, or if a worker lost another: the survivors' waits are aborted,
+//                    and they report their last step
+//   after the step   if a member has notice, if members joined with whom continuing pays off
+//                    (growth.hpp), or if a member is so slow that continuing without it pays off
+//                    (step_times.hpp): all agree on the step
+// Then the job is planned again for the remaining members (`plan`). Each member is told its rank,
+// and from whose state of which step to continue: the commit rule (worker/execute/executor.hpp)
+// makes that one step for all. A member that is voted out is told to kill its worker, and may join
+// again as a new one; its messages for older generations are ignored. Clocks of other machines are
+// never used.
 //
-// A job is done when its last state is a checkpoint: one that could not be written is a failure
-// (elastic.not-saved), and the same call goes on from the last that is there.
+// A job is done when its final state is saved. If the last checkpoint cannot be written, the job
+// fails (elastic.not-saved), and the same call continues from the last existing checkpoint.
 //
-// DIR/coordinator.json holds the generation, its members and its plan, DIR/steps.jsonl the steps:
-// the same call after a crash goes on with the agents that call again, who trained on meanwhile.
+// DIR/coordinator.json stores the generation, its members and its plan, DIR/steps.jsonl the steps.
+// After a crash, the same call continues with the agents that connect again, which have continued
+// to train.
 //
 //   CoordinatorOptions options{.folder = "run", .listen = {"0.0.0.0", 29400}, .token = token};
 //   JobOutcome outcome = run_coordinator(options, hooks);
@@ -36,56 +39,58 @@
 namespace nereus::launch {
 
 struct CoordinatorOptions {
-  std::string folder;  // of the job: its state and its token, locked by whoever calls (JobLock)
+  std::string folder;  // of the job: its state and its token, locked by the caller (JobLock)
   Address listen{"127.0.0.1", 0};
   std::string token;
   std::string build;
-  std::int64_t steps = 0;   // of the job, in all
-  std::int64_t known = 0;   // of them, that were done before, as far as anybody noted
-  int first_members = 1;    // how many are waited for at the start
-  double dead_after_s = 2;  // without a beat, of an agent or its worker
-  double answer_s = 10;  // for a survivor to say how far it came; thrice a step where that is more
-  double return_s = 10;  // for agents to call again after this program was started anew
-  bool paces_saves = false;  // says when to save (save_pace.hpp); else the job does
-  double probation_s = 60;   // until a slow machine is tried again, the first time
+  std::int64_t steps = 0;   // of the job, in total
+  std::int64_t known = 0;   // of them, known to be done before
+  int first_members = 1;    // how many to wait for at the start
+  double dead_after_s = 2;  // without a heartbeat, of an agent or its worker
+  // For survivors to report their last step; three times a step if that is longer.
+  double answer_s = 10;
+  double return_s = 10;      // for agents to connect again after a restart of this program
+  bool paces_saves = false;  // decides when to save (save_pace.hpp); otherwise the job does
+  double probation_s = 60;   // until a slow machine is tried again for the first time
 };
 
-// A plan for so many members.
+// A plan for a number of members.
 struct PlannedJob {
   job::Job job;
-  int num_ranks = 1;  // members that it uses
+  int num_ranks = 1;  // number of members that it uses
   double step_s = 0;  // predicted
   std::string text;   // "pp 2 dp 3"
-  int machines = 0;   // that it was planned for
+  int machines = 0;   // number that it was planned for
 };
 
 struct ElasticEvent {
   std::string kind;        // "joined", "lost", "notice", "fenced", "refused", "slow", "morph", ..
-  std::int64_t step = -1;  // steps done
+  std::int64_t step = -1;  // number of steps done
   int rank = -1;
   std::string text;
-  // Of a morph.
+  // For a morph.
   std::int64_t generation = -1;
   int num_ranks = 0;
   double own_bytes = 0, peer_bytes = 0, saved_bytes = 0;
-  double seconds = 0;  // from the sign that ended the last generation to the first step after
-  std::int64_t lost_steps = 0;  // that had been done and were done again
+  double seconds = 0;  // from the sign that ended the last generation to the first step after it
+  std::int64_t lost_steps = 0;  // number of steps that were done twice
 };
 
 struct CoordinatorHooks {
-  // Nothing: they are not enough. Called with the number of members that may be used.
+  // Returns nothing if there are too few members. Called with the number of available members.
   std::function<std::optional<PlannedJob>(int num_members)> plan;
-  std::function<void(const PlannedJob&)> begins{};       // a generation with this plan
-  std::function<void(const job::Message& step)> step{};  // a rank's; each step's may come twice
+  std::function<void(const PlannedJob&)> begins{};  // a generation with this plan begins
+  // From one rank; a step may be reported twice.
+  std::function<void(const job::Message& step)> step{};
   std::function<void(const ElasticEvent&)> event{};
   std::function<void(const std::string&)> say{};
-  std::function<void(const Address&)> listening{};  // once, when agents may call
-  // Whether a checkpoint after so many steps is on the disk; empty: nobody asks for one.
+  std::function<void(const Address&)> listening{};  // called once, when agents may connect
+  // Whether a checkpoint after that many steps is on the disk; empty: never asked.
   std::function<bool(std::int64_t steps_done)> is_saved{};
 };
 
 struct JobOutcome {
-  // 0 done, 2 or 5 failed, 4 trained but not saved, 10 asked to end, 75 saved and ended
+  // 0 done, 2 or 5 failed, 4 trained but not saved, 10 asked to end, 75 saved and ended.
   int exit_code = 0;
   std::optional<job::Message> failure{};
   std::int64_t steps_done = 0;
@@ -93,7 +98,7 @@ struct JobOutcome {
 
 JobOutcome run_coordinator(const CoordinatorOptions& options, const CoordinatorHooks& hooks);
 
-// DIR/token: read, or made anew, for its owner's eyes alone. Throws Errors.
+// Reads DIR/token, or creates it, readable only by its owner. Throws Errors.
 std::string job_token(const std::string& folder);
 
 }  // namespace nereus::launch

@@ -1,11 +1,11 @@
-// What the coordinator's files share (coordinator.hpp says what it does).
+// Shared by the source files of the coordinator (coordinator.hpp explains it).
 //
-//   coordinator.cpp   its loop: waits for words, signals and time
-//   members.cpp       who is there: strangers, hellos, beats, losses
-//   hearing.cpp       what members and their workers say
+//   coordinator.cpp   main loop: waits for messages, signals and time
+//   members.cpp       membership: strangers, hellos, heartbeats, losses
+//   hearing.cpp       messages of members and their workers
 //   generations.cpp   how a generation begins, ends and is followed by the next
-//   growth.cpp        whether it pays to go on with more machines
-//   slowness.cpp      whether it pays to go on without a slow one
+//   growth.cpp        whether continuing with more machines pays off
+//   slowness.cpp      whether continuing without a slow machine pays off
 //   saving.cpp        when to save
 #pragma once
 
@@ -37,7 +37,7 @@ inline double seconds(Clock::duration time) { return std::chrono::duration<doubl
 
 struct Member {
   std::string name;
-  std::unique_ptr<Connection> connection;  // none: it has not called again yet
+  std::unique_ptr<Connection> connection;  // null: it has not connected again yet
   Clock::time_point heard{};
   double worker_silent = 0;
   bool ready = false;  // its worker waits, or is in the generation
@@ -45,20 +45,20 @@ struct Member {
   int rank = -1;
   bool started = false;
   bool noticed = false;
-  int arrival = 0;          // who came first
-  bool holds = false;       // state of the step to go on from
-  plan::HeldStage stage{};  // of that state
-  bool helper = false;      // in the generation to give what it holds, and no more
+  int arrival = 0;          // order of joining
+  bool holds = false;       // has state of the step to continue from
+  plan::HeldStage stage{};  // which state
+  bool helper = false;      // is in the generation only to send the state it holds
   std::optional<ElasticMessage> ended;
-  std::optional<Clock::time_point> slow_until;  // left out of plans until then
-  double probation_s = 0;                       // the last
+  std::optional<Clock::time_point> slow_until;  // not used in plans until then
+  double probation_s = 0;                       // the last one
 
   void tell(const ElasticMessage& message) {
     if (connection) connection->send(to_line(message));
   }
 };
 
-// From where the next generation goes on.
+// Where the next generation gets its state.
 struct Source {
   std::int64_t held = -1;
   std::int64_t done = 0;
@@ -80,7 +80,7 @@ class Coordinator {
 
  private:
   // coordinator.cpp
-  // After a restart: the members of the last generation are expected, still at work.
+  // After a restart: waits for the members of the last generation, which are still training.
   void come_back();
   void say(const std::string& line) const;
   void event(const std::string& kind, int rank, const std::string& text);
@@ -92,40 +92,41 @@ class Coordinator {
   // members.cpp
   void accept();
   void hear_all();
-  // The first frames of a connection: a hello, and what follows it.
+  // Handles the first frames of a connection: a hello, and what follows it.
   void greet(std::unique_ptr<Connection> connection, const std::vector<std::string>& frames);
   void take_hello(Member& member, const ElasticMessage& hello);
   void hear(Member& member, const std::string& frame);
   void hear_of_generation(Member& member, const ElasticMessage& message);
   void hear_worker(Member& member, const job::Message& message);
   void member_step(const Member& member, const job::Message& message);
-  // The member is gone, with its connection.
+  // The member is gone, and its connection is closed.
   void drop(std::string name, const std::string& why);
   static std::string lost_text(int rank);
-  // The agent is there, its worker not, or not to be trusted any more.
+  // The agent is connected, but its worker is gone or no longer trusted.
   void lose(Member& member, const std::string& why);
   void check_beats();
-  // Those with notice, now that others go on without them.
+  // Lets members with notice leave, now that the others continue without them.
   void let_go();
   std::vector<Member*> usable();
-  std::vector<Member*> leaving();  // those with notice that hold state
+  std::vector<Member*> leaving();  // members with notice that hold state
 
   // generations.cpp
   void break_off(const std::string& why);
   void end_softly(const std::string& why, bool save);
   void advance();
   void wait_for_return();
-  // All who are left have said what they hold.
+  // Called when all remaining members have reported what they hold.
   void conclude();
   void begin();
-  // Members keep the stage they hold where the plan is as deep (plan/places.hpp).
+  // Members keep the stage they hold if the plan has the same depth (plan/places.hpp).
   static std::vector<Member*> place(std::vector<Member*> members,
                                     const std::vector<plan::HeldStage>& stages);
   void begin_generation(const PlannedJob& planned, const std::vector<Member*>& places);
 
   // growth.cpp
   void grow();
-  // Seconds until machines come or go again, as they did so far; or until the job is done.
+  // Expected seconds until machines join or leave again, from the past rate; at most until the job
+  // is done.
   double expected_to_last() const;
 
   // slowness.cpp
@@ -134,8 +135,8 @@ class Coordinator {
 
   // saving.cpp
   void save_when_due();
-  void tell_interval();  // where it is another than was told
-  // The checkpoint that the job ends with: heard of, or seen on the disk.
+  void tell_interval();  // if it differs from the last one
+  // Whether the final checkpoint is known: reported, or seen on the disk.
   bool is_saved(std::int64_t steps_done) const;
   void fail_to_save(std::int64_t steps_done);
   static double now_s() { return seconds(Clock::now().time_since_epoch()); }
@@ -162,25 +163,25 @@ class Coordinator {
   Phase phase_ = Phase::kGathering;
   bool soft_ = false;    // the generation ends after its step
   bool saves_ = false;   // and with a checkpoint
-  bool renews_ = false;  // what runs is of other options
+  bool renews_ = false;  // the running generation has other options
   bool asked_to_end_ = false;
-  bool all_leave_ = false;  // everybody has notice: the generation that ends saves
-  bool saved_ = false;      // and has: they may go
+  bool all_leave_ = false;  // all members have notice: the ending generation saves
+  bool saved_ = false;      // it has saved, so they may leave
   int num_ranks_ = 0;
-  std::vector<plan::HeldStage> stages_;  // of its ranks
+  std::vector<plan::HeldStage> stages_;  // of the generation's ranks
   bool changed_ = true;
-  int tried_ = -1;      // members that were planned for last, in vain
-  int grown_for_ = -1;  // so too, for growing
+  int tried_ = -1;      // number of members of the last failed planning
+  int grown_for_ = -1;  // the same, for growing
   int fruitless_ = 0;
   std::optional<Clock::time_point> returning_until_;
-  int changes_ = 0;  // machines that came, went or will go since `begun_`
+  int changes_ = 0;  // machines that joined, left or will leave since `begun_`
   std::optional<Clock::time_point> begun_;
   Clock::time_point sign_ = Clock::now(), asked_{}, joined_{}, looked_ = Clock::now();
-  StepTimes times_;  // of the generation
+  StepTimes times_;  // of the current generation
   SavePace pace_;
   bool single_copy_ = true;
   double told_interval_ = 0;
-  std::int64_t last_saved_ = -1;  // steps done, of the checkpoint that was heard of last
+  std::int64_t last_saved_ = -1;  // steps done in the last reported checkpoint
   double measured_step_ = 0, usual_morph_s_ = kFirstMorph;
   ElasticEvent morph_;
   bool morph_told_ = true;

@@ -1,4 +1,4 @@
-// For tests: a coordinator on a thread, and agents that say what they are told to.
+// For tests: a coordinator on a thread, and agents controlled by the test.
 //
 //   Running running(folder.path(), 2);
 //   FakeAgent a(running.address(), "a"), b(running.address(), "b");
@@ -108,7 +108,7 @@ class FakeAgent {
     open_ = open_ && connection_.pump(frames);
     for (const std::string& frame : frames) heard_.push_back(job::parse_elastic(frame));
   }
-  // Beats until a message of that kind has come.
+  // Sends heartbeats until a message of that kind arrives.
   ElasticMessage wait(ElasticKind kind, std::vector<FakeAgent*> others = {}) {
     for (int i = 0; i < 500; ++i) {
       for (FakeAgent* other : others) other->beat();

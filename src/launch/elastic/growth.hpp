@@ -1,5 +1,6 @@
-// Whether a morph to more machines pays: what is gained until machines come or go again is more
-// than what could be done while it lasts. The rule of simulate/job/policy.hpp, in step times:
+// Whether a morph to more machines pays off: the gain until machines join or leave again must
+// exceed the work that could be done during the morph. It is the rule of simulate/job/policy.hpp,
+// in step times:
 //
 //   (rate after - rate now) * lasts > rate after * morph
 //   <=> (1 - step after / step now) * lasts > morph
@@ -9,10 +10,11 @@
 
 namespace nereus::launch {
 
-constexpr double kMoreJoin = 0.7;  // seconds: machines that come one after the other come together
+// Seconds: machines that join shortly after one another are added together.
+constexpr double kMoreJoin = 0.7;
 
 struct Growth {
-  double step_now = 0, step_after = 0;  // seconds, of one planner
+  double step_now = 0, step_after = 0;  // seconds, predicted by the same planner
   double lasts = 0;                     // seconds
   double morph = 0;                     // seconds
   double gained() const { return (1 - step_after / step_now) * lasts; }

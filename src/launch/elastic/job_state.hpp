@@ -1,7 +1,8 @@
-// What a coordinator leaves on disk, so that the same call goes on after it was killed.
+// The state that a coordinator stores on disk, so that the same call can continue after it was
+// killed.
 //
-//   save_state(folder, state);                              // whole or not at all
-//   std::optional<JobState> state = load_state(folder);     // nothing: a new job. Throws Errors
+//   save_state(folder, state);                              // atomic
+//   std::optional<JobState> state = load_state(folder);     // empty: a new job. Throws Errors
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,10 @@ namespace nereus::launch {
 
 struct JobState {
   std::int64_t generation = -1;
-  std::map<std::string, int> ranks{};  // of its members, by name
+  std::map<std::string, int> ranks{};  // of the generation's members, by name
   std::string job{};                   // job_to_json()
   double step_s = 0;                   // predicted
-  std::int64_t steps = 0;              // of that job
+  std::int64_t steps = 0;              // of the job
   std::int64_t steps_done = 0;
   Address listen{};
   bool complete = false;
@@ -27,8 +28,8 @@ struct JobState {
 void save_state(const std::string& folder, const JobState& state);
 std::optional<JobState> load_state(const std::string& folder);
 
-// One coordinator a job: held while it lives, by the kernel; taken before any file of the folder is
-// touched. Throws Errors where another holds it.
+// Ensures one coordinator per job. The kernel holds the lock during the object's lifetime; it must
+// be taken before any file of the folder is accessed. Throws Errors if another process holds it.
 class JobLock {
  public:
   explicit JobLock(const std::string& folder);

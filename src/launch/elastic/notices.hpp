@@ -1,16 +1,16 @@
-// What a cloud says before it takes a machine away, asked every 2 s on a thread of its own.
+// Polls a cloud's notices that a machine will be taken away, every 2 s on a separate thread.
 //
 //   azure   GET /metadata/scheduledevents?api-version=2020-07-01   Metadata: true
 //           {"Events": [{"EventType": "Preempt" | "Terminate", "NotBefore": ..}]}   (Microsoft
-//           Learn, "Scheduled Events for Linux VMs"); 30 s at the least
+//           Learn, "Scheduled Events for Linux VMs"); at least 30 s
 //   aws     PUT /latest/api/token, then GET /latest/meta-data/spot/instance-action: 404, or
 //           {"action": "terminate" | "stop" | "hibernate", "time": ..}   (EC2 User Guide, "Spot
 //           Instance interruption notices"); 120 s
 //   gcp     GET /computeMetadata/v1/instance/preempted   Metadata-Flavor: Google: TRUE or FALSE
 //           (Compute Engine, "Preemptible VM instances"); 30 s
 //
-// Times that a cloud writes are of its clock, so they are not compared with ours: what is counted
-// with is the time that the cloud promises.
+// Times in a notice are of the cloud's clock, so they are not compared with ours: the notice time
+// that the cloud promises is used instead.
 //
 //   NoticeWatch watch("azure");                    // at 169.254.169.254:80, or azure=HOST:PORT
 //   if (auto notice = watch.take()) ...
@@ -36,7 +36,7 @@ struct CloudNotice {
 
 enum class Cloud { kAzure, kAws, kGcp };
 
-// What an answer says: status of HTTP and body. Nothing where no end is announced.
+// Interprets an answer: HTTP status and body. Empty if no end is announced.
 std::optional<CloudNotice> read_notice(Cloud cloud, int status, std::string_view body);
 
 class NoticeWatch {
@@ -45,7 +45,7 @@ class NoticeWatch {
   ~NoticeWatch();
   NoticeWatch(const NoticeWatch&) = delete;
   NoticeWatch& operator=(const NoticeWatch&) = delete;
-  std::optional<CloudNotice> take();  // once
+  std::optional<CloudNotice> take();  // returns each notice once
 
  private:
   void watch();

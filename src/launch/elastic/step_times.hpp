@@ -1,19 +1,19 @@
-// Machines that are slow rather than gone (fail-stutter), found by their ranks' step times.
+// Detects machines that are slow instead of dead (fail-stutter), from their ranks' step times.
 //
-// A rank is busy for its seconds of a step less those in which it waited for others; what counts is
-// the median of kWindow / 2 steps of a generation. The busiest rank is slow where it is kSlow times
-// as busy as the median of the others, in the last so many steps and in those before: what is over
-// soon is no reason. Were it as quick as the next busiest, a step would take
+// A rank is busy for its step time minus the time in which it waited for others; the median of
+// kWindow / 2 steps of a generation counts. The busiest rank is slow if it is kSlow times as busy
+// as the median of the others, both in the last kWindow / 2 steps and in those before, so that a
+// short disturbance does not count. If it were as fast as the next busiest rank, a step would take
 //
 //   healthy = step - (busy - busy of the next)
 //
-// and without its machine healthy * (planned without it / planned now). Leaving it out pays where
-// that is clearly shorter (kClearly) than the step as it is, and what is gained until machines come
-// or go again is more than a morph takes. Varuna (Athlur 2022) drops whoever is 1.15 times the
-// median of its stage, whether or not the job is faster without.
+// and without its machine healthy * (planned without it / planned now). Leaving it out pays off if
+// that is clearly shorter (kClearly) than the current step, and if the gain until machines join or
+// leave again exceeds the time of a morph. Varuna (Athlur 2022) drops any machine that takes 1.15
+// times the median of its stage, whether or not the job becomes faster.
 //
 //   StepTimes times;
-//   times.add(rank, message);                          // of every rank and step of a generation
+//   times.add(rank, message);                          // for every rank and step of a generation
 //   if (auto slow = times.slowest()) ... leaving_out_pays(*slow, {...})
 #pragma once
 
@@ -27,21 +27,21 @@ namespace nereus::launch {
 
 struct SlowRank {
   int rank = -1;
-  double busy = 0;     // seconds a step
-  double others = 0;   // the median of the others
-  double step = 0;     // as it is
-  double healthy = 0;  // were it as quick as the next busiest
+  double busy = 0;     // seconds per step
+  double others = 0;   // median of the other ranks
+  double step = 0;     // the current step
+  double healthy = 0;  // if it were as fast as the next busiest rank
 };
 
 class StepTimes {
  public:
   static constexpr std::size_t kWindow = 16;  // steps
-  static constexpr std::size_t kWarmUp = 2;   // first steps of a generation that do not count
+  static constexpr std::size_t kWarmUp = 2;   // ignored first steps of a generation
   static constexpr double kSlow = 1.3;
 
-  void clear() { ranks_.clear(); }  // a generation begins
+  void clear() { ranks_.clear(); }  // called when a generation begins
   void add(int rank, const job::Message& step);
-  // Nothing: too few ranks or steps, or none is slow.
+  // Empty if there are too few ranks or steps, or if no rank is slow.
   std::optional<SlowRank> slowest() const;
 
  private:
@@ -53,12 +53,12 @@ class StepTimes {
 };
 
 struct WithoutIt {
-  double planned_now = 0, planned_without = 0;  // seconds of a step, of one planner
+  double planned_now = 0, planned_without = 0;  // seconds per step, predicted by the same planner
   double lasts = 0;                             // seconds
   double morph = 0;                             // seconds
 };
 constexpr double kClearly = 0.85;
-// What a step would take without it; nothing where that does not pay.
+// The expected step without the machine; empty if leaving it out does not pay off.
 std::optional<double> leaving_out_pays(const SlowRank& slow, const WithoutIt& plans);
 
 }  // namespace nereus::launch

@@ -1,4 +1,4 @@
-// Everything that is known of a placement before its layers are costed.
+// What is known of a placement before the costs of its layers are computed.
 //
 //   Context context{placement, model, options, wires, costs, clock, read_layout(placement, wires),
 //                   read_state(placement, wires)};
@@ -32,8 +32,8 @@ struct Context {
     while (layer >= run(index).first_layer + run(index).num_layers) ++index;
     return index;
   }
-  // Layers of the run that have such weights. Embedding tables are read where they lie, row by row:
-  // no transfer of a whole layer.
+  // Number of layers of the run that have such weights. Embedding tables do not count: they are
+  // read in place, row by row, so a whole layer is never transferred.
   int layers_with_weights(const plan::LayerRun& run, bool dense, bool experts) const {
     int count = 0;
     for (int i = run.first_layer; i < run.first_layer + run.num_layers; ++i) {
@@ -44,7 +44,8 @@ struct Context {
     }
     return count;
   }
-  // Parameters of a slice of the run that belong to the tied layer before it on the same ranks.
+  // Parameters of a slice of the run that belong to a tied layer that comes earlier on the same
+  // ranks.
   double tied_in(int index, int cut) const {
     double parameters = 0;
     for (const model::TiedWeights& tied : model.tied)
@@ -54,13 +55,13 @@ struct Context {
         parameters += tied.parameters / (placement.split_vocabulary ? cut : 1);
     return parameters;
   }
-  // How divided weights really come together.
+  // How often sharded weights are really all-gathered.
   plan::Gather gather() const {
     return layout.pipeline.depth > 1 ? plan::Gather::kPerStep : placement.gather;
   }
   bool keeps_whole() const { return gather() == plan::Gather::kPerStep; }
   bool gathers_each() const { return sharing == Sharing::kWeights && !keeps_whole(); }
-  // Weights that are gathered once a step travel as those of a divided optimizer do.
+  // Weights that are gathered once per step need the same collectives as a sharded optimizer.
   Sharing reduced_as() const {
     return sharing == Sharing::kWeights && keeps_whole() ? Sharing::kOptimizer : sharing;
   }

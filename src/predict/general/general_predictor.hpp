@@ -1,38 +1,39 @@
 // The time and memory of one training step of any placement (plan/placement.hpp), from the same
-// functions as regular plans (predict/predictor.hpp); where a placement is regular both agree to
+// functions as for regular plans (predict/predictor.hpp). If a placement is regular, both agree to
 // 1e-9.
 //
 //   time of a lane = max_i (W_i - T_i / v) + sum_i T_i / v        over physical stages i
-//                    + transfers + reduction left exposed + optimizer + host
+//                    + transfers + exposed reduction + optimizer + host
 //   step           = the slowest lane
-// How stages and lanes come about is in predict/general/layout.hpp, what a lane does on a stage in
-// predict/general/team_work.hpp, what each rank keeps in predict/general/teams.hpp.
+// Stages and lanes are explained in predict/general/layout.hpp, the time of a lane on a stage in
+// predict/general/team_work.hpp, and the memory of each rank in predict/general/teams.hpp.
 //
-// What is covered: uneven layers per stage; teams of different shapes, samples and micro-batch
-// counts side by side; mixed machines (a team takes the slowest of its own, a collective the
-// slowest wire); uneven and empty state shares, in any tier, with peer copies (which take memory
-// only); other rank sets from layer to layer, with the samples that move in between; all `gather`
-// modes; recompute of the first layers of a run.
+// Supported: uneven layers per stage; teams with different shapes, samples and micro-batch counts
+// in parallel; mixed machines (a team is as fast as its slowest machine, a collective as its
+// slowest wire); uneven and empty state shares, in any tier, with peer copies (which only use
+// memory); different rank sets from layer to layer, with the samples that move in between; all
+// `gather` modes; recompute of the first layers of a run.
 //
-// Approximations, beside those of the formulas themselves:
-//   - A stage waits for its slowest lane before the next can start only where samples are handed
-//     out anew; else lanes meet only at the reduction (and, if weights are divided, at each layer).
-//   - Runs of one stage follow one another, also where their ranks are disjoint; branches of a
-//     graph do not run side by side.
-//   - A rank's look-ups are counted as if its whole group brought as many samples as it does; the
-//     first slice's place (device or a tier beyond it) stands for all slices of a model's tables.
-//   - Groups of one tensor slice stand for all slices; state cut in several ways is reduced as the
-//     first team cuts it.
-//   - Runs whose state is divided alike are reduced together; all of a stage's groups one after the
-//     other, and the slowest stage decides.
-//   - All boundaries between the same two kinds of machine cost what the worst of them does.
-//   - Contention beyond a node's cards is left out.
-// The placement must have passed plan/check.hpp, and with more than one stage its schedule must
-// have a closed form (cost/pipeline_time.hpp) other than DualPipe's, which holds for pairs of equal
-// stages: regular plans alone.
+// Approximations, in addition to those of the formulas:
+//   - A stage waits for its slowest lane before the next can start only if samples are
+//     redistributed. Otherwise lanes meet only at the reduction (and, if weights are sharded, at
+//     each layer).
+//   - Runs of one stage follow one another, even if their ranks are disjoint; branches of a graph
+//     do not run concurrently.
+//   - A rank's look-ups are counted as if every rank of its group had as many samples. The memory
+//     tier of the first slice of a model's tables is used for all slices.
+//   - The groups of one tensor slice represent those of all slices. If teams cut the state
+//     differently, it is reduced as the first team cuts it.
+//   - Runs with equally sharded state are reduced together. All groups of a stage are reduced one
+//     after the other, and the slowest stage decides.
+//   - All boundaries between the same two kinds of machine cost as much as the worst of them.
+//   - Contention is only modeled for a node's network cards.
+// The placement must have passed plan/check.hpp. If it has more than one stage, its schedule must
+// have a closed form (cost/pipeline_time.hpp). DualPipe's is not supported: it holds for pairs of
+// equal stages, so for regular plans only.
 //
 //   GeneralPredictor predictor(model, cluster, basis);
-//   Prediction p = predictor.predict(placement);        // keeps layer costs for the next one
+//   Prediction p = predictor.predict(placement);        // keeps layer costs for later calls
 //   Prediction q = predict(placement, model, cluster, basis);
 #pragma once
 
@@ -50,7 +51,7 @@ namespace nereus::cost {
 
 bool has_general_form(plan::Schedule schedule);
 
-// `model` and `cluster` must outlive the predictor. One thread at a time.
+// `model` and `cluster` must outlive the predictor. Only one thread may use a predictor at a time.
 class GeneralPredictor {
  public:
   GeneralPredictor(const model::Model& model, const cluster::Cluster& cluster, const Basis& basis);
@@ -58,17 +59,18 @@ class GeneralPredictor {
   GeneralPredictor(GeneralPredictor&&) noexcept;
 
   Prediction predict(const plan::Placement& placement);
-  // What the step is made of, for the simulator.
+  // The passes, messages and reductions of the step, for the simulator.
   StepWork work(const plan::Placement& placement);
 
-  // For searches that set shares by what is left: bytes on every rank's device, and its capacity.
+  // For searches that choose shares by the free memory: bytes on every rank's device, and its
+  // capacity.
   struct RankBytes {
     double total = 0;
     double capacity = 0;
   };
   std::vector<RankBytes> memory_by_rank(const plan::Placement& placement);
-  // For searches that divide layers: device seconds of every layer for one micro-batch of the first
-  // team of its run, forward and backward.
+  // For searches that divide layers: device seconds of every layer, forward and backward, for one
+  // micro-batch of the first team of its run.
   std::vector<double> layer_seconds(const plan::Placement& placement);
 
  private:
@@ -79,8 +81,8 @@ class GeneralPredictor {
 Prediction predict(const plan::Placement& placement, const model::Model& model,
                    const cluster::Cluster& cluster, const Basis& basis);
 
-// The placement of a regular plan with its layers on stages as the stack puts them; as
-// plan/stages.hpp does where that would leave a stage empty.
+// The placement of a regular plan with the stages that the stack uses. If that leaves a stage
+// empty, it uses plan/stages.hpp.
 plan::Placement expand_for(const plan::Degrees& degrees, const model::Model& model,
                            const Stack& stack);
 

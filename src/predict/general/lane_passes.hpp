@@ -1,7 +1,7 @@
 // The passes of one lane on every virtual stage, for the clock and for the simulator.
 //
 // A rank's time for a micro-batch is divided among its virtual stages as predict/step_work.hpp
-// says. Where micro-batches differ otherwise than in a smaller last one, all count as their mean.
+// says. If micro-batches differ, other than in a smaller last one, each counts as their mean.
 //
 //   LanePasses passes = lane_passes(context, work, stages, lane, transfers);
 //   passes.each[2].forward;                     // seconds on virtual stage 2
@@ -19,13 +19,15 @@ namespace nereus::cost::general {
 
 struct LanePasses {
   int num_micro_batches = 1;
-  std::vector<PassSeconds> each;      // by virtual stage
-  std::vector<PassSeconds> last;      // of the last micro-batch where it is smaller, else empty
-  std::vector<double> send;           // of its output to the next
-  std::vector<double> communication;  // share of its passes in which it waits for its team
+  std::vector<PassSeconds> each;  // by virtual stage
+  std::vector<PassSeconds> last;  // of the last micro-batch if it is smaller, else empty
+  std::vector<double> send;       // seconds to send its output to the next stage
+  // Share of its passes in which it waits for communication in its team.
+  std::vector<double> communication;
 };
 
-// Lanes that wait for each other at every layer, or hand samples over anew: one stands for all.
+// Whether lanes wait for each other at every layer, or samples are redistributed. Then one lane
+// represents all of them.
 bool lanes_are_joint(const Context& context);
 std::vector<int> ranks_of_stages(const Context& context);  // by virtual stage
 
@@ -36,19 +38,20 @@ LanePasses lane_passes(Context& context, Work& work,
                        const std::vector<std::vector<LaneTime>>& stages, std::size_t lane,
                        Transfers& transfers);
 
-// The passes of a lane alone (predict/played.hpp), by virtual stage and summed up by physical one.
+// The passes of a lane without overlap (predict/played.hpp), by virtual stage and summed by
+// physical stage.
 struct LaneAlone {
   std::vector<LayerTime> layers;  // by virtual stage
   std::vector<PassSeconds> stages;
   std::vector<PassSeconds> ranks;
-  std::vector<ChunkWork> work;  // of ranks
+  std::vector<ChunkWork> work;  // by physical stage
 };
 LaneAlone lane_alone(const Context& context, Work& work, std::size_t lane);
 
-// The closed form of the lane's pipeline and exposed reduction beside the play of its passes, as
-// predict/played.hpp does for regular plans; as it is where the order of passes is not known: a
-// joint lane, teams of several kinds of machine, micro-batches that differ, stages that lie on
-// ranks as no order has them.
+// The closed form of the lane's pipeline and exposed reduction, corrected towards the simulated
+// passes, as predict/played.hpp does for regular plans. It stays uncorrected if the order of passes
+// is not known: for a joint lane, teams with several kinds of machine, micro-batches that differ,
+// or stages on ranks that no order supports.
 double near_play(const ClosedForm& formula, Context& context, Work& work, std::size_t lane,
                  Transfers& transfers, const Reductions& reductions, const Parameters& parameters);
 

@@ -1,5 +1,5 @@
-// The part of a step that one lane decides: its stages in closed form, its transfers, what its last
-// backward pass does not hide of the reduction, its host.
+// The time of a step that one lane needs: its stages in closed form, its transfers, the reduction
+// that its last backward pass does not hide, and its host.
 //
 //   LaneStep own = lane_step(context, work, stages, lane, transfers, reductions, share);
 #pragma once
@@ -15,15 +15,15 @@ namespace nereus::cost::general {
 
 struct LaneStep {
   Prediction prediction;
-  double closing = 0;  // seconds of it beside stages, messages and reduction: host, stalls
+  double closing = 0;  // seconds outside stages, messages and reduction: host, stalls
 };
 
-// What the stack says of a step that several kinds of machine make together: in each respect the
-// worst. It must not depend on which of them is the slowest, or a quicker machine could slow a
-// step.
+// The stack's parameters for a step with several kinds of machine: the worst value of each. They
+// must not depend on which machine is the slowest; otherwise a faster machine could make a step
+// slower.
 Parameters lane_parameters(const Context& context, std::size_t lane);
 
-// `stages` are the lanes' times on each physical stage.
+// `stages` has the lanes' times on each physical stage.
 LaneStep lane_step(Context& context, Work& work, const std::vector<std::vector<LaneTime>>& stages,
                    std::size_t lane, Transfers& transfers, const Reductions& reductions,
                    double memory_share);

@@ -1,14 +1,14 @@
 // Samples that change ranks between two segments.
 //
-// A rank of the next segment needs those of its samples that it did not compute in the last one; a
-// rank of the last one sends those that it does not go on with. Teams of another shape keep
-// nothing. All send at once, so the rank with the most bytes in or out decides; gradients take the
-// same way back. Micro-batches go one by one:
+// A rank of the next segment receives those of its samples that it did not compute in the last
+// segment. A rank of the last segment sends those that it does not continue with. Teams of a
+// different shape keep nothing. All ranks send at the same time, so the rank with the most bytes in
+// or out decides. Gradients go the same way back. Micro-batches are moved one by one:
 //   seconds = 2 m send(most bytes / m)
 //
 //   Moves moves(context);
-//   double seconds = moves.seconds(stage.segments[0], stage.segments[1]);   // in one step
-//   seconds = moves.of_edge(edge);            // between any two layers, 0 where ranks are the same
+//   double seconds = moves.seconds(stage.segments[0], stage.segments[1]);   // per step
+//   seconds = moves.of_edge(edge);            // between any two layers; 0 if their ranks are equal
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,13 @@ class Moves {
   struct Pattern {
     const plan::LayerRun* before = nullptr;
     const plan::LayerRun* after = nullptr;
-    std::vector<std::int64_t> out;  // samples, by the Replicas before
-    std::vector<std::int64_t> in;   // samples, by the Replicas after
+    std::vector<std::int64_t> out;  // samples sent, per Replicas of the layer before
+    std::vector<std::int64_t> in;   // samples received, per Replicas of the layer after
     int wire = 0;
     bool same_domain = true;
   };
   Pattern pattern_of(const plan::LayerRun& before, const plan::LayerRun& after);
-  // `share` of what a layer of the kind hands on.
+  // `share` is the part of the layer's output that moves.
   double between(const plan::LayerRun& before, const plan::LayerRun& after, int kind, double share);
 
   Context& context_;

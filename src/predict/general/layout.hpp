@@ -1,13 +1,14 @@
-// How a placement's runs lie in time and space, before anything is costed.
+// Where and when a placement's runs execute, before their costs are computed.
 //
-//   stage     virtual stages that share a rank are one physical stage (its ranks take turns); the
-//             physical stages are the pipeline's depth
-//   segment   consecutive runs of a physical stage with the same teams and samples: one after the
-//             other on the same ranks, nothing moves in between
-//   lane      teams of a segment that act alike: same shape, samples and kinds of machine. Where
-//             every run hands out the samples alike, a lane is followed through all stages: it
-//             waits for the others only where state is reduced. Elsewhere (burst, other data width
-//             from stage to stage) the lanes of a segment wait for each other at its end.
+//   stage     virtual stages that share a rank are one physical stage (its ranks take turns). The
+//             number of physical stages is the pipeline's depth
+//   segment   consecutive runs of a physical stage with the same teams and samples: they run one
+//             after the other on the same ranks, and nothing moves in between
+//   lane      teams of a segment with the same shape, samples and kinds of machine, so that they
+//             behave alike. If all runs distribute the samples in the same way, a lane is followed
+//             through all stages: it waits for other lanes only when state is reduced. Otherwise
+//             (burst, data-parallel widths that differ between stages) the lanes of a segment wait
+//             for each other at its end.
 //
 //   Layout layout = read_layout(placement, wires, options);
 //   for (const PhysicalStage& stage : layout.stages) ...
@@ -33,21 +34,21 @@ void for_each_rank(const plan::Replicas& r, F&& f) {
       for (int t = 0; t < r.tp; ++t) f(rank_at(r, team, c, t), team);
 }
 
-// The same ranks compute the same samples.
+// Whether the same ranks compute the same samples.
 bool same_teams(const plan::Replicas& a, const plan::Replicas& b);
 
 struct Lane {
-  int replicas = 0;        // index into each run's list
-  int team = 0;            // stands for all of the lane
-  std::vector<int> kinds;  // of machine, that its ranks are
-  std::vector<int> teams;  // all of them
+  int replicas = 0;        // index in each run's list
+  int team = 0;            // a team that represents all teams of the lane
+  std::vector<int> kinds;  // kinds of machine of its ranks
+  std::vector<int> teams;  // all teams of the lane
 };
 
 inline const plan::Replicas& replicas_of(const plan::LayerRun& run, const Lane& lane) {
   return run.replicas[static_cast<std::size_t>(lane.replicas)];
 }
 
-// What is recomputed of the layer at that position in its run.
+// The recompute mode of the layer at this position in its run.
 inline plan::Recompute recompute_at(const plan::Replicas& r, int position) {
   return r.recompute_layers < 0 || position < r.recompute_layers ? r.recompute
                                                                  : plan::Recompute::kNone;
@@ -71,21 +72,21 @@ struct Layout {
   std::vector<int> stage_of_run;   // physical
   std::vector<int> stage_of_rank;  // physical; -1 for ranks that compute nothing
   bool lanes_run_through = false;
-  int num_ranks = 0;     // that compute or store
-  int lowest_rank = 0;   // of them
-  int highest_rank = 0;  // of them
+  int num_ranks = 0;     // ranks that compute or store
+  int lowest_rank = 0;   // of the ranks that compute or store
+  int highest_rank = 0;  // of the ranks that compute or store
   std::vector<bool> used;
 };
 
 Layout read_layout(const plan::Placement& placement, const Wires& wires);
 
-// `count` micro-batches of `samples` each.
+// `count` micro-batches with `samples` samples each.
 struct Round {
   double samples = 0;
   double count = 0;
 };
-// One or two of them: the last micro-batch may be smaller. A stack whose pipeline cuts the local
-// batch itself gives `depth` pieces of each.
+// One or two rounds, since the last micro-batch may be smaller. If the stack's pipeline cuts the
+// local batch itself, each round has `depth` pieces.
 struct Rounds {
   Round list[2];
   int size = 0;

@@ -1,11 +1,12 @@
-// Reduction of gradients once a step.
+// Reduction of gradients, once per step.
 //
-// Runs of a physical stage whose state is divided alike are reduced together, one group of ranks
-// after the other. What is gathered and scattered in every micro-batch is not reduced again. Both
-// ends of a tied weight that lie on different stages sum their gradients in pairs.
+// Runs of a physical stage with equally sharded state are reduced together, one group of ranks
+// after the other. State that is gathered and scattered in every micro-batch is not reduced again.
+// If the two ends of a tied weight are on different stages, pairs of ranks all-reduce their
+// gradients.
 //
 //   const Reductions reductions = reductions_of(context);
-//   reductions.seconds[0] * reductions.share[0];             // of the first virtual stage
+//   reductions.seconds[0] * reductions.share[0];             // seconds of the first virtual stage
 #pragma once
 
 #include "predict/general/context.hpp"
@@ -14,7 +15,7 @@ namespace nereus::cost::general {
 
 struct Reductions {
   std::vector<double> seconds;  // by physical stage
-  std::vector<double> share;    // by virtual stage: its part of that, by parameters
+  std::vector<double> share;    // by virtual stage: its share of these seconds, by parameters
   double longest() const;
 };
 Reductions reductions_of(Context& context);

@@ -1,10 +1,10 @@
-// Who keeps the state of a run of layers, as far as it decides communication.
+// Which ranks keep the state of a run of layers, as far as it decides communication.
 //
-// The first slice stands for all. A kind of state is divided where some rank that computes (or, for
-// experts, keeps) the slice holds less than all of it. Equal pieces form inner groups of one
-// divided copy and outer groups of the same piece, as cost/data_parallel.hpp wants them; uneven
-// ones form one inner group of all who compute or keep, and the largest piece decides. Peer copies
-// take no part.
+// The first slice represents all slices. A kind of state is sharded if some rank that computes (or,
+// for experts, keeps) the slice holds less than all of it. Equal pieces form inner groups, each
+// with one sharded copy, and outer groups that hold the same piece, as in cost/data_parallel.hpp.
+// Uneven pieces form one inner group of all ranks that compute or keep them, and the largest piece
+// decides. Peer copies do not count.
 //
 //   std::vector<RunState> states = read_state(placement, wires);
 //   reduce_seconds(states[0].dense.reduce.division, parameters, options);
@@ -21,7 +21,7 @@ namespace nereus::cost::general {
 struct StateGroup {
   bool divided = false;
   Division division;
-  int inner = 0;  // numbers of the division's wires
+  int inner = 0;  // indices of the division's wires
   int outer = 0;
 
   bool operator==(const StateGroup& other) const {
@@ -32,18 +32,18 @@ struct StateGroup {
 
 struct SliceState {
   StateGroup weights;
-  StateGroup reduce;  // the division in which gradients are reduced and weights come back
+  StateGroup reduce;  // the division by which gradients are reduced and weights gathered
   bool gradients_divided = false;
 };
 
 struct RunState {
   SliceState dense;
   SliceState experts;
-  bool weights_beyond_device = false;  // some of them
+  bool weights_beyond_device = false;  // some of the weights are offloaded
 };
 
 std::vector<RunState> read_state(const plan::Placement& placement, Wires& wires);
-// What is divided at most, anywhere in the plan.
+// The most that is sharded anywhere in the plan.
 Sharing sharing_of(const std::vector<RunState>& states);
 
 }  // namespace nereus::cost::general

@@ -1,4 +1,4 @@
-// Costs of every layer kind for one team of a placement, looked up by what decides them.
+// Costs of every layer kind for one team of a placement, with a cache.
 //
 //   LayerCosts costs(model, wires, options);
 //   const TeamCosts team = costs.of(placement, run, replicas, team_index, kind, samples);
@@ -27,7 +27,7 @@ struct CostKey {
   std::uint64_t hash() const;
 };
 
-// Rows that stay where they are.
+// Pointers to rows that stay valid.
 struct TeamCosts {
   const KindCost* split = nullptr;
   const KindCost* whole = nullptr;  // of layers whose vocabulary is not split
@@ -40,23 +40,24 @@ struct TeamCosts {
   }
 };
 
-// Where the first slice of the run's embedding tables lies; all on the device where it has none.
+// The memory tiers of the first slice of the run's embedding tables; the device if it has no
+// tables.
 TableTiers table_tiers(const plan::LayerRun& run);
 
 class LayerCosts {
  public:
-  // All must outlive this.
+  // All arguments must outlive this object.
   LayerCosts(const model::Model& model, Wires& wires, const StackOptions& options,
              const MeasuredLayers* measured);
 
   TeamCosts of(const plan::Placement& placement, const plan::LayerRun& run,
                const plan::Replicas& replicas, int team, int machine, double samples);
-  // Parameters of one slice of a layer kind: of the dense weights cut into `cut`, of all experts
-  // cut into `cut`.
+  // Parameters of one slice of a layer kind: of its dense weights cut into `cut`, and of all its
+  // experts cut into `cut`.
   double dense_parameters(const plan::Placement& placement, int kind, int cut);
   double expert_parameters(int kind, int cut) const;
 
-  // How the run's ranks share the embedding tables; nullptr where it has none.
+  // How the run's ranks share the embedding tables; nullptr if it has none.
   const TableSlices* table_slices(const plan::LayerRun& run);
 
  private:
@@ -69,7 +70,7 @@ class LayerCosts {
   RowTable<CostKey, KindCost> rows_;
   SlicesMemo slices_;
   std::vector<std::vector<double>>
-      dense_parameters_;  // by cut, then kind; empty: not asked for yet
+      dense_parameters_;  // by cut, then by kind; empty: not computed yet
 };
 
 }  // namespace nereus::cost::general

@@ -1,4 +1,4 @@
-// What a GeneralPredictor keeps from one placement to the next.
+// The state that a GeneralPredictor keeps between placements.
 #pragma once
 
 #include "predict/general/context.hpp"

@@ -1,17 +1,18 @@
 // The time that the lanes of a placement spend on its layers.
 //
-// A lane takes the slowest of its machines. Lanes whose weights are divided and gathered for every
-// micro-batch wait for each other at every layer: the segment then takes the sum over layers of the
-// slowest lane, for as many micro-batches as any lane has. Gathered per pass (all micro-batches of
-// a layer before the next), a layer takes the slowest lane's micro-batches together, and what is
-// gathered is gathered once. Otherwise lanes are on their own until the step ends.
+// A lane is as fast as the slowest of its machines. If weights are sharded and gathered for every
+// micro-batch, lanes wait for each other at every layer: the segment then takes the sum over layers
+// of the slowest lane, for the largest number of micro-batches of any lane. If weights are gathered
+// per pass (all micro-batches pass a layer before the next), a layer takes the slowest lane's time
+// for all its micro-batches, and weights are gathered once. Otherwise lanes are independent until
+// the step ends.
 //
-// Under a pipeline divided weights are gathered once a step and kept, whatever `gather` says: every
-// stage needs them again for each micro-batch.
+// Under a pipeline, sharded weights are gathered once per step and kept, whatever `gather` says,
+// because every stage needs them for each micro-batch.
 //
-// Where layers have ranks of their own (burst) and go once through the whole batch, the stage takes
-// the longest path through its layers and the samples that move along the model's edges
-// (cost/layer_graph.hpp): branches on other ranks run beside each other.
+// If layers run on different ranks (burst) and process the whole batch at once, the stage takes the
+// longest path through its layers and through the samples that move along the model's edges
+// (cost/layer_graph.hpp): branches on different ranks run concurrently.
 //
 //   Work work(context);
 //   std::vector<LaneTime> lanes = work.stage(0);
@@ -27,16 +28,16 @@
 
 namespace nereus::cost::general {
 
-// Of one lane on one physical stage, over the whole step.
+// Times of one lane on one physical stage, over the whole step.
 struct LaneTime {
   StageTime all;
   double one = 0;     // seconds of its first micro-batch
-  double passes = 0;  // of it without weight gradients (cost/stage_time.hpp)
+  double passes = 0;  // part of `one` without weight gradients (cost/stage_time.hpp)
   double backward = 0;
-  double moved = 0;  // seconds in which samples change ranks between segments
+  double moved = 0;  // seconds to move samples between ranks of different segments
   double num_micro_batches = 0;
-  // Of a graph's layers the share, in seconds, that the longest path goes through: the others run
-  // beside them.
+  // The share of the layers' seconds that is on the longest path; layers off the path run
+  // concurrently with it.
   double on_path = 1;
   double total() const { return all.total + moved; }
 };
@@ -45,15 +46,15 @@ class Work {
  public:
   explicit Work(Context& context) : context_(context), moves_(context) {}
 
-  // One entry per lane where lanes run through the plan on their own, else one.
+  // One entry per lane if lanes run through the plan independently, else one.
   std::vector<LaneTime> stage(int index);
   // A run's layers for the lane's first micro-batch, on its first machine.
   LayerTime layers_of(int run, const Lane& lane);
-  // Layer by layer, where layers have ranks of their own and one micro-batch is all.
+  // The step layer by layer, if layers run on different ranks and there is only one micro-batch.
   std::optional<LayerGraph> layer_graph();
 
  private:
-  // Equal layers of a run: `count` of a kind, all recomputed or none by any lane.
+  // `count` equal layers of a run; the lanes either all recompute them or none does.
   struct LayerClass {
     int run = 0;
     int kind = 0;

@@ -1,7 +1,8 @@
-// Memory of every rank of a placement, and what each updates at the end of a step.
+// Memory of every rank of a placement, and the parameters that each rank updates at the end of a
+// step.
 //
 //   std::vector<RankLoad> loads = rank_loads(context);
-//   Memory worst = worst_memory(context, loads, fits);      // the rank nearest to its capacity
+//   Memory worst = worst_memory(context, loads, fits);      // of the rank nearest to its capacity
 #pragma once
 
 #include <vector>
@@ -13,13 +14,13 @@ namespace nereus::cost::general {
 
 struct RankLoad {
   RankMemory memory;
-  double updates = 0;         // parameters whose optimizer state it keeps
-  double copied_seconds = 0;  // in which state passes from and to memory beyond the device
+  double updates = 0;         // parameters whose optimizer state the rank keeps
+  double copied_seconds = 0;  // seconds to copy state between the device and offload tiers
 };
 
 std::vector<RankLoad> rank_loads(Context& context);
 
-// Sets `fits` to whether every rank's memory, and every node's, suffices.
+// Sets `fits` to whether the memory of every rank and of every node is sufficient.
 Memory worst_memory(const Context& context, const std::vector<RankLoad>& loads, bool& fits);
 
 }  // namespace nereus::cost::general

@@ -1,8 +1,9 @@
-// What one lane hands from stage to stage.
+// The messages of one lane between stages.
 //
-// Every boundary has its own message and its own wire; between the same two kinds of machine all
-// cost what the worst of them does: across domains where any of them is. The busiest boundary sets
-// the steady state, all of them together fill and drain (cost/pipeline_time.hpp).
+// Every boundary has its message and its wire. All boundaries between the same two kinds of machine
+// cost as much as the worst of them: if one of them crosses domains, all do. The busiest boundary
+// decides the steady state; the sum over boundaries decides fill and drain
+// (cost/pipeline_time.hpp).
 //
 //   Transfers transfers(context);
 //   transfers_seconds(transfers.of(lane, memory_share), shape, parameters);
@@ -19,16 +20,17 @@ namespace nereus::cost::general {
 class Transfers {
  public:
   explicit Transfers(Context& context);
-  // Where lanes do not run through the plan, those with the largest micro-batches stand for all.
+  // If lanes do not run through the plan independently, the teams with the largest micro-batches
+  // represent all.
   TransferLoad of(std::size_t lane, double memory_share);
-  // Messages of a physical stage for each micro-batch.
+  // Messages of a physical stage per micro-batch.
   SendCount sends_of(int stage) const;
-  // One way of one micro-batch over the boundary behind a run.
+  // Time to send one micro-batch one way over the boundary after a run.
   double seconds_of(int run, std::size_t lane);
 
  private:
   const PhysicalStage& stage_of(int run) const;
-  std::pair<int, int> kinds_of(int run) const;  // of machine, on both sides of the boundary
+  std::pair<int, int> kinds_of(int run) const;  // kinds of machine on both sides of the boundary
   const Lane& lane_of(int run, std::size_t lane) const;
   const plan::Replicas& replicas_of(int run, std::size_t lane) const;
 

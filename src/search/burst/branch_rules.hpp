@@ -1,5 +1,4 @@
-// Which branches of a trunk's link may leave it (search/burst/problem.hpp). Inside search/burst
-// only.
+// Which branches may leave the trunk (search/burst/problem.hpp). Only for use inside search/burst.
 #pragma once
 
 #include "search/burst/series_parallel.hpp"
@@ -7,15 +6,16 @@
 namespace nereus::burst {
 
 double seconds_alone(const Problem& problem, const Branch& branch);  // on one rank
-// The branch of the most seconds on one rank, of equals the first: it stays.
+// The branch that takes longest on one rank (the first of equal ones): it always stays on the
+// trunk.
 std::size_t home_branch(const Problem& problem, const Link& link);
-// A chain with an edge at either end whose blocks fit on a rank whatever their counts.
+// True for a chain with an edge at either end whose blocks fit into a rank's memory at every count.
 bool may_leave(const Problem& problem, const Branch& branch);
-// Those of a trunk's link that may, in order: every choice among them is tried, so of more than
-// this the longest alone.
+// The branches of a trunk's link that may leave, in order. The search tries every subset of them,
+// so at most kMostLeaving are returned, those that take longest.
 inline constexpr std::size_t kMostLeaving = 8;
 std::vector<std::size_t> may_leave(const Problem& problem, const Link& link);
-// Of all branches that may leave, those that are over that number.
+// Number of branches that could leave but are beyond that limit.
 std::size_t num_kept_home(const Problem& problem, const Chain& chain);
 
 }  // namespace nereus::burst

@@ -1,10 +1,10 @@
-// Which branches and links are the same problem: equal blocks (seconds and memory at every
-// candidate), equal bytes on their edges, in the same order. The repeated blocks of a ResNet are;
-// what was found for one of them holds for all. Inside search/burst only.
+// Detects branches and links that are the same problem: equal blocks (seconds and memory at every
+// candidate) and equal bytes on their edges, in the same order. The repeated blocks of a ResNet are
+// an example. The solution of one of them holds for all. Only for use inside search/burst.
 //
 //   Shapes shapes(problem);
-//   if (shapes.of(a) == shapes.of(b)) ...      // the same but for the numbers of their blocks
-//   blocks_of(a)[i], blocks_of(b)[i];          // that stand at the same place
+//   if (shapes.of(a) == shapes.of(b)) ...      // equal, except for the numbers of their blocks
+//   blocks_of(a)[i], blocks_of(b)[i];          // the corresponding blocks
 #pragma once
 
 #include <map>
@@ -22,16 +22,16 @@ class Shapes {
   int of(const Link& link);
 
  private:
-  using Text = std::vector<double>;  // a part, written down without the numbers of its blocks
+  using Text = std::vector<double>;  // a part, written without the numbers of its blocks
   void write(const Branch& branch, Text& out) const;
   void write(const Link& link, Text& out) const;
   int id_of(Text text);
 
-  std::vector<int> kinds_;  // by block: equal blocks have equal ones
+  std::vector<int> kinds_;  // per block: equal blocks have equal kinds
   std::map<Text, int> ids_;
 };
 
-// All blocks of a branch, those of branches within it too, in the order of its parts.
+// All blocks of a branch, including those of branches within it, in the order of its parts.
 std::vector<int> blocks_of(const Branch& branch);
 
 }  // namespace nereus::burst

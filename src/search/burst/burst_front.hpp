@@ -1,20 +1,21 @@
-// All plans of a burst problem (search/burst/problem.hpp) that no other beats: least seconds for
-// their rank-seconds, least rank-seconds for their seconds.
+// The Pareto front of a burst problem (search/burst/problem.hpp): all plans such that no other plan
+// is as good in both seconds and rank-seconds.
 //
-// Labels (seconds, rank-seconds, and bytes where memory binds) are carried along the chain for each
-// candidate of the block in hand. Of two labels at the same place one that is no better in anything
-// is dropped: whatever follows costs both the same. A link with branches is a table of labels
-// between every pair of candidates. On the trunk a label is also dropped where no completion of it
-// can lie before the front of plans found so far; bounds on completions are least costs of seconds
-// + lambda rank-seconds for some lambda, from the back, and the plans found so far are those of few
-// candidates, or come from a first walk that drops labels which gain little. Branches that are
-// equal block by block are worked out once. All this only saves time: the front is exact.
+// The search carries labels (seconds, rank-seconds, and bytes if memory is limited) along the
+// chain, for each candidate of the current block. Of two labels at the same place, one that is no
+// better in any number is dropped, because whatever follows costs both the same. A link with
+// branches is a table of labels between every pair of candidates. On the trunk, a label is also
+// dropped if no completion of it can improve the front of known plans. The bounds on completions
+// are the least costs of seconds + lambda rank-seconds for some values of lambda, computed from the
+// back. The known plans are those with few candidates, or come from a first walk that drops labels
+// with little gain. Branches with equal blocks are solved once. All this only saves time: the front
+// is exact.
 //
-// Where memory binds, the front without memory comes first. Those of its plans that fit are the
-// best there are, and between two that are neighbours there is nothing; only where some do not fit
-// are labels of three numbers looked at. They can still be too many (memory that is too little for
-// half of a large front): then the rest of the front is of counts so wide that every plan fits, and
-// `gap` says how far that may be from the best.
+// If memory is limited, the front without memory is computed first. Those of its plans that fit are
+// optimal, and no plan lies between two neighbors that both fit. Labels of three numbers are only
+// used where some plans do not fit. They can still be too many (if memory is too small for half of
+// a large front). Then the rest of the front is limited to counts at which every plan fits, and
+// `gap` says how far it may be from the optimum.
 //
 //   const Front front = solve(problem);
 //   front.plans.front();          // the fastest
@@ -32,39 +33,40 @@ namespace nereus::burst {
 
 struct BlockPlace {
   int candidate = 0;   // index into counts
-  int first_rank = 0;  // 0 on the trunk; of ranks of a branch's own their first
+  int first_rank = 0;  // 0 on the trunk; else the first rank of the branch
   bool operator==(const BlockPlace&) const = default;
 };
 
 struct BurstPlan {
   double seconds = 0;
   double rank_seconds = 0;
-  double memory = 0;  // of the fullest rank of the trunk; 0 where the problem has none
+  double memory = 0;  // of the fullest rank of the trunk; 0 if the problem has no memory limit
   std::vector<BlockPlace> blocks{};
 };
 
 struct Front {
   std::vector<BurstPlan>
-      plans{};  // seconds rise, rank-seconds fall; none: memory suffices for none
+      plans{};  // by rising seconds and falling rank-seconds; empty: no plan fits
   std::vector<std::string> notes{};
-  std::int64_t labels = 0;  // that were made
-  double least_memory = 0;  // of any plan, where none fits
-  // For any plan there is, one of these is as fast and has at most (1 + gap) of its rank-seconds.
-  // 0: exact.
+  std::int64_t labels = 0;  // number of labels made
+  double least_memory = 0;  // the least memory of any plan, if none fits
+  // For any possible plan, one of these plans is as fast and has at most (1 + gap) times its
+  // rank-seconds. 0: exact.
   double gap = 0;
-  bool is_proven = true;  // nobody knows of such a gap where sums hide (search/burst/overlap.hpp)
-  // No plan takes less than 1 / (1 + time_gap) of the fastest's seconds; none: nobody knows
+  // False: the gap is unknown, because all-reduces overlap (search/burst/overlap.hpp).
+  bool is_proven = true;
+  // No plan takes less than 1 / (1 + time_gap) of the fastest plan's seconds. Empty: unknown
   // (search/burst/overlap.hpp).
   std::optional<double> time_gap = 0.0;
-  bool is_stopped = false;  // of few counts of ranks, since it was to end
+  bool is_stopped = false;  // only few counts were tried, because the search was stopped
 };
 
-// Throws Stopped where the problem's `stop` says so before there are plans; else `is_stopped`.
-// `most_labels`: to make before the exact way is given up, where memory binds.
+// If `stop` of the problem returns true, throws Stopped if there are no plans yet, else sets
+// `is_stopped`. `most_labels` limits the labels of the exact search if memory is limited.
 inline constexpr std::int64_t kMostLabels = 3'000'000;
 Front solve(const Problem& problem, std::int64_t most_labels = kMostLabels);
 
-// What it costs to put every block where `candidates` says, all on the trunk: branches one after
+// The cost of placing every block as `candidates` says, all on the trunk: branches run one after
 // the other.
 BurstPlan evaluate(const Problem& problem, const std::vector<int>& candidates);
 

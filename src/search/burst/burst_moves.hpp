@@ -1,5 +1,5 @@
-// What moves take between every pair of candidates, worked out once for each number of bytes.
-// Inside search/burst only.
+// The cost of moves between every pair of candidates, computed once per number of bytes. Only for
+// use inside search/burst.
 //
 //   Moves moves(problem, k);
 //   moves.of(bytes, false).seconds[from * k + to];
@@ -21,11 +21,12 @@ class Moves {
   struct Table {  // by candidates from and to: k x k
     std::vector<double> seconds;
     std::vector<double> rank_seconds;
-    // By candidates to and from.
+    // Transposed: by candidates to and from.
     std::vector<double> seconds_into;
     std::vector<double> rank_seconds_into;
   };
-  // away: between ranks that are not the same. Several threads may ask for what one of them had.
+  // `away`: the two blocks share no rank. Several threads may read a table that one of them has
+  // computed.
   const Table& of(double bytes, bool away);
 
  private:

@@ -1,8 +1,8 @@
-// A burst plan as a placement (plan/placement.hpp): every layer on its own ranks, whole samples,
-// one micro-batch, a copy of the state on each rank that computes the layer.
+// Converts a burst plan to a placement (plan/placement.hpp): each layer on its ranks, with whole
+// samples, one micro-batch, and a copy of the state on each rank that computes the layer.
 //
-// Chunk i of l samples lies on rank first + floor(i l / l*), with l* the least l of the trunk or of
-// the branch's stretch of layers, so that samples stay where they are (search/burst/problem.hpp).
+// Chunk i of l samples lies on rank first + floor(i l / l*), where l* is the least l of the trunk
+// or of the branch's layers, so that samples stay where they are (search/burst/problem.hpp).
 //
 //   plan::Placement p = placement_of(plan, counts, 32, precision);
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace nereus::burst {
 
-// Blocks of the plan are layers of the model, in order.
+// The plan's blocks must be the layers of the model, in order.
 plan::Placement placement_of(const BurstPlan& plan, const std::vector<int>& counts,
                              int global_batch, cluster::Precision precision);
 

@@ -1,4 +1,4 @@
-// Where every block of a plan runs, by the steps of its label. Inside search/burst only.
+// Where every block of a plan runs, from the steps of its label. Only for use inside search/burst.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,8 @@
 
 namespace nereus::burst {
 
-// By block of the problem that was given, of so many. `last`: the step of the last block.
+// One place per block of the original problem, which has `num_blocks`. `last` is the step of the
+// last block.
 std::vector<BlockPlace> places_of(const Walk& walk, const Reduced& reduced, std::size_t num_blocks,
                                   int last);
 

@@ -33,16 +33,16 @@ inline std::vector<Edge> chain_of(int n) {
   return out;
 }
 
-// A random graph that knows how it was put together, so that plans can be priced without the code
-// under test: a chain of blocks with, between two of them, an edge or branches.
+// A random graph that knows how it was built, so that plans can be priced without the code under
+// test: a chain of blocks, with an edge or branches between each two.
 struct Tree {
   struct Part;
   struct Between {
-    double edge = -1;  // bytes of an edge from block to block; none below 0
+    double edge = -1;  // bytes of an edge from block to block; below 0: no edge
     std::vector<Part> branches;
   };
   struct Part {
-    double in = 0, out = 0;  // bytes, where it is a branch
+    double in = 0, out = 0;  // bytes, if it is a branch
     std::vector<int> blocks;
     std::vector<Between> between;
   };
@@ -51,7 +51,7 @@ struct Tree {
 
 class RandomGraph {
  public:
-  // alike: blocks of two kinds and edges of one, so that many parts are the same.
+  // `alike`: only two kinds of blocks and one kind of edges, so that many parts are equal.
   RandomGraph(std::uint64_t seed, int most_blocks, bool branches, bool alike = false,
               std::size_t most_counts = 4)
       : random_(seed), alike_(alike) {
@@ -99,7 +99,7 @@ class RandomGraph {
     }
     const double work = any() * 4, fixed = any();
     for (const int count : problem.counts) {
-      // Mostly less on more ranks, but with some noise: nothing may rely on it.
+      // Mostly faster on more ranks, but with some noise: the search must not rely on it.
       own.seconds.push_back(work / count + fixed + (random_.below(4) == 0 ? any() : 0));
       own.memory.push_back(1 + 8.0 / count);
     }
@@ -123,7 +123,7 @@ class RandomGraph {
           problem.edges.push_back({fork, branch.blocks.front(), branch.in});
           between.branches.push_back(branch);
         }
-        // One branch alone would be part of the chain.
+        // A single branch would be part of the chain.
         if (between.branches.size() < 2 || random_.below(2) == 0) between.edge = bytes();
       } else {
         between.edge = bytes();

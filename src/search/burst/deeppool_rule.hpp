@@ -1,12 +1,13 @@
-// DeepPool's own planner on a chain (Park et al., MLSys 2022; the function searchBestSplitsV3 of
+// DeepPool's planner for a chain (Park et al., MLSys 2022; the function searchBestSplitsV3 of
 // github.com/DeepPoolML/DeepPool @ 7f823f2, parallelizationPlanner.py), for comparison.
 //
-// Counts are powers of two. The best time that ends in (block i, count g) looks at the counts g' of
-// the block before, from the least: one is taken if it is the first, or lowers the time and its
-// amplification is below the limit or below that of the one taken so far. Amplification of block
-// i - 1 on g' ranks is its seconds there, with the sum of gradients and the move into it, times g',
-// over its seconds on one rank; blocks of 300 us or less on one rank count as 1. The last block is
-// not looked at, and nothing bounds the whole.
+// Counts are powers of two. The best time that ends in (block i, count g) is found by looking at
+// the counts g' of the block before, from the smallest. A g' is chosen if it is the first, or if it
+// lowers the time and its amplification is below the limit or below that of the current choice. The
+// amplification of block i - 1 on g' ranks is its seconds there, including the gradient all-reduce
+// and the move into it, times g', divided by its seconds on one rank. Blocks of 300 us or less on
+// one rank have an amplification of 1. The last block's amplification is not checked, and there is
+// no limit for the whole plan.
 //
 //   std::vector<int> candidates = deeppool_rule(problem, 2.0);
 #pragma once
@@ -18,7 +19,8 @@
 
 namespace nereus::burst {
 
-// By block, indices into the problem's counts; the problem is a chain, its counts start at 1.
+// Returns, for each block, an index into the problem's counts. The problem must be a chain whose
+// counts start at 1.
 std::vector<int> deeppool_rule(const Problem& problem, double limit);
 
 }  // namespace nereus::burst

@@ -1,25 +1,24 @@
-// Fronts and the memory of their plans: small functions of the burst search. Inside search/burst
-// only.
+// Small functions on fronts and the memory of their plans. Only for use inside search/burst.
 #pragma once
 
 #include "search/burst/burst_front.hpp"
 
 namespace nereus::burst {
 
-// The better of both, plan by plan.
+// The plans of both fronts that the other does not dominate.
 Front merged(Front a, Front b);
 
-// On the trunk's fullest rank; where branches have ranks of their own, on theirs if that is more.
+// Memory of the plan's fullest rank on the trunk or, if more, on a branch that left it.
 double memory_of(const Problem& problem, const BurstPlan& plan);
-// Of any plan.
+// The least memory that any plan needs.
 double least_memory(const Problem& problem);
-// Whether there are plans that do not fit.
+// Whether some plans do not fit.
 bool memory_binds(const Problem& problem);
-// The first candidate from which on every plan fits.
+// The first candidate such that every plan with it or a larger one fits.
 int first_that_fits(const Problem& problem);
 
-// How much dearer, at most, the best of `plans` within a time is than the best that any plan can
-// be: `bound` has one before every plan there is, or `plans` has.
+// The largest ratio of rank-seconds between the best of `plans` within a time and the best possible
+// plan within that time. Every possible plan must be dominated by one of `bound` or of `plans`.
 double gap_of(const std::vector<BurstPlan>& plans, const std::vector<BurstPlan>& bound);
 
 }  // namespace nereus::burst

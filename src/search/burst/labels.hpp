@@ -1,5 +1,5 @@
-// Labels of the burst search: what a part of a plan costs, and how it came about. Inside
-// search/burst only.
+// Labels of the burst search: what a part of a plan costs, and how it was built. Only for use
+// inside search/burst.
 #pragma once
 
 #include <algorithm>
@@ -9,37 +9,37 @@
 
 namespace nereus::burst {
 
-// How a label came about: the label before it, what was chosen on the link between, and the block.
-// A node of branches has no block: `before` are the branches so far, `link` is this one's.
+// How a label was built: the label before it, the choice on the link between, and the block. A step
+// that joins branches has no block: `before` are the branches so far, and `link` is this branch.
 struct Step {
   int before = -1;
   int link = -1;
   int block = -1;
   int candidate = 0;
-  bool away = false;  // the branch has ranks of its own
-  int renamed = -1;   // how blocks of `link` are called (Walk::renamed); -1: as they are
+  bool away = false;  // the branch runs on ranks off the trunk
+  int renamed = -1;   // index in Walk::renamed of the names of `link`'s blocks; -1: unchanged
 };
 
 struct Label {
   double seconds = 0;
   double rank_seconds = 0;
-  double third = 0;  // bytes on the trunk's ranks, where memory binds
-  int before = -1;   // steps
+  double third = 0;  // bytes on the trunk's ranks, if memory is limited
+  int before = -1;   // index of a step
   int link = -1;
 };
 using Labels = std::vector<Label>;
 using LabelList = std::span<const Label>;
 
-// A list of labels for each candidate, all in one piece of memory.
+// A list of labels per candidate, in one piece of memory.
 class States {
  public:
-  void add(LabelList list);  // of the next candidate
+  void add(LabelList list);  // adds the list of the next candidate
   std::size_t size() const { return begin_.size() - 1; }
   LabelList operator[](std::size_t candidate) const {
     return {labels_.data() + begin_[candidate], begin_[candidate + 1] - begin_[candidate]};
   }
-  // By candidate, of a list sorted by seconds: the first one's seconds and the last one's
-  // rank-seconds; infinite where there are none.
+  // By candidate, for lists sorted by seconds: seconds of the first label and rank-seconds of the
+  // last one; infinite if the list is empty.
   const std::vector<double>& seconds() const { return seconds_; }
   const std::vector<double>& rank_seconds() const { return rank_seconds_; }
 
@@ -49,18 +49,20 @@ class States {
   std::vector<double> seconds_, rank_seconds_;
 };
 
-// Drops every label that another is at least as good as, in all three; of equals one stays. Sorted
-// by seconds. Labels that gain less than that share of rank-seconds are dropped too (0: none), but
-// not the one of the least.
+// Drops every label that another one dominates in all three numbers; of equal labels one stays.
+// Sorts by seconds. With `gain` > 0, also drops labels that improve rank-seconds by less than that
+// share, except the one with the least rank-seconds.
 void keep_best(Labels& labels, double gain = 0);
 
-// The best of both by seconds and rank-seconds alone. `into` is such a list already, `more` is
-// sorted by seconds. `scratch`: any list, to save memory from being asked for again.
+// Merges two lists and drops labels that are dominated in seconds and rank-seconds. `into` must
+// already be such a list, and `more` must be sorted by seconds. `scratch` is any list, to avoid
+// allocations.
 void merge_best(Labels& into, const Labels& more, Labels& scratch);
-// The same for one label.
+// Like merge_best, for one label.
 void insert_best(Labels& into, const Label& own);
 
-// Of a list sorted by seconds, how many are as fast. Most lists are short.
+// In a list sorted by seconds, the number of labels that are at least as fast. Most lists are
+// short.
 inline std::size_t num_as_fast(LabelList labels, double seconds) {
   constexpr std::size_t kShort = 8;
   if (labels.size() > kShort)
@@ -73,7 +75,7 @@ inline std::size_t num_as_fast(LabelList labels, double seconds) {
   return num;
 }
 
-// Whether one of a list of the best is at least as good, by seconds and rank-seconds alone.
+// Whether a label of such a list is at least as good, in seconds and rank-seconds.
 inline bool has_as_good(LabelList labels, double seconds, double rank_seconds) {
   const std::size_t num = num_as_fast(labels, seconds);
   return num > 0 && labels[num - 1].rank_seconds <= rank_seconds;

@@ -1,10 +1,11 @@
-// Least weighed costs of the parts of a burst plan, by scalar shortest paths: what bounds are made
-// of (search/burst/burst_bounds.hpp), and whole plans to start from. Inside search/burst only.
+// Least weighted costs of the parts of a burst plan, from scalar shortest paths. The search uses
+// them for bounds (search/burst/burst_bounds.hpp) and for its first plans. Only for use inside
+// search/burst.
 //
-// For each weight (u, v) the cost of a part is u seconds + v rank-seconds. Branches of a link add
-// up; one that may leave the trunk takes at least v x its least rank-seconds, for its seconds may
-// be hidden. Memory is left out. All are lower bounds; without branches that leave they are
-// reached. Equal branches and links (search/burst/branch_shapes.hpp) are worked out once.
+// For each weight (u, v), the cost of a part is u seconds + v rank-seconds. The costs of a link's
+// branches add up; a branch that may leave the trunk costs at least v x its least rank-seconds,
+// because its seconds may overlap. Memory is ignored. All costs are lower bounds; they are exact if
+// no branch leaves. Equal branches and links (search/burst/branch_shapes.hpp) are computed once.
 #pragma once
 
 #include <functional>
@@ -29,19 +30,20 @@ struct KnownPlan {
   double rank_seconds = 0;
 };
 
-// Seconds alone, rank-seconds alone, then both from one end to the other.
+// Seconds only, rank-seconds only, then mixtures from one extreme to the other.
 std::vector<Weight> usual_weights(int most_ranks);
 
 class LeastCosts {
  public:
-  // Of the first k candidates; branches that leave take of the first away_k.
+  // Uses the first k candidates; branches that leave use the first away_k.
   LeastCosts(const Problem& problem, const Chain& chain, int k, int away_k,
              std::vector<Weight> weights);
 
   const std::vector<Weight>& weights() const { return weights_; }
   std::size_t num_weights() const { return weights_.size(); }
-  // One number for each weight: of all behind a block of the trunk; of all up to it and itself; of
-  // the link behind it; of a branch of that, and of one that stays; of the block alone.
+  // Each function returns one number per weight: the cost of everything after a block of the trunk;
+  // of everything up to and including it; of the link after it; of a branch of that link; of a
+  // branch that stays; of the block only.
   const double* behind(std::size_t block, std::size_t candidate) const {
     return &behind_[block][candidate * weights_.size()];
   }
@@ -61,16 +63,16 @@ class LeastCosts {
   }
   void add_block(std::size_t block, std::size_t candidate, double* sums) const;
 
-  // Plans of the least weighed costs where all branches stay.
+  // The plans with the least weighted costs if all branches stay.
   const std::vector<KnownPlan>& plans() const { return plans_; }
-  // Candidates of their trunks, in order.
+  // Candidates that these plans use on the trunk, in order.
   const std::set<std::size_t>& used() const { return used_; }
 
  private:
-  using Matrix = std::vector<double>;  // by candidates before and behind
-  struct Part {                        // by candidates before and behind, and weight
+  using Matrix = std::vector<double>;  // by candidates before and after
+  struct Part {                        // by candidates before and after, and by weight
     std::vector<double> bound;
-    std::vector<double> stays;  // where all stay; empty: the same
+    std::vector<double> stays;  // cost if all branches stay; empty: equal to `bound`
     const std::vector<double>& of_stays() const { return stays.empty() ? bound : stays; }
   };
 
@@ -86,7 +88,7 @@ class LeastCosts {
   void share_seconds(const Link& link, std::size_t home, Part& out);
   void add_paths();
   void add_plans(const Chain& chain);
-  // What the cheapest way by a weight through a part takes, where all stay.
+  // The cheapest way through a part for one weight, if all branches stay.
   KnownPlan cheapest(const Weight& weight, const Link& link, std::size_t from, std::size_t to);
   KnownPlan cheapest(const Weight& weight, const Branch& branch, std::size_t from, std::size_t to);
   KnownPlan cost_of(int block, std::size_t candidate) const;

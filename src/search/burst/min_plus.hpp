@@ -1,9 +1,9 @@
-// The product of two square matrices of (min, +): least costs of two parts in a row.
+// The (min, +) product of two square matrices: the least costs of two consecutive parts.
 //
 //   out(i, j) = min over m of a(i, m) + b(m, j)
 //
-// n^3 sums, which is where the bounds of a burst search spend their time; a tile of sums stays in
-// registers. Infinite entries are allowed. Inside search/burst only.
+// It computes n^3 sums and dominates the time for bounds of a burst search; a tile of sums stays in
+// registers. Infinite entries are allowed. Only for use inside search/burst.
 //
 //   const std::vector<double> both = min_plus(first, second, n);  // row after row
 #pragma once

@@ -1,15 +1,14 @@
-// From plans that were found with prices that come near (search/burst/overlap.hpp) to better ones
-// by the model's own prices: of each plan all that differ from it in one stretch of blocks are
-// priced, those that no known plan beats are kept, and looked at in their turn, until nothing new
-// is found.
+// Local search: improves plans that were found with approximate costs (search/burst/overlap.hpp),
+// using the exact costs. For each plan, it evaluates all plans that differ in one range of blocks.
+// Those that no known plan dominates are kept and examined in turn, until no new plan is found.
 //
-//   of a run of blocks with one count   the first or the last few, or all, get another count
-//   within a run                        one block to four get the next count, up or down
-//   two runs at once                    one whole, of the other the first few or all; where nothing
-//                                       else is left to look at
+//   blocks with one count in a row   the first or the last few, or all, get another count
+//   within such a row                one to four blocks get the next larger or smaller count
+//   two rows at once                 all of one, and the first few or all of the other; only if
+//                                    nothing else is left to examine
 //
-// Plans are of the trunk alone; those with branches on ranks of their own are kept as they are.
-// What it ends with is not proven to be all there is; `overlap_test.cpp` compares with brute force.
+// Only plans on the trunk are changed; plans with branches on other ranks are kept as they are. The
+// result is not proven to be complete; `overlap_test.cpp` compares it with brute force.
 //
 //   front.plans = with_neighbours(own, std::move(front.plans));
 #pragma once
@@ -21,7 +20,7 @@
 
 namespace nereus::burst {
 
-// In no order. `most_tried`: plans to price before it ends early.
+// The result is not sorted. `most_tried` limits the number of plans that are evaluated.
 inline constexpr std::int64_t kMostTried = 2'000'000;
 std::vector<BurstPlan> with_neighbours(const Overlapped& own, std::vector<BurstPlan> plans,
                                        std::int64_t most_tried = kMostTried);

@@ -1,4 +1,4 @@
-// The seconds of what cannot be done.
+// The time of what cannot be done: infinite.
 #pragma once
 
 #include <limits>

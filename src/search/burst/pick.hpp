@@ -1,13 +1,15 @@
-// Which plan of a front to take.
+// Picks one plan of a front.
 //
-//   amplification   the fastest whose rank-seconds are at most that many times those of one rank
-//   time            the fastest
-//   money           the least seconds x widest count: all ranks that it ever uses are paid for
-//                   throughout
-//   throughput      the most work of the whole cluster among plans that are no slower than a limit.
-//                   In ranks' worth of work: the foreground's W / T (W: seconds on one rank, T: of
-//                   a step) and, of the ranks it does not hold, what background jobs make of them:
-//                   yield x (N - C / T), C its rank-seconds. Without a limit that would mostly be
+//   amplification   the fastest plan whose rank-seconds are at most that many times those of one
+//                   rank
+//   time            the fastest plan
+//   money           the least seconds x largest count: all ranks that the plan ever uses are paid
+//                   for the whole time
+//   throughput      the most work of the whole cluster among plans within a time limit. Work is
+//                   measured in ranks: the foreground's W / T (W: seconds on one rank, T: seconds
+//                   per step), plus the background's yield x (N - C / T) on ranks that the
+//                   foreground does not hold, where C is its rank-seconds. Without a limit the
+//                   result would mostly be the foreground on one rank, because C is rarely below W
 //                   the foreground on one rank, for C is seldom below W
 #pragma once
 
@@ -19,21 +21,22 @@
 namespace nereus::burst {
 
 struct Workload {
-  double one_rank = 0;  // seconds of a step on one rank
+  double one_rank = 0;  // seconds per step on one rank
   int num_ranks = 1;
-  double yield = 1;  // of background work in ranks that are free, of what it makes of a whole rank
+  double yield = 1;  // speed of background work on free ranks, relative to a whole rank
 };
 
-// In ranks' worth of work; `shared` without it is the foreground alone.
+// In ranks of work; if not `shared`, only the foreground counts.
 double cluster_throughput(const Workload& work, double seconds, double rank_seconds, bool shared);
 
-// Indices into front.plans; none where no plan is within the limit.
+// These return indices into front.plans; empty if no plan is within the limit.
 std::optional<std::size_t> pick_amplification(const Front& front, double one_rank, double limit);
 std::size_t pick_money(const Front& front, const std::vector<int>& counts);
 std::optional<std::size_t> pick_throughput(const Front& front, const Workload& work,
                                            double most_seconds);
 
-// Ranks that the plan ever uses: the trunk's widest, and those of branches that leave.
+// Number of ranks that the plan ever uses: the largest count of the trunk, plus the ranks of
+// branches that leave it.
 int ranks_used(const BurstPlan& plan, const std::vector<int>& counts);
 
 }  // namespace nereus::burst

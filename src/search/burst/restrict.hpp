@@ -1,5 +1,5 @@
-// A burst problem on some of its candidates alone: its plans are plans of the whole, and found
-// sooner. Inside search/burst only.
+// A burst problem with only some of its candidates: its plans are plans of the whole problem, and
+// are found faster. Only for use inside search/burst.
 //
 //   const Problem part = only(problem, few_of(problem));
 #pragma once
@@ -13,9 +13,8 @@ namespace nereus::burst {
 
 Problem only(const Problem& problem, const std::vector<std::size_t>& candidates);
 
-// Some candidates that stand for all: those of `also`, and of the others each at most twice the one
-// before, where there is one. The first and the last of those that the trunk may have are among
-// them.
+// Picks candidates that represent all: those of `also`, and of the others each at most twice the
+// one before if there is such a one. The first and the last candidate of the trunk are included.
 std::vector<std::size_t> few_of(const Problem& problem, const std::set<std::size_t>& also = {});
 
 }  // namespace nereus::burst

@@ -1,13 +1,14 @@
-// A graph of blocks as chains of links: what burst planning works on.
+// A graph of blocks as chains of links, the form that burst planning needs.
 //
 //   chain   blocks b_0, b_1, ... b_n that every path from b_0 to b_n passes
-//   link    what lies between two of them: branches, each an edge or a chain with a link at
-//           either end
+//   link    what connects two of them: branches, each of which is an edge, or a chain with a link
+//           at either end
 //
-// Every two-terminal series-parallel graph is such a chain. A part that is not (between two blocks
-// neither a block that all paths pass nor parts that touch nowhere) is collapsed: its blocks become
-// one, which runs them one after the other on one set of ranks; `notes` says so. Several blocks
-// that read the sample, or whose output nobody reads, get a common first or last block of no cost.
+// Every two-terminal series-parallel graph is such a chain. A part that is not (between two blocks,
+// with neither a block that all paths pass nor disjoint parts) is collapsed to one block, which
+// runs its members one after the other on one set of ranks; `notes` reports it. If several blocks
+// read the sample, or the output of several blocks is not read by any, they get a common first or
+// last block without cost.
 //
 //   const Reduced reduced = reduce(problem);
 //   for (const Link& link : reduced.chain.links) ...
@@ -24,32 +25,32 @@ struct Link;
 
 struct Chain {
   std::vector<int> blocks{};
-  std::vector<Link> links;  // one less
+  std::vector<Link> links;  // one fewer than blocks
 };
 
 struct Branch {
-  Chain inner;             // no blocks: an edge
-  std::vector<Link> ends;  // of a chain two: from the fork, to the join
-  double bytes = 0;        // of an edge, a sample
+  Chain inner;             // without blocks: an edge
+  std::vector<Link> ends;  // of a chain, two: from the fork, and to the join
+  double bytes = 0;        // of an edge, per sample
   bool edge() const { return inner.blocks.empty(); }
 };
 
 struct Link {
   std::vector<Branch> branches;
-  // A chain's link: one edge and nothing else.
+  // True for a chain's simple link: a single edge.
   bool plain() const { return branches.size() == 1 && branches[0].edge(); }
-  double bytes() const { return branches[0].bytes; }  // of a plain one
+  double bytes() const { return branches[0].bytes; }  // of a plain link
 };
 
 struct Reduced {
-  Problem problem{};  // with blocks that were collapsed or added
+  Problem problem{};  // after blocks were collapsed or added
   Chain chain{};
-  // By block of `problem`: those of the problem that was given; none for an added end.
+  // For each block of `problem`, the blocks of the given problem; empty for an added end.
   std::vector<std::vector<int>> members{};
   std::vector<std::string> notes{};
 };
 
-// Throws Errors: no blocks, edges that do not go forward.
+// Throws Errors if there are no blocks, or an edge does not go forward.
 Reduced reduce(const Problem& problem);
 
 }  // namespace nereus::burst

@@ -1,31 +1,31 @@
-// The best pipelines for any number of machines, as spot machines come: no number is turned down
-// because it does not divide something.
+// The best pipelines for any number of machines, as needed with spot machines: no number is
+// rejected because it does not divide something.
 //
 //   SpotResult r = search({model, cluster, basis, 8192, precision, jitter});
 //   r.plans[0].seconds_per_sample();
 //   varuna_rule(problem);                 // what Varuna would choose, in the same clock
 //
-// For every depth p up to the number of blocks (stages are balanced by time, so p need not divide
-// them) d = floor(machines / p) replicas, or a half, a quarter .. of them, share the batch of B
-// samples in micro-batches of m: U = ceil(B / m) of them, ceil(U / d) on some replicas and one less
-// on the others, so that every sample is trained once and no replica waits for a whole one. A step
-// takes what it takes the fullest replicas:
+// The search tries every depth p up to the number of blocks (stages are balanced by time, so p need
+// not divide it). d = floor(machines / p) replicas, or a half, a quarter, ... of them, share the
+// batch of B samples in U = ceil(B / m) micro-batches of m. Some replicas have ceil(U / d)
+// micro-batches, the others one less, so that every sample is trained once and no replica waits for
+// another by more than one micro-batch. A step takes as long as the fullest replicas:
 //   step(B) = step of the regular plan with d m ceil(U / d) samples
-// since the reduction waits for the last. Shorter replicas reach it earlier and may hide some of
-// theirs: of 100 random cases one is 2 % off the general predictor's step of the same placement.
-// m takes every value that matters: the least that makes k micro-batches do, for every k. Recompute
-// (none, selective, full), ZeRO (0, 1) and schedule (1F1B; Varuna's with full
-// recompute) are searched; depths whose bound (predict/predictor_bound.cpp) is above the best few
-// are cut. The best few in closed form are then played with jitter (simulate/step.hpp), and ranked
-// by that.
+// because the reduction waits for the last one. The other replicas reach the reduction earlier and
+// may overlap a part of theirs: one of 100 random cases is 2 % off the general predictor's step for
+// the same placement. m takes every value that matters: for every k, the least m with k
+// micro-batches. Recompute (none, selective, full), ZeRO (0, 1) and schedule (1F1B; Varuna's with
+// full recompute) are searched. Depths whose bound (predict/predictor_bound.cpp) is above the best
+// few are pruned. The best few in closed form are then simulated with jitter (simulate/step.hpp),
+// and ranked by the result.
 //
-// Varuna's rule (its released configure.py; EuroSys 2022): p divides the blocks and is not their
-// number, the largest m that fits, full recompute, d = floor(machines / p). It gives each replica
-// floor(B / d) samples, so that up to d - 1 of a batch are not trained; here it trains them all,
-// ceil(B / d) on a replica, so that both do the same work.
+// Varuna's rule (its released configure.py; EuroSys 2022): p divides the number of blocks and is
+// less than it, m is the largest that fits, with full recompute and d = floor(machines / p). Varuna
+// gives each replica floor(B / d) samples, so up to d - 1 samples of a batch are not trained. Here
+// each replica has up to ceil(B / d) samples, so that both strategies do the same work.
 //
-// Machines that are left idle: machines - p d < p, or more where fewer replicas are quicker.
-// Pipelines of unequal depth side by side, which would take those too, are not searched.
+// Idle machines: machines - p d < p, or more if fewer replicas are faster. Pipelines of different
+// depths at the same time, which could use the idle machines, are not searched.
 #pragma once
 
 #include <cstdint>
@@ -44,27 +44,27 @@ struct SpotProblem {
   int global_batch = 1;
   cluster::Precision precision = cluster::Precision::kBf16;
   simulate::Jitter jitter = {};
-  int steps = 1;   // drawn of each that is played
-  int played = 4;  // how many of the best are
-  // Without ZeRO: every replica holds all of its stages' state, of which copies survive a loss.
+  int steps = 1;   // number of simulated steps per plan
+  int played = 4;  // how many of the best plans are simulated
+  // Without ZeRO: every replica holds the whole state of its stages, so that copies survive a loss.
   bool whole_state = false;
-  bool varuna_schedule = true;  // off: 1F1B alone, of which uneven plans can be written and run
+  bool varuna_schedule = true;  // false: only 1F1B, for which uneven plans can be written and run
 };
 
 struct SpotPlan {
-  plan::Degrees degrees;   // of the fullest replicas: all as full as they
-  int short_replicas = 0;  // that run one micro-batch less
-  int idle = 0;            // devices
-  int samples = 0;         // that a step trains
+  plan::Degrees degrees;   // of the fullest replicas, as if all were as full
+  int short_replicas = 0;  // number of replicas that run one micro-batch less
+  int idle = 0;            // number of devices
+  int samples = 0;         // samples per step
   cost::Prediction prediction;
-  double simulated = 0;  // seconds of a step, with jitter
+  double simulated = 0;  // seconds per step, with jitter
   double seconds_per_sample() const { return simulated / samples; }
 };
 
 struct SpotResult {
-  std::vector<SpotPlan> plans;  // best first, by the play; empty where nothing fits
+  std::vector<SpotPlan> plans;  // best first, by simulated time; empty if no plan fits
   std::int64_t evaluated = 0;
-  std::int64_t pruned = 0;  // layouts, or schedules of one, cut by a bound
+  std::int64_t pruned = 0;  // layouts, or schedules of a layout, that a bound pruned
 };
 
 SpotResult search(const SpotProblem& problem);

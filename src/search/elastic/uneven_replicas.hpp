@@ -1,11 +1,11 @@
-// A spot plan (search/elastic/spot.hpp) as a placement: every sample of the batch once, some
-// replicas with one micro-batch less, the last with what is left of the last.
+// Converts a spot plan (search/elastic/spot.hpp) to a placement: every sample of the batch once,
+// some replicas with one micro-batch less, the remainder in the last micro-batch.
 //
 //   plan::Placement p = uneven_placement(plan, problem);
 //   plan::check(p, model, cluster).empty();
 //
-// Replicas take runs of samples that follow one another: the fullest first, then those that are
-// short, the last of which may end with a smaller micro-batch.
+// Replicas have consecutive ranges of samples: first the fullest replicas, then the short ones, the
+// last of which may end with a smaller micro-batch.
 #pragma once
 
 #include "plan/placement.hpp"

@@ -1,6 +1,6 @@
-// What the results of a study say: the best, the front, the best of each value of an axis and of
-// each machine. One pass over the database; nothing else decides them, so that a study that is
-// opened again says the same.
+// The answers of a study: the best plan, the front, and the best plan per value of an axis and per
+// machine. They come from one pass over the database and nothing else, so that a study that is
+// opened again has the same answers.
 //
 //   Answers a = answers(study, database);
 //   a.best->values[0];
@@ -25,25 +25,25 @@ struct Answer {
   double beyond = 0;
 };
 
-// The best of all points that share one value of an axis.
+// The best of all points with the same value on an axis.
 struct Marginal {
-  std::size_t axis = 0;  // of the study
+  std::size_t axis = 0;  // index in the study
   int position = 0;
-  std::optional<Answer> best;  // by the first goal; nothing where none fits
+  std::optional<Answer> best;  // by the first goal; empty if nothing fits
 };
 
 struct Answers {
   std::int64_t points = 0;      // clusters x variants
-  std::int64_t strategies = 0;  // of all of them together
+  std::int64_t strategies = 0;  // of all points together
   std::int64_t evaluated = 0;
   std::array<std::int64_t, kNumStatuses> by_status{};
   std::array<std::int64_t, kNumResources> by_binding{};
-  std::array<std::optional<Answer>, kNumGoals> best;  // in each goal of the study
+  std::array<std::optional<Answer>, kNumGoals> best;  // for each goal of the study
   std::vector<Answer> front;
   std::vector<Marginal> marginals;
-  std::vector<std::optional<Answer>> machines;  // best of each by the first goal
+  std::vector<std::optional<Answer>> machines;  // best of each machine by the first goal
   std::vector<std::optional<Answer>> variants;
-  // Some of the others, evenly spread, for a picture: (first goal, second goal).
+  // Some of the other points, evenly spread, for a picture: (first goal, second goal).
   std::vector<std::array<double, 2>> sample;
 };
 

@@ -1,10 +1,10 @@
-// The values of an axis as a study file writes them: one value, a list, or ranges in it.
+// The values of an axis in a study file: one value, a list, or ranges in a list.
 //
 //   nodes = [4, 8, 16]                        network_bandwidth = "25 GB/s..400 GB/s*2"
 //   nodes = "8..64+8"                         memory = ["80 GiB", "x1.5", "x2"]
 //
 // "A..B*F" multiplies by F up to B, "A..B+S" adds S, "A..B" counts up (whole numbers only). "xF" is
-// F times what the cluster itself has. Values keep the order of the file, each once.
+// F times the cluster's value. Values keep the order of the file, without duplicates.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace nereus::explore {
 
 struct AxisValue {
   double value = 0;
-  bool relative = false;  // a factor of the cluster's own
+  bool relative = false;  // a factor of the cluster's value
   bool operator==(const AxisValue&) const = default;
 
   double on(const cluster::Cluster& cluster, Axis axis) const {
@@ -25,12 +25,12 @@ struct AxisValue {
   }
 };
 
-inline constexpr std::size_t kMostValues = 100'000;  // of one axis
+inline constexpr std::size_t kMostValues = 100'000;  // per axis
 
-// What is wrong is added to `errors`, with its place; the list is then what could be read.
+// Adds errors to `errors` with their place, and returns the values that could be read.
 std::vector<AxisValue> read_axis_values(const spec::Value& value, Axis axis, ErrorList& errors);
 
-// Whole numbers by the same rules, for degrees and sizes of models.
+// Reads whole numbers by the same rules, for degrees and sizes of models.
 std::vector<int> read_whole_values(const spec::Value& value, std::string_view name, int least,
                                    ErrorList& errors);
 

@@ -1,4 +1,4 @@
-// Every candidate of a space, written out. For spaces that are small enough to be predicted whole.
+// Lists every candidate of a space, for spaces that are small enough to predict all of them.
 #pragma once
 
 #include <cstdint>

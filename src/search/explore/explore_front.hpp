@@ -1,8 +1,8 @@
-// The Pareto front: what nothing else beats in one goal without losing in another. All goals are to
-// be small.
+// The Pareto front: entries that no other entry beats in one goal without losing in another. All
+// goals are minimized.
 //
 //   Front front(goals);
-//   front.offer(id, values);             // any order; of equals the first offered stays
+//   front.offer(id, values);             // in any order; of equal ones the first stays
 //   for (const Front::Entry& e : front.sorted()) ...
 #pragma once
 
@@ -23,7 +23,7 @@ class Front {
   explicit Front(std::vector<Goal> goals) : goals_(std::move(goals)) {}
 
   void offer(std::int64_t id, const GoalValues& values);
-  // By the goals in turn.
+  // Sorted by the goals in turn.
   std::vector<Entry> sorted() const;
   std::size_t size() const { return kept_.size(); }
 
@@ -31,7 +31,8 @@ class Front {
   bool at_least_as_good(const GoalValues& a, const GoalValues& b) const;
 
   std::vector<Goal> goals_;
-  std::vector<Entry> kept_;  // those that beat others lately come first: they will again
+  // Entries that recently dominated others come first: they probably will again.
+  std::vector<Entry> kept_;
 };
 
 }  // namespace nereus::explore

@@ -11,7 +11,7 @@ inline Study study_of(const std::string& text, const StudyOverrides& overrides =
   return study_from_text(text, "study.toml", overrides);
 }
 
-// Small enough that a test predicts all of it: 2 x 3 clusters of 8 to 16 devices.
+// Small enough to predict all of it: 2 x 3 clusters of 8 to 16 devices.
 inline std::string small_study(const std::string& more = {}) {
   return R"(
 name = "small"

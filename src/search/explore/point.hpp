@@ -1,13 +1,13 @@
-// The answer of one point of a study: the best strategy on its cluster, exactly.
+// The answer for one point of a study: the best strategy on its cluster, exactly.
 //
-//   Explorer explorer(study);                      // one a thread; keeps what points share
+//   Explorer explorer(study);                      // one per thread; keeps what points share
 //   PointResult r = explorer.evaluate(point);
 //   if (r.status == Status::kFound) r.found.front().step;
 //
-// Spaces of few strategies are predicted one and all; larger ones are searched as `plan` does
-// (search/regular/regular_search.hpp). Where energy counts, the front of time and energy is kept,
-// since the quickest plan need not be the one that draws least; else one plan is the best in every
-// goal.
+// If a space has few strategies, all of them are predicted; larger ones are searched like `plan`
+// does (search/regular/regular_search.hpp). If energy is a goal, the front of time and energy is
+// kept, because the fastest plan need not use the least energy; otherwise one plan is the best in
+// every goal.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ namespace nereus::explore {
 enum class Status {
   kFound,
   kNothingFits,    // no strategy fits into memory
-  kNothingBuilds,  // no strategy of the space can be built on so many devices
+  kNothingBuilds,  // no strategy of the space can be built on that many devices
   kNoCluster,      // devices do not fill whole nodes, or the model cannot be built
-  kExcluded,       // beyond a constraint of the study
+  kExcluded,       // violates a constraint of the study
 };
 inline constexpr int kNumStatuses = 5;
 std::string_view to_string(Status status);
@@ -33,26 +33,26 @@ std::string_view to_string(Status status);
 struct Found {
   plan::Degrees degrees;
   double step = 0;    // seconds
-  double busy = 0;    // of them a device computes
+  double busy = 0;    // seconds of them in which a device computes
   double memory = 0;  // bytes on the fullest rank
   double mfu = 0;
   double intensity = 0;     // FLOP per byte
   double memory_bound = 0;  // share of compute
   Resource binding = Resource::kCompute;
-  GoalValues values{};  // of the job; 0 where not known
+  GoalValues values{};  // of the job; 0 if unknown
   bool operator==(const Found&) const = default;
 };
 
 struct PointResult {
   Status status = Status::kNoCluster;
-  std::int64_t strategies = 0;  // of the space
-  std::int64_t evaluated = 0;   // the others are cut by a bound
-  double beyond = 0;            // quickest step that lacks memory, where that is quicker; else 0
+  std::int64_t strategies = 0;  // in the space
+  std::int64_t evaluated = 0;   // the others were pruned by a bound
+  double beyond = 0;            // fastest step that only lacks memory, if it is faster; else 0
   std::vector<Found> found;     // best first
   bool operator==(const PointResult&) const = default;
 };
 
-// A layout with its quickest plan.
+// A layout with its fastest plan.
 struct LayoutStep {
   plan::Degrees degrees;
   double step = 0;
@@ -66,14 +66,15 @@ class Explorer {
   Explorer(Explorer&&) noexcept;
 
   PointResult evaluate(std::int64_t point);
-  // The same on any cluster: sensitivities ask of some that are not in the grid. `machine` says the
-  // stack, and what prices are counted from.
+  // The same, for any cluster: sensitivities need clusters that are not in the grid. `machine`
+  // decides the stack, and the base of prices.
   PointResult evaluate(int variant, int machine, const cluster::Cluster& cluster);
 
-  // And whatever the constraints of the study.
+  // The same, without the constraints of the study.
   PointResult evaluate_unlimited(int variant, int machine, const cluster::Cluster& cluster);
 
-  // The plan of the space that needs least memory, fits or not; nothing where none can be built.
+  // The plan of the space with the least memory, whether it fits or not; empty if none can be
+  // built.
   struct Lean {
     plan::Degrees degrees;
     double memory = 0;
@@ -81,12 +82,13 @@ class Explorer {
   };
   std::optional<Lean> leanest(int variant, int machine, const cluster::Cluster& cluster);
 
-  // One plan on one cluster, as `predict` has it.
+  // Predicts one plan on one cluster, like `predict`.
   cost::Prediction predict(int variant, int machine, const cluster::Cluster& cluster,
                            const plan::Degrees& degrees) const;
 
-  // The best of each layout (tp, pp, cp, ep), quickest first: of spaces that are predicted whole
-  // all, those that do not fit included; of larger ones the best `top` that fit.
+  // The best plan of each layout (tp, pp, cp, ep), fastest first. Spaces that are predicted
+  // completely give all layouts, including those that do not fit; larger ones give the best `top`
+  // that fit.
   std::vector<LayoutStep> layouts(int variant, int machine, const cluster::Cluster& cluster,
                                   int top);
 
@@ -101,10 +103,10 @@ class Explorer {
   std::unique_ptr<Spaces> spaces_;
 };
 
-// What a plan is worth in the goals of the study.
+// The values of a plan in the goals of the study.
 GoalValues goal_values(const Variant& variant, const Running& running, int devices, double step,
                        double busy);
-// Whether any constraint on results forbids them.
+// Whether the values satisfy all constraints on results.
 bool within(const Constraints& constraints, const GoalValues& values);
 
 }  // namespace nereus::explore

@@ -1,13 +1,13 @@
-// What machines of a study cost to have and to run.
+// What the machines of a study cost to own and to run.
 //
-//   $/h of a node = its own price                                     (base = "catalogue")
-//                 + sum over resources (amount - the machine's own amount) x unit price
+//   $/h of a node = its list price                                    (base = "catalogue")
+//                 + sum over resources (amount - the machine's amount) x unit price
 //   $/h of a node = node + devices x device + sum amount x unit price  (base = "none")
-//   + electricity x watts                                              (either way)
+//   + electricity x watts                                              (both)
 //
-// Prices without "/h" are paid once and spread over `lifetime`. Watts likewise: a device's rated
-// power, plus (amount - own) x unit watts, plus `node_watts`; everything but the rated power of
-// devices is drawn all the time.
+// Prices without "/h" are paid once and spread over `lifetime`. Watts are computed in the same way:
+// a device's rated power, plus (amount - the machine's amount) x unit watts, plus `node_watts`.
+// Everything except the rated power of devices is used all the time.
 //
 //   const Running r = running(prices, machine.cluster, cluster);
 //   double usd = r.usd_per_s * seconds;
@@ -24,7 +24,7 @@ struct Prices {
   bool from_catalogue = true;
   double node_usd_per_s = 0;                 // base = "none"
   double device_usd_per_s = 0;               // base = "none"
-  std::array<double, kNumAxes> usd_per_s{};  // of one unit of a resource, on one device
+  std::array<double, kNumAxes> usd_per_s{};  // per unit of a resource, on one device
   std::array<double, kNumAxes> watts{};
   double node_watts = 0;
   double usd_per_joule = 0;
@@ -32,7 +32,7 @@ struct Prices {
   bool operator==(const Prices&) const = default;
 };
 
-// Of all machines together; 0 = not known.
+// Totals of all machines; 0 = unknown.
 struct Running {
   double usd_per_s = 0;
   double device_watts = 0;  // rated
@@ -40,10 +40,10 @@ struct Running {
   double watts() const { return device_watts + other_watts; }
 };
 
-// `own` is the machine before the axes were set on it.
+// `own` is the machine before the axes were set.
 Running running(const Prices& prices, const cluster::Cluster& own, const cluster::Cluster& cluster);
 
-// Joules of one step: devices as search/regular/objective.hpp has it, the rest all the time.
+// Joules of one step: devices as in search/regular/objective.hpp, the rest all the time.
 double joules(const Running& running, double step, double busy);
 
 }  // namespace nereus::explore

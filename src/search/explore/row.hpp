@@ -1,4 +1,4 @@
-// Results as bytes, for the way from the rank that computed them to the one that keeps them.
+// Results as bytes, to send them from the rank that computed them to the rank that stores them.
 //
 //   std::string bytes = encode(results);
 //   decode(bytes) == results;                  // bit for bit
@@ -13,10 +13,10 @@
 namespace nereus::explore {
 
 std::string encode(const std::vector<PointResult>& results);
-// Ranks run the same program, so that anything else is a bug.
+// Ranks run the same program, so malformed input is a bug.
 std::vector<PointResult> decode(std::string_view bytes);
 
-// One plan alone.
+// Encodes one plan only.
 std::string encode(const plan::Degrees& degrees);
 plan::Degrees decode_degrees(std::string_view bytes);
 

@@ -1,4 +1,5 @@
-// The little of SQLite that is used here, with its errors as ours. Inside search/explore only.
+// The few functions of SQLite that are used here; they report errors as Errors. Only for use inside
+// search/explore.
 //
 //   Sqlite db("study.sqlite");
 //   Statement insert(db, "INSERT INTO t VALUES (?, ?)");
@@ -14,8 +15,8 @@ struct sqlite3_stmt;
 
 namespace nereus::explore {
 
-// One writer of a file at a time, whatever SQLite's own locks do between transactions. Held as long
-// as it lives; an environment error where another process holds it.
+// Ensures one writer per file, also between SQLite's transactions. The lock is held during the
+// object's lifetime. It is an environment error if another process holds it.
 class WriterLock {
  public:
   explicit WriterLock(const std::string& path);
@@ -58,8 +59,8 @@ class Statement {
   void bind_blob(int index, std::string_view bytes);
   void bind_null(int index);
 
-  bool step();  // true where there is a row
-  void run();   // to the end, and ready again
+  bool step();  // true if there is a row
+  void run();   // runs to the end, then resets
 
   std::int64_t whole(int column) const;
   double number(int column) const;

@@ -1,8 +1,8 @@
-// A study: which models on which clusters, in which strategies, judged how. One point is one
+// A study: which models on which clusters, with which strategies, and the goals. One point is one
 // variant of a workload on one cluster; its answer is the best strategy there.
 //
-// Points are numbered like the digits of a number: variant first, then machine, then each axis in
-// the order of the file, the last running fastest:
+// Points are numbered like the digits of a number: first the variant, then the machine, then each
+// axis in the order of the file; the last varies fastest:
 //
 //   point = ((variant x machines + machine) x |axis 0| + i0) x |axis 1| + i1 ...
 //
@@ -29,20 +29,21 @@
 
 namespace nereus::explore {
 
-// A model of one shape with its job. `settings` are the axes of the workload: {"layers", "96"}.
+// A model of one shape with its job. `settings` are the axes of the workload, such as {"layers",
+// "96"}.
 struct Variant {
   int workload = 0;
   std::string name;  // "megatron-1t, layers 96"
   std::vector<std::pair<std::string, std::string>> settings;
   model::Model model;
-  std::string unbuildable;  // why there is no such model; empty = there is
+  std::string unbuildable;  // why the model cannot be built; empty = it can
   int global_batch = 0;
   cluster::Precision precision = cluster::Precision::kBf16;
-  int stack = 0;       // variants of the same precision and kind of model share one
-  double samples = 0;  // of the whole job; 0 = one step is all that is asked
+  int stack = 0;       // variants with the same precision and kind of model share one
+  double samples = 0;  // in the whole job; 0 = only one step is asked for
 
   double steps() const { return samples > 0 ? samples / global_batch : 1; }
-  double units_per_sample() const {  // tokens, or samples where a model has none
+  double units_per_sample() const {  // tokens, or samples if the model has no tokens
     return model.tokens_per_sample > 0 ? model.tokens_per_sample : 1;
   }
 };
@@ -51,7 +52,7 @@ struct Variant {
 struct StudyMachine {
   std::string name;
   cluster::Cluster cluster;
-  std::string stack_name;            // empty: what is usual for the model and the device
+  std::string stack_name;            // empty: the usual stack for the model and the device
   std::map<int, cost::Basis> bases;  // by Variant::stack
   const cost::Basis& basis_for(const Variant& variant) const { return bases.at(variant.stack); }
 };
@@ -61,26 +62,26 @@ struct StudyAxis {
   std::vector<AxisValue> values;
 };
 
-// What a plan may be: the planner's space narrowed by `choices`, or a stated list. `max_tp` and the
-// batch of `choices` are filled in for each variant.
+// The plans that are allowed: the planner's space narrowed by `choices`, or an explicit list. Each
+// variant sets `max_tp` and the batch of `choices`.
 //
-// Offload: none; to expanded memory where a cluster has some; or to host memory as well.
+// Offload: none; to expanded memory if a cluster has it; or also to host memory.
 enum class OffloadUse { kNone, kExpanded, kAny };
 
 struct StrategySpace {
   search::Choices choices;
   OffloadUse offload = OffloadUse::kExpanded;
-  std::vector<plan::Degrees> list;  // dp = 0: what the devices leave; empty: `choices`
-  bool mp_dp = false;               // tensor x data parallelism alone, as COMET looks at it
+  std::vector<plan::Degrees> list;  // dp = 0: derived from the devices; empty list: use `choices`
+  bool mp_dp = false;               // only tensor x data parallelism, as in COMET
 };
 
 enum class Goal { kTime, kMoney, kEnergy, kDevices };
 inline constexpr int kNumGoals = 4;
 std::string_view to_string(Goal goal);  // "time", "money", "energy", "devices"
 
-using GoalValues = std::array<double, kNumGoals>;  // s, $, J of the job; devices
+using GoalValues = std::array<double, kNumGoals>;  // s, $ and J of the job; number of devices
 
-// Limits; infinite where a study sets none.
+// Limits; infinite if the study sets none.
 struct Constraints {
   GoalValues most;  // by goal
   double watts;     // rated power of the cluster
@@ -91,14 +92,14 @@ struct Constraints {
 
 struct Study {
   std::string name;
-  std::string source;  // the file
-  std::string text;    // all of it, as JSON
+  std::string source;  // the path of the file
+  std::string text;    // its content, as JSON
   std::vector<Variant> variants;
   std::vector<StudyMachine> machines;
   std::vector<StudyAxis> axes;
   StrategySpace strategy;
   Prices prices;
-  std::vector<Goal> goals = {Goal::kTime};  // the first orders
+  std::vector<Goal> goals = {Goal::kTime};  // the first decides the order
   Constraints constraints;
   double headroom = 0;
 
@@ -116,12 +117,13 @@ struct Coordinates {
 Coordinates coordinates(const Study& study, std::int64_t point);
 std::int64_t point_at(const Study& study, const Coordinates& at);
 
-// The machine with the axes set. Nothing where devices do not fill whole nodes.
+// The machine with the axes set. Empty if the devices do not fill whole nodes.
 std::optional<cluster::Cluster> cluster_at(const Study& study, const Coordinates& at);
 
-// Value of a study's axis there.
+// The value of a study's axis at these coordinates.
 double axis_value(const Study& study, const Coordinates& at, std::size_t axis);
-// "dgx-a100-80, 128 nodes, network bandwidth 25 GB/s": what tells a point from the others.
+// "dgx-a100-80, 128 nodes, network bandwidth 25 GB/s": the coordinates that differ within the
+// study.
 std::string point_name(const Study& study, const Coordinates& at);
 
 }  // namespace nereus::explore

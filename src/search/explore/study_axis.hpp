@@ -1,15 +1,15 @@
-// What a study may vary on a cluster: one resource, or one size, of every node alike.
+// What a study may vary on a cluster: one resource or size, equally on all nodes.
 //
 //   Cluster c = load_cluster("128xdgx-a100-80");
-//   set(c, Axis::kNetworkBandwidth, 50e9);       // 50 GB/s a device, one way
+//   set(c, Axis::kNetworkBandwidth, 50e9);       // 50 GB/s per device, one way
 //   get(c, Axis::kNetworkBandwidth);             // 50e9
 //
-// Values are SI numbers of ONE DEVICE wherever that makes sense (network, expanded memory), so that
-// they mean the same whatever the size of a node. Changing the devices of a node keeps each
+// Values are SI numbers PER DEVICE if that makes sense (network, expanded memory), so that they
+// have the same meaning for every size of node. Changing the number of devices per node keeps each
 // device's share of the node's network, memory tiers and price. `peak` is the 16-bit rate; the
-// other precisions keep their ratio to it. `memory` keeps the share of it that a program finds.
+// other precisions keep their ratio to it. `memory` keeps the share of it that a program can use.
 //
-// Axes are set in the order of the enumeration, sizes first, so that the order in a file does not
+// Axes are set in the order of the enumeration, sizes first. So the order in a file does not
 // matter.
 #pragma once
 
@@ -25,7 +25,7 @@ namespace nereus::explore {
 enum class Axis {
   kDevicesPerNode,
   kNodes,
-  kDevices,  // all of them; nodes = devices / devices per node
+  kDevices,  // total; nodes = devices / devices per node
   kPeak,
   kMemory,
   kMemoryBandwidth,
@@ -39,8 +39,8 @@ enum class Axis {
   kNetworkLatency,
   kNetworkTopology,
   kOversubscription,
-  kPrice,  // of one device for an hour
-  kPower,  // of one device, rated
+  kPrice,  // per device and hour
+  kPower,  // rated, per device
 };
 inline constexpr int kNumAxes = 18;
 
@@ -68,11 +68,11 @@ const AxisInfo& info(Axis axis);
 std::optional<Axis> parse_axis(std::string_view name);
 std::vector<std::string> axis_names();
 
-// A topology is the number of its kind.
+// A topology is given as the number of its kind.
 double get(const cluster::Cluster& cluster, Axis axis);
 void set(cluster::Cluster& cluster, Axis axis, double value);
 
-// Whether more of it can only help: what sensitivities and break-even prices are asked of.
+// Whether more of it can only help. Sensitivities and break-even prices exist only for resources.
 bool is_resource(Axis axis);
 
 // "80 GB/s", "1,024", "torus".

@@ -4,7 +4,7 @@
 //   goals = ["time", "money"]
 //   [workload]
 //   model = "megatron-1t"                         # or a file; several: [[workload]]
-//   global_batch = 1024                           # a value, a list or a range, as seq, precision
+//   global_batch = 1024                           # a value, a list or a range; also seq, precision
 //   tokens = 450e9                                # or samples, steps, flops = "1e24 FLOP"
 //   shape = { layers = [96, 128] }                # any field of the model's file
 //   [cluster]
@@ -20,7 +20,7 @@
 //   [constraints]
 //   devices = 4096
 //
-// All that is wrong with a file is said at once, with its place.
+// All errors of a file are reported at once, with their places.
 #pragma once
 
 #include <string>
@@ -30,10 +30,10 @@
 
 namespace nereus::explore {
 
-// A path and its text, as `--set study.axes.nodes="1..4"` gives them.
+// A path and its value, as in `--set study.axes.nodes="1..4"`.
 using StudyOverrides = std::vector<std::pair<std::string, std::string>>;
 
-// The text of a study file, or of a study that is part of the program (data/studies), by its name.
+// The text of a study file, or of a built-in study (data/studies) with that name.
 std::string study_text(const std::string& path_or_name);
 std::vector<std::string> builtin_study_names();
 

@@ -1,6 +1,6 @@
-// The sections of a study file, each in a file of its own (workload_file.cpp, strategy_file.cpp,
-// prices_file.cpp), and what is wrong with them together (study_checks.cpp). Inside search/explore
-// only.
+// The sections of a study file, each in a separate source file (workload_file.cpp,
+// strategy_file.cpp, prices_file.cpp), and checks across sections (study_checks.cpp). Only for use
+// inside search/explore.
 #pragma once
 
 #include "search/explore/study.hpp"
@@ -8,8 +8,8 @@
 
 namespace nereus::explore {
 
-// Adds the variants of one workload: the product of its own axes. `machine` is the first of the
-// study, which decides what is derived.
+// Adds the variants of one workload: the product of its axes. `machine` is the first of the study;
+// derived values depend on it.
 void read_workload(spec::Reader& table, int index, const cluster::Cluster& machine, Study& study,
                    ErrorList& errors);
 
@@ -19,7 +19,7 @@ void read_prices(spec::Reader& table, Prices& prices, ErrorList& errors);
 void read_power(spec::Reader& table, Prices& prices, ErrorList& errors);
 void read_constraints(spec::Reader& table, Constraints& constraints, ErrorList& errors);
 
-// Of a study that was read without an error.
+// Checks a study that was read without errors.
 void check_study(const Study& study, spec::Reader& file);
 
 }  // namespace nereus::explore

@@ -1,5 +1,5 @@
-// A study seen along one axis, the others held where an answer has them: which layout takes how
-// long at which value. What heat maps and lines are drawn from.
+// A study along one axis, with the other axes fixed at an answer: the time of each layout at each
+// value. Heat maps and lines are drawn from it.
 //
 //   Slice s = slice(explorer, study, answer, axis, 12);
 //   s.cells[row][column].step;
@@ -14,19 +14,19 @@
 namespace nereus::explore {
 
 struct SliceCell {
-  double step = 0;  // seconds; 0 = nothing known
+  double step = 0;  // seconds; 0 = unknown
   bool fits = false;
 };
 
 struct Slice {
-  std::size_t axis = 0;                       // of the study
-  std::vector<double> values;                 // of the axis, as the file has them
+  std::size_t axis = 0;                       // index in the study
+  std::vector<double> values;                 // in the order of the file
   std::vector<std::string> rows;              // "tp 8 dp 128"
-  std::vector<std::vector<SliceCell>> cells;  // by row
+  std::vector<std::vector<SliceCell>> cells;  // one list per row
 };
 
-// The quickest `most` layouts of any column, in the order of their sizes. Where the space is
-// searched and not predicted whole, layouts that fit nowhere are not listed.
+// The fastest `most` layouts of any column, in the order of their sizes. If the space is searched
+// instead of predicted completely, layouts that fit nowhere are not listed.
 Slice slice(Explorer& explorer, const Study& study, const Answer& answer, std::size_t axis,
             int most);
 

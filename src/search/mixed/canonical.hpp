@@ -1,12 +1,13 @@
-// A mixed cluster in a form that does not depend on how it was written down: groups of equal nodes
-// are one group, and groups lie in one order. A search works on that form, so that its answer is
-// the same for 1xa+1xb+1xa and 2xa+1xb, and takes no longer for the first.
+// A mixed cluster in a form that does not depend on how it was written: groups of equal nodes are
+// merged, and groups have a fixed order. A search uses this form, so that its answer and its time
+// are the same for 1xa+1xb+1xa and 2xa+1xb.
 //
 //   const Canonical same = canonical(cluster);
-//   auto placement = renumbered(found_there, same.rank_of);   // as the given cluster counts ranks
+//   auto placement = renumbered(found_there, same.rank_of);   // ranks of the given cluster
 //
-// Equal: all but name, provider, price and source. Clusters whose ranks have neighbours that count
-// (network levels of some nodes each, fast domains across nodes) stay as they are.
+// Nodes are equal if everything except name, provider, price and source is equal. Clusters in which
+// the neighbors of a rank matter (network levels with some nodes each, fast domains across nodes)
+// are not changed.
 #pragma once
 
 #include <optional>
@@ -19,13 +20,14 @@ namespace nereus::mixed {
 
 struct Canonical {
   cluster::Cluster cluster{};
-  std::vector<int> rank_of{};  // the given cluster's rank for each one here
-  bool same = true;            // every rank is its own
+  std::vector<int> rank_of{};  // for each rank of this cluster, the rank of the given cluster
+  bool same = true;            // the ranks are the same
 };
 
 Canonical canonical(const cluster::Cluster& given);
 
-// Teams keep their samples, ranks their state. Nothing where a team would lie at uneven distances.
+// Teams keep their samples, and ranks their state. Empty if a team's ranks would not be evenly
+// spaced.
 std::optional<plan::Placement> renumbered(plan::Placement placement,
                                           const std::vector<int>& rank_of);
 

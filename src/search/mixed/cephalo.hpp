@@ -1,25 +1,26 @@
-// Cephalo's own planning problem (Guo et al., ICS 2025; as its source has it), solved exactly.
+// Cephalo's planning problem (Guo et al., ICS 2025; as in its source code), solved exactly.
 //
-// For each device i a micro-batch size m, a number n of them, and a share of all training state:
+// Chooses for each device i a micro-batch size m, a number n of micro-batches, and a share of the
+// training state:
 //
 //   sum n_i m_i = B, n_i m_i >= 1
 //   C(m_i) + reserve <= limit memory_i
 //   sum (C(m_i) + reserve) + 16 parameters < limit sum memory_i
-//   least  T = max over i of  max(AG_i, F_i) + max(AG_i + RS_i, F_i + K_i)
+//   minimize  T = max over i of  max(AG_i, F_i) + max(AG_i + RS_i, F_i + K_i)
 //   F = n f(m), K = n b(m) + penalty (n - 1)
 //
-// with limit 0.75, reserve 2 GiB, penalty 10 ms, and AG and RS 1.25 times as long on a device whose
-// micro-batch would not fit beside an even share of the state. It leaves out the optimizer,
-// embedding and head, the host link, and that ranks meet at every layer: search/mixed has a model
-// of ours for that; this one is for comparison.
+// with limit 0.75, reserve 2 GiB and penalty 10 ms. AG and RS are 1.25 times as long on a device
+// whose micro-batch would not fit together with an even share of the state. The problem leaves out
+// the optimizer, embedding and head, the host link, and that ranks wait for each other at every
+// layer. search/mixed models these; this file is for comparison.
 //
-// T is one of the devices' option times, so bisection over them finds it; a probe asks for the
-// least memory with which the devices, one after the other, reach each number of samples within T:
-// N B^2 / 2 sums. Among plans of that T the one with the least memory is given, the first devices
-// taking fewest samples where that is equal.
+// T is one of the devices' option times, so a bisection over them finds it. Each probe computes the
+// least memory with which the first devices reach each number of samples within T: N B^2 / 2 sums.
+// Among plans with that T, the one with the least memory is returned; if several are equal, the one
+// whose first devices have the fewest samples.
 //
-// State shares (Cephalo's own are wrong, see docs/cephalo.md): even, and what does not fit on a
-// device spread evenly over those with room. No device is over its limit where there is a plan.
+// State shares (Cephalo's shares are wrong, see docs/cephalo.md): even; what does not fit on a
+// device is spread evenly over those with room. No device exceeds its limit if there is a plan.
 //
 //   const CephaloAnswer a = solve({devices, memory, 64});
 //   if (a.feasible) a.devices[0].samples();
@@ -41,21 +42,21 @@ struct CephaloProblem {
   std::vector<CephaloDevice> devices{};
   const profile::ComputeMemory* memory = nullptr;
   int global_batch = 1;
-  double gather = 0;   // seconds of AG; 0 as on its command line
-  double scatter = 0;  // of RS
+  double gather = 0;   // seconds of AG; 0 as on Cephalo's command line
+  double scatter = 0;  // seconds of RS
   double limit = 0.75;
   double reserve = 2147483648.0;  // bytes
-  double penalty = 10e-3;         // seconds of one more micro-batch
-  double uneven = 1.25;           // of AG and RS
-  double state_bytes = 16;        // of a parameter
+  double penalty = 10e-3;         // seconds per additional micro-batch
+  double uneven = 1.25;           // factor on AG and RS
+  double state_bytes = 16;        // per parameter
 };
 
 struct CephaloShare {
   int micro_batch = 0;
   int num_micro_batches = 0;
-  double state = 0;  // share of the whole
+  double state = 0;  // share of the whole state
   double seconds = 0;
-  double memory = 0;          // bytes, state included
+  double memory = 0;          // bytes, including state
   bool extrapolated = false;  // its micro-batch was never measured
   int samples() const { return micro_batch * num_micro_batches; }
 };
@@ -64,12 +65,12 @@ struct CephaloAnswer {
   bool feasible = false;
   double layer_seconds = 0;
   std::vector<CephaloShare> devices{};
-  std::string why_not{};  // where infeasible: the constraint that binds
+  std::string why_not{};  // if infeasible: the constraint that is violated
 };
 
 CephaloAnswer solve(const CephaloProblem& problem);
 
-// The time and memory of a given choice; what solve() minimises.
+// The time and memory of a given choice, which solve() minimizes.
 CephaloShare share_of(const CephaloProblem& problem, std::size_t device, int micro_batch,
                       int num_micro_batches);
 

@@ -1,14 +1,15 @@
 // How many teams of each group may take part in data parallelism.
 //
 //   const TeamCounts counts = team_counts(machines, tp);
-//   counts.lists;                          // numbers by group; all of every group comes first
+//   counts.lists;                          // by group; the first list has all of each group
 //   counts.every;                          // nothing is left out
 //
-// In the finest of these steps that gives at most kMostCounts lists:
+// Uses the finest of these steps that gives at most kMostCounts lists:
 //   every number of teams; every number of nodes; 1, 2, 3, 4, 6, 8, 12, ... nodes and all;
-//   all or none; of the quickest groups all, for every number of groups.
-// Within a step what is tried on a cluster is tried with a node more as well, so that the answer is
-// no slower; what a coarser step leaves out a search looks for around the best (neighbours()).
+//   all or none; all of the fastest groups, for every number of groups.
+// Within a step, every list that is tried on a cluster is also tried on a cluster with one more
+// node, so that the answer there is not slower. A search looks around the best list for lists that
+// a coarser step leaves out (neighbours()).
 #pragma once
 
 #include <vector>
@@ -26,11 +27,11 @@ struct TeamCounts {
 
 TeamCounts team_counts(Machines& machines, int tp);
 
-// The same with a team or a node of one group more or less.
+// The lists with one team or node more or less of one group.
 std::vector<std::vector<int>> neighbours(const Machines& machines, int tp,
                                          const std::vector<int>& uses);
 
-// Groups by the samples per second of all their devices, the most first.
+// Groups sorted by the samples per second of all their devices, fastest first.
 std::vector<int> groups_by_rate(Machines& machines);
 
 }  // namespace nereus::mixed

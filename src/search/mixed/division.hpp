@@ -1,11 +1,12 @@
-// Who computes how many samples so that all are done within T seconds and the state still has room.
+// How many samples each team computes such that all finish within T seconds and the state still
+// fits.
 //
 //   capacity of a team    m n samples with n seconds(m) <= T, and a smaller last micro-batch
-//   a division is found   where the capacities reach B and the room left holds the divided state
+//   a division exists     if the capacities reach B and the free memory holds the sharded state
 //
-// Of several (m, n) those that take more memory for no more samples are left out; a table over
-// teams then finds the least memory for every number of samples, so that the answer is exact for
-// this T. Where teams x samples are too many for a table, all teams of a kind do the same.
+// Of several (m, n), those with more memory and no more samples are dropped. A table over teams
+// then finds the least memory for every number of samples, so that the answer is exact for this T.
+// If teams x samples are too many for a table, all teams of a kind do the same.
 //
 //   Division division(machines, candidate, room);
 //   if (division.exists(0.2)) std::vector<TeamShare> teams = division.within(0.2);
@@ -21,14 +22,14 @@ namespace nereus::mixed {
 
 class Division {
  public:
-  // `room`: share of every device's memory that may be used.
+  // `room`: usable share of every device's memory.
   Division(Machines& machines, const FlatManner& manner, double room);
 
   bool exists(double seconds);
-  // By team, B samples or more in all, no state yet.
+  // One entry per team, with B samples or more in total and without state.
   std::vector<TeamShare> within(double seconds);
 
-  // Seconds of a micro-batch, and of all that a team does.
+  // Seconds of one micro-batch, and of all work of a team.
   double one(int group, int m);
   double time_of(const TeamShare& team);
 
@@ -36,10 +37,10 @@ class Division {
   TeamMemory& memory() { return memory_; }
   const std::vector<int>& group_of() const { return group_of_; }
   int batch() const { return batch_; }
-  std::vector<int> computing() const;  // groups
+  std::vector<int> computing() const;  // indices of groups that compute
 
  private:
-  // A way of a team to compute some samples.
+  // One way in which a team computes some samples.
   struct Way {
     int samples = 0;
     int micro_batch = 1;
@@ -65,7 +66,7 @@ class Division {
   double room_;
   int batch_ = 0;
   std::vector<int> group_of_;                 // by team
-  std::vector<std::vector<double>> seconds_;  // by group and samples; < 0: not known
+  std::vector<std::vector<double>> seconds_;  // by group and samples; < 0: not computed yet
 };
 
 }  // namespace nereus::mixed

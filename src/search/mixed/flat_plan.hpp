@@ -1,14 +1,14 @@
-// Data parallelism over unequal devices: each team has its own samples, micro-batch and share of
-// the state (Cephalo's two halves), or none of either.
+// Data parallelism over unequal devices: each team has a separate number of samples, micro-batch
+// and share of the state (as in Cephalo). A team may have only samples, only state, or neither.
 //
-// Given how all teams compute (tensor degree, recompute) and what is divided (ZeRO 0 to 3), samples
-// are chosen so that the slowest team is done as soon as can be:
+// Given how all teams compute (tensor degree, recompute) and what is sharded (ZeRO 0 to 3), samples
+// are chosen such that the slowest team finishes as early as possible:
 //
-//   least T with   sum over teams of capacity(T) >= B,   sum of room left >= state to be divided
+//   least T with   sum over teams of capacity(T) >= B,   sum of free memory >= sharded state
 //
-// (division.hpp says what a team's capacity is). State goes to every team alike, and where that
-// does not fit what is over goes evenly to those with room (least largest piece, which is what a
-// gather waits for).
+// (division.hpp defines a team's capacity). The state is spread evenly over teams. If a share does
+// not fit, the excess goes evenly to teams with room, which minimizes the largest piece, since an
+// all-gather waits for it.
 //
 //   for (const FlatManner& candidate : candidates)
 //     if (auto placement = best_flat(machines, candidate, room)) ...
@@ -23,9 +23,9 @@ namespace nereus::mixed {
 struct FlatManner {
   int tp = 1;
   plan::Recompute recompute = plan::Recompute::kNone;
-  double offload = 0;       // share of kept activations that waits in host memory
-  int zero = 0;             // 3: weights are gathered once a pass, layer by layer
-  std::vector<int> uses{};  // teams of each group that take part, its first ones
+  double offload = 0;       // share of kept activations that is offloaded to host memory
+  int zero = 0;             // 3: weights are gathered once per pass, layer by layer
+  std::vector<int> uses{};  // number of teams of each group that take part, its first ones
   bool operator==(const FlatManner&) const = default;
 };
 
@@ -35,29 +35,30 @@ inline Manner manner_of(const FlatManner& flat, int group) {
 
 inline int teams_of(const FlatManner& manner, std::size_t group) { return manner.uses[group]; }
 
-// What one team does.
+// The work of one team.
 struct TeamShare {
   int group = 0;
   int samples = 0;
   int micro_batch = 1;
-  double state = 0;  // share of what is divided
+  double state = 0;  // share of the sharded state
   auto operator<=>(const TeamShare&) const = default;
 };
 
-// Teams in the order of their ranks.
+// `teams` is in the order of their ranks.
 plan::Placement flat_placement(const Machines& machines, const FlatManner& manner,
                                const std::vector<TeamShare>& teams);
 
-// Seconds of the slowest team, without memory: no division of samples is quicker.
+// Seconds of the slowest team, ignoring memory: no division of samples is faster.
 double flat_bound(Machines& machines, const FlatManner& manner);
-// Seconds of the reduction among all these teams, state even, nothing hidden: what hides it is
-// computation, so no step is shorter. Does not depend on recompute. For zero below 3: one that
-// stores alone is spared part of what is gathered there.
+// Seconds of the reduction among all these teams with even state, all exposed. A lower bound for
+// every step, because only compute can overlap with it. It does not depend on recompute. Only for
+// `zero` below 3: a team that only stores state saves a part of what ZeRO-3 gathers.
 double sent_bound(Machines& machines, const FlatManner& manner);
-// Nothing where memory does not suffice. `room`: share of every device's memory that may be used.
+// Empty if memory is not sufficient. `room`: usable share of every device's memory.
 std::optional<plan::Placement> best_flat(Machines& machines, const FlatManner& manner, double room);
 
-// Baselines: as many samples each or by speed, in micro-batches of at most so many; state even.
+// Baselines: equal samples per team, or samples by speed, with micro-batches of at most
+// `micro_batch`; even state.
 std::optional<plan::Placement> simple_flat(Machines& machines, const FlatManner& manner,
                                            bool by_speed, int micro_batch);
 

@@ -1,11 +1,11 @@
-// What a mixed search asks of the predictor, group by group of equal nodes, each answer once.
+// What a mixed search asks the predictor, per group of equal nodes, with a cache.
 //
 //   Machines machines(model, cluster, basis, like);           // `like`: batch, precision
 //   machines.seconds({group, tp, recompute}, 4);              // of one micro-batch of four samples
 //   machines.fastest_rate();                                  // samples/s of all devices at most
 //
-// A lane's time is that of a team alone: (step with two micro-batches) - (step with one), so that
-// it is the predictor's own to the last digit wherever lanes do not wait for each other.
+// The time of a lane is that of one team without others: (step with two micro-batches) - (step with
+// one). It equals the predictor's time exactly if lanes do not wait for each other.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace nereus::mixed {
 
-// Devices of a group: ranks first .. first + count - 1, `per_node` of them in a node.
+// Devices of a group: ranks first .. first + count - 1, with `per_node` of them in a node.
 struct Group {
   int first = 0;
   int count = 0;
@@ -26,7 +26,7 @@ struct Group {
 };
 std::vector<Group> groups_of(const cluster::Cluster& cluster);
 
-inline constexpr int kMostMicroBatch = 64;  // samples; larger ones gain nothing measurable
+inline constexpr int kMostMicroBatch = 64;  // samples; larger ones bring no measurable gain
 
 // How a team of a group computes.
 struct Manner {
@@ -36,16 +36,16 @@ struct Manner {
   auto operator<=>(const Manner&) const = default;
 };
 
-// Whether a layer of the model can be cut into tp slices, its sequence too.
+// Whether a layer of the model can be cut into tp slices, and its sequence too.
 bool can_cut(const model::Model& model, int tp);
 
-// A run of all layers on one team of a group, with copies of all state there.
+// A run of all layers on one team of a group, with copies of all state on it.
 plan::Placement alone(const plan::Placement& like, const model::Model& model, const Group& group,
                       const Manner& manner, int samples, int num_micro_batches);
 
 class Machines {
  public:
-  // All must outlive this.
+  // All arguments must outlive this object.
   Machines(const model::Model& model, const cluster::Cluster& cluster, const cost::Basis& basis,
            const plan::Placement& like);
 
@@ -55,26 +55,26 @@ class Machines {
   cost::GeneralPredictor& predictor() { return predictor_; }
 
   double seconds(const Manner& manner, int samples);
-  // Of every layer for one micro-batch.
+  // Seconds of every layer for one micro-batch.
   const std::vector<double>& layers(const Manner& manner, int samples);
-  // Samples per second of one team at the best of its micro-batches, up to kMostMicroBatch.
+  // Samples per second of one team with the best of its micro-batch sizes, up to kMostMicroBatch.
   double rate(const Manner& manner);
-  // Samples per second that no plan of these devices exceeds: each at the best of its micro-batch
-  // sizes and tensor degrees, nothing recomputed, nothing sent between teams, none waiting.
+  // Samples per second that no plan on these devices exceeds: each device at its best micro-batch
+  // size and tensor degree, without recompute, communication between teams, or waiting.
   double fastest_rate(const std::vector<int>& tensor_degrees);
 
-  // Of a team by what it does: bytes and capacity (search/mixed/team_memory.hpp).
+  // Memory of a team: bytes used and capacity (search/mixed/team_memory.hpp).
   struct TeamBytes {
     double total = 0;
     double capacity = 0;
   };
-  // Manner, zero, share of activations in host memory; micro-batch, their number; share of the
-  // state; whether no other team takes part, so that all of it is here.
+  // Manner, zero, share of activations in host memory, micro-batch, number of micro-batches, share
+  // of the state, and whether the team holds the whole state because no other team takes part.
   using TeamKey = std::tuple<Manner, int, double, int, int, double, bool>;
   std::map<TeamKey, TeamBytes> team_bytes{};
 
-  std::int64_t evaluated = 0;    // placements predicted, but for a team alone
-  std::function<bool()> stop{};  // asked in long searches; true ends them without an answer
+  std::int64_t evaluated = 0;    // placements predicted, except those of a single team
+  std::function<bool()> stop{};  // polled in long searches; true ends them without an answer
   bool stopped() const { return stop && stop(); }
 
  private:

@@ -1,11 +1,11 @@
-// Pipelines whose stages are of different kinds of machine: each group of devices takes some
-// consecutive stages, all `width` teams wide, in any order of the groups; layers are divided so
-// that the slowest stage is as quick as can be.
+// Pipelines whose stages are on different kinds of machine: each group of devices has some
+// consecutive stages, all `width` teams wide, and the groups may be in any order. Layers are
+// divided such that the slowest stage is as fast as possible:
 //
-//   least  max over stages s of  sum of its layers' seconds on its kind of device
+//   minimize  max over stages s of  sum of its layers' seconds on its kind of device
 //
-// by a table over (stages, layers): exact for the time of a stage. Memory is not in the table:
-// stages that are too full are given fewer layers at most, and it is solved again.
+// with a table over (stages, layers), which is exact for the time of a stage. Memory is not in the
+// table: if a stage is too full, its number of layers is limited, and the problem is solved again.
 //
 //   for (const PipelineManner& shape :
 //        pipeline_shapes(machines, tensor_degrees).list)   // search/mixed/stage_shapes.hpp
@@ -28,7 +28,7 @@ struct StageBlock {
 
 struct PipelineManner {
   std::vector<StageBlock> blocks{};  // from the first layers to the last
-  int width = 1;                     // teams of each stage
+  int width = 1;                     // teams per stage
   int micro_batch = 1;
   plan::Recompute recompute = plan::Recompute::kNone;
   int zero = 0;  // 0 or 1
@@ -36,13 +36,14 @@ struct PipelineManner {
   bool operator==(const PipelineManner&) const = default;
 };
 
-// The first layers of the stages and the end, the slowest stage as quick as can be; stage s has at
-// most limits[s] layers. Empty where that is impossible. seconds[s] are those of all layers on s.
+// The first layer of each stage, followed by the number of layers, such that the slowest stage is
+// as fast as possible. Stage s has at most limits[s] layers. Empty if that is impossible.
+// seconds[s] has the seconds of all layers on stage s.
 std::vector<int> divide_layers(const std::vector<const std::vector<double>*>& seconds,
                                const std::vector<int>& limits);
 
-// No division of layers gives a quicker step: layers cut anywhere, so that all stages take alike;
-// and the first micro-batch once through on the fastest kind.
+// A lower bound for every division of layers: layers cut anywhere, so that all stages take equally
+// long, plus the first micro-batch once through on the fastest kind.
 double pipeline_bound(Machines& machines, const PipelineManner& manner);
 std::optional<plan::Placement> best_pipeline(Machines& machines, const PipelineManner& manner,
                                              double room);

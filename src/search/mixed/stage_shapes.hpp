@@ -1,15 +1,15 @@
-// Which pipelines are looked at: the order of the groups, some left out perhaps, the width, the
+// Which pipelines are tried: the order of the groups (some may be left out), the width, and the
 // tensor degree and number of stages of each group.
 //
 //   const Shapes shapes = pipeline_shapes(machines, tensor_degrees);
 //   shapes.list;          // at least two stages; micro-batch, recompute and zero at their defaults
-//   shapes.every;         // of those that have as many stages as a group's devices make
+//   shapes.every;         // whether the list has all shapes
 //
-// Orders: all, of up to four groups. Of more, all orders of up to three of the twelve that compute
-// most, and the k that compute most by their speed, up and down, all with one tensor degree.
-// Stages of a group: any number where shapes are few; else 1, 2, 3, 4, 6, 8, 12, ... and the most;
-// where those are too many the most alone; of five groups and more one of each, or the most. Never
-// more than kMostShapes.
+// Orders: with up to four groups, all orders. With more, all orders of up to three of the twelve
+// groups with the most compute; and the k groups with the most compute sorted by speed, ascending
+// and descending, all with one tensor degree. Stages of a group: any number if there are few
+// shapes, else 1, 2, 3, 4, 6, 8, 12, ... and the maximum; if these are too many, only the maximum;
+// with five groups or more, one stage per group, or the maximum. Never more than kMostShapes.
 #pragma once
 
 #include "search/mixed/mixed_pipeline.hpp"

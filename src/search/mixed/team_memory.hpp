@@ -1,5 +1,4 @@
-// Memory of a team by what it does, asked of the predictor once each,
-// whatever teams are beside it.
+// Memory of a team, computed by the predictor once per case, independent of other teams.
 //
 //   TeamMemory memory(machines, candidate);
 //   memory.without_state(group, 4, 2) + share * memory.state(group) <= memory.capacity(group);
@@ -12,13 +11,14 @@
 
 namespace nereus::mixed {
 
-// Memory of a team by what it does, from the predictor: without divided state, and what all of that
-// would add. The state lies on another team meanwhile.
+// Memory of a team from the predictor: without sharded state, and the amount that all sharded state
+// would add. For the first, the state is placed on another team.
 class TeamMemory {
  public:
   TeamMemory(Machines& machines, const FlatManner& manner) : machines_(machines), manner_(manner) {}
 
-  // Where all micro-batches pass a layer before the next, what each of them keeps adds up.
+  // If all micro-batches pass one layer before the next, the activations that each of them keeps
+  // add up.
   double without_state(int group, int m, int n);
   double state(int group) {
     if (manner_.zero == 0) return 0;
@@ -35,7 +35,7 @@ class TeamMemory {
   double bytes(int group, int m, int n, double share);
 
   struct Line {
-    double first = -1;  // < 0: not known
+    double first = -1;  // < 0: not computed yet
     double more = 0;
   };
 

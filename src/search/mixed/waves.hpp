@@ -1,14 +1,15 @@
-// Candidates looked at in their order, several at a time, so that the answer is the same with any
-// number of threads: what a wave of candidates gives is taken one by one, in order, as if each had
-// been looked at when its turn came. Some are looked at that the best plan of their own wave cuts.
+// Evaluates candidates in order, several at a time, with the same answer for any number of threads:
+// the results of a wave of candidates are processed one by one, in order, as if each had been
+// evaluated in its turn. Some candidates are evaluated although the best plan of their wave prunes
+// them.
 //
 //   Waves waves([&] { return std::make_unique<Machines>(...); });
 //   waves.run(candidates,
-//             // Worth a look; never again once it is not.
+//             // Whether to evaluate it; once false, it stays false.
 //             [&](const auto& m) { return m.first < best; },
-//             // By any thread.
+//             // Called by any thread.
 //             [&](Machines& machines, const auto& m) { return looked(...); },
-//             // In order; `found` is null where it was not worth a look.
+//             // Called in order; `found` is null if the candidate was not evaluated.
 //             [&](const auto& m, auto* found) { return go_on; });
 #pragma once
 
@@ -30,13 +31,13 @@ class Waves {
   using Make = std::function<std::unique_ptr<Machines>()>;
   explicit Waves(Make make) : make_(std::move(make)) {}
 
-  // False where `take` ended it.
+  // Returns false if `take` ended the run.
   template <class Bounded, class Worth, class Look, class Take>
   bool run(const std::vector<Bounded>& list, Worth worth, Look look, Take take) {
     using Found = decltype(look(std::declval<Machines&>(), list.front()));
     std::vector<std::size_t> chosen;
     std::vector<std::optional<Found>> found;
-    std::size_t wave = 1;  // the first plans cut most
+    std::size_t wave = 1;  // small at first, because the first plans prune most candidates
     for (std::size_t from = 0; from < list.size();) {
       chosen.clear();
       std::size_t to = from;
@@ -61,7 +62,7 @@ class Waves {
  private:
   static constexpr std::size_t kMostAtOnce = 32;
 
-  // Machines remember what they were asked: a thread has one to itself while it looks.
+  // A thread uses a Machines object exclusively while it evaluates, because the object is a cache.
   struct Lease {
     explicit Lease(Waves& of) : waves(of), machines(of.borrow()) {}
     ~Lease() { waves.give_back(std::move(machines)); }

@@ -1,10 +1,11 @@
-// The lists of Choices, each with the option that fills it: the search's side of
-// plan/degree_fields.hpp.
+// The lists of Choices, each with the option that fills it: the counterpart of
+// plan/degree_fields.hpp for searches.
 //
 //   for_each_choice([&](const auto& field) { use(field.name, choices.*field.list); });
-//   given_options(choices);   // {"--tp", "--max-tp"}: what a planner without degrees refuses
+//   given_options(choices);   // {"--tp", "--max-tp"}: what a planner without degrees rejects
 //
-// A list that is missing here does not compile; the order is that of Choices and of the options.
+// If a list is missing here, the code does not compile. The order is that of Choices and of the
+// options.
 #pragma once
 
 #include <string>
@@ -19,8 +20,8 @@ namespace nereus::search {
 
 template <class T>
 struct ChoiceField {
-  std::string_view name;  // of plan::Degrees' field
-  const char* option;     // nullptr: none
+  std::string_view name;  // of the field of plan::Degrees
+  const char* option;     // nullptr: no option
   std::vector<T> Choices::*list;
 };
 // Clang 14 does not deduce T from an aggregate's members.
@@ -52,7 +53,7 @@ inline constexpr std::tuple kChoices{
     ChoiceField{"data_overlap", "--data-overlap", &C::data_overlap},
 };
 
-// Those that are no lists: offload_any and offload_tiers (--offload any), max_tp (--max-tp),
+// The fields that are not lists: offload_any and offload_tiers (--offload any), max_tp (--max-tp),
 // global_batch and precision, which every planner reads.
 inline constexpr std::size_t kNumOthers = 5;
 static_assert(std::tuple_size_v<decltype(kChoices)> + kNumOthers == count_fields<Choices>(),
@@ -65,7 +66,7 @@ constexpr void for_each_choice(const Visit& visit) {
   std::apply([&](const auto&... field) { (visit(field), ...); }, fields::kChoices);
 }
 
-// The options with which the space is narrowed or widened, but for `allowed`; --max-tp is last.
+// The options that narrow or widen the space, except `allowed`; --max-tp is last.
 std::vector<std::string> given_options(const Choices& choices,
                                        const std::vector<std::string_view>& allowed = {});
 

@@ -1,4 +1,4 @@
-// All candidates of one family, and what of them is worth keeping.
+// Evaluates all candidates of one family, and returns those that are worth keeping.
 //
 //   FamilyResult r = evaluate(family, space, predictor, judge);
 #pragma once
@@ -11,9 +11,9 @@
 namespace nereus::search {
 
 struct FamilyResult {
-  std::vector<Candidate> kept;  // the best; with several objectives its own front
+  std::vector<Candidate> kept;  // the best; with several objectives, the family's front
   std::optional<Candidate> nearest;
-  double beyond = 0;  // the shortest step of those that lack memory; 0 = none
+  double beyond = 0;  // the shortest step of candidates that only lack memory; 0 = none
   std::int64_t evaluated = 0;
   std::int64_t pruned = 0;
   std::int64_t too_much_memory = 0;
@@ -21,11 +21,11 @@ struct FamilyResult {
   std::int64_t not_accepted = 0;
 };
 
-// What all families of a wave are judged by.
+// The criteria for all families of a wave.
 struct Judge {
   const SearchOptions* options = nullptr;
   Rates rates;
-  const Keeper* known = nullptr;  // as of before the wave
+  const Keeper* known = nullptr;  // as it was before the wave
   int cluster = 0;
 };
 

@@ -1,4 +1,4 @@
-// The plans worth keeping: the best of each of the best layouts, or the Pareto front.
+// The plans worth keeping: the best plan of each of the best layouts, or the Pareto front.
 #pragma once
 
 #include <array>
@@ -11,25 +11,25 @@ namespace nereus::search {
 
 using Values = std::array<double, kNumObjectives>;
 
-// In every objective asked for at least as good.
+// Whether `a` is at least as good in every given objective.
 bool at_least_as_good(const Values& a, const Values& b, const std::vector<Objective>& objectives);
 // Whether `a` comes before `b`: by the objectives in turn, then by what is offloaded, then by
 // memory.
 bool comes_before(const Candidate& a, const Candidate& b, const std::vector<Objective>& objectives);
 
-// The same ways to train: what one plan of a list stands for.
+// Whether two plans have the same layout; a list shows one plan per layout.
 bool same_layout(const plan::Degrees& a, const plan::Degrees& b);
 
 class Keeper {
  public:
-  // Nothing above `limit` of the first objective need be kept.
+  // Nothing above `limit` in the first objective needs to be kept.
   Keeper(std::vector<Objective> objectives, int top,
          double limit = std::numeric_limits<double>::infinity())
       : objectives_(std::move(objectives)), top_(top), limit_(limit) {}
 
-  // Candidates come in a fixed order; of equals the first stays.
+  // Candidates must come in a fixed order; of equal ones the first stays.
   void offer(const Candidate& candidate);
-  // Whether a candidate of that layout that is no better than these values can be left out.
+  // Whether a candidate of that layout can be skipped if it is no better than these values.
   bool beyond(const Values& bound, int cluster, const plan::Degrees& layout) const;
   std::vector<Candidate> take_sorted();
   const std::vector<Candidate>& all() const { return kept_; }

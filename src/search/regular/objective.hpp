@@ -1,11 +1,12 @@
-// What a plan is judged by: seconds, dollars or joules of one step. All are to be small.
+// The objectives of a search: seconds, dollars or joules per step. All are minimized.
 //
 //   money    price of the nodes x step
 //   energy   devices x power x (w step + (1 - w) busy)        w = 0.4: a device that waits for
-//            others or for its memory keeps its clocks and draws about that share of its rated
-//            power (assumed; the rated power is the data sheet's). Only devices count.
+//            others or for its memory keeps its clocks and uses about that share of its rated
+//            power (assumed; the rated power is that of the data sheet). Only devices count.
 //
-// Each grows with the step and with the time a device computes, so bounds of both bound them.
+// Each objective grows with the step and with the time that a device computes, so bounds of these
+// two give bounds of all objectives.
 //
 //   const Rates rates = rates_of(cluster);
 //   if (const std::string why = missing(Objective::kMoney, rates); !why.empty()) ...
@@ -25,14 +26,14 @@ inline constexpr int kNumObjectives = 3;
 
 std::string_view to_string(Objective objective);  // "time", "money", "energy"
 
-// Of all machines together; 0 = not known.
+// Totals of all machines; 0 = unknown.
 struct Rates {
   double usd_per_s = 0;
   double watts = 0;
 };
 Rates rates_of(const cluster::Cluster& cluster);
 
-// Whether the objective can be told on these machines.
+// Whether the objective can be computed for these machines.
 bool is_known(Objective objective, const Rates& rates);
 
 double value_of(Objective objective, double step, double busy, const Rates& rates);

@@ -1,5 +1,5 @@
-// Which regular plans a search looks at: every combination of these lists that can be built, each
-// once.
+// The regular plans that a search considers: every combination of these lists that can be built,
+// without duplicates.
 //
 //   Choices choices;                              // what a user fixed; the rest is derived
 //   choices.tp = {4, 8};
@@ -7,27 +7,28 @@
 //   for (const Family& family : space.families()) ...
 //
 // A candidate is a family (layout, micro-batch, sequence parallelism: what decides a layer's cost
-// on a rank), a schedule with its interleave, and what is recomputed, divided, offloaded and
-// overlapped. Combinations that differ in name only are counted once: ZeRO over one rank, ZeRO-2
+// on a rank), a schedule with its interleave, and what is recomputed, sharded, offloaded and
+// overlapped. Combinations without a real difference are counted once: ZeRO over one rank, ZeRO-2
 // under a pipeline (which must keep gradients whole), overlap with nothing to overlap.
 //
-// Derived lists, where a user gives none:
-//   tp, pp, cp      all divisors of the devices (dp takes the rest)
-//   context         a ring (zig-zag where the mask is causal), and all-to-all
-//   ep, expert_tp   divisors of the experts; 1 and tp. Of a model with embedding tables: divisors
+// Derived lists, if a user gives none:
+//   tp, pp, cp      all divisors of the devices (dp gets the rest)
+//   context         a ring (zig-zag if the mask is causal), and all-to-all
+//   ep, expert_tp   divisors of the experts; 1 and tp. For a model with embedding tables: divisors
 //                   of the devices, and every table split
 //   interleave      1 .. what the blocks can fill, under interleaved schedules
 //   micro_batch     all divisors of a replica's part of the batch
-//   recompute       none, selective, full, and full of the first blocks of each virtual stage:
-//                   every number of them up to 8 a stage, else eighths; only full under varuna
-//   zero            0 .. 3; over the whole data group, or over as many neighbours as share a fast
+//   recompute       none, selective, full, and full for the first blocks of each virtual stage:
+//                   every number of them up to 8 per stage, else eighths; only full under varuna
+//   zero            0 .. 3; over the whole data group, or over as many neighbors as share a fast
 //                   domain (HSDP)
-//   offload         none: no measured run stands behind what it costs, so it is searched only where
-//                   a user asks for it (`offload_any`); then in every tier that all nodes have, by
-//                   eighths and what costs least first: optimizer; all of it and activations; all
-//                   of both and weights; activations alone. All of each comes before its parts: a
-//                   device that it leaves too full is too full with less
+//   offload         none: no measured run supports its predicted cost, so it is searched only if a
+//                   user asks for it (`offload_any`). Then in every tier that all nodes have, in
+//                   eighths, cheapest first: optimizer; all of it and activations; all of both and
+//                   weights; activations only. All of each comes before its parts: if a device is
+//                   too full with all of it offloaded, it is too full with less
 //   schedules       1f1b and interleaved, which every engine has
+//   overlap         tensor and data communication, each on and off
 //   overlap         tensor and data communication, each on and off
 #pragma once
 
@@ -46,7 +47,7 @@ namespace nereus::search {
 // What may be recomputed: one of plan::Recompute, or the first blocks of each virtual stage.
 enum class RecomputeChoice { kNone, kSelective, kFull, kPartial };
 
-// Empty lists are derived. search/regular/choice_fields.hpp lists them all.
+// Empty lists are derived. search/regular/choice_fields.hpp lists all of them.
 struct Choices {
   std::vector<int> tp, pp, dp, cp, ep, expert_tp, interleave, micro_batch, zero, zero_group;
   std::vector<RecomputeChoice> recompute;
@@ -54,8 +55,8 @@ struct Choices {
   std::vector<plan::ContextKind> contexts;
   std::vector<plan::TableSplit> table_splits;
   std::vector<plan::Offload> offloads;
-  bool offload_any = false;               // derive `offloads` from the nodes' tiers ...
-  std::vector<plan::Tier> offload_tiers;  // ... that are among these; empty = all
+  bool offload_any = false;               // derive `offloads` from the nodes' tiers
+  std::vector<plan::Tier> offload_tiers;  // tiers that offload_any may use; empty = all
   std::vector<bool> sequence_parallel, tensor_overlap, data_overlap;
   int max_tp = 0;  // 0 = no limit
   int global_batch = 0;
@@ -78,7 +79,7 @@ struct ScheduleSetting {
   int interleave = 1;
 };
 
-// Everything that decides a layer's cost on a rank. Fields not named there are at their defaults.
+// Everything that decides a layer's cost on a rank. Other fields have their defaults.
 struct Family {
   plan::Degrees degrees;
 };
@@ -88,22 +89,22 @@ class Space {
   Space(const Choices& choices, const model::Model& model, const cluster::Cluster& cluster);
 
   const std::vector<Family>& families() const { return families_; }
-  // Layouts that cannot be built, by the first rule that forbids them: tp x pp x cp x dp, expert
+  // Number of layouts that cannot be built, by the first violated rule: tp x pp x cp x dp, expert
   // degrees and micro-batches, and their schedules.
   const std::array<std::int64_t, plan::kNumRules>& unbuildable() const { return unbuildable_; }
 
-  // The lists of one family, in the order in which a search looks at them: what costs least time
-  // first. They are written into `out`, which is cleared.
+  // The lists of one family, in the order in which a search tries them: those that take the least
+  // time first. They are written into `out`, which is cleared.
   void schedules(const Family& family, std::vector<ScheduleSetting>& out) const;
   void recomputes(const Family& family, ScheduleSetting schedule,
                   std::vector<RecomputeSetting>& out) const;
   void zeros(const Family& family, std::vector<ZeroSetting>& out) const;
   const std::vector<plan::Offload>& offloads() const { return offloads_; }
-  // On first, where both are allowed and differ.
+  // True first, if both values are allowed and differ.
   void tensor_overlaps(const Family& family, std::vector<bool>& out) const;
   void data_overlaps(const Family& family, std::vector<bool>& out) const;
 
-  std::int64_t count(const Family& family) const;  // candidates
+  std::int64_t count(const Family& family) const;  // number of candidates
 
  private:
   struct Degree {

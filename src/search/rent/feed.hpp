@@ -1,15 +1,15 @@
-// How long the machines' processors and disks need to make one batch ready, beside which a step's
-// computation runs:
+// How long the machines' processors and disks need to prepare one batch, concurrently with the
+// computation of a step:
 //
 //   prepare = batch core_seconds / (machines cores)
 //   fetch   = batch sample_bytes (1 - cached) / (machines disk)
 //   cached  = min(1, kCacheShare memory / dataset_bytes)      share of samples found in memory
 //   step    = max(computation, prepare, fetch)
 //
-// Loading is pipelined, as every loader's is, so the slowest of the three sets the pace. Samples
-// are read in random order, so a cache that holds a part of the data set serves that part of the
-// reads. A virtual CPU is taken as half a core where the offer does not say (two hyper-threads);
-// the devices' own cores take no part.
+// Loading is pipelined, so the slowest of the three decides. Samples are read in random order, so a
+// cache that holds a part of the data set serves that part of the reads. If an offer does not say
+// otherwise, a virtual CPU counts as half a core (one of two hyper-threads). The devices'
+// processors are not used.
 //
 //   const FeedTime t = feed_time(feed, machine, 8, 1024);
 //   t.seconds();
@@ -17,15 +17,15 @@
 
 namespace nereus::rent {
 
-// Of the file system's cache, of all memory: the rest is the trainers' own.
+// Share of memory that the file system's cache can use; the training processes use the rest.
 inline constexpr double kCacheShare = 0.8;
 
-// Of one sample; zero = not counted.
+// The demands of one sample; zero = not counted.
 struct Feed {
-  double core_seconds = 0;   // of a core, to decode and augment
+  double core_seconds = 0;   // core seconds, to decode and augment
   double sample_bytes = 0;   // on disk
   double dataset_bytes = 0;  // 0 = does not fit any memory
-  double disk = 0;           // bytes/s that one machine reads
+  double disk = 0;           // bytes/s that one machine can read
 };
 
 struct FeedMachine {

@@ -1,20 +1,20 @@
-// Two kinds of machines rented together: of every pair of offers of one place (provider and
-// region), at every two numbers of a list, the one that does better than all others and than a
-// choice of one kind, exactly.
+// Two kinds of machines rented together: finds, over every pair of offers in one place (provider
+// and region) and every two numbers from a list, the mix that is better than all others and better
+// than a given choice of one kind, exactly.
 //
 //   usd = hours (n1 usd_per_hour1 + n2 usd_per_hour2)
 //
-// The hours of a mix are known by a search of its own (search/mixed) and dear. No plan is quicker
+// A separate search (search/mixed) finds the hours of a mix; it is expensive. No plan is faster
 // than all devices at the best rate that each reaches by itself (search/mixed/machines.hpp), and
-// that rate is not above their peak's, which is known for nothing:
+// that rate is at most the rate at peak FLOP/s, which costs nothing to compute:
 //
-//   hours >= start-up + 1 / (n1 rate1 + n2 rate2)         rate: whole jobs an hour, one machine
+//   hours >= start-up + 1 / (n1 rate1 + n2 rate2)         rate: whole jobs per hour and machine
 //
-// So a mix costs at least as much a sample as the better of its two does at that rate: it can be
-// cheaper than both only where a number of one kind falls short of its own rate (it scales badly,
-// or what fits is slow). Mixes are taken in the order of the least they could cost, a few at a
-// time; the first that could not be better ends it. The answer is the same at any number of
-// threads.
+// So a mix costs at least as much per sample as the cheaper of its two kinds at that rate. It can
+// be cheaper than both only if one kind alone does not reach its rate (because it scales badly, or
+// because plans that fit are slow). Mixes are tried in the order of their cost bounds, a few at a
+// time, until the bound of the next is not better than the best. The answer is the same for any
+// number of threads.
 //
 //   Mixed m = best_mix(offers, {1, 2, 4}, terms, best_single, hours);
 //   if (m.best) m.best->usd;
@@ -25,15 +25,15 @@
 namespace nereus::rent {
 
 struct MixOffer {
-  int place = 0;            // only offers of one place are mixed
-  double usd_per_hour = 0;  // of one machine
-  double peak_rate = 0;     // jobs an hour that one machine does not exceed
-  // The same, closer and dearer to know; asked at most once, from one thread.
+  int place = 0;            // only offers in the same place are mixed
+  double usd_per_hour = 0;  // per machine
+  double peak_rate = 0;     // upper bound in jobs per hour and machine
+  // A better upper bound that is expensive to compute; called at most once, from one thread.
   std::function<double()> rate;
 };
 
 struct Mix {
-  int first = 0, second = 0;  // offers
+  int first = 0, second = 0;  // indices of offers
   int num_first = 0, num_second = 0;
   double hours = 0;
   double usd = 0;
@@ -42,15 +42,15 @@ struct Mix {
 
 struct Mixed {
   std::optional<Mix> best;
-  int planned = 0;  // whose hours were asked for
+  int planned = 0;  // mixes whose hours were computed
   int cut = 0;
-  int left_out = 0;  // that might have been better, after so many planned
+  int left_out = 0;  // mixes that might have been better, skipped because of `most`
 };
 
-// `beat`: what one kind does; where there is none, any mix that meets the terms will do. `hours` is
-// asked from several threads: start-up included, kNever where nothing fits or within `limit`. At
-// most `most` mixes are planned, those that could cost least; so it is exact where none is left
-// out.
+// `beat` is the best choice of one kind; if empty, any mix that meets the terms is accepted.
+// `hours` is called from several threads. It includes the start-up, and returns kNever if nothing
+// fits or nothing is within `limit`. At most `most` mixes are planned, those with the lowest cost
+// bounds; the result is exact if no mix was skipped.
 Mixed best_mix(const std::vector<MixOffer>& offers, const std::vector<int>& counts,
                const Terms& terms, const std::optional<Choice>& beat,
                const std::function<double(const Mix& mix, double limit)>& hours,

@@ -1,22 +1,24 @@
-// ASTRA-sim 2.0's view of a whole training iteration of a Megatron-style decoder, tensor-parallel
-// on the first network dimension and data-parallel on the second, equal to it to the nanosecond.
+// ASTRA-sim 2.0's prediction of a whole training iteration of a Megatron-style decoder,
+// tensor-parallel on the first network dimension and data-parallel on the second. Equal to
+// ASTRA-sim's result to the nanosecond.
 //
 // Its rules: a rank has at most one compute node and at most one collective in flight (a tensor
-// all-reduce waits behind a data all-reduce although they use different wires), the lowest node
-// first. All ranks are alike, so one rank's graph is the whole run.
+// all-reduce waits for a data all-reduce although they use different wires), the lowest node number
+// first. All ranks are equal, so one rank's graph is the whole run.
 //
-// The graph, with T = seq x batch tokens, h hidden, a heads, p = tp; 2 bytes an element, each
+// The graph, with T = seq x batch tokens, h hidden, a heads, p = tp; 2 bytes per element, each
 // operand moved once; duration = floor(10^9 FLOP / min(peak, memory FLOP / bytes)) ns. As (m, k,
 // n):
 //   qkv (T, h, 3h/p)   proj (T, h/p, h)   fc1 (T, h, 4h/p)   fc2 (T, 4h/p, h)
 //   attention: 4 T seq h/p FLOP, 2 (3 T h/p + 2 batch (a/p) seq^2) bytes; backward twice both
-// One chain, each node after the one before. Forward, layer by layer: qkv, attention, proj, tensor
-// all-reduce of 2Th bytes, fc1, fc2, tensor all-reduce. Backward, layers in reverse: fc2, fc1,
-// proj, attention, qkv; each GEMM first its input gradient (m, n, k), for fc1 and qkv a tensor
-// all-reduce, then its weight gradient (k, m, n). After a layer's last node a data all-reduce of 24
-// h^2/p bytes, for which nothing waits. 19 nodes a layer; they are numbered in this order.
+// The graph is a chain; each node follows the one before. Forward, layer by layer: qkv, attention,
+// proj, tensor all-reduce of 2Th bytes, fc1, fc2, tensor all-reduce. Backward, layers in reverse:
+// fc2, fc1, proj, attention, qkv; each GEMM first computes its input gradient (m, n, k), then for
+// fc1 and qkv runs a tensor all-reduce, then computes its weight gradient (k, m, n). After a
+// layer's last node comes a data all-reduce of 24 h^2/p bytes, for which nothing waits. There are
+// 19 nodes per layer, numbered in this order.
 //
-// Source: found by comparison with runs of ASTRA-sim (commit 518bd51) on generated traces,
+// Source: derived by comparison with runs of ASTRA-sim (commit 518bd51) on generated traces,
 // data/collectives/astrasim_training.csv.
 #pragma once
 
@@ -42,10 +44,10 @@ struct AstraIteration {
   std::int64_t ns = 0;
   std::int64_t compute_ns = 0;  // the rest is exposed communication
   std::int64_t nodes = 0;
-  std::string why_not;  // why there is no answer; empty where there is one
+  std::string why_not;  // why there is no answer; empty if there is one
 };
 
-// A degree of 1 needs no dimension and has no collectives. hidden and heads divide by tp.
+// A degree of 1 needs no dimension and has no collectives. tp must divide hidden and heads.
 AstraIteration astra_iteration(const AstraSystem& system, const AstraDecoder& decoder,
                                const AstraDimension& tensor, const AstraDimension& data);
 

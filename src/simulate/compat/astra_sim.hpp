@@ -1,5 +1,6 @@
-// ASTRA-sim 2.0's view of one collective on one network dimension, in closed form and equal to its
-// analytical back ends to the nanosecond. For people who compare with it; it is not our model.
+// ASTRA-sim 2.0's prediction of one collective on one network dimension, in closed form and equal
+// to its analytical back ends to the nanosecond. It is for comparison with ASTRA-sim; our model is
+// a different one.
 //
 // With c = bytes / splits (a chunk), m = c / n, B = bandwidth x 2^30 / 10^9 bytes a ns,
 // l = hops x latency (Ring 1, FullyConnected 1, Switch 2), k = log2 n, e = endpoint delay,
@@ -17,19 +18,21 @@
 //   halving-doubling  all-reduce      sum_{i=1..k} 2 t(c/2^i) + sum_{i=2..k} r(c/2^i) + (2k+1) e
 //                     reduce-scatter  sum_{i=1..k} t(c/2^i) + sum_{i=2..k} r(c/2^i) + (k+1) e
 //                     all-gather      sum_{i=0..k-1} t(2^i c) + (k+1) e
-// and chunks follow one another. Its all-gather takes `bytes` as what each rank puts in, all others
-// as the whole. What does not divide becomes one more whole chunk: ceil(bytes / c) of them.
+// and chunks follow one another. `bytes` of its all-gather is what each rank contributes; for the
+// other collectives it is the whole buffer. A remainder becomes one more whole chunk: there are
+// ceil(bytes / c) chunks.
 //
-// In the back end that is aware of congestion a Switch stores and forwards,
+// In the congestion-aware back end, a Switch stores and forwards,
 //   t(x) = 2 floor(latency + x/B),
 // and "direct" also queues its n - 1 messages on the sender's port,
 //   t(x) = (n-2) floor(x/B) + 2 floor(latency + x/B).
-// In the other one chunks that are active together do not share the link: total / active chunks.
+// In the other back end, chunks that are active at the same time do not share the link: the time is
+// total / active chunks.
 //
-// Source: found by comparison with runs of ASTRA-sim (commit 518bd51), data/collectives. What has
-// no formula (double binary tree, several dimensions, active chunks with congestion) is said so,
-// and what ASTRA-sim cannot finish (halving-doubling on a number of ranks that is no power of two:
-// it ends with success and no work) is refused.
+// Source: derived by comparison with runs of ASTRA-sim (commit 518bd51), data/collectives. Cases
+// without a formula (double binary tree, several dimensions, active chunks with congestion) are
+// reported. Cases that ASTRA-sim cannot run (halving-doubling on a number of ranks that is not a
+// power of two: it reports success without any work) are rejected.
 //
 //   const AstraOutcome outcome = astra_time(system, dimension, Collective::kAllReduce, 64 << 20);
 //   outcome.why_not.empty() ? outcome.ns : ...
@@ -50,12 +53,12 @@ struct AstraDimension {
   AstraTopology topology = AstraTopology::kSwitch;
   AstraAlgorithm algorithm = AstraAlgorithm::kRing;
   int num_ranks = 1;
-  double bandwidth = 0;  // of a link, in 2^30 bytes per second
-  double latency = 0;    // of a link, ns
+  double bandwidth = 0;  // per link, in 2^30 bytes per second
+  double latency = 0;    // per link, ns
 };
 
 struct AstraSystem {
-  bool aware = false;  // of congestion
+  bool aware = false;  // congestion-aware
   int splits = 4;
   int active_chunks = 1;
   int endpoint_delay = 10;  // ns
@@ -64,7 +67,7 @@ struct AstraSystem {
 
 struct AstraOutcome {
   std::int64_t ns = 0;
-  std::string why_not;  // why there is no answer; empty where there is one
+  std::string why_not;  // why there is no answer; empty if there is one
 };
 
 AstraOutcome astra_time(const AstraSystem& system, const AstraDimension& dimension,

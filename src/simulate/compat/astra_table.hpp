@@ -1,15 +1,16 @@
-// Tables of ASTRA-sim runs as simulate/compat understands them: columns as in
+// Reads tables of ASTRA-sim runs for simulate/compat: columns as in
 // data/collectives/astrasim_collectives.csv and astrasim_training.csv.
 //
-// Needed: topology, npus_per_dim, link_bandwidth_GBps_per_dim, link_latency_ns_per_dim,
+// Required: topology, npus_per_dim, link_bandwidth_GBps_per_dim, link_latency_ns_per_dim,
 // algorithm_per_dim, simulated_ns; for collectives: collective, bytes; for iterations: layers,
 // hidden, seq, batch_per_replica, heads, tp, dp, peak_TFLOPS, local_mem_GBps. Topologies are joined
-// by "_", ranks by "x", all else by "|". Optional, with ASTRA-sim's usual values: backend
+// by "_", ranks by "x", everything else by "|". Optional, with ASTRA-sim's defaults: backend
 // (unaware), dataset_splits (4), active_chunks_per_dim (1), endpoint_delay (10 ns), local_mem_GBps
 // (1600).
 //
-// What is impossible (no bandwidth, an unknown algorithm, more entries than dimensions) throws one
-// Errors with every such cell. A blank simulated_ns, or "none", is a run that gave no answer: -1.
+// Impossible values (no bandwidth, an unknown algorithm, more entries than dimensions) throw one
+// Errors that lists every such cell. A blank simulated_ns, or "none", is a run without an answer:
+// -1.
 #pragma once
 
 #include <cstdint>

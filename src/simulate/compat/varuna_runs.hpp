@@ -1,14 +1,15 @@
 // Runs of Varuna's released simulator (Athlur 2022; github.com/microsoft/varuna, tools/simulator),
-// and the same pipelines as we play them.
+// and the same pipelines in our simulator.
 //
-// What that simulator does, and which of it is a choice here:
-//   Varuna     the order of pipeline/varuna.hpp with forward passes pulled ahead; a recompute waits
-//              for its gradient, also at the end where nothing is left to pull (its workers do not)
-//   GPipe      all forward, then recompute and backward of the last micro-batch first; recompute on
-//              every stage, the last too; it does not wait for its gradient
-//   jitter     of every pass normal, 2 ms; of every message a delay, half-normal, 10 ms
-//   messages   up to four under way from a stage, each as long as if it were alone; here four in
-//              either direction. `long_send` between stages of two machines of `gpus_per_vm`
+// What that simulator does, and which parts are options here:
+//   Varuna     the order of pipeline/varuna.hpp with forward passes pulled ahead. A recompute waits
+//              for its gradient, even at the end when nothing is left to pull ahead (Varuna's
+//              workers do not wait)
+//   GPipe      all forward passes, then recompute and backward, the last micro-batch first. It
+//              recomputes on every stage, even the last, and does not wait for the gradient
+//   jitter     every pass varies normally, 2 ms; every message has a half-normal delay, 10 ms
+//   messages   up to four in flight from a stage, each as long as if it were the only one; here
+//              four per direction. `long_send` is between stages on two machines with `gpus_per_vm`
 // One run is one draw of its jitter; ours is repeated, for a mean and a standard deviation.
 //
 //   for (const VarunaRun& run : read_varuna_runs(csv))
@@ -27,21 +28,21 @@ struct VarunaRun {
   bool gpipe = false;
   PipelineSize size;
   int gpus_per_vm = 1;
-  double forward = 0;  // seconds, all
+  double forward = 0;  // seconds, like all times here
   double backward = 0;
   double send = 0;
-  double long_send = 0;  // 0: as send
+  double long_send = 0;  // 0: equal to send
   double simulated = 0;
 };
 
-// Columns as in data/varuna/simulator_runs.csv, times in microseconds. Errors for cells that cannot
-// be.
+// Columns as in data/varuna/simulator_runs.csv, times in microseconds. Throws Errors for impossible
+// cells.
 std::vector<VarunaRun> read_varuna_runs(const spec::Csv& csv);
 
 struct VarunaView {
-  bool recompute_waits = false;  // as in its simulator; no matter under GPipe
+  bool recompute_waits = false;  // as in Varuna's simulator; no effect under GPipe
   bool jitter = false;
-  int at_once = 4;  // messages under way from a stage in a direction
+  int at_once = 4;  // messages in flight per stage and direction
 };
 
 struct VarunaTime {

@@ -1,12 +1,12 @@
-// Which machines are there when: the trace of a job on spot machines, or of a cluster whose nodes
-// fail and come back.
+// Which machines are available at which time: the trace of a job on spot machines, or of a cluster
+// whose nodes fail and are repaired.
 //
 //   Availability trace = read_availability("bamboo/p3-trace.csv");   // availability_file.hpp
 //   Availability made = poisson_failures({.nodes = 128, .mean_time_between_failures = 3.6e6, ...});
 //   for (const AvailabilityEvent& event : trace.events) ...
 //
-// Invariants (first_fault checks all of them): events in order of time, within [begin, end]; a
-// node comes only where it is away and goes only where it is there.
+// Invariants (first_fault checks all of them): events are in order of time, within [begin, end]; a
+// node is only added while it is absent, and only removed while it is present.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ namespace nereus::simulate {
 
 struct AvailabilityEvent {
   double time = 0;  // seconds
-  int node = 0;     // index into Availability::nodes
+  int node = 0;     // index in Availability::nodes
   bool added = true;
-  // Of one that goes, where the trace knows: seconds until that is seen; less than 0: it was known
-  // so long before.
+  // For a removal, if the trace has it: seconds until the loss is detected. A negative number means
+  // that it was known that long before.
   std::optional<double> seen{};
   bool operator==(const AvailabilityEvent&) const = default;
 };
@@ -30,50 +30,51 @@ struct Availability {
   std::string name;
   std::vector<std::string> nodes;
   std::vector<AvailabilityEvent> events;
-  double begin = 0;  // seconds; of the first event
+  double begin = 0;  // seconds; time of the first event
   double end = 0;
-  std::vector<std::string> notes;  // what the source leaves open, and how it was taken
+  std::vector<std::string> notes;  // what the source does not specify, and what was assumed
   bool operator==(const Availability&) const = default;
 
   double duration() const { return end - begin; }
 };
 
 struct AvailabilitySummary {
-  int least = 0, most = 0;  // machines, after the events of the first moment
+  int least = 0, most = 0;  // number of machines, after the events of the first moment
   double mean = 0;          // over time
   int added = 0, removed = 0;
-  int changes = 0;  // moments with events, beside the first
+  int changes = 0;  // moments with events, except the first
   double node_hours = 0;
 };
 AvailabilitySummary summary_of(const Availability& trace);
 
-// In words; empty where the invariants hold.
+// A description of the first violated invariant; empty if all hold.
 std::string first_fault(const Availability& trace);
 
-// Steps of a number of machines. Nodes are named as they come; which of them goes is not known and
-// drawn evenly, with a seed of its own, so that it is the same in every play.
+// A number of machines from a certain time on. Nodes are named in order of arrival. The source does
+// not say which of them leaves, so it is drawn uniformly with a fixed seed, and is the same in
+// every simulation.
 struct CountStep {
   double time = 0;
   int count = 0;
 };
 Availability from_counts(std::string name, const std::vector<CountStep>& steps, double end);
 
-// One node less every `period`, from `most` down to `least`: the regular traces of Oobleck's
+// One node less every `period`, from `most` down to `least`. The regular traces of Oobleck's
 // artifact are regular_failures(30, 15, period).
 Availability regular_failures(int most, int least, double period);
 
-// Every node fails after a time that is exponentially distributed, and is back, or replaced, after
+// Every node fails after an exponentially distributed time, and is back, or replaced, after
 // `repair`.
 struct PoissonFailures {
   int nodes = 1;
-  double mean_time_between_failures = 0;  // of one node, seconds
-  double repair = 0;                      // seconds; 0 = at once
+  double mean_time_between_failures = 0;  // per node, seconds
+  double repair = 0;                      // seconds; 0 = immediately
   double duration = 0;
   std::uint64_t seed = 1;
 };
 Availability poisson_failures(const PoissonFailures& wanted);
 
-// The first `duration` seconds.
+// Keeps the first `duration` seconds of the trace.
 Availability cut(Availability trace, double duration);
 
 }  // namespace nereus::simulate

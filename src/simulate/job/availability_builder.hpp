@@ -1,5 +1,6 @@
-// What all forms of availability files share: lines with their cells, and a builder that gathers
-// events or numbers of machines, with errors at their place. Inside simulate/job only.
+// What all formats of availability files share: lines with their cells, and a builder that collects
+// events or numbers of machines and reports errors at their place. Only for use inside
+// simulate/job.
 //
 //   AvailabilityBuilder builder(file);
 //   for (const TraceLine& line : trace_lines(text)) builder.event(line, ...);
@@ -18,16 +19,16 @@
 
 namespace nereus::simulate {
 
-inline constexpr double kLongestTrace = 10 * 366 * 86400.0;  // seconds that are played
+inline constexpr double kLongestTrace = 10 * 366 * 86400.0;  // longest trace in seconds
 
 struct TraceLine {
   int number = 0;
   std::vector<std::string> cells;
   std::string text;
 };
-// Without comments and empty ones.
+// The lines of the text, without comments and empty lines.
 std::vector<TraceLine> trace_lines(std::string_view text);
-std::optional<double> trace_number(const std::string& text);  // finite
+std::optional<double> trace_number(const std::string& text);  // must be finite
 
 class AvailabilityBuilder {
  public:
@@ -37,7 +38,7 @@ class AvailabilityBuilder {
                          const std::string& hint) const;
   double time(const TraceLine& line, const std::string& text, double unit) const;
   int count(const TraceLine& line, const std::string& text) const;
-  // `seen`, of one that goes: seconds until that is seen, or less than 0 from when it was known.
+  // `seen`, for a removal: seconds until it is detected; negative: known that long before.
   void event(const TraceLine& line, double time, const std::string& word, const std::string& node,
              std::optional<double> seen = std::nullopt);
   void step(double time, int count) { steps_.push_back({time, count}); }

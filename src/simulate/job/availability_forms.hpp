@@ -1,4 +1,5 @@
-// The forms of availability files (availability_file.hpp lists them). Inside simulate/job only.
+// The formats of availability files (availability_file.hpp lists them). Only for use inside
+// simulate/job.
 #pragma once
 
 #include "simulate/job/availability_builder.hpp"
@@ -6,7 +7,7 @@
 
 namespace nereus::simulate {
 
-// The text of a file that is not empty, in the form that its first lines show.
+// Reads the text of a file, which must not be empty, in the format that its first lines show.
 void read_form(std::string_view text, const std::string& file, CountUnit unit,
                AvailabilityBuilder& builder);
 

@@ -1,5 +1,5 @@
-// How often to save, by trying: the best of a grid of intervals, each played through the trace
-// (job_play.hpp). Young's and Daly's rules: base/checkpoint_interval.hpp.
+// Finds the best checkpoint interval by trying a grid of intervals, each simulated over the trace
+// (job_play.hpp). base/checkpoint_interval.hpp has Young's and Daly's rules.
 //
 //   BestInterval best = best_interval(trace, rates, policy, 10);
 #pragma once
@@ -11,9 +11,10 @@ namespace nereus::simulate {
 
 struct BestInterval {
   double seconds = 0;
-  double samples = 0;  // that the job gets done with it
+  double samples = 0;  // that the job completes with this interval
 };
-// Intervals from `least` to the length of the trace, in steps of about 9 %; of equals the longest.
+// Tries intervals from `least` to the length of the trace, in steps of about 9 %; of equal ones the
+// longest is returned.
 BestInterval best_interval(const Availability& trace, const JobRates& rates, Policy policy,
                            double least);
 

@@ -1,11 +1,13 @@
-// Where a job's time went, and which of its steps are safe. Inside simulate/job only.
+// Records how a job's time was spent, and which of its steps are safe. Only for use inside
+// simulate/job.
 //
-// Steps count as useful when they are done and as lost once they are rolled back. A checkpoint that
-// is written beside training counts from when it is written; until then the one before it does.
+// Steps count as useful when they are done, and as lost once they are rolled back. A checkpoint
+// that is written asynchronously counts from the time when it is complete; until then the previous
+// one counts.
 //
 //   Ledger ledger(play);
 //   ledger.add_steps(10, 195.4);
-//   ledger.checkpoint(now, write);      // as of now, safe from now + write on
+//   ledger.checkpoint(now, write);      // state as of now, safe from now + write on
 //   ledger.roll_back(later);
 #pragma once
 
@@ -23,11 +25,11 @@ class Ledger {
   void add_steps(double many, double seconds);
 
   void checkpoint(double now, double write);
-  // A checkpoint that is not yet written when a machine goes never will be.
+  // A checkpoint that is incomplete when a machine is lost never becomes complete.
   void lose_unwritten(double now);
   void roll_back(double now);
 
-  double unsafe_steps() const { return unsafe_steps_; }  // done since the last safe checkpoint
+  double unsafe_steps() const { return unsafe_steps_; }  // steps since the last safe checkpoint
   double steps_since_checkpoint() const { return steps_since_; }
   double seconds_since_checkpoint() const { return seconds_since_; }
 
@@ -41,7 +43,8 @@ class Ledger {
   double unsafe_steps_ = 0;
   double steps_since_ = 0, seconds_since_ = 0;
   std::size_t safe_segments_ = 0;
-  double written_ = std::numeric_limits<double>::infinity();  // when what was taken will be
+  // When the last checkpoint will be complete.
+  double written_ = std::numeric_limits<double>::infinity();
   double taken_steps_ = 0;
   std::size_t taken_segments_ = 0;
 };

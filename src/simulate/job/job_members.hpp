@@ -1,14 +1,14 @@
-// Which machines are there, which of them the plan uses, and which hold the job's state. Inside
-// simulate/job only.
+// Which machines are available, which of them the plan uses, and which hold the job's state. Only
+// for use inside simulate/job.
 //
-// When a plan is taken, machines that hold a stage of it stay with that stage and others fill the
-// places that are left (plan/places.hpp, as the coordinator does); between plans of different
-// depth, or where a plan does not say its depth, everybody receives state.
+// When a new plan is adopted, machines that hold one of its stages keep that stage, and others fill
+// the remaining places (plan/places.hpp, as in the coordinator). Between plans of different depth,
+// or if the depth of a plan is unknown, all machines receive state.
 //
 //   Members members(trace.nodes.size());
 //   members.come(3);
-//   members.take(plan);                 // the best for members.num_usable()
-//   members.hold_state();               // once the morph is done
+//   members.take(plan);                 // the best plan for members.num_usable()
+//   members.hold_state();               // after the morph
 //   members.go(3);
 //   members.every_stage_survives();
 #pragma once
@@ -32,18 +32,18 @@ class Members {
   void go(int node) {
     there_[static_cast<std::size_t>(node)] = 0;
     leaving_[static_cast<std::size_t>(node)] = 0;
-    std::replace(holders_.begin(), holders_.end(), node, -1);  // it comes back with nothing
+    std::replace(holders_.begin(), holders_.end(), node, -1);  // it comes back without state
   }
-  // Has been given notice: no plan takes it any more.
+  // The machine has been given notice: later plans do not use it.
   void warn(int node, bool leaves) { leaving_[static_cast<std::size_t>(node)] = leaves; }
 
   bool is_there(int node) const { return there_[static_cast<std::size_t>(node)]; }
   int num_there() const;
-  int num_usable() const;  // there, and without notice
+  int num_usable() const;  // available, without notice
   bool uses(int node) const;
 
   void take(const JobRate& plan);
-  // Whether anybody must receive state before the plan can run.
+  // Whether any machine must receive state before the plan can run.
   bool moves() const { return moves_; }
   void hold_state() {
     holders_ = members_;
@@ -56,16 +56,17 @@ class Members {
     return node >= 0 && there_[static_cast<std::size_t>(node)] &&
            !leaving_[static_cast<std::size_t>(node)];
   }
-  // Those that hold state first, in the order of their places; then who came first.
+  // Machines that hold state first, in the order of their places; then the others by arrival.
   std::vector<int> workers() const;
 
-  std::vector<int> arrival_;  // when it came last, among all that ever came
+  std::vector<int> arrival_;  // order of the last arrival, over all nodes
   int arrivals_ = 0;
   std::vector<char> there_, leaving_;
   std::vector<int> members_;             // of the plan, in the order of its places
-  std::vector<plan::HeldStage> stages_;  // of its places
+  std::vector<plan::HeldStage> stages_;  // stages of its places
   bool moves_ = false;
-  std::vector<int> holders_;  // of the state, in the order of places of the plan they hold
+  // Holders of the state, in the order of places of the plan whose state they hold.
+  std::vector<int> holders_;
   std::vector<plan::HeldStage> held_;
 };
 

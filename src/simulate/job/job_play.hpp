@@ -1,22 +1,23 @@
-// A whole job played through an availability trace, event by event: what it gets done, and where
-// the time goes.
+// Simulates a whole job over an availability trace, event by event: how much it completes, and how
+// its time is spent.
 //
 //   JobRates rates{.samples_per_step = 1024, .by_machines = {...}};   // index = machines
 //   JobPlay play = play_job(trace, rates, our_policy(2, 1.25e9));
 //   play.samples / play.seconds; play.shares().useful;
 //
-// At any moment the job does one of: a step, a checkpoint, a restart (detection, waits, moving
-// state), nothing (no plan for so few machines). A step that is broken off is lost; steps since the
-// last checkpoint are lost where state comes from it, and then count as lost from when they were
-// done. So the five parts add up to the duration, exactly. A step under way at the end of the trace
-// counts as useful time but not as samples.
+// At any time the job is in a step, a checkpoint, a restart (detection, waiting, moving state), or
+// idle (no plan for so few machines). A step that is interrupted is lost. If the state comes from a
+// checkpoint, the steps since that checkpoint are lost too; their time then counts as lost instead
+// of useful. So the five parts add up exactly to the duration. A step in progress at the end of the
+// trace counts as useful time, but its samples do not count.
 //
-// Where plans say how many stages they have, machines hold one stage each (plan/places.hpp): state
-// survives if every stage has a machine left, and moves only to machines that must take another
-// stage; between plans of different depth all of it moves. Machines beyond those that the plan uses
-// are spare: losing one costs nothing. A plan that does not say is taken to keep a copy.
+// If plans give their number of stages, each machine holds one stage (plan/places.hpp): state
+// survives if every stage has a machine left, and moves only to machines that change their stage.
+// Between plans of different depth, all state moves. Machines that the plan does not use are
+// spares: losing one costs nothing. A plan without a number of stages is assumed to keep a copy of
+// its state.
 //
-// Everything is arithmetic on the trace: the same inputs give the same result to the last bit.
+// The simulation is deterministic: the same inputs give the same result to the last bit.
 #pragma once
 
 #include <cstdint>
@@ -28,24 +29,25 @@
 
 namespace nereus::simulate {
 
-// The best plan for a number of machines; nothing where none fits.
+// The best plan for a number of machines; empty if none fits.
 struct JobRate {
   double samples_per_s = 0;
-  int machines = 0;        // that it uses
-  int stages = 0;          // 0 = not said
-  double state_bytes = 0;  // of the fullest machine: what it must receive
+  int machines = 0;        // number of machines that it uses
+  int stages = 0;          // 0 = unknown
+  double state_bytes = 0;  // that the fullest machine must receive
   std::string plan = {};   // in words
-  double planned = 0;  // samples/s by which plans are chosen, where that is another; 0 = it is not
+  double planned = 0;      // samples/s by which plans are chosen, if different; 0 = not different
 
   double choice() const { return planned > 0 ? planned : samples_per_s; }
 };
 
 struct JobRates {
   double samples_per_step = 1;
-  std::vector<JobRate> by_machines;  // of 0, 1, ... machines; more than the last are spare
+  // For 0, 1, ... machines; machines beyond the last entry are spares.
+  std::vector<JobRate> by_machines;
 
   const JobRate& of(int machines) const;
-  // The fastest for at most so many, by what was planned.
+  // The fastest plan for at most that many machines, by `planned`.
   const JobRate& best_of(int machines) const;
 };
 
@@ -60,21 +62,21 @@ struct JobSegment {
 
 struct JobEvent {
   double time = 0;
-  int machines = 0;  // that are there afterwards
+  int machines = 0;  // available after the event
   int added = 0, removed = 0;
-  std::string what;  // what the job did about it
+  std::string what;  // what the job did
 };
 
 struct JobPlay {
   std::string policy;
-  double seconds = 0;  // of the trace
+  double seconds = 0;  // length of the trace
   double samples = 0;
   double steps = 0;
-  double possible = 0;  // samples, had every change been free and immediate
+  double possible = 0;  // samples if every change were free and immediate
   double node_seconds = 0;
-  double spent[kNumActivities] = {};  // seconds
+  double spent[kNumActivities] = {};  // seconds per activity
   int checkpoints = 0, restarts = 0, rollbacks = 0;
-  double checkpoint_every = 0;  // seconds between two, where by time
+  double checkpoint_every = 0;  // seconds between two, if by time
   std::vector<JobSegment> segments;
   std::vector<JobEvent> events;
 

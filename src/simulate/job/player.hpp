@@ -1,8 +1,8 @@
-// The play of one job: a clock, what is being done, and what the policy does about each change.
-// Inside simulate/job only; job_play.hpp says what is played.
+// The simulation of one job: a clock, the current activity, and what the policy does at each
+// change. Only for use inside simulate/job; job_play.hpp explains the model.
 //
-//   player.cpp           time: one thing after the other
-//   player_changes.cpp   what the policy does when machines go, come, or will go
+//   player.cpp           time: one activity after the other
+//   player_changes.cpp   what the policy does when machines leave, join, or will leave
 #pragma once
 
 #include <limits>
@@ -30,12 +30,13 @@ class Player {
     return policy_.leaves_out ? rates_.best_of(machines) : rates_.of(machines);
   }
   void take_plan();
-  // What is under way is broken off after `done_` seconds of it.
+  // Interrupts the current activity after `done_` seconds.
   void break_off();
   void begin_restart(double seconds);
   void begin_next();
   bool checkpoint_is_due() const;
-  // Whole steps at once, up to the next checkpoint; the clock does not drift from adding them.
+  // Runs several whole steps at once, up to the next checkpoint; adding them does not make the
+  // clock drift.
   void run_steps(double until);
   void run_until(double until);
   void finish_activity();
@@ -43,18 +44,18 @@ class Player {
 
   // player_changes.cpp
   void change(const Moment& moment);
-  // All of a machine's new state, over its own link.
+  // Time to receive all of a machine's new state over its link.
   double moving_seconds(const JobRate& to) const {
     return policy_.bandwidth > 0 ? to.state_bytes / policy_.bandwidth : 0;
   }
   double moving_now() const { return members_.moves() ? moving_seconds(*plan_) : 0; }
   double detection(const Moment& moment) const;
-  // A change that was planned, between two steps: nothing is lost and nothing is to be detected.
+  // A planned change between two steps: nothing is lost, and there is nothing to detect.
   void morph_now();
   bool growing_pays(const JobRate& to) const;
   void note(const Moment& moment, std::string what);
   void meet(const Moment& moment);
-  // State that newcomers need travels beside what is already on its way.
+  // The state that new machines need is sent concurrently with state that is already in transfer.
   void take_into_restart();
   void break_for_growth(const Moment& moment);
   void lose(const Moment& moment);
@@ -73,9 +74,10 @@ class Player {
 
   double now_ = 0;
   Doing doing_ = Doing::kNothing;
-  double left_ = 0;  // of what is being done
+  double left_ = 0;  // seconds left of the current activity
   double done_ = 0;
-  double morphs_from_ = kNever;  // at the end of the first step that ends then, or later
+  // The morph starts at the end of the first step that ends at this time or later.
+  double morphs_from_ = kNever;
   bool restarts_after_checkpoint_ = false;
   int changes_ = 0;
   double next_after_ = kNever;

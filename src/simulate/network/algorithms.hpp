@@ -1,18 +1,18 @@
-// The algorithms of collectives, one file each, as phases along one dimension of n ranks.
+// The algorithms of collectives, one source file each, as phases along one dimension with n ranks.
 //
-//   ring               reduce-scatter, all-gather: n-1 steps of B/n to the next; all-to-all: step k
-//                      goes k further (routed)
-//   two-way ring       half of it each way round; all-to-all: steps k further and k back at once
-//   direct             the same in one step to all others at once
+//   ring               reduce-scatter, all-gather: n-1 steps that send B/n to the next rank;
+//                      all-to-all: step k sends to the k-th next rank (routed)
+//   two-way ring       half of it in each direction; all-to-all: steps +k and -k at the same time
+//   direct             the same in one step, to all other ranks at the same time
 //   halving-doubling   log2 n steps with halves, quarters, ... (Thakur, Rabenseifner, Gropp 2005);
-//                      see below for other n. All-to-all: Bruck's, ceil(log2 n) steps of half the
-//                      bytes, any n (Bruck et al. 1997)
+//                      see below for other n. All-to-all: Bruck's, ceil(log2 n) steps with half
+//                      the bytes, any n (Bruck et al. 1997)
 //   tree               all-reduce: up a binary tree and down again
-//   double tree        two of them, each with half of the bytes, leaves of one inside the other
-//                      (Sanders, Speck, Träff 2009)
-// Halving-doubling on n that is no power of two: the n - p ranks above p = 2^floor(log2 n) first
-// give theirs to a partner below, and get the result in the end.
-// All-reduce is reduce-scatter and all-gather where there is no tree. Bytes B are always the whole:
+//   double tree        two trees, each with half of the bytes; leaves of one are inner nodes of the
+//                      other (Sanders, Speck, Träff 2009)
+// If n is not a power of two, halving-doubling works as follows: the n - p ranks above p =
+// 2^floor(log2 n) first give their data to a partner below p, and receive the result at the end.
+// Without a tree, all-reduce is a reduce-scatter and an all-gather. B is always the whole buffer:
 // what is reduced, what is gathered in the end, what one rank sends to all.
 //
 //   Program program;
@@ -43,15 +43,15 @@ struct Phase {
   int size = 1;
 };
 
-// Trees offer all-reduce only.
+// Trees support all-reduce only.
 bool offers(Algorithm algorithm, Collective collective);
 
-// Adds the exchanges of one phase, the first after all of `after`; returns those that the next
-// phase waits for (`after` itself where there is only one rank).
+// Adds the exchanges of one phase; the first ones follow all of `after`. Returns the exchanges that
+// the next phase must wait for (`after` itself if there is only one rank).
 std::vector<int> add_phase(Program& program, const Phase& phase, Collective collective,
                            double bytes, const std::vector<int>& after);
 
-// Of the algorithms' own files.
+// Defined in the algorithms' source files.
 std::vector<int> add_ring(Program&, const Phase&, Collective, double bytes, std::vector<int> after);
 std::vector<int> add_two_way_ring(Program&, const Phase&, Collective, double bytes,
                                   std::vector<int> after);

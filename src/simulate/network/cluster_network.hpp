@@ -1,18 +1,18 @@
-// A cluster as a network whose links are simulated, for clusters of one kind of node.
+// A cluster as a network whose links are simulated, for clusters with one kind of node.
 //
-// Dimensions, first to last: the fast domain (a node, or what NVLink joins); where a node holds
-// several domains (bridged pairs), a switch over them at the devices' host link; the nodes, as
-// rails: every device has its share of its node's network to a switch of its own (a plain switch
-// where nodes have one device). The catalogue states what a device sends into its fast level in
-// all, so a link is that
+// Dimensions, first to last: the fast domain (a node, or the devices that NVLink joins). If a node
+// has several domains (bridged pairs), a switch between them at the rate of the devices' host link.
+// Then the nodes, as rails: every device has its share of its node's network, to a separate switch
+// per rail (a plain switch if nodes have one device). The catalog states the total rate of a device
+// in its fast level, so the share of one link is
 //   switch 1/1, ring 1/2, full connection of n 1/(n-1), torus 1/6
 // and a torus is three rings as even as the number of devices allows.
-//
-// Two levels of switches above the nodes are rails with leaves of the inner level's size, tapered
-// by its oversubscription and by what the outer level's bandwidth is less; the oversubscription of
-// the outermost level narrows what crosses it (cluster/cluster.hpp). Latencies of a cluster are
-// between two devices: a link of a switch has half, of two layers a quarter, so that the farthest
-// devices are as far apart as the cluster says.
+// Two levels of switches above the nodes are rails with leaves of the inner level's size. They are
+// tapered by the inner level's oversubscription, and by the ratio by which the outer level's
+// bandwidth is lower. The oversubscription of the outermost level reduces the rate of what crosses
+// it (cluster/cluster.hpp). A cluster states latencies between two devices: a link to a switch has
+// half of it, with two layers of switches a quarter, so that the farthest devices have the latency
+// that the cluster states.
 //
 //   const Network network = network_of(cluster::load_cluster("16xdgx-h100"));   // 8 x 16
 #pragma once
@@ -22,8 +22,9 @@
 
 namespace nereus::simulate {
 
-// Throws Errors where the description has no such network: mixed nodes, domains that do not divide,
-// three levels of switches, a dragonfly (which needs a network file: its groups are not stated).
+// Throws Errors if the cluster has no such network: mixed nodes, domains that do not divide, three
+// levels of switches, a dragonfly (which needs a network file, since a cluster does not state its
+// groups).
 Network network_of(const cluster::Cluster& cluster);
 
 }  // namespace nereus::simulate

@@ -1,4 +1,4 @@
-// The collectives that are simulated, by the names that tables give them.
+// The collectives that are simulated, and their names in tables.
 //
 //   parse_collective("All-Reduce");   // also all-reduce, allreduce, all_reduce
 #pragma once

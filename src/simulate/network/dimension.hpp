@@ -1,19 +1,19 @@
-// One dimension of a network: how the ranks that differ in one coordinate alone reach each other.
+// One dimension of a network: how ranks that differ in only one coordinate reach each other.
 //
-//   ring             a link to either neighbour; the shorter way round, forwards where equal
-//   fully connected  a link to each
+//   ring             a link to each neighbor; the shorter way round, forwards if both are equal
+//   fully connected  a link to each other rank
 //   switch           a link up and a link down; 2 hops
-//   fat tree         switches of `leaf` ranks each, joined by uplinks that their ranks share:
+//   fat tree         switches with `leaf` ranks each, joined by uplinks that their ranks share:
 //                    leaf x bandwidth / oversubscription, never blocking above; 2 or 4 hops
-//   rails            a NIC of its own for every rank, to the switch of its rail: the ranks with the
-//                    same slot in every node. Links as a fat tree (one switch where no leaf is
-//                    given), one for each slot. Whoever has another slot goes through the node's
-//                    inner dimensions first, so rails cannot be the first dimension.
-//   dragonfly        routers of `leaf` ranks, `group` routers in a group with a link between any
+//   rails            every rank has a NIC, connected to the switch of its rail: the ranks with the
+//                    same slot in every node. Links as in a fat tree (one switch if no leaf is
+//                    given), one tree per slot. Traffic to another slot first goes through the
+//                    node's inner dimensions, so rails cannot be the first dimension.
+//   dragonfly        routers with `leaf` ranks, `group` routers per group with a link between any
 //                    two, one (bundled) link between any two groups (Kim, Dally, Scott, Abts 2008).
-//                    Of g groups, the link from i to j leaves router floor(((j - i - 1) mod g) / h)
-//                    with h = ceil((g - 1) / group) such links a router. Minimal routes: up, local
-//                    to that router, global, local, down; 2 to 5 hops.
+//                    Of g groups, the link i to j is on router floor(((j - i - 1) mod g) / h)
+//                    with h = ceil((g - 1) / group) such links per router. Minimal routes: up,
+//                    local to that router, global, local, down; 2 to 5 hops.
 // A torus is several rings.
 //
 //   check(dimension, 0, errors);
@@ -33,20 +33,20 @@ std::string_view to_string(DimensionKind kind);
 struct Dimension {
   DimensionKind kind = DimensionKind::kSwitch;
   int size = 1;
-  double bandwidth = 0;  // of a link, one way, bytes per second
-  double latency = 0;    // of a link, seconds
+  double bandwidth = 0;  // per link, one way, bytes per second
+  double latency = 0;    // per link, seconds
   int leaf = 0;          // fat tree, rails, dragonfly: ranks below one switch; rails: 0 = all
   double oversubscription = 1;  // fat tree, rails
-  int group = 0;                // dragonfly: routers of a group
-  double local_bandwidth = 0;   // dragonfly: between two routers; 0 = as `bandwidth`
-  double global_bandwidth = 0;  // dragonfly: between two groups; 0 = as `bandwidth`
+  int group = 0;                // dragonfly: routers per group
+  double local_bandwidth = 0;   // dragonfly: between two routers; 0 = `bandwidth`
+  double global_bandwidth = 0;  // dragonfly: between two groups; 0 = `bandwidth`
 
-  int below_switch() const;  // ranks; all of them where there is no second layer
+  int below_switch() const;  // number of ranks; all of them if there is no second layer
   int num_groups() const;    // dragonfly
   bool operator==(const Dimension&) const = default;
 };
 
-// What the links of a dimension are for. Links of one class have one capacity.
+// The purposes of a dimension's links. Links of one class have the same capacity.
 enum class LinkClass {
   kForward,
   kBackward,
@@ -62,10 +62,11 @@ std::string_view to_string(LinkClass link);
 
 double capacity(const Dimension& d, LinkClass link);  // bytes per second
 
-// Adds all that is impossible: no bandwidth, no ranks, a leaf or group that does not divide.
+// Adds an error for everything impossible: no bandwidth, no ranks, a leaf or group that does not
+// divide.
 void check(const Dimension& d, std::size_t index, ErrorList& errors);
 
-// The router of group `from` that holds the link to group `to`.
+// The router of group `from` with the link to group `to`.
 int gateway(const Dimension& dragonfly, int from, int to);
 
 }  // namespace nereus::simulate

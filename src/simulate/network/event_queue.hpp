@@ -1,8 +1,9 @@
-// Events by time, all of one time together: in a collective most events fall on few moments.
+// A queue of events that returns all events with the same time together: in a collective, most
+// events happen at few distinct times.
 //
-// A bucket per moment, a 4-ary heap of buckets, and a small table of the buckets used last, so that
-// an event for a moment that is known costs no search. Buckets are used again: nothing is allocated
-// once they have grown. Two buckets may have one moment; they come out one after the other.
+// It has one bucket per time, a 4-ary heap of buckets, and a small table of recently used buckets,
+// so that an event at a known time needs no search. Buckets are reused: once they have grown,
+// nothing is allocated. Two buckets may have the same time; they are returned one after the other.
 //
 //   EventQueue queue;
 //   queue.push(500, {.what = 3});
@@ -26,7 +27,7 @@ struct QueuedEvent {
 class EventQueue {
  public:
   bool empty() const { return heap_.empty(); }
-  Picoseconds next() const { return heap_.front().time; }  // of the earliest bucket
+  Picoseconds next() const { return heap_.front().time; }  // time of the earliest bucket
 
   void push(Picoseconds time, QueuedEvent event) {
     int& recent = recent_[slot(time)];
@@ -34,7 +35,7 @@ class EventQueue {
     buckets_[static_cast<std::size_t>(recent)].events.push_back(event);
   }
 
-  // The events of the earliest bucket; valid until the next call.
+  // Removes and returns the events of the earliest bucket; valid until the next call.
   const std::vector<QueuedEvent>& take();
 
  private:

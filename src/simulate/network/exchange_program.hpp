@@ -1,15 +1,15 @@
-// A collective as a sequence of exchanges: who sends how much to whom along one dimension, and what
-// must have come first. Algorithms (simulate/network/algorithms.hpp) write programs;
-// simulate/network/collective_run.hpp plays them, rank by rank or folded.
+// A collective as a sequence of exchanges: which ranks send how much to which along one dimension,
+// and which exchanges must come first. Algorithms (simulate/network/algorithms.hpp) write programs;
+// simulate/network/collective_run.hpp simulates them, for every rank or folded.
 //
-// An exchange is done in every group of its dimension at once. Along it
-//   kShift   each rank sends to the one `amount` further (round)
-//   kXor     each rank sends to the one whose coordinate differs in the bits of `amount`
-//   kPairs   the coordinates named send, the others do not
-//   kJoin    nobody sends; whoever waits for it waits for all that it comes after
-// A message starts when both ends are done with the exchanges of `after`: what was sent to them
-// there has arrived and what the sender sent there has left, as with a blocking send and receive.
-// And, for in-order channels, when what the sender sent in exchange `follows` has left.
+// An exchange happens in all groups of its dimension at the same time. Along it,
+//   kShift   each rank sends to the rank `amount` further (cyclic)
+//   kXor     each rank sends to the rank whose coordinate differs in the bits of `amount`
+//   kPairs   the listed coordinates send, the others do not
+//   kJoin    no rank sends; exchanges that wait for it wait for everything in its `after`
+// A message starts when both ends are done with the exchanges of `after`: messages to them have
+// arrived, and the sender's messages have left, as with a blocking send and receive. For in-order
+// channels, the sender's message in exchange `follows` must have left, too.
 #pragma once
 
 #include <utility>
@@ -23,7 +23,7 @@ struct Exchange {
   Pattern pattern = Pattern::kShift;
   int amount = 1;
   std::vector<std::pair<int, int>> pairs = {};
-  double bytes = 0;  // each message
+  double bytes = 0;  // per message
   std::vector<int> after = {};
   int follows = -1;
 };

@@ -1,10 +1,10 @@
-// Networks of one or several dimensions (simulate/network/dimension.hpp), each with links of its
-// own bandwidth and latency.
+// Networks with one or several dimensions (simulate/network/dimension.hpp), each with links of a
+// certain bandwidth and latency.
 //
-// Ranks are numbered with the first dimension fastest. Between ranks that differ in several
-// coordinates a route turns dimension by dimension, first to last. A link that a route would cross
-// twice counts twice. A link is known by its dimension, the rank that owns it (of a switch or a
-// group: its first rank) and its place among that rank's links.
+// Ranks are numbered with the first dimension fastest. A route between ranks that differ in several
+// coordinates goes dimension by dimension, first to last. A link that a route crosses twice counts
+// twice. A link is identified by its dimension, the rank that owns it (for a switch or a group: its
+// first rank), and its index among that rank's links.
 //
 //   const Network network({{.kind = DimensionKind::kRing, .size = 8, .bandwidth = 50e9,
 //                           .latency = 500e-9}});
@@ -21,14 +21,15 @@ namespace nereus::simulate {
 
 class Network {
  public:
-  // Throws Errors that name all that is impossible.
+  // Throws Errors that list everything impossible.
   explicit Network(std::vector<Dimension> dimensions);
 
   int num_ranks() const { return num_ranks_; }
   const std::vector<Dimension>& dimensions() const { return dimensions_; }
 
   int coordinate(int rank, int dimension) const;
-  int moved(int rank, int dimension, int coordinate) const;  // the same rank elsewhere
+  // The rank with this coordinate changed.
+  int moved(int rank, int dimension, int coordinate) const;
 
   struct Path {
     Route links;
@@ -39,7 +40,7 @@ class Network {
   struct LinkPlace {
     int dimension = 0;
     int owner = 0;  // rank
-    int index = 0;  // among the owner's links of this dimension
+    int index = 0;  // among the owner's links in this dimension
   };
   LinkPlace place_of(int link) const;
   int link_at(const LinkPlace& place) const;

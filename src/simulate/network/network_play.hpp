@@ -1,16 +1,17 @@
-// Plays transfers on links: a discrete-event simulation in integer picoseconds.
+// Simulates transfers on links: a discrete-event simulation in integer picoseconds.
 //
-// A transfer starts when all it waits for has happened: other transfers arrived (`after_arrival`)
-// or were sent (`after_sent`). While it is under way it gets its max-min fair share of the links of
-// its route (simulate/network/sharing.hpp), which changes only when a transfer starts or ends. Its
-// last byte leaves when all bytes are carried (sent) and arrives the route's latency later
-// (cut-through, no store and forward). Everything that happens in one picosecond happens together,
-// so the order of transfers in the list never matters.
+// A transfer starts when everything it waits for has happened: other transfers have arrived
+// (`after_arrival`) or were sent (`after_sent`). While it is in flight, it gets its max-min fair
+// share of the links of its route (simulate/network/sharing.hpp); shares change only when a
+// transfer starts or ends. When all its bytes are carried, its last byte leaves (the transfer is
+// sent); it arrives after the route's latency (cut-through, no store and forward). Everything that
+// happens in the same picosecond happens together, so the order of transfers in the list never
+// matters.
 //
-// Transfers under way on one route have one rate r, so all of them have carried s = integral of r
-// dt since the route was last empty. One that starts at s0 with b bytes is done when s reaches
-// s0 + b: who is first never changes, whatever the rates do, and a change of rates costs one step a
-// route instead of one a transfer.
+// Transfers in flight on the same route have the same rate r. So all of them have carried s =
+// integral of r dt since the route was last empty. A transfer with b bytes that starts at s0 is
+// done when s reaches s0 + b. The order of completion never changes, whatever the rates are, and a
+// change of rates costs one operation per route instead of one per transfer.
 //
 //   Transfers t;
 //   const int route = t.add_route({{0, 1}}, picoseconds(1e-6));
@@ -46,7 +47,7 @@ class Transfers {
   };
   struct Wait {
     int before = 0, transfer = 0;
-    bool sent = false;  // else arrived
+    bool sent = false;  // true: waits until it is sent; false: until it has arrived
   };
   const std::vector<Transfer>& list() const { return list_; }
   const std::vector<RouteOf>& routes() const { return routes_; }
@@ -59,12 +60,12 @@ class Transfers {
 };
 
 struct Played {
-  std::vector<Picoseconds> arrivals;  // of each transfer
+  std::vector<Picoseconds> arrivals;  // per transfer
   Picoseconds end = 0;
   std::int64_t events = 0;  // starts, ends and arrivals
 };
 
-// `capacities` in bytes per second. Waits that form a circle are a bug of the caller.
+// `capacities` are in bytes per second. Waits must not form a cycle.
 Played play(const std::vector<double>& capacities, const Transfers& transfers);
 
 }  // namespace nereus::simulate

@@ -12,7 +12,7 @@
 
 namespace nereus::simulate::testing {
 
-// A divisor of n, any of them.
+// A random divisor of n.
 inline int any_divisor(int n) {
   std::vector<int> all;
   for (int i = 1; i <= n; ++i)
@@ -40,7 +40,7 @@ inline Dimension any_dimension(bool first, int most) {
   return d;
 }
 
-// Of at most `most` ranks (4 or more).
+// Has at most `most` ranks (4 or more).
 inline Network any_network(int most) {
   std::vector<Dimension> dimensions;
   int ranks = 1;
@@ -52,7 +52,7 @@ inline Network any_network(int most) {
   return Network(dimensions);
 }
 
-// Trees where they are offered.
+// Uses trees if they are supported.
 inline CollectiveRequest any_request(const Network& network) {
   CollectiveRequest r;
   r.collective = static_cast<Collective>(*rc::gen::inRange(0, 4));

@@ -2,20 +2,20 @@
 // are always slow.
 //
 //   none                 t
-//   normal:5%            t (1 + 0.05 z), z standard normal; normal:2ms adds 2 ms z whatever t is
+//   normal:5%            t (1 + 0.05 z), z standard normal; normal:2ms adds 2 ms z for any t
 //   delay:10ms           t + 10 ms |z|: never early, 8.0 ms late on average (10 ms sqrt(2 / pi))
 //   lognormal:0.1        t exp(0.1 z - 0.1^2 / 2): its mean is t
-//   measured:FILE        t times a factor of the file, any of them with the same chance
+//   measured:FILE        t times a factor from the file, all with equal probability
 //   slow RANK:FACTOR     all compute of that lane times the factor, before it varies
 //
-// A duration is never below 0: a normal one is cut off there, which lifts its mean by less than
-// 1e-6 of t up to a spread of 24 %, by 0.4 % at 50 %, 8 % at 100 %. Factors of a file are taken as
-// they are, whatever their mean.
+// A duration is never below 0: a normal distribution is cut off at 0, which raises its mean by less
+// than 1e-6 of t up to a spread of 24 %, by 0.4 % at 50 %, and by 8 % at 100 %. Factors from a file
+// are used as they are, whatever their mean.
 //
-// The random number of a duration is a hash of (seed, step, replica, which pass or message): the
-// n-th number of a splitmix64 stream (base/random.hpp). It does not depend on what was drawn
-// before, so any order of play and any number of threads give the same. The normal quantile is
-// Wichura's AS 241 (1988), right to 1e-15.
+// The random number of a duration is a hash of (seed, step, replica, pass or message): the n-th
+// number of a splitmix64 stream (base/random.hpp). It does not depend on earlier draws, so any
+// order of simulation and any number of threads give the same result. The normal quantile is
+// Wichura's AS 241 (1988), accurate to 1e-15.
 //
 //   Jitter jitter{.compute = parse_distribution("normal:5%"), .seed = 7};
 //   const Draws draws(jitter, /*step=*/3, /*replica=*/0);
@@ -38,15 +38,15 @@ using Picoseconds = std::int64_t;
 struct Distribution {
   enum class Kind { kNone, kNormal, kDelay, kLogNormal, kMeasured };
   Kind kind = Kind::kNone;
-  double relative = 0;               // normal, delay: standard deviation of z's part, as share of t
-  double seconds = 0;                // normal, delay: the same in seconds; both may be given
-  double sigma = 0;                  // log-normal
-  std::vector<double> factors = {};  // measured; not empty there
+  double relative = 0;  // normal, delay: standard deviation of the term with z, as share of t
+  double seconds = 0;   // normal, delay: the same in seconds; both may be given
+  double sigma = 0;     // log-normal
+  std::vector<double> factors = {};  // measured; must not be empty then
   bool operator==(const Distribution&) const = default;
 };
 
 struct SlowRank {
-  int rank = 0;  // a lane: of pipeline rank r of replica d of a pipeline of p ranks, d p + r
+  int rank = 0;  // a lane: pipeline rank r of replica d, in a pipeline of p ranks, is d p + r
   double factor = 1;
   bool operator==(const SlowRank&) const = default;
 };
@@ -59,30 +59,31 @@ struct Jitter {
   bool operator==(const Jitter&) const = default;
 };
 
-// The forms above. Errors: "simulate.jitter", and those of the file.
+// Parses the forms above. Errors: "simulate.jitter", and those of the file.
 Distribution parse_distribution(std::string_view text);
 SlowRank parse_slow_rank(std::string_view text);
-std::string to_text(const Distribution& distribution);  // a measured one: "measured (12 factors)"
+// A measured distribution gives "measured (12 factors)".
+std::string to_text(const Distribution& distribution);
 std::string to_text(const SlowRank& slow);
 
-// Where z is below x with probability u, 0 < u < 1.
+// The x such that z is below x with probability u, 0 < u < 1.
 double normal_quantile(double u);
 
-// The duration that is drawn for `t` where the random bits are these.
+// The duration drawn for `t` with these random bits.
 Picoseconds vary(const Distribution& distribution, std::uint64_t bits, Picoseconds t);
 
-// Which pass or message, as a number of its own. Up to 2^24 micro-batches and 2^32 stages.
+// A unique number per pass or message. Supports up to 2^24 micro-batches and 2^32 stages.
 constexpr std::uint64_t draw_key(const PipelineOp& op) {
   return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(op.stage)) << 32) |
          (static_cast<std::uint64_t>(static_cast<std::uint32_t>(op.micro_batch)) << 8) |
          static_cast<std::uint64_t>(op.pass);
 }
 
-// What one replica draws in one step. Keeps a pointer to the jitter.
+// The draws of one replica in one step. Keeps a pointer to the jitter.
 class Draws {
  public:
-  // `first_lane` is the lane of the replica's pipeline rank 0. Replicas that wait for each other at
-  // every pass are `together`: one draw is then the longest of theirs, their lanes `apart`.
+  // `first_lane` is the lane of the replica's pipeline rank 0. If `together` replicas wait for each
+  // other at every pass, a draw is the maximum over them; their lanes are `apart` lanes apart.
   Draws(const Jitter& jitter, std::uint64_t step, std::uint64_t replica, int first_lane = 0,
         int together = 1, int apart = 0);
 
@@ -99,7 +100,7 @@ class Draws {
 
  private:
   static constexpr std::uint64_t bits(std::uint64_t stream, std::uint64_t key) {
-    std::uint64_t state = stream ^ (key * 0xD1342543DE82EF95u);  // odd: no two keys meet
+    std::uint64_t state = stream ^ (key * 0xD1342543DE82EF95u);  // odd, so two keys never collide
     return splitmix64(state);
   }
 

@@ -1,18 +1,19 @@
-// The order of a pipeline's passes as text: a line for every pipeline rank.
+// The order of a pipeline's passes as text, with one line per pipeline rank.
 //
 //   # two ranks, three micro-batches
 //   rank 0: F0 F1 B0 F2 B1 B2
 //   rank 1: F0 B0 F1 B1 F2 B2
 //
-// F forward, B backward, I and W its halves (gradient of the input, of the weights), R recompute;
-// then the micro-batch, counted from 0. `F3@5` is on virtual stage 5; without `@` the stage is the
-// rank's number. `F3+ B1` run as one: they start when both can, and both are done at the end. `#`
-// starts a comment. There are as many ranks as lines, numbered from 0, and as many stages and
-// micro-batches as are named; the stages must be a multiple of the ranks.
+// F is forward, B is backward, I and W are its halves (gradient of the input, gradient of the
+// weights), R is recompute; then follows the micro-batch, counted from 0. `F3@5` is on virtual
+// stage 5; without `@` the stage is the rank's number. `F3+ B1` run as one: they start when both
+// can, and both end together. `#` starts a comment. There is one rank per line, numbered from 0.
+// The numbers of stages and micro-batches are those that appear; the number of stages must be a
+// multiple of the number of ranks.
 //
 //   const OrderFile file = read_order("mine.order");     // Errors with line and column
 //   play(file.order, file.size, times);
-//   write_order(file.order);                             // reads back the same
+//   write_order(file.order);                             // gives the same when it is read back
 #pragma once
 
 #include <string>
@@ -28,8 +29,8 @@ struct OrderFile {
   bool operator==(const OrderFile&) const = default;
 };
 
-// "simulate.order-syntax" for what is no such text, all of it up to ten; then what compile
-// (program.hpp) says of an order that cannot be played.
+// Throws "simulate.order-syntax" for text in another form, up to ten errors at once; then the
+// errors of compile (schedule/program.hpp) if the order cannot run.
 OrderFile parse_order(std::string_view text, const std::string& file);
 OrderFile read_order(const std::string& path);
 

@@ -1,4 +1,4 @@
-// The words of schedule/ that everything here is written in: passes, their orders, programs.
+// Brings the types of schedule/ (passes, orders, programs) into this namespace.
 #pragma once
 
 #include "schedule/order.hpp"

@@ -1,5 +1,5 @@
-// The backends that this program was built with. Each opens a Comm, or throws CommError when ranks
-// do not come, Errors when the options are wrong.
+// The backends of this build. Each opens a Comm. They throw CommError if ranks are missing, and
+// Errors if the options are wrong.
 #pragma once
 
 #include "worker/comm/comm.hpp"
@@ -13,7 +13,7 @@ std::vector<std::unique_ptr<Comm>> open_local_gloo(int num_ranks,
 #endif
 
 #ifdef NEREUS_NCCL
-std::unique_ptr<Comm> open_nccl(const CommOptions& options);  // ranks as processes alone
+std::unique_ptr<Comm> open_nccl(const CommOptions& options);  // only for ranks that are processes
 #endif
 
 std::unique_ptr<Comm> open_shared(const CommOptions& options);

@@ -1,10 +1,10 @@
-// A board of notes that all ranks of a job see: how they tell each other their addresses before any
-// of them can talk to another. Whoever brings the ranks together (launch/elastic) carries it.
+// A board of notes that all ranks of a job can read: ranks use it to publish their addresses before
+// they can communicate. The process that brings the ranks together (launch/elastic) provides it.
 //
 //   board.put("rank/3", "10.0.0.7:5123");
-//   std::optional<std::string> note = board.get("rank/0");     // nothing yet: ask again
+//   std::optional<std::string> note = board.get("rank/0");     // empty: not there yet
 //
-// Notes are of one generation of ranks. Once that is over, both throw BoardClosed.
+// Notes belong to one generation of ranks. After its end, both functions throw BoardClosed.
 #pragma once
 
 #include <optional>

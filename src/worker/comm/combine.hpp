@@ -1,8 +1,8 @@
-// into[i] = into[i] + from[i], or the larger of the two: the arithmetic of sums over ranks, on
-// plain memory. It needs no libtorch (whose own additions would start threads beside those that
-// compute).
+// into[i] = into[i] + from[i], or the maximum of both: the arithmetic of reductions, on plain
+// memory. It does not use libtorch, whose additions would start threads that compete with
+// computation.
 //
-// Sums of bf16 and fp16 are made in fp32 and rounded to nearest even; NaN stays NaN.
+// Sums in bf16 and fp16 are computed in fp32 and rounded to nearest even; NaN stays NaN.
 //
 //   add_into(Element::kFloat32, mine, theirs, count);
 #pragma once

@@ -1,5 +1,5 @@
-// UDP for the ranks of a job: small messages that need no connection, so a rank that hangs or died
-// holds up nobody.
+// UDP between the ranks of a job: small messages without a connection, so that a rank that hangs or
+// died blocks no other rank.
 //
 //   DatagramSocket socket(local_address_towards("10.0.0.1"));
 //   socket.send(resolve("10.0.0.2", 40123), &question, sizeof question);
@@ -22,22 +22,22 @@ struct SocketAddress {
 // Throws an environment error if the name is unknown.
 SocketAddress resolve(const std::string& host, int port);
 
-// The address of this host by which it reaches `host`: the one to tell the others.
+// The address of this host on the route to `host`: the one to tell other ranks.
 std::string local_address_towards(const std::string& host);
 
 class DatagramSocket {
  public:
-  explicit DatagramSocket(const std::string& own_address);  // on a port that is free
+  explicit DatagramSocket(const std::string& own_address);  // on a free port
   ~DatagramSocket();
   DatagramSocket(const DatagramSocket&) = delete;
   DatagramSocket& operator=(const DatagramSocket&) = delete;
 
   int port() const { return port_; }
-  // Lost datagrams are the receiver's to notice, so nothing is reported.
+  // Reports no errors: the receiver must notice lost datagrams.
   void send(const SocketAddress& to, const void* data, std::size_t size);
-  // The size of what came; 0: nothing, or woken.
+  // Returns the size of the datagram; 0: none came, or wake() was called.
   std::size_t receive(void* data, std::size_t size, std::chrono::milliseconds timeout);
-  void wake();  // receive() of another thread returns
+  void wake();  // makes receive() in another thread return
 
  private:
   int socket_ = -1;

@@ -1,5 +1,5 @@
-// One thread that runs what it is given, in order. It starts with the first task and is joined at
-// the end, after all tasks ran.
+// One thread that runs tasks in order. It starts with the first task; the destructor joins it after
+// all tasks have run.
 //
 //   FifoThread thread;
 //   thread.start([] { ... });   // must not throw

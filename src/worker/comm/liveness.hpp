@@ -1,15 +1,17 @@
-// Who shows life, and who is to blame when an operation does not end. Ranks ask each other by
-// datagrams, each on a thread that does nothing else: a process that died or was stopped answers
-// nothing, one that merely computes does.
+// Detects which ranks are alive, and which rank is to blame if an operation does not end. Ranks
+// ping each other with datagrams on a separate thread: a process that died or was stopped does not
+// answer, but one that is busy computing does.
 //
-// Nothing is sent while all goes well. A rank begins to ask shortly before a wait of its own times
-// out (or when a connection broke), every `period`, and finds the missing rank in this order:
-//   1. the rank that another one already found missing (blame spreads at once);
-//   2. the rank that answered nothing for the length of `window`;
-//   3. the rank that left the job, if it is waited for;
-//   4. of a collective the member that started the fewest operations of the group, of a message the
-//      other end; and from there on along "waits for", to the rank that waits for nobody.
-// window = a third of the time-out, 3 s at most; period = a tenth of the window. So a stopped rank
+// Nothing is sent in normal operation. Shortly before a wait of a rank times out (or when a
+// connection breaks), the rank pings the others every `period`, and finds the missing rank in this
+// order:
+//   1. the rank that another rank already found missing (so all agree quickly);
+//   2. a rank that did not answer for the length of `window`;
+//   3. a rank that left the job, if it is waited for;
+//   4. for a collective, the member that started the fewest operations of the group; for a message,
+//      the other end. From there it follows "waits for", to a rank that waits for no other.
+// window = a third of the time-out, at most 3 s; period = a tenth of the window. So a stopped rank
+// is known when the time-out ends, and a broken connection is explained within `window`.
 // is named when the time-out ends, a broken connection is explained within `window`.
 //
 //   Liveness liveness(rank, num_ranks, own_address, timeout);
@@ -48,15 +50,15 @@ class Liveness {
   ~Liveness();
 
   int rank() const { return rank_; }
-  std::string address() const;  // to be handed to start() of every rank
+  std::string address() const;  // must be passed to start() of every rank
   void start(const std::vector<std::string>& addresses);
 
-  // An operation that waits for a peer. The caller's own waits (not those of a group's thread) say
-  // what the rank as a whole waits for.
+  // An operation that waits for a peer. The waits of the caller (not those of a group's thread)
+  // decide what the rank as a whole waits for.
   class Wait {
    public:
-    Wait(Liveness& liveness, int peer);                      // of a thread of a group
-    Wait(Liveness& liveness, const std::atomic<int>& peer);  // of the caller
+    Wait(Liveness& liveness, int peer);                      // for a thread of a group
+    Wait(Liveness& liveness, const std::atomic<int>& peer);  // for the caller
     ~Wait();
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
@@ -68,28 +70,28 @@ class Liveness {
     std::list<Record>::iterator record_;
   };
 
-  // One more operation of the group was started here.
+  // Counts one more operation of the group that was started on this rank.
   void count_operation(std::uint64_t slot);
 
   struct Failure {
     int peer = -1;  // the other end of the message that failed
     std::uint64_t slot = 0;
-    std::vector<int> members = {};  // of the group; empty: a message
+    std::vector<int> members = {};  // of the group; empty: a message failed
   };
-  // Ends within about `window`; tells the others.
+  // Returns within about `window`, and tells the other ranks.
   Verdict find_missing(const Failure& failure);
 
-  // From now on find_missing() knows nobody, at once; also where it looks already.
+  // From now on find_missing() returns at once without a verdict, even if it is already searching.
   void stop_looking();
 
-  // Says good-bye, and waits (or not) for that of the others, `window` at most.
+  // Says good-bye to the others and, if `wait`, waits for theirs, at most `window`.
   void leave(bool wait);
 
  private:
   struct Datagram;
   struct Peer {
     SocketAddress address;
-    std::uint64_t token = 0;  // of the receiver: datagrams of other jobs are not for us
+    std::uint64_t token = 0;  // of the receiver: datagrams of other jobs are ignored
     std::optional<Clock::time_point> heard;
     bool left = false;
     int blames = -1;
@@ -120,7 +122,7 @@ class Liveness {
   std::list<Wait::Record> waits_;
   std::map<std::uint64_t, std::uint64_t> num_started_;
   std::uint64_t asked_slot_ = 0;
-  int num_searches_ = 0;  // find_missing() calls under way
+  int num_searches_ = 0;  // find_missing() calls in progress
   std::optional<Clock::time_point> asking_since_;
   std::optional<Verdict> verdict_;  // the first; later failures follow from it
   bool ending_ = false;
@@ -130,7 +132,7 @@ class Liveness {
 struct Liveness::Wait::Record {
   Clock::time_point since;
   int peer = -1;
-  const std::atomic<int>* callers_peer = nullptr;  // set for the caller's own
+  const std::atomic<int>* callers_peer = nullptr;  // only set for the caller's waits
 };
 
 }  // namespace nereus::worker

@@ -1,9 +1,10 @@
-// What wires with a thread of their own share: messages that were started and not yet moved, and
-// who meets whom. A message waits until the other side started the receive of its slot and said so
-// (a notice), so that none ever blocks those behind it. The thread of the wire moves the bytes.
+// Shared by wires that have a thread: it keeps messages that were started and not yet moved, and
+// matches sends with receives. A message waits until the other side has started the receive of its
+// slot and has sent a notice, so that no message blocks those behind it. The wire's thread moves
+// the bytes.
 //
-// A wire calls take_new(), tells notices to the other side, passes those it hears to hear_notice(),
-// moves the bytes of sending.front() and of arriving messages, and calls finish().
+// A wire calls take_new(), sends notices to the other side, passes received notices to
+// hear_notice(), moves the bytes of sending.front() and of arriving messages, and calls finish().
 #pragma once
 
 #include <chrono>
@@ -19,7 +20,7 @@
 
 namespace nereus::worker {
 
-// What goes before the bytes of a message.
+// The header before the bytes of a message.
 struct MessageHead {
   std::uint64_t slot = 0;
   std::uint64_t size = 0;
@@ -37,7 +38,8 @@ class MatchedWire : public Wire {
 
  protected:
   struct Message {
-    char* bytes = nullptr;  // null once its owner let go: the bytes still pass, from or to nowhere
+    // Null after its owner was destroyed: the bytes still pass, from or to nowhere.
+    char* bytes = nullptr;
     std::size_t size = 0;
     int peer = 0;
     std::uint64_t slot = 0;
@@ -52,26 +54,26 @@ class MatchedWire : public Wire {
   using Queue = std::deque<std::shared_ptr<Message>>;
   struct Peer {
     std::map<std::uint64_t, Queue> to_send, to_receive;  // by slot
-    std::map<std::uint64_t, std::uint64_t> ready;        // receives that the other side started
-    Queue sending;                                       // those that have a place there
-    std::deque<std::uint64_t> notices;                   // not yet told
+    std::map<std::uint64_t, std::uint64_t> ready;        // receives that the other side has started
+    Queue sending;                                       // those whose receive has started
+    std::deque<std::uint64_t> notices;                   // not yet sent
     std::shared_ptr<Message> arriving;
   };
 
   MatchedWire(int rank, int num_ranks, std::chrono::milliseconds timeout);
 
-  virtual void wake() = 0;                   // the thread, from any other
-  virtual bool is_gone(int peer) const = 0;  // called by those who wait
+  virtual void wake() = 0;                   // wakes the thread, from any other thread
+  virtual bool is_gone(int peer) const = 0;  // called by threads that wait
   Peer& peer(int other) { return peers_[static_cast<std::size_t>(other)]; }
 
-  // Of the thread alone.
-  bool take_new();  // false: the end
+  // Only called by the wire's thread.
+  bool take_new();  // false: the thread must end
   void hear_notice(int other, std::uint64_t slot);
   void begin_arrival(int other, const MessageHead& head);
   void finish(Message& message, const std::string& complaint = {});
-  void end_thread();  // take_new() says so
+  void end_thread();  // take_new() then returns false
 
-  std::mutex copying_;  // held while memory of messages is touched
+  std::mutex copying_;  // held while memory of messages is accessed
 
  private:
   class MatchedParcel;
@@ -81,9 +83,9 @@ class MatchedWire : public Wire {
 
   const int rank_;
   const std::chrono::milliseconds timeout_;
-  std::vector<Peer> peers_;  // of the thread alone
+  std::vector<Peer> peers_;  // only used by the thread
 
-  std::mutex mutex_;  // of what follows, and of `done` of messages
+  std::mutex mutex_;  // protects the following, and `done` of messages
   std::condition_variable finished_;
   std::vector<std::shared_ptr<Message>> new_messages_;
   bool ending_ = false;

@@ -1,7 +1,7 @@
-// A Comm made of a wire: messages of tensors, and groups whose collectives go round a ring
-// (ring.hpp) on a thread of the group. Backends bring a wire and nothing else.
+// A Comm on top of a wire: messages of tensors, and groups whose collectives use a ring (ring.hpp)
+// on a thread of the group. A backend only needs to provide a wire.
 //
-// Tensors of a GPU pass through pinned memory of the host.
+// Tensors on a GPU are copied through pinned host memory.
 //
 //   return std::make_unique<MessageComm>(
 //       std::make_shared<CommCore>("gloo", std::move(wire), std::move(liveness), true));
@@ -19,13 +19,14 @@
 
 namespace nereus::worker {
 
-// What messages and groups share, and what lives as long as any of them.
+// What messages and groups share; it lives as long as any of them.
 struct CommCore {
   std::string name;
   std::unique_ptr<Wire> wire;
   std::unique_ptr<Liveness> liveness;
-  // Whether the last good-bye waits for that of the others, so that no connection closes while they
-  // still read from it. Not for ranks that one thread closes one after the other.
+  // Whether the final good-bye waits for those of the other ranks, so that no connection closes
+  // while another rank still reads from it. Must be off for ranks that one thread closes one after
+  // the other.
   bool ends_together = true;
   std::atomic<bool> failed = false;
   std::atomic<bool> aborted = false;
@@ -48,11 +49,12 @@ class MessageComm : public Comm {
 
  private:
   std::shared_ptr<CommCore> core_;
-  std::map<std::vector<int>, int> num_groups_;  // of the same ranks: tells their slots apart
+  // Number of groups with the same ranks: gives them different slots.
+  std::map<std::vector<int>, int> num_groups_;
 };
 
-// Finds out who is missing: "rank 0: all-reduce number 3 of ranks {0,1} failed: rank 1 ...
-// (cause)".
+// Finds the missing rank, and returns: "rank 0: all-reduce number 3 of ranks {0,1} failed: rank 1
+// ... (cause)".
 CommError explain(Liveness& liveness, const std::string& operation,
                   const Liveness::Failure& failure, const std::string& cause);
 

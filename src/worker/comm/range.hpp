@@ -1,4 +1,4 @@
-// Elements [begin, end) of a flat tensor; empty ranges are legal.
+// Elements [begin, end) of a flat tensor; may be empty.
 #pragma once
 
 #include <cstdint>

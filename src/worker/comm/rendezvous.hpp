@@ -1,7 +1,7 @@
-// How ranks of several hosts find each other: a c10d store that rank 0 hosts. It is used at the
-// start alone: later, a stopped host would hold up whoever asks. At the start it does too, since a
-// question to the store waits for its answer without an end; so what asks runs on a thread of its
-// own, which is left behind when time is up.
+// How ranks on several hosts find each other: a c10d store on rank 0. It is only used at the start,
+// because later a stopped host would block every rank that asks. This can happen at the start too,
+// since a request to the store waits for its answer without a time-out. So requests run on a
+// separate thread, which is left behind when the time is over.
 //
 //   auto store = open_store(options);
 //   auto addresses = meet(store, rank, num_ranks, own_address, timeout);
@@ -24,24 +24,23 @@ namespace nereus::worker {
 
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
-// Throws Errors where the options are wrong or the port is taken, CommError where rank 0 is not
-// there.
+// Throws Errors if the options are wrong or the port is in use, and CommError if rank 0 is missing.
 StorePointer open_store(const CommOptions& options);
 StorePointer local_store();  // for ranks that are threads
 StorePointer board_store(std::shared_ptr<Board> board);
 
-// Returns what every rank says, when all are there; else throws CommError that names the first that
-// is not.
+// Returns the text of every rank, when all are there; otherwise throws a CommError that names the
+// first missing rank.
 std::vector<std::string> meet(const StorePointer& store, int rank, int num_ranks,
                               const std::string& says, std::chrono::milliseconds timeout);
 
-// The addresses of all ranks; throws Errors, on all of them, where their cards differ.
+// Returns the addresses of all ranks; throws Errors, on all ranks, if their cards differ.
 std::vector<std::string> meet_alike(const StorePointer& store, int rank, int num_ranks,
                                     const std::string& address, const std::string& card,
                                     std::chrono::milliseconds timeout);
 
-// What `work` returns or throws; nothing where it takes longer. It then goes on by itself, so it
-// owns all that it uses. A board that closes ends the wait.
+// Returns or throws what `work` does; empty if it takes longer than `timeout`. It then continues on
+// its thread, so it must own everything it uses. A board that closes ends the wait.
 template <class Work>
 auto in_time(std::chrono::milliseconds timeout, Work work,
              const std::shared_ptr<Board>& board = {}) {

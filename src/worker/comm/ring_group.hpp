@@ -1,4 +1,4 @@
-// A group whose collectives go round a ring, on a thread of their own, in the order they were
+// A group whose collectives use a ring, on a separate thread, in the order in which they were
 // started.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace nereus::worker {
 
 class RingGroup : public Group {
  public:
-  // `slot`: of all messages of this group; no other group of two of its members has it.
+  // `slot` is for all messages of this group; no other group with two of its members may use it.
   RingGroup(std::shared_ptr<CommCore> core, std::vector<int> ranks, std::uint64_t slot);
   const std::vector<int>& ranks() const override { return ranks_; }
   int index() const override { return index_; }
@@ -37,9 +37,10 @@ class RingGroup : public Group {
   std::uint64_t slot_;
   std::uint64_t num_started_ = 0;
   std::shared_ptr<std::atomic<int>> waits_for_;  // the member that the ring waits for now
-  Landing landing_;                              // of the thread
-  std::exception_ptr broken_;  // the first failure; later operations fail with it. Thread's own
-  FifoThread thread_;          // last: it uses the rest
+  Landing landing_;                              // used by the thread
+  // Only used by the thread: the first failure; later operations fail with it.
+  std::exception_ptr broken_;
+  FifoThread thread_;  // last, because it uses the other members
 };
 
 }  // namespace nereus::worker

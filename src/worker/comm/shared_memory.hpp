@@ -1,10 +1,10 @@
-// The memory that ranks of one host share: a page for each rank, and for each ordered pair of ranks
-// a ring of bytes from one to the other.
+// Memory shared by the ranks of one host: a page per rank, and for each ordered pair of ranks a
+// ring buffer from one to the other.
 //
-// Rank 0 makes it under a name of the user and the job (shm_open), the others open it, and as soon
-// as all are there the name is gone: nothing stays behind, however the processes end. What a killed
-// start left under the name is recognised by its dead maker and replaced. All counters only grow;
-// each has one writer.
+// Rank 0 creates it under a name with the user and the job (shm_open), the others open it, and when
+// all have opened it the name is removed: nothing remains, however the processes end. If a killed
+// start left the name behind, it is recognized by its dead creator and replaced. Counters never
+// decrease, and each has only one writer.
 //
 //   auto memory = SharedMemory::meet(options, says);
 //   Channel& channel = memory->channel(from, to);
@@ -29,15 +29,16 @@ inline constexpr std::size_t kNotices = 256;
 struct RankPage {
   std::atomic<std::uint32_t> joined = 0;
   std::atomic<std::uint32_t> closed = 0;
-  alignas(kCacheLine) std::atomic<std::uint32_t> doorbell = 0;  // rung when there may be work
-  std::atomic<std::uint32_t> sleeping = 0;                      // whether somebody listens
+  // Incremented when there may be work.
+  alignas(kCacheLine) std::atomic<std::uint32_t> doorbell = 0;
+  std::atomic<std::uint32_t> sleeping = 0;  // whether a thread waits for it
   alignas(kCacheLine) pid_t process = 0;
   char says[4096] = {};
 };
 
-// From one rank to another. `written - read` bytes lie in the ring, at written % size and before.
-// A notice goes the other way: the slot of a receive that was started, so that a message starts
-// only when there is a place for it, and none blocks those behind it.
+// From one rank to another. The `written - read` bytes before position written % size are in the
+// ring. Notices go in the opposite direction: a notice is the slot of a receive that was started. A
+// message is only sent after its notice, so that no message blocks those behind it.
 struct Channel {
   alignas(kCacheLine) std::atomic<std::uint64_t> written = 0;
   alignas(kCacheLine) std::atomic<std::uint64_t> read = 0;
@@ -48,7 +49,7 @@ struct Channel {
 
 class SharedMemory {
  public:
-  // Throws CommError that names the rank that did not come. `says`: see said().
+  // Throws a CommError that names the missing rank. said() returns what every rank `says`.
   static std::shared_ptr<SharedMemory> meet(const CommOptions& options, const std::string& says);
   // For ranks that are threads.
   static std::shared_ptr<SharedMemory> make_local(int num_ranks);
@@ -61,10 +62,10 @@ class SharedMemory {
   Channel& channel(int from, int to) const;
   char* ring(int from, int to) const;
   std::size_t ring_bytes() const { return ring_bytes_; }
-  std::vector<std::string> said() const;  // by every rank when it joined
+  std::vector<std::string> said() const;  // what every rank said when it joined
 
   void join(int rank, const std::string& says);
-  // Wakes a rank, or lets one sleep until it is woken after `heard` was its doorbell.
+  // Wakes a rank; or waits until this rank's doorbell is no longer `heard`.
   void ring_doorbell(int rank) const;
   void sleep(int rank, std::uint32_t heard) const;
 

@@ -1,6 +1,6 @@
-// A wire through shared memory: one thread a rank copies messages into and out of the rings, piece
-// by piece, so both sides work at the same time and the rings stay in the caches. Through a ring go
-// a head and the bytes of a message, messages one after the other.
+// A wire over shared memory: one thread per rank copies messages into and out of the ring buffers,
+// piece by piece, so that both sides work at the same time and the buffers stay in the caches. Each
+// message is a header and its bytes, one message after the other.
 #pragma once
 
 #include <memory>
@@ -27,8 +27,8 @@ class SharedWire : public MatchedWire {
   bool move_in(int other);
 
   std::shared_ptr<SharedMemory> memory_;
-  std::vector<bool> head_sent_;  // of the first message to each peer
-  std::vector<int> processes_;   // descriptors that tell when a peer's process ended; -1: unknown
+  std::vector<bool> head_sent_;  // whether the header of the first message to each peer was sent
+  std::vector<int> processes_;   // descriptors that signal the end of a peer's process; -1: unknown
   std::thread thread_;
 };
 

@@ -1,4 +1,4 @@
-// A Comm around another: what it does not change goes through.
+// A Comm that passes all calls to another one; subclasses override some of them.
 #pragma once
 
 #include "worker/comm/comm.hpp"
@@ -7,7 +7,7 @@ namespace nereus::worker {
 
 class ThroughComm : public Comm {
  public:
-  explicit ThroughComm(Comm& real) : real_(real) {}  // outlives this
+  explicit ThroughComm(Comm& real) : real_(real) {}  // must outlive this
   int rank() const override { return real_.rank(); }
   int num_ranks() const override { return real_.num_ranks(); }
   std::string name() const override { return real_.name(); }

@@ -1,9 +1,9 @@
-// Messages of plain bytes between two ranks: all that a backend must bring. Messages of tensors and
-// collectives are built on it once, for every backend (message_comm.hpp, ring.hpp).
+// Messages of plain bytes between two ranks: all that a backend must provide. Messages of tensors
+// and collectives are implemented on top of it, for all backends (message_comm.hpp, ring.hpp).
 //
-// A message meets the receive of the same slot; those of one slot between two ranks meet in order.
-// A send may wait until its receive is started. Memory stays alive and untouched until the wait
-// returns or the parcel is gone.
+// A message goes to the receive with the same slot; messages with one slot between two ranks are
+// matched in order. A send may block until its receive is started. Memory must stay alive and
+// unchanged until wait() returns or the parcel is destroyed.
 //
 //   auto parcel = wire.receive(buffer, bytes, from, slot);
 //   parcel->wait();  // throws WireError
@@ -17,8 +17,8 @@
 
 namespace nereus::worker {
 
-// The other side is gone, or did not come within the time-out of the wire. The wire is of no more
-// use then.
+// The other side is gone, or was missing until the time-out of the wire. The wire is unusable
+// afterwards.
 struct WireError : std::runtime_error {
   WireError(const std::string& message, int other_rank)
       : std::runtime_error(message), peer(other_rank) {}
@@ -29,7 +29,7 @@ class Parcel {
  public:
   virtual ~Parcel() = default;
   virtual void wait() = 0;
-  virtual bool done() { return false; }  // as of Pending
+  virtual bool done() { return false; }  // as in Pending
 };
 
 class Wire {
@@ -41,7 +41,7 @@ class Wire {
                                        std::uint64_t slot) = 0;
   virtual std::unique_ptr<Parcel> receive(void* bytes, std::size_t size, int from,
                                           std::uint64_t slot) = 0;
-  // From any thread: every wait throws, and so does whatever is started from now on.
+  // May be called from any thread: all current and later waits throw.
   virtual void abort() = 0;
 };
 

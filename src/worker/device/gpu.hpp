@@ -1,17 +1,17 @@
-// What only a CUDA build has: a stream of the rank's own, the GPU's peak memory, and a step's
-// passes as one CUDA graph. Without CUDA all of them do nothing.
+// Functions that only a CUDA build has: a separate stream for the rank, the GPU's peak memory, and
+// a step's passes as one CUDA graph. Without CUDA they do nothing.
 //
 // A graph holds the launches of a whole step, so that a replay costs the host one call instead of
-// thousands. It sees the addresses of its first run: samples must come into the same tensors every
-// step, and nothing may ask for a value while it is taken. It may be taken on any stream but the
-// default one, which is why a rank computes on its own from the start.
+// thousands. It uses the addresses of its first run: samples must be in the same tensors at every
+// step, and nothing may read a value during the capture. A graph cannot be captured on the default
+// stream, so a rank uses another stream from the start.
 //
 //   use_own_stream(device);
 //   StepGraph graph;
-//   graph.capture([&] { passes(); });           // takes the launches; runs nothing
+//   graph.capture([&] { passes(); });           // records the launches; runs nothing
 //   graph.replay();
 //
-// One that is kept can be taken apart (worker/execute/cut_graph.hpp).
+// A graph that is kept can be cut into pieces (worker/execute/cut_graph.hpp).
 #pragma once
 
 #include <functional>
@@ -22,17 +22,19 @@
 
 namespace nereus::worker {
 
-// With one rank a GPU: this rank's, of those that CUDA_VISIBLE_DEVICES shows. Before anything else.
+// Selects this rank's GPU among those in CUDA_VISIBLE_DEVICES, with one rank per GPU. Must be
+// called first.
 void choose_gpu(int local_rank);
 void use_own_stream(const at::Device& device);
-// Before anything else too. An operation that has none throws.
+// Must be called before anything runs on the GPU. An operation without a deterministic kernel
+// throws.
 void use_deterministic_kernels();
 double peak_gpu_memory();  // bytes; 0 on CPUs
-std::string gpu_name();    // of this rank's, as its driver calls it; empty on CPUs
-// What this process may take of its GPU, where several share one.
+std::string gpu_name();    // of this rank's GPU, from its driver; empty on CPUs
+// Limits this process's memory on its GPU, if several processes share it.
 void limit_gpu_memory(double bytes);
 
-// Keeps the stream busy for about so long, so that the host gets ahead of it.
+// Keeps the stream busy for about that long, so that the host can run ahead of it.
 void hold_device(double seconds);
 
 class StepGraph {
@@ -44,7 +46,7 @@ class StepGraph {
   bool is_captured() const;
   void capture(const std::function<void()>& work, Kept kept = Kept::kNo);
   void replay();
-  void* kept();  // a cudaGraph_t, as long as this lives
+  void* kept();  // a cudaGraph_t, valid during this object's lifetime
 
  private:
   struct Held;

@@ -1,11 +1,11 @@
-// When a rank did what, on the steady clock of its host.
+// Records when a rank did what, on the steady clock of its host.
 //
-// A GPU runs behind the host that launches its work. There a time is an event on the current
-// stream, and its value is known once the stream has come to it: now() gives a ticket, time_of()
-// what it stands for. On CPUs, and while nobody looks, now() is the time itself.
+// A GPU runs behind the host that launches its work. There, now() records an event on the current
+// stream and returns a ticket; time_of() gives its time once the stream has reached it. On CPUs, or
+// while the clock is off, now() returns the time itself.
 //
 //   StreamClock clock(device);
-//   clock.begin(true);                               // before the step
+//   clock.begin(true);                               // before the step; true: measure
 //   const std::int64_t start = clock.now();
 //   ..                                               // launches
 //   const std::int64_t end = clock.now();
@@ -20,7 +20,7 @@
 
 namespace nereus::worker {
 
-std::int64_t now_ns();  // of the steady clock
+std::int64_t now_ns();  // on the steady clock
 
 class StreamClock {
  public:
@@ -30,19 +30,19 @@ class StreamClock {
   StreamClock& operator=(const StreamClock&) = delete;
 
   void begin(bool looked_at);
-  // Asks the device for nothing: its first event is taken to be of the moment it is asked for, so
-  // nothing may be under way then, and all must be of one stream.
+  // Like begin(), without waiting for the device: the first event is assumed to happen immediately.
+  // So nothing may be in flight, and all events must be on one stream.
   void begin_at_rest();
-  bool has_tickets() const;  // what now() gives has to be settled first
+  bool has_tickets() const;  // whether results of now() need settle() first
   std::int64_t now();
   void settle();
-  bool is_past(std::int64_t ticket) const;  // so that time_of() knows it
+  bool is_past(std::int64_t ticket) const;  // whether time_of() knows it already
   std::int64_t time_of(std::int64_t ticket) const;
 
  private:
   struct Events;
   at::Device device_;
-  std::unique_ptr<Events> events_;  // while a GPU is looked at
+  std::unique_ptr<Events> events_;  // while a GPU is measured
 };
 
 }  // namespace nereus::worker

@@ -1,4 +1,4 @@
-// All of libtorch that this folder uses, in one header, so that it is compiled once
+// Includes all of libtorch that this folder uses, so that it is compiled only once
 // (cmake/worker.cmake).
 #pragma once
 

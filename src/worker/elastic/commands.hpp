@@ -1,9 +1,9 @@
-// A worker's two pipes: commands that come, on a thread of their own, and what is said back.
+// A worker's two pipes: a separate thread reads commands; answers are written back.
 //
 //   Commands commands(command_fd, line_out);
 //   while (auto command = commands.next()) ...          // the next kGeneration
 //   commands.board(generation);                         // its notes
-//   const Commands::Running running(commands, generation, comm);   // may be aborted while it lives
+//   const Commands::Running running(commands, generation, comm);   // the generation may abort it
 //   commands.is_over(generation);
 #pragma once
 
@@ -22,7 +22,7 @@ namespace nereus::worker {
 
 class Comm;
 
-// Whole lines from any thread, and a sign of life every half second.
+// Writes whole lines from any thread, and a heartbeat every half second.
 class LineOut {
  public:
   explicit LineOut(int fd);
@@ -44,20 +44,21 @@ class LineOut {
 class Commands {
  public:
   Commands(int fd, LineOut& out);
-  ~Commands() = delete;  // lives as long as the process: its thread waits in read()
+  ~Commands() = delete;  // must live as long as the process: its thread waits in read()
 
-  // Waits. Also one that is over already: every generation that was begun is told to have ended.
+  // Waits for the next generation. It also returns one that has already ended, because every
+  // generation that begins must be reported as ended.
   job::ElasticMessage next();
   std::shared_ptr<Board> board(std::int64_t generation);
   bool is_over(std::int64_t generation);
   enum class Ending { kNone, kEnd, kSave };
   Ending ends_after_step(std::int64_t generation);
-  bool take_save(std::int64_t generation);  // once for each time that it was asked for
-  // Steps of the newest checkpoint of the generation that the coordinator heard of; -1: none.
+  bool take_save(std::int64_t generation);  // true once per request
+  // Steps of the newest checkpoint of the generation that the coordinator knows; -1: none.
   std::int64_t known_saved(std::int64_t generation);
 
-  // While it lives, the end of the generation aborts the Comm. Throws BoardClosed where it ended
-  // already.
+  // During its lifetime, the end of the generation aborts the Comm. Throws BoardClosed if the
+  // generation has already ended.
   class Running {
    public:
     Running(Commands& commands, std::int64_t generation, Comm& comm);
@@ -81,12 +82,12 @@ class Commands {
   std::condition_variable changed_;
   std::deque<job::ElasticMessage> waiting_;
   std::map<std::int64_t, std::shared_ptr<NoteBoard>> boards_;
-  std::int64_t over_ = -1;       // this generation, and all before it
-  std::int64_t end_after_ = -1;  // so too
+  std::int64_t over_ = -1;       // this generation and all before it have ended
+  std::int64_t end_after_ = -1;  // this generation and all before it must end
   bool saves_at_end_ = false;
   std::int64_t save_after_ = -1;                         // of this generation
   std::pair<std::int64_t, std::int64_t> known_{-1, -1};  // generation, steps
-  std::map<Comm*, std::int64_t> running_;                // with their generation
+  std::map<Comm*, std::int64_t> running_;                // with their generations
   std::thread thread_;
 };
 

@@ -1,7 +1,7 @@
-// A rank of one generation, and its state; what its ranks agree on.
+// A rank of one generation with its state, and functions for agreement between ranks.
 //
 //   Life life;  life.executor = ...;  life.state = host_state(...);
-//   count_votes(*life.comm, true);            // also: nobody goes on before all have come
+//   count_votes(*life.comm, true);            // also a barrier
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ struct Life {
   std::int64_t generation = -1;
   int rank = 0;
   int num_ranks = 1;
-  std::int64_t most_done = -1;  // no checkpoint of a later step is read; -1: any
+  std::int64_t most_done = -1;  // checkpoints of later steps are ignored; -1: none are
   std::int64_t done = 0;        // steps whose updates are in the state
-  double gradient_norm = 0;     // of the last of them
-  bool complete = false;        // the job's last step is done
+  double gradient_norm = 0;     // at the last of them
+  bool complete = false;        // whether the job's last step is done
   job::Job job;
   ReadBatch read;
-  std::unique_ptr<Comm> comm;  // lives longer than what uses it
+  std::unique_ptr<Comm> comm;  // must outlive the members below, which use it
   std::unique_ptr<Executor> executor;
   HostState state;
   std::unique_ptr<Saver> saver;
 
-  // What was written to `state` becomes what training uses.
+  // After `state` was written: makes training use it.
   void settle() {
     state.put_back();
     for (Optimizer::Slot& slot : executor->optimizer().slots()) slot.state->store_update();
@@ -43,10 +43,10 @@ struct Life {
   }
 };
 
-// How many ranks say yes; also a point that none passes before all have come.
+// The number of ranks that say yes; also a barrier.
 int count_votes(Comm& comm, bool yes);
 
-// Rank 0's number, on every rank.
+// Broadcasts rank 0's number.
 std::int64_t from_first(Comm& comm, std::int64_t number);
 
 }  // namespace nereus::worker

@@ -1,7 +1,7 @@
-// State of a generation from the newest checkpoint that every one of its ranks can read, or from
-// the start where there is none.
+// Loads the state of a generation from the newest checkpoint that all of its ranks can read, or
+// initializes it if there is none.
 //
-//   life.done = read_newest(life, started, remark);       // all ranks together
+//   life.done = read_newest(life, started, remark);       // called by all ranks together
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace nereus::worker {
 
 using Remark = std::function<void(const std::string& text)>;
 
-// Steps that it had done; `started` learns which checkpoint it was. Throws CommError.
+// Returns the number of steps done; `started` records which checkpoint was used. Throws CommError.
 std::int64_t read_newest(Life& life, job::ElasticMessage& started, const Remark& remark);
 
 }  // namespace nereus::worker

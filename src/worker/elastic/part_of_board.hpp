@@ -1,4 +1,5 @@
-// Notes of one of several Comms of a generation, on the one board that it has.
+// The notes of one of several Comms of a generation, with a prefix, on the generation's single
+// board.
 //
 //   options.board = std::make_shared<PartOfBoard>(board, "helpers/");
 #pragma once

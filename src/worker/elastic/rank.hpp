@@ -1,20 +1,20 @@
-// A worker that lives through generations: it trains as whatever rank it is told to be, and keeps
-// its state in memory between one generation and the next.
+// A worker that survives several generations: it trains as whichever rank it is told to be, and
+// keeps its state in memory between generations.
 //
 //   nereus-worker --elastic --command-fd 5 --report-fd 6
 //
-// Two threads. One reads commands (job/elastic.hpp): it alone hears that a generation is over, and
-// frees the other from whatever it waits in (Comm::abort). The other trains:
+// It has two threads. One reads commands (job/elastic.hpp): it learns that a generation has ended,
+// and then aborts any wait of the other thread (Comm::abort). The other thread trains:
 //
-//   generation   the state that was held is brought to the step that all survivors agreed on
-//                (Executor::commit), a Comm is opened, state exchanged (exchange.hpp), or read from
-//                the newest checkpoint that all ranks can read, or begun afresh
-//   started      all ranks have all they need: only now what was held before is let go
-//   steps        until the last, or one after which the ranks agree to end, or the end of the
+//   generation   the held state is brought to the step that all survivors agreed on
+//                (Executor::commit), a Comm is opened, and state is exchanged (exchange.hpp), read
+//                from the newest checkpoint that all ranks can read, or initialized
+//   started      all ranks have all they need: only now the previous state is freed
+//   steps        until the last step, or one after which the ranks agree to end, or the end of the
 //                generation
-//   ended        what is held now
+//   ended        reports what is held now
 //
-// The process ends when the pipe of commands does: an agent and its worker live together.
+// The process ends when the command pipe is closed, so a worker does not outlive its agent.
 #pragma once
 
 namespace nereus::worker {
@@ -24,6 +24,6 @@ struct ElasticOptions {
   int report_fd = -1;
 };
 
-int run_elastic(const ElasticOptions& options);  // the exit code, as of run_rank()
+int run_elastic(const ElasticOptions& options);  // returns the exit code, as run_rank()
 
 }  // namespace nereus::worker

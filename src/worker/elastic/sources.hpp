@@ -1,20 +1,22 @@
-// Who sends which part of the state to whom, when ranks go on with another plan. No libtorch here.
+// Decides which rank sends which part of the state to which, when ranks continue with another plan.
+// Does not use libtorch.
 //
-// Every rank says what it holds (of one and the same step) and what it is to hold; from both lists
-// of all ranks each computes the same answer. For every element that a rank needs the source is
-// the rank itself, else a holder; whom to ask first goes round with the part and the rank, so that
-// replicas share the work.
+// Every rank lists what it holds (all from the same step) and what it needs. From all these lists,
+// each rank computes the same answer. The source of each element that a rank needs is the rank
+// itself, or else a holder. The preferred holder depends on the part and the rank, so that replicas
+// share the work.
 //
-// Copies of one part are equal to the bit, since sums are the same on every rank. So checksums
-// travel with the lists: a copy that differs from most others is not trusted; where they are one
-// against one, neither is. A tied weight of two layers that are computed apart is a part of each:
-// the two are summed in different orders, and may differ in the last bit. So a tensor is taken from
-// one layer alone, the needed part's own or else the first of which all is there.
+// Copies of a part are equal to the bit, because reductions give the same bits on every rank. So
+// the lists contain checksums: a copy that differs from most others is not trusted; of two copies
+// that differ, neither is. If the two layers of a tied weight are computed on different ranks, it
+// is a part of each: the two copies are summed in different orders, and may differ in the last bit.
+// So a tensor is taken from only one of the two layers: that of the needed part, or else the first
+// that is completely available.
 //
 //   std::vector<Holding> everyone = ..;
 //   Sources sources = find_sources(holds, needs);
 //   for (const Move& move : sources.moves) ...       // ordered by layer
-//   sources.missing;                                 // parts that nobody has
+//   sources.missing;                                 // parts that no rank has
 #pragma once
 
 #include <cstdint>
@@ -39,38 +41,39 @@ struct PartName {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   int layer = 0;
-  std::uint64_t checksum = 0;  // of its bytes; 0 for what is needed
+  std::uint64_t checksum = 0;  // of its bytes; 0 if the part is needed
   bool operator==(const PartName&) const = default;
 };
 using PartNames = std::vector<PartName>;  // of one rank
 
 PartNames names_of(const std::vector<checkpoint::Part>& parts, bool with_checksums);
-// A line a part.
+// One line per part.
 std::string to_text(const PartNames& names);
 PartNames parse_names(std::string_view text);
 
-// Part `held` of rank `from` gives these elements of part `needed` of rank `to`.
+// Part `held` of rank `from` provides these elements of part `needed` of rank `to`.
 struct Move {
   int from = 0;
   int to = 0;
   std::size_t held = 0;
   std::size_t needed = 0;
-  int layer = 0;  // of what is needed
+  int layer = 0;  // of the needed part
   std::vector<checkpoint::SharedRun> runs{};
   std::int64_t elements() const;
 };
 
-using Distrusted = std::set<std::pair<int, std::size_t>>;  // rank and place among what it holds
+// Rank, and index in the list of what it holds.
+using Distrusted = std::set<std::pair<int, std::size_t>>;
 
 struct Sources {
   std::vector<Move> moves{};  // by layer
   std::vector<std::string> missing{};
 };
 
-// Copies that differ from others of the same part.
+// Copies that differ from the other copies of the same part.
 Distrusted odd_copies(const std::vector<PartNames>& holds);
 
-// `needs[rank][place]` where wanted(rank, place), or all.
+// Only the `needs[rank][place]` with wanted(rank, place), or all.
 using Wanted = std::set<std::pair<int, std::size_t>>;
 Sources find_sources(const std::vector<PartNames>& holds, const std::vector<PartNames>& needs,
                      const Distrusted& distrusted = {}, const Wanted* wanted = nullptr);

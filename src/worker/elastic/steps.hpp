@@ -1,7 +1,7 @@
-// The steps of one generation: until the last, or one after which the ranks agree to end, with
-// checkpoints as the job or the coordinator says.
+// Runs the steps of one generation: until the last step, or one after which the ranks agree to end.
+// Saves checkpoints as the job or the coordinator says.
 //
-//   run_steps(life, commands, generation, say, remark);       // throws CommError when it is over
+//   run_steps(life, commands, generation, say, remark);       // throws CommError if it is aborted
 #pragma once
 
 #include <functional>

@@ -1,18 +1,18 @@
-// A step's CUDA graph as many short ones, each a piece that waits for its turn
+// Cuts a step's CUDA graph into many short graphs; each is a piece that waits for its turn
 // (worker/state/pieces.hpp).
 //
-// Launches of a graph, in an order that its edges allow, are chained anew in graphs of at most
-// kPiece seconds; a launch that takes longer is a piece of its own, and shorter than one launch no
-// piece can be. What a launch takes is what the first of its kind took (the same function on the
-// same grid), which ran alone for that; a piece is thought to take the sum until it has run.
+// The launches of a graph, in an order that its edges allow, are chained in new graphs of at most
+// kPiece seconds. A launch that takes longer is a separate piece, since no piece can be shorter
+// than one launch. The time of a launch is that of the first launch of its kind (same function,
+// same grid), which is measured separately. The estimate for a piece is the sum, until it has run.
 //
 //   StepGraph graph;
 //   graph.capture([&] { passes(); }, StepGraph::Kept::kYes);
 //   CutGraph cut(graph);
-//   if (cut.is_built()) cut.replay(pieces);      // else the graph holds what cannot be moved
+//   if (cut.is_built()) cut.replay(pieces);      // else it has parts that cannot be moved
 //
-// After DeepPool (MLSys 2022), whose background job is cut where a captured graph is one node wide
-// and in pieces of at least 0.5 ms.
+// Follows DeepPool (MLSys 2022), which cuts its background job where a captured graph is one node
+// wide, into pieces of at least 0.5 ms.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class CutGraph {
   CutGraph& operator=(const CutGraph&) = delete;
   bool is_built() const;
   void replay(Pieces& pieces);
-  std::size_t num_pieces() const;  // once it has run
+  std::size_t num_pieces() const;  // known once it has run
 
  private:
   struct Held;

@@ -1,25 +1,25 @@
-// One rank of a job: builds the layers of its stages, and runs steps in the plan's order.
+// One rank of a job: builds the layers of its stages, and runs steps in the order of the plan.
 //
-// A step is the rank's passes (RankPlan::order). Inputs of the next passes are asked for ahead, so
-// that they travel beside computation; outputs are sent as soon as they are there. Gradients of a
-// layer begin to travel when its last micro-batch is through, small layers together
-// (gradient_buckets.hpp). Then the update: the norm over all
-// ranks, each element on the rank that keeps it, and the weights back to who computes with them,
-// beside the next step's first layers.
+// A step consists of the rank's passes (RankPlan::order). Inputs of the next passes are requested
+// ahead, so that communication overlaps with computation; outputs are sent as soon as they are
+// ready. The gradient reduction of a layer starts after its last micro-batch, with small layers
+// combined (gradient_buckets.hpp). Then comes the update: the norm over all ranks, the update of
+// each element on the rank that keeps it, and the broadcast of the weights to the ranks that
+// compute with them, which overlaps with the first layers of the next step.
 //
-// Varuna's schedule is opportunistic (Athlur 2022): where the next pass is a recompute whose
-// gradient has not arrived, but the input of the next forward pass has, that runs first. Only as
-// long as the rank holds fewer micro-batches than its order does at most, so that memory is what
-// was planned. Backward passes keep their order, and with it every sum its terms in theirs: the
-// result is that of the order without pulling, to the bit. Ranks of a team choose together. Where
-// passes hold collectives over data ranks (divided weights and gradients, synchronous norms), the
-// order stays.
+// Varuna's schedule is opportunistic (Athlur 2022): if the next pass is a recompute whose gradient
+// has not arrived, and the input of the next forward pass has, the forward pass runs first. It does
+// so only while the rank holds fewer micro-batches than the peak of its order, so that memory stays
+// within the plan. Backward passes keep their order, so every sum keeps the order of its terms, and
+// the result is bit-equal to that without pulling ahead. The ranks of a team choose together. If
+// passes contain collectives over data-parallel ranks (sharded weights and gradients, synchronous
+// norms), the order is not changed.
 //
 //   Executor executor(job, comm, samples);
-//   for (step ...) StepResult r = executor.run(step);      // r.loss is that of all ranks
+//   for (step ...) StepResult r = executor.run(step);      // r.loss is over all ranks
 //
-// Every rank of the job gets the same loss: the sum of all targets' cross entropies over their
-// number, whoever computed them.
+// Every rank of the job gets the same loss: the sum of the cross entropies of all targets, divided
+// by their number.
 #pragma once
 
 #include <chrono>
@@ -42,7 +42,7 @@
 
 namespace nereus::worker {
 
-// Samples [first, first + count) of step `step`, for the first stage, the last, or both.
+// Returns samples [first, first + count) of step `step`, for the first stage, the last, or both.
 using ReadBatch = std::function<Batch(std::int64_t step, std::int64_t first, std::int64_t count)>;
 
 struct StepResult {
@@ -50,10 +50,11 @@ struct StepResult {
   double gradient_norm = 0;
   double seconds = 0;
   job::Waits waits{};
-  double signals = 0;  // sum over all ranks of what each gave run()
+  double signals = 0;  // sum over all ranks of the `signal` passed to run()
 };
 
-// What the rank did when, in nanoseconds of the steady clock; kept while `slices` is set.
+// What the rank did at which time, in nanoseconds of the steady clock; recorded while `slices` is
+// set.
 struct Done {
   timeline::SliceKind kind = timeline::SliceKind::kOther;
   std::int64_t start = 0;
@@ -69,45 +70,47 @@ inline bool is_backward(schedule::Pass pass) {
 
 class Executor {
  public:
-  // `starts_empty`: the state's values are to be put there before the first step.
+  // With `starts_empty`, the caller must fill in the values of the state before the first step.
   Executor(const job::Job& job, Comm& comm, ReadBatch read, bool starts_empty = false);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
-  // `signal` is summed over all ranks: how they agree to end, say.
+  // `signal` is summed over all ranks; ranks use it, for example, to agree to end.
   StepResult run(std::int64_t step, double signal = 0);
   const RankPlan& rank_plan() const { return mine_; }
   const GradientBuckets& buckets() const { return buckets_; }
   std::vector<Done>* slices = nullptr;
-  // The samples as passes take them: where this rank computes, and in what it computes with.
+  // The samples as passes need them: on this rank's device, in the type of its computation.
   Batch on_device(Batch read) const;
-  LayerClock* layer_clock = nullptr;  // of the steps to come; such a step is no graph
-  Pieces* pieces = nullptr;           // each of a step's pieces waits for its turn
-  // Once a step: all sums are here, the device has nothing under way, and the update has not begun.
+  LayerClock* layer_clock = nullptr;  // for the next steps; such a step does not run as a graph
+  Pieces* pieces = nullptr;           // each piece of a step waits for its turn
+  // Called once per step, when all reductions are complete, the device is idle, and the update has
+  // not begun.
   std::function<void()> at_rest{};
-  // For `nereus measure`, of a rank with one stage and one micro-batch: the first so many passes of
-  // a step's layers, forward and then backward, on the same samples each time. Changes no weights.
+  // For `nereus measure`, on a rank with one stage and one micro-batch: runs the first `passes`
+  // passes of a step's layers, forward then backward, always on the same samples. Changes no
+  // weights.
   void run_cut(int passes);
 
-  // The sums of the step under way are all here, and its update has not been done: it needs no
-  // other rank any more.
+  // Whether all reductions of the current step are complete on this rank, and its update is not
+  // done. The rank then needs no other rank any more.
   //
   // A step is taken by all ranks or by none (commit rule). Passes and reductions change no state;
-  // the last of them is a sum over all ranks, that of loss and norm, which no rank has before every
-  // rank has arrived at it. So once one rank updated, every other can: where a job breaks off
-  // there, survivors that only arrived are told the norm and commit() too.
+  // the last reduction is a sum of loss and norm over all ranks, which no rank has before every
+  // rank has reached it. So once one rank has updated, every other rank can. If a job is
+  // interrupted there, survivors that have only arrived are told the norm and commit() too.
   bool has_arrived() const { return arrived_; }
   void commit(std::int64_t step, double gradient_norm);
 
   std::vector<std::unique_ptr<LayerState>>& states() { return states_; }
   Optimizer& optimizer() { return optimizer_; }
-  // Master weights are kept apart from those that are computed with.
+  // Whether master weights are separate from the weights used in computation.
   bool wide_masters() const { return options_.sum_type != options_.type; }
-  // For tests: what update() was given, before clipping.
+  // For tests: called with what update() will use, before clipping.
   std::function<void()> before_update;
   // Bytes moved by the collectives of layers so far.
   Traffic traffic() const { return groups_.traffic(); }
-  // The most bytes of values, inputs of layers and gradients that lay on the device between layers,
-  // counted while it is set; what a graph keeps inside a layer does not count.
+  // Records the maximum of the bytes of values, layer inputs and gradients on the device between
+  // layers while it is set; does not count what autograd keeps inside a layer.
   std::int64_t* most_kept = nullptr;
   const HostStore& host_store() const { return store_; }
 
@@ -135,7 +138,8 @@ class Executor {
   bool graph_helps() const;
   void run_graph(std::int64_t step);
   void keep_samples(std::int64_t step);
-  // Where the device runs behind the host: what is neither a layer's pass nor its update.
+  // Pieces for device work that is neither a layer's pass nor its update, if the device runs behind
+  // the host.
   Pieces* device_pieces() const { return options_.device.is_cuda() ? pieces : nullptr; }
   Batch read_batch(const MicroBatch& batch, std::int64_t step);
   void run_pass(std::size_t index, std::int64_t step);
@@ -164,41 +168,42 @@ class Executor {
   std::vector<std::unique_ptr<Layer>> layers_;
   RankPlan mine_;
   GroupCache groups_;
-  GroupCache norm_groups_;  // of their own: they do not wait for gradients on their way
-  std::shared_ptr<Group> world_;
+  GroupCache norm_groups_;        // separate, so that they do not wait for gradient reductions
+  std::shared_ptr<Group> world_;  // by stage of this rank, like the next two
   std::vector<std::shared_ptr<Group>> teams_;  // by stage of this rank; so the next two
   std::vector<std::shared_ptr<Group>> data_;
-  std::vector<std::shared_ptr<Group>> norm_together_;  // nullptr where BatchNorm is not synchronous
+  std::vector<std::shared_ptr<Group>> norm_together_;  // nullptr if BatchNorm is not synchronous
   std::vector<std::unique_ptr<LayerState>> states_;
   std::vector<std::unique_ptr<Stage>> stages_;
   GradientBuckets buckets_;
-  std::map<std::string, std::shared_ptr<Group>> wide_ties_;  // by weight: who computes either layer
+  // By weight: the ranks that compute either layer.
+  std::map<std::string, std::shared_ptr<Group>> wide_ties_;
   Optimizer optimizer_;
   StateOptions options_;
   HostStore store_;
   StreamClock clock_;
   HostStore::Seen seen_;
   double loss_scale_ = 1;
-  int most_held_ = 0;  // micro-batches, by the order; 0 where no pass is pulled ahead
+  int most_held_ = 0;  // micro-batches, in the order; 0 if no pass is pulled ahead
 
   // All passes of a step as one graph, and the samples that it reads.
   StepGraph graph_;
-  std::optional<CutGraph> cut_graph_;            // where it is run in pieces
+  std::optional<CutGraph> cut_graph_;            // if it runs in pieces
   std::map<std::int64_t, Batch> graph_batches_;  // by first sample
   bool reads_kept_ = false;
-  bool launches_are_cut_ = false;  // for pieces, also while a graph of them is taken
+  bool launches_are_cut_ = false;  // into pieces, also while they are captured
   std::int64_t steps_run_ = 0;
 
-  // Of the running step.
+  // State of the running step.
   std::map<std::pair<int, int>, Record> records_;  // by stage and micro-batch
-  std::map<std::size_t, Incoming> incoming_;       // by place in the order
-  std::vector<bool> ran_;                          // so too
+  std::map<std::size_t, Incoming> incoming_;       // by position in the order
+  std::vector<bool> ran_;                          // by position in the order
   int num_held_ = 0;                               // micro-batches between forward and backward
   std::map<std::int64_t, at::Tensor> local_;       // messages to itself, by tag
   std::deque<Handle> sent_;
-  std::future<void> joining_;  // collectives of the stages that this rank only keeps state of
-  std::map<LayerState*, int> passes_left_;  // backward passes until a layer is done
-  at::Tensor loss_;                         // on the device: asking for its value would wait for it
+  std::future<void> joining_;  // collectives of the stages whose state this rank only stores
+  std::map<LayerState*, int> passes_left_;  // backward passes until a layer is complete
+  at::Tensor loss_;                         // on the device: reading its value would wait for it
   job::Waits waits_{};
   std::vector<StatisticsSum> statistics_;  // by stage of this rank
   bool arrived_ = false;

@@ -1,11 +1,12 @@
-// What a rank keeps, as parts of whole tensors in the memory of the host: what checkpoints and
-// other ranks are given, and what they give back.
+// The state of a rank as parts of whole tensors in host memory, for checkpoints and for other
+// ranks.
 //
 //   HostState held = host_state(executor, job.training);      // every copy, not only the first
-//   for (const checkpoint::Part& part : held.parts) ...       // part.bytes may be written to
-//   held.put_back(executor);                                  // weights and moments in training
+//   for (const checkpoint::Part& part : held.parts) ...       // part.bytes may be overwritten
+//   held.put_back(executor);                                  // uses the new weights and moments
 //
-// On a CPU the bytes are training's own; from a GPU they are copies, which put_back() returns.
+// On a CPU the bytes are those that training uses; on a GPU they are copies, which put_back()
+// copies back.
 #pragma once
 
 #include <span>
@@ -27,7 +28,7 @@ struct HostState {
     NormStatistics* norm = nullptr;
     std::vector<at::Tensor> values;
   };
-  std::vector<Copy> copies{};            // of what lies elsewhere
+  std::vector<Copy> copies{};            // of state that is not in host memory
   std::vector<Statistics> statistics{};  // of BatchNorm: always copies
 };
 HostState host_state(Executor& executor, const job::Training& training);
@@ -37,7 +38,7 @@ checkpoint::FlatLayer flat_layer(const LayerState& state);
 std::span<std::byte> bytes_of(const at::Tensor& tensor);
 checkpoint::TensorKind first_kind(const job::Training& training);
 
-// Running statistics of a layer's norm as tensors on the CPU: means, variances, how many groups.
+// Running statistics of a layer's norm as CPU tensors: means, variances, number of groups.
 struct SavedStatistic {
   std::string name;
   at::Tensor value;

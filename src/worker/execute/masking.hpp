@@ -1,25 +1,25 @@
-// Masked language modelling (Devlin 2019, 1810.04805): of every sample a fixed number of positions
-// is chosen, 15 % of them; the word there becomes [MASK] in 80 % of the cases, any word in 10 %,
-// and stays in 10 %. The model is to tell all of them.
+// Masked language modeling (Devlin 2019, 1810.04805): in every sample, a fixed number of positions
+// is chosen, 15 % of them. The word there is replaced by [MASK] in 80 % of the cases, by a random
+// word in 10 %, and stays in 10 %. The model must predict all of them.
 //
-// Which positions and what becomes of them is decided by (seed, step, sample) alone, so every plan
-// hides the same words. The number is the same for every sample, so that the divisor of the loss,
-// masked positions of the whole step, is known to all ranks.
+// The positions and replacements depend only on (seed, step, sample), so every plan hides the same
+// words. The number of positions is the same for every sample, so all ranks know the divisor of the
+// loss, which is the number of masked positions in the whole step.
 //
 //   Batch batch = hide_words(tokens, shape, seed, step, first_sample);
-//   batch.targets;      // [n, m]: the words that were there
-//   batch.positions;    // [n, m]: where, in rising order
+//   batch.targets;      // [n, m]: the original words
+//   batch.positions;    // [n, m]: their positions, ascending
 #pragma once
 
 #include "worker/ops/layer.hpp"
 
 namespace nereus::worker {
 
-// Of Google's vocabularies, cased (28,996) and uncased (30,522), 103. Of any other the last token:
-// a tokenizer that leaves it free serves best.
+// 103 for Google's vocabularies, cased (28,996) and uncased (30,522); otherwise the last token. A
+// tokenizer that leaves it unused works best.
 std::int64_t mask_token(std::int64_t vocabulary);
 
-// tokens [n, s].
+// `tokens` is [n, s].
 Batch hide_words(const at::Tensor& tokens, const model::TransformerShape& shape, std::uint64_t seed,
                  std::int64_t step, std::int64_t first_sample);
 

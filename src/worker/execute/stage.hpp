@@ -1,10 +1,11 @@
-// The layers of one stage on this rank, run forward and backward for one micro-batch at a time.
+// The layers of one stage on this rank, run forward and backward one micro-batch at a time.
 //
-// Layers run one by one, each with a graph of its own: its inputs are leaves, its backward pass is
-// one call. So a layer's gradients are final as soon as it is through (they can travel while
-// earlier layers work), its weights may come and go around it, and whole layers can be computed
-// again instead of kept. Values that cross a boundary are named by the layer that made them. A
-// gradient that comes from other stages is the first term of its sum: they read the value later.
+// Layers run one by one, each with a separate autograd graph: its inputs are leaves, and its
+// backward pass is one call. So a layer's gradients are final as soon as its backward pass is done
+// (their reduction overlaps with earlier layers), its weights can be gathered and freed around it,
+// and whole layers can be recomputed instead of kept. Values that cross a boundary are identified
+// by the layer that made them. A gradient from other stages is the first term of its sum, because
+// those stages read the value later.
 //
 //   Record record = stage.begin(micro_batch, pass);
 //   record.values[layer] = received;           // for each value of work().from
@@ -26,27 +27,27 @@
 namespace nereus::worker {
 
 struct LayerRecord {
-  std::vector<at::Tensor> inputs;     // leaves; undefined while they wait in host memory
-  std::vector<HostStore::Item> away;  // as inputs
-  at::Tensor output;                  // with its graph; undefined where it is computed again
+  std::vector<at::Tensor> inputs;     // leaves; undefined while they are offloaded to host memory
+  std::vector<HostStore::Item> away;  // like `inputs`
+  at::Tensor output;                  // with its graph; undefined if it is recomputed
 };
 
 struct Record {
-  std::unique_ptr<PassContext> pass;  // graphs point at it
+  std::unique_ptr<PassContext> pass;  // graphs point to it
   std::map<int, at::Tensor> values;
   std::map<int, at::Tensor> gradients;
-  std::map<int, HostStore::Item> values_away;  // in host memory, by the same names
+  std::map<int, HostStore::Item> values_away;  // offloaded to host memory, with the same keys
   std::map<int, HostStore::Item> gradients_away;
   int number = 0;  // of the micro-batch
   std::vector<LayerRecord> layers;
-  at::Tensor loss;  // of the last stage
+  at::Tensor loss;  // only in the last stage
 };
 
 class Stage {
  public:
   Stage(const StageWork& work, const model::Model& model,
         const std::vector<std::unique_ptr<Layer>>& layers, std::vector<LayerState*> states,
-        HostStore* store = nullptr);  // where the work offloads
+        HostStore* store = nullptr);  // if the work offloads
 
   const StageWork& work() const { return *work_; }
   const std::vector<LayerState*>& states() const { return states_; }
@@ -54,33 +55,33 @@ class Stage {
                                         const PassContext& pass) const;
 
   void forward(Record& record) const;
-  // Computes again what forward did not keep; backward does it too where it was not called.
+  // Recomputes what forward did not keep; backward does it if it was not called.
   void recompute(Record& record) const;
   // `done(state)` is called for each layer whose gradients of this micro-batch are complete.
   using LayerDone = std::function<void(LayerState&)>;
   void backward(Record& record, const LayerDone& done) const;
-  // The input half alone, then the weight half.
+  // Only the input half; then the weight half.
   void backward_inputs(Record& record) const;
   void backward_weights(Record& record, const LayerDone& done) const;
 
-  // One layer of one micro-batch; the caller gathers and releases its weights. `with_graph`: the
-  // backward pass comes next.
+  // Runs one layer for one micro-batch; the caller must gather and release its weights.
+  // `with_graph`: the backward pass follows immediately.
   void forward_layer(Record& record, int place, bool with_graph = false) const;
   void backward_layer(Record& record, int place) const;
-  // Where all micro-batches pass a layer before the next: what a layer made waits in host memory
-  // until the next one's turn, and comes back ahead of it.
+  // If all micro-batches pass one layer before the next: offloads the output of a layer to host
+  // memory until the next layer needs it, and prefetches it.
   void put_value(Record& record, int place) const;
   void put_gradients(Record& record, int place) const;
   void fetch_values(Record& record, int place) const;
   void fetch_for_backward(Record& record, int place) const;
-  // Whether the layer is the model's last: its forward and backward pass can be one.
+  // Whether the layer is the model's last: its forward and backward pass can run together.
   bool is_head(int place) const { return work_->first_layer + place + 1 == model_->num_layers(); }
 
-  LayerClock* clock = nullptr;  // where somebody wants to know how long layers take
-  Pieces* pieces = nullptr;     // where each layer waits for its turn
+  LayerClock* clock = nullptr;  // if the times of layers are measured
+  Pieces* pieces = nullptr;     // if each layer waits for its turn
 
  private:
-  bool keeps(int place) const;  // the layer's graph, from forward to backward
+  bool keeps(int place) const;  // whether the layer's graph is kept from forward to backward
   at::Tensor run_layer(Record& record, int place, std::vector<at::Tensor>& inputs,
                        bool again) const;
   bool is_away(const Record& record, int from) const;
@@ -102,7 +103,7 @@ class Stage {
   std::vector<LayerState*> states_;
   std::set<int> leaving_;  // values that other stages read
   std::map<int, std::pair<int, int>>
-      readers_;  // first and last layer of the stage that reads a value
+      readers_;  // first and last layer of the stage that read a value
   HostStore* store_ = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// Samples out of a safetensors file with `inputs` [N, ..] and `targets` [N, ..], row by row, as
-// python/nereus_export.py writes it. Which row the g-th sample is: data/sample_source.hpp.
+// Samples from a safetensors file with `inputs` [N, ..] and `targets` [N, ..], row by row, as
+// python/nereus_export.py writes it. data/sample_source.hpp says which row the g-th sample is.
 //
 //   ReadBatch read = tensor_reader(job);
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace nereus::worker {
 
-// Throws Errors where the file is not sound.
+// Throws Errors if the file is not valid.
 ReadBatch tensor_reader(const job::Job& job);
 
 }  // namespace nereus::worker

@@ -1,10 +1,11 @@
-// The kernels of training, by shape and precision: products of matrices, attention, norms,
-// element-wise functions, convolutions, the optimizer's update; and copies in memory, between host
-// and device where there are two.
+// Measures the kernels of training, by shape and precision: matrix products, attention, norms,
+// element-wise functions, convolutions, the optimizer's update; and copies in memory, and between
+// host and device if there is a separate device.
 //
-// All of them are timed in rounds, one repeat of each a round, so that what disturbs the machine
-// for a moment disturbs one repeat of a few. Few rounds are enough: `nereus measure` starts several
-// processes one after the other, and what they find differs by more than repeats within one do.
+// They are timed in rounds, with one repeat of each per round, so that a short disturbance of the
+// machine affects only one repeat of a few kernels. Few rounds are enough: `nereus measure` starts
+// several processes one after the other, and results differ more between processes than between
+// repeats in one process.
 //
 //   std::vector<profile::Kernel> kernels = measure_kernels(device, depth, say);
 #pragma once
@@ -17,7 +18,7 @@
 
 namespace nereus::worker {
 
-// How thorough: rounds, seconds of one repeat, and whether the large shapes are measured too.
+// How thorough: rounds, seconds per repeat, and whether the large shapes are measured too.
 struct Depth {
   int rounds = 5;
   double repeat_seconds = 0.02;
@@ -25,7 +26,7 @@ struct Depth {
 };
 Depth depth_of(bool quick);
 
-using Say = std::function<void(const std::string& what)>;  // what is measured now
+using Say = std::function<void(const std::string& what)>;  // what is being measured
 
 std::vector<profile::Kernel> measure_kernels(const at::Device& device, const Depth& depth,
                                              const Say& say);

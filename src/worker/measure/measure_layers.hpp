@@ -1,19 +1,19 @@
-// A model's layers by samples, measured by training it: for each job (job/measure.hpp) some steps
-// of its model, all tensor teams of the machine at the same time and each for itself, so that
-// layers share caches, memory and power as in a job of as many ranks, and nothing is waited for
-// that is no part of a layer.
+// Measures a model's layers, by number of samples, by training it. Each job (job/measure.hpp) runs
+// some steps of its model on all tensor teams of the machine at the same time, each separately. So
+// layers share caches, memory and power as in a job with that many ranks, and there are no waits
+// that do not belong to a layer.
 //
-//   forward, backward   of a layer in a step: the wall clock around its passes, the device's own
-//                       where that is a GPU. Of equal layers the mean, then the mean of all ranks.
-//   update              of the whole step with the zeroing of gradients, divided among layers by
-//                       their parameters; one number whatever the samples
-//   rest                of a plain step, taken in turns with the others (samples to the device,
-//                       launches, reading the loss), is put to the first layer's forward pass:
-//                       layers and update make up the step
+//   forward, backward   of a layer in a step: the wall-clock time of its passes, or the device's
+//                        time on a GPU; the mean over equal layers, then over all ranks
+//   update              of the whole step, including the zeroing of gradients, divided among layers
+//                        by their parameters; one number for any number of samples
+//   rest                of a plain step, measured in turns with the others (samples to the device,
+//                        launches, reading the loss): added to the first layer's forward pass, so
+//                        that layers and update make up the whole step
 //
-// Where the trainer runs a step as a CUDA graph, no clock can be read between its layers. There
-// steps that break off after i of the 2 n passes are taken as graphs, each is replayed, and a pass
-// takes the difference of two neighbours.
+// If the trainer runs a step as a CUDA graph, no clock can be read between its layers. Then steps
+// that stop after i of the 2 n passes are captured as graphs and replayed; the time of a pass is
+// the difference between two consecutive ones.
 //
 //   std::vector<profile::MeasuredLayer> layers = measure_layers(job, place, links, say);
 #pragma once
@@ -28,7 +28,7 @@
 
 namespace nereus::worker {
 
-// Every rank calls it, and gets the same. `device_name` is put where profiles name the device.
+// Every rank must call it, and gets the same result. `device_name` is the device in the profile.
 std::vector<profile::MeasuredLayer> measure_layers(const job::MeasureJob& job,
                                                    const RankOptions& place, Links& links,
                                                    const std::string& device_name, const Say& say);

@@ -1,13 +1,14 @@
-// What joins the ranks: messages between every pair, and collectives of growing rings, by size.
+// Measures the network between the ranks: messages between every pair, and collectives of growing
+// rings, by size.
 //
-// A message's time is half of what it and its answer take, one pair at a time and the others still.
-// A collective's is that of the rank that takes longest, all of them starting together behind a
-// barrier. Rings are the first 2, 4, 8 .. ranks and all of them; with several hosts also the first
-// rank of each, which is the network alone.
+// The time of a message is half of the time for it and its answer, with one pair active at a time.
+// The time of a collective is that of the slowest rank, with all ranks starting together after a
+// barrier. Rings are the first 2, 4, 8 .. ranks and all ranks; with several hosts, also the first
+// rank of each host, which measures only the network.
 //
 //   Links links(comm, device, quick);
-//   machine.links = links.measure_pairs(say);               // every rank calls both; all get the
-//   machine.collectives = links.measure_collectives(say);   // whole
+//   machine.links = links.measure_pairs(say);               // every rank must call both;
+//   machine.collectives = links.measure_collectives(say);   // all ranks get the whole result
 #pragma once
 
 #include <functional>
@@ -26,16 +27,16 @@ class Links {
   std::vector<profile::RankLink> measure_pairs(const Say& say);
   std::vector<profile::Collective> measure_collectives(const Say& say);
   int num_hosts() const;
-  void barrier();                                               // of all ranks
+  void barrier();                                               // over all ranks
   std::vector<double> mean(const std::vector<double>& values);  // over all ranks
 
  private:
   struct Ring {
     std::vector<int> ranks;
     int hosts = 1;
-    std::shared_ptr<Group> group{};  // of its members alone
+    std::shared_ptr<Group> group{};  // of its members only
   };
-  at::Tensor numbers(std::int64_t count) const;  // zeros that ranks can sum
+  at::Tensor numbers(std::int64_t count) const;  // zeros that ranks can all-reduce
   int hosts_of(const std::vector<int>& ranks) const;
   std::vector<Ring> rings();
   double round_trips(int other, bool first, at::Tensor& message, int count);
@@ -44,8 +45,8 @@ class Links {
   Comm* comm_;
   at::Device device_;
   bool quick_;
-  std::shared_ptr<Group> world_;  // nullptr: alone
-  std::vector<double> hosts_;     // by rank, a number that stands for its host's name
+  std::shared_ptr<Group> world_;  // nullptr: a single rank
+  std::vector<double> hosts_;     // by rank, a number that represents its host's name
 };
 
 }  // namespace nereus::worker

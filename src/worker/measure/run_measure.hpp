@@ -1,13 +1,14 @@
-// One rank of `nereus measure`: what nereus-worker --measure FILE does. Rank 0 measures what a rank
-// alone can tell (kernels, memory, jitter, disk, preparation) while the others wait; links,
-// collectives and layers are measured by all. Rank 0 writes the profile (profile/profile.hpp).
+// One rank of `nereus measure`: what nereus-worker --measure FILE does. Rank 0 measures what needs
+// only one rank (kernels, memory, jitter, disk, preparation) while the others wait; all ranks
+// measure links, collectives and layers. Rank 0 writes the profile (profile/profile.hpp).
 #pragma once
 
 #include "worker/run/run_job.hpp"
 
 namespace nereus::worker {
 
-// `place.job_file` is the request (job/measure.hpp). The exit code: 0, 2 (input), 5 (failed).
+// `place.job_file` is the request (job/measure.hpp). Returns the exit code: 0, 2 (input), 5
+// (failed).
 int run_measure(const RankOptions& place);
 
 }  // namespace nereus::worker

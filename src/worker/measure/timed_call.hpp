@@ -1,12 +1,12 @@
-// How long one call takes, measured so often that the clock does not show.
+// Measures how long one call takes, with enough calls that the clock's resolution does not matter.
 //
-// A repeat is the mean over as many calls, one right after the other, as fill `least_seconds`. On a
-// GPU the calls are launches: where graphs can be taken (worker/device/gpu.hpp) they are replayed
-// as one, so that a small kernel's time is the device's and not the host's; the device is waited
-// for before the clock is read.
+// A repeat is the mean over consecutive calls that take at least `least_seconds` together. On a GPU
+// the calls are launches: if graphs can be captured (worker/device/gpu.hpp), the calls are replayed
+// as one graph, so that a small kernel's time is that of the device and not of the host. The clock
+// is read after the device has finished.
 //
 //   TimedCall gemm(device, [&] { at::mm_out(c, a, b); }, 0.005);
-//   times.push_back(gemm.repeat());               // seconds of one call
+//   times.push_back(gemm.repeat());               // seconds per call
 #pragma once
 
 #include <functional>
@@ -17,12 +17,13 @@
 
 namespace nereus::worker {
 
-// Waits for all that the device was given; nothing on CPUs.
+// Waits for all work given to the device; does nothing on CPUs.
 void finish_device(const at::Device& device);
 
 class TimedCall {
  public:
-  // Runs it a few times, so that libraries have chosen their kernels and memory is there.
+  // Runs the call a few times first, so that libraries have chosen their kernels and memory is
+  // allocated.
   TimedCall(const at::Device& device, std::function<void()> call, double least_seconds);
   double repeat();
 
@@ -32,8 +33,8 @@ class TimedCall {
 
   at::Device device_;
   std::function<void()> call_;
-  int calls_ = 1;           // of a repeat; with a graph: replays
-  int calls_of_graph_ = 1;  // that one replay holds
+  int calls_ = 1;           // per repeat; with a graph: replays
+  int calls_of_graph_ = 1;  // calls per replay
   std::unique_ptr<StepGraph> graph_;
 };
 

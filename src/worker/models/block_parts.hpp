@@ -1,5 +1,5 @@
-// What blocks with biases and LayerNorm share (GPT-2, BERT). `weight` is a place in the layer's
-// weights; the bias stands behind it.
+// Shared by blocks with biases and LayerNorm (GPT-2, BERT). `weight` is an index in the layer's
+// weights; the bias is the next one.
 #pragma once
 
 #include "worker/models/models.hpp"
@@ -9,10 +9,11 @@ namespace nereus::worker {
 
 at::Tensor layer_norm(const at::Tensor& x, const Weights& weights, int weight, double epsilon);
 
-// Rows of the learned positions' table, for the part of the sequence that this rank holds.
+// Rows of the table of learned positions, for the part of the sequence on this rank.
 at::Tensor learned_positions(const Weights& weights, int table, const PassContext& pass);
 
-// The last product of a tensor region and the way out of it: the bias is added once, after the sum.
+// The last product of a tensor-parallel region, and its reduction: the bias is added once, after
+// the sum.
 at::Tensor project_out(const at::Tensor& x, const Weights& weights, int weight, WeightLayout layout,
                        PassContext& pass);
 

@@ -1,5 +1,5 @@
-// What language models share at their two ends: a table of the vocabulary, cut over the tensor
-// ranks, that tokens are looked up in and logits are made with.
+// Shared by both ends of language models: a table of the vocabulary, cut over the tensor ranks, for
+// token look-ups and for logits.
 //
 //   at::Tensor x = embed_tokens(w, 0, shape.vocab, pass);           // the table is weight 0
 //   return token_loss(normed, w, 1, shape.vocab, pass);
@@ -9,19 +9,19 @@
 
 namespace nereus::worker {
 
-// [n, s, h] (a part of the sequence under sequence parallelism) of pass.batch.inputs.
+// Returns [n, s, h] for pass.batch.inputs (a part of the sequence under sequence parallelism).
 at::Tensor embed_tokens(const Weights& weights, int table, std::int64_t vocabulary,
                         PassContext& pass);
 
-// The loss of pass.batch.targets, times pass.loss_scale. x is what the last norm gives; where the
-// batch names positions, theirs alone are looked at. bias -1: none.
+// The loss of pass.batch.targets, times pass.loss_scale. `x` is the output of the last norm; if the
+// batch has positions, only these count. bias -1: none.
 at::Tensor token_loss(const at::Tensor& x, const Weights& weights, int table,
                       std::int64_t vocabulary, PassContext& pass, int bias = -1);
 
-// The head's table: `embedding` again where they are tied, else lm_head.weight.
+// The head's table: `embedding` again if the weights are tied, else lm_head.weight.
 Parameter head_table(const model::TransformerShape& shape, const char* embedding, const Init& init);
 
-// One embedding, the blocks, one head.
+// One embedding, the blocks, and one head.
 template <class Embedding, class Block, class Head>
 Layers stack_layers(const model::TransformerShape& shape) {
   Layers layers;

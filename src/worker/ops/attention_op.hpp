@@ -1,4 +1,4 @@
-// Attention over heads that this rank holds, and what happens to queries and keys before.
+// Attention over the heads of this rank, and operations on queries and keys before it.
 #pragma once
 
 #include "worker/ops/layer.hpp"
@@ -7,15 +7,16 @@ namespace nereus::worker {
 
 // [n, s, heads d] -> [n, heads, s, d]
 at::Tensor split_heads(const at::Tensor& x, std::int64_t num_heads);
-// and back.
+// The inverse.
 at::Tensor join_heads(const at::Tensor& x);
 
-// As torch_compat's, or with its scores computed again in the backward pass (selective recompute).
+// Like attention() in torch_compat.hpp; under selective recompute the scores are computed again in
+// the backward pass.
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
                   const PassContext& pass);
 
 // Rotary positions (Su 2021, 2104.09864) in Hugging Face's order: the two halves of a head are the
-// parts of the complex numbers.
+// real and imaginary parts.
 at::Tensor rotate(const at::Tensor& x, double theta);
 
 }  // namespace nereus::worker

@@ -1,5 +1,5 @@
-// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, differentiable: own loops for fp32 on CPUs
-// (worker/ops/gelu_loops.hpp), libtorch's kernel for everything else.
+// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, differentiable. Uses our loops for fp32 on
+// CPUs (worker/ops/gelu_loops.hpp), and libtorch's kernel for everything else.
 #pragma once
 
 #include "worker/device/torch.hpp"

@@ -1,11 +1,11 @@
-// GELU in its tanh form (Hendrycks 2016, 1606.08415), over plain memory, written so that compilers
-// make vectors of it. libtorch 1.13 calls the C library's tanh for each element on some machines.
+// GELU in its tanh form (Hendrycks 2016, 1606.08415) on plain memory, written such that compilers
+// vectorize it. On some machines libtorch 1.13 calls the C library's tanh for each element.
 //
 //   y  = x (1 + tanh u) / 2 = x s,  s = 1 / (1 + exp(-2 u)),  u = sqrt(2 / pi) (x + 0.044715 x^3)
 //   y' = s + 2 x u' s (1 - s)
 //
-// exp: 2^k times a polynomial of degree 6 on [-ln 2 / 2, ln 2 / 2] (coefficients 1 / n!, the last
-// two balanced); its relative error is below 2e-7.
+// exp is 2^k times a polynomial of degree 6 on [-ln 2 / 2, ln 2 / 2] (coefficients 1 / n!, the last
+// two adjusted to balance the error); its relative error is below 2e-7.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
-// CUDA C++ compiled when first used (NVRTC, which every CUDA wheel brings), so that the worker
-// builds without a CUDA compiler. Only where there are the headers: NEREUS_NVRTC.
+// CUDA C++ that is compiled at its first use (by NVRTC, which every CUDA wheel includes), so that
+// the worker builds without a CUDA compiler. Needs the headers at build time: NEREUS_NVRTC.
 //
 //   const RtcModule module(source, {"adamw", "sgd"});
 //   if (CUfunction f = module.find("adamw")) launch(f, dim3(blocks), dim3(threads), pointer, 3);
 //
-// A source begins with kRtcNumbers: bf16, which is the upper half of a float, so that no header of
-// CUDA's is needed where the kernels run.
+// A source begins with kRtcNumbers: it implements bf16 as the upper half of a float, so that no
+// CUDA header is needed at run time.
 #pragma once
 
 #if defined(NEREUS_GPU_HEADERS) && __has_include(<nvrtc.h>)
@@ -24,16 +24,16 @@ extern const char* const kRtcNumbers;
 
 class RtcModule {
  public:
-  // Compiled for the GPU in use. Without NVRTC, or where it fails, a warning and no kernels.
+  // Compiles for the current GPU. Without NVRTC, or if it fails, there is a warning and no kernels.
   RtcModule(const std::string& source, const std::vector<const char*>& names,
             const std::vector<std::string>& options = {});
-  CUfunction find(const std::string& name) const;  // nullptr: none
+  CUfunction find(const std::string& name) const;  // nullptr: no such kernel
 
  private:
   std::map<std::string, CUfunction> kernels_;
 };
 
-// On this thread's stream.
+// Launches on this thread's stream.
 void launch_kernel(CUfunction function, dim3 blocks, dim3 threads, void** arguments);
 
 template <class... Arguments>

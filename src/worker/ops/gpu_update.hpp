@@ -1,14 +1,14 @@
-// A GPU's update of weights in one launch, whatever the number of layers: it reads the gradient,
-// updates weight and moments, and writes the weight in bf16 where passes read it so. By libtorch it
-// takes launches and copies a layer, for which the device waits: of ResNet-50, 1.6 to 3.4 ms a step
-// on an H200, as fast as the host happened to be.
+// A GPU's update of weights in one launch, for any number of layers: it reads the gradient, updates
+// weight and moments, and writes the weight in bf16 if passes use bf16. With libtorch, it needs
+// launches and copies per layer, for which the device waits: for ResNet-50, 1.6 to 3.4 ms per step
+// on an H200, depending on the speed of the host.
 //
-//   std::vector<UpdateSpan> spans = ..;       // a layer's parameters that decay, those that do not
-//   GpuUpdate update;                         // one for every list of spans
-//   if (!update.run(spans, constants)) ..     // no GPU, no NVRTC: nothing was done
+//   std::vector<UpdateSpan> spans = ..;       // per layer: parameters with decay, then without
+//   GpuUpdate update;                         // one per list of spans
+//   if (!update.run(spans, constants)) ..     // no GPU or no NVRTC: no change
 //
-// Spans are cut into chunks, one a block. The list of chunks stays on the device, and is made anew
-// where a span has moved.
+// Spans are cut into chunks, one per block. The list of chunks stays on the device, and is rebuilt
+// if a span has moved.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ struct UpdateConstants {
   double rate, beta1, beta2, epsilon, momentum, decay, scale, correct1, correct2;
 };
 
-// In memory of the device, fp32 but for the last.
+// Device memory, all fp32 except the last.
 struct UpdateSpan {
   float* weights = nullptr;
   const float* gradients = nullptr;
   float* first = nullptr;
   float* second = nullptr;          // null: SGD
-  std::uint16_t* narrow = nullptr;  // the same weights in bf16; null: there are none
+  std::uint16_t* narrow = nullptr;  // the same weights in bf16; null: none
   std::int64_t size = 0;
   bool decays = false;
   bool operator==(const UpdateSpan&) const = default;

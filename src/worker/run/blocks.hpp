@@ -1,10 +1,10 @@
-// A job that is measured: its blocks (job/measuring.hpp), round after round in an order that
-// changes, until the time is spent. The learning rate is zero, so that numbers stay what they are
-// whoever talks; nothing is saved.
+// Measures a job: runs its blocks (job/measuring.hpp), round after round in changing order, until
+// the time is over. The learning rate is zero, so that weights stay the same even without
+// communication; nothing is saved.
 //
 //   measure_blocks(job, *comm, [&](const job::Message& m) { reporter.send(m); });
 //
-// Every rank takes part; rank 0 reports every rank's time.
+// All ranks must take part; rank 0 reports the times of all ranks.
 #pragma once
 
 #include <functional>

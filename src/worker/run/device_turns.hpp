@@ -1,6 +1,6 @@
-// What a rank does about the job it shares its device with: the foreground's opens the gate while
-// it waits and once a step, when it has asked for the sums of the step and so its device is at rest
-// anyway; the background's waits there piece by piece. Without a gate: nothing.
+// How a rank shares its device with another job. A foreground rank opens the gate while it waits,
+// and once per step when it has requested the reductions and its device is idle anyway. A
+// background rank waits at the gate before each piece. Without a gate, nothing happens.
 //
 //   DeviceTurns turns(job, local_rank, comm);
 //   Executor executor(job, turns.comm(), read);

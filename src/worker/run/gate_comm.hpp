@@ -1,12 +1,12 @@
-// A Comm whose waits let a background job in: while this rank waits for others it does not need its
-// device, and how long that will be it knows from the steps before (the n-th wait of a step is like
-// the n-th of the last ones; the shortest of four counts, and a tenth of it is kept for error).
+// A Comm whose waits let a background job run: while this rank waits for others, it does not need
+// its device. The length of a wait is predicted from the previous steps (the n-th wait of a step is
+// like the n-th wait of the last ones; the shortest of four counts, minus a tenth as a margin).
 //
-//   GateComm comm(real, host, drain);   // drain: returns when the device has nothing under way
+//   GateComm comm(real, host, drain);   // drain: waits until the device is idle
 //   Executor executor(job, comm, read);
 //   comm.begin_step();                  // before each
 //
-// Where a wait only tells the device to wait (NCCL) the host goes on at once, and nothing is
+// If a wait only makes the device wait (NCCL), the host continues at once, and the gate is not
 // opened.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace nereus::worker {
 
 class GateComm : public ThroughComm {
  public:
-  // Both must outlive this. Waits of other threads than this one do not count.
+  // Both must outlive this. Only waits on the constructing thread count.
   GateComm(Comm& real, job::GateHost& host, std::function<void()> drain = {})
       : ThroughComm(real), host_(host), drain_(std::move(drain)) {}
 
@@ -41,7 +41,7 @@ class GateComm : public ThroughComm {
   job::GateHost& host_;
   std::function<void()> drain_;
   const std::thread::id thread_ = std::this_thread::get_id();
-  std::vector<Wait> waits_;  // of a step, in order
+  std::vector<Wait> waits_;  // of one step, in order
   std::size_t next_ = 0;
 };
 

@@ -1,13 +1,13 @@
-// What it costs to start operations, whatever they compute: how many a step has, and how long one
-// takes that has nothing to do.
+// Measures the cost of launching operations: how many a step has, and how long an operation without
+// any work takes.
 //
 //   const std::int64_t count = count_operations([&] { executor.run(step); });
 //   count * seconds_of_empty_operation(device);          // the step's launch overhead on a CPU
 //
-// libtorch's own observer counts (at::RecordFunction: every operator, and every node of backward).
-// The empty ones are products, sums and their gradients on tensors of no rows: dispatch, autograd
-// and allocation as in a step, and no arithmetic. On a GPU starting runs ahead of computing, and
-// what shows of it is another question (worker/run/blocks.cpp asks it).
+// libtorch's observer does the counting (at::RecordFunction: every operator, and every backward
+// node). Empty operations are products, sums and their gradients on tensors without rows: dispatch,
+// autograd and allocation as in a step, but no arithmetic. On a GPU, launches run ahead of the
+// computation; worker/run/blocks.cpp measures how much of them is exposed.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What a rank tells of itself at its start, after every step and at its end, whoever started it.
+// The messages of a rank at its start, after every step and at its end, to the process that started
+// it.
 //
 //   check_can_run(job);                             // throws Errors
 //   report(hello_of_rank());
@@ -16,16 +17,17 @@
 
 namespace nereus::worker {
 
-// Of this build, and a plan and norm groups that the worker runs.
+// Checks that the job is for this build, and that the worker supports its plan and norm groups.
 void check_can_run(const job::Job& job);
 job::Message hello_of_rank();
-// `seconds`: that it took, with what was done beside it.
+// `seconds` is the time of the step, including concurrent work.
 job::Message message_of_step(const job::Job& job, std::int64_t step, const StepResult& result,
                              double seconds);
-// All that is wrong, at least one.
+// All errors, at least one.
 std::vector<job::Message> failures(const std::exception_ptr& error);
 int exit_code_of(const std::vector<job::Message>& failures);  // 2 (input) or 5
-// What is being caught, to whoever started the rank and to stderr; the exit code.
+// Sends the current exception to the process that started the rank, and to stderr; returns the exit
+// code.
 int tell_failures(job::Reporter& reporter);
 
 }  // namespace nereus::worker

@@ -1,4 +1,4 @@
-// One rank from its job file to its last step: what nereus-worker does.
+// Runs one rank from its job file to its last step: the main function of nereus-worker.
 #pragma once
 
 #include <string>
@@ -17,7 +17,8 @@ struct RankOptions {
   int port = 0;
 };
 
-// The exit code: 0, 2 (input), 5 (this rank failed), 10 (asked to end), 75 (saved and ended).
+// Returns the exit code: 0, 2 (input), 5 (this rank failed), 10 (asked to end), 75 (saved and
+// ended).
 int run_rank(const RankOptions& options);
 
 job::WorkerInfo worker_info();

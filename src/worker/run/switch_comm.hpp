@@ -1,16 +1,16 @@
-// A Comm whose words can be taken away, so that the same step runs with and without talking.
+// A Comm that can be switched off, so that the same step runs with and without communication.
 //
 //   SwitchComm comm(real, host_of_rank);
 //   Executor executor(job, comm, read);
-//   comm.reach = Reach::kNone;          // sums are each rank's own, what others would say is zero
-//   executor.run(step);                 // nobody is waited for
+//   comm.reach = Reach::kNone;          // reductions return this rank's values, receives zeros
+//   executor.run(step);                 // waits for no other rank
 //
-//   kNone    no rank talks
-//   kHost    ranks of one host talk among themselves; what crosses hosts is left out
-//   kAll     as the real one
+//   kNone    no communication
+//   kHost    only between ranks of one host
+//   kAll     everything, as the real Comm
 //
-// What is left out is made zero, not left as memory was: numbers that are no normal ones would make
-// arithmetic slower, and be measured. Switch between steps alone, all ranks alike.
+// Data that would be received are set to zero instead of left uninitialized: denormal numbers would
+// slow down arithmetic and distort the measurement. Only switch between steps, on all ranks.
 #pragma once
 
 #include "worker/comm/through_comm.hpp"
@@ -21,7 +21,7 @@ enum class Reach { kNone, kHost, kAll };
 
 class SwitchComm : public ThroughComm {
  public:
-  // `hosts[r]`: a number of the host that rank r is on.
+  // `hosts[r]` is a number that identifies the host of rank r.
   SwitchComm(Comm& real, std::vector<int> hosts) : ThroughComm(real), hosts_(std::move(hosts)) {}
 
   Handle send(at::Tensor tensor, int to, std::int64_t tag) override;

@@ -1,4 +1,4 @@
-// What a job gave, gathered from its ranks: for tests.
+// The results of a job, collected from its ranks: for tests.
 #pragma once
 
 #include <cmath>
@@ -16,8 +16,8 @@ struct Outcome {
   std::map<std::string, std::int64_t> num_batches;
 };
 
-// What this rank keeps of the gradients, into the whole. Ranks that keep the same write the same;
-// what this rank does not keep is not a number until another writes it.
+// Copies the gradients that this rank keeps into the whole ones. Ranks that keep the same gradient
+// write the same values; elements that no rank has written yet are NaN.
 inline void add_gradients(Executor& executor, Outcome& outcome) {
   for (const auto& state : executor.states())
     for (std::size_t i = 0; i < state->parameters().size(); ++i) {
@@ -28,7 +28,7 @@ inline void add_gradients(Executor& executor, Outcome& outcome) {
       at::Tensor& whole = outcome.gradients[parameter.name];
       const at::Tensor own = state->own_gradient().cpu();
       if (!whole.defined()) whole = at::full({size}, NAN, own.options());
-      // Where in the whole the elements of this slice are.
+      // The positions of this slice's elements in the whole tensor.
       const at::Tensor places = take_slice(at::arange(size).view(parameter.shape), parameter.cut,
                                            state->slice(), state->num_slices())
                                     .reshape({-1});

@@ -1,17 +1,17 @@
-// Gradients of small layers, summed over data ranks together.
+// Combines the gradient all-reduces of small layers.
 //
-// A collective costs tens of microseconds however little it carries, and most layers of a ResNet
-// have a few kilobytes. So layers whose gradients are smaller than a bucket are copied into one, in
-// the order in which the backward passes are through with them. A bucket starts on its way when it
-// is full (job::kBucketBytes), or when no layer of its group is left, beside what is left of the
-// backward passes. Larger layers travel alone, from where they lie.
+// A collective takes tens of microseconds even for few bytes, and most layers of a ResNet have only
+// a few kilobytes. So layers with gradients smaller than a bucket are copied into a bucket, in the
+// order in which their backward passes end. A bucket's reduction starts when it is full
+// (job::kBucketBytes), or when no layer of its group is left, and overlaps with the remaining
+// backward passes. Larger layers are reduced separately and without a copy.
 //
-// Members of a group are through with its layers in the same order, so they fill the same buckets
-// and start them, and what travels alone, in the same order. A sum has the same terms as before; on
-// more than two ranks a ring adds them in an order that depends on the place in the buffer.
+// Members of a group finish its layers in the same order, so they fill the same buckets, and start
+// all reductions in the same order. A sum has the same terms as without buckets; with more than two
+// ranks, a ring adds them in an order that depends on the position in the buffer.
 //
-//   buckets.add(state);                                   // at the start, every layer
-//   if (!buckets.take(state)) state.reduce_start();       // all its micro-batches are through
+//   buckets.add(state);                                   // at the start, for every layer
+//   if (!buckets.take(state)) state.reduce_start();       // after all its micro-batches
 //   const double waited = buckets.finish();               // before state.reduce_finish()
 #pragma once
 
@@ -27,11 +27,11 @@ class GradientBuckets {
  public:
   explicit GradientBuckets(std::int64_t bucket_bytes = job::kBucketBytes) : bytes_(bucket_bytes) {}
   void add(LayerState& state);
-  // False where the layer travels alone: nothing is done then.
+  // Returns false, without doing anything, if the layer is reduced separately.
   bool take(LayerState& state);
-  // Every taken layer has its sum. Seconds that this waited.
+  // Waits until every taken layer has its sum; returns the seconds of waiting.
   double finish();
-  std::int64_t num_started() const { return num_started_; }  // since the start
+  std::int64_t num_started() const { return num_started_; }  // since construction
 
  private:
   struct Bucket {

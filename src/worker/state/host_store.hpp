@@ -1,16 +1,16 @@
-// Activations that wait in host memory between their passes (Cephalo, ICS 2025).
+// Activations that are offloaded to host memory between their passes (Cephalo, ICS 2025).
 //
-// put() starts the copy out; the device's memory is free once it is through. fetch_start() starts
-// the copy back ahead of its use, fetch() gives the tensor. On a GPU the copies go through pinned
-// memory on a stream of their own, beside computation; on CPUs the same steps are plain copies, so
-// that what would be on a device can be counted.
+// put() starts the copy to the host; the device memory is free when it is done. fetch_start()
+// prefetches the tensor, and fetch() returns it. On a GPU the copies go through pinned memory on a
+// separate stream, and overlap with computation. On CPUs the same operations are plain copies, so
+// that the bytes that would be on a device can be counted.
 //
-// Host buffers are kept for the next step: pinning memory costs more than the copy.
+// Host buffers are kept for the next step, because pinning memory costs more than the copy.
 //
 //   HostStore store(device);
 //   HostStore::Item item = store.put(activation);       // activation may be dropped now
 //   store.fetch_start(item);
-//   at::Tensor again = store.fetch(item);               // any number of times
+//   at::Tensor again = store.fetch(item);               // may be called several times
 #pragma once
 
 #include <map>
@@ -41,10 +41,10 @@ class HostStore {
   void fetch_start(const Item& item);
   at::Tensor fetch(const Item& item);
 
-  std::int64_t host_bytes() const;  // of all buffers, in use or not
+  std::int64_t host_bytes() const;  // of all buffers, used or free
 
-  // While it is set and its clock has tickets: when copies ran, and when computation waited for
-  // one.
+  // While it is set and its clock has tickets: records when copies ran, and when computation waited
+  // for one.
   struct Seen {
     StreamClock* clock = nullptr;
     std::vector<std::pair<std::int64_t, std::int64_t>> copies = {};
@@ -56,7 +56,7 @@ class HostStore {
   struct Pool;
   struct Stream;
   at::Device device_;
-  std::shared_ptr<Pool> pool_;  // items give their buffers back to it
+  std::shared_ptr<Pool> pool_;  // items return their buffers to it
   std::unique_ptr<Stream> stream_;
 };
 

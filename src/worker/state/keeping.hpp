@@ -1,17 +1,17 @@
-// Who keeps which part of a run's state, and whom that makes meet in its layers' collectives. No
-// libtorch here.
+// Which ranks keep which part of a run's state, and which ranks therefore take part in its layers'
+// collectives. Does not use libtorch.
 //
-// Who computes and who stores are decided apart (Cephalo, ICS 2025): a rank may do both, either, or
-// both in quite different amounts. A layer's gathers and reductions are those of its members, the
-// union of the two; what a member stores is a range of the flat buffer, and may be empty.
+// A plan decides separately which ranks compute and which store (Cephalo, ICS 2025): a rank may do
+// both, either, or both in different amounts. The members of a layer's gathers and reductions are
+// the union of these ranks. A member stores a range of the flat buffer, which may be empty.
 //
 //   const Keeping keeping = keeping_of(run, slice);
 //   for (const int rank : keeping.members) ...
 //
-// The optimizer's state decides. It lies once (divided, or whole on one rank), or several times
-// with the same boundaries (HSDP, or whole on every rank); then those who compute are those who
-// store. Weights and gradients are whole on everyone who computes, or divided as the optimizer's
-// state.
+// The optimizer's state decides the shards. There is one copy of it (sharded, or whole on one
+// rank), or several with the same boundaries (HSDP, or whole on every rank; then the ranks that
+// compute are those that store). Weights and gradients are either whole on every rank that
+// computes, or sharded like the optimizer's state.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@
 
 namespace nereus::worker {
 
-// A range of a flat buffer, in its elements, and as the plan writes it (plan::kStateUnits).
+// A range of a flat buffer, in elements and in the units of the plan (plan::kStateUnits).
 struct Shard {
   int rank = 0;
   plan::ElementRange range{};
@@ -29,29 +29,29 @@ struct Shard {
   bool operator==(const Shard&) const = default;
 };
 
-// Of one kind and slice, in the plan's order; without empty shares and peer copies.
+// The shards of one kind and slice, in the plan's order, without empty shares and peer copies.
 std::vector<Shard> shards_of(const plan::LayerRun& run, plan::StateKind kind, int slice,
                              std::int64_t length);
-// Divided into sets that each hold the whole buffer once, in the order of the buffer; neighbours of
-// one rank are joined. Empty where that cannot be done.
+// Divides shards into sets that each cover the whole buffer once, in the order of the buffer;
+// adjacent shards on one rank are joined. Empty if that is not possible.
 std::vector<std::vector<Shard>> whole_copies(const std::vector<Shard>& shards);
 
 struct Keeping {
-  std::vector<int> members{};      // who computes or stores, each once
+  std::vector<int> members{};      // ranks that compute or store, without duplicates
   int num_copies = 1;              // of the optimizer's state
-  bool divided_optimizer = false;  // no copy lies on one rank alone, or others compute beside it
+  bool divided_optimizer = false;  // a copy is not on one rank only, or other ranks also compute
   bool divided_gradients = false;
   bool divided_weights = false;
-  // Someone stores and does not compute, or computes and does not store.
+  // Some rank stores and does not compute, or computes and does not store.
   bool apart = false;
   // All ranks that compute have the same number of micro-batches.
   bool same_counts = true;
-  // Whether collectives of every micro-batch would meet: else once a pass or step.
+  // Whether collectives per micro-batch are possible; if not, they run once per pass or step.
   bool meets_each() const { return same_counts && !apart; }
 };
 Keeping keeping_of(const plan::LayerRun& run, int slice);
 
-// What of a run's state cannot be kept as the plan says: reasons, none where it can.
+// The reasons why a run's state cannot be kept as the plan says; empty if it can.
 std::vector<std::string> cannot_keep(const plan::LayerRun& run);
 
 }  // namespace nereus::worker

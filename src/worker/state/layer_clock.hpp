@@ -1,14 +1,14 @@
-// How long each layer's passes take inside a real step, and the update at its end: what `nereus
-// measure` makes profiles of.
+// Measures the time of each layer's passes in a real step, and of the update at its end. `nereus
+// measure` makes profiles of it.
 //
 //   LayerClock clock(device, num_layers);
 //   executor.layer_clock = &clock;
-//   executor.run(step);                           // on every layer: begin(), the pass, end()
+//   executor.run(step);                           // calls begin() and end() for every pass
 //   clock.settle();
-//   clock.seconds(layer, LayerClock::kForward);   // of the step, all micro-batches together
+//   clock.seconds(layer, LayerClock::kForward);   // per step, over all micro-batches
 //
-// Times are the device's (worker/device/stream_clock.hpp). A step that runs as a CUDA graph has
-// none of them; there nereus measure takes differences of cut-off steps
+// Times are those of the device (worker/device/stream_clock.hpp). They do not exist for a step that
+// runs as a CUDA graph; then nereus measure uses differences of shortened steps
 // (worker/measure/measure_layers.hpp).
 #pragma once
 
@@ -29,7 +29,7 @@ class LayerClock {
     spans_.clear();
   }
   std::int64_t now() { return clock_.now(); }
-  // The update is the step's: of layer 0.
+  // The update belongs to the whole step; it is recorded for layer 0.
   void end(int layer, What what, std::int64_t start) {
     spans_.push_back({layer, what, start, clock_.now()});
   }

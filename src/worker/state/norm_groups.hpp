@@ -1,9 +1,9 @@
-// Which samples BatchNorm normalises over on one rank, and what is left of a step in the running
-// statistics. The groups follow from the job alone (job/norm_check.hpp has the rules); which rank
-// computes them does not matter.
+// Which samples BatchNorm normalizes over on one rank, and how the running statistics are updated
+// after a step. The groups depend only on the job (job/norm_check.hpp has the rules), not on which
+// rank computes them.
 //
 //   pass.norm = norm_groups(training, placement, work, number, together);
-//   StatisticsSum sum(layers_with_norms, data);      // starts one sum for all layers of a stage
+//   StatisticsSum sum(layers_with_norms, data);      // starts one all-reduce for a stage's layers
 //   sum.finish(num_norm_groups(training, placement, work));
 #pragma once
 
@@ -13,21 +13,22 @@
 
 namespace nereus::worker {
 
-// Groups of one step in the layers of a stage.
+// Number of groups per step in the layers of a stage.
 std::int64_t num_norm_groups(const job::Training& training, const plan::Placement& placement,
                              const StageWork& work);
 
-// `number` of the micro-batch in the order; `together` the data ranks of the stage, for sync.
+// `number` is that of the micro-batch in the order; `together` are the data-parallel ranks of the
+// stage, for sync.
 NormGroups norm_groups(const job::Training& training, const plan::Placement& placement,
                        const StageWork& work, int number, Group* together);
 
-// Terms of all ranks, summed, take their place in the running statistics (ops/batch_norm.hpp).
+// Sums the terms of all ranks, and adds them to the running statistics (ops/batch_norm.hpp).
 class StatisticsSum {
  public:
-  // `data`: the ranks that compute these layers; nullptr = this one alone.
+  // `data`: the ranks that compute these layers; nullptr = only this rank.
   StatisticsSum(std::vector<NormStatistics*> layers, Group* data);
   void wait();
-  void apply(std::int64_t num_groups);  // afterwards, once; until then nothing has changed
+  void apply(std::int64_t num_groups);  // call once at the end; nothing changes before
 
  private:
   std::vector<NormStatistics*> layers_;

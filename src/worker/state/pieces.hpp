@@ -1,4 +1,4 @@
-// A background job's step as pieces, each of which waits until the device is its own
+// A background job's step as pieces, each of which waits until the device is free for it
 // (job/gate.hpp).
 //
 //   Pieces pieces(gate_file, device);
@@ -8,16 +8,16 @@
 //     ..                                          // launches of a layer's pass
 //   }
 //
-// How long a piece takes is the second longest of its last four, without its very first, in which
-// libraries choose their kernels: one time that it was disturbed is forgotten. A piece that the
-// gate is never open long enough for is let in by the foreground after a while (GateHost). One that
-// has not run yet enters whenever the gate is open. On a GPU pieces are launched ahead of those
-// that still run, as long as all will be done in time, but never by much: a GPU's clock falls and
-// rises with its power, so that when they will be done is computed anew from when the last was.
+// The estimated time of a piece is the second longest of its last four runs, without its very first
+// run, in which libraries choose their kernels: one disturbed run is ignored. If the gate is never
+// open long enough for a piece, the foreground lets it in after a while (GateHost). A piece that
+// has not run yet enters whenever the gate is open. On a GPU, pieces are launched ahead of those
+// that still run, as long as all will finish in time. They never run far ahead: a GPU's clock
+// changes with its power, so the expected end is recomputed from the end of the last piece.
 //
-// On CPUs whoever waits sleeps. A GPU's rank watches the gate when it may soon open, which is most
-// of a foreground's step after the last time: to be woken takes as long as a short piece. Where it
-// opens seldom, and then for long, it sleeps too.
+// On CPUs, a waiting rank sleeps. A GPU's rank polls the gate if it may open soon, which is most of
+// a foreground's step after the last opening, because waking up takes as long as a short piece. If
+// the gate opens rarely and for long, it sleeps too.
 #pragma once
 
 #include <algorithm>
@@ -40,10 +40,10 @@ class Pieces {
   }
   static Key key_in_graph(std::size_t piece) { return (Key{1} << 60) + static_cast<Key>(piece); }
 
-  // `ends`: asked while it waits; once true pieces enter at once.
+  // `ends` is polled while waiting; once it returns true, pieces enter at once.
   Pieces(const std::string& gate_file, const at::Device& device, std::function<bool()> ends = {});
 
-  // A piece under way; pieces within it are part of it.
+  // A piece that is running; pieces within it are part of it.
   class Turn {
    public:
     Turn(Pieces* pieces, Key key) : pieces_(pieces) {
@@ -59,11 +59,11 @@ class Pieces {
     Pieces* pieces_;
   };
 
-  double seconds(Key key) const;         // what it is thought to take; 0: it has not run yet
-  void expect(Key key, double seconds);  // of one that has not
-  // All of its pieces have run: from now on they must fit.
+  double seconds(Key key) const;         // estimate; 0: it has not run yet
+  void expect(Key key, double seconds);  // for a piece that has not run
+  // All pieces have run: from now on they must fit into the open time.
   void know_all() { gate_.page().guest = job::Guest::kKnown; }
-  // The device is this job's for good, so nothing needs to be in pieces.
+  // The device belongs to this job only, so pieces are not needed.
   bool is_alone() const { return gate_.page().open_until == job::kAlways; }
 
  private:
@@ -94,12 +94,12 @@ class Pieces {
   bool watches_;
   std::unordered_map<Key, Known> known_;
   std::vector<UnderWay> under_way_;
-  std::size_t num_done_ = 0;  // of them, from the first
+  std::size_t num_done_ = 0;  // number of them that are done, from the first
   std::int64_t last_end_ = 0;
-  std::int64_t ahead_ = 0;  // what those that are not done are thought to take
+  std::int64_t ahead_ = 0;  // estimated time of those that are not done
   std::int64_t busy_until_ = 0;
-  std::int64_t between_pieces_ = 0;  // what lies between two on the device; the mean of late
-  // When the gate was last seen to have opened, for which time, and how long after those before.
+  std::int64_t between_pieces_ = 0;  // time between two pieces on the device; a recent mean
+  // When the gate was last seen to open, for the first time, and the interval to earlier openings.
   std::uint32_t opening_ = 0;
   std::int64_t opened_at_ = 0;
   std::array<std::int64_t, 8> between_{};
