@@ -97,8 +97,8 @@ Table points_table(const ExploreAnswer& answer, const std::vector<PointDetail>& 
   Table table{.name = std::move(name), .title = std::move(title)};
   table.columns = {{"cluster", "cluster", Unit::kNone, false, true}};
   add_goal_columns(table, answer);
-  table.columns.push_back({"binding", "waits for", Unit::kNone, false, false, 1});
-  table.columns.push_back({"mfu", "MFU", Unit::kShare, false, false, 2});
+  table.columns.push_back({"binding", "waits for", Unit::kNone, false, false, 2});
+  table.columns.push_back({"mfu", "MFU", Unit::kShare, false, false, 1});
   table.columns.push_back({"layout", "layout", Unit::kNone, false, true});
   table.columns.push_back({"manner", "how", Unit::kNone, false, true, 3});
   for (const PointDetail& point : points) {

@@ -39,9 +39,10 @@ Table plans_table(const app::PlanAnswer& answer, const app::PlanRequest& request
   if (sizes) table.columns.push_back({"nodes", "nodes"});
   table.columns.push_back({"layout", "layout", Unit::kNone, false, true});
   table.columns.push_back({"step_s", "step", Unit::kSeconds});
-  table.columns.push_back({"rate", tokens ? "tokens/s" : "samples/s", Unit::kCount});
+  table.columns.push_back(
+      {"rate", tokens ? "tokens/s" : "samples/s", Unit::kCount, false, false, 2});
   table.columns.push_back({"mfu", "MFU", Unit::kShare, false, false, 1});
-  table.columns.push_back({"memory_share", "memory", Unit::kShare, true});
+  table.columns.push_back({"memory_share", "memory", Unit::kShare});
   const bool priced =
       std::any_of(answer.plans.begin(), answer.plans.end(),
                   [](const app::PredictAnswer& own) { return own.usd_per_step.has_value(); });
