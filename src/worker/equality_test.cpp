@@ -1,6 +1,7 @@
 // Training under any plan gives the losses of one rank: 92 plans of up to four ranks (19 of them
-// unless NEREUS_ALL_PLANS is set, as ./test --all does), GPT, LLaMA and ResNet, 20 steps. In fp32
-// and bf16 23 of them, and 67 (LLaMA 66, ResNet 61) with NEREUS_ALL_PLANS=narrow: ten minutes more.
+// unless NEREUS_ALL_PLANS is set, as ./test --everything does), GPT, LLaMA and ResNet, 20 steps. In
+// fp32 and bf16 23 of them, and 67 (LLaMA 66, ResNet 61) with NEREUS_ALL_PLANS=narrow: ten minutes
+// more.
 //
 //   fp64   losses within 1e-9 (AdamW, a steep rate); ResNet's first gradients within 1e-10
 //   fp32   the first gradient, as one vector, within 1e-6 of its norm; losses within 1e-5 (SGD) and
@@ -115,7 +116,7 @@ std::vector<Degrees> combinations() {
           x.interleave = 2;
         });
   }
-  // All of them take minutes; ./test --all asks for them.
+  // All of them take minutes; ./test --everything asks for them.
   return wants_all() ? list : every(5, list);
 }
 
