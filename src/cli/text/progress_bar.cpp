@@ -20,7 +20,8 @@ ProgressBar::ProgressBar(const api::Terminal& terminal)
           terminal, [](const std::string& text) { fmt::print(stderr, "{}", text); },
           [] { return Clock::now(); }) {}
 
-ProgressBar::ProgressBar(const api::Terminal& terminal, std::function<void(const std::string&)> write,
+ProgressBar::ProgressBar(const api::Terminal& terminal,
+                         std::function<void(const std::string&)> write,
                          std::function<Clock::time_point()> now)
     : terminal_(terminal),
       write_(std::move(write)),

@@ -12,11 +12,11 @@
 #include <cstdlib>
 #include <thread>
 
+#include "api/form/exit_codes.hpp"
+#include "api/verbs/open_ranks.hpp"
 #include "base/build_info.hpp"
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
-#include "api/form/exit_codes.hpp"
-#include "api/verbs/open_ranks.hpp"
 
 namespace {
 
