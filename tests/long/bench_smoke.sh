@@ -4,7 +4,7 @@ set -euo pipefail
 root=$(cd "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../.." && pwd)
 source "$root/scripts/common.sh"
 [[ -f $root/bench/CMakeLists.txt ]] || { echo "there is no bench/ yet"; exit 77; }
-build_tree "$root/build/bench" benchmarks -DCMAKE_BUILD_TYPE=Release -DNEREUS_BENCH=ON
+build_tree "$root/build/bench" benchmarks -DCMAKE_BUILD_TYPE=Release -DNEREUS_WARNINGS_ARE_ERRORS=ON -DNEREUS_BENCH=ON
 cd "$root" # benchmarks read data/ from here
 for program in "$root"/build/bench/bench/*_bench "$root"/build/bench/*_bench; do
   [[ -x $program ]] || continue

@@ -48,7 +48,7 @@ int spread_it(Ranks& ranks, const Work& work, int threads) {
   fmt::print(stderr, "cpu_ms {}\n",
              usage.ru_utime.tv_sec * 1000 + usage.ru_utime.tv_usec / 1000 +
                  usage.ru_stime.tv_sec * 1000 + usage.ru_stime.tv_usec / 1000);
-  return outcome.ending == Ending::kComplete ? api::kDone : cli::kStoppedEarly;
+  return outcome.ending == Ending::kComplete ? api::kDone : api::kStoppedEarly;
 }
 
 int run_sample(const std::vector<double>& arguments) {
@@ -58,7 +58,7 @@ int run_sample(const std::vector<double>& arguments) {
   const Settings settings{.build = build_id(),
                           .lost_after_s = argument(3, 10),
                           .say = [](const std::string& text) { fmt::print(stderr, "{}\n", text); }};
-  const auto ranks = open_ranks(cli::detect_launch(), settings);
+  const auto ranks = open_ranks(api::detect_launch(), settings);
   const double ms = argument(1, 1);
   const auto bytes = static_cast<std::size_t>(argument(2, 0));
   const Work work{.first = 1000,
@@ -77,7 +77,7 @@ int run_sample(const std::vector<double>& arguments) {
   } catch (const Dismissed&) {
   } catch (const Errors& errors) {
     fmt::print(stderr, "{}\n", errors.what());
-    exit_code = cli::kBadEnvironment;
+    exit_code = api::kBadEnvironment;
   }
   return ranks->finish(exit_code);
 }
@@ -91,6 +91,6 @@ int main(int argc, char** argv) {
     return run_sample(arguments);
   } catch (const Errors& errors) {
     fmt::print(stderr, "{}\n", errors.what());
-    return cli::kBadEnvironment;
+    return api::kBadEnvironment;
   }
 }
