@@ -28,7 +28,7 @@ TEST(Measured, WhatDoesNotMatchIsAnError) {
   const std::vector<Error> other = errors_of(opt_profile(), model::load_model("gpt2-xl"));
   ASSERT_EQ(other.size(), 1u);
   EXPECT_EQ(other[0].code, "profile.no-model");
-  EXPECT_NE(other[0].message.find("2048 tokens a sample, not 1,024"), std::string::npos)
+  EXPECT_NE(other[0].message.find("2048 tokens per sample, not 1,024"), std::string::npos)
       << other[0].message;
   profile::Profile elsewhere = opt_profile();
   for (MeasuredLayer& l : elsewhere.layers) l.device = "T4";
@@ -103,7 +103,7 @@ TEST(Measured, NoLayerThatFitsIsSaidWithTheReason) {
   const model::Model opt = model::load_model("opt-350m");
   profile::Profile ends = opt_profile();
   ends.layers.erase(ends.layers.begin() + 1);
-  has(message(ends, opt), "it has embedding on plain, head on plain, and no block there");
+  has(message(ends, opt), "it has embedding on plain, head on plain, but no transformer block");
   profile::Profile quick = opt_profile();
   quick.layers[1].forward = {1e-6, 2e-6, 4e-6};
   has(message(quick, opt), "the device's peak needs");

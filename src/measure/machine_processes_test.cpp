@@ -108,7 +108,7 @@ TEST(JoinProcesses, WhatAProcessLacksIsLeftOut) {
   none.layers.clear();
   all = join_processes({process(1), none});
   EXPECT_TRUE(all.layers.empty());
-  EXPECT_THAT(all.notes, ElementsAre(HasSubstr("block is left out: 1 of 2 processes")));
+  EXPECT_THAT(all.notes, ElementsAre(HasSubstr("block is omitted: only 1 of 2 processes")));
 }
 
 // A run of a simulated machine of 50 kernels: processes differ by 4 %, repeats of one by 1 %.

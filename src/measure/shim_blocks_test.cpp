@@ -38,7 +38,8 @@ TEST(ShimBlocks, AreReadAndWhatIsMissingIsExplained) {
   EXPECT_EQ(read.times.size(), 12u);
   StallReport report = find_stalls(read.times);
   explain_missing(report, read.job);
-  EXPECT_THAT(report.of(StallKind::kInterconnect).note, ::testing::HasSubstr("cannot be left out"));
+  EXPECT_THAT(report.of(StallKind::kInterconnect).note,
+              ::testing::HasSubstr("cannot be turned off"));
   EXPECT_THAT(report.notes, ::testing::Contains(::testing::HasSubstr("distributed.send")));
   EXPECT_THAT(report.of(StallKind::kPrepare).note, ::testing::HasSubstr("no torch DataLoader"));
 }

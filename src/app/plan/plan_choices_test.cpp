@@ -68,23 +68,25 @@ TEST(PlanChoices, OneErrorNamesAll) {
   request.options.headroom = 0.1;
   request.options.objectives = {search::Objective::kMoney};
   EXPECT_EQ(errors_of([&] { plan_spot(request, {}); }).at(0).message,
-            "--tp, --context, --max-tp, --headroom, --objective would change nothing with --spot");
+            "--tp, --context, --max-tp, --headroom, --objective would have no effect with --spot");
   EXPECT_EQ(errors_of([&] { plan_burst(request, {}); }).at(0).message,
-            "--tp, --context, --max-tp would change nothing with --burst");
+            "--tp, --context, --max-tp would have no effect with --burst");
   EXPECT_THAT(unread_options({}, kSpotPlanner), IsEmpty());
 }
 
 TEST(PlanChoices, MixedClustersReadSomeOfThem) {
   const std::vector<std::string> read = {"--tp", "--micro-batch", "--zero", "--recompute",
                                          "--max-tp"};
-  for_each_option(request_on("gpt2", "1xp4d.24xlarge+1xg5.48xlarge"),
-                  [&](const std::string& option, const PlanRequest& request) {
-                    if (std::find(read.begin(), read.end(), option) != read.end()) return;
-                    const auto errors = errors_of([&] { plan(request); });
-                    ASSERT_EQ(errors.size(), 1u) << option;
-                    EXPECT_EQ(errors[0].code, "plan.mixed-option");
-                    EXPECT_THAT(errors[0].message, HasSubstr(option + " is not searched"));
-                  });
+  for_each_option(
+      request_on("gpt2", "1xp4d.24xlarge+1xg5.48xlarge"),
+      [&](const std::string& option, const PlanRequest& request) {
+        if (std::find(read.begin(), read.end(), option) != read.end()) return;
+        const auto errors = errors_of([&] { plan(request); });
+        ASSERT_EQ(errors.size(), 1u) << option;
+        EXPECT_EQ(errors[0].code, "plan.mixed-option");
+        EXPECT_THAT(errors[0].message,
+                    HasSubstr(option + " is not supported on clusters with several kinds of node"));
+      });
 }
 
 }  // namespace

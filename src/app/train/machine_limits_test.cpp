@@ -23,7 +23,9 @@ TEST(MachineLimits, MoreIsRefusedWithTheMostThatFits) {
   check_threads("--threads", 10'000'000, errors);
   ASSERT_EQ(errors.list().size(), 2u);
   EXPECT_EQ(errors.list()[0].code, "train.too-many-processes");
-  EXPECT_NE(errors.list()[0].message.find("2000000 agents: each holds 100 MiB"), std::string::npos)
+  EXPECT_NE(
+      errors.list()[0].message.find("2000000 agents are too many: each needs at least 100 MiB"),
+      std::string::npos)
       << errors.list()[0].message;
   EXPECT_EQ(errors.list()[1].code, "train.too-many-threads");
 }
