@@ -14,7 +14,10 @@ trap 'rm -rf "$scratch"' EXIT
 cat >"$scratch/nereus" <<EOF
 #!/usr/bin/env bash
 line=\$("$nereus" "\$@" --as-request) || exit
-"$nereus" api <<<"\$line" | grep -v progress | sed -E 's/^\{"id":1,"answer"://; s/(,"notes":\[[^]]*\])?(,"exit_code":[0-9]+)?\}\$//'
+reply=\$("$nereus" api <<<"\$line" | grep -v '^{"id":1,"progress"')
+sed -E 's/^\{"id":1,"answer"://; s/(,"notes":\[[^]]*\])?(,"exit_code":[0-9]+)?\}\$//' <<<"\$reply"
+code=\$(grep -oE '"exit_code":[0-9]+\}\$' <<<"\$reply" | tr -dc 0-9)
+exit "\${code:-0}"
 EOF
 chmod +x "$scratch/nereus"
 check "the pinned table through nereus api" "$root/tests/pinned/run" "$scratch/nereus"
