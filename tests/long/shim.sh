@@ -51,7 +51,7 @@ check "one rank has nobody to wait for" holds 's["interconnect"]["note"] == "one
 measure 1 "${one[@]}" no-loader .
 check "no loader: said, not guessed" holds '"DataLoader" in s["prepare"]["note"] and not s["fetch"]["measured"]'
 measure 1 "${two[@]}" talks .
-check "what cannot be left out: said, not guessed" holds '"isend" in str(a["notes"]) and "left out" in s["interconnect"]["note"] and not s["contention"]["measured"]'
+check "what cannot be left out: said, not guessed" holds '"isend" in str(a["notes"]) and "turned off" in s["interconnect"]["note"] and not s["contention"]["measured"]'
 measure 1 "${one[@]}" saves .
 check "weights stay what they are" test $? -eq 0
 check "only what was saved before measuring is there" test ! -e saved.pt

@@ -120,8 +120,8 @@ void Coordinator::hear_signals() {
   }
   asked_to_end_ = true;
   outcome_.exit_code = counts.terminations > 0 ? 75 : 10;
-  event("asked to stop", -1, counts.terminations > 0 ? "saving first" : "after the step");
-  end_softly("asked to stop", true);
+  event("asked to end", -1, counts.terminations > 0 ? "saving first" : "after the step");
+  end_softly("asked to end", true);
 }
 
 void Coordinator::finish() {

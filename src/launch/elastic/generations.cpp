@@ -46,7 +46,7 @@ void Coordinator::advance() {
   }
   if (phase_ == Phase::kRunning && !soft_ && !returning_until_ &&
       all_of_generation([](const Member& m) { return m.started || m.helper; })) {
-    if (asked_to_end_) end_softly("asked to stop", true);
+    if (asked_to_end_) end_softly("asked to end", true);
     if (renews_) end_softly(fmt::format("--steps is {} now", options_.steps), true);
     for (const auto& [name, member] : members_)
       if (member.in_generation && !member.helper && member.noticed) {
