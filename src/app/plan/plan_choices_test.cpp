@@ -14,7 +14,6 @@
 namespace nereus::app::plan_choices_test {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
