@@ -14,7 +14,7 @@ namespace {
 using testing::PlannedStage;
 using testing::UnevenPlan;
 
-constexpr int kSteps = 20;
+constexpr int kBurstSteps = 20;
 
 model::Model small_vgg() {
   return model::build_cnn({.name = "small-vgg",
@@ -98,7 +98,7 @@ double rate_of(const model::Model& model, const job::Training& usual) {
 }
 
 // One stage of many runs: a rank is in several, which pipelines know only as interleaving.
-job::Job job_of(const model::Model& model, const UnevenPlan& plan, int batch) {
+job::Job burst_job(const model::Model& model, const UnevenPlan& plan, int batch) {
   job::Job job = testing::uneven_job(model, plan, batch);
   for (plan::LayerRun& run : job.plan.placement.runs) run.stage = 0;
   job.training.rate = rate_of(model, job.training);
@@ -129,7 +129,7 @@ const testing::Outcome& one_rank(const model::Model& model, int batch) {
     alone.precision = cluster::Precision::kFp64;
     job::Job job = testing::make_job(model, alone);
     job.training.rate = rate_of(model, job.training);
-    at->second = testing::run_job(job, kSteps, testing::reader_of(model), "shared");
+    at->second = testing::run_job(job, kBurstSteps, testing::reader_of(model), "shared");
   }
   return at->second;
 }
@@ -139,9 +139,10 @@ class Burst : public ::testing::TestWithParam<Shape> {};
 TEST_P(Burst, LossesAreThoseOfOneRank) {
   const model::Model model = GetParam().model();
   const testing::Outcome& expected = one_rank(model, GetParam().batch);
-  const job::Job job = job_of(model, plan_of(GetParam(), model), GetParam().batch);
+  const job::Job job = burst_job(model, plan_of(GetParam(), model), GetParam().batch);
   ASSERT_EQ(testing::complaints(job), "");
-  const testing::Outcome got = testing::run_job(job, kSteps, testing::reader_of(model), "shared");
+  const testing::Outcome got =
+      testing::run_job(job, kBurstSteps, testing::reader_of(model), "shared");
   ASSERT_EQ(got.losses.size(), expected.losses.size());
   EXPECT_GT(std::abs(expected.losses.back() - expected.losses.front()), 1e-3);
   for (std::size_t i = 0; i < got.losses.size(); ++i)
@@ -172,9 +173,10 @@ TEST(BurstTies, HeadWithOtherMicroBatchesThanTheEmbedding) {
                           {{model.num_layers() - 1, {{0, 1, 1, 0}, {1, 1, 2, 1}}, kept},
                            {1, {{1, 1, 1, 0}, {0, 1, 2, 1}}, kept}},
                           zero};
-    const job::Job job = job_of(model, plan, kBatch);
+    const job::Job job = burst_job(model, plan, kBatch);
     ASSERT_EQ(testing::complaints(job), "");
-    const testing::Outcome got = testing::run_job(job, kSteps, testing::reader_of(model), "shared");
+    const testing::Outcome got =
+        testing::run_job(job, kBurstSteps, testing::reader_of(model), "shared");
     ASSERT_EQ(got.losses.size(), expected.losses.size());
     for (std::size_t i = 0; i < got.losses.size(); ++i)
       EXPECT_NEAR(got.losses[i] / expected.losses[i], 1, 1e-9) << "zero " << zero << " step " << i;
@@ -191,7 +193,7 @@ LayerInputs inputs_of(const model::Model& model) {
 // different ranks run beside each other. Through: for its neighbours.
 TEST(BurstLinks, StagesWaitForWhatTheyRead) {
   const model::Model model = small_inception();
-  const job::Job job = job_of(model, plan_of_branches(model, {1}, 4, 4), 4);
+  const job::Job job = burst_job(model, plan_of_branches(model, {1}, 4, 4), 4);
   const plan::Placement& placement = job.plan.placement;
   int beside = 0;
   for (int rank = 0; rank < 4; ++rank) {
@@ -221,7 +223,7 @@ TEST(BurstLinks, StagesWaitForWhatTheyRead) {
 // NCCL's messages meet in their order, so values go through the stages between: the same losses.
 TEST(BurstLinks, ValuesThatGoThroughGiveTheSameLosses) {
   const model::Model model = testing::small_resnet();
-  job::Job job = job_of(model, plan_of_branches(model, {1, 2}, 2, 4), 4);
+  job::Job job = burst_job(model, plan_of_branches(model, {1, 2}, 2, 4), 4);
   const ReadBatch read = testing::reader_of(model);
   const testing::Outcome direct = testing::run_job(job, 3, read, "shared");
   job.machine.comm = "nccl";

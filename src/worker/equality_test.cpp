@@ -30,7 +30,7 @@ using plan::Degrees;
 using plan::Recompute;
 using plan::Schedule;
 
-constexpr int kGlobalBatch = 8;
+constexpr int kEqualBatch = 8;
 
 std::string name_of(const Degrees& d) {
   std::string name = "tp" + std::to_string(d.tp) + "_pp" + std::to_string(d.pp) + "_dp" +
@@ -49,7 +49,7 @@ Degrees degrees(int tp, int pp, int dp) {
   d.tp = tp;
   d.pp = pp;
   d.dp = dp;
-  d.global_batch = kGlobalBatch;
+  d.global_batch = kEqualBatch;
   d.precision = cluster::Precision::kFp64;
   return d;
 }
@@ -133,7 +133,7 @@ std::vector<Degrees> narrow_combinations() {
 
 class Equality : public ::testing::TestWithParam<Degrees> {};
 
-constexpr int kSteps = 20;
+constexpr int kEqualSteps = 20;
 
 double rate_of(const model::Model& model, const Degrees& d, job::OptimizerKind optimizer) {
   const double usual = testing::make_job(model, d).training.rate;
@@ -156,7 +156,7 @@ const testing::Outcome& one_rank(const model::Model& model, const Degrees& d,
     job::Job job = testing::make_job(model, alone);
     job.training.optimizer = optimizer;
     job.training.rate = rate_of(model, d, optimizer);
-    at->second = testing::run_job(job, kSteps, testing::reader_of(model));
+    at->second = testing::run_job(job, kEqualSteps, testing::reader_of(model));
   }
   return at->second;
 }
@@ -168,7 +168,8 @@ testing::Outcome expect_losses_of_one_rank(
   job::Job job = testing::make_job(model, d);
   job.training.optimizer = optimizer;
   job.training.rate = rate_of(model, d, optimizer);
-  const testing::Outcome got = testing::run_job(job, kSteps, testing::reader_of(model), "shared");
+  const testing::Outcome got =
+      testing::run_job(job, kEqualSteps, testing::reader_of(model), "shared");
   EXPECT_EQ(got.losses.size(), expected.losses.size());
   // Pictures of another step are others, and 20 steps of SGD teach little of them.
   if (model.cnn)
@@ -204,7 +205,7 @@ TEST_P(Equality, ResnetInDoublePrecision) {
   ASSERT_EQ(got.statistics.size(), expected.statistics.size());
   for (const auto& [name, statistics] : expected.statistics) {
     EXPECT_TRUE(at::allclose(got.statistics.at(name), statistics, 1e-9, 1e-9)) << name;
-    EXPECT_EQ(got.num_batches.at(name), kSteps * d.global_batch);
+    EXPECT_EQ(got.num_batches.at(name), kEqualSteps * d.global_batch);
   }
 }
 
@@ -254,7 +255,8 @@ TEST(UnevenEquality, SamplesAndStateMayBeDividedUnevenly) {
       run.state = state;
     }
     const testing::Outcome expected = one_rank(model, degrees(1, 1, 1), job::OptimizerKind::kAdamW);
-    const testing::Outcome got = testing::run_job(job, kSteps, testing::reader_of(model), "shared");
+    const testing::Outcome got =
+        testing::run_job(job, kEqualSteps, testing::reader_of(model), "shared");
     for (std::size_t i = 0; i < got.losses.size(); ++i)
       ASSERT_NEAR(got.losses[i] / expected.losses[i], 1, 1e-9) << "zero " << zero << " step " << i;
   }

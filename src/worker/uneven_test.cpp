@@ -13,19 +13,19 @@ namespace {
 using plan::Gather;
 using testing::UnevenPlan;
 
-constexpr int kGlobalBatch = 8;
-constexpr int kSteps = 20;
+constexpr int kUnevenBatch = 8;
+constexpr int kUnevenSteps = 20;
 
 const testing::Outcome& one_rank(const model::Model& model, double clip = 0) {
   static std::map<std::pair<std::string, double>, testing::Outcome> known;
   const auto [at, is_new] = known.try_emplace({model.name, clip}, testing::Outcome{});
   if (is_new) {
     plan::Degrees alone;
-    alone.global_batch = kGlobalBatch;
+    alone.global_batch = kUnevenBatch;
     alone.precision = cluster::Precision::kFp64;
     job::Job job = testing::make_job(model, alone);
     job.training.clip = clip;
-    at->second = testing::run_job(job, kSteps, testing::reader_of(model), "shared");
+    at->second = testing::run_job(job, kUnevenSteps, testing::reader_of(model), "shared");
   }
   return at->second;
 }
@@ -33,10 +33,11 @@ const testing::Outcome& one_rank(const model::Model& model, double clip = 0) {
 void expect_losses_of_one_rank(const model::Model& model, const UnevenPlan& uneven,
                                double clip = 0) {
   const testing::Outcome& expected = one_rank(model, clip);
-  job::Job job = testing::uneven_job(model, uneven, kGlobalBatch);
+  job::Job job = testing::uneven_job(model, uneven, kUnevenBatch);
   job.training.clip = clip;
   ASSERT_EQ(testing::complaints(job), "");
-  const testing::Outcome got = testing::run_job(job, kSteps, testing::reader_of(model), "shared");
+  const testing::Outcome got =
+      testing::run_job(job, kUnevenSteps, testing::reader_of(model), "shared");
   ASSERT_EQ(got.losses.size(), expected.losses.size());
   for (std::size_t i = 0; i < got.losses.size(); ++i)
     EXPECT_NEAR(got.losses[i] / expected.losses[i], 1, 1e-9) << "step " << i;
@@ -119,20 +120,20 @@ TEST_P(Uneven, ClippedGpt) { expect_losses_of_one_rank(testing::small_gpt(), Get
 TEST_P(Uneven, Resumed) {
   const model::Model model = testing::small_gpt();
   const TemporaryFolder folder;
-  job::Job job = testing::uneven_job(model, GetParam(), kGlobalBatch);
+  job::Job job = testing::uneven_job(model, GetParam(), kUnevenBatch);
   job.checkpoint.folder = folder.path();
-  testing::run_job(job, kSteps / 2, testing::reader_of(model), "shared");
+  testing::run_job(job, kUnevenSteps / 2, testing::reader_of(model), "shared");
   plan::Degrees alone;
-  alone.global_batch = kGlobalBatch;
+  alone.global_batch = kUnevenBatch;
   alone.precision = cluster::Precision::kFp64;
   job.checkpoint.folder.clear();
   for (job::Job next : {job, testing::make_job(model, alone)}) {
     next.checkpoint.resume = folder.path();
     const testing::Outcome got =
-        testing::run_job(next, kSteps, testing::reader_of(model), "shared");
-    ASSERT_EQ(got.losses.size(), static_cast<std::size_t>(kSteps / 2));
+        testing::run_job(next, kUnevenSteps, testing::reader_of(model), "shared");
+    ASSERT_EQ(got.losses.size(), static_cast<std::size_t>(kUnevenSteps / 2));
     for (std::size_t i = 0; i < got.losses.size(); ++i)
-      EXPECT_NEAR(got.losses[i] / one_rank(model).losses[i + kSteps / 2], 1, 1e-9) << i;
+      EXPECT_NEAR(got.losses[i] / one_rank(model).losses[i + kUnevenSteps / 2], 1, 1e-9) << i;
   }
 }
 
@@ -170,7 +171,7 @@ Traffic traffic_of(Gather gather, int num_micro_batches) {
                         gather};
   Traffic traffic;
   after_one_step(
-      testing::uneven_job(testing::small_llama(), plan, kGlobalBatch), [](int, Executor&) {},
+      testing::uneven_job(testing::small_llama(), plan, kUnevenBatch), [](int, Executor&) {},
       [&](int rank, Executor& executor) {
         if (rank == 0) traffic = executor.traffic();
       });
@@ -207,7 +208,7 @@ TEST(Layered, OffloadLeavesTheRestOnTheDevice) {
                           share};
     std::int64_t most = 0, on_host = 0;
     after_one_step(
-        testing::uneven_job(model, plan, kGlobalBatch),
+        testing::uneven_job(model, plan, kUnevenBatch),
         [&](int, Executor& executor) { executor.most_kept = &most; },
         [&](int, Executor& executor) { on_host = executor.host_store().host_bytes(); });
     const double one = 2.0 * shape.seq * shape.hidden * 8;
@@ -272,7 +273,7 @@ TEST(UnevenRefusal, OffloadNeedsFullRecompute) {
                         plan::Recompute::kNone,
                         plan::Schedule::k1f1b,
                         0.5};
-  job::Job job = testing::uneven_job(testing::small_gpt(), plan, kGlobalBatch);
+  job::Job job = testing::uneven_job(testing::small_gpt(), plan, kUnevenBatch);
   ASSERT_EQ(cannot_run(job.plan).size(), 1u);
   EXPECT_EQ(cannot_run(job.plan).front().code, "train.offload");
   plan::Replicas& r = job.plan.placement.runs[0].replicas[0];
@@ -284,7 +285,7 @@ TEST(UnevenRefusal, OffloadNeedsFullRecompute) {
 
 TEST(UnevenRefusal, SaysWhatIsKeptInOtherWays) {
   UnevenPlan uneven{"", {{6, {{0, 1, 4, 0}, {1, 1, 4, 4}}, {{0, 0.5}, {1, 0.5}}}}, 3};
-  job::Job job = testing::uneven_job(testing::small_gpt(), uneven, kGlobalBatch);
+  job::Job job = testing::uneven_job(testing::small_gpt(), uneven, kUnevenBatch);
   EXPECT_EQ(testing::complaints(job), "");
   for (plan::StateShare& share :
        job.plan.placement.runs[0].state) {  // the optimizer's, in 1/4 : 3/4

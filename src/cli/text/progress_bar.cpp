@@ -48,7 +48,7 @@ void ProgressBar::show(const app::Progress& progress) {
   std::string line = text;
   if (progress.total > 0) {
     const std::string filled = bar(progress.done / progress.total, kBarWidth, terminal_);
-    const int empty = std::max(0, kBarWidth - display_width(filled));
+    const int empty = std::max(0, kBarWidth - api::display_width(filled));
     line = fmt::format("[{}{:{}}] {}", filled, "", empty, text);
   }
   const int width = terminal_.width > 0 ? terminal_.width - 1 : 79;

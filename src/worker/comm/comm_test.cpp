@@ -59,9 +59,9 @@ std::vector<Range> random_ranges(std::int64_t count, int parts, unsigned seed) {
   return ranges;
 }
 
-class Messages : public testing::TestWithParam<std::string> {};
+class Messages : public ::testing::TestWithParam<std::string> {};
 
-INSTANTIATE_TEST_SUITE_P(Every, Messages, testing::Values("gloo", "shared"),
+INSTANTIATE_TEST_SUITE_P(Every, Messages, ::testing::Values("gloo", "shared"),
                          [](const auto& which) { return which.param; });
 
 TEST_P(Messages, SayWhenTheyAreThere) {
@@ -176,8 +176,8 @@ class Complaints {
   std::string text_;
 };
 
-class Backends : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Every, Backends, testing::Values("gloo", "shared"),
+class Backends : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Every, Backends, ::testing::Values("gloo", "shared"),
                          [](const auto& which) { return which.param; });
 
 TEST_P(Backends, CollectivesGiveTheObviousResult) {

@@ -50,7 +50,7 @@ struct Outcome {
 // What a rank's process does; the error that it throws is its outcome.
 using Job = std::function<void(const CommOptions&)>;
 
-class Processes : public testing::TestWithParam<std::string> {
+class Processes : public ::testing::TestWithParam<std::string> {
  protected:
   // Ranks in `absent` are not started; those that stop or die have no outcome of their own.
   std::vector<Outcome> run(int num_ranks, const Job& job, const std::vector<int>& absent = {}) {
@@ -129,7 +129,7 @@ class Processes : public testing::TestWithParam<std::string> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Every, Processes, testing::Values("gloo", "shared"),
+INSTANTIATE_TEST_SUITE_P(Every, Processes, ::testing::Values("gloo", "shared"),
                          [](const auto& which) { return which.param; });
 
 // All ranks have met and summed once, so that what follows is no matter of starting.
@@ -235,7 +235,7 @@ TEST_P(Processes, ARankThatNeverComesIsNamed) {
 // Rank 0 hosts the store; stopped, it takes connections (its kernel does) and answers nothing.
 class StoppedHost : public Processes {};
 
-INSTANTIATE_TEST_SUITE_P(Every, StoppedHost, testing::Values("gloo"),
+INSTANTIATE_TEST_SUITE_P(Every, StoppedHost, ::testing::Values("gloo"),
                          [](const auto& which) { return which.param; });
 
 TEST_P(StoppedHost, IsNamedByThoseThatMeet) {

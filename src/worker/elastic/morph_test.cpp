@@ -115,8 +115,8 @@ Moved hand_over(Generation& from, Generation& to, const std::set<int>& lost = {}
   return moved;
 }
 
-void expect_same(const std::vector<double>& losses, const std::vector<double>& expected,
-                 std::size_t first) {
+void expect_same_losses(const std::vector<double>& losses, const std::vector<double>& expected,
+                        std::size_t first) {
   for (std::size_t i = 0; i < losses.size(); ++i)
     EXPECT_NEAR(losses[i], expected[first + i], 1e-9 * std::abs(expected[first + i]))
         << "step " << first + i;
@@ -125,7 +125,7 @@ void expect_same(const std::vector<double>& losses, const std::vector<double>& e
 TEST(Morph, ThroughShapesWithStateFromPeers) {
   const std::vector<double> expected = Generation(job_of(1, 1), false).run(0, 8);
   auto now = std::make_unique<Generation>(job_of(4, 2), false);
-  expect_same(now->run(0, 2), expected, 0);
+  expect_same_losses(now->run(0, 2), expected, 0);
   std::int64_t step = 2;
   struct Next {
     int pp, dp;
@@ -140,7 +140,7 @@ TEST(Morph, ThroughShapesWithStateFromPeers) {
     EXPECT_GT(moved.peers, 0);
     EXPECT_GT(moved.own, 0);
     now = std::move(then);
-    expect_same(now->run(step, 2), expected, static_cast<std::size_t>(step));
+    expect_same_losses(now->run(step, 2), expected, static_cast<std::size_t>(step));
     step += 2;
   }
 }
@@ -148,14 +148,14 @@ TEST(Morph, ThroughShapesWithStateFromPeers) {
 TEST(Morph, ThroughDividedStateAndTensorSlices) {
   const std::vector<double> expected = Generation(job_of(1, 1), false).run(0, 8);
   auto now = std::make_unique<Generation>(job_of(1, 2, 1), false);
-  expect_same(now->run(0, 2), expected, 0);
+  expect_same_losses(now->run(0, 2), expected, 0);
   std::int64_t step = 2;
   for (const job::Job& job : {job_of(1, 2, 0, 2), job_of(2, 2, 1), job_of(1, 4, 3)}) {
     auto then = std::make_unique<Generation>(job, true);
     const Moved moved = hand_over(*now, *then);
     EXPECT_TRUE(moved.missing.empty()) << moved.missing.front();
     now = std::move(then);
-    expect_same(now->run(step, 2), expected, static_cast<std::size_t>(step));
+    expect_same_losses(now->run(step, 2), expected, static_cast<std::size_t>(step));
     step += 2;
   }
 }
@@ -181,7 +181,7 @@ TEST(Morph, RefusesASpoiledMessageAndTakesAnother) {
   EXPECT_TRUE(moved.missing.empty());
   ASSERT_FALSE(moved.remarks.empty());
   EXPECT_NE(moved.remarks.front().find("refused"), std::string::npos);
-  expect_same(then.run(2, 1), expected, 2);
+  expect_same_losses(then.run(2, 1), expected, 2);
 }
 
 TEST(Morph, DoesNotTrustAnOddCopy) {
@@ -193,7 +193,7 @@ TEST(Morph, DoesNotTrustAnOddCopy) {
   EXPECT_TRUE(moved.missing.empty());
   ASSERT_FALSE(moved.remarks.empty());
   EXPECT_NE(moved.remarks.front().find("rank 1"), std::string::npos);
-  expect_same(then.run(2, 1), expected, 2);
+  expect_same_losses(then.run(2, 1), expected, 2);
 }
 
 // One rank breaks off when it has all sums but has not said so: nobody can have updated.
@@ -230,7 +230,7 @@ TEST(CommitRule, AStepIsTakenByAllOrByNone) {
     }
     Generation then(job_of(1, 3), true);
     EXPECT_TRUE(hand_over(now, then, {3}).missing.empty());
-    expect_same(then.run(taken ? 3 : 2, 1), expected, taken ? 3 : 2);
+    expect_same_losses(then.run(taken ? 3 : 2, 1), expected, taken ? 3 : 2);
   }
 }
 

@@ -17,7 +17,7 @@ job::Job dp_job(const model::Model& model, int dp) {
 }
 
 // Small integers: sums are exact in every order.
-at::Tensor numbers(const LayerState& state, int rank) {
+at::Tensor numbers_of(const LayerState& state, int rank) {
   return at::arange(state.gradients().numel(), at::kDouble)
       .add_(state.layer().index)
       .mul_(rank + 1);
@@ -47,7 +47,7 @@ TEST(GradientBuckets, SumWhatLayersAloneWould) {
           for (auto& state : executor.states()) buckets.add(*state);
           for (int step = 0; step < 2; ++step) {
             for (auto& state : executor.states())
-              state->gradients().copy_(numbers(*state, rank + step));
+              state->gradients().copy_(numbers_of(*state, rank + step));
             for (auto state = executor.states().rbegin(); state != executor.states().rend();
                  ++state)
               if (!buckets.take(**state)) (*state)->reduce_start();
@@ -55,7 +55,7 @@ TEST(GradientBuckets, SumWhatLayersAloneWould) {
             for (auto& state : executor.states()) {
               state->reduce_finish();
               at::Tensor sum = at::zeros_like(state->gradients());
-              for (int other = 0; other < dp; ++other) sum.add_(numbers(*state, other + step));
+              for (int other = 0; other < dp; ++other) sum.add_(numbers_of(*state, other + step));
               EXPECT_TRUE(at::equal(state->gradients(), sum))
                   << model.name << " layer " << state->layer().index << " buckets of " << bytes;
             }
