@@ -1,14 +1,14 @@
-// One list of a struct's fields serves writing and reading, so that the two cannot differ.
+// One list of a struct's fields is used for writing and reading, so that the two cannot differ.
 //
 //   template <class Visitor, class T>
 //   void visit(Visitor& v, T& t) { v.whole("steps", t.steps, 1); v.text("path", t.path); }
 //
 //   PutFields put; visit(put, job);            // put.take() is the table
-//   TakeFields take(reader); visit(take, job); // absent = as it was; errors: the Reader's list
-//   take.finish();                             // unknown keys
+//   TakeFields take(reader); visit(take, job); // absent fields keep their value
+//   take.finish();                             // reports unknown keys
 //
-// JSON has no infinity and no NaN, and a loss that diverged is one: such numbers are the words
-// "nan", "inf" and "-inf".
+// JSON has no infinity and no NaN, but a loss that diverged is such a number: it is written as the
+// word "nan", "inf" or "-inf".
 #pragma once
 
 #include <cmath>
@@ -101,7 +101,7 @@ class TakeFields {
   spec::Reader& reader_;
 };
 
-// A whole object of one line: `visit(reader, fields)` takes its fields. Throws Errors.
+// Reads an object from one line: `visit(reader, fields)` takes its fields. Throws Errors.
 template <class Visit>
 void parse_fields(std::string_view line, const char* what, const Visit& visit) {
   const spec::Value root = spec::parse_json(line, what);
