@@ -1,15 +1,17 @@
-// What lies between two ranks, and how a set of ranks lies in the machine: the two questions every
-// cost of communication asks. Neither allocates.
+// The network between two ranks, and how a set of ranks is distributed over the machine: all costs
+// of communication depend on these. Neither function allocates.
 //
-// Two ranks of one fast domain (a node, or an NVLink domain that spans nodes) meet at level 0: the
-// bandwidth is one device's into that level. Two ranks of a node whose fast domain is smaller than
-// the node (bridged pairs) meet over the host link, still level 0. All others meet at the lowest
-// network level k that joins both nodes, and one device gets
+// Two ranks of one fast domain (a node, or an NVLink domain that spans nodes) are connected at
+// level 0: the bandwidth is that of one device into this level. Two ranks of a node whose fast
+// domain is smaller than the node (bridged pairs) are connected by the host link, which is also
+// level 0. All others are connected at the lowest network level k that joins both nodes, and one
+// device gets
 //
 //   min over both sides (min(node network, bandwidth of levels 1..k) / devices of that node)
-//     / product of the oversubscription of levels 1..k-1, and of k too where it is the outermost
+//     / product of the oversubscription of levels 1..k-1, and of k if it is the outermost
 //
-// since all devices of a node usually send at once. In mixed clusters that is the slower side.
+// because all devices of a node usually send at the same time. In mixed clusters the slower side
+// decides.
 //
 //   Link l = link_between(c, 0, 8);                       // 16xdgx-h100: 50 GB/s, level 1
 //   GroupShape s = shape_of_range(c, 0, 16, 8);           // ranks 0, 8, ... 120: 16 domains of 1
@@ -23,25 +25,25 @@
 namespace nereus::cluster {
 
 struct Link {
-  BytesPerSecond bandwidth{};  // one way, what one device gets when all of its node send at once
+  BytesPerSecond bandwidth{};  // one way, per device, when all devices of its node send at once
   Seconds latency{};
   int level = 0;  // 0 = inside the fast domain or the node, k = Cluster::levels[k - 1]
   bool operator==(const Link&) const = default;
 };
 
-// The ranks must exist; for equal ranks the bandwidth is that of the device's memory.
+// The ranks must exist. For equal ranks, the bandwidth is that of the device's memory.
 Link link_between(const Cluster& cluster, int rank_a, int rank_b);
 
 struct GroupShape {
   int num_ranks = 0;
-  int num_nodes = 0;    // nodes that hold at least one of the ranks
-  int num_domains = 0;  // fast domains likewise; fewer than num_nodes on NVL72
+  int num_nodes = 0;    // nodes with at least one of the ranks
+  int num_domains = 0;  // number of fast domains with one; fewer than num_nodes on NVL72
   int min_per_domain = 0;
   int max_per_domain = 0;
   int min_per_node = 0;
   int max_per_node = 0;
-  Link inside;   // slowest between two ranks of one domain; zero where no domain has two
-  Link between;  // slowest between two ranks of different domains; zero where there is one
+  Link inside;   // slowest between two ranks of one domain; zero if no domain has two
+  Link between;  // slowest between two ranks of different domains; zero if there is only one domain
 
   bool regular() const { return min_per_domain == max_per_domain; }
   const Link& slowest() const { return num_domains > 1 ? between : inside; }
@@ -51,8 +53,8 @@ struct GroupShape {
 // `ranks` must be in ascending order.
 GroupShape shape_of(const Cluster& cluster, std::span<const int> ranks);
 
-// Ranks first, first + stride, ...; constant time on a uniform cluster where the range lies evenly
-// in the domains, else as shape_of.
+// Ranks first, first + stride, ...; takes constant time on a uniform cluster if the range is evenly
+// distributed over the domains, else as long as shape_of.
 GroupShape shape_of_range(const Cluster& cluster, int first, int count, int stride);
 
 // The same for any ascending sequence, one rank at a time.
