@@ -51,8 +51,8 @@ class Canvas {
   // A CSS rule for this picture only, e.g. rule(".dot{opacity:.5}").
   void rule(std::string_view css);
   void use_ramp() { ramp_ = true; }
-  // A fill pattern of lines: class "hatch0" (/), "hatch1" (\\), "hatch2" (both), "hatch3" (dots),
-  // "hatch4" (\\ in the color of the paper). It is defined where it is used.
+  // A fill pattern of lines: class "hatch0" (/), "hatch1" (\), "hatch2" (both), "hatch3" (dots),
+  // "hatch4" (\ in the color of the paper). It is defined where it is used.
   void use_hatch(int kind);
 
   std::string finish(double width, double height, std::string_view label) const;

@@ -16,7 +16,7 @@ spec::Value to_value(double data);
 spec::Value to_value(std::string data);
 spec::Value to_value(spec::Array data);
 spec::Value to_value(spec::Table data);
-spec::Value to_value(const char*) = delete;  // would be a bool
+spec::Value to_value(const char*) = delete;  // would convert to bool
 
 template <class E>
 std::string name_of(const spec::Choices<E>& choices, E value) {
