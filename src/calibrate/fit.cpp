@@ -229,8 +229,8 @@ class Problem {
     return gradient_[j] != 0 && c.to_value(x_[j] + outward) == c.to_value(x_[j]);
   }
 
-  // Such a number stays where it is, or the step of all others would be made for a move that the
-  // range then forbids.
+  // Keeps this number fixed; otherwise the step of all other numbers would assume a change that its
+  // range forbids.
   void hold(std::size_t j) {
     const std::size_t n = x_.size();
     for (std::size_t k = 0; k < n; ++k)
@@ -246,8 +246,8 @@ class Problem {
       sum += weights_[i] * std::abs(residuals[i]);
       total += weights_[i];
     }
-    // The loss is near w |r|: with residuals of mean size s its curvature in standard units is 1 /
-    // s.
+    // The loss is about w |r|: if residuals have a mean size s, its curvature in standard units is
+    // 1 / s.
     const double noise = total > 0 ? sum / total : kScale;
     const std::vector<double> variance = inverse_diagonal(normal_, x_.size());
     FitResult out;

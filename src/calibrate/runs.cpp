@@ -25,8 +25,8 @@ constexpr const char* kRequired[] = {"layers", "hidden",      "heads",        "s
                                      "gpu",    "gpus",        "tp",           "pp",
                                      "dp",     "micro_batch", "global_batch", "precision"};
 
-// One row by column name. Cells that should be numbers and are not are remembered as the reason to
-// skip.
+// One row by column name. If a cell should be a number and is not, this becomes the reason to skip
+// the row.
 class Row {
  public:
   Row(const spec::Csv& csv, const spec::CsvRow& row) : csv_(csv), row_(row) {}
@@ -80,8 +80,8 @@ std::string release_of(std::string_view date) {
   return std::string(date);
 }
 
-// The stack that a row's columns name: a stack may send rows of a release, and rows with a certain
-// column set, to a variant of itself.
+// The stack that a row's columns name. A stack may have variants for certain releases, and for rows
+// with a certain column set.
 std::string stack_of(const Row& row, const cost::StackLibrary& library,
                      const std::string& fallback) {
   std::string name(row.text("stack"));
@@ -126,8 +126,8 @@ TransformerShape shape_of(Row& row, const cost::RunDefaults& defaults, bool gate
   return shape;
 }
 
-// A blank `mlp` is whichever kind comes nearer to the stated number of parameters; plain where that
-// is blank too.
+// A blank `mlp` means the kind whose number of parameters is nearer to the stated one; a plain MLP
+// if that is blank too.
 std::shared_ptr<const model::Model> build_model(Row& row, const cost::RunDefaults& defaults) {
   if (const auto known = known_shape(shape_of(row, defaults, true), row.text("model"))) {
     TransformerShape shape = *known;
@@ -256,8 +256,7 @@ class Builder {
       return skip(why, "not a model that can be");
     }
     if (!row.bad().empty()) return skip(why, row.bad());
-    // Some tables count expert or idle ranks differently; what the other degrees leave is the data
-    // degree.
+    // Some tables count expert or idle ranks differently; dp is derived from the other degrees.
     plan::Degrees& d = run.degrees;
     const double others = static_cast<double>(d.tp) * d.pp * d.cp;
     if (std::fmod(gpus, others) != 0)

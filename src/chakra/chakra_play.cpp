@@ -81,8 +81,8 @@ class Wires {
       Dimension own = all[d];
       own.size = size;
       if (own.leaf > 0 && size % own.leaf != 0) own.leaf = size;
-      // Some of a ring's ranks are no ring; a dragonfly's are spread over its groups; and rails
-      // come after a first dimension.
+      // A subset of a ring's ranks is not a ring; that of a dragonfly is spread over its groups;
+      // and rails need an inner dimension.
       const bool partly = size < all[d].size;
       if ((partly && (own.kind == DimensionKind::kRing || own.kind == DimensionKind::kDragonfly)) ||
           (own.kind == DimensionKind::kRails && out.empty()))

@@ -67,8 +67,8 @@ class Builder {
     node.microseconds = static_cast<std::uint64_t>(std::llround(sum_)) - rounded_;
     rounded_ += node.microseconds;
     node.bytes = std::llround(bytes);
-    // A roofline multiplies bytes per FLOP by FLOP: one stands for none, so that what only moves
-    // bytes takes their time.
+    // A roofline model multiplies bytes per FLOP by FLOP. So FLOP is at least 1, and nodes that
+    // only move bytes take the time for these bytes.
     node.flops = std::max<std::int64_t>(node.bytes > 0 ? 1 : 0, std::llround(flops));
     const std::uint64_t number = push(std::move(node));
     front_ = {number};
@@ -132,8 +132,8 @@ class Builder {
              stage(forward ? op.stage : to).message);
   }
 
-  // Divided weights of a layer: asked for one layer ahead where the plan overlaps, else in the
-  // chain.
+  // Gathers the sharded weights of a layer: prefetched one layer ahead if the plan overlaps, else
+  // in the chain.
   void gather(const LayerWork& layer, int micro_batch) {
     if (layer.gather.empty()) return;
     if (!work_.degrees.data_overlap) return chain(layer.gather, layer, micro_batch);

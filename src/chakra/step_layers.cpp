@@ -109,8 +109,8 @@ class Maker {
     }
   }
 
-  // Indices to the tables, vectors back, gradients their way (cost/embedding.hpp); at the end of
-  // the step the copies' gradients.
+  // Indices go to the tables, vectors back, gradients the same way (cost/embedding.hpp); at the end
+  // of the step, gradients are exchanged among replicas.
   void tables(LayerWork& out, const model::LayerKind& shape) const {
     if (shape.table_parameters() <= 0) return;
     const cost::TableSlices& slices = tables_.table_slices(degrees_);
@@ -172,9 +172,9 @@ class Maker {
     double weight = 1;
   };
 
-  // Each pass takes what the simulator gives it, without its collectives: `waits` is their share of
-  // all passes. Where that cannot be told (gathering of divided weights is in no one pass), all
-  // passes are stretched alike.
+  // Each pass takes the simulator's time without its collectives; `waits` is their share of all
+  // passes. If that is unknown (because gathering sharded weights belongs to no single pass), all
+  // passes are scaled by the same factor.
   static Stretch stretch_of(const cost::PassSeconds& passes, double waits, const StageSums& sums) {
     const double kernels = sums.forward + sums.backward + sums.weight;
     if (kernels <= 0) return {};
@@ -275,8 +275,8 @@ class Maker {
     const auto next = std::upper_bound(starts_.begin(), starts_.end(), layer);
     return plan::pipeline_rank_of(degrees_, static_cast<int>(next - starts_.begin()) - 1);
   }
-  // Two layers that share a weight on the same ranks reduce and keep it once. In the V of ZB-V and
-  // in DualPipe both ends of the pipeline are on the same ranks.
+  // If two layers that share a weight are on the same ranks, these reduce and keep it once. In ZB-V
+  // and in DualPipe both ends of the pipeline are on the same ranks.
   bool on_same_ranks(const model::TiedWeights& pair) const {
     return degrees_.pp == 1 || cost::stage_order(degrees_.schedule) != cost::StageOrder::kLooped ||
            rank_of_layer(pair.first) == rank_of_layer(pair.second);

@@ -82,8 +82,7 @@ Tick round_tick(double value, Unit unit) {
   return {value, with_unit(text, unit, text == "1" && scale.unit == "days" ? "day" : scale.unit)};
 }
 
-// Every power of ten (or its 2 and 5 times) that may bear a tick, and above a second what clocks
-// show.
+// All powers of ten (and 2 and 5 times them) that may have a tick, and clock units above a second.
 std::vector<double> tens(double low, double high, bool dense, bool clock, int stride) {
   std::vector<double> values;
   const auto add = [&](double value) {

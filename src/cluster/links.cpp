@@ -155,8 +155,8 @@ GroupShape shape_of(const Cluster& cluster, std::span<const int> ranks) {
 
 namespace {
 
-// How many of `count` ranks lie in each block of `block` ranks, where they lie evenly: every block
-// that is touched holds the same number. 0 where they do not.
+// The number of the `count` ranks in each block of `block` ranks, if every block with any of them
+// has the same number; 0 otherwise.
 int even_share(int first, int count, int stride, int block) {
   if (stride >= block) return 1;
   if (block % stride != 0 || first % block >= stride) {

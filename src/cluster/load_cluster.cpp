@@ -132,7 +132,7 @@ bool is_level_path(const std::string& path) {
   return path == "levels" || path.starts_with("levels.");
 }
 
-// First what concerns the nodes, from which the level may be derived, then what concerns the
+// Applies overrides of nodes first, because the level may be derived from them, then overrides of
 // levels.
 Cluster override_cluster(Cluster cluster, bool derived_levels,
                          const std::vector<Override>& overrides, const Catalogue& known) {

@@ -19,8 +19,8 @@ constexpr const char* kName = "this-machine";
 constexpr const char* kCpu = "CPU";
 constexpr const char* kGpu = "GPU";
 
-// Of one core: two FMA units of eight fp32 lanes at 2.5 GHz; half of it in fp64. Without matrix
-// units for them, half-width numbers are computed as fp32.
+// Rate of one core: two FMA units with eight fp32 lanes at 2.5 GHz; half of it in fp64. Without
+// matrix units for them, 16-bit numbers are computed in fp32.
 constexpr double kCoreRate = 2 * 8 * 2 * 2.5e9;
 constexpr double kCoreBandwidth = 10e9;     // bytes per second from memory
 constexpr double kLoopback = 2e9;           // bytes per second between two processes

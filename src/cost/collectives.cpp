@@ -80,8 +80,7 @@ double exchange_seconds(const Fabric& fabric, Group group, int nodes, double ins
   return std::max(near, far) + start;
 }
 
-// Rings over many nodes are slower than their wire: each of their steps waits for the slowest of
-// all links.
+// Rings over many nodes are slower than their wire, because each step waits for the slowest link.
 double spread(const Fabric& fabric, int nodes) {
   return nodes > 4 ? 1 + fabric.jitter * std::log2(nodes / 4.0) : 1;
 }

@@ -30,8 +30,8 @@ void add_context(KindCost& out, const model::LayerKind& kind, const KernelModel&
                  const LayerSplit& split, const Wire& wire) {
   const double attention = out.cost.attention_forward;
   if (split.cp <= 1 || attention <= 0) return;
-  // Written-out scores cost 3 passes forward and 5 backward (cost/kernel_time.hpp): only 5/3 of
-  // forward is there to hide behind.
+  // Unfused scores cost 3 passes forward and 5 backward (cost/kernel_time.hpp), so the backward
+  // pass has only 5/3 of the forward time to overlap with.
   const double backward = (kernels.fused_attention ? 2 : 5.0 / 3) * attention;
   double ring = 0;
   double exchange = 0;

@@ -34,8 +34,7 @@ cluster::Link network_of(const cluster::Cluster& cluster, const cluster::NodeGro
   return {rate / std::max(1, group.node.num_devices), group.node.network_latency, 1};
 }
 
-// Children that the network level joins: what it states, or as many as there are of the level
-// below.
+// Number of children that the network level joins: as stated, or all of the level below.
 int num_joined(const cluster::Cluster& cluster, int level, int domain) {
   const cluster::NetworkLevel& own = cluster.levels[static_cast<std::size_t>(level) - 1];
   if (own.size > 0) return own.size;

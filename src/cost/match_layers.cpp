@@ -184,8 +184,8 @@ class Matcher {
     if (layer.update > 0) updates_.push_back({device.short_name, precision, kind, layer});
   }
 
-  // Layers are updated one after the other, whatever their size: the whole model's update over its
-  // parameters, at the least tp that was measured.
+  // The optimizer updates layers one after the other, whatever their size. So the update per
+  // parameter is that of the whole model divided by its parameters, at the smallest measured tp.
   void set_update(MeasuredDevice& device) const {
     int tp = 0;
     for (const Update& own : updates_)

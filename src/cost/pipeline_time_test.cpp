@@ -58,7 +58,7 @@ TEST(Pipeline, OneMicroBatchPassesAllStages) {
 }
 
 TEST(Pipeline, StagesMayCutTheBatchDifferently) {
-  // The first stage: 4 micro-batches of 3 s; the second: 12 of 1 s. Whichever decides, it starts
+  // The first stage: 4 micro-batches of 3 s; the second: 12 of 1 s. Either one that decides starts
   // after, or ends before, one micro-batch of the other: 12 + 3.
   EXPECT_DOUBLE_EQ(total({{3, 12}, {1, 12}}, 1), 15);
 }

@@ -19,9 +19,9 @@ double smooth_max(double a, double b, const Machine& machine) {
 
 namespace {
 
-// What runs show up to four domains (tp 32 over nodes of 8): a collective of d domains waits d
-// latencies for each of its ranks. Nobody measured wider ones; beyond, the whole wait grows as the
-// depth of a tree over the domains does.
+// Runs show, for up to four domains (tp 32 over nodes of 8), that a collective over d domains waits
+// d latencies per rank. There are no measurements of wider ones; beyond that, the wait is assumed
+// to grow like the depth of a tree over the domains.
 double domains_waited_for(int tp, int domain) {
   constexpr double kMeasured = 4;
   const double domains = static_cast<double>(tp) / domain;
@@ -39,8 +39,8 @@ StageRules stage_rules(const Machine& machine, const StackOptions& options, cons
   StageRules rules;
   rules.every_other_block = options.selective == SelectiveRule::kEveryOtherBlock;
   rules.tensor_exposed = tensor_overlap ? 1 - p.tensor_overlap : 1;
-  // A tensor collective waits for all its ranks to launch it; across nodes, and behind pipeline
-  // transfers that cross nodes, that costs time for every rank.
+  // A tensor collective waits until all its ranks have launched it. Across nodes, and after
+  // pipeline transfers that cross nodes, this costs time per rank.
   const bool wide = tp > fabric.domain;
   double rank_latency =
       wide ? fabric.network_latency * domains_waited_for(tp, fabric.domain) : fabric.link_latency;

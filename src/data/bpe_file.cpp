@@ -22,8 +22,8 @@ using spec::Value;
 constexpr std::size_t kMostErrors = 20;        // of one kind; files have 10^5 entries
 constexpr std::int64_t kMostTokens = 1 << 21;  // no tokenizer comes near
 
-// GPT-2's table: printable bytes of Latin-1 stand for themselves, the others for U+0100, U+0101,
-// ... in order (github.com/openai/gpt-2, src/encoder.py, bytes_to_unicode).
+// GPT-2's table: printable bytes of Latin-1 map to themselves, the others to U+0100, U+0101, ... in
+// order (github.com/openai/gpt-2, src/encoder.py, bytes_to_unicode).
 std::array<std::uint32_t, 256> byte_characters() {
   std::array<std::uint32_t, 256> codes{};
   std::uint32_t next = 256;

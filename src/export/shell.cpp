@@ -217,8 +217,8 @@ class Interpreter {
     }
   }
 
-  // if A && B || C; then: each joined to what stands before it. A command that is no test is not
-  // run.
+  // if A && B || C; then: combines each part with the previous ones. A command that is not a test
+  // is not run.
   void part_of_condition(Truth truth, int line, const std::string& end) {
     if (truth == Truth::kNoTest) truth = Truth::kUnknown;
     if (joined_by_ == "&&") truth = both(so_far_, truth);

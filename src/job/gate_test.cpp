@@ -190,8 +190,8 @@ TEST_F(GateTest, APieceLongerThanStepsMayGiveWaitsUntilTheyGaveEnough) {
               AllOf(Not(Contains(GateHost::kFirstTurn)), Not(Contains(kSecondTurn))));
 }
 
-// Whoever watches goes on as soon as nothing else fits, but not while a piece is under way, and
-// never before its own wait is over.
+// A rank that watches continues as soon as no other piece fits, but not while a piece is running,
+// and never before its wait is over.
 TEST_F(GateTest, GoesOnWhereNothingElseFits) {
   const Gate gate = Gate::make(file());
   GateHost host(gate, true);

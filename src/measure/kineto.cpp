@@ -102,8 +102,8 @@ class Handler : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  // Names of categories before PyTorch 1.12 had capitals; without Kineto there are none, and
-  // processes are named.
+  // Before PyTorch 1.12, names of categories had capitals; without Kineto there are no categories,
+  // and processes have names.
   Kind kind_of() const {
     if (category_ == "gpu_user_annotation") return Kind::kNone;
     if (name_.starts_with("ProfilerStep#")) return Kind::kStep;

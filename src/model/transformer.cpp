@@ -108,7 +108,7 @@ LayerKind embedding(const TransformerShape& shape, const Dims& x) {
   layer.role = LayerRole::kEmbedding;
   layer.output_elements = x.s * x.h * shape.streams;
   if (shape.patch > 0) {
-    // A vision transformer cuts the image into patches: a convolution that is a plain GEMM over
+    // A vision transformer cuts the image into patches: this convolution is a plain GEMM over
     // patches.
     const double patch_elements = 3.0 * shape.patch * shape.patch;
     layer.operators.push_back(gemm("patches", Split::kReplicated, x.s, x.h, patch_elements, true));

@@ -1,5 +1,5 @@
-// Recognises regular placements: reads the degrees off, expands them, and compares. The comparison
-// decides, so a wrong guess can only miss a regular plan, never accept another.
+// Recognizes regular placements: guesses the degrees, expands them, and compares. The comparison
+// decides, so a wrong guess can only miss a regular plan, never accept another one.
 #include <algorithm>
 
 #include "plan/expand.hpp"
@@ -51,8 +51,8 @@ void read_zero(Degrees& d, const LayerRun& run) {
       const StateShare* share = find_share(run, kByStage[stage - 1], experts);
       if (share == nullptr || share->pieces <= 1) continue;
       d.zero = std::max(d.zero, stage);
-      // Experts alone divided: each dense slice has a group of one, which still holds several
-      // copies of the experts.
+      // Only experts are sharded: each dense slice has a group of one rank, which still contains
+      // several copies of the experts.
       if (!experts)
         d.zero_group = share->pieces;
       else if (d.zero_group == 0)

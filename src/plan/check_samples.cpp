@@ -80,8 +80,8 @@ bool WorkChecker::fill_micro_batches(std::size_t index, std::vector<int>& micro_
 }
 
 void WorkChecker::check_order(std::size_t index, const std::vector<int>& now) {
-  // For each micro-batch number of the run before: the least and greatest number its samples have
-  // here. These spans must not step back.
+  // For each micro-batch number of the previous run: the smallest and largest number that its
+  // samples have here. These ranges must not go back.
   const int most = *std::max_element(micro_batch_of_.begin(), micro_batch_of_.end());
   std::vector<int> least(static_cast<std::size_t>(most) + 1, std::numeric_limits<int>::max());
   std::vector<int> greatest(least.size(), -1);

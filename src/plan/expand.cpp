@@ -109,8 +109,8 @@ Replicas stage_replicas(const Degrees& d) {
   return r;
 }
 
-// How many of a run's layers are recomputed: its first blocks, and what stands before them (which
-// is never recomputed anyway); -1 where that is all its blocks.
+// How many layers of a run are recomputed: its first blocks, and the layers before them (which are
+// never recomputed anyway); -1 if these are all its blocks.
 int recompute_layers(const Degrees& d, const LayerRun& run, const LayerSpan& span) {
   if (d.recompute != Recompute::kFull || d.recompute_blocks == 0) return -1;
   const int first_block = std::max(run.first_layer, span.leading);

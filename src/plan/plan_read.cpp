@@ -1,5 +1,5 @@
-// Plans out of JSON: keys, types and simple ranges with their places. What spans several fields is
-// for plan/check.hpp.
+// Reads plans from JSON: keys, types and simple ranges, with their places. plan/check.hpp checks
+// what involves several fields.
 #include <fmt/format.h>
 
 #include <limits>
@@ -236,7 +236,7 @@ Plan plan_from_value(const Value& value, ErrorList& errors) {
     return found;
   };
   if (const Value* model = part("model")) plan.model = model::model_from_value(*model, errors);
-  // Against an empty catalogue: a plan carries its machines whole, so that it means the same
+  // Uses an empty catalog: a plan contains its machines completely, so that it means the same
   // wherever and whenever it is read.
   if (const Value* cluster = part("cluster"))
     plan.cluster = cluster::cluster_from_value(*cluster, errors, cluster::Catalogue());

@@ -130,8 +130,8 @@ double without_copies(std::size_t index, const Degrees& d, const Tables& tables)
                          : tables.times[index].total;
 }
 
-// How many passes of a rank follow its last chunk's last one: of every chunk before that a round's
-// micro-batches, or all.
+// How many passes a rank runs after its last chunk's last one: those of a round's micro-batches, or
+// of all, for every other chunk.
 double later_passes(const PlanPasses& passes) {
   const bool looped = passes.key.schedule == Schedule::kLoopedBfs;
   return (passes.size.chunks - 1.0) * (looped ? passes.size.micro_batches : passes.size.depth);

@@ -117,9 +117,9 @@ struct PlanOf {
   const Degrees& degrees;
 };
 
-// The closed form of a pipeline as near its play as it has to be. What that is not below is known
-// before, and before that what takes less to find out: where `counts(seconds)` is false the answer
-// is left at that, not exact.
+// The closed form of a pipeline, corrected towards the simulation as far as necessary. Lower bounds
+// are known before the simulation, the cheapest one first. If `counts(seconds)` is false for one of
+// them, that bound is returned, with `exact` = false.
 template <class Counts>
 double near_its_play(const ClosedForm& formula, const PlanOf& plan, const StepReduction& reduction,
                      Tables& tables, const Counts& counts, bool& exact) {

@@ -23,8 +23,8 @@ struct ClassWork {
   double activation = 0;
 };
 
-// Where there is a recompute of its own, or an order that nobody can build: all in proportion to
-// what the device takes.
+// If recompute is a separate pass, or the order cannot be built: all in proportion to the device
+// times.
 PassSeconds varuna_passes(const LayerTime& own, const ClassWork& rank, bool split) {
   const double device = rank.sum.device();
   if (device <= 0) return {};

@@ -1,10 +1,10 @@
-// Sailor's profiles (Strati et al., SOSP 2025). Its layers are the embedding, the blocks and what
-// follows them: norm and logits, which count as one head here. A block is the median of its
-// model's, which are equal. Times are those of a whole layer on its rank, tensor collectives and
-// launches included: they grow with tp where the ranks' link is slow.
+// Reads Sailor's profiles (Strati et al., SOSP 2025). Their layers are the embedding, the blocks,
+// and norm and logits, which count as one head here. A block is the median of the model's blocks,
+// which are equal. Times are those of a whole layer on its rank, including tensor collectives and
+// launches: they grow with tp if the link between the ranks is slow.
 //
-// The backward time of the first layer is that of an empty call (2 to 4 us): its input has no
-// gradient. Some profiles have zeros there and as update. Neither was measured.
+// The backward time of the first layer is that of an empty call (2 to 4 us), because its input has
+// no gradient. Some profiles have zeros there and for the update. Neither was measured.
 #include <fmt/format.h>
 
 #include <map>

@@ -262,8 +262,8 @@ class Compiler {
     }
   }
 
-  // A rank that does not get on waits for a pass that stands behind the next pass of another such
-  // rank, or of itself; following that must come round.
+  // A rank that is stuck waits for a pass that comes after the next pass of another stuck rank, or
+  // of itself; following these must lead to a cycle.
   [[noreturn]] void complain_of_cycle(int rank) {
     std::vector<int> seen;  // ranks
     while (std::find(seen.begin(), seen.end(), rank) == seen.end()) {

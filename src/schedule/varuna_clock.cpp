@@ -191,8 +191,9 @@ bool VarunaClock::stands_as_before(double later, double tolerance) const {
   return same_messages(later, tolerance);
 }
 
-// Leaves out what only repeats what was played. No rank is more than 3 (p - 1) micro-batches ahead
-// of another, nor its order more than that ahead of it: until 6 p are left none comes to the end.
+// Skips what only repeats earlier passes. No rank is more than 3 (p - 1) micro-batches ahead of
+// another, and its order is not further ahead of it either: until 6 p are left, none reaches the
+// end.
 void VarunaClock::look_for_rest() {
   constexpr double kRest = 1e-11;
   const Lane& first = lanes_.front();

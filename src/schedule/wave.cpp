@@ -165,8 +165,8 @@ void Wave::Turn::step_down(const PipelineSize& size) {
   if (--chunk < 0) chunk = size.chunks - 1;
 }
 
-// Interleaved. Rank r has forward pass i at level i + r - 2 (p - 1) - (v - 1) p, backward pass j at
-// level j - r: forward passes alone up to level -p, backward passes alone after level m v - p v.
+// Interleaved. Rank r has forward pass i at level i + r - 2 (p - 1) - (v - 1) p and backward pass j
+// at level j - r: only forward passes up to level -p, only backward passes after level m v - p v.
 void Wave::play_chunks(PipelineClose& close) {
   const int p = size_.depth;
   const int round = p * size_.chunks;

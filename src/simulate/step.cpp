@@ -132,8 +132,8 @@ class Simulation {
     constexpr double kMostSeconds = 2e6;
     double factor = 1 + 9 * (jitter_.compute.relative + jitter_.link.relative);
     for (const Distribution* d : {&jitter_.compute, &jitter_.link}) {
-      // No draw is beyond 9 deviations; of a log-normal sum the largest draw is what counts, not
-      // all.
+      // No draw is beyond 9 deviations; of a log-normal sum, the largest draw counts, not all of
+      // them.
       factor *= std::exp(std::min(9.0, 4 + d->sigma) * d->sigma);
       double most = 1;
       for (const double measured : d->factors) most = std::max(most, measured);

@@ -67,8 +67,8 @@ const Value* Reader::look_required(std::string_view key) {
   return value;
 }
 
-// Finding a place takes time that grows with the file, so that a file where everything is wrong
-// would take forever.
+// The time to find a place grows with the file, so a file with errors everywhere would take
+// forever.
 bool Reader::room_for_error() {
   constexpr std::size_t kMostErrors = 100;
   if (errors_->list().size() == kMostErrors)

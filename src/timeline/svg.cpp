@@ -181,8 +181,8 @@ class Picture {
             x_of(mark.start), kTop - 4, axis_);
   }
 
-  // A step line a process, all processes of one counter over one another; a line has at most three
-  // points a pixel, the highest of those that fall together.
+  // A step line per process, with all processes of one counter in one plot; a line has at most
+  // three points per pixel, the highest of those that coincide.
   void counters() {
     double top = bottom_;
     for (const auto& [name, counters] : strips_) {

@@ -1,6 +1,6 @@
-// Burst plans (DeepPool, MLSys 2022): every layer on as many ranks as it can use. Whatever the
-// widths, and whichever ranks the branches of a network are on, 20 steps give the losses of one
-// rank: the mean over the global batch, BatchNorm over the same groups of samples.
+// Burst plans (DeepPool, MLSys 2022): every layer on a separate number of ranks. For all numbers of
+// ranks, and all ranks for the branches of a network, 20 steps give the losses of one rank: the
+// mean over the global batch, with BatchNorm over the same groups of samples.
 #include <gtest/gtest.h>
 
 #include <algorithm>

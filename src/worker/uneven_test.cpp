@@ -1,5 +1,5 @@
-// Mixed devices: who computes how much and who keeps how much are decided rank by rank. Whatever
-// the division, the losses are those of one rank.
+// Mixed devices: each rank computes and keeps a different share. For any division, the losses are
+// those of one rank.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -35,8 +35,9 @@ double rate_of(const BackgroundResult& job, double step_s) {
   return static_cast<double>(job.work) / step_s;
 }
 
-// Of its speed alone. Nothing where one is not known, nor where it seems faster than alone: that is
-// measured in a few steps, and something else disturbed them.
+// Speed relative to running without the foreground. Empty if one of the two is unknown, or if the
+// job seems faster than without the foreground: that is measured in a few steps, which something
+// else disturbed.
 std::optional<double> share_of_alone(const BackgroundResult& job) {
   if (job.step_s <= 0 || job.alone_step_s <= 0 || job.alone_step_s > job.step_s) return {};
   return job.alone_step_s / job.step_s;

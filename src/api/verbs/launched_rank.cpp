@@ -48,8 +48,8 @@ class Environment {
   ErrorList errors_;
 };
 
-// The same on every rank of a job and mostly another for the next job: FNV-1a into the range that
-// systems leave to programs.
+// Equal on every rank of a job, and mostly different for the next job: FNV-1a, mapped to the range
+// of ports for programs.
 int port_of(const std::string& job) {
   std::uint32_t hash = 2166136261u;
   for (const char c : job) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;

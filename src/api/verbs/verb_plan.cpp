@@ -179,8 +179,8 @@ bool asks_for_burst(const PlanOptions& request) {
          !own.samples_to_target.empty();
 }
 
-// Of a planner without degrees. What of it app refuses is named here too, so that one error has
-// all.
+// For planners without degrees. Also lists the options that app rejects, so that one error has all
+// of them.
 void refuse_without_meaning(const PlanOptions& request, const app::PlanRequest& wanted,
                             const app::OwnLayout& planner) {
   std::vector<std::string> names;

@@ -37,8 +37,8 @@ void add_file(Bundle& files, const fs::path& path, const std::string& name) {
   files.push_back({name, spec::read_text_file(path.string())});
 }
 
-// The file, and beside it what export writes: the model's configuration and the launch script,
-// whose header says the machines.
+// Reads the file and the other files that export writes to its folder: the model's configuration,
+// and the launch script, whose header names the machines.
 Bundle read_files(const std::string& path) {
   Bundle files;
   std::error_code error;

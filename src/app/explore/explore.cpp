@@ -222,8 +222,8 @@ void add_details(ExploreAnswer& answer, const ExploreRequest& request) {
 StudySize study_size(const Study& study, int threads) {
   StudySize size;
   size.clusters = study.num_points();
-  // A few points, evenly spread, stand for all. What is decided by them (the size of a piece) must
-  // not depend on how fast they were.
+  // A few evenly spread points represent all. Decisions based on them (the size of a piece) must
+  // not depend on how fast they were computed.
   constexpr std::int64_t kProbes = 5;
   Explorer explorer(study);
   std::int64_t most = 1;

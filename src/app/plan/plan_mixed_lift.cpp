@@ -160,8 +160,8 @@ class MixedLifter {
       (found ? some : none) = middle;
       if (found) known = std::move(found);
     }
-    // Else stages may do, in few sizes. With more of a kind another stack may be the usual one, and
-    // take more memory: so a few sizes are tried in both cases.
+    // Otherwise a pipeline may fit, for a few sizes. With more nodes of a kind, the default stack
+    // may be another one that needs more memory, so a few sizes are tried in both cases.
     for (int i = 0; i < kMostSizes; ++i) {
       const int count = known ? some + i : first + (1 << i) - 1;
       if (count > most || try_count(group, count, known)) return;

@@ -88,8 +88,8 @@ plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPla
     const int most = (plan::layer_span(inputs.model).blocks + stages - 1) / stages;
     if (*d.recompute_blocks >= most) completed.degrees.recompute_blocks = 0;
   }
-  // Stacks that can divide norms and residuals over the tensor group do so wherever the sequence
-  // divides.
+  // Stacks that can shard norms and residuals over the tensor group do so if tp divides the
+  // sequence.
   if (!d.sequence_parallel && completed.degrees.tp > 1 &&
       inputs.basis.stack.defaults.sequence_parallel) {
     plan::Degrees with = completed.degrees;

@@ -61,8 +61,9 @@ double elapsed(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Every choice of one algorithm a dimension that the collective offers and that can differ; where
-// there are too many, the same on all dimensions and those that differ on the last.
+// All combinations of one algorithm per dimension that support the collective and can differ. If
+// there are too many: the same algorithm on all dimensions, and combinations that differ on the
+// last.
 std::vector<std::vector<Algorithm>> choices_of(const Network& network, Collective collective) {
   const auto& dimensions = network.dimensions();
   const std::size_t n = dimensions.size();

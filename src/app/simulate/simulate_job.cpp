@@ -161,8 +161,8 @@ void play_trace(const JobRequest& request, JobAnswer& answer) {
   add_assumptions(request, costs, answer);
 }
 
-// Nodes beyond those of the plan are spare; the plan runs on all of its nodes or, under ours, on
-// fewer.
+// Nodes that the plan does not use are spares. The plan runs on all of its nodes or, under our
+// policy, on fewer.
 void play_dedicated(const JobRequest& request, JobAnswer& answer) {
   const Subject subject = load_subject(request);
   const cluster::Node& node = subject.inputs.cluster.groups.front().node;

@@ -58,8 +58,8 @@ double needed_memory(const TrainSetup& setup) {
   }
 }
 
-// What a background job may take: of the GPUs that the foreground's plan is for, or of this host.
-// 0 where nothing is known of them.
+// Memory for background jobs: of the GPUs of the foreground's plan, or of this host. 0 if it is
+// unknown.
 double left_memory(const TrainSetup& foreground) {
   const double needed = needed_memory(foreground);
   if (foreground.job.machine.device == "cpu") return std::max(0.0, available_memory() - needed);

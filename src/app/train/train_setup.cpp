@@ -32,8 +32,8 @@ std::string worker_stack(const std::string& device) {
   return device == "cpu" ? "nereus" : "generic";
 }
 
-// Degrees on this machine: what is not given is 1, and there are as many devices as that makes
-// ranks.
+// Degrees on this machine: fields that are not given are 1, and there are as many devices as the
+// resulting ranks.
 ResolvedPlan resolve_here(const PredictRequest& plan, const std::string& device) {
   PredictRequest request = plan;
   DegreesRequest& d = request.degrees;
@@ -114,8 +114,8 @@ void check_world(const TrainRequest& request, int num_ranks, ErrorList& errors) 
 
 }  // namespace
 
-// Ranks that a launcher starts may be on any host; those that this program starts share its memory,
-// which is quicker than a socket. NCCL refuses two ranks on one GPU.
+// Ranks that a launcher starts may be on any host. Ranks that this program starts use shared
+// memory, which is faster than a socket. NCCL does not support two ranks on one GPU.
 std::string default_comm(const std::string& device, const job::WorkerInfo& worker, int num_ranks,
                          bool launched) {
   if (device == "cpu") return launched && has_word(worker.backends, "gloo") ? "gloo" : "shared";

@@ -1,5 +1,5 @@
-// The controller against a simulated foreground: a step takes alone x (1 + toll + cost x share),
-// the toll only where the background runs at all, and a little noise.
+// The controller with a simulated foreground: a step takes alone x (1 + toll + cost x share), with
+// the toll only if the background runs at all, and a little noise.
 #include "launch/background/pace.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-// Background jobs that are lines of shell, beside a foreground that is a loop. Of usual priority
-// and without a control group: a machine that is busy with other tests would let nothing else
-// begin.
+// Background jobs that are shell commands, and a foreground that is a loop. They have normal
+// priority and no control group, because a machine that is busy with other tests would let nothing
+// else start.
 #include "launch/background/runner.hpp"
 
 #include <fmt/format.h>

@@ -14,8 +14,8 @@ constexpr double kChangesPerOpening = 8;  // less is mostly lost
 
 }  // namespace
 
-// The running job's pieces have run: what it does from now on is what it gets. A job of fewer ranks
-// than the foreground is at some of the gates alone.
+// Whether the running job's pieces have run, so that its work from now on counts. A job with fewer
+// ranks than the foreground uses only some of the gates.
 bool BackgroundRunner::knows_its_turns() const {
   const auto any = [&](job::Guest guest) {
     return std::any_of(options_.gates.begin(), options_.gates.end(),

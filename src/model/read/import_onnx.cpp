@@ -212,8 +212,8 @@ class Importer {
     }
   }
 
-  // A light operator joins the layer that makes all it reads. It depends on nothing else, so no
-  // cycle can arise.
+  // A light operator joins the layer that makes everything it reads. It depends on nothing else, so
+  // there can be no cycle.
   int layer_of(const Call& call, bool light) {
     std::set<int> sources;
     for (const Tensor* input : call.inputs)

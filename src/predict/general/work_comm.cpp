@@ -72,8 +72,8 @@ double Work::shard(const Segment& segment, const Lane& lane) {
   return seconds;
 }
 
-// Copies from and to memory beyond the device: weights for both passes of every gathering,
-// activations out and in again.
+// Copies from and to offload tiers: weights for both passes of every gather, activations out and
+// back in.
 double Work::copies(const Segment& segment, const std::vector<LayerClass>& classes,
                     const Active& active) {
   const Lane& lane = *active.lane;

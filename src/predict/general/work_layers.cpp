@@ -1,5 +1,5 @@
-// A burst plan layer by layer (predict/general/team_work.hpp): what each takes, who computes it,
-// what moves.
+// A burst plan layer by layer (predict/general/team_work.hpp): the time of each layer, its ranks,
+// and its moves.
 #include <algorithm>
 #include <map>
 

@@ -111,8 +111,8 @@ class Solver {
     }
   }
 
-  // See burst_front.hpp. The front without memory is a bound: where a plan of it fits, it is the
-  // best there is; labels of three numbers are for what lies between.
+  // See burst_front.hpp. The front without memory is a bound: if one of its plans fits, it is
+  // optimal. Labels of three numbers are for the gaps between.
   Front within_memory() const {
     const Front bound = unlimited();
     Front fitting;

@@ -52,9 +52,9 @@ std::vector<plan::StateShare> state_of(const std::vector<Replicas>& replicas) {
   return out;
 }
 
-// Least samples a rank, for each block: of all of the trunk, or of its own stretch of a branch. Not
-// of all branches with that first rank: others elsewhere may be wider, and would push this one onto
-// its neighbour's ranks.
+// The smallest number of samples per rank, for each block: over the whole trunk, or over its range
+// of a branch. Not over all branches with that first rank: others elsewhere may be wider, and would
+// push this one onto its neighbor's ranks.
 template <class SamplesOf>
 std::vector<int> least_samples(const BurstPlan& burst, const SamplesOf& samples_of) {
   const std::vector<BlockPlace>& blocks = burst.blocks;

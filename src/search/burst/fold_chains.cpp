@@ -1,4 +1,4 @@
-// Branches of a link put together: every choice of those that leave, for every pair of candidates
+// Combines the branches of a link: every choice of those that leave, for every pair of candidates
 // of fork and join.
 #include <algorithm>
 #include <bit>
@@ -22,8 +22,8 @@ Labels in_turn(LabelList a, LabelList b) {
   return out;
 }
 
-// Both fold_index once: the longer decides. Where bytes are no matter, each time that either can
-// have needs the cheapest of both within it alone.
+// Both run at the same time, so the longer one decides. If bytes do not matter, each time that
+// either can have only needs the cheapest label of both within that time.
 Labels beside(LabelList a, LabelList b) {
   const auto both = [](const Label& first, const Label& second) {
     return Label{std::max(first.seconds, second.seconds), first.rank_seconds + second.rank_seconds,
@@ -71,8 +71,8 @@ bool Walk::pair_useful(std::size_t fork, std::size_t join, std::size_t position,
   return bounds_->useful(all.data(), 0, 0);
 }
 
-// Keeps what is of use, and notes how it came about: for the fold in hand alone, since most of it
-// comes to nothing.
+// Keeps useful labels and records how they were built, only for the current fold, because most
+// labels are dropped later.
 void Walk::settle(Labels& labels, bool away, const std::vector<double>& rest, bool hidden,
                   int renamed) {
   if (!rest.empty())

@@ -139,8 +139,9 @@ void Walk::hop(const States& from, const Moves::Table& moves, std::size_t candid
     for (std::size_t k = 0; k < from.size(); ++k) take(k);
     return;
   }
-  // The fastest and the cheapest of each candidate as one. Those that stay, that are fastest and
-  // that are cheapest come first: most others are no better, which is seen index a glance.
+  // The fastest and the cheapest label of each candidate, combined. Those with the branches that
+  // stay, the fastest and the cheapest come first, because most others are no better, which is seen
+  // quickly.
   const double* fast = from.seconds().data();
   const double* cheap = from.rank_seconds().data();
   std::size_t fastest = 0, cheapest = 0;

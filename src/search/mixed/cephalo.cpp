@@ -34,8 +34,8 @@ std::vector<CephaloShare> options_of(const CephaloProblem& p, std::size_t device
   return options;
 }
 
-// least[i][j]: bytes that the first i devices need for j samples within T, and with how many of
-// them on the last.
+// least[i][j]: bytes that the first i devices need for j samples within T, and how many of these
+// are on the last.
 struct Tables {
   std::vector<std::vector<double>> least;
   std::vector<std::vector<int>> last;

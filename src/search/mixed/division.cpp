@@ -126,8 +126,8 @@ Division::WaysOfGroups Division::ways_at(double seconds) {
   return all;
 }
 
-// Who takes which way so that B samples are reached with the most room for state; empty where
-// that is too little.
+// Chooses a way for each team such that B samples are reached with the most memory left for state;
+// empty if that is not enough.
 Division::Chosen Division::choose(const WaysOfGroups& all) {
   Chosen fastest;
   std::int64_t samples = 0;
@@ -138,8 +138,8 @@ Division::Chosen Division::choose(const WaysOfGroups& all) {
   if (samples < batch_) return {};
   if (manner_.zero == 0 || state_left(fastest) >= state_bytes()) return fastest;
   if (group_of_.size() * static_cast<std::size_t>(batch_) > kMostTable) return choose_by_kind(all);
-  // least[i][j]: of the room that the first i teams would have doing nothing, what they take for
-  // j samples (or for all of them and more).
+  // least[i][j]: how much of the memory that the first i teams have without work they use for j
+  // samples (or for all of them and more).
   const std::size_t count = group_of_.size(), batch = static_cast<std::size_t>(batch_);
   std::vector<std::vector<double>> least(count + 1, std::vector<double>(batch + 1, kNone));
   std::vector<std::vector<std::uint8_t>> taken(count, std::vector<std::uint8_t>(batch + 1));

@@ -67,8 +67,8 @@ class FlatSearch {
     }
   }
 
-  // Of the micro-batches that are no larger the quickest that fits beside an even share of state;
-  // its own where none does.
+  // The fastest micro-batch that is not larger and fits together with an even share of state; the
+  // team's micro-batch if none does.
   void quickest(TeamShare& team, int largest) {
     if (team.samples == 0) {
       team.micro_batch = 1;
@@ -120,8 +120,8 @@ class FlatSearch {
                        [](const TeamShare& team) { return team.samples % team.micro_batch != 0; });
   }
 
-  // A reduction hides behind the last micro-batch, so a small one that saves computing may cost
-  // more than it saves: micro-batches that divide a team's samples are tried instead.
+  // A reduction overlaps with the last micro-batch, so a small one that saves compute may cost more
+  // than it saves: micro-batches that divide a team's samples are tried instead.
   void prefer_whole(std::vector<TeamShare>& teams) {
     std::vector<TeamShare> whole = teams;
     for (TeamShare& team : whole) {
@@ -151,10 +151,10 @@ class FlatSearch {
     return best;
   }
 
-  // Where teams wait for each other at every layer a step is the sum of the slowest layers, which
-  // the slowest team's sum is near to but not; and what a reduction hides behind is the last
-  // micro-batch, which may be small. Single samples and other micro-batches are tried
-  // until none is quicker.
+  // If teams wait for each other at every layer, a step is the sum of the slowest layers, which is
+  // close to the slowest team's sum but not equal; and the reduction overlaps with the last
+  // micro-batch, which may be small. So single samples and other micro-batches are tried until
+  // nothing is faster.
   void polish(std::vector<TeamShare>& teams) {
     double best = step_of(teams);
     const auto better = [&](std::vector<TeamShare> changed) {

@@ -250,7 +250,7 @@ class Search {
     keep(std::move(own.found));
   }
 
-  // Even and proportional samples with even state, the best of all candidates; members of the
+  // Even and proportional samples with even state, the best of all candidates; they are part of the
   // answer.
   void baselines(const std::vector<BoundedFlat>& manners) {
     for (const bool by_speed : {false, true}) {

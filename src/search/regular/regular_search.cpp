@@ -14,8 +14,8 @@ namespace nereus::search {
 
 namespace {
 
-// Families judged together. Small enough that the first wave's findings cut the rest, large enough
-// to keep many cores busy.
+// Number of families evaluated together: small enough that the first wave's results prune the rest,
+// large enough to keep many cores busy.
 constexpr std::size_t kWave = 64;
 
 // A family with what orders it.

@@ -47,8 +47,7 @@ CommError no_answer(int rank, std::chrono::milliseconds timeout) {
       0};
 }
 
-// Asks again and again rather than wait in the store: a wait there cannot be left when another rank
-// gives up.
+// Polls instead of waiting in the store: a wait there cannot be aborted when another rank gives up.
 std::vector<std::string> meet_at(c10d::Store& store, int rank, int num_ranks,
                                  const std::string& says, std::chrono::milliseconds timeout) {
   std::vector<std::string> keys;

@@ -1,5 +1,5 @@
-// Backend "shared": ranks of one host through memory that they share, for several ranks on one
-// machine or one GPU.
+// Backend "shared": ranks of one host use shared memory, for several ranks on one machine or one
+// GPU.
 #include <utility>
 
 #include "worker/comm/backends.hpp"

@@ -256,8 +256,8 @@ void SharedMemory::join(int rank, const std::string& says) {
   own.joined.store(1, std::memory_order_release);
 }
 
-// The bell is rung before `sleeping` is read, and `sleeping` set before the bell is read again, all
-// in one order (seq_cst): one of the two sees the other.
+// The bell is rung before `sleeping` is read, and `sleeping` is set before the bell is read again,
+// all in one order (seq_cst). So one of the two threads sees the other's write.
 void SharedMemory::ring_doorbell(int rank) const {
   RankPage& other = page(rank);
   other.doorbell.fetch_add(1);

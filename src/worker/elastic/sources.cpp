@@ -66,8 +66,9 @@ class Open {
   std::map<std::int64_t, std::int64_t> ranges_;
 };
 
-// Which holders may serve a part: those of one version of its tensor. A tied weight has one in each
-// of its layers; ranks that need the same must take the same, or replicas would differ by a bit.
+// Which holders may provide a part: those of one version of its tensor. A tied weight has one
+// version in each of its layers; ranks that need the same part must get the same version, or
+// replicas would differ by a bit.
 class Versions {
  public:
   Versions(const std::vector<PartNames>& holds, const Index& index, const Distrusted& distrusted)

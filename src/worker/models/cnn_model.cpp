@@ -1,12 +1,12 @@
-// Convolutional networks from the recipe that their graphs are built with (model/cnn_recipe.hpp),
-// with torchvision's names, layouts and starting values:
+// Convolutional networks from the recipe of their graphs (model/cnn_recipe.hpp), with torchvision's
+// names, layouts and starting values:
 //
 //   ResNet      convolutions: normal, deviation sqrt(2 / (out h w)) (He 2015, 1502.01852, fan out);
-//               classifier: uniform within 1 / sqrt(in), as torch's Linear starts
+//               classifier: uniform within 1 / sqrt(in), like torch's Linear
 //   VGG         convolutions as above, biases 0; dense layers: normal, deviation 0.01, biases 0
-//   Inception   all: normal, deviation 0.1 (the auxiliary classifier 0.001); torchvision cuts it at
-//               2, which is 20 deviations and never met
-//   AlexNet, ShuffleNet   as torch starts: uniform within 1 / sqrt(fan in), biases too
+//   Inception   all: normal, deviation 0.1 (the auxiliary classifier 0.001); torchvision truncates
+//               it at 2, which is 20 deviations and never happens
+//   AlexNet, ShuffleNet   torch's default: uniform within 1 / sqrt(fan in), also biases
 //   SqueezeNet  uniform within sqrt(6 / fan in), the classifier normal, deviation 0.01; biases 0
 //   MobileNet   convolutions as ResNet; classifier normal, deviation 0.01, bias 0
 //

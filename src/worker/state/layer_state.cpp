@@ -63,8 +63,8 @@ LayerState::LayerState(const Layer& layer, const plan::LayerRun& run, const Stag
   lay_out(alias);
   if (options.sequence_parallel && computes_) team_ = groups.get(work.team);
   const Keeping keeping = keeping_of(run, slice_);
-  // Members whose numbers of passes differ may start a stage's operations at quite other times than
-  // another stage's: each stage has a group of its own.
+  // Members with different numbers of passes may start the operations of two stages in different
+  // orders, so each stage has a separate group.
   const int of = !keeping.meets_each() || options.layered ? work.stage : -1;
   if (computes_) data_ = groups.get(data_ranks(run, slice_), of);
 

@@ -134,10 +134,10 @@ bool find_work(const plan::Placement& placement, std::size_t stage, int rank,
   return false;
 }
 
-// Layer by layer: all micro-batches pass a stage before the next one's turn, and go back through it
-// in reverse. No rank waits in a circle: every stage's passes wait for those of stages before it
-// (forward) or behind it (backward), which come earlier in this order. And ranks that share several
-// stages start their collectives in one order, whatever samples they have of each.
+// Layer by layer: all micro-batches pass a stage before the next one, and go back through it in
+// reverse. There is no deadlock: every stage's passes wait for those of stages before it (forward)
+// or after it (backward), which come earlier in this order. And ranks that share several stages
+// start their collectives in the same order, whatever samples they have of each.
 std::vector<schedule::PipelineOp> layered_order(const RankPlan& mine) {
   std::vector<schedule::PipelineOp> order;
   for (const StageWork& work : mine.stages)
