@@ -55,7 +55,7 @@ Line parse_line(const std::string& text) {
   return line;
 }
 
-// Lines that wait, and which of them nobody wants any more.
+// Waiting lines, and which of them were cancelled.
 class Inbox {
  public:
   void put(Line line) {
@@ -103,7 +103,7 @@ class Inbox {
   std::atomic<bool> stop_ = false;
 };
 
-// "memory.worst_rank_bytes" of an answer, "plans.0.step_s" too; null where there is none.
+// "memory.worst_rank_bytes" of an answer, or "plans.0.step_s"; null if there is none.
 Json field_of(const Json& answer, const std::string& path) {
   const Json* at = &answer;
   for (std::size_t begin = 0; begin <= path.size();) {

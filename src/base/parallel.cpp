@@ -53,7 +53,7 @@ int num_threads() {
 #endif
 }
 
-// One loop's indices, handed out to whoever asks.
+// The indices of one loop, handed out on request.
 class Loop {
  public:
   Loop(std::size_t count, const std::function<void(std::size_t)>& body)

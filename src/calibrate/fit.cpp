@@ -19,7 +19,7 @@ using cost::FreeNumber;
 using cost::ParameterInfo;
 using cost::StackLibrary;
 
-// Works in ln(value) where zero makes no sense, else in the value itself.
+// Works in ln(value) if zero is not allowed, else in the value itself.
 struct Coordinate {
   FreeNumber number;
   const ParameterInfo* info;
@@ -222,7 +222,7 @@ class Problem {
       if (leaves_range(j)) hold(j);
   }
 
-  // Whether a number stands at an end of its range and the loss pulls it outward.
+  // Whether a number is at an end of its range and the loss pulls it outward.
   bool leaves_range(std::size_t j) const {
     const Coordinate& c = coordinates_[j];
     const double outward = gradient_[j] > 0 ? 1e-6 : -1e-6;

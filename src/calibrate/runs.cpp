@@ -52,7 +52,7 @@ class Row {
     }
     return static_cast<int>(value);
   }
-  // One of the known words; blank takes the fallback, anything else is a reason to skip.
+  // One of the known words; blank gives the fallback, anything else is a reason to skip.
   std::string_view word(std::string_view column, std::string_view fallback,
                         std::initializer_list<std::string_view> known) {
     const std::string_view cell = text(column);
@@ -171,7 +171,7 @@ plan::Degrees degrees_of(Row& row, const cost::RunDefaults& defaults) {
   return d;
 }
 
-// Seconds of one step, or 0 where the metric says nothing about one.
+// Seconds of one step, or 0 if the metric does not give one.
 double measured_step(Row& row, const Run& run, const cluster::Device& device) {
   const std::string_view metric = row.text("metric");
   const double value = row.number("value");
@@ -211,7 +211,7 @@ class Builder {
     if (!row.blank("task") && row.text("task") != "pretrain") return skip(why, "not pre-training");
     const auto& catalogue = cluster::builtin_catalogue();
     const int gpus = row.count("gpus", 1);
-    // Rows of `nereus train --record` on a machine that nobody named.
+    // Rows of `nereus train --record` on an unnamed machine.
     std::optional<cluster::Cluster> own;
     if (const std::string_view kind = cluster::own_device_kind(row.text("gpu")); !kind.empty())
       own = cluster::this_machine(gpus, kind);

@@ -112,7 +112,7 @@ class Wires {
                                       Algorithm::kHalvingDoubling, Algorithm::kDoubleTree}) {
       if (!simulate::offers(algorithm, request.collective)) continue;
       request.algorithms.assign(network.dimensions().size(), algorithm);
-      // Trees do the last dimension alone.
+      // Trees only support the last dimension.
       if (algorithm == Algorithm::kDoubleTree)
         std::fill(request.algorithms.begin(), request.algorithms.end() - 1, Algorithm::kRing);
       if (simulate::num_transfers(network, request) > kMostTransfers) continue;

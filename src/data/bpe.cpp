@@ -94,7 +94,7 @@ class BpeTokenizer : public Tokenizer {
     return {end, nullptr};
   }
 
-  // As if a space stood before text[at]; the piece may be that space alone.
+  // As if a space preceded text[at]; the piece may consist of only that space.
   Piece piece_after_space(std::string_view text, std::size_t at) {
     prefixed_.assign(" ").append(text.substr(at));
     const Piece piece = next_piece(model_.split, prefixed_, 0);

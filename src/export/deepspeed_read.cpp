@@ -75,7 +75,7 @@ void read_zero(spec::Reader& json, plan::Degrees& d, Reading& reading, ErrorList
   note_unknown_keys(*json.raw("zero_optimization"), deepspeed_zero_keys(), "zero_optimization.",
                     "DeepSpeed", reading, errors);
   d.zero = zero.optional_int("stage", 0, 0, 3);
-  // Its own default: on under stage 3 alone.
+  // DeepSpeed's default: only on under stage 3.
   d.data_overlap = zero.optional_bool("overlap_comm", d.zero == 3) && d.zero > 0;
   const int shard = zero.optional_int("mics_shard_size", -1, -1);
   if (shard > 0 && shard < d.dp) d.zero_group = shard;

@@ -93,7 +93,8 @@ const RankState* find(const std::vector<RankState>& states, int rank) {
   return at == states.end() ? nullptr : &*at;
 }
 
-// From the first who blames another to whom nobody here can ask further.
+// Follows the blame from the first rank that blames another, to one that this launcher cannot query
+// further.
 Failure follow_blame(const std::vector<RankState>& states, double now) {
   const RankState* waiting = nullptr;
   for (const RankState& state : states)

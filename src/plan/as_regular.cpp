@@ -16,7 +16,7 @@ const StateShare* find_share(const LayerRun& run, StateKind kind, bool experts) 
   return nullptr;
 }
 
-// The part that the expansion puts beyond the device, and where.
+// The share that the expansion offloads, and its tier.
 double share_beyond(const LayerRun& run, StateKind kind, Tier& tier) {
   const StateShare* share = find_share(run, kind, false);
   if (share == nullptr || share->tier == Tier::kDevice) return 0;

@@ -8,7 +8,7 @@ namespace nereus::plan::checking {
 
 namespace {
 
-// Whether two runs hand out samples alike, whoever computes them.
+// Whether two runs distribute samples equally, on any ranks.
 bool same_samples(const Replicas& a, const Replicas& b) {
   return a.count == b.count && a.micro_batch == b.micro_batch &&
          a.num_micro_batches == b.num_micro_batches &&

@@ -45,7 +45,7 @@ void fill_axes(Degrees& d, const DegreesRequest& request, int devices) {
     d.cp = left;
 }
 
-// Whether a value that nobody gave is worth a word: not where it is always the same.
+// Whether a derived value is worth reporting: not if it is always the same.
 bool is_chosen(std::string_view name, bool has_tables) {
   if (name == "table_split") return has_tables;
   return name != "recompute_blocks" && name != "tensor_overlap" && name != "data_overlap";

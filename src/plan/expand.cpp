@@ -57,7 +57,7 @@ double offload_of(const Degrees& d, StateKind kind) {
   return 0;
 }
 
-// Appends the share, in two parts where some of it lives beyond the device.
+// Appends the share, in two parts if some of it is offloaded.
 void add_share(std::vector<StateShare>& state, StateShare share, std::int64_t units_beyond,
                Tier tier) {
   if (units_beyond > 0) {
@@ -83,7 +83,7 @@ std::vector<StateShare> stage_state(const Degrees& d, const std::vector<int>& ba
     for (int base : bases) share.ranks.push_back({base, stage_ranks / share.cut, share.cut});
     for (StateKind kind : {StateKind::kWeights, StateKind::kGradients, StateKind::kOptimizer}) {
       share.kind = kind;
-      // Tables are cut by ep alone: a step touches few rows of them, so nothing is gathered.
+      // Only ep cuts tables: a step touches few of their rows, so nothing is gathered.
       const bool divided = d.zero >= zero_stage_of(kind) && !(of_experts && tables);
       share.pieces = !divided ? 1 : of_experts ? expert_pieces(d) : dense_pieces(d);
       add_share(state, share, units_of(offload_of(d, kind)), d.offload.tier);

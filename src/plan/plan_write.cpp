@@ -81,7 +81,7 @@ Value write(const RankSet& ranks) {
   return {.data = std::move(array)};
 }
 
-// `num_kinds` shares from this one on, which differ in their kind alone.
+// `num_kinds` shares from this one on that only differ in their kind.
 Value write(const StateShare& s, std::size_t num_kinds) {
   const StateShare usual;
   SparseTable table;

@@ -53,7 +53,8 @@ std::vector<int> ends_starts(const model::Model& model, int num_stages) {
   const int layers = model.num_layers();
   const int blocks = layers - 2;
   if (!model.transformer || blocks < num_stages) return even_starts(model, num_stages);
-  // The ends count where that divides evenly; else the head counts unless the blocks divide alone.
+  // The ends count as blocks if the total is then divisible; else the head counts, unless the
+  // blocks divide without it.
   int first = 1;
   int last = head_units(model);
   if ((first + blocks + last) % num_stages != 0) first = 0;
@@ -154,7 +155,7 @@ SendCount sends_of(const StageKey& key, int rank) {
     sends.forward += crosses(own, own + 1) ? 1 : 0;
     sends.back += crosses(own, own - 1) ? 1 : 0;
   }
-  // The ends of a looped pipeline are held up as often as the ranks between them.
+  // The ends of a looped pipeline are blocked as often as the ranks between them.
   if (key.order == StageOrder::kLooped && key.pp > 1) sends.forward = sends.back = key.interleave;
   sends.both = sends.forward + sends.back;
   return sends;

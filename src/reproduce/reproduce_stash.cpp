@@ -92,7 +92,7 @@ void add_buckets(StashClaims& claims) {
   }
 }
 
-// One device alone: whether the steps that stalls are shares of are right.
+// A single device: checks the steps that stalls are compared with.
 void add_steps(StashClaims& claims) {
   if (!claims.settings.wants("model", "resnet50")) return;
   constexpr int kBatch = 128;

@@ -34,7 +34,7 @@ void add_stash_cost(StashClaims& claims) {
       Claim& claim = claims.add(fmt::format("{}, {} samples a device, {}: $ an epoch", run.model,
                                             run.batch, machine.name),
                                 "cost", " --set all.model=" + run.model);
-      // Buckets on the best links; beside it what its code did.
+      // Buckets on the best links, and also what its code did.
       const Epoch own{&machine, claims.epoch_seconds(run, machine, Sums::kBuckets, Links::kBest)};
       const Epoch coded{&machine,
                         claims.epoch_seconds(run, machine, Sums::kByTensor, Links::kBest)};

@@ -91,7 +91,7 @@ void VarunaClock::make_choice(int rank) {
   own.choice = kNever;
 }
 
-// False where its input's arrival is not known; then whoever sends it calls again.
+// Returns false if the arrival of its input is not known; the sender then calls again.
 bool VarunaClock::run_forward(int rank) {
   Lane& own = lane(rank);
   const int micro_batch = own.forwards;

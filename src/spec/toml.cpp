@@ -146,7 +146,7 @@ class Converter {
   void fill(Value& value, const toml::value<double>& number, int) { value.data = number.get(); }
   void fill(Value& value, const toml::value<bool>& truth, int) { value.data = truth.get(); }
 
-  // Dates and times: whoever wants one reads it as text.
+  // Dates and times are read as text.
   template <class Time>
   void fill(Value& value, const toml::value<Time>& time, int) {
     std::ostringstream text;

@@ -44,7 +44,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-// What is drawn as one rectangle: a slice, or several too narrow to be seen alone.
+// A rectangle of the picture: one slice, or several that are too narrow to be visible separately.
 struct Piece {
   double from = 0;  // pixels
   double to = 0;

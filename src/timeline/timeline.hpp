@@ -51,7 +51,7 @@ inline constexpr int kNumStreams = 6;
 std::string_view to_string(Stream stream);
 
 struct Lane {
-  int process = 0;  // of the stream
+  int process = 0;  // a rank
   std::string process_name;
   std::string name;  // of the stream
   Stream stream = Stream::kCompute;

@@ -47,7 +47,7 @@ bool disturbed_alone(const BackgroundResult& job) {
   return job.step_s > 0 && job.alone_step_s > job.step_s;
 }
 
-// Why a job that was let run made no step; empty where it did, or takes turns.
+// Why a job that was allowed to run did no step; empty if it did, or takes turns.
 std::string why_no_step(const BackgroundResult& job, const launch::BackgroundOutcome& outcome) {
   if (job.end != BackgroundEnd::kWithForeground || job.steps > 0) return {};
   if (outcome.num_pieces > 0 || outcome.mean_share <= 0) return {};

@@ -21,7 +21,7 @@ double step_of(const app::SimulateAnswer& answer) {
   return answer.quantiles ? answer.quantiles->mean : answer.step.step;
 }
 
-// What is shown of each rank, and under which key.
+// The shares shown per rank, and their keys.
 struct Share {
   const char* key;
   const char* title;

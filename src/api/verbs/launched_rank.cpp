@@ -27,7 +27,7 @@ class Environment {
 
   bool has(const char* name) const { return !variable_(name).empty(); }
   std::string text(const char* name) const { return variable_(name); }
-  // 0 with an error where it is no number.
+  // 0, with an error, if it is not a number.
   int number(const char* name) {
     const std::optional<int> value = number_in(variable_(name));
     if (!value) wrong(name);

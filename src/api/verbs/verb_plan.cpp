@@ -195,7 +195,7 @@ void refuse_without_meaning(const PlanOptions& request, const app::PlanRequest& 
   throw Errors({app::unread_error(names, planner)});
 }
 
-// Of --burst: one plan of the front is picked, by time unless something else is given.
+// For --burst: one plan of the front is picked, by time unless something else is given.
 void check_one_goal(const PlanOptions& request) {
   std::vector<std::string> given;
   ErrorList errors;

@@ -121,7 +121,7 @@ cost::Stack find_stack(const ImportRequest& request, const Hints& hints,
   return cost::load_stack(usual);
 }
 
-// A model without a name takes that of the catalogue's model of its shape.
+// A model without a name gets the name of the catalog's model with that shape.
 void name_model(model::Model& model) {
   if (!model.transformer || !(model.name.empty() || model.name == kUnnamed)) return;
   model::TransformerShape shape = *model.transformer;

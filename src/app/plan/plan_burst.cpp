@@ -142,7 +142,7 @@ class BurstPlanner {
     return out;
   }
 
-  // Index into the front; none where no plan is within the limit.
+  // Index in the front; empty if no plan is within the limit.
   std::optional<std::size_t> pick(const Front& front, const Problem& problem, double one_rank,
                                   double data_parallel) const {
     if (front.plans.empty()) return std::nullopt;

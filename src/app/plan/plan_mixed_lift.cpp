@@ -193,14 +193,14 @@ class MixedLifter {
     return static_cast<int>(std::clamp(std::ceil(wanted / (memory_of(own) / own.count)), 0.0, 1e6));
   }
 
-  // As one would plan for the group alone.
+  // The basis for a plan on only this group.
   cost::Basis basis_of(const cluster::Cluster& own) const {
     if (!request_.calibration.stack.empty()) return inputs_.basis;
     return inputs_.basis.with_stack(cost::load_stack(cost::default_stack(inputs_.model, own)))
         .in_precision(choices_.precision);
   }
 
-  // The quickest kind alone with what it has beyond its devices.
+  // Only the fastest kind, with offload.
   void try_offload() {
     std::optional<Lift> quickest;
     for (const cluster::NodeGroup& group : inputs_.cluster.groups) {
@@ -229,7 +229,7 @@ class MixedLifter {
     if (quickest) lifts_.push_back(std::move(*quickest));
   }
 
-  // Shorter samples are another task: only where nothing else helps.
+  // Shorter samples are another task: only if nothing else helps.
   void try_sequence() {
     if (!inputs_.model.transformer) return;
     for (int seq = inputs_.model.transformer->seq / 2; seq >= kShortest; seq /= 2) {

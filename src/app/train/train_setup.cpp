@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr double kVersionTimeout = 120;  // seconds: libtorch from a cold disk
 
-// The stack that stands for our own worker where none is given.
+// The stack for our worker if none is given.
 std::string worker_stack(const std::string& device) {
   return device == "cpu" ? "nereus" : "generic";
 }
@@ -53,7 +53,7 @@ ResolvedPlan resolve_here(const PredictRequest& plan, const std::string& device)
                     worker_stack(device));
 }
 
-// A plan file beside --model: the two must mean the same.
+// If both a plan file and --model are given, they must agree.
 void check_model(const TrainRequest& request, const model::Model& planned) {
   model::Overrides overrides;
   for (const Override& o : request.plan.model.overrides) overrides.emplace_back(o.path, o.value);

@@ -36,7 +36,7 @@ std::string name_of(const std::vector<AstraDimension>& dimensions) {
   return text;
 }
 
-// What ASTRA-sim says of one row of a table of its own.
+// ASTRA-sim's formula for one row of a table of its runs.
 simulate::AstraOutcome astra_says(const simulate::AstraCollectiveRow& row) {
   if (row.dimensions.size() > 1) return {0, "several dimensions have no formula"};
   if (row.dimensions[0].num_ranks == 1) return {0, "one rank has nothing to send"};

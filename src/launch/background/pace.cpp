@@ -21,7 +21,7 @@ constexpr double kTail = 0.95;
 constexpr std::size_t kTailAlone = 256, kTailShared = 128;  // steps
 constexpr int kRowOver = 2;
 constexpr std::size_t kRemembered = 16;  // steps alone
-// A step in which the background ran less than this was alone.
+// If the background ran for less than this share of a step, the step counts as without background.
 constexpr double kNothing = 1e-4;
 
 void remember(std::deque<double>& last, double value, std::size_t most) {
@@ -71,13 +71,14 @@ void Pace::step(double seconds, double ran, bool present) {
     return;
   }
   if (alone_left_ > 0) {
-    // The step in which the background was stopped is neither alone nor beside it.
+    // The step in which the background was stopped counts neither as with nor as without
+    // background.
     if (ran < kNothing) measure_alone(seconds);
     return;
   }
   ++since_probe_;
   if (ran < kNothing && !present) {
-    // There is no background now, or it may not run: what is measured is a step alone.
+    // There is no background now, or it may not run: the measured step is one without background.
     measure_alone(seconds);
   } else {
     const double slowdown = seconds / alone_ - 1;

@@ -31,7 +31,8 @@ double seconds_of(std::chrono::steady_clock::duration time) {
   return std::chrono::duration<double>(time).count();
 }
 
-// Resident and of this process alone: what is shared (libraries, messages between ranks) is not.
+// Resident and private to this process: shared memory (libraries, messages between ranks) is
+// excluded.
 double private_bytes(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/statm", pid));
   double size = 0, resident = 0, shared = 0;
@@ -345,7 +346,7 @@ void BackgroundRunner::look_after() {
   running_.reset();
 }
 
-// Why a job that nobody here asked to end failed; empty where it did not.
+// Why a job failed that we did not ask to end; empty if it did not fail.
 std::string BackgroundRunner::why_failed(const Outcome& outcome) const {
   if (outcome.failure)
     return fmt::format("rank {}: {}", outcome.failure->rank, outcome.failure->message);
@@ -366,7 +367,7 @@ void BackgroundRunner::end_running(bool measure_alone) {
     const std::size_t first = running.steps.size();
     changed_.wait_for(lock, kLongestAlone,
                       [&] { return ended() || running.steps.size() >= first + kAloneSteps; });
-    // Between whole steps: the first of them may have begun beside the foreground.
+    // Between whole steps: the first of them may have begun while the foreground ran.
     if (running.steps.size() >= first + 2)
       alone_step_s = seconds_of(running.steps.back() - running.steps[first]) /
                      static_cast<double>(running.steps.size() - 1 - first);

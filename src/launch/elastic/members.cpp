@@ -200,7 +200,7 @@ void Coordinator::check_beats() {
 void Coordinator::let_go() {
   for (auto at = members_.begin(); at != members_.end();) {
     Member& member = at->second;
-    // What it holds goes to others first; where nobody goes on, there is nobody to give it to.
+    // Sends what it holds to others first; if no member continues, there is none to send it to.
     const bool gives = member.holds && (!usable().empty() || !saved_);
     if (!member.noticed || member.in_generation || !member.connection || gives) {
       ++at;

@@ -87,7 +87,7 @@ class Importer {
     }
   }
 
-  // 0 where nobody gave it.
+  // 0 if it was not given.
   std::int64_t free_dim(const std::string& symbol) const {
     for (const auto& [name, value] : options_.dims)
       if (name == symbol) return value;

@@ -233,7 +233,7 @@ class Loader {
     }
   }
 
-  // Room for two layers of weights that come from beyond the device.
+  // Memory for two layers of offloaded weights.
   void stage_weights(int index) {
     const LayerRun& run = context_.run(index);
     for (std::size_t rank = 0; rank < beyond_.size(); ++rank) {

@@ -78,7 +78,7 @@ States Walk::start(int block, Where where) {
   return states;
 }
 
-// By seconds and rank-seconds alone; `to` is a list of the best and stays one.
+// Considers only seconds and rank-seconds; `to` has no dominated labels, and keeps this property.
 void Walk::extend_two(LabelList from, const Addition& more, const double* rest, Labels& to) {
   constexpr std::size_t kFew = 4, kChunk = 8;
   // The fastest and the cheapest of them as one: where that is no better, none is.

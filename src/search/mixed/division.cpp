@@ -84,7 +84,7 @@ Division::Way Division::most(int group, int m, double seconds) {
   return way;
 }
 
-// Ways within T, more samples only for more memory; the first is to store alone.
+// Ways within T, with more samples only for more memory; the first way is to only store state.
 std::vector<Division::Way> Division::ways(int group, double seconds) {
   std::vector<Way> list = {{0, 1, 0}};
   for (int m = 1; m <= std::min(batch_, kMostMicroBatch); m = m < 16 ? m + 1 : 2 * m) {
@@ -100,7 +100,7 @@ std::vector<Division::Way> Division::ways(int group, double seconds) {
   return kept;
 }
 
-// Bytes of divided state that all teams have room for beside these ways.
+// Bytes of sharded state for which all teams have memory, in addition to these ways.
 double Division::state_left(const Chosen& chosen) {
   double left = 0;
   for (std::size_t i = 0; i < chosen.size(); ++i) left += free_of(group_of_[i], *chosen[i]);

@@ -263,7 +263,7 @@ void Space::zeros(const Family& family, std::vector<ZeroSetting>& out) const {
   const int neighbours = std::max(1, domain_ / d.tp);
   for (int zero = 0; zero <= 3; ++zero) {
     if (!allows(choices_.zero, zero)) continue;
-    // A pipeline keeps gradients whole: ZeRO-2 is ZeRO-1 there, unless somebody asks for it.
+    // A pipeline keeps gradients whole, so ZeRO-2 is ZeRO-1 there, unless the user asks for it.
     if (zero == 2 && d.pp > 1 && choices_.zero.empty()) continue;
     std::vector<int> groups = choices_.zero_group;
     if (groups.empty()) {

@@ -124,7 +124,7 @@ void Player::lose(const Moment& moment) {
     begin_next();
     return note(moment, "too few machines: stops");
   }
-  // From the store everybody reads its own state, nobody sends any.
+  // From storage every machine reads its state, and none sends any.
   begin_restart(detection(moment) + policy_.restart + (survives ? moving_now() : policy_.load));
   note(moment, survives ? "goes on from copies" : "goes back to the last checkpoint");
 }

@@ -116,7 +116,7 @@ void Network::step_along(std::size_t d, int from, int to, Path& path) const {
   const int n = dimension.size, axis = static_cast<int>(d);
   const int a = coordinate(from, axis), b = coordinate(to, axis);
   int hops = 0;
-  // A link of the rank that differs from `from` in this coordinate alone.
+  // A link of the rank that differs from `from` only in this coordinate.
   const auto cross = [&](int owner_coordinate, int index) {
     add(path.links, link_at({axis, moved(from, axis, owner_coordinate), index}));
     ++hops;

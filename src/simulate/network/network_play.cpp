@@ -73,7 +73,7 @@ class Player {
   }
 
  private:
-  // Transfers under way on one route.
+  // Transfers in flight on one route.
   struct Goal {
     double bytes = 0;  // of `carried` when it is done
     int transfer = 0;

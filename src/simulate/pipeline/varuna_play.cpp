@@ -133,7 +133,7 @@ const Picoseconds* VarunaPlayer::input_of(const PipelineOp& op) const {
   return op.stage + 1 < size_.depth ? &there_[cell(1, op.stage + 1, op.micro_batch)] : nullptr;
 }
 
-// Runs `next`. False where its input's arrival is not known; then whoever sends it calls again.
+// Runs `next`. Returns false if the arrival of its input is not known; the sender then calls again.
 bool VarunaPlayer::run(int rank) {
   const auto r = static_cast<std::size_t>(rank);
   Lane& lane = lanes_[r];

@@ -51,7 +51,7 @@ class GlooStore : public gloo::rendezvous::Store {
 class UnderWay {
  public:
   using Buffer = gloo::transport::UnboundBuffer;
-  // False: it is over, and nobody would tell this one.
+  // Returns false if it is aborted, because nothing would notify this message.
   bool add(Buffer* buffer, bool receives) {
     const std::lock_guard lock(mutex_);
     if (over_) return false;

@@ -18,7 +18,7 @@ namespace nereus::worker {
 
 namespace {
 
-// Kernels of libraries that bring their own modules are known to the driver alone.
+// Only the driver knows the kernels of libraries that load separate modules.
 struct Driver {
   decltype(&cuGraphKernelNodeGetParams) get_kernel = nullptr;
   decltype(&cuGraphAddKernelNode) add_kernel = nullptr;

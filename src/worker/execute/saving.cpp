@@ -58,7 +58,7 @@ void read_statistics(const checkpoint::Checkpoint& saved, NormStatistics& norm) 
   put_statistics(norm, {statistics[0].value, statistics[1].value, statistics[2].value});
 }
 
-// Reports travel as files beside the checkpoint, whose folder all ranks share anyway.
+// Sends reports as files in the folder of the checkpoint, which all ranks share anyway.
 checkpoint::Gather by_files(const job::Job& job, int rank, int num_ranks,
                             const std::string& attempt, const std::function<bool()>& abandoned) {
   const std::string folder = job.checkpoint.folder;

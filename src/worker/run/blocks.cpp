@@ -41,7 +41,7 @@ double host_number() {
   return static_cast<double>(hash % (std::size_t{1} << 52));
 }
 
-// What ranks agree on beside the steps: numbers of all, and points that all have come to.
+// Communication between ranks outside of steps: numbers of all ranks, and barriers.
 class Round {
  public:
   Round(Comm& comm, at::Device device) : comm_(comm), device_(device) {

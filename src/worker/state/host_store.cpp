@@ -64,7 +64,7 @@ struct HostStore::Stream {
       const Look look(seen ? &seen->copies : nullptr, seen);
       host.copy_(value, /*non_blocking=*/true);
     }
-    // Its memory goes to nobody else before the copy has read it.
+    // Its memory is not reused before the copy has read it.
     c10::cuda::CUDACachingAllocator::recordStream(value.storage().data_ptr(), copies);
   }
 };

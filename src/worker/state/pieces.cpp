@@ -11,7 +11,7 @@ namespace nereus::worker {
 namespace {
 
 constexpr std::int64_t kLook = 20'000'000;  // between looks whether the job is to end
-// From the host's launch to the device's start, where nothing is under way.
+// From the host's launch to the device's start, if the device is idle.
 constexpr std::int64_t kLaunch = 10'000;
 constexpr std::int64_t kShortestSleep = 300'000;
 constexpr std::int64_t kSeldom = 250'000'000;  // between openings
