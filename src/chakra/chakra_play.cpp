@@ -37,7 +37,7 @@ simulate::Collective collective_of(CommType type) {
   return simulate::Collective::kAllReduce;
 }
 
-// How long collectives and messages take, each looked up once.
+// Times of collectives and messages, with a cache.
 class Wires {
  public:
   Wires(const ChakraStep& step, const Network& network) : step_(step), network_(network) {}
@@ -153,7 +153,7 @@ int lane_of(const GraphNode& node) {
   }
 }
 
-// All pipeline ranks' graphs as one, nodes after all that they wait for.
+// The graphs of all pipeline ranks combined, with each node after everything it waits for.
 class Joined {
  public:
   Joined(const ChakraStep& step, Wires& wires)

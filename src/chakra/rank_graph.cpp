@@ -112,7 +112,7 @@ class Builder {
   }
 
   static bool passes_on(Pass pass) { return pass != Pass::kWeight && pass != Pass::kRecompute; }
-  // What comes to a pass from another rank, and what it hands on.
+  // Messages that a pass receives from other ranks, and that it sends.
   void receive(const PipelineOp& op) {
     const bool forward = op.pass == Pass::kForward;
     const int from = forward ? op.stage - 1 : op.stage + 1;
@@ -169,7 +169,7 @@ class Builder {
     chain(layer.after_forward, layer, micro_batch);
   }
 
-  // Of the whole backward pass, or of its first half.
+  // For the whole backward pass, or its first half.
   void backward(const LayerWork& layer, int micro_batch, bool whole, bool again) {
     gather(layer, micro_batch);
     if (again) recompute(layer, micro_batch);
@@ -183,14 +183,14 @@ class Builder {
     chain(layer.after_backward, layer, micro_batch);
   }
 
-  // Beside the chain, from where it is now; the optimizer waits for it.
+  // Starts from the current position, concurrent with the chain; the optimizer waits for it.
   void aside(const Collectives& list, const LayerWork& layer, int micro_batch) {
     if (list.empty()) return;
     const Front done = apart(list, layer, micro_batch, front_);
     before_optimizer_.insert(before_optimizer_.end(), done.begin(), done.end());
   }
 
-  // Gradients of the layer that are ready where the chain is now.
+  // Reduces gradients of the layer that are ready at the current position of the chain.
   void reduce(const LayerWork& layer, int micro_batch, bool last) {
     if (work_.degrees.data_overlap)
       aside(layer.scatter, layer, micro_batch);

@@ -135,7 +135,7 @@ class Maker {
     add(out.reduce, CommType::kAllReduce, GroupKind::kExpertCopies, step.dense);
   }
 
-  // Gradients, and weights where they are divided (cost/data_parallel.hpp).
+  // Collectives of gradients and, if they are sharded, of weights (cost/data_parallel.hpp).
   void state(LayerWork& out, double parameters, const cost::Division& division, GroupKind inner,
              GroupKind outer) const {
     const cost::StackOptions& options = tables_.options();
@@ -185,7 +185,7 @@ class Maker {
     const double seconds = passes.total() - collectives;
     const double all = std::max(0.0, seconds) / kernels;
     if (sums.forward <= 0 || forward <= 0 || forward >= seconds) return {all, all, all};
-    // Weight gradients are told apart where the schedule runs them apart.
+    // Weight gradients are separate if the schedule runs them separately.
     const double backward = seconds - forward - passes.weight;
     const double rest = sums.backward + sums.weight;
     if (passes.weight > 0 && backward > 0 && sums.backward > 0 && sums.weight > 0)
@@ -281,7 +281,7 @@ class Maker {
     return degrees_.pp == 1 || cost::stage_order(degrees_.schedule) != cost::StageOrder::kLooped ||
            rank_of_layer(pair.first) == rank_of_layer(pair.second);
   }
-  // Of a layer, those that an earlier layer of the same ranks has already.
+  // Parameters of a layer that an earlier layer on the same ranks already has.
   double shared_parameters(int layer) const {
     double shared = 0;
     for (const model::TiedWeights& pair : model_.tied)
@@ -289,7 +289,7 @@ class Maker {
     return shared;
   }
 
-  // A weight that two layers share, where they lie on different ranks.
+  // A weight that two layers share, if these are on different ranks.
   void tied(StepWork& work) const {
     if (model_.tied.empty() || on_same_ranks(model_.tied.front())) return;
     const model::TiedWeights& pair = model_.tied.front();

@@ -46,7 +46,7 @@ double operand_bytes(Precision precision) {
 
 bool divides(double value, double by) { return std::fmod(value, by) == 0; }
 
-// What one rank does of an operator: GEMM dims after the split, or rows and features of the others.
+// The part of an operator on one rank: GEMM dims after the split, or rows and features.
 struct Piece {
   double rows;  // tokens or positions, all samples of the micro-batch
   double n;
@@ -104,7 +104,7 @@ Piece piece_of(const Operator& op, const LayerSplit& split, double imbalance) {
   return piece;
 }
 
-// Of the rows x keys scores that a causal mask leaves, a window's tiles of 128 keys counted whole.
+// The share of rows x keys scores under a causal mask, counting a window's tiles of 128 keys whole.
 double visible_share(const Operator& op) {
   if (op.keys >= op.rows) return 0.5;
   const double tiles = std::min(op.rows, op.keys + 128) / op.keys;

@@ -21,7 +21,7 @@ int first_rank_of(const cluster::Cluster& cluster, int group_index) {
   return first;
 }
 
-// Between the ends of the group, and where those share a fast domain, what leaves the node.
+// The network between the ends of the group; if they share a fast domain, the network of the node.
 cluster::Link network_of(const cluster::Cluster& cluster, const cluster::NodeGroup& group,
                          int first) {
   const int last = first + group.num_devices() - 1;

@@ -1,4 +1,4 @@
-// Which of a model's layers were measured (cost/measured.hpp).
+// Finds which of a model's layers were measured (cost/measured.hpp).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -60,7 +60,7 @@ class Matcher {
   }
 
  private:
-  // The device of the cluster that a profile names; nullptr where the cluster has none such.
+  // The device of the cluster that a profile names; nullptr if there is none.
   const Device* device_of(const std::string& name) const {
     const Device* known = cluster::builtin_catalogue().find_device(name);
     for (const cluster::NodeGroup& group : cluster_.groups) {
@@ -236,7 +236,7 @@ class Matcher {
                 {own.file}, "--seq, --model or --set model.KEY=VALUE for what was measured");
   }
 
-  // What the profile has of the cluster's devices, where no block is among it.
+  // The layers that the profile has for the cluster's devices, if it has no block for them.
   std::string without_blocks(const NamedProfile& own) const {
     std::set<std::string> rows;
     for (const MeasuredLayer& layer : own.profile.layers)

@@ -8,7 +8,7 @@ using plan::Schedule;
 
 namespace {
 
-// How much of the wait for the others a stage's weight gradients fill, in its own W.
+// How much of the wait for the other stages is filled with weight gradients, in units of W.
 double filled_by_weights(Schedule schedule) {
   switch (schedule) {
     case Schedule::kZbH1:
@@ -23,7 +23,7 @@ double filled_by_weights(Schedule schedule) {
   }
 }
 
-// What the other stages wait for of one micro-batch.
+// The part of one micro-batch that the other stages wait for.
 double waited_for(const StagePace& stage, const PipelineShape& shape) {
   switch (shape.schedule) {
     case Schedule::kZbH1:

@@ -12,7 +12,7 @@ double smooth_max(double a, double b, const Machine& machine) {
   const double low = std::min(a, b);
   if (low <= machine.host_ratio * high) return high;
   const double sharpness = machine.parameters.host_sharpness;
-  // As pow, to its last digit or two, and in two thirds of the time.
+  // Like pow, except for the last digit or two, in two thirds of the time.
   const double both = 1 + std::exp2(sharpness * std::log2(low / high));
   return high * std::exp2(std::log2(both) / sharpness);
 }
@@ -108,7 +108,7 @@ StageTime stage_time(const StageWork& work, double shard_seconds, double copy_se
   time.context = sum.context;
   time.expert = sum.expert;
   const double overlap = mode.data_overlap ? p.shard_overlap : 0;
-  // Fills in what a stage that keeps its device busy for that long takes in all.
+  // Fills in the total time of a stage that keeps its device busy for that long.
   const auto total_of = [&](double device, double host, double& shard, double& offload) {
     const double hidden = overlap * std::min(shard_seconds, device);
     shard = shard_seconds - hidden + p.compute_slowdown * hidden;

@@ -35,7 +35,7 @@ std::array<std::uint32_t, 256> byte_characters() {
   return codes;
 }
 
-// The bytes that a token of such characters stands for; none where it holds others.
+// Converts a token of such characters to bytes; empty if it has other characters.
 class ByteDecoder {
  public:
   ByteDecoder() : codes_(byte_characters()) {
@@ -135,7 +135,7 @@ class BpeReader {
     }
   }
 
-  // A word token as the text it stands for: U+2581 is a space, <0x41> a byte.
+  // The text of a word token: U+2581 is a space, <0x41> a byte.
   static std::string shown(const std::string& token) {
     if (token.size() == 6 && token.starts_with("<0x") && token.ends_with('>')) {
       unsigned byte = 0;

@@ -14,7 +14,7 @@ namespace {
 using cluster::Precision;
 using plan::Recompute;
 
-// Whole numbers that may be "auto": the trainer's own argument stands for them.
+// Whole numbers that may be "auto", which means the trainer's argument.
 int number_or_auto(spec::Reader& reader, const char* key, int automatic) {
   const spec::Value* value = reader.raw(key);
   if (value == nullptr) return 0;
@@ -32,7 +32,7 @@ bool enabled(spec::Reader& reader, const char* key) {
   return yes != nullptr && *yes;
 }
 
-// Where a part is kept: its share in host memory.
+// The share of a part that is in host memory.
 double offloaded(spec::Reader& zero, const char* key, Reading& reading) {
   spec::Reader part = zero.optional_table(key);
   if (!part.present()) return 0;

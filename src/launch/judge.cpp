@@ -20,7 +20,7 @@ bool silent(const RankState& state, double now, double limit) {
   return !state.ended && now - state.heard_at >= limit;
 }
 
-// When it began with this rank; nothing where it is no cause of its own.
+// When the failure of this rank began; empty if the rank is not a cause itself.
 std::optional<double> onset(const RankState& state, double now, double timeout_s) {
   if (blames_other(state)) return std::nullopt;
   if (state.error) return state.error_at;

@@ -95,7 +95,7 @@ LayerKind interaction(double vectors, double dim) {
   return kind;
 }
 
-// All vectors one after the other.
+// All vectors, concatenated.
 LayerKind concatenation(double vectors, double dim) {
   LayerKind kind;
   kind.name = fmt::format("concatenation {} x {}", vectors, dim);

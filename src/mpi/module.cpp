@@ -92,7 +92,7 @@ int share_of_cores(MPI_Comm world) {
   _exit(exit_code);
 }
 
-// Ends the process where its ranks do not come together: MPI has no call that would.
+// Ends the process if its ranks do not connect: MPI has no call for this.
 class StartGuard {
  public:
   StartGuard() : thread_([this] { watch(); }) {}

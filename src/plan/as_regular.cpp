@@ -33,7 +33,7 @@ Offload read_offload(const LayerRun& run) {
   return offload;
 }
 
-// How many different first ranks the stages have: the pipeline's depth.
+// The number of different first ranks of the stages: the pipeline's depth.
 int count_pipeline_ranks(const Placement& placement) {
   std::vector<int> firsts;
   for (const LayerRun& run : placement.runs)
@@ -61,7 +61,7 @@ void read_zero(Degrees& d, const LayerRun& run) {
   }
 }
 
-// Blocks of each stage that are recomputed, where one has more; 0 where all are.
+// Number of recomputed blocks per stage, if a stage has more; 0 if all are recomputed.
 int recompute_blocks(const Placement& placement, const model::Model& model) {
   const int leading = layer_span(model).leading;
   for (const LayerRun& run : placement.runs)
@@ -115,7 +115,7 @@ std::optional<Degrees> read_degrees(const Placement& placement, const model::Mod
   return plain;
 }
 
-// First layers of the runs and the end; empty where they do not lie one after the other.
+// First layers of the runs, followed by the end; empty if the runs are not consecutive.
 std::vector<int> run_starts(const Placement& placement, const model::Model& model) {
   std::vector<int> starts;
   int next = 0;

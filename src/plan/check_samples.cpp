@@ -33,7 +33,7 @@ void WorkChecker::check_samples(std::size_t index) {
   last_sound_run_ = index + 1;
 }
 
-// Writes the micro-batch number of every sample; complains where one is computed twice or never.
+// Writes the micro-batch number of every sample; reports samples that are computed twice or never.
 bool WorkChecker::fill_micro_batches(std::size_t index, std::vector<int>& micro_batch_of) {
   const LayerRun& run = facts_.placement.runs[index];
   const std::int64_t batch = facts_.placement.global_batch;

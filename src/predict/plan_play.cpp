@@ -137,7 +137,7 @@ double later_passes(const PlanPasses& passes) {
   return (passes.size.chunks - 1.0) * (looped ? passes.size.micro_batches : passes.size.depth);
 }
 
-// What hides a reduction at least.
+// The minimum time that a reduction can overlap with.
 void fill_window(PlanPasses& out, Tables& tables) {
   const StageTable& stages = *out.key.stages;
   double shortest = std::numeric_limits<double>::infinity();
@@ -192,7 +192,7 @@ void fill_bounds(PlanPasses& out, const PlanShape& shape, const Degrees& d, Tabl
   }
 }
 
-// What is known once it was played.
+// After a simulation, both bounds are its result.
 void close_bounds(PlanPasses& passes, const schedule::PipelineClose& close) {
   passes.least = passes.most = close.longest();
   if (passes.split) {

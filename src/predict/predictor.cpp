@@ -25,7 +25,7 @@ void take_memory(Memory& worst, const RankMemory& rank, int stage, const Tables&
   worst.worst_stage = stage;
 }
 
-// A stage's time, once more where nothing but its layers decides it.
+// A stage's time, from a cache if only its layers decide it.
 StageTime known_time_of(const StageClass& stage, const StageSums& sums, const KindRow* kinds,
                         const KindRow* plain, const PlanShape& shape, const Degrees& d,
                         StageMode mode, Tables& tables) {
@@ -41,7 +41,7 @@ StageTime known_time_of(const StageClass& stage, const StageSums& sums, const Ki
   return entry->time;
 }
 
-// What happens once a step, on the stage where it takes longest.
+// What happens once per step, on the stage where it takes longest.
 struct StepSums {
   double quickest = std::numeric_limits<double>::infinity();  // seconds that hide the reduction
   double reduce = 0;                                          // seconds

@@ -117,7 +117,7 @@ std::vector<int> stages_on(const StageKey& key, int rank) {
   return stages;
 }
 
-// All layers [begin, end) of one virtual stage, and which of them are recomputed.
+// Counts the layers [begin, end) of one virtual stage, and those that are recomputed.
 void count_layers(const model::Model& model, int begin, int end, int recompute_blocks,
                   std::vector<KindCount>& counts) {
   int blocks = 0;
@@ -202,7 +202,7 @@ void add_chunks(StageTable& table, const model::Model& model, const std::vector<
     }
     chunk.rank_class =
         table.class_of_rank[static_cast<std::size_t>(rank_of_stage(key, static_cast<int>(v)))];
-    // Ranks of a class have the same layers; its first stands for all.
+    // Ranks of a class have the same layers; the first one represents all.
     const int rank = rank_of_stage(key, static_cast<int>(v));
     if (table.classes[static_cast<std::size_t>(chunk.rank_class)].first == rank) {
       ChunkWork& all = table.work[static_cast<std::size_t>(chunk.rank_class)];

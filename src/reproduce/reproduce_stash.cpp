@@ -111,7 +111,7 @@ void add_steps(StashClaims& claims) {
       100 * (seconds * 1e3 / kAmpMilliseconds - 1), kBatch / seconds);
 }
 
-// What is most over all runs, and where.
+// The maximum over all runs, and where it occurs.
 struct Most {
   double value = -1;
   std::string where{};

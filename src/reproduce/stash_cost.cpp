@@ -1,4 +1,4 @@
-// Epochs in money and hours: what Stash's tables of cost hold, and where money buys no speed.
+// Epochs in money and hours: Stash's tables of cost, and cases in which money buys no speed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ void add_stash_cost(StashClaims& claims) {
     }
 }
 
-// Of every two choices for the same run the dearer by the hour that is not faster by the epoch.
+// Of any two choices for the same run, those that are more expensive per hour but not faster.
 void add_stash_dearer(StashClaims& claims) {
   for (const Sums sums : claims.wanted_sums())
     for (const Links links : claims.wanted_links()) {

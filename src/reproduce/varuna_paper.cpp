@@ -186,7 +186,7 @@ void add_model(const PaperModel& model, const VarunaSettings& settings, Reproduc
                     settings.text.at("link_jitter"), kSteps),
         since(begin)));
   }
-  // Each in the layout that suits it best, recompute where it helps.
+  // Each in its best layout, with recompute if it helps.
   search::Choices other = pipes;
   other.schedules = {plan::Schedule::k1f1b};
   const auto best = paper.best(other);

@@ -145,7 +145,7 @@ void ClockProgram::find_tails(const PassProgram& program) {
   for (const std::vector<Tail>& own : tails) tails_.insert(tails_.end(), own.begin(), own.end());
 }
 
-// Where one round more would be put in on every rank, and how far back its passes look.
+// Where an additional round is inserted on every rank, and how far back its passes refer.
 void ClockProgram::find_round(Schedule schedule, const Order& order, const PassProgram& program) {
   round_ = round_of(schedule, size_);
   PipelineSize larger = size_;

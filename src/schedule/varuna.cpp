@@ -51,7 +51,7 @@ Order varuna_order(const PipelineSize& size) {
       if (ranks[i].task != kSecondHalf)
         order[i].push_back({kPasses[ranks[i].task], static_cast<int>(i), ranks[i].micro_batch});
     }
-    // What this tick calls for can start in the next one.
+    // What this tick triggers can start in the next one.
     for (std::size_t i = 0; i < depth; ++i) {
       const int m = ranks[i].micro_batch;
       switch (ranks[i].task) {

@@ -17,7 +17,7 @@ int most_held(const PipelineSize& size, int rank) {
   return std::min(size.micro_batches, behind > 0 ? 3 * behind : 1);
 }
 
-// What arrives at the moment of a choice is there, whichever way its time was added up.
+// Counts what arrives exactly at the time of a choice, independent of the order of summation.
 bool is_there(double arrival, double now) {
   constexpr double kRounding = 1e-12;
   return arrival <= now * (1 + kRounding);
@@ -58,7 +58,7 @@ void VarunaClock::start(const PipelineSize& size, const PipelineSeconds& times) 
   }
 }
 
-// Finds what the rank runs next. False where it is done, or has a choice that depends on others.
+// Finds what the rank runs next. Returns false if it is done, or if its choice depends on others.
 bool VarunaClock::choose(int rank) {
   Lane& own = lane(rank);
   if (own.backs == size_.micro_batches) return false;
@@ -82,7 +82,7 @@ bool VarunaClock::choose(int rank) {
   return false;
 }
 
-// All that happens before is known: a gradient that is not has not arrived.
+// Everything that happens earlier is known, so a gradient that is unknown has not arrived.
 void VarunaClock::make_choice(int rank) {
   Lane& own = lane(rank);
   const bool there =
@@ -129,7 +129,7 @@ bool VarunaClock::run_back(int rank) {
   return true;
 }
 
-// As far as a rank gets without a choice that depends on what others do meanwhile.
+// Advances a rank until it is done or must make a choice that depends on others.
 void VarunaClock::advance(int rank) {
   Lane& own = lane(rank);
   while (true) {

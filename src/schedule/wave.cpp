@@ -123,7 +123,8 @@ void Wave::play_single(PipelineClose& close) {
   }
 }
 
-// Of either kind of pass those ranks that have one at this level; the others keep what they have.
+// Updates, for either kind of pass, the ranks that have one at this level; the others are
+// unchanged.
 void Wave::run_level(Span forward, Span back) {
   const int p = size_.depth;
   for (int r = p; --r > forward.high;) f_[r] = b_[r];
@@ -135,7 +136,7 @@ void Wave::run_level(Span forward, Span back) {
   for (int r = back.high + 1; r < p; ++r) b_[r] = f_[r];
 }
 
-// The same where all ranks have both.
+// The same if all ranks have both.
 void Wave::run_full_level() {
   const int p = size_.depth;
   for (int r = p - 1; r >= 0; --r) f_[r] = std::max(b_[r], f_[r - 1]) + forward_[r];

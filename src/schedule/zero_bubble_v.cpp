@@ -10,7 +10,7 @@ namespace nereus::schedule {
 
 namespace {
 
-// What one rank has done of each pass on its two chunks.
+// The passes that one rank has run on its two chunks.
 class RankOfV {
  public:
   RankOfV(const PipelineSize& size, int rank, std::vector<PipelineOp>& out)

@@ -32,7 +32,7 @@ class LanePlayer {
     order_ = &run.order;
     return run.played;
   }
-  // As it was run last, where the run decides; else null.
+  // The order of the last run, if it is decided at run time; else null.
   const Order* order() const { return order_; }
 
  private:
@@ -103,7 +103,7 @@ class Simulation {
   }
 
  private:
-  // The passes of the one lane that stands for all take what the layers take.
+  // The passes of the lane that represents all lanes take the time of the simulated layers.
   void play_layers_first() {
     NEREUS_CHECK(orders_.size() == 1 && work_.depth == 1, "layers are those of one stage");
     layers_ = play_layers(*work_.layers);

@@ -163,7 +163,7 @@ std::optional<Split> split(std::string_view text) {
       text = trimmed(text.substr(sign.size()));
       break;
     }
-  // from_chars knows no plus sign, and takes "inf" and "nan".
+  // from_chars accepts no plus sign, but accepts "inf" and "nan".
   const bool has_sign = text.starts_with('+') || text.starts_with('-');
   const std::string_view digits = text.substr(has_sign ? 1 : 0);
   if (digits.empty() || digits.find_first_of("0123456789.") != 0) return std::nullopt;

@@ -10,7 +10,7 @@ namespace nereus::spec {
 
 namespace {
 
-// Values know where they stand, not where their key stands: look for it before them on the line.
+// Values know their place, but not that of their key: it is searched before them on the line.
 Where where_of_key(const std::string& key, const Value& value) {
   Where where = value.where();
   const int before = std::max(0, where.column - where.text_column);

@@ -75,7 +75,7 @@ class DottedKeyCheck {
         ++at_;
       } else if (text_.substr(at_).starts_with(closing)) {
         at_ += closing.size();
-        // Up to two quotes may stand before the closing three: """a""""" holds a"".
+        // Up to two quotes may precede the closing three: """a""""" is a"".
         for (int i = 0; multi_line && i < 2 && text_.substr(at_).starts_with(quote); ++i) ++at_;
         return;
       } else if (!multi_line && text_[at_] == '\n') {

@@ -68,12 +68,12 @@ void resolve_number(std::string_view text, Value& value) {
   } else if (text == ".nan" || text == ".NaN" || text == ".NAN") {
     value.data = std::numeric_limits<double>::quiet_NaN();
   } else if (unsigned_part.find_first_not_of("0123456789.eE+-") == std::string_view::npos) {
-    // The letters are checked, since from_chars takes "inf" and "nan", which are words in YAML.
+    // The letters are checked, because from_chars accepts "inf" and "nan", which are words in YAML.
     if (!read_number<std::int64_t>(digits, value)) read_number<double>(digits, value);
   }
 }
 
-// What a plain scalar means by the core schema.
+// The meaning of a plain scalar in the core schema.
 void resolve_plain(const std::string& text, Value& value) {
   value.data = text;
   if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL")
@@ -221,7 +221,7 @@ class TreeBuilder : public YAML::EventHandler {
     } else if (!parent.has_key) {
       take_key(parent, value, mark);
     } else {
-      // A block collection starts on a line of its own; its key says better where it is.
+      // A block collection starts on a separate line; the place of its key is more useful.
       const bool is_collection = value.data.index() >= 5;
       if (is_collection) value.line = parent.key_line, value.column = parent.key_column;
       std::get<Table>(parent.value.data).back().second = std::move(value);

@@ -129,7 +129,7 @@ class Checker {
       } else if (event->phase == 'f' && !event->binds_enclosing) {
         waiting.push_back(event);
       } else if (stack.empty() || stack.back().end < event->start) {
-        // What ended at this very moment is still open to the trace processor.
+        // For the trace processor, a slice that ends at this time is still open.
         complain(*event, "a flow touches its thread where no slice is");
       }
     }

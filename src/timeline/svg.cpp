@@ -105,7 +105,7 @@ class Picture {
     add("<text x=\"{}\" y=\"22\" font-size=\"14\">{}</text>\n", kLeft, escaped(title));
   }
 
-  // The process, and the stream where the process has several.
+  // The process, and the stream if the process has several.
   void label(std::size_t i) {
     const Lane& lane = timeline_.lanes[i];
     const bool first = i == 0 || timeline_.lanes[i - 1].process != lane.process;

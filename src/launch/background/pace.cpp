@@ -11,7 +11,7 @@ namespace {
 constexpr double kSmallestShare = 0.001;
 constexpr double kAim = 0.6, kLow = 0.35, kHigh = 0.8;  // of the bound
 constexpr double kMostUp = 2, kMostDown = 0.1;          // factors of one decision on the share
-// The same for turns, of which less is unknown.
+// The same for turns, of which more is known.
 constexpr double kAimOfTurns = 0.8, kLowOfTurns = 0.65, kHighOfTurns = 0.9;
 constexpr double kSmallestOfTurns = 0.25;
 constexpr double kGain = 0.5;  // of the way to where the model says
@@ -113,7 +113,7 @@ void Pace::probe(int steps) {
   window_.clear();
   over_in_a_row_ = 0;
   last_slowdown_ = 0;
-  // What was measured long ago may be of another machine by now.
+  // Old measurements may no longer apply to the machine.
   while (recent_alone_.size() > static_cast<std::size_t>(steps)) recent_alone_.pop_front();
 }
 
@@ -129,7 +129,7 @@ void Pace::set_share(double share) {
   share_ = share;
 }
 
-// Less of the background and no better: it is something else, and `alone` is out of date.
+// Less background and no improvement: the cause is something else, and `alone` is outdated.
 bool Pace::did_not_help(double slowdown) {
   if (last_slowdown_ > 0 && slowdown > 0.8 * last_slowdown_) {
     probe(options_.probe_steps);

@@ -198,7 +198,7 @@ void BackgroundRunner::run_for_a_period(double share, double alone) {
   pause_until(begin + period);
 }
 
-// Until then, or until steps alone are to be measured, or the foreground ends.
+// Waits until then, or until steps without background must be measured, or the foreground ends.
 void BackgroundRunner::pause_until(Clock::time_point end) {
   std::unique_lock lock(mutex_);
   const bool ran = runs_since_.has_value();
@@ -308,7 +308,7 @@ void BackgroundRunner::look_after() {
   const std::optional<Clock::time_point> turns_since = std::exchange(turns_since_, std::nullopt);
   if (!finishing_) running.num_beside = running.steps.size();
   result.memory_bytes = running.most_memory;
-  // With gates it has the device to itself until it knows how long its pieces are.
+  // With gates, it has the device to itself until it knows how long its pieces are.
   const Clock::time_point since = std::max(running.begin, turns_since.value_or(running.begin));
   const auto first = static_cast<std::size_t>(
       std::lower_bound(running.steps.begin(), running.steps.end(), since) - running.steps.begin());

@@ -147,7 +147,7 @@ class Importer {
       const auto it = tensors_.find(name);
       if (!name.empty() && it == tensors_.end()) {
         usable = false;
-        // What an unusable node would have made is not worth a second complaint.
+        // A missing output of an unusable node is not reported as a second error.
         if (lost_.count(name) == 0)
           errors_.add("onnx.graph",
                       fmt::format("{} '{}' reads '{}', which nothing before it makes", node.op,

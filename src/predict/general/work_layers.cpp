@@ -74,7 +74,7 @@ bool Work::plays_layers() const {
   return true;
 }
 
-// A layer has its share, by its own device seconds, of what its segment takes with its host.
+// A layer's share of its segment's time, including the host, is proportional to its device seconds.
 void Work::add_layers(const Segment& segment, LayerGraph& graph) {
   const std::vector<LaneTime> times = segment_times(segment);
   std::size_t slowest = 0;

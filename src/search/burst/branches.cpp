@@ -156,7 +156,7 @@ Walk::Rests Walk::rests_of(const Link& link, std::size_t branch, std::size_t for
   return out;
 }
 
-// By block of the branch that was worked out, that of this one; -1 where it is the same.
+// For each block of the branch that was solved, the block of this one; -1 if they are the same.
 int Walk::rename_of(const Branch& own) {
   const Branch& first = *worked_out_.at(shapes_.of(own));
   if (&first == &own) return -1;

@@ -10,13 +10,13 @@ namespace {
 using plan::RankRange;
 using plan::Replicas;
 
-// Equal chunks, and one smaller at the end where they do not divide the batch.
+// Equal chunks, and a smaller one at the end if they do not divide the batch.
 std::vector<Replicas> replicas_of(int global_batch, int samples, int least, int first_rank) {
   std::vector<Replicas> out;
   const auto rank_of = [&](int chunk) { return first_rank + chunk * samples / least; };
   const int whole = global_batch / samples;
   for (int i = 0; i < whole;) {
-    // As many as are equally far apart.
+    // As many ranks as are evenly spaced.
     int n = 1;
     const int stride = i + 1 < whole ? rank_of(i + 1) - rank_of(i) : 1;
     while (i + n < whole && rank_of(i + n) == rank_of(i) + n * stride) ++n;

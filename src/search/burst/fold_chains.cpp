@@ -11,7 +11,7 @@ namespace {
 
 std::size_t fold_index(int i) { return static_cast<std::size_t>(i); }
 
-// Both one after the other.
+// Both run one after the other.
 Labels in_turn(LabelList a, LabelList b) {
   Labels out;
   out.reserve(a.size() * b.size());
@@ -99,7 +99,7 @@ int Walk::kept_step(int index) {
   return add_step(own);
 }
 
-// Least costs of a link's branches where those of `away` leave, by weight.
+// Least costs of a link's branches if those of `away` leave, by weight.
 std::vector<double> Walk::least_of(const Choice& choice, std::size_t branch) const {
   const std::size_t n = least_.num_weights();
   const LabelList away = choice.away[branch];
@@ -111,10 +111,10 @@ std::vector<double> Walk::least_of(const Choice& choice, std::size_t branch) con
   return out;
 }
 
-// All that one choice of branches that leave comes to.
+// Adds all results of one choice of branches that leave.
 void Walk::fold_choice(const Choice& choice, const std::vector<double>& ends, Labels& out) {
   const std::size_t count = choice.here.size();
-  // What is still missing: the ends, and the least of each branch that is not in yet.
+  // What is still missing: the ends, and the least costs of each branch that is not included yet.
   std::vector<double> rest = ends;
   std::vector<std::vector<double>> least(count);
   const auto take = [&](std::size_t branch, double sign) {

@@ -37,7 +37,7 @@ LeastCosts::Matrix LeastCosts::edge(const Weight& weight, double bytes, bool awa
   return out;
 }
 
-// To what ends at the block; candidates from `candidates` on are none.
+// Adds the block to the costs that end at it; candidates from `candidates` on are not allowed.
 void LeastCosts::add_block(Matrix& to, const Weight& weight, int block,
                            std::size_t candidates) const {
   std::vector<double> own(k_, kNever);

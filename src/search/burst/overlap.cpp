@@ -22,7 +22,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 // What a block of the problem needs in addition to its kernels.
 using Shown = std::function<double(std::size_t block, std::size_t candidate)>;
 
-// By the plan's own counts, instead.
+// Evaluates with the plan's counts instead.
 void price(const Overlapped& own, const Shown& shown, BurstPlan& plan) {
   Sums sums;
   for (std::size_t i = 0; i < plan.blocks.size(); ++i) {
@@ -44,7 +44,7 @@ Front priced(const Overlapped& own, const Shown& shown, Front front) {
   return merged({}, std::move(front));
 }
 
-// Without plans where it is to end before there are any.
+// Returns no plans if it is stopped before there are any.
 Front solved(const Problem& problem) {
   try {
     return solve(problem);
@@ -83,7 +83,7 @@ Front of_one_count(const Problem& problem) {
   return front;
 }
 
-// In any plan, whatever its counts.
+// In every plan, for all counts.
 bool all_hides(const Overlapped& own) {
   double most = 0, least = 0;
   for (std::size_t i = 0; i < own.sums.size(); ++i) {

@@ -50,7 +50,7 @@ void Walk::record(Labels& labels, int block, int candidate) {
   }
 }
 
-// `held` is what the link takes in rank-seconds, `move` in seconds.
+// `held` is the cost of the link in rank-seconds, `move` in seconds.
 void Walk::add_block(const Label& before, double move, double held, int block, int candidate,
                      Where where, Labels& to) const {
   const Block& own = problem_.blocks[index(block)];
@@ -81,7 +81,7 @@ States Walk::start(int block, Where where) {
 // Considers only seconds and rank-seconds; `to` has no dominated labels, and keeps this property.
 void Walk::extend_two(LabelList from, const Addition& more, const double* rest, Labels& to) {
   constexpr std::size_t kFew = 4, kChunk = 8;
-  // The fastest and the cheapest of them as one: where that is no better, none is.
+  // The fastest and the cheapest label combined: if that is no better, none is.
   const double fastest = from.front().seconds + more.seconds;
   std::size_t known = num_as_fast(to, fastest);
   if (known > 0 && to[known - 1].rank_seconds <= from.back().rank_seconds + more.rank_seconds)
@@ -93,7 +93,7 @@ void Walk::extend_two(LabelList from, const Addition& more, const double* rest, 
     if (known > 0 && to[known - 1].rank_seconds <= held) return false;
     return !rest || bounds_->useful(rest, seconds, held);
   };
-  // In a long list the same is asked of some index a time.
+  // In a long list, the same check is done per chunk.
   const std::size_t some = from.size() > kChunk ? kChunk : from.size();
   for (std::size_t i = 0; i < from.size(); i += some) {
     const LabelList chunk = from.subspan(i, std::min(some, from.size() - i));

@@ -111,7 +111,7 @@ class Search {
         d.schedule = Schedule::k1f1b;
         const bool fits = consider(d);
         any_fits |= fits;
-        // More recompute only saves memory, and takes time.
+        // More recompute only saves memory, and costs time.
         if (fits) break;
       }
       d.recompute = Recompute::kFull;

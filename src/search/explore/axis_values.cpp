@@ -186,7 +186,7 @@ class List {
     }
   }
 
-  // False where it is no value.
+  // Returns false if it is not a valid value.
   bool add(const Value& at, double value, bool relative) {
     const auto refuse = [&](std::string message, std::string hint) {
       say(at, "explore.bad-value", std::move(message), std::move(hint));

@@ -92,7 +92,8 @@ class Solver {
            p_.devices[a].memory == p_.devices[b].memory;
   }
 
-  // By samples, the option of least memory within `seconds`; nullptr where there is none.
+  // By number of samples, the option with the least memory within `seconds`; nullptr if there is
+  // none.
   std::vector<const CephaloShare*> leanest(std::size_t kind, double seconds) const {
     std::vector<const CephaloShare*> best(static_cast<std::size_t>(p_.global_batch) + 1);
     for (const CephaloShare& option : kinds_[kind].second) {

@@ -62,7 +62,7 @@ Division::Way Division::most(int group, int m, double seconds) {
   const double allowed = seconds * (1 + 1e-12);
   const int by_time =
       static_cast<int>(std::min(allowed / one(group, m), static_cast<double>(batch_ / m)));
-  // Memory grows with the number where all micro-batches pass a layer before the next.
+  // Memory grows with the number of micro-batches if all of them pass one layer before the next.
   int low = 0, high = by_time;
   while (low < high) {
     const int middle = (low + high + 1) / 2;
@@ -164,7 +164,7 @@ Division::Chosen Division::choose(const WaysOfGroups& all) {
   return trace(all, least, taken);
 }
 
-// Of many devices: all teams of a kind take the same way.
+// With many devices, all teams of a kind use the same way.
 Division::Chosen Division::choose_by_kind(const WaysOfGroups& all) {
   std::vector<std::pair<int, std::size_t>> kinds;  // group, way
   for (const auto& [group, list] : all) kinds.emplace_back(group, 0);

@@ -28,7 +28,7 @@ class FlatSearch {
       high = std::max(high, division_.batch() * division_.one(group, 1));
     if (division_.computing().empty() || !division_.exists(high)) return std::nullopt;
     double low = 0;
-    // To the predictor's own precision: nothing between two neighbouring times is worth a plan.
+    // To the precision of the predictor: smaller differences in time do not matter.
     for (int i = 0; i < 40 && high - low > 1e-6 * high; ++i) {
       if (machines_.stopped()) return std::nullopt;
       const double middle = (low + high) / 2;
@@ -101,7 +101,7 @@ class FlatSearch {
     return best;
   }
 
-  // Seconds; kNoPlan where it does not fit.
+  // Seconds; kNoPlan if it does not fit.
   double step_of(const std::vector<TeamShare>& teams) {
     ++machines_.evaluated;
     const cost::Prediction p =

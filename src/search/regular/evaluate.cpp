@@ -143,7 +143,7 @@ class Evaluation {
   };
 
   Trial try_one() {
-    // Its passes are looked at, and played, only where it may be among the best.
+    // Its passes are only examined and simulated if it may be among the best.
     const cost::Predictor::Sketch sketch = predictor_.sketch(
         best_,
         [this](const cost::Prediction& p) { return fits(p) ? is_wanted(p) : is_quicker(p); });
@@ -154,7 +154,7 @@ class Evaluation {
     if (fits_device(prediction) && !fits_tier(prediction)) ++result_.too_much_beyond;
     if (fits(prediction)) {
       const bool wanted = sketch.exact && is_wanted(prediction);
-      // One that is not accepted stands for no other.
+      // A rejected plan does not represent others.
       if (wanted && judge_.options->accept && !judge_.options->accept(best_)) {
         ++result_.not_accepted;
         return Trial::kNotClean;
@@ -178,7 +178,7 @@ class Evaluation {
     return p.memory.beyond <= p.memory.beyond_capacity;
   }
   bool fits(const cost::Prediction& p) const { return fits_device(p) && fits_tier(p); }
-  // Of those that do not fit.
+  // Among plans that do not fit.
   bool is_quicker(const cost::Prediction& p) const {
     return result_.beyond == 0 || p.step < result_.beyond;
   }

@@ -167,7 +167,7 @@ class Renting {
     front_.push_back(choice);
   }
 
-  // What is missed is time, unless money is the only term.
+  // The nearest choice is the one with the least time, unless money is the only term.
   bool near_money() const { return terms_.deadline_hours == kNever; }
 
   void find_nearest() {

@@ -34,7 +34,7 @@ class Steps {
     e.amount = amount;
     push(std::move(e), bytes);
   }
-  // Those beyond the power of two to their partners, or back.
+  // The ranks beyond the power of two send to their partners, or receive back.
   void fold(double bytes) { between(bytes, true); }
   void unfold(double bytes) { between(bytes, false); }
 

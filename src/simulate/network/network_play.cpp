@@ -182,7 +182,7 @@ class Player {
     }
   }
 
-  // New rates where something changed, and with them new ends.
+  // Computes new rates where something changed, and new end times.
   void share() {
     for (const int route : sharing_.solve()) {
       Lane& lane = lanes_[at(route)];

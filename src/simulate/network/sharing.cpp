@@ -145,7 +145,7 @@ void Sharing::fill() {
       share = std::min(share, link.left / link.weight);
     }
     open_.resize(kept);
-    // All links that fill at this share do so in this round; rounding must not split equals.
+    // All links that fill at this share do so in this round; rounding must not separate equal ones.
     const double enough = share * (1 + kEqual);
     full_.clear();
     for (const int l : open_)

@@ -176,7 +176,8 @@ class GlooWire : public Wire {
         buffer->recv(other, kAbortSlot);
         buffer->waitRecv(nullptr, std::chrono::milliseconds(1));
       } catch (const gloo::Exception&) {
-        // In vain, as it should; or that connection is broken already, and the next one must do.
+        // Either it times out, as intended, or that connection is broken already and the next one
+        // is tried.
       }
     }
     under_way_->end_waits();

@@ -95,7 +95,7 @@ class ElasticRank {
     }
   }
 
-  // What is held becomes the state that all survivors agreed to go on from.
+  // The held state is brought to the state that all survivors agreed on.
   void bring_to(const ElasticMessage& command) {
     if (filled_ && next_->generation == command.next_held) {
       next_->settle();
@@ -197,7 +197,7 @@ class ElasticRank {
     next_.reset();
   }
 
-  // From other ranks, or all together from a checkpoint, or afresh.
+  // From other ranks, or on all ranks from a checkpoint, or initialized.
   void take_state(Life& life, Comm& comm, ElasticMessage& started) {
     HostState held;
     if (held_) held = host_state(*held_->executor, held_->job.training);

@@ -74,7 +74,7 @@ class Versions {
   Versions(const std::vector<PartNames>& holds, const Index& index, const Distrusted& distrusted)
       : holds_(holds), index_(index), distrusted_(distrusted) {}
 
-  // That of its own layer, else of the first layer, which all of the tensor is there of.
+  // The version of its layer, or else of the first layer that has the complete tensor.
   const std::vector<Holder>& holders_for(const PartName& need) {
     static const std::vector<Holder> kNone;
     const auto found = index_.find({need.tensor, need.kind});

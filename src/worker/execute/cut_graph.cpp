@@ -42,7 +42,7 @@ const Driver& driver() {
   return driver;
 }
 
-// What launches that take as long as one another have in common.
+// Launches with an equal key are assumed to take the same time.
 using Sort = std::tuple<const void*, unsigned, unsigned, unsigned, unsigned, std::size_t>;
 
 struct Launch {
@@ -89,7 +89,7 @@ std::vector<Launch> in_order(cudaGraph_t graph) {
   return order;
 }
 
-// False where it is of a kind that cannot be moved.
+// Returns false if the launch is of a kind that cannot be moved.
 bool look_at(Launch& launch) {
   C10_CUDA_CHECK(cudaGraphNodeGetType(launch.node, &launch.type));
   switch (launch.type) {

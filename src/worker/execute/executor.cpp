@@ -189,7 +189,7 @@ void Executor::run_graph(std::int64_t step) {
     run_passes(step);
 }
 
-// Where the graph reads them.
+// Copies the samples to the tensors that the graph reads.
 void Executor::keep_samples(std::int64_t step) {
   for (const schedule::PipelineOp& op : mine_.order) {
     const StageWork& work = mine_.stage(op.stage);

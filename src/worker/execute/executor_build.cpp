@@ -1,4 +1,4 @@
-// What a rank has before its first step: groups, layers and their state, ties between layers.
+// What a rank builds before its first step: groups, layers and their state, ties between layers.
 #include <algorithm>
 #include <set>
 
@@ -40,7 +40,7 @@ struct Part {
   auto operator<=>(const Part&) const = default;
 };
 
-// Who computes which micro-batch.
+// The ranks that compute each micro-batch.
 std::set<Part> parts_of(const plan::LayerRun& run, int slice) {
   std::set<Part> parts;
   const std::vector<int> ranks = data_ranks(run, slice);

@@ -23,7 +23,7 @@ void Executor::start_joining() {
   });
 }
 
-// In the order in which those who compute start them: forward through the layers, then back.
+// In the order in which the computing ranks start them: forward through the layers, then back.
 void Executor::join_stages() {
   for (const auto& stage : stages_) {
     if (stage->work().computes()) continue;

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using checkpoint::TensorKind;
 
-// The same layer without weights that another layer owns: they are saved there.
+// The same layer without weights that another layer owns, which are saved there.
 checkpoint::FlatLayer saved_layer(const LayerState& state) {
   checkpoint::FlatLayer flat = flat_layer(state);
   for (std::size_t i = 0; i < flat.tensors.size(); ++i)

@@ -62,7 +62,7 @@ class LayerRun {
         executor_(job, comm, make_reader(job, rank_of_team, 0)),
         clock_(device_, job.plan.model.num_layers()) {}
 
-  // As graphs where the trainer would.
+  // Whether steps are cut graphs, as in the trainer.
   bool is_cut() const {
     return device_.is_cuda() && StepGraph::is_built() && job_.machine.graphs &&
            job_.plan.model.transformer && executor_.rank_plan().stages.size() == 1 &&
@@ -98,7 +98,7 @@ class LayerRun {
     return since(start);
   }
 
-  // As it is trained, but for the wait for samples that are not ready.
+  // A step as in training, except for waits for samples that are not ready.
   double plain_step() {
     double waited = 0;
     const double all = seconds_of([&] { waited = executor_.run(next_step_++).waits.data; });

@@ -72,7 +72,7 @@ class ModuleLayer : public Layer {
     return list;
   }
 
-  // As exported: Python's own training starts from the same numbers.
+  // As exported: training in Python starts from the same numbers.
   at::Tensor starting_value(std::size_t parameter, std::uint64_t) const override {
     Slot& slot = loaded().slots[parameter];
     return slot.owner.attr(slot.name).toTensor().detach();
@@ -113,7 +113,7 @@ class ModuleLayer : public Layer {
     Loaded fresh;
     fresh.module = load_module(folder_, described_.name);
     if (is_last_) fresh.loss = load_module(folder_, "loss");
-    // By name: TorchScript may list them in another order than Python.
+    // By name, because TorchScript may list them in another order than Python.
     std::map<std::string, at::Tensor> stored;
     for (const auto& named : fresh.module.named_parameters()) stored[named.name] = named.value;
     bool same = stored.size() == described_.parameters.size();

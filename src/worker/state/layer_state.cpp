@@ -18,7 +18,7 @@ double seconds_of(const Handle& handle) {
 
 Range as_range(const plan::ElementRange& range) { return {range.begin, range.end}; }
 
-// In launches short enough for a device that jobs take turns on.
+// In launches short enough for a device that jobs use in turns.
 void clear(const at::Tensor& flat) {
   constexpr std::int64_t kMost = std::int64_t{1} << 24;
   for (std::int64_t begin = 0; begin < flat.numel(); begin += kMost)
@@ -283,7 +283,7 @@ void LayerState::reduce_micro_batch() {
   reducing_ = reduce_scatter(*shards_, gradients_, ranges_, gradients_form_);
 }
 
-// What the last micro-batch's reduction brought.
+// The result of the last micro-batch's reduction.
 void LayerState::reduce_wait_own() {
   if (!reducing_ || !divided_gradients_) return;
   reduce_wait += seconds_of(reducing_);
