@@ -10,8 +10,8 @@
 #include <new>
 
 #include "api/form/exit_codes.hpp"
-#include "api/form/request_json.hpp"
 #include "api/json_lines.hpp"
+#include "api/form/request_json.hpp"
 #include "api/verbs/verbs.hpp"
 #include "base/error.hpp"
 #include "base/infeasible.hpp"
