@@ -25,7 +25,7 @@ constexpr auto kBetweenProgress = std::chrono::milliseconds(200);
 
 struct Line {
   Json message;
-  Error wrong;  // with a code where the line is none that is understood
+  Error wrong;  // has a code if the line is not understood
   bool cancelled = false;
 };
 

@@ -31,7 +31,7 @@ const char* end_of_number(const char* at, const char* last) {
   const char* end = whole;
   if (end < last && *end == '.') {
     const char* const fraction = skip_digits(end + 1, last);
-    if (whole == at && fraction == end + 1) return at;  // a point alone
+    if (whole == at && fraction == end + 1) return at;  // only a point
     end = fraction;
   } else if (whole == at) {
     return at;

@@ -12,7 +12,7 @@ namespace nereus::calibrate {
 
 namespace {
 
-constexpr double kScale = 0.03;        // where the loss turns from square to absolute
+constexpr double kScale = 0.03;        // transition of the loss from quadratic to absolute
 constexpr double kPriorWeight = 0.08;  // of one squared standard deviation, in units of the loss
 
 using cost::FreeNumber;

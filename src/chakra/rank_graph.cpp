@@ -245,7 +245,7 @@ class Builder {
   RankGraph graph_;
   std::vector<int> forward_rank_, backward_rank_;  // by stage and micro-batch
   std::vector<bool> recomputed_;
-  std::vector<int> last_;  // by stage: index of a pass, -1 where none is here
+  std::vector<int> last_;  // by stage: index of a pass, -1 if there is none
   Front front_;            // what the next node of the chain waits for
   Front before_optimizer_;
   std::vector<const LayerWork*> late_;

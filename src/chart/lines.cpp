@@ -13,7 +13,7 @@ namespace nereus::chart {
 namespace {
 
 constexpr double kStripRow = 12;
-constexpr std::size_t kMostMarks = 60;  // of a series; beyond it the line alone
+constexpr std::size_t kMostMarks = 60;  // per series; with more points only the line is drawn
 constexpr std::size_t kMostLineTips = 2000;
 
 // Sorted by x, only points with a position on the x axis; a category must exist.

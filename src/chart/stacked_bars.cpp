@@ -22,7 +22,7 @@ struct Row {
   const Bar* bar = nullptr;
   std::vector<double> parts;
   double total = 0;
-  std::string total_text;  // empty where there is nothing to sum
+  std::string total_text;  // empty if there is nothing to sum
   std::string misfit;      // shortened
   double text = 0;         // width of both, with the gaps around them
 };

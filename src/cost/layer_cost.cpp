@@ -107,7 +107,7 @@ void model_costs(const model::Model& model, const KernelModel& kernels, const La
   int reader = model.edges.empty() ? tables + 1 : model.num_layers();
   for (const model::Edge& edge : model.edges)
     if (edge.from == tables) reader = std::min(reader, edge.to);
-  double forward = 0;  // of what runs beside the exchange
+  double forward = 0;  // of what overlaps with the exchange
   double backward = 0;
   for (int i = tables + 1; i < reader; ++i) {
     const LayerCost& beside = row[model.layers[static_cast<std::size_t>(i)]].cost;

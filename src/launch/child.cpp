@@ -148,7 +148,7 @@ Child start_child(const ChildSpec& spec) {
     errno = reason;
     fail("no process to be had");
   }
-  setpgid(pid, pid);  // also here, so that it is done whoever runs first
+  setpgid(pid, pid);  // also here, in case this process runs first
   return {pid, report.read, text.read, command.write};
 }
 

@@ -156,7 +156,7 @@ class Handler : public nlohmann::json_sax<Json> {
   }
 
  public:
-  std::vector<Span> kernels;  // in the place of operations where there is one
+  std::vector<Span> kernels;  // used instead of operations if there is one
 
  private:
   Trace& out_;

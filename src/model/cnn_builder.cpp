@@ -69,7 +69,7 @@ Feature CnnBuilder::add_layer(LayerKind kind, CnnLayer what, const std::vector<F
       from.push_back({input.layer, input.image.elements()});
     } else {
       kind.input_elements = input.image.elements();
-      kind.operators.front().saved_elements += input.image.elements();  // nobody produced it
+      kind.operators.front().saved_elements += input.image.elements();  // no layer produced it
     }
   }
   recipe_.push_back(std::move(what));

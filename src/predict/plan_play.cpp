@@ -141,7 +141,7 @@ double later_passes(const PlanPasses& passes) {
 void fill_window(PlanPasses& out, Tables& tables) {
   const StageTable& stages = *out.key.stages;
   double shortest = std::numeric_limits<double>::infinity();
-  std::vector<double>& all = tables.reduces;  // by class of ranks; nobody needs them yet
+  std::vector<double>& all = tables.reduces;  // by class of ranks; not used yet
   std::fill(all.begin(), all.end(), 0);
   for (std::size_t c = 0; c < stages.chunks.size(); ++c) {
     const ChunkClass& chunk = stages.chunks[c];
@@ -260,7 +260,7 @@ double play(PlanPasses& passes, const KindRow* plain, const Degrees& d, double o
 double least_play(const Tables& tables, const KindRow* kinds, const StageTable& stages,
                   const PlanShape& shape, const Degrees& d) {
   const bool split = splits_backward(d.schedule);
-  const bool varuna = d.schedule == Schedule::kVaruna;        // whose messages hold nobody up
+  const bool varuna = d.schedule == Schedule::kVaruna;        // its messages block no rank
   double shortest = std::numeric_limits<double>::infinity();  // of a virtual stage, both ways
   double send = shortest;
   if (!split) {

@@ -23,8 +23,8 @@ double ours(const ReproduceAnswer& answer, const std::string& name) {
   return 0;
 }
 
-// What is asked of predictions from published profiles: 20 % and 0.8. They were this good at the
-// first try (docs/mixed.md), and nothing may be fitted to these runs to keep them so.
+// The requirement for predictions from published profiles: 20 % and 0.8. They were this good at the
+// first attempt (docs/mixed.md), and must not be fitted to these runs to stay so.
 TEST(ReproduceSailor, MeasuredStepsOfMixedMachinesArePredicted) {
   const ReproduceAnswer answer = sailor();
   EXPECT_TRUE(answer.complete);
@@ -51,7 +51,7 @@ TEST(ReproduceSailor, RunsAreCountedOnce) {
   EXPECT_EQ(suspect, 1);
 }
 
-// The same numbers by `predict PLAN --stack --profile` as anybody can call it.
+// The same numbers from a user's call of `predict PLAN --stack --profile`.
 TEST(ReproduceSailor, PlanFilesPredictTheSame) {
   const TemporaryFolder folder;
   const ReproduceAnswer answer =

@@ -139,7 +139,7 @@ class Player {
   struct Running {
     std::size_t played = 0;  // index
     Place place;
-    double left = 0;  // seconds alone
+    double left = 0;  // seconds without the foreground
     double gain = 0;  // a step
   };
 

@@ -187,8 +187,8 @@ LayerInputs inputs_of(const model::Model& model) {
   return inputs;
 }
 
-// Direct: a stage waits for those that made what it reads, and for no other; so branches on
-// different ranks run beside each other. Through: for its neighbours.
+// Direct: a stage waits only for the stages that made what it reads, so branches on different ranks
+// run concurrently. Through: for its neighbors.
 TEST(BurstLinks, StagesWaitForWhatTheyRead) {
   const model::Model model = small_inception();
   const job::Job job = job_of(model, plan_of_branches(model, {1}, 4, 4), 4);

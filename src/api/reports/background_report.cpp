@@ -51,7 +51,7 @@ bool disturbed_alone(const BackgroundResult& job) {
 std::string why_no_step(const BackgroundResult& job, const launch::BackgroundOutcome& outcome) {
   if (job.end != BackgroundEnd::kWithForeground || job.steps > 0) return {};
   if (outcome.num_pieces > 0 || outcome.mean_share <= 0) return {};
-  constexpr double kToStart = 1;  // seconds, of libraries alone
+  constexpr double kToStart = 1;  // seconds, only to load libraries
   const double let_run_s = outcome.mean_share * job.seconds;
   const std::string begin =
       fmt::format("no step in the {} that it was let run: ", human(let_run_s, Unit::kSeconds));

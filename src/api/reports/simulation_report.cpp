@@ -27,7 +27,7 @@ struct Share {
   const char* title;
   double (*of)(const RankStatistics&);
   bool always;  // else where any rank has some
-  int rank;     // the highest go first where there is no room
+  int rank;     // the highest are dropped first if there is not enough space
 };
 const Share kShares[] = {
     {"compute", "compute", [](const RankStatistics& r) { return r.compute; }, true, 0},

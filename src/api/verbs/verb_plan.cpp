@@ -39,7 +39,7 @@ struct PlanOptions {
   bool spot = false;
   app::SpotOptions spot_options;
   bool burst = false;
-  bool throughput = false;  // --objective throughput, of --burst alone
+  bool throughput = false;  // --objective throughput, only for --burst
   std::optional<double> amplification, background_yield, slower;
   app::BurstOptions burst_options;
 };

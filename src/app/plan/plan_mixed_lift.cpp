@@ -141,7 +141,7 @@ class MixedLifter {
     const cluster::NodeGroup& own = groups[group];
     for (std::size_t before = 0; before < group; ++before)
       if (groups[before].node == own.node) return;               // the same kind written apart
-    int none = std::max(own.count, least_for_state(group) - 1);  // so many do not do
+    int none = std::max(own.count, least_for_state(group) - 1);  // that many nodes are not enough
     const int others = inputs_.cluster.num_devices() - own.num_devices();
     const int most =
         std::min(kMoreThanState * (none + 1), (kMostMixedDevices - others) / own.node.num_devices);

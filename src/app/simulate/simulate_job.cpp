@@ -25,7 +25,7 @@ using simulate::Policy;
 namespace {
 
 constexpr double kDay = 86400;
-constexpr int kMostSpares = 4;       // tried where nobody says
+constexpr int kMostSpares = 4;       // tried if the user gives none
 constexpr double kMostEvents = 1e5;  // of a dedicated cluster, each interval of the grid anew
 constexpr double kMostWork = 2e9;    // each event looks at each machine
 constexpr int kMissing = 8;          // failed nodes at once that are planned for

@@ -14,13 +14,13 @@ constexpr double kMostUp = 2, kMostDown = 0.1;          // factors of one decisi
 // The same for turns, of which more is known.
 constexpr double kAimOfTurns = 0.8, kLowOfTurns = 0.65, kHighOfTurns = 0.9;
 constexpr double kSmallestOfTurns = 0.25;
-constexpr double kGain = 0.5;  // of the way to where the model says
+constexpr double kGain = 0.5;  // of the way to the model's solution
 constexpr int kMostOver = 4;   // decisions in a row, at the smallest share
 constexpr int kRest = 16'384;  // steps
 constexpr double kTail = 0.95;
 constexpr std::size_t kTailAlone = 256, kTailShared = 128;  // steps
 constexpr int kRowOver = 2;
-constexpr std::size_t kRemembered = 16;  // steps alone
+constexpr std::size_t kRemembered = 16;  // steps without background
 // If the background ran for less than this share of a step, the step counts as without background.
 constexpr double kNothing = 1e-4;
 

@@ -24,7 +24,7 @@ constexpr double kPeriodsPerStep = 4;
 constexpr double kForGood = 0.98;   // a share that is not worth stopping for
 constexpr double kNoTimeout = 1e6;  // a rank that is stopped says nothing
 constexpr auto kBetweenLooks = 500ms;
-constexpr int kAloneSteps = 4;  // the first may have begun beside the foreground
+constexpr int kAloneSteps = 4;  // the first may have begun while the foreground ran
 constexpr auto kLongestAlone = 10s, kGrace = 10s;
 
 double seconds_of(std::chrono::steady_clock::duration time) {
@@ -300,7 +300,7 @@ void BackgroundRunner::look_after() {
     ran_in_all_ += now - *runs_since_;
     runs_since_.reset();
   }
-  for (const job::Gate& gate : options_.gates) {  // nobody waits any more
+  for (const job::Gate& gate : options_.gates) {  // no piece waits any more
     gate.page().wanted = 0;
     gate.page().guest = job::Guest::kNobody;
   }

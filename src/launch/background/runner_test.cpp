@@ -118,7 +118,7 @@ TEST(BackgroundRunner, QuotaIsHeld) {
   EXPECT_GT(outcome.jobs[0].memory_bytes, 30e6);
 }
 
-// A job of one rank beside a foreground of two: nobody comes to the second gate.
+// A job with one rank and a foreground with two: no rank uses the second gate.
 TEST(BackgroundRunner, TurnsOfAJobWithFewerRanksCount) {
   const TemporaryFolder folder;
   Said said;

@@ -107,7 +107,7 @@ const LeastCosts::Part& LeastCosts::branch_part(const Branch& branch, bool leave
   part.stays = part.bound;
   const Matrix away = branch_matrix({0, 1}, branch, true);
   for (std::size_t i = 0; i < away.size(); ++i) {
-    const double held = std::min(away[i], part.stays[i * n + 1]);  // rank-seconds alone
+    const double held = std::min(away[i], part.stays[i * n + 1]);  // only rank-seconds
     for (std::size_t w = 0; w < n; ++w)
       part.bound[i * n + w] = std::min(part.bound[i * n + w], weights_[w].rank_seconds * held);
   }

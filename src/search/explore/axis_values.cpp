@@ -23,7 +23,7 @@ constexpr double kMostWhole = 1 << 20;
 
 struct Text {
   std::optional<double> value;
-  std::string reason;  // where there is none
+  std::string reason;  // why there is no value
   std::string hint;
 };
 

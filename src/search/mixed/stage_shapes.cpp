@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kFewShapes = 64;     // then any number of stages of a group
 constexpr std::size_t kSomeShapes = 2048;  // the most with other numbers of stages than the most
 constexpr std::size_t kFewGroups = 4;      // whose orders are all looked at
-constexpr std::size_t kFreeGroups = 12;    // of more: those of which any three may stand alone
+constexpr std::size_t kFreeGroups = 12;    // with more groups: those of which any three are tried
 constexpr int kManyDevices = 256;          // then four kinds and more have one tensor degree
 
 enum class Depths { kMost, kSome, kAll };

@@ -203,7 +203,7 @@ class Player {
   std::vector<Lane> lanes_;  // by route
   EventQueue queue_;
   std::vector<int> missing_, first_;
-  std::vector<int> waiting_;  // a transfer, or ~transfer where it waits for sending
+  std::vector<int> waiting_;  // a transfer, or ~transfer if it waits for sending
   std::vector<int> ready_;
   std::size_t arrived_ = 0;
   Picoseconds now_ = 0;

@@ -58,7 +58,7 @@ class Builder {
       first.push_back(static_cast<int>(playable_.transfers.list().size()));
       for (const Messages::Message& m : messages.back()->list) add(e, m, messages, first);
     }
-    if (playable_.capacities.empty()) add_link(0);  // a program of joins alone
+    if (playable_.capacities.empty()) add_link(0);  // a program with only joins
     return std::move(playable_);
   }
 

@@ -214,7 +214,7 @@ std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_
   } catch (const BoardClosed&) {
     throw;
   } catch (const std::exception& error) {
-    if (board)  // who is missing is known to whoever carries it
+    if (board)  // the provider of the board knows who is missing
       throw CommError(fmt::format("rank {}: connecting all ranks failed: {}", rank, error.what()),
                       -1);
     throw explain(*liveness, "connecting all ranks", {}, error.what());

@@ -183,7 +183,7 @@ struct CutGraph::Held {
         turns.expect(Pieces::key_in_graph(piece), sum);
       }
       make_piece(begin, end);
-      launch(piece, turns);  // waits for it where it was not known
+      launch(piece, turns);  // waits for it if its time was unknown
       if (first == known.end())
         known[launches[begin].sort] = turns.seconds(Pieces::key_in_graph(piece));
       begin = end;

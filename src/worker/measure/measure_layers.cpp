@@ -19,7 +19,7 @@ using profile::MeasuredLayer;
 
 constexpr int kWarmUpSteps = 2;
 constexpr double kHeld = 1.5;         // times what the host takes to launch a step
-constexpr int kGraphWarmUpSteps = 4;  // the last of them as graphs, where the trainer takes them
+constexpr int kGraphWarmUpSteps = 4;  // the last of them as graphs, if the trainer uses graphs
 
 // Of one step: forward and backward times by kind of layer, the update with the zeroing of
 // gradients, and the time of a plain step.

@@ -243,7 +243,7 @@ void LayerState::release() {
 
 void LayerState::end_step() {
   if (!divided_weights_ || !is_gathered_) return;
-  wait_gathered();  // a gather that nobody used must be through
+  wait_gathered();  // an unused gather must have ended
   set_memory(weights_, false);
   is_gathered_ = false;
 }
