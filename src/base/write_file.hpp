@@ -12,7 +12,7 @@ namespace nereus {
 
 void write_file(const std::string& path, std::string_view text);
 
-// The same, for text that need not fit into memory: `fill` gets a sink for the pieces.
+// Writes text that need not fit into memory: `fill` gets a sink for the pieces.
 using TextSink = std::function<void(std::string_view)>;
 void write_file(const std::string& path, const std::function<void(const TextSink&)>& fill);
 

@@ -57,7 +57,7 @@ GroupShape shape_of(const Cluster& cluster, std::span<const int> ranks);
 // distributed over the domains, else as long as shape_of.
 GroupShape shape_of_range(const Cluster& cluster, int first, int count, int stride);
 
-// The same for any ascending sequence, one rank at a time.
+// Computes shape_of() for ranks that are given one at a time, in ascending order.
 class ShapeBuilder {
  public:
   explicit ShapeBuilder(const Cluster& cluster) : cluster_(cluster) {}

@@ -45,7 +45,7 @@ inline constexpr std::size_t kTokenHeaderBytes = 128;
 inline constexpr std::size_t kTokenizerNameBytes = 64;
 inline constexpr std::string_view kMegatronMagic{"MMIDIDX\0\0", 9};
 
-// What a file states about itself.
+// Facts that a file states about itself.
 struct TokenFileInfo {
   std::string path;
   TokenFormat format = TokenFormat::kNereus;

@@ -47,7 +47,7 @@ struct StackFacts {
   bool local_batch_split = false;
 };
 
-// What a set of files says before the machines are known.
+// The information in a set of files before the machines are known.
 struct Hints {
   Engine engine = Engine::kMegatron;
   std::string main_file;  // the file that decides the plan

@@ -35,8 +35,8 @@ void cannot(ErrorList& errors, Engine engine, const std::string& what,
 // Adds an error if a plan offloads to another memory than the host's, the only one that engines
 // support.
 void cannot_offload_elsewhere(ErrorList& errors, Engine engine, const plan::Degrees& degrees);
-// The same, and additional errors for FSDP (in accelerate and torchtitan), which offloads either
-// all sharded state or none.
+// Like cannot_offload_elsewhere(), with additional errors for FSDP (in accelerate and torchtitan),
+// which offloads either all sharded state or none.
 void cannot_offload_parts(ErrorList& errors, Engine engine, const plan::Degrees& degrees);
 
 // Quotes a word such that a shell reads it back unchanged.

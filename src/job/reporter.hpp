@@ -47,7 +47,7 @@ class Reporter {
   std::thread thread_;
 };
 
-// What a signal asked this process to do: SIGINT, to end after the step; SIGTERM, to save and end.
+// The request of a signal to this process: SIGINT, to end after the step; SIGTERM, to save and end.
 // The latter has priority. Ranks must agree on it before they act.
 enum class Asked { kNothing, kEnd, kSave };
 

@@ -1,6 +1,6 @@
-// What a program needs to compute a convolutional network: one entry per layer of build_cnn()'s
-// graph, in the same order, made by the same builder. Names are those of torchvision's modules, so
-// that `name + ".weight"` is a key of its state dict.
+// The recipe that a program needs to compute a convolutional network: one entry per layer of
+// build_cnn()'s graph, in the same order, made by the same builder. Names are those of
+// torchvision's modules, so that `name + ".weight"` is a key of its state dict.
 //
 //   const std::vector<CnnLayer> recipe = cnn_recipe(*model.cnn);
 //   recipe[0].name;                             // "conv1", its norm is recipe[0].norm: "bn1"

@@ -1,6 +1,6 @@
-// What was measured on a machine in addition to the layers of a model: kernels, copies, links
-// between ranks, collectives, jitter, its disk, and how fast it prepares samples. `nereus measure`
-// writes it as a part of a profile (profile/profile.hpp):
+// Measurements of a machine in addition to the layers of a model: kernels, copies, links between
+// ranks, collectives, jitter, its disk, and how fast it prepares samples. `nereus measure` writes
+// them as a part of a profile (profile/profile.hpp):
 //
 //   "context":     {"device": "CPU", "device_name": "Intel Xeon", "library": "libtorch 1.13.1", ..}
 //   "kernels":     [{"kind": "gemm", "precision": "fp32", "shape": [512, 512, 512],
@@ -118,7 +118,7 @@ struct Disk {
   bool operator==(const Disk&) const = default;
 };
 
-// What one core prepares per second.
+// Number of samples that one core prepares per second.
 struct Preparation {
   std::string kind{};  // tokens, images
   double bytes = 0;    // per sample, in its file

@@ -47,7 +47,7 @@ inline constexpr int kMostProcesses = 1000;
 
 double quantile(std::vector<double> values, double share);  // 0 if there are none
 Quantiles quantiles_of(const std::vector<double>& values);
-// The same for bytes / seconds: the slowest time gives the lowest rate.
+// Quantiles of the rates amount / seconds: the slowest time gives the lowest rate.
 Quantiles rates_of(double amount, const std::vector<double>& seconds);
 
 // Combines the results of the processes for one number. With one process it is unchanged.

@@ -53,7 +53,7 @@ std::vector<StashNetwork> layer_study_networks();
 
 LayerFit fit_layers(const std::vector<StashNetwork>& networks, const StashMachine& machine,
                     const StashOptions& options, int batch);
-// The same for given points; needs at least four.
+// Like fit_layers(), for given points; needs at least four.
 LayerFit fit_points(std::vector<LayerPoint> points);
 
 }  // namespace nereus::app

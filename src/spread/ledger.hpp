@@ -32,7 +32,7 @@ class Ledger {
 
   // The smallest free piece; waits for one. Empty when the run is over.
   std::optional<std::int64_t> take();
-  // The same for another rank, without waiting.
+  // Like take(), for another rank, without waiting.
   std::optional<std::int64_t> try_take(int rank);
   void put(std::int64_t piece, std::string&& result);
   void fail(std::int64_t piece, std::exception_ptr failure);

@@ -14,7 +14,7 @@
 
 namespace nereus::spread {
 
-// What started this process.
+// The launcher that started this process.
 struct Launch {
   enum class Kind {
     kAlone,    // a shell, or a launcher of one process
@@ -29,7 +29,7 @@ struct Launch {
 
 std::unique_ptr<Ranks> open_ranks(const Launch& launch, Settings settings);
 
-// The same, with the module at a given path and any launcher.
+// Connects to the ranks through the module at a given path, with any launcher.
 std::unique_ptr<Link> open_mpi_link(const std::string& module_path, const std::string& build);
 
 std::string mpi_module_path();  // nereus_mpi.so in the program's folder

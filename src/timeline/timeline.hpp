@@ -1,5 +1,5 @@
-// What each lane (a stream of a rank) did at which time. Plain data: the simulator and the worker
-// write it, people look at it.
+// Records what each lane (a stream of a rank) did at which time. Plain data: the simulator and the
+// worker write it, people look at it.
 //
 //   Timeline t;
 //   t.lanes.push_back({.process = 0, .process_name = "rank 0", .name = "compute"});

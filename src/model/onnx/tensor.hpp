@@ -1,4 +1,4 @@
-// What shape inference knows about a tensor, and the table of operators that the importer supports.
+// The facts that shape inference knows about a tensor, and the table of supported operators.
 //
 // Rules follow the ONNX operator specification, opsets 7 to 21. Each computes the dims of its
 // outputs and the work. If all inputs are small constants, it also computes the values, because

@@ -32,8 +32,8 @@ std::vector<std::string> catalogue_model_names();
 
 // Throws Errors: no such name (with the nearest), no such file, and all errors in its content.
 Model load_model(std::string_view name_or_path, const Overrides& overrides = {});
-// The same, for text that was read already. The extension of `file` decides the format; errors name
-// it.
+// Like load_model(), for text that was read already. The extension of `file` decides the format,
+// and errors name it.
 Model load_model_text(std::string_view text, const std::string& file,
                       const Overrides& overrides = {});
 
