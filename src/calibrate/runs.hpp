@@ -11,7 +11,6 @@
 //
 // A blank field has the documented default of its stack. A row without data that a prediction needs
 // is skipped, and the reason is counted.
-// what a prediction needs is skipped, and the reason counted.
 #pragma once
 
 #include <map>

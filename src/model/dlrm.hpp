@@ -8,6 +8,7 @@
 //     cat         all vectors concatenated, f dim
 //     cross       the same after cross_layers of DCNv2 (Wang 2021, 2008.13535) with low rank r:
 //                 x' = x0 * (W (V x) + b) + x, with 2 f dim r + f dim parameters per layer
+//
 // All tables are one layer, with one operator each: they run as one kernel (table-batched
 // embedding) and in one exchange, and a plan distributes or cuts them together
 // (plan/table_placement.hpp). The bottom MLP comes after them and does not depend on them.
