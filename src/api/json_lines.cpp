@@ -25,7 +25,7 @@ constexpr auto kBetweenProgress = std::chrono::milliseconds(200);
 
 struct Line {
   Json message;
-  Error wrong;  // with a code where the line is none that is understood
+  Error wrong;  // has a code if the line is not understood
   bool cancelled = false;
 };
 
@@ -56,7 +56,7 @@ Line parse_line(const std::string& text) {
   return line;
 }
 
-// Lines that wait, and which of them nobody wants any more.
+// Waiting lines, and which of them were cancelled.
 class Inbox {
  public:
   void put(Line line) {
@@ -104,7 +104,7 @@ class Inbox {
   std::atomic<bool> stop_ = false;
 };
 
-// "memory.worst_rank_bytes" of an answer, "plans.0.step_s" too; null where there is none.
+// "memory.worst_rank_bytes" of an answer, or "plans.0.step_s"; null if there is none.
 Json field_of(const Json& answer, const std::string& path) {
   const Json* at = &answer;
   for (std::size_t begin = 0; begin <= path.size();) {

@@ -11,7 +11,6 @@
 // that is still waiting ends with the error api.cancelled. "exit_code" is present if it is not 0,
 // "notes" if there are any. With "requests", each array holds one value per request; a value that
 // is not an array is that of all requests. Without "fields" the answers are complete.
-// "fields" the answers are whole.
 #pragma once
 
 #include <functional>

@@ -16,7 +16,7 @@ namespace nereus::app {
 
 namespace {
 
-// Tokens as the text they stand for, where somebody says how.
+// The text of the tokens, if a tokenizer is known.
 std::string text_of(const data::TokenFileInfo& info, const std::vector<std::int64_t>& tokens,
                     const std::string& wanted) {
   std::string name = wanted;

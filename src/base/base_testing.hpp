@@ -1,4 +1,4 @@
-// What tests of several folders ask of errors.
+// Shared by tests of several folders: checks of errors.
 //
 //   EXPECT_THAT(codes_of([&] { load(path); }), ElementsAre("spec.syntax"));
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace nereus::testing {
 
-// Of the errors that the call throws; empty where it throws none.
+// The codes of the errors that the call throws; empty if it throws none.
 inline std::vector<std::string> codes_of(const std::function<void()>& call) {
   std::vector<std::string> codes;
   try {

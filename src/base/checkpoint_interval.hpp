@@ -1,9 +1,9 @@
-// How often to save: seconds of training between two checkpoints of `cost` seconds, where failures
-// come every `between` seconds on average and none is noticed in advance.
+// How often to save: the seconds of training between two checkpoints that take `cost` seconds each,
+// if failures come every `between` seconds on average, without notice.
 //
 //   Young (1974)   sqrt(2 cost between)
 //   Daly (2006)    sqrt(2 cost between) (1 + sqrt(cost / (2 between)) / 3 + cost / (18 between))
-//                  - cost, and `between` where cost >= 2 between
+//                  - cost; or `between` if cost >= 2 between
 //
 // Daly's share of time that is useful, under Poisson failures and a restart of R seconds:
 //   interval / (between e^(R / between) (e^((interval + cost) / between) - 1))

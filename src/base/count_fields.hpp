@@ -1,9 +1,10 @@
-// How many fields a plain struct has, so that a list of them that misses one does not compile.
+// Counts the fields of a plain struct, so that a list that misses one does not compile.
 //
 //   static_assert(count_fields<Degrees>() == 21);
 //
-// A struct takes as many values in braces as it has fields; values of Any convert to whatever a
-// field is. Where fields are optionals, which would take Any as their value too, say which Any.
+// A struct can be initialized with as many values in braces as it has fields; values of Any convert
+// to the type of any field. If fields are optionals, which would also accept Any as their value,
+// use AnyOptional.
 #pragma once
 
 #include <cstddef>

@@ -25,13 +25,13 @@ const char* skip_word(const char* at, const char* last, std::string_view word) {
   return c;
 }
 
-// The end of the digits, point and exponent at `at`; `at` where there is no number.
+// The end of the digits, point and exponent at `at`; `at` if there is no number.
 const char* end_of_number(const char* at, const char* last) {
   const char* const whole = skip_digits(at, last);
   const char* end = whole;
   if (end < last && *end == '.') {
     const char* const fraction = skip_digits(end + 1, last);
-    if (whole == at && fraction == end + 1) return at;  // a point alone
+    if (whole == at && fraction == end + 1) return at;  // only a point
     end = fraction;
   } else if (whole == at) {
     return at;

@@ -2,8 +2,8 @@
 //
 //   for (const EmbeddedFile& file : embedded_files())
 //     if (file.path.starts_with("catalog/models/")) ...
-//   find_embedded("traces/" + name);                  // nothing where there is none of that path
-//   embedded_text("amp/stack.toml");                  // of one that must be there
+//   find_embedded("traces/" + name);                  // empty if there is no such path
+//   embedded_text("amp/stack.toml");                  // the path must exist
 #pragma once
 
 #include <optional>

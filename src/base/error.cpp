@@ -19,7 +19,7 @@ std::string join(const std::vector<Error>& list) {
   return text;
 }
 
-// A caret below the column of `line_text`. Tabs are kept, so that the caret lines up whatever their
+// A caret below the column of `line_text`. Tabs are kept, so that the caret is aligned for any tab
 // width.
 std::string caret_line(const Where& where) {
   std::string line;

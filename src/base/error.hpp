@@ -1,9 +1,10 @@
-// Errors of users and of the environment, and checks for our own bugs.
+// Errors of users and of the environment, and checks for bugs.
 //
-// Four kinds, never mixed. An outcome (infeasible, out of memory) is a value, not an error. A user
-// error and an environment error are `Error`s: a stable code, what is wrong with the actual
-// numbers, where, and the nearest valid choice. They are thrown as `Errors`, so that all that is
-// wrong with an input is said at once. A bug is a failed NEREUS_CHECK, which no input may reach.
+// There are four kinds, never mixed. An outcome (infeasible, out of memory) is a value, not an
+// error. A user error and an environment error are `Error`s: a stable code, what is wrong with the
+// numbers involved, where, and the nearest valid choice. They are thrown as `Errors`, so that
+// everything wrong with an input is reported at once. A bug is a failed NEREUS_CHECK, which no
+// input may reach.
 //
 //   ErrorList errors;
 //   if (heads % tp != 0) errors.add("plan.heads", fmt::format("..."), {}, "tp = 1, 2 or 4");
@@ -19,12 +20,12 @@ namespace nereus {
 enum class ErrorKind { kInput, kEnvironment };
 
 // A place in a file. Line and column count from 1, columns in characters; 0 means the whole file.
-// `line_text` is the offending line, or the part of a long one that starts at column `text_column`.
+// `line_text` is the line, or the part of a long line that starts at column `text_column`.
 struct Where {
   std::string file;
   int line = 0;
   int column = 0;
-  std::string line_text = {};  // initialised, so that {file, line} is enough
+  std::string line_text = {};  // initialized, so that {file, line} is enough
   int text_column = 1;
   bool operator==(const Where&) const = default;
 };
@@ -47,7 +48,7 @@ class Errors : public std::runtime_error {
   std::vector<Error> list_;
 };
 
-// Collects errors so that all are reported together.
+// Collects errors, so that all are reported together.
 class ErrorList {
  public:
   void add(std::string code, std::string message, Where where = {}, std::string hint = {});

@@ -27,8 +27,8 @@ constexpr UnitScale kFlopsRate[] = {{1, "FLOP/s"},     {1e3, "kFLOP/s"},  {1e6, 
 // Parameters in the short scale people use for them: 70.6 B.
 constexpr UnitScale kShort[] = {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "B"}, {1e12, "T"}};
 
-// The value rounded to so many significant digits, but not before the decimal point, so that 999.96
-// ms becomes 1 s and not "1000 ms".
+// Rounds the value to that many significant digits, but not before the decimal point, so that
+// 999.96 ms becomes 1 s and not "1000 ms".
 double rounded(double value, int digits) {
   if (value == 0) return 0;
   const double exponent = std::floor(std::log10(std::abs(value)));

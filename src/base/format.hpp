@@ -1,5 +1,5 @@
-// Quantities for people: three significant digits and the unit that suits the size. For tables and
-// messages only; machine formats write raw SI numbers.
+// Formats quantities for people: three significant digits and a suitable unit. Only for tables and
+// messages; machine-readable formats have raw SI numbers.
 //
 //   format_seconds(Seconds{0.0378});      // "37.8 ms"
 //   format_bytes(Bytes{77.2e9});          // "71.9 GiB"
@@ -7,7 +7,7 @@
 //
 //   unit_scale(1.5e9, Unit::kBytes);      // {2^30, "GiB"}, for values that share one unit
 //
-// What is not a finite number is shown as "-".
+// A number that is not finite is shown as "-".
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ std::string format_usd(UsdPerHour price);       // "$98.32/h"
 std::string format_count(std::int64_t count);   // with thousands separators
 std::string format_share(double share);         // 0.423 -> "42.3 %"
 
-// A number with so many significant digits and no exponent where one can be avoided: 1.42, 37.8,
-// 450, 1520.
+// A number with that many significant digits, without an exponent if possible: 1.42, 37.8, 450,
+// 1520.
 std::string format_significant(double value, int digits = 3);
 
-// What a raw SI number is, where it stands in a column or on an axis.
+// The meaning of a raw SI number in a column or on an axis.
 enum class Unit {
   kNone,
   kCount,       // 16,384
@@ -49,12 +49,11 @@ enum class Unit {
   kShare,  // 0.123 = 12.3 %
 };
 
-// "1.23 s", "80 GiB", "12.3 %", "$3.91/h": three significant digits and the unit that suits the
-// size.
+// "1.23 s", "80 GiB", "12.3 %", "$3.91/h": three significant digits and a suitable unit.
 std::string human(double value, Unit unit);
 
-// The unit in which human() shows a value, and how much one of it is. Where nothing is scaled
-// (counts, dollars, plain numbers) the size is 1.
+// The unit in which human() shows a value, and its size in SI units. If nothing is scaled (counts,
+// dollars, plain numbers), the size is 1.
 struct UnitScale {
   double size = 1;
   std::string_view unit;

@@ -1,5 +1,5 @@
-// A search that found nothing, where whoever asked has no place for an empty answer: thrown like
-// Errors, and the program ends with exit code 3 in place of 2.
+// A search that found nothing, if the caller has no place for an empty answer. It is thrown like
+// Errors, and the program ends with exit code 3 instead of 2.
 //
 //   throw_infeasible("job.no-plan", "gpt3-175b fits on no number of machines up to 4",
 //                    "larger ones");

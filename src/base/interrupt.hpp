@@ -1,9 +1,8 @@
-// Ctrl-C that ends long work with what it has so far. The first one is remembered and asked for by
-// the work; the second ends the program as usual. SIGTERM (kill, mpirun that is interrupted, a
-// batch system at the end of the time) and SIGUSR1 (which mpirun hands on to its ranks) do the
-// same.
+// Lets Ctrl-C end long work with the result so far. The first one sets a flag that the work polls;
+// the second ends the program as usual. SIGTERM (from kill, an interrupted mpirun, or a batch
+// system at the end of the time) and SIGUSR1 (which mpirun forwards to its ranks) do the same.
 //
-//   const InterruptGuard guard;                 // while it lives
+//   const InterruptGuard guard;                 // during its lifetime
 //   while (!interrupted() && ...) ...
 #pragma once
 

@@ -1,9 +1,9 @@
-// A thread that is joined when it is destroyed (std::jthread without its stop token: libc++ 13 has
-// none).
+// A thread whose destructor joins it (like std::jthread without stop tokens, which libc++ 13
+// lacks).
 //
 //   std::vector<JoiningThread> threads;
 //   threads.emplace_back([&] { work(); });
-//   threads.clear();                          // all are done
+//   threads.clear();                          // waits for all of them
 #pragma once
 
 #include <thread>

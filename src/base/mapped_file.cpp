@@ -12,7 +12,7 @@ namespace nereus {
 
 MappedFile MappedFile::open(const std::string& path, int& error) {
   MappedFile mapped;
-  // A pipe that nobody writes to must not hold us up.
+  // A pipe without a writer must not block.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     error = errno;

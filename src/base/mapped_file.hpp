@@ -1,11 +1,11 @@
-// A file as read-only memory. Pages come from the disk as they are touched and are shared by all
-// processes of a machine: a file of any size opens at once, and what is not read costs nothing.
+// A file as read-only memory. Pages are loaded when they are accessed, and shared by all processes
+// of a machine: a file of any size opens at once, and unread parts cost nothing.
 //
 //   int error = 0;
-//   const MappedFile file = MappedFile::open("train.bin", error);   // error: a number of errno
+//   const MappedFile file = MappedFile::open("train.bin", error);   // sets error to an errno
 //   file.bytes().subspan(8, 4);
 //
-// Who calls it says what an error means. A file must not shrink while it is mapped.
+// The caller decides what an error means. A file must not shrink while it is mapped.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace nereus {
 
 class MappedFile {
  public:
-  // A folder is EISDIR, what is no regular file ESPIPE.
+  // A folder gives EISDIR; anything else that is not a regular file gives ESPIPE.
   static MappedFile open(const std::string& path, int& error);
   MappedFile() = default;
   MappedFile(MappedFile&& other) noexcept;

@@ -1,4 +1,4 @@
-// The middle one of numbers; of an even count the mean of the middle two.
+// The median; for an even count, the mean of the middle two.
 //
 //   median({4, 1, 3, 2});   // 2.5
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace nereus {
 
-// 0 of none.
+// 0 if `values` is empty.
 inline double median(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());

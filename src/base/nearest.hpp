@@ -1,12 +1,12 @@
-// The word a user most likely meant, for hints: 'did you mean "layers"?'.
+// The word that a user most likely meant, for hints: 'did you mean "layers"?'.
 //
 //   nearest("laeyrs", {"layers", "heads"});   // "layers"
-//   nearest("zebra", {"layers", "heads"});    // nothing
+//   nearest("zebra", {"layers", "heads"});    // empty
 //
-// Distance is the restricted Damerau-Levenshtein distance (insert, delete, replace, swap
-// neighbours: 1 each; letters that differ only in case: free). Accepted up to a third of the longer
-// word, at least 1; a candidate that starts with the word, or the other way round, is accepted as
-// well, after all nearer ones.
+// The distance is the restricted Damerau-Levenshtein distance: insert, delete, replace and swap of
+// adjacent letters cost 1 each; letters that differ only in case cost nothing. Words within a third
+// of the length of the longer word, at least 1, are accepted. Words that start with the given word,
+// or the other way round, are accepted too, after all nearer ones.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ namespace nereus {
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 
-// Number of single edits between two words, ignoring case.
+// The number of single edits between two words, ignoring case.
 int edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace nereus

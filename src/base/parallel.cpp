@@ -42,7 +42,7 @@ ThreadLimit::ThreadLimit(int threads)
 namespace {
 
 std::atomic<int> limited_to = 0;      // 0: as many threads as there are cores
-thread_local bool is_inside = false;  // a loop inside a loop runs on its thread alone
+thread_local bool is_inside = false;  // an inner loop runs only on its thread
 
 int num_threads() {
   if (limited_to > 0) return limited_to;
@@ -53,7 +53,7 @@ int num_threads() {
 #endif
 }
 
-// One loop's indices, handed out to whoever asks.
+// The indices of one loop, handed out on request.
 class Loop {
  public:
   Loop(std::size_t count, const std::function<void(std::size_t)>& body)

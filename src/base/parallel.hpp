@@ -1,13 +1,12 @@
-// Loops over all cores. Each index is handed out once, in no order; the results belong in a place
-// of their own per index, so that they are the same at any number of threads.
+// Loops over all cores. Each index is processed once, in any order. Results must be written to a
+// separate place per index, so that they are the same for any number of threads.
 //
 //   std::vector<double> costs(plans.size());
 //   parallel_for(plans.size(), [&](std::size_t i) { costs[i] = cost(plans[i]); });
 //
-// Loops may nest. An exception of the body comes out here, after all threads are done. oneTBB does
-// the work where it is there (NEREUS_TBB); else, and under ThreadSanitizer, threads of our own do:
-// as many as there are cores for the outer loop, one for a loop inside it. The results are the
-// same.
+// Loops may be nested. An exception of the body is rethrown here after all threads have ended. Uses
+// oneTBB if it is installed (NEREUS_TBB). Otherwise, and under ThreadSanitizer, uses our threads:
+// as many as there are cores for the outer loop, one for an inner loop. The results are the same.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,7 @@ namespace nereus {
 
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body);
 
-// While it lives, loops use at most so many threads.
+// During its lifetime, loops use at most that many threads.
 class ThreadLimit {
  public:
   explicit ThreadLimit(int threads);

@@ -1,8 +1,8 @@
-// A text that is a number from its first character to its last, as std::from_chars reads it: no
-// blanks, no plus, a point whatever the locale.
+// Parses a text that is a number from its first to its last character, like std::from_chars: no
+// blanks, no plus sign, a decimal point in any locale.
 //
 //   parse_number<int>("12");        // 12
-//   parse_number<double>("1e3 ");   // nothing
+//   parse_number<double>("1e3 ");   // empty
 #pragma once
 
 #include <charconv>

@@ -1,13 +1,13 @@
 // Random numbers that are the same for the same seed on every machine and compiler. The standard
-// library fixes its engines but not its distributions, so both are ours.
+// library specifies its engines but not its distributions, so we implement both.
 //
 //   Random random(seed);
 //   random.uniform();        // [0, 1)
 //   random.below(6);         // 0 ... 5, without bias
-//   Random mine = Random(seed).stream(worker);   // independent of the others, in any order of work
+//   Random mine = Random(seed).stream(worker);   // independent of other streams, in any order
 //
 // The engine is xoshiro256** with its state filled by splitmix64 (Blackman and Vigna, "Scrambled
-// linear pseudorandom number generators", 2021). Not for secrets.
+// linear pseudorandom number generators", 2021). Not cryptographically secure.
 #pragma once
 
 #include <array>
@@ -48,8 +48,8 @@ class Random {
   // The upper 53 bits, all that a double can hold.
   constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
-  // 0 <= result < bound. Numbers of the incomplete last round are thrown again, so that none is
-  // favoured.
+  // 0 <= result < bound. Numbers of the incomplete last range are drawn again, so that the result
+  // is uniform.
   constexpr std::uint64_t below(std::uint64_t bound) {
     NEREUS_CHECK(bound > 0, "no number is below 0");
     const std::uint64_t excess = (0 - bound) % bound;  // 2^64 modulo bound
@@ -58,14 +58,14 @@ class Random {
     return number % bound;
   }
 
-  // Any permutation with the same chance (Fisher and Yates).
+  // Any permutation with equal probability (Fisher and Yates).
   template <class Container>
   constexpr void shuffle(Container& items) {
     for (std::size_t i = items.size(); i > 1; --i)
       std::swap(items[i - 1], items[static_cast<std::size_t>(below(i))]);
   }
 
-  // Another generator, decided by the seed and the number alone, not by what was drawn so far.
+  // Another generator, which depends only on the seed and the number, not on earlier draws.
   constexpr Random stream(std::uint64_t number) const {
     std::uint64_t mixed = number;
     return Random(seed_ ^ splitmix64(mixed));

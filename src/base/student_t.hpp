@@ -1,10 +1,10 @@
-// Quantiles of Student's t distribution for a whole number of degrees of freedom: how far a mean of
-// few measurements may be off.
+// Quantiles of Student's t distribution for a whole number of degrees of freedom: how uncertain a
+// mean of few measurements is.
 //
 //   half_width = t_quantile(1 - 0.05 / 2, n - 1) * deviation / sqrt(n);      // 95 %, two sides
 //
-// The distribution by its finite sums (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4), inverted by
-// bisection.
+// Computes the distribution with its finite sums (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4),
+// and inverts it by bisection.
 #pragma once
 
 namespace nereus {

@@ -1,12 +1,12 @@
-// A folder of a test's own: its name is new, so that two runs on one machine do not meet, and it
-// goes, with all it holds, when this does. For tests and benchmarks alone; what a command needs for
-// a while is in app/train/scratch_folder.hpp.
+// A folder for one test: its name is unique, so that two runs on one machine do not collide, and
+// the destructor removes it with its content. Only for tests and benchmarks; commands use
+// app/train/scratch_folder.hpp.
 //
 //   const TemporaryFolder folder;                    // TMPDIR/nereus-test-XXXXXX
-//   load_cluster(folder.write("two.toml", text));    // the path of a file that holds the text
+//   load_cluster(folder.write("two.toml", text));    // the path of a file with the text
 //   save_plan(folder / "best.plan", plan);
 //
-// Making and removing one calls nothing of std::filesystem: base/remove_tree.hpp says why.
+// It does not use std::filesystem to create and remove folders: base/remove_tree.hpp says why.
 #pragma once
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ class TemporaryFolder {
   const std::string& path() const { return path_; }
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
-  // The file's path. Folders in its name are made.
+  // Returns the file's path. Creates the folders in its name.
   std::string write(const std::string& name, std::string_view bytes) const {
     std::string path = *this / name;
     if (name.find('/') != std::string::npos)
@@ -53,7 +53,7 @@ class TemporaryFolder {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  // Files and folders, not those in folders.
+  // Number of files and folders, without those in subfolders.
   std::ptrdiff_t num_entries() const {
     return std::distance(std::filesystem::directory_iterator(path_), {});
   }

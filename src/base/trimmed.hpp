@@ -1,5 +1,6 @@
-// A text without the blanks around it: spaces, tabs, and the carriage return of a file from
-// Windows. Always a part of that text, so that its place can be told; its end where all is blank.
+// A text without leading and trailing blanks: spaces, tabs, and the carriage return of a Windows
+// file. The result is always a part of the text, so that its position is known; it is the end of
+// the text if all of it is blank.
 //
 //   trimmed(" 80 GiB\r");   // "80 GiB"
 #pragma once

@@ -1,5 +1,5 @@
 // Units as types. A number without a unit is a bug, so every physical quantity that crosses a
-// function boundary has one of these types. They hold one double in SI units and cost nothing at
+// function boundary has one of these types. They hold one double in SI units and have no cost at
 // run time.
 //
 //   Seconds t = Bytes{1e9} / BytesPerSecond{450e9};

@@ -1,4 +1,4 @@
-// Characters as UTF-8 has them (RFC 3629: no overlong forms, no surrogates, none beyond U+10FFFF).
+// UTF-8 characters (RFC 3629: no overlong forms, no surrogates, none beyond U+10FFFF).
 //
 //   const Utf8Character c = decode_utf8(text);   // c.code, c.length
 //   append_utf8(out, 0x20AC);
@@ -16,10 +16,10 @@ struct Utf8Character {
   std::size_t length = 0;  // bytes; 0: no character starts here
 };
 
-// A byte that is not the first of its character.
+// Whether a byte is not the first of its character.
 inline bool continues_utf8(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// The character at the front of a text that is not empty.
+// The first character of a text, which must not be empty.
 inline Utf8Character decode_utf8(std::string_view text) {
   const auto byte = [&](std::size_t i) -> std::uint32_t {
     return static_cast<unsigned char>(text[i]);

@@ -1,5 +1,5 @@
-// Files that are there whole or not at all: written beside the target, flushed to disk, then
-// renamed over it.
+// Writes files atomically: to a temporary file next to the target, flushed to disk, then renamed
+// over it.
 //
 //   write_file("plan.json", text);   // throws Errors; the old file stays on any failure
 #pragma once
@@ -12,7 +12,7 @@ namespace nereus {
 
 void write_file(const std::string& path, std::string_view text);
 
-// The same for texts that need not fit into memory: `fill` is handed what takes each piece.
+// Writes text that need not fit into memory: `fill` gets a sink for the pieces.
 using TextSink = std::function<void(std::string_view)>;
 void write_file(const std::string& path, const std::function<void(const TextSink&)>& fill);
 

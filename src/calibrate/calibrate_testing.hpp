@@ -1,4 +1,4 @@
-// Tables of runs for the tests of this folder, made as a user makes them: from a CSV.
+// Tables of runs for the tests of this folder, read from CSV like those of users.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 
 namespace nereus::calibrate::testing {
 
-// One row; every run here is a dense GPT on `gpus` devices with the data degree that is left.
+// One row; every run here is a dense GPT on `gpus` devices, with dp derived from them.
 struct Row {
   std::string model = "m";
   int layers = 8;

@@ -1,5 +1,5 @@
-// Cross-validation by model: all runs of a model are held out together, since rows of one model
-// resemble each other and a fit that has seen some of them has seen the rest.
+// Cross-validation by model: all runs of a model are held out together, because rows of one model
+// are similar, and a fit that has seen some of them has effectively seen the rest.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,14 @@ namespace nereus::calibrate {
 
 struct CrossValidation {
   int folds = 0;
-  // Of rows predicted by a fit that did not see their model, by set, and by stack and device
+  // Errors of rows predicted by a fit that did not see their model, by set, and by stack and device
   // family.
   std::map<std::string, ErrorSummary> sets;
   std::map<std::pair<std::string, std::string>, ErrorSummary> stacks;
 };
 
-// Models go to folds round robin in the order of their number of rows, so that folds are of like
-// size.
-// `on_fold` is told how many folds are done.
+// Models are assigned to folds round robin, ordered by their number of rows, so that folds have
+// similar sizes. Calls `on_fold` with the number of folds done.
 CrossValidation cross_validate(const cost::StackLibrary& library,
                                const std::vector<const Run*>& runs, int folds,
                                const FitOptions& options = {},

@@ -8,7 +8,7 @@
 namespace nereus::calibrate {
 
 cost::Prediction predict(const Run& run, const cost::StackLibrary& library);
-// What the run's software would report of its memory.
+// The memory that the run's software would report.
 double reported_memory(const cost::Prediction& prediction, const cost::StackOptions& options);
 // (predicted - measured) / max(measured, 4 GiB)
 double memory_error(const Run& run, const cost::Prediction& prediction,

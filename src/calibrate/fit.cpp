@@ -12,14 +12,14 @@ namespace nereus::calibrate {
 
 namespace {
 
-constexpr double kScale = 0.03;        // where the loss turns from square to absolute
+constexpr double kScale = 0.03;        // transition of the loss from quadratic to absolute
 constexpr double kPriorWeight = 0.08;  // of one squared standard deviation, in units of the loss
 
 using cost::FreeNumber;
 using cost::ParameterInfo;
 using cost::StackLibrary;
 
-// Works in ln(value) where zero makes no sense, else in the value itself.
+// Works in ln(value) if zero is not allowed, else in the value itself.
 struct Coordinate {
   FreeNumber number;
   const ParameterInfo* info;
@@ -222,15 +222,15 @@ class Problem {
       if (leaves_range(j)) hold(j);
   }
 
-  // Whether a number stands at an end of its range and the loss pulls it outward.
+  // Whether a number is at an end of its range and the loss pulls it outward.
   bool leaves_range(std::size_t j) const {
     const Coordinate& c = coordinates_[j];
     const double outward = gradient_[j] > 0 ? 1e-6 : -1e-6;
     return gradient_[j] != 0 && c.to_value(x_[j] + outward) == c.to_value(x_[j]);
   }
 
-  // Such a number stays where it is, or the step of all others would be made for a move that the
-  // range then forbids.
+  // Keeps this number fixed; otherwise the step of all other numbers would assume a change that its
+  // range forbids.
   void hold(std::size_t j) {
     const std::size_t n = x_.size();
     for (std::size_t k = 0; k < n; ++k)
@@ -246,8 +246,8 @@ class Problem {
       sum += weights_[i] * std::abs(residuals[i]);
       total += weights_[i];
     }
-    // The loss is near w |r|: with residuals of mean size s its curvature in standard units is 1 /
-    // s.
+    // The loss is about w |r|: if residuals have a mean size s, its curvature in standard units is
+    // 1 / s.
     const double noise = total > 0 ? sum / total : kScale;
     const std::vector<double> variance = inverse_diagonal(normal_, x_.size());
     FitResult out;

@@ -1,16 +1,17 @@
 // Fits a library's free numbers to measured runs.
 //
-// Maximum a posteriori with a robust loss: minimises
+// Maximum a posteriori with a robust loss: it minimizes
 //   sum over rows     w * c (sqrt(1 + (r/c)^2) - 1)
 //   + sum over numbers  lambda * ((x - prior) / spread)^2
 // with r = ln(predicted / measured) of step time (or the relative error of memory), c = 0.03, x =
-// ln(value) for numbers that cannot be zero and the value itself for shares. The loss is near |r|
-// for large errors, so that a few odd rows do not bend the fit. Rows of small sets weigh more (sqrt
-// of the ratio of sizes, at most 4). Solved by iteratively reweighted Levenberg-Marquardt with
-// numerical derivatives (Marquardt 1963), each number kept inside its physical range.
+// ln(value) for numbers that cannot be zero, and x = the value for shares. The loss is about |r|
+// for large errors, so that a few outliers do not distort the fit. Rows of small sets have more
+// weight (the square root of the ratio of sizes, at most 4). Solved by iteratively reweighted
+// Levenberg-Marquardt with numerical derivatives (Marquardt 1963), with each number kept in its
+// physical range.
 //
-// The interval of a number comes from the curvature at the solution (Laplace's approximation): +- 2
-// standard deviations, cut at the range.
+// The interval of a number is computed from the curvature at the solution (Laplace's
+// approximation): +- 2 standard deviations, cut at the range.
 //
 //   FitResult r = fit(library, runs, Target::kStepTime);
 //   library = r.library;
@@ -29,7 +30,7 @@ enum class Target { kStepTime, kMemory };
 
 struct FitOptions {
   int max_iterations = 200;
-  int min_rows = 10;  // a number that fewer rows tell something about keeps its inherited value
+  int min_rows = 10;  // a number that affects fewer rows keeps its inherited value
   bool start_at_priors = true;
   std::function<void(int, double)> on_iteration;  // iteration, objective
 };
@@ -39,9 +40,9 @@ struct FittedNumber {
   double value = 0;
   double low = 0;
   double high = 0;
-  int rows = 0;           // rows that it changes by more than 0.2 % when moved by a tenth
-  bool fitted = false;    // false: too few rows, kept
-  bool at_bound = false;  // ran into its physical range
+  int rows = 0;           // rows that change by more than 0.2 % when it changes by a tenth
+  bool fitted = false;    // false: too few rows, so it was kept
+  bool at_bound = false;  // it reached its physical range
 };
 
 struct FitResult {
@@ -54,12 +55,12 @@ struct FitResult {
 FitResult fit(const cost::StackLibrary& library, const std::vector<const Run*>& runs, Target target,
               const FitOptions& options = {});
 
-// Fits step time and then memory; the stalls of short memory tie the two, so time is fitted on the
-// final memory.
+// Fits step time, then memory. Time depends on memory through the stalls of nearly full memory, so
+// time is fitted again with the final memory.
 FitResult fit_all(const cost::StackLibrary& library, const std::vector<const Run*>& runs,
                   const FitOptions& options = {});
 
-// True for numbers that only decide memory.
+// True for numbers that only affect memory.
 bool decides_memory(std::string_view parameter);
 
 }  // namespace nereus::calibrate

@@ -25,8 +25,8 @@ constexpr const char* kRequired[] = {"layers", "hidden",      "heads",        "s
                                      "gpu",    "gpus",        "tp",           "pp",
                                      "dp",     "micro_batch", "global_batch", "precision"};
 
-// One row by column name. Cells that should be numbers and are not are remembered as the reason to
-// skip.
+// One row by column name. If a cell should be a number and is not, this becomes the reason to skip
+// the row.
 class Row {
  public:
   Row(const spec::Csv& csv, const spec::CsvRow& row) : csv_(csv), row_(row) {}
@@ -52,7 +52,7 @@ class Row {
     }
     return static_cast<int>(value);
   }
-  // One of the known words; blank takes the fallback, anything else is a reason to skip.
+  // One of the known words; blank gives the fallback, anything else is a reason to skip.
   std::string_view word(std::string_view column, std::string_view fallback,
                         std::initializer_list<std::string_view> known) {
     const std::string_view cell = text(column);
@@ -80,8 +80,8 @@ std::string release_of(std::string_view date) {
   return std::string(date);
 }
 
-// The stack that a row's columns name: a stack may send rows of a release, and rows with a certain
-// column set, to a variant of itself.
+// The stack that a row's columns name. A stack may have variants for certain releases, and for rows
+// with a certain column set.
 std::string stack_of(const Row& row, const cost::StackLibrary& library,
                      const std::string& fallback) {
   std::string name(row.text("stack"));
@@ -126,8 +126,8 @@ TransformerShape shape_of(Row& row, const cost::RunDefaults& defaults, bool gate
   return shape;
 }
 
-// A blank `mlp` is whichever kind comes nearer to the stated number of parameters; plain where that
-// is blank too.
+// A blank `mlp` means the kind whose number of parameters is nearer to the stated one; a plain MLP
+// if that is blank too.
 std::shared_ptr<const model::Model> build_model(Row& row, const cost::RunDefaults& defaults) {
   if (const auto known = known_shape(shape_of(row, defaults, true), row.text("model"))) {
     TransformerShape shape = *known;
@@ -171,7 +171,7 @@ plan::Degrees degrees_of(Row& row, const cost::RunDefaults& defaults) {
   return d;
 }
 
-// Seconds of one step, or 0 where the metric says nothing about one.
+// Seconds of one step, or 0 if the metric does not give one.
 double measured_step(Row& row, const Run& run, const cluster::Device& device) {
   const std::string_view metric = row.text("metric");
   const double value = row.number("value");
@@ -211,7 +211,7 @@ class Builder {
     if (!row.blank("task") && row.text("task") != "pretrain") return skip(why, "not pre-training");
     const auto& catalogue = cluster::builtin_catalogue();
     const int gpus = row.count("gpus", 1);
-    // Rows of `nereus train --record` on a machine that nobody named.
+    // Rows of `nereus train --record` on an unnamed machine.
     std::optional<cluster::Cluster> own;
     if (const std::string_view kind = cluster::own_device_kind(row.text("gpu")); !kind.empty())
       own = cluster::this_machine(gpus, kind);
@@ -256,8 +256,7 @@ class Builder {
       return skip(why, "not a model that can be");
     }
     if (!row.bad().empty()) return skip(why, row.bad());
-    // Some tables count expert or idle ranks differently; what the other degrees leave is the data
-    // degree.
+    // Some tables count expert or idle ranks differently; dp is derived from the other degrees.
     plan::Degrees& d = run.degrees;
     const double others = static_cast<double>(d.tp) * d.pp * d.cp;
     if (std::fmod(gpus, others) != 0)

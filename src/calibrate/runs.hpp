@@ -1,17 +1,16 @@
-// Training runs that somebody measured, as rows of a CSV (columns as in data/published/runs.csv).
+// Measured training runs, as rows of a CSV (columns as in data/published/runs.csv).
 //
-// What a row measured is turned into the time of one step, whatever its `metric` says:
+// The measured value of a row is converted to the time of one step, according to its `metric`:
 //   iteration_s            the value
 //   tokens_per_s_per_gpu   seq x global_batch / (value x gpus)
-//   tflops_per_gpu         FLOPs / (value x gpus); the source's own step time where the table
-//                          has it
+//   tflops_per_gpu         FLOPs / (value x gpus); or the source's step time if the table has it
 //   mfu                    model FLOPs / (value % x peak x gpus)
 //   hfu                    FLOPs with recompute / (value % x peak x gpus)
-// Throughput in TFLOP/s counts recomputed FLOPs where the run recomputes everything (Narayanan
-// 2021, eq. 3).
+// Throughput in TFLOP/s counts recomputed FLOPs if the run recomputes everything (Narayanan 2021,
+// eq. 3).
 //
-// A blank field takes its stack's documented default, never a value of its own. A row that misses
-// what a prediction needs is skipped, and the reason counted.
+// A blank field has the documented default of its stack. A row without data that a prediction needs
+// is skipped, and the reason is counted.
 #pragma once
 
 #include <map>
@@ -32,15 +31,15 @@ struct Run {
   int line = 0;
   std::string set;
   std::string model_name;
-  std::shared_ptr<const model::Model> model;  // shared by rows of the same shape
+  std::shared_ptr<const model::Model> model;  // shared by rows with the same shape
   cluster::Cluster cluster;
   plan::Degrees degrees;
   std::string stack;  // name in the library
-  std::string site;   // empty where unknown
+  std::string site;   // empty if unknown
   plan::Attention attention = plan::Attention::kFlash;
-  double step = 0;      // seconds, measured; 0 where the run failed
-  double memory = 0;    // bytes, reported; 0 where not
-  std::string suspect;  // why the row is doubtful; empty where it is not
+  double step = 0;      // seconds, measured; 0 if the run failed
+  double memory = 0;    // bytes, reported; 0 if not
+  std::string suspect;  // why the row is doubtful; empty if it is not
   bool failed = false;
   bool recompute_stated = true;
   std::string ranking_group;  // equal for comparable runs
@@ -49,12 +48,12 @@ struct Run {
 
 struct RunTable {
   int rows = 0;
-  std::vector<Run> runs;               // usable ones
+  std::vector<Run> runs;               // the usable ones
   std::map<std::string, int> skipped;  // reason -> rows
 };
 
-// Reads one file. Throws Errors for a file that is no such table (columns missing, no rows).
-// Stacks that the library does not know count as `fallback_stack`.
+// Reads one file. Throws Errors for a file that is not such a table (missing columns, no rows).
+// Unknown stacks are replaced by `fallback_stack`.
 RunTable read_runs(const std::string& path, const cost::StackLibrary& library,
                    const std::string& fallback_stack = "generic");
 RunTable parse_runs(const spec::Csv& csv, const std::string& default_set,

@@ -1,6 +1,6 @@
-// Rows of a table of runs for its tests: one good row of which cells are changed.
+// Rows of a table of runs for tests: one valid row with changed cells.
 //
-//   run_of({{"tp", "4"}, {"dp", ""}}).degrees.dp     // a blank cell: the others say it
+//   run_of({{"tp", "4"}, {"dp", ""}}).degrees.dp     // a blank cell is derived from the others
 //   skipped_for({{"gpu", "Abacus"}})                 // "unknown device Abacus"
 #pragma once
 
@@ -93,7 +93,7 @@ inline RunTable parse(const std::vector<Cells>& rows) {
   return parse_runs(spec::parse_csv(csv_of(rows), "test.csv"), "test", test_library());
 }
 
-// The base row with these cells changed; an empty cell is a blank one.
+// The base row with these cells changed; an empty value is a blank cell.
 inline Cells with(const Cells& changes) {
   Cells row = base_row();
   for (const auto& [column, cell] : changes) row[column] = cell;

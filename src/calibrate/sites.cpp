@@ -8,7 +8,7 @@ const cluster::Node* reference_node(const cluster::Device& device) {
   const cluster::Node* reference = nullptr;
   for (const cluster::Node& node : cluster::builtin_catalogue().nodes()) {
     if (node.device.short_name == device.short_name) return &node;
-    // A device of the same family stands in for one that no reference node is built of.
+    // If no reference node has this device, one with a device of the same family is used.
     if (reference == nullptr &&
         cost::family_of(node.device.short_name) == cost::family_of(device.short_name))
       reference = &node;

@@ -1,6 +1,6 @@
-// The machine a published run was made on. Tables name the device and how many there were; the node
-// around it is the maker's own (DGX or its like) unless the set's site says otherwise, and that is
-// stated in docs/method-validation.md.
+// The machine of a published run. Tables give the device and the number of devices; the node is the
+// vendor's (DGX or similar) unless the site of the set says otherwise, as docs/method-validation.md
+// states.
 #pragma once
 
 #include "cluster/cluster.hpp"
@@ -8,10 +8,11 @@
 
 namespace nereus::calibrate {
 
-// The catalogue's own machine built of this device, or of its family; nullptr where there is none.
+// The catalog's machine with this device or its family; nullptr if there is none.
 const cluster::Node* reference_node(const cluster::Device& device);
 
-// As many of `node` with `device` in it as hold `num_devices`. `site` may be null.
+// A cluster of `node`s with `device`, with as many nodes as `num_devices` needs. `site` may be
+// null.
 cluster::Cluster cluster_of(const cluster::Node& node, const cluster::Device& device,
                             int num_devices, const cost::SiteEntry* site);
 

@@ -7,8 +7,8 @@ namespace nereus::calibrate {
 
 namespace {
 
-// Cholesky factor L of a symmetric positive matrix; a pivot that rounding made negative counts as
-// tiny.
+// Cholesky factor L of a symmetric positive definite matrix; a pivot that is negative due to
+// rounding counts as tiny.
 std::vector<double> cholesky(std::vector<double> a, std::size_t n) {
   for (std::size_t j = 0; j < n; ++j) {
     double pivot = a[j * n + j];

@@ -1,5 +1,5 @@
-// Small dense linear algebra for the fit: symmetric positive systems of a few dozen unknowns,
-// row-major.
+// Small dense linear algebra for the fit: symmetric positive definite systems with a few dozen
+// unknowns, row-major.
 #pragma once
 
 #include <cstddef>

@@ -20,8 +20,8 @@ double mean(const std::vector<double>& values) {
 
 double relative_error(const RowResult& row) { return row.prediction.step / row.run->step - 1; }
 
-// With x = (step time at MFU 1) / measured, the MFU that minimises the mean of |x / mfu - 1| is
-// found among the x: the objective is piecewise linear in 1 / mfu.
+// With x = (step time at MFU 1) / measured, the MFU that minimizes the mean of |x / mfu - 1| is one
+// of the x, because the objective is piecewise linear in 1 / mfu.
 double null_error(const std::vector<const RowResult*>& rows) {
   std::vector<double> ideal;
   for (const RowResult* row : rows) {
@@ -107,8 +107,8 @@ Validation validate(const RunTable& table, const cost::StackLibrary& library) {
       again.degrees.recompute = plan::Recompute::kFull;
       row.fits = predict(again, library).fits;
     }
-    // Only what no software could build: more stages than the layers can fill, heads that do not
-    // divide.
+    // Only what no software could build: more stages than the layers can fill, or heads that tp
+    // does not divide.
     const plan::RuleSet hard = plan::bit_of(plan::Rule::kStages) |
                                plan::bit_of(plan::Rule::kHeads) | plan::bit_of(plan::Rule::kFfn) |
                                plan::bit_of(plan::Rule::kBatch);

@@ -1,10 +1,10 @@
-// How far predictions lie from measured runs: the numbers of `nereus validate`.
+// How far predictions are from measured runs: the numbers of `nereus validate`.
 //
-// Error of a row = |predicted - measured| / measured step time. The null model of a set predicts
-// every row by one MFU, the one that is best for that set: what knowing nothing but FLOPs would
-// give. Ranking: in every group of at least four comparable runs the regret is what taking the run
-// predicted fastest would cost, and Kendall's tau counts pairs in the right order. Feasibility:
-// runs that ran should be predicted to fit, runs that failed not to.
+// The error of a row = |predicted - measured| / measured step time. The null model of a set
+// predicts every row with one MFU, the best one for that set: the result of knowing only FLOPs.
+// Ranking: in every group of at least four comparable runs, the regret is the cost of choosing the
+// run that is predicted fastest, and Kendall's tau counts pairs in the right order. Feasibility:
+// successful runs should be predicted to fit, failed runs not to.
 //
 //   Validation v = validate(runs, library);
 #pragma once
@@ -29,7 +29,7 @@ struct ErrorSummary {
 struct SetSummary {
   ErrorSummary errors;  // rows that are not suspect
   double null_mean_abs_error = 0;
-  double all_mean_abs_error = 0;  // suspect rows included
+  double all_mean_abs_error = 0;  // including suspect rows
   double all_median_abs_error = 0;
 };
 
@@ -57,8 +57,8 @@ struct RowResult {
   const Run* run = nullptr;
   cost::Prediction prediction;
   double predicted_memory = 0;  // as the run's software would report it
-  bool fits = true;             // at all: with recompute where its recipe recomputes as needed
-  bool buildable = true;        // false: the degrees break a rule, so it could not have run
+  bool fits = true;             // if the recipe recomputes as needed: with any recompute
+  bool buildable = true;        // false: the degrees violate a rule, so it could not have run
 };
 
 struct Validation {
@@ -67,7 +67,7 @@ struct Validation {
   std::map<std::string, int> skipped;
   ErrorSummary overall;
   std::map<std::string, SetSummary> sets;
-  std::map<std::string, ErrorSummary> suspect;  // suspect rows alone, by set
+  std::map<std::string, ErrorSummary> suspect;  // only suspect rows, by set
   RankingSummary ranking;
   MemorySummary memory;
   FeasibilitySummary feasibility;

@@ -83,8 +83,8 @@ TEST(Validate, SuspectRowsAreScoredApart) {
   EXPECT_NEAR(v.sets.at("lab").all_median_abs_error, 0.2, kTight);
 }
 
-// Measured 2, 4, 4 and 8 times what the FLOPs take at peak. With one MFU of 1/4 the first row is
-// predicted twice too slow, the last by half too fast: (1 + 0 + 0 + 1/2) / 4; with 1/2 or 1/8
+// Measured 2, 4, 4 and 8 times the time of the FLOPs at peak. With one MFU of 1/4 the first row is
+// predicted to take twice as long, the last one half as long: (1 + 0 + 0 + 1/2) / 4; 1/2 or 1/8 is
 // worse.
 TEST(Validate, NullModelIsTheBestSingleUtilization) {
   RunTable table = make_runs({{.hidden = 1024}, {.hidden = 2048}, {.seq = 1024}, {.layers = 16}},

@@ -37,7 +37,7 @@ simulate::Collective collective_of(CommType type) {
   return simulate::Collective::kAllReduce;
 }
 
-// How long collectives and messages take, each looked up once.
+// Times of collectives and messages, with a cache.
 class Wires {
  public:
   Wires(const ChakraStep& step, const Network& network) : step_(step), network_(network) {}
@@ -81,8 +81,8 @@ class Wires {
       Dimension own = all[d];
       own.size = size;
       if (own.leaf > 0 && size % own.leaf != 0) own.leaf = size;
-      // Some of a ring's ranks are no ring; a dragonfly's are spread over its groups; and rails
-      // come after a first dimension.
+      // A subset of a ring's ranks is not a ring; that of a dragonfly is spread over its groups;
+      // and rails need an inner dimension.
       const bool partly = size < all[d].size;
       if ((partly && (own.kind == DimensionKind::kRing || own.kind == DimensionKind::kDragonfly)) ||
           (own.kind == DimensionKind::kRails && out.empty()))
@@ -112,7 +112,7 @@ class Wires {
                                       Algorithm::kHalvingDoubling, Algorithm::kDoubleTree}) {
       if (!simulate::offers(algorithm, request.collective)) continue;
       request.algorithms.assign(network.dimensions().size(), algorithm);
-      // Trees do the last dimension alone.
+      // Trees only support the last dimension.
       if (algorithm == Algorithm::kDoubleTree)
         std::fill(request.algorithms.begin(), request.algorithms.end() - 1, Algorithm::kRing);
       if (simulate::num_transfers(network, request) > kMostTransfers) continue;
@@ -153,7 +153,7 @@ int lane_of(const GraphNode& node) {
   }
 }
 
-// All pipeline ranks' graphs as one, nodes after all that they wait for.
+// The graphs of all pipeline ranks combined, with each node after everything it waits for.
 class Joined {
  public:
   Joined(const ChakraStep& step, Wires& wires)

@@ -1,17 +1,17 @@
-// A step of a regular plan played layer by layer: every node of its Chakra graphs
-// (chakra/rank_graph.hpp), collectives step by step on the cluster's network.
+// Simulates a step of a regular plan layer by layer: every node of its Chakra graphs
+// (chakra/rank_graph.hpp), and collectives step by step on the cluster's network.
 //
-// A rank does one thing a lane at a time: kernels; collectives of its team (tensor, context,
-// experts); those that reduce and gather state; messages. Of what is ready a lane starts the node
-// of the lowest number. So tensor, data and pipeline traffic run beside each other, which the
-// hardware lets them: they use other links, or take turns on their own.
+// A rank runs one node at a time per lane. The lanes are kernels; collectives of its team (tensor,
+// context, experts); collectives that reduce and gather state; messages. Of the ready nodes, a lane
+// starts the one with the lowest number. So tensor, data and pipeline traffic run concurrently, as
+// the hardware allows: they use different links, or share them.
 //
-// A collective takes what simulate/network plays for its group: as many ranks a fast domain and as
-// many domains as the group has, the quickest algorithm; a message what its route carries. Links
-// are as the catalogue has them, without what software loses on them, so this says what the network
-// would allow; cost/ says what measured runs got.
+// The time of a collective is simulated by simulate/network for its group (with the group's ranks
+// per fast domain, and its number of domains), with the fastest algorithm; that of a message
+// follows from its route. Links have the rates of the catalog, without software losses. So the
+// result is what the network would allow, while cost/ predicts what runs measure.
 //
-// One rank of every stage stands for the others: their groups do the same at the same time.
+// One rank per stage represents the others, because their groups do the same at the same time.
 //
 //   LayerPlay play = play_layers(step, network);
 //   play.seconds;
@@ -26,11 +26,11 @@ namespace nereus::chakra {
 
 struct LayerPlay {
   double seconds = 0;                   // of the step
-  double compute = 0;                   // of the busiest rank's kernels
+  double compute = 0;                   // seconds of the busiest rank's kernels
   double exposed = 0;                   // the rest of the step: communication and waiting
-  std::int64_t nodes = 0;               // played
-  std::int64_t collectives = 0;         // of them
-  std::int64_t events = 0;              // starts and ends of nodes, and of the collectives' steps
+  std::int64_t nodes = 0;               // simulated nodes
+  std::int64_t collectives = 0;         // number of them that are collectives
+  std::int64_t events = 0;              // starts and ends of nodes, and of steps of collectives
   std::int64_t events_represented = 0;  // of all ranks
 };
 

@@ -1,5 +1,5 @@
-// A second reading of Chakra traces, for tests: knows protobuf's wire format and nothing of the
-// writer. Throws std::runtime_error where bytes do not follow it.
+// An independent decoder of Chakra traces, for tests: it knows protobuf's wire format and nothing
+// about the writer. Throws std::runtime_error if bytes do not follow the format.
 //
 //   for (const DecodedNode& node : decode(step.trace(0)).nodes) ...
 #pragma once
@@ -40,7 +40,7 @@ class WireReader {
   std::string_view bytes_;
 };
 
-// A message as lists of its fields; numbers and texts apart.
+// A message as lists of its fields, separated into numbers and texts.
 struct Message {
   std::map<int, std::vector<std::uint64_t>> numbers;
   std::map<int, std::vector<std::string_view>> texts;

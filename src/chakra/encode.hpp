@@ -1,5 +1,5 @@
-// As much of protobuf's wire format as Chakra's messages need (protobuf.dev, "Encoding"): varints,
-// length-delimited fields, packed lists.
+// The part of protobuf's wire format that Chakra's messages need (protobuf.dev, "Encoding"):
+// varints, length-delimited fields, packed lists.
 //
 //   Encoder node;
 //   node.number(field::kId, 7).text(field::kName, "forward");
@@ -15,11 +15,11 @@ namespace nereus::chakra {
 
 class Encoder {
  public:
-  // Zero and empty are left out, as proto3 does with plain fields.
+  // Zero and empty values are left out, as proto3 does with plain fields.
   Encoder& number(int field, std::uint64_t value);
   Encoder& text(int field, std::string_view value);
   Encoder& numbers(int field, const std::vector<std::uint64_t>& values);  // packed
-  // Written whatever they are: a oneof is set by being there.
+  // Always written: a oneof is set if it is present.
   Encoder& set_number(int field, std::uint64_t value);
   Encoder& set_text(int field, std::string_view value);
   Encoder& message(int field, const Encoder& value);
@@ -32,7 +32,7 @@ class Encoder {
 };
 
 void append_varint(std::string& bytes, std::uint64_t value);
-// The message after its length.
+// Appends the length of the message, then the message.
 void append_delimited(std::string& bytes, const Encoder& message);
 
 }  // namespace nereus::chakra

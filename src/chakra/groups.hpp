@@ -1,21 +1,23 @@
-// The process groups of a regular plan, by what they do together.
+// The process groups of a regular plan, by their purpose.
 //
-// With S = tp cp dp ranks a stage, i = rank mod S its place there, t = i mod tp and g = i / tp (its
-// place among the cp x dp copies of a tensor slice, context fastest; plan/stages.hpp):
+// With S = tp cp dp ranks per stage, i = rank mod S the position in the stage, t = i mod tp and g =
+// i / tp (the position among the cp x dp copies of a tensor slice, context fastest;
+// plan/stages.hpp):
 //   tensor         equal g                          context       equal t and g / cp
-//   state          pieces neighbours of g, equal t: one divided copy of dense weights (ZeRO)
-//   copies         g modulo pieces and t equal: ranks that hold the same piece
+//   state          `pieces` neighbors of g, equal t: one sharded copy of dense weights (ZeRO)
+//   copies         equal g modulo pieces and equal t: ranks that hold the same piece
 //   experts        the ep groups of experts of a run of ep x expert_tp ranks
 //   expert parts   the expert_tp ranks that hold parts of the same experts
-//   expert state, expert copies                     as state and copies, by runs instead of g
-//   tied           the ranks at one place of two stages that share a weight, on two pipeline ranks
+//   expert state, expert copies                     like state and copies, with runs instead of g
+//   tied           the ranks at the same position of two stages that share a weight, if these
+//                  are on two pipeline ranks
 // DualPipe keeps each stage on pipeline ranks p and pp - 1 - p: copies span both.
 //
-// Groups of one rank do not exist; the others are numbered from 1, since ASTRA-sim takes 0 for all
-// ranks.
+// Groups with one rank do not exist. The others are numbered from 1, because ASTRA-sim uses 0 for
+// all ranks.
 //
 //   Groups groups(degrees, plan_shape.dense.pieces, plan_shape.experts.pieces, {0, pp - 1});
-//   groups.id(GroupKind::kTensor, rank);             // 0 where the rank is alone
+//   groups.id(GroupKind::kTensor, rank);             // 0 if the rank has no such group
 //   groups.json();                                    // {"1": [0, 1], ...}
 #pragma once
 
@@ -43,10 +45,10 @@ inline constexpr int kNumGroupKinds = 9;
 
 class Groups {
  public:
-  // `tied`: the pipeline ranks that share a weight; equal where there are none.
+  // `tied`: the pipeline ranks that share a weight; two equal ranks if there are none.
   Groups(const plan::Degrees& degrees, int pieces, int expert_pieces, std::pair<int, int> tied);
 
-  std::vector<int> members(GroupKind kind, int rank) const;  // in order; the rank among them
+  std::vector<int> members(GroupKind kind, int rank) const;  // in order, including the rank
   int id(GroupKind kind, int rank) const {
     return ids_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(rank)];
   }

@@ -67,8 +67,8 @@ class Builder {
     node.microseconds = static_cast<std::uint64_t>(std::llround(sum_)) - rounded_;
     rounded_ += node.microseconds;
     node.bytes = std::llround(bytes);
-    // A roofline multiplies bytes per FLOP by FLOP: one stands for none, so that what only moves
-    // bytes takes their time.
+    // A roofline model multiplies bytes per FLOP by FLOP. So FLOP is at least 1, and nodes that
+    // only move bytes take the time for these bytes.
     node.flops = std::max<std::int64_t>(node.bytes > 0 ? 1 : 0, std::llround(flops));
     const std::uint64_t number = push(std::move(node));
     front_ = {number};
@@ -112,7 +112,7 @@ class Builder {
   }
 
   static bool passes_on(Pass pass) { return pass != Pass::kWeight && pass != Pass::kRecompute; }
-  // What comes to a pass from another rank, and what it hands on.
+  // Messages that a pass receives from other ranks, and that it sends.
   void receive(const PipelineOp& op) {
     const bool forward = op.pass == Pass::kForward;
     const int from = forward ? op.stage - 1 : op.stage + 1;
@@ -132,8 +132,8 @@ class Builder {
              stage(forward ? op.stage : to).message);
   }
 
-  // Divided weights of a layer: asked for one layer ahead where the plan overlaps, else in the
-  // chain.
+  // Gathers the sharded weights of a layer: prefetched one layer ahead if the plan overlaps, else
+  // in the chain.
   void gather(const LayerWork& layer, int micro_batch) {
     if (layer.gather.empty()) return;
     if (!work_.degrees.data_overlap) return chain(layer.gather, layer, micro_batch);
@@ -169,7 +169,7 @@ class Builder {
     chain(layer.after_forward, layer, micro_batch);
   }
 
-  // Of the whole backward pass, or of its first half.
+  // For the whole backward pass, or its first half.
   void backward(const LayerWork& layer, int micro_batch, bool whole, bool again) {
     gather(layer, micro_batch);
     if (again) recompute(layer, micro_batch);
@@ -183,14 +183,14 @@ class Builder {
     chain(layer.after_backward, layer, micro_batch);
   }
 
-  // Beside the chain, from where it is now; the optimizer waits for it.
+  // Starts from the current position, concurrent with the chain; the optimizer waits for it.
   void aside(const Collectives& list, const LayerWork& layer, int micro_batch) {
     if (list.empty()) return;
     const Front done = apart(list, layer, micro_batch, front_);
     before_optimizer_.insert(before_optimizer_.end(), done.begin(), done.end());
   }
 
-  // Gradients of the layer that are ready where the chain is now.
+  // Reduces gradients of the layer that are ready at the current position of the chain.
   void reduce(const LayerWork& layer, int micro_batch, bool last) {
     if (work_.degrees.data_overlap)
       aside(layer.scatter, layer, micro_batch);
@@ -245,7 +245,7 @@ class Builder {
   RankGraph graph_;
   std::vector<int> forward_rank_, backward_rank_;  // by stage and micro-batch
   std::vector<bool> recomputed_;
-  std::vector<int> last_;  // by stage: index of a pass, -1 where none is here
+  std::vector<int> last_;  // by stage: index of a pass, -1 if there is none
   Front front_;            // what the next node of the chain waits for
   Front before_optimizer_;
   std::vector<const LayerWork*> late_;

@@ -1,21 +1,22 @@
-// The graph of one pipeline rank: what it computes and sends in a step, and what each node waits
-// for. The ranks of a stage share it; which ranks its groups and peers are is filled in when a rank
-// is written.
+// The graph of one pipeline rank: its compute and communication nodes in a step, and the
+// dependencies of each. The ranks of a stage share it; their groups and peers are filled in when a
+// rank is written.
 //
-//   compute nodes    in the order of the schedule, each after the one before it
-//   collectives      of a layer before and after its node, in the chain; keys and values beside it
-//   sends            after the last node of a pass, beside what follows
-//   receives         after the pass before, and the pass waits for them
-//   gradients        reduced beside what follows, after the layer's last backward pass (where the
-//                    plan overlaps nothing: one after the other at the end)
-//   optimizer        after all of it, then the gathering of updated weights
+//   compute nodes    in the order of the schedule, each after the previous one
+//   collectives      of a layer come before and after its node, in the chain; those of keys and
+//                    values run concurrently
+//   sends            after the last node of a pass, concurrent with what follows
+//   receives         after the previous pass; the pass waits for them
+//   gradients        reduced after the layer's last backward pass, concurrent with what follows (if
+//                    the plan has no data overlap: one after the other at the end)
+//   optimizer        after everything, followed by the all-gather of updated weights
 //
-// Nodes are numbered from 1 in an order that respects every dependency, so the graph has no cycle.
-// A simulator that starts what is ready in the order of numbers starts the collectives of one group
-// in the same order on all its ranks.
+// Nodes are numbered from 1 in an order that respects all dependencies, so the graph has no cycle.
+// A simulator that starts ready nodes in the order of their numbers starts the collectives of a
+// group in the same order on all its ranks.
 //
-// Durations are whole microseconds: each node takes the difference of rounded running sums, so that
-// a rank's sum is right to half a microsecond.
+// Durations are whole microseconds: each node's duration is the difference of rounded cumulative
+// sums, so that the total of a rank is accurate to half a microsecond.
 //
 //   RankGraph graph = make_graph(work, 0);
 //   graph.nodes.back().type;

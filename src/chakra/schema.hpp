@@ -1,14 +1,15 @@
-// Numbers of MLCommons Chakra's execution traces: fields of its protobuf messages, kinds of nodes
-// and collectives. Source: github.com/mlcommons/chakra, schema/protobuf/et_def.proto (2025), and
-// for the types of attributes src/feeder/et_feeder_node.cpp, which reads each by one type alone.
+// The constants of MLCommons Chakra's execution traces: fields of its protobuf messages, kinds of
+// nodes and collectives. Source: github.com/mlcommons/chakra, schema/protobuf/et_def.proto (2025),
+// and for the types of attributes src/feeder/et_feeder_node.cpp, which reads each attribute with
+// only one type.
 //
-// A file is a stream of messages, each after its length as a varint: one GlobalMetadata, then
-// Nodes. What ASTRA-sim makes of a node (its workload/Workload.cc):
+// A file is a stream of messages, each preceded by its length as a varint: one GlobalMetadata, then
+// Nodes. ASTRA-sim (its workload/Workload.cc) interprets nodes as follows:
 //   compute     takes duration_micros, or num_ops and tensor_size under its roofline
-//   collective  all-reduce, all-gather, reduce-scatter, all-to-all; pg_name is a key of the file of
+//   collective  all-reduce, all-gather, reduce-scatter, all-to-all; pg_name is a key in the file of
 //               communicator groups, a whole number above 0
 //   comm_size   all-reduce, reduce-scatter, all-to-all: the rank's whole buffer; all-gather: the
-//               rank's own part
+//               part of the rank
 #pragma once
 
 #include <cstdint>

@@ -109,8 +109,8 @@ class Maker {
     }
   }
 
-  // Indices to the tables, vectors back, gradients their way (cost/embedding.hpp); at the end of
-  // the step the copies' gradients.
+  // Indices go to the tables, vectors back, gradients the same way (cost/embedding.hpp); at the end
+  // of the step, gradients are exchanged among replicas.
   void tables(LayerWork& out, const model::LayerKind& shape) const {
     if (shape.table_parameters() <= 0) return;
     const cost::TableSlices& slices = tables_.table_slices(degrees_);
@@ -135,7 +135,7 @@ class Maker {
     add(out.reduce, CommType::kAllReduce, GroupKind::kExpertCopies, step.dense);
   }
 
-  // Gradients, and weights where they are divided (cost/data_parallel.hpp).
+  // Collectives of gradients and, if they are sharded, of weights (cost/data_parallel.hpp).
   void state(LayerWork& out, double parameters, const cost::Division& division, GroupKind inner,
              GroupKind outer) const {
     const cost::StackOptions& options = tables_.options();
@@ -172,9 +172,9 @@ class Maker {
     double weight = 1;
   };
 
-  // Each pass takes what the simulator gives it, without its collectives: `waits` is their share of
-  // all passes. Where that cannot be told (gathering of divided weights is in no one pass), all
-  // passes are stretched alike.
+  // Each pass takes the simulator's time without its collectives; `waits` is their share of all
+  // passes. If that is unknown (because gathering sharded weights belongs to no single pass), all
+  // passes are scaled by the same factor.
   static Stretch stretch_of(const cost::PassSeconds& passes, double waits, const StageSums& sums) {
     const double kernels = sums.forward + sums.backward + sums.weight;
     if (kernels <= 0) return {};
@@ -185,7 +185,7 @@ class Maker {
     const double seconds = passes.total() - collectives;
     const double all = std::max(0.0, seconds) / kernels;
     if (sums.forward <= 0 || forward <= 0 || forward >= seconds) return {all, all, all};
-    // Weight gradients are told apart where the schedule runs them apart.
+    // Weight gradients are separate if the schedule runs them separately.
     const double backward = seconds - forward - passes.weight;
     const double rest = sums.backward + sums.weight;
     if (passes.weight > 0 && backward > 0 && sums.backward > 0 && sums.weight > 0)
@@ -275,13 +275,13 @@ class Maker {
     const auto next = std::upper_bound(starts_.begin(), starts_.end(), layer);
     return plan::pipeline_rank_of(degrees_, static_cast<int>(next - starts_.begin()) - 1);
   }
-  // Two layers that share a weight on the same ranks reduce and keep it once. In the V of ZB-V and
-  // in DualPipe both ends of the pipeline are on the same ranks.
+  // If two layers that share a weight are on the same ranks, these reduce and keep it once. In ZB-V
+  // and in DualPipe both ends of the pipeline are on the same ranks.
   bool on_same_ranks(const model::TiedWeights& pair) const {
     return degrees_.pp == 1 || cost::stage_order(degrees_.schedule) != cost::StageOrder::kLooped ||
            rank_of_layer(pair.first) == rank_of_layer(pair.second);
   }
-  // Of a layer, those that an earlier layer of the same ranks has already.
+  // Parameters of a layer that an earlier layer on the same ranks already has.
   double shared_parameters(int layer) const {
     double shared = 0;
     for (const model::TiedWeights& pair : model_.tied)
@@ -289,7 +289,7 @@ class Maker {
     return shared;
   }
 
-  // A weight that two layers share, where they lie on different ranks.
+  // A weight that two layers share, if these are on different ranks.
   void tied(StepWork& work) const {
     if (model_.tied.empty() || on_same_ranks(model_.tied.front())) return;
     const model::TiedWeights& pair = model_.tied.front();

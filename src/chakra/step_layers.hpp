@@ -1,17 +1,18 @@
-// What one step of a regular plan is made of, layer by layer, for one rank of each stage: seconds
-// of compute, FLOP and bytes, and every collective with its group and size.
+// One step of a regular plan layer by layer, for one rank of each stage: seconds of compute, FLOP
+// and bytes, and every collective with its group and size.
 //
 // Seconds are those of the simulator (cost::Predictor::work) without the exposed time of
-// collectives, which is left to whoever plays the trace:
+// collectives, which the simulator of the trace adds:
 //   sum over layers and passes of one micro-batch = F + B + W - communication     of the stage
-// and each pass by itself where no divided weights are gathered, spread by the layers' kernels
-// (cost/layer_cost.hpp); host launches and copies that nothing hides are in it. FLOP are the
-// model's: forward / (tp cp) on each rank, backward twice that, half of it for each half of a split
-// backward pass; so they sum to the model's FLOP of a step over all ranks.
+// This also holds for each pass if no sharded weights are gathered; the time is divided in
+// proportion to the layers' kernels (cost/layer_cost.hpp), and includes exposed host launches and
+// copies. FLOP are those of the model: forward / (tp cp) on each rank, backward twice that, and
+// half of it for each half of a split backward pass. So they sum to the model's FLOP per step over
+// all ranks.
 //
-// The collectives of a layer stand before, beside and after its kernels: their number, groups and
-// sizes are right, their places among the kernels of a layer are not told. Sizes as ASTRA-sim
-// counts them (chakra/schema.hpp).
+// The collectives of a layer come before, concurrently with, and after its kernels. Their number,
+// groups and sizes are exact, but not their position among the kernels of a layer. Sizes are
+// counted as in ASTRA-sim (chakra/schema.hpp).
 //
 //   StepWork work = make_work(model, cluster, basis, degrees);
 //   work.stages[0].layers[3].forward;                  // seconds of one micro-batch
@@ -36,24 +37,24 @@ struct Collective {
 using Collectives = std::vector<Collective>;
 
 struct LayerWork {
-  int layer = 0;  // of the model
+  int layer = 0;  // in the model
   // Seconds of one micro-batch.
   double forward = 0;
   double recompute = 0;
   double input = 0;
   double weight = 0;
-  // Forward, of one micro-batch on one rank; backward is twice that.
+  // Forward FLOP of one micro-batch on one rank; backward has twice as many.
   double flops = 0;
   double recompute_flops = 0;
   double bytes = 0;  // moved by the kernels
 
   Collectives before_forward, beside_forward, after_forward;
   Collectives before_backward, beside_backward, after_backward;
-  Collectives before_weight;  // the inputs gathered once more, for weight gradients
-  bool repeats = false;       // forward again before backward, collectives and all
-  // Of divided weights that are not kept: before each pass, and after each backward pass.
+  Collectives before_weight;  // the inputs are gathered again, for weight gradients
+  bool repeats = false;       // forward runs again before backward, including its collectives
+  // For sharded weights that are not kept: before each pass, and after each backward pass.
   Collectives gather, scatter;
-  // Once a step: after the last backward pass, and after the optimizer.
+  // Once per step: after the last backward pass, and after the optimizer.
   Collectives reduce, regather;
 };
 
@@ -62,7 +63,7 @@ struct StageLayers {
   std::int64_t message = 0;  // bytes that each rank sends to the next stage
 };
 
-// The optimizer's step on one rank.
+// The optimizer step on one rank.
 struct Update {
   double seconds = 0;
   double bytes = 0;  // read and written
@@ -74,14 +75,14 @@ struct StepWork {
   simulate::Order order;
   std::vector<StageLayers> stages;  // by virtual stage
   std::vector<Update> optimizer;    // by pipeline rank
-  bool gathers_messages = false;    // receivers put their shares together, over their tensor group
+  bool gathers_messages = false;    // receivers gather the message over their tensor group
   std::int64_t tied_bytes = 0;      // gradient of a weight that two pipeline ranks hold; 0 = none
   int tied_first = -1;              // the layers that hold it
   int tied_last = -1;
   std::pair<int, int> tied_ranks{0, 0};  // the pipeline ranks that have them
   int pieces = 1;
   int expert_pieces = 1;
-  double flops = 0;  // of the model, one step
+  double flops = 0;  // of the model, per step
 };
 
 // The degrees must pass plan/rules.hpp.

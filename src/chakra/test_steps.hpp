@@ -1,4 +1,5 @@
-// Random plans and a small fixed model, as steps and as decoded traces, for the tests here.
+// Random plans and a small fixed model, as steps and as decoded traces, for the tests of this
+// folder.
 //
 //   const ChakraStep step = step_of(small_case());           // inside a property
 //   for (const DecodedTrace& trace : all_traces(step)) ...
@@ -14,7 +15,7 @@
 
 namespace nereus::chakra::testing {
 
-// A random plan that is small enough to look at every node of every rank.
+// A random plan that is small enough to check every node of every rank.
 template <class Wanted>
 cost::testing::Case small_case(bool may_have_experts, Wanted wanted) {
   while (true) {

@@ -141,7 +141,7 @@ std::string ChakraStep::trace(int rank) const {
 }
 
 std::int64_t ChakraStep::num_bytes(const std::vector<int>& ranks) const {
-  // One rank of each stage stands for all of them.
+  // One rank of each stage represents all of its ranks.
   std::map<int, std::int64_t> known;
   std::int64_t sum = 0;
   for (const int rank : ranks) {

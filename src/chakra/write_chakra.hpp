@@ -1,9 +1,9 @@
-// A step of a regular plan as Chakra execution traces, one file a rank.
+// A step of a regular plan as Chakra execution traces, one file per rank.
 //
 //   ChakraStep step = make_step(model, cluster, basis, degrees);
 //   step.num_bytes(ranks);                     // before anything is written
 //   std::string bytes = step.trace(3);         // of rank 3
-//   step.groups.json();                        // communicator groups, as ASTRA-sim reads them
+//   step.groups.json();                        // communicator groups, in ASTRA-sim's format
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct ChakraStep {
   int num_ranks() const { return work.degrees.num_ranks(); }
   const RankGraph& graph_of(int rank) const;
   std::string trace(int rank) const;
-  // Of all these ranks' files together; exact to the few bytes that a rank's own number takes.
+  // Total size of these ranks' files; exact except for the few bytes of a rank's number.
   std::int64_t num_bytes(const std::vector<int>& ranks) const;
   std::int64_t num_nodes(const std::vector<int>& ranks) const;
 };

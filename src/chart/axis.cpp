@@ -82,8 +82,7 @@ Tick round_tick(double value, Unit unit) {
   return {value, with_unit(text, unit, text == "1" && scale.unit == "days" ? "day" : scale.unit)};
 }
 
-// Every power of ten (or its 2 and 5 times) that may bear a tick, and above a second what clocks
-// show.
+// All powers of ten (and 2 and 5 times them) that may have a tick, and clock units above a second.
 std::vector<double> tens(double low, double high, bool dense, bool clock, int stride) {
   std::vector<double> values;
   const auto add = [&](double value) {
@@ -123,7 +122,7 @@ std::vector<double> twos(double low, double high, int stride) {
   return values;
 }
 
-// The densest choice that has no more than max_ticks; empty where the axis spans too little for it.
+// The densest choice with at most max_ticks; empty if the axis spans too little for it.
 std::vector<Tick> log_ticks(const Axis& axis, double low, double high, int max_ticks) {
   const bool binary = axis.unit == Unit::kBytes;
   for (const int stride : {0, 1, 2, 3, 5, 10, 20, 50, 100}) {
@@ -163,7 +162,7 @@ AxisScale make_scale(const Axis& axis, std::span<const double> values, double fr
   if (low > high) std::tie(low, high) = axis.log ? std::pair(1.0, 10.0) : std::pair(0.0, 1.0);
   const bool zero = axis.from_zero && !axis.log;
   if (zero) low = std::min(low, 0.0), high = std::max(high, 0.0);
-  // Values that differ by rounding alone are one value in the middle.
+  // Values that only differ by rounding are one value in the middle.
   const double size = std::max(std::abs(low), std::abs(high));
   if (high - low <= 1e-9 * size || size < 1 / kLargest) {
     const double around = size < 1 / kLargest ? 1 : size / 10;

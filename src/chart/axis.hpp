@@ -1,12 +1,13 @@
-// Axes: from values to pixels, with round ticks in the unit that suits them.
+// Axes: convert values to pixels, with round ticks in a suitable unit.
 //
 // A linear axis has steps of 1, 2 or 5 times a power of ten in the unit of its largest value (20
-// min, not 1200 s), one unit for all labels. A logarithmic axis has powers of ten, with 2 and 5
-// times them where there is room; times go over seconds, minutes, hours and days, bytes over powers
-// of two. An axis that spans too little for those has linear ticks at logarithmic places.
+// min, not 1200 s), with one unit for all labels. A logarithmic axis has powers of ten, and 2 and 5
+// times them if there is space; times use seconds, minutes, hours and days, bytes use powers of
+// two. If the range of an axis is too small for these, it has linear ticks at logarithmic
+// positions.
 //
-// Invariants: ticks rise, lie within [low, high], and no two have the same label. A value has no
-// place where it is not finite, beyond 1e100, or not positive on a logarithmic axis.
+// Invariants: ticks are ascending and within [low, high], and all have different labels. A value
+// has no position if it is not finite, beyond 1e100, or not positive on a logarithmic axis.
 //
 //   Axis axis{.title = "step time", .unit = Unit::kSeconds, .log = true};
 //   AxisScale x = make_scale(axis, values, 60, 700, 8);
@@ -49,9 +50,9 @@ struct AxisScale {
 
 bool has_place(double value, bool log);
 
-enum class Ends { kRound, kTight };  // at ticks or a little beyond the values; at the values
+enum class Ends { kRound, kTight };  // at ticks or slightly beyond the values; or at the values
 
-// Values without a place are passed over. With none left, the axis goes from 0 (1) to 1 (10).
+// Values without a position are ignored. If none is left, the axis goes from 0 (1) to 1 (10).
 AxisScale make_scale(const Axis& axis, std::span<const double> values, double from, double to,
                      int max_ticks, Ends ends = Ends::kRound);
 

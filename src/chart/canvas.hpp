@@ -1,6 +1,6 @@
-// An SVG picture while it is drawn. All of its styles and ids begin with its own id, so that
-// several can stand in one page; colours are the custom properties of chart/colours.hpp, so it
-// follows the reader's light or dark mode both alone and inside a page.
+// An SVG picture that is being drawn. All of its styles and ids begin with its id, so that several
+// pictures can be in one page. Colors are the custom properties of chart/colours.hpp, so the
+// picture follows the reader's light or dark mode, both alone and inside a page.
 //
 //   Canvas canvas("fig1");
 //   canvas.text(10, 20, "a < b", {.size = 15, .bold = true});
@@ -8,7 +8,7 @@
 //   return canvas.finish(width, height, "what it shows");
 //
 // Classes: s0 to s7 (fill of a series), l0 to l7 (its line), grid, axis, paper, muted, accent,
-// warn, halo (text that stands over lines).
+// warn, halo (text on top of lines).
 #pragma once
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ struct TextStyle {
   const char* anchor = "start";  // start, middle, end
   std::string_view css_class = {};
   bool bold = false;
-  double turn = 0;  // degrees about its anchor
+  double turn = 0;  // rotation in degrees about its anchor
   std::string_view tip = {};
 };
 
@@ -36,7 +36,7 @@ class Canvas {
 
   const std::string& id() const { return id_; }
 
-  // SVG as it is; what comes from outside goes through escaped() first.
+  // Adds SVG unchanged; external text must be passed through escaped() first.
   template <class... Arguments>
   void add(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
     fmt::format_to(std::back_inserter(body_), format, std::forward<Arguments>(arguments)...);
@@ -44,15 +44,15 @@ class Canvas {
   void text(double x, double y, std::string_view content, const TextStyle& style = {});
   void line(std::string_view css_class, double x0, double y0, double x1, double y1);
 
-  // Lines of a heading or a note; returns the y below the last.
+  // Draws the lines of a heading or a note; returns the y below the last one.
   double heading(double x, double y, std::string_view title, double width);
   double note(double x, double y, std::string_view text, double width);
 
-  // Rules for this picture alone, e.g. rule(".dot{opacity:.5}").
+  // A CSS rule for this picture only, e.g. rule(".dot{opacity:.5}").
   void rule(std::string_view css);
   void use_ramp() { ramp_ = true; }
-  // A pattern of lines to fill with: class "hatch0" (/), "hatch1" (\), "hatch2" (both), "hatch3"
-  // (dots), "hatch4" (\ in the colour of the paper). Defined where it is used.
+  // A fill pattern of lines: class "hatch0" (/), "hatch1" (\), "hatch2" (both), "hatch3" (dots),
+  // "hatch4" (\ in the color of the paper). It is defined where it is used.
   void use_hatch(int kind);
 
   std::string finish(double width, double height, std::string_view label) const;
@@ -66,7 +66,7 @@ class Canvas {
   unsigned hatches_ = 0;
 };
 
-// A picture that only says something.
+// A picture that only shows a message.
 std::string empty_picture(std::string_view id, std::string_view title, std::string_view message);
 
 }  // namespace nereus::chart

@@ -1,10 +1,10 @@
-// A small well-formedness checker for what this folder writes, and random text.
+// A small checker of well-formedness for the output of this folder, and random text.
 //
 //   EXPECT_EQ(xml_fault(svg_of(map, "fig1")), "");
 //
-// It holds XML 1.0's rules for elements, attributes, entities and characters: tags nest, names are
-// names, attributes are quoted and unique in their tag, no bare & or <, valid UTF-8. DOCTYPE,
-// comments and processing instructions are faults here, since nothing of ours writes them.
+// It checks XML 1.0's rules for elements, attributes, entities and characters: tags nest, names are
+// valid, attributes are quoted and unique in their tag, no bare & or <, valid UTF-8. DOCTYPE,
+// comments and processing instructions are faults here, because our code never writes them.
 #pragma once
 
 #include <rapidcheck.h>
@@ -30,7 +30,7 @@ inline std::size_t count_of(std::string_view text, std::string_view part) {
   return count;
 }
 
-// "" or what is wrong with text between tags or within quotes.
+// Empty, or what is wrong with text between tags or within quotes.
 inline std::string text_fault(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
@@ -45,7 +45,7 @@ inline std::string text_fault(std::string_view text) {
   return "";
 }
 
-// A name at the front of `text`, taken off it; "" where there is none.
+// Removes a name from the front of `text` and returns it; empty if there is none.
 inline std::string take_name(std::string_view& text) {
   const auto letter = [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
   std::size_t end = 0;
@@ -57,8 +57,8 @@ inline std::string take_name(std::string_view& text) {
   return name;
 }
 
-// "" or what is wrong with ` name="value" name="value"`. By hand, since std::regex recurses once a
-// character and overflows the stack on a long value.
+// Empty, or what is wrong with ` name="value" name="value"`. Written by hand, because std::regex
+// recurses once per character and overflows the stack on long values.
 inline std::string attributes_fault(std::string_view text) {
   std::set<std::string> seen;
   while (!text.empty()) {
@@ -77,7 +77,7 @@ inline std::string attributes_fault(std::string_view text) {
 }
 
 inline std::string xml_fault(std::string_view xml) {
-  // Escaping replaces what is not UTF-8 and leaves all else alone but < > & " and line ends.
+  // Escaping replaces invalid UTF-8, and leaves everything unchanged except < > & " and line ends.
   if (has(escaped(xml), "\uFFFD") && !has(xml, "\uFFFD")) return "not UTF-8";
   std::vector<std::string> open;
   std::size_t num_roots = 0;
@@ -88,7 +88,7 @@ inline std::string xml_fault(std::string_view xml) {
       return "text outside the root";
     xml.remove_prefix(start);
     if (xml.empty()) break;
-    std::size_t end = 1;  // of the tag; a > may stand in quotes
+    std::size_t end = 1;  // of the tag; a > may be in quotes
     for (bool quoted = false; end < xml.size() && (quoted || xml[end] != '>'); ++end)
       if (xml[end] == '"') quoted = !quoted;
     if (end == xml.size()) return "a tag has no end";
@@ -112,7 +112,7 @@ inline std::string xml_fault(std::string_view xml) {
   return num_roots == 1 ? "" : "no root";
 }
 
-// Any bytes, often those that need care.
+// Any bytes, often special ones.
 inline std::string any_text() {
   const std::vector<std::string> pieces = *rc::gen::container<std::vector<std::string>>(
       rc::gen::oneOf(rc::gen::element<std::string>("<", "&amp;", "\"", "'", "]]>", "tp 8", "\n",
@@ -124,7 +124,7 @@ inline std::string any_text() {
   return text;
 }
 
-// Any double, often one that needs care.
+// Any double, often a special one.
 inline double any_number() {
   return *rc::gen::oneOf(rc::gen::element(0.0, -0.0, 1.0, -1.0, 1e-300, 5e-324, 1e300, -1e300, 1e99,
                                           1e100, 1e-99, std::numeric_limits<double>::infinity(),
@@ -142,7 +142,7 @@ inline std::vector<double> numbers_of(const std::string& svg, const std::string&
   return numbers;
 }
 
-// No attribute or path may hold what is not a number; labels may say anything.
+// Attributes and paths must not contain non-finite numbers; labels may contain anything.
 inline bool numbers_are_finite(std::string_view svg) {
   const auto letter = [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
   const auto word_in = [&](std::string_view value, std::string_view word) {

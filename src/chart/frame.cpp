@@ -29,8 +29,8 @@ bool overlap(const AxisScale& scale, const Tick& a, const Tick& b) {
   return (text_width(a.label, 11) + text_width(b.label, 11)) / 2 + 10 > room;
 }
 
-// As many ticks as have room for their labels. On a logarithmic axis even few may lie close
-// together; of those the first stays.
+// As many ticks as there is space for their labels. On a logarithmic axis even few labels may
+// overlap; then the first one stays.
 AxisScale horizontal_scale(const FrameRequest& request, double left, double right) {
   AxisScale scale;
   for (int ticks = 10; ticks >= 2; --ticks) {

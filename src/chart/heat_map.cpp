@@ -191,7 +191,7 @@ class Drawing {
     }
   }
 
-  // Cells as good as the best of their column; several where they are equal.
+  // Marks the cells that are as good as the best of their column; several if they are equal.
   void best() {
     for (std::size_t c = 0; c < map_.columns.size(); ++c) {
       double best = std::numeric_limits<double>::quiet_NaN();

@@ -1,10 +1,10 @@
-// A table as colours: rows and columns of values, the best of each column outlined.
+// A table as colors: rows and columns of values, with the best value of each column outlined.
 //
-// The better a value, the further its colour is from the paper (chart/colours.hpp), in light and in
-// dark. Cells without a value (not a number, or not positive where the scale is logarithmic) are
-// hatched, another hatching for each reason; the legend names them, the fourth stands for all
-// further ones. Values are written into the cells where they have room. Beyond 2,500 cells there
-// are colours alone, without text and tooltips.
+// The better a value, the more its color differs from the paper (chart/colours.hpp), in light and
+// dark mode. Cells without a value (not a number, or not positive on a logarithmic scale) are
+// hatched, with another pattern for each reason; the legend lists the reasons, and the fourth
+// pattern is for all others. Values are written into cells if there is space. With more than 2,500
+// cells there are only colors, without text and tooltips.
 //
 //   HeatMap map{.title = "step time", .rows = {"tp 1", "tp 2"}, .columns = {"a100", "h100"},
 //               .cells = {{{1.2}, {0.7}}, {{.reason = "does not fit"}, {0.8}}},
@@ -24,7 +24,7 @@ namespace nereus::chart {
 struct HeatCell {
   double value = std::numeric_limits<double>::quiet_NaN();
   std::string reason = {};  // why there is no value
-  std::string note = {};    // more for the tooltip
+  std::string note = {};    // added to the tooltip
 };
 
 struct HeatMap {

@@ -10,7 +10,7 @@ namespace {
 struct Direction {
   double x, y;
 };
-// In terms of the preferred side, the best first; the first four are on that side.
+// Relative to the preferred side, the best first; the first four are on that side.
 constexpr Direction kDirections[] = {{1, 1},  {-1, 1}, {1, 0},  {0, 1},
                                      {1, -1}, {-1, 0}, {0, -1}, {-1, -1}};
 constexpr double kDistances[] = {6, 18, 34};
@@ -26,7 +26,7 @@ bool overlaps_any(const Box& box, std::span<const Box> others) {
   return std::any_of(others.begin(), others.end(), [&](const Box& b) { return b.overlaps(box); });
 }
 
-// Small boxes along the leader from the label to its point; none where it has none.
+// Small boxes along the leader from the label to its point; empty if it has none.
 std::vector<Box> leader_boxes(const PointLabel& label, const Box& box) {
   const std::optional<Leader> leader = leader_of(label, box);
   if (!leader) return {};

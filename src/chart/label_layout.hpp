@@ -1,8 +1,10 @@
-// Places for the labels of points such that none overlaps another, a point, a line or the border.
+// Positions for the labels of points, such that none overlaps another label, a point, a line or the
+// border.
 //
-// Greedy: labels are placed in the order given, each at the first free of 24 places around its
-// point (eight directions, near, further and far; or the four directions of a preferred side). A
-// label for which all are taken gets none. So labels given first are the last to be left out.
+// Greedy: labels are placed in the order given, each at the first free one of 24 positions around
+// its point (eight directions, near, further and far; or four directions on a preferred side). A
+// label without a free position is left out. So labels given first are the most likely to be
+// placed.
 //
 //   std::vector<std::optional<Box>> places = place_labels(labels, obstacles, plot_area);
 #pragma once
@@ -27,21 +29,21 @@ struct Box {
 struct PointLabel {
   double x = 0, y = 0;  // of the point
   double width = 0, height = 0;
-  bool anywhere = true;  // else on the preferred side alone
+  bool anywhere = true;  // false: only on the preferred side
 };
 
 struct LabelOptions {
-  int side_x = 1;           // where labels go first: 1 to the right, -1 to the left
+  int side_x = 1;           // preferred direction: 1 right, -1 left
   int side_y = -1;          // 1 down, -1 up
-  std::size_t most = 1000;  // labels
+  std::size_t most = 1000;  // number of labels
 };
 
 std::vector<std::optional<Box>> place_labels(std::span<const PointLabel> labels,
                                              std::span<const Box> obstacles, const Box& area,
                                              const LabelOptions& options = {});
 
-// The end, at the label, of the line that joins it with its point; none where they are near.
-// Leaders cross no label.
+// The end, at the label, of the line that connects it to its point; empty if they are close. Leader
+// lines cross no label.
 struct Leader {
   double x = 0, y = 0;
 };

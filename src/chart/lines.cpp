@@ -13,10 +13,10 @@ namespace nereus::chart {
 namespace {
 
 constexpr double kStripRow = 12;
-constexpr std::size_t kMostMarks = 60;  // of a series; beyond it the line alone
+constexpr std::size_t kMostMarks = 60;  // per series; with more points only the line is drawn
 constexpr std::size_t kMostLineTips = 2000;
 
-// By x, those with a place on the x axis; a category must exist.
+// Sorted by x, only points with a position on the x axis; a category must exist.
 std::vector<LinePoint> placed_points(const Lines& lines, const LineSeries& series) {
   std::vector<LinePoint> points;
   const double last = static_cast<double>(lines.categories.size()) - 1;

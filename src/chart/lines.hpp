@@ -1,14 +1,14 @@
-// Lines over numbers or categories: how one thing follows another.
+// A line chart over numbers or categories.
 //
-// A point whose y is not a number (or has no place on a logarithmic axis) breaks the line; below
-// the plot a cross in the colour of its series stands at its x, with the reason. Series differ by
-// colour and by the shape of their points, from the ninth on by dashes.
+// A point whose y is not a number (or has no position on a logarithmic axis) breaks the line; below
+// the plot, a cross in the color of its series marks its x, with the reason. Series differ by color
+// and by the shape of their points, and from the ninth on by dashes.
 //
 //   Lines lines{.title = "step time by bandwidth", .x = {"bandwidth", Unit::kBytesPerSecond, true},
 //               .y = {"step", Unit::kSeconds}, .series = {{"dp 8", {{50e9, 1.2}, {100e9, 1.0}}}}};
 //   std::string svg = svg_of(lines, "fig4");
 //
-// With categories the x of a point is the number of its category, from 0.
+// With categories, the x of a point is the index of its category.
 #pragma once
 
 #include <limits>

@@ -1,16 +1,15 @@
-// A report as one HTML file: nothing is loaded from anywhere (a Content-Security-Policy in the page
+// A report as one HTML file. It loads nothing from elsewhere (a Content-Security-Policy in the page
 // forbids it), so it can be sent by mail and opened from a disk.
 //
-// It follows light and dark mode, prints in light, and scrolls wide tables and pictures on small
-// screens. Tables are sorted by a click on a heading: by PageCell::number where there is one, else
-// by text; cells without a number stay last. Headings, captions and labels are there for screen
-// readers.
+// It follows light and dark mode, prints in light mode, and scrolls wide tables and pictures on
+// small screens. A click on a heading sorts a table: by PageCell::number if there is one, else by
+// text; cells without a number stay last. Headings, captions and labels support screen readers.
 //
 //   Page page{.title = "Exploring llama3-70b", .lead = "1,024 points in 3 s."};
 //   page.sections.push_back({.title = "Best", .pictures = {{svg_of(map, "best"), "Step times"}}});
 //   write_file("report.html", html_of(page));
 //
-// Everything but PagePicture::svg is escaped; that must come from this folder, or be trusted.
+// Everything is escaped except PagePicture::svg, which must come from this folder or be trusted.
 #pragma once
 
 #include <limits>
@@ -21,7 +20,7 @@ namespace nereus::chart {
 
 struct PageCell {
   std::string text;
-  double number = std::numeric_limits<double>::quiet_NaN();  // what the column is sorted by
+  double number = std::numeric_limits<double>::quiet_NaN();  // the sort key of the cell
 };
 
 struct PageColumn {
@@ -32,7 +31,7 @@ struct PageColumn {
 struct PageTable {
   std::string caption;
   std::vector<PageColumn> columns;
-  std::vector<std::vector<PageCell>> rows;  // short ones are filled with empty cells
+  std::vector<std::vector<PageCell>> rows;  // short rows are padded with empty cells
 };
 
 struct PagePicture {

@@ -1,4 +1,4 @@
-// Style and script of the page (chart/page.hpp), apart from the theme's colours.
+// Style and script of the page (chart/page.hpp), without the colors of the theme.
 #pragma once
 
 namespace nereus::chart {
@@ -45,8 +45,8 @@ code{font:.85rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
   figure svg{max-width:100%}}
 )css";
 
-// A click sorts ascending, the next one descending. Numbers are in data-n; what has none stays
-// last.
+// The first click sorts ascending, the next one descending. Numbers are in data-n; cells without a
+// number stay last.
 inline constexpr const char* kPageScript = R"js(
 for (const button of document.querySelectorAll("th button")) {
   button.addEventListener("click", () => {

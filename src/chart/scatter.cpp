@@ -59,7 +59,7 @@ void draw_squares(Canvas& canvas, const Frame& frame,
       canvas.add("<path class=\"square d{}\" d=\"{}\"/>\n", shade, paths[shade]);
 }
 
-// By x; of those that fall on one another only the first.
+// Sorted by x; of points at the same position only the first.
 std::vector<const ScatterPoint*> marks_of(const Frame& frame,
                                           std::vector<const ScatterPoint*> front) {
   std::stable_sort(front.begin(), front.end(), [](const ScatterPoint* a, const ScatterPoint* b) {

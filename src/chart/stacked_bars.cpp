@@ -22,7 +22,7 @@ struct Row {
   const Bar* bar = nullptr;
   std::vector<double> parts;
   double total = 0;
-  std::string total_text;  // empty where there is nothing to sum
+  std::string total_text;  // empty if there is nothing to sum
   std::string misfit;      // shortened
   double text = 0;         // width of both, with the gaps around them
 };
@@ -105,7 +105,7 @@ std::string svg_of(const StackedBars& bars, std::string_view id) {
   y = draw_legend(canvas, kMargin, y, right - kMargin, legend) + 10;
 
   const double bottom = y + kRow * static_cast<double>(rows.size());
-  // The axis ends where the longest bar does, so that it never runs under a text.
+  // The axis ends at the end of the longest bar, so that it never runs below a text.
   AxisScale scale{.from = left, .to = left + 1, .ticks = {}};
   if (most > 0) {
     const Axis axis{.title = {}, .unit = bars.unit, .from_zero = true};

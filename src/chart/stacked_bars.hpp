@@ -1,9 +1,9 @@
-// Horizontal bars of parts, e.g. where the time of each plan's step goes; the total at the end.
+// Horizontal bars of parts, e.g. the parts of each plan's step time, with the total at the end.
 //
-// A bar that cannot be had (its plan does not fit into memory) is hatched and says why after its
-// total. Parts that are not finite or negative count as nothing. From the ninth part on colours
-// come again, hatched. The scale is the largest with which every bar and the text behind it have
-// room.
+// A bar that is not feasible (its plan does not fit into memory) is hatched, with the reason after
+// its total. Parts that are not finite or are negative count as zero. From the ninth part on,
+// colors repeat with hatching. The scale is the largest one at which every bar and the text after
+// it fit.
 //
 //   StackedBars bars{.title = "step time", .parts = {"compute", "exposed tp"},
 //                    .bars = {{"tp 2", {1.2, 0.3}}, {"tp 1", {1.3, 0}, "does not fit"}}};
@@ -20,8 +20,8 @@ namespace nereus::chart {
 
 struct Bar {
   std::string name;
-  std::vector<double> parts;  // one a name of StackedBars::parts; missing ones are 0
-  std::string misfit = {};    // why it cannot be had; empty where it can
+  std::vector<double> parts;  // one per name in StackedBars::parts; missing ones are 0
+  std::string misfit = {};    // why it is not feasible; empty if it is
   bool operator==(const Bar&) const = default;
 };
 

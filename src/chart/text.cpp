@@ -31,7 +31,7 @@ Character first_character(std::string_view text) {
   return found.length == 0 ? Character{} : Character{found.code, found.length, true};
 }
 
-// XML 1.0, production 2; 0x7F to 0x9F are allowed there, but nobody can see them.
+// XML 1.0, production 2; it allows 0x7F to 0x9F, but they are invisible.
 bool allowed(const Character& c) {
   return c.valid && c.code >= 0x20 && !(c.code >= 0x7F && c.code < 0xA0) && c.code != 0xFFFE &&
          c.code != 0xFFFF;

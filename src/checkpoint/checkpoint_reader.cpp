@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kStep = "step-";
 
-// The step of a folder's name; nothing where it is no complete checkpoint's.
+// The step in a folder's name; empty if the name is not that of a complete checkpoint.
 std::optional<std::int64_t> step_of(std::string_view name) {
   if (!name.starts_with(kStep)) return std::nullopt;
   name.remove_prefix(kStep.size());

@@ -163,8 +163,8 @@ TEST(Checkpoint, PiecesMustMakeWholeTensors) {
   EXPECT_TRUE(fs::is_empty(folder.path()));  // nothing looks like a checkpoint, nothing is left
 }
 
-// A rank that was voted out goes on writing until it learns of it, and others go on from what was
-// known: neither takes away what the other counts on.
+// A rank that was voted out continues to write until it learns of it, while others continue from
+// the known step: neither may remove what the other needs.
 TEST(Checkpoint, RemovesNothingThatOthersCountOn) {
   const TemporaryFolder folder;
   const std::vector<Part> parts = {part_of(small_wholes()[2], {}, 0, 5, 0)};

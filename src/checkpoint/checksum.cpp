@@ -17,7 +17,7 @@ constexpr std::uint64_t kPrime3 = 0x165667B19E3779F9;
 constexpr std::uint64_t kPrime4 = 0x85EBCA77C2B2AE63;
 constexpr std::uint64_t kPrime5 = 0x27D4EB2F165667C5;
 
-// Both machines we build for are little-endian, as the hash and safetensors are.
+// All supported machines are little-endian, like the hash and safetensors.
 static_assert(std::endian::native == std::endian::little);
 
 template <class T>

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 int write_all(int file, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    // Linux takes at most 2 GiB at a time; so do we, without its help.
+    // Linux writes at most 2 GiB at a time; we split explicitly.
     const std::size_t chunk = std::min<std::size_t>(bytes.size(), 1U << 30);
     const ssize_t written = write(file, bytes.data(), chunk);
     if (written < 0 && errno != EINTR) return errno;

@@ -29,7 +29,7 @@ struct FlatTensor {
   std::string name;
   Shape shape{};      // of the whole tensor
   SliceSpec slice{};  // the part of it on this rank
-  // Of the slice in the buffer; below 0: not in the buffer (a tied weight).
+  // Start of the slice in the buffer; below 0: not in the buffer (a tied weight).
   std::int64_t offset = 0;
 };
 

@@ -32,7 +32,7 @@ std::vector<std::byte> state_of(std::int64_t step, int layer) {
 
 std::string name_of(int layer) { return fmt::format("h.{}.weight", layer); }
 
-// Two ranks in one process that take turns: rank 1 writes, then rank 0 writes and completes. Says
+// Two ranks in one process that take turns: rank 1 writes, then rank 0 writes and completes. Sends
 // a byte when it begins, and one after each checkpoint.
 [[noreturn]] void write_forever(const std::string& folder, std::int64_t step, int told) {
   const plan::Plan plan = small_plan();

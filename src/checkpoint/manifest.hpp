@@ -82,7 +82,7 @@ struct Progress {
   bool operator==(const Progress&) const = default;
 };
 
-// What one rank has written; rank 0 makes the manifest from all reports.
+// The files that one rank has written; rank 0 makes the manifest from all reports.
 struct RankReport {
   std::string error = {};  // why this rank failed; the other fields are then invalid
   std::vector<StoredFile> files = {};

@@ -134,7 +134,7 @@ Progress read_progress(Reader& r) {
   return progress;
 }
 
-// The text without its last line; throws where that does not hold the text's checksum.
+// The text without its last line; throws if that line does not have the text's checksum.
 void check_seal(std::string_view text, const std::string& file) {
   const std::size_t line =
       text.size() < 2 ? std::string_view::npos : text.rfind('\n', text.size() - 2);

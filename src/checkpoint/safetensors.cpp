@@ -29,7 +29,7 @@ constexpr DTypeRow kDTypes[] = {
 
 const DTypeRow& row_of(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)]; }
 
-constexpr std::size_t kMostHeaderErrors = 20;  // more of the same help nobody
+constexpr std::size_t kMostHeaderErrors = 20;  // more of the same do not help
 
 // An array of whole numbers that are not negative.
 std::vector<std::int64_t> whole_numbers(spec::Reader& r, std::string_view key) {

@@ -40,7 +40,7 @@ void for_each_shared(const SourceRange& from, const TargetRange& to, Each each) 
   }
 }
 
-// Where slice t of `of` begins in a part of `length`.
+// The start of slice t of `of` in a part of `length`.
 std::int64_t boundary(std::int64_t length, std::int64_t t, std::int64_t of) {
   const std::int64_t most = length / of + (length % of != 0);
   return t > 0 && most > length / t ? length : std::min(length, t * most);

@@ -76,7 +76,7 @@ FolderMark mark_of(const std::string& folder) {
   return {found.st_ino, found.st_mtim.tv_sec * 1'000'000'000 + found.st_mtim.tv_nsec};
 }
 
-// All files are there, as large as they were on the rank that wrote them, and no others.
+// Checks that all files exist with the size that their rank reported, and removes others.
 void check_folder(const std::string& folder, const Manifest& manifest) {
   std::set<std::string_view> known;
   for (const StoredFile& file : manifest.files) {
@@ -88,7 +88,7 @@ void check_folder(const std::string& folder, const Manifest& manifest) {
           fmt::format("rank 0 does not see {}/{} as it was written", folder, file.name),
           "checkpoints need a folder that every host sees, such as NFS or Lustre");
   }
-  // What an earlier attempt at the same step left.
+  // Files of an earlier attempt at the same step.
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
     if (!known.contains(entry.path().filename().string())) remove_tree(entry.path());
 }

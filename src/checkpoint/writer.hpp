@@ -4,8 +4,8 @@
 //   every rank   writes its parts to FOLDER/step-N.partial/layer-LLLL.rank-RRRR.safetensors, one
 //                file per layer, and flushes each; then sends rank 0 a report of what it wrote
 //   rank 0       joins and checks the reports, writes manifest.json, flushes the file and the
-//                folder, renames step-N.partial to step-N, and flushes FOLDER: now the checkpoint is
-//                complete
+//                folder, renames step-N.partial to step-N, and flushes FOLDER: now the checkpoint
+//                is complete
 //   then         all but `keep` - 1 checkpoints of earlier steps are removed; with `known` more may
 //                stay
 //

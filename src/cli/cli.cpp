@@ -63,7 +63,7 @@ std::string overview(api::Caller& caller) {
          "preempted after saving a checkpoint.\n";
 }
 
-// "error[code]" in red and "hint:" in cyan, where stderr shows colours.
+// "error[code]" in red and "hint:" in cyan, if stderr shows colors.
 std::string colored(std::string text, const Terminal& terminal) {
   if (const size_t end = text.find(':'); text.starts_with("error") && end != std::string::npos) {
     text.replace(0, end, styled(text.substr(0, end), Style::kRed, terminal));
@@ -78,7 +78,7 @@ void report(const Errors& errors, const Terminal& terminal) {
   for (const Error& error : errors.list()) say_error(error, terminal);
 }
 
-// Takes "--as-request" out of the words; false where it is not among them.
+// Removes "--as-request" from the words; returns false if it is not among them.
 bool asks_for_request(std::vector<std::string>& words) {
   const auto end = std::find(words.begin(), words.end(), "--");
   const auto at = std::find(words.begin(), end, "--as-request");
@@ -87,7 +87,7 @@ bool asks_for_request(std::vector<std::string>& words) {
   return true;
 }
 
-// The line that `nereus api` takes for the same answer.
+// Prints the line for `nereus api` that gives the same answer.
 void print_request(const api::Command& command) {
   const api::Json line = {
       {"id", 1}, {"verb", command.name()}, {"request", api::request_json(command)}};
@@ -153,7 +153,8 @@ int dispatch(std::vector<std::string> words, TerminalCaller& caller) {
 }  // namespace
 
 void say_error(const Error& error, const Terminal& terminal) {
-  // Not fmt::print: it throws where stderr is closed, and the exit code is what still gets through.
+  // Does not use fmt::print, which throws if stderr is closed; the exit code must still be
+  // returned.
   const std::string text = colored(to_text(error), terminal) + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
 }

@@ -1,5 +1,5 @@
-// The command line as one function: finds the verb, parses its arguments, runs it, and turns what
-// is thrown into messages and exit codes.
+// The command line as one function: finds the verb, parses its arguments, runs it, and converts
+// exceptions to messages and exit codes.
 //
 //   return nereus::cli::run({argv + 1, argv + argc});
 //

@@ -1,6 +1,6 @@
-// A person at a terminal, or a script behind a pipe, as the caller of a verb: answers in the wanted
-// format on stdout or in a file; notes, warnings and progress on stderr; Ctrl-C ends long work with
-// what it has.
+// A person at a terminal, or a script behind a pipe, as the caller of a verb. The answer goes to
+// stdout or to a file, in the requested format; notes, warnings and progress go to stderr; Ctrl-C
+// ends long work with its result so far.
 #pragma once
 
 #include <optional>

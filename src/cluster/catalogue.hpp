@@ -1,13 +1,13 @@
-// The machines Nereus knows by name: accelerators, machines one can own, and cloud offers, from the
-// files of data/catalog that are part of the program (SOURCES.md there says where each comes from).
+// The machines that Nereus knows by name: accelerators, machines that one can buy, and cloud
+// offers, from the built-in files in data/catalog (SOURCES.md there lists their sources).
 //
 //   const Catalogue& known = builtin_catalogue();
 //   known.find_device("A100-80GB");          // by data-sheet name, canonical name or alias
-//   known.find_node("dgx-h100");             // own machines, then offers by the provider's name
-//   for (const Offer& o : known.offers())    // all of them; why_not says what cannot be predicted
+//   known.find_node("dgx-h100");             // machines to buy, then offers by the provider's name
+//   for (const Offer& o : known.offers())    // all; why_not says which ones cannot be predicted
 //
-// Names are compared without regard to case. Nothing is assumed silently: what an offer does not
-// state stays zero in its node, and `why_not`, `why_not_many` and `assumptions` say so.
+// Names are compared ignoring case. Nothing is assumed silently: a value that an offer does not
+// state is zero in its node, and `why_not`, `why_not_many` and `assumptions` say so.
 #pragma once
 
 #include <optional>
@@ -23,10 +23,10 @@
 namespace nereus::cluster {
 
 struct Offer {
-  Node node;                 // its Price carries date, region and source
+  Node node;                 // its Price has date, region and source
   std::string gpu_model;     // the provider's name for the device
   std::string why_not;       // "cannot be predicted: ..." or empty
-  std::string why_not_many;  // the same for more than one node of it, where one alone can be
+  std::string why_not_many;  // the same for several nodes, if a single one can be predicted
   std::vector<std::string> assumptions;
   std::string network_source;
   std::string notes;
@@ -35,30 +35,30 @@ struct Offer {
 
 class Catalogue {
  public:
-  // From files named "catalog/devices.csv" and so on; a file that is missing or wrong throws
-  // Errors.
+  // Loads files named "catalog/devices.csv" and so on; throws Errors for a missing or invalid file.
   static Catalogue load(const std::vector<EmbeddedFile>& files);
 
   const std::vector<Device>& devices() const { return devices_; }
-  const std::vector<Node>& nodes() const { return nodes_; }     // own machines
+  const std::vector<Node>& nodes() const { return nodes_; }     // machines to buy
   const std::vector<Offer>& offers() const { return offers_; }  // cloud machines
 
-  // nullptr where unknown. A name that stands for several memory sizes ("V100", "A100") means what
-  // it does in published tables of runs, or the size given.
+  // nullptr if unknown. A name that stands for several memory sizes ("V100", "A100") means what it
+  // means in published tables of runs, or the size given.
   const Device* find_device(std::string_view name, double memory_gb = 0) const;
   const Node* find_node(std::string_view name) const;
   const Offer* find_offer(std::string_view name) const;
-  // Canonical names and those of other people's tables; nullopt where unknown or blank.
+  // Accepts canonical names and those of other people's tables; nullopt if unknown or blank.
   std::optional<Precision> find_precision(std::string_view name) const;
 
-  // As find_*, but an unknown name is an Error with the nearest known one:
-  // "cluster.unknown-device", "cluster.unknown-node".
+  // The error for an unknown name, with the nearest known one: "cluster.unknown-device",
+  // "cluster.unknown-node".
   Error unknown_device(std::string_view name, Where where = {}) const;
   Error unknown_node(std::string_view name, Where where = {}) const;
 
-  // What a link of this kind takes where nobody measured; nullopt for "other".
+  // The latency of this kind of link without measurements; nullopt for "other".
   std::optional<Seconds> usual_latency(LinkKind kind) const;
-  // Every name that find_device knows, as written in the files (aliases of no device left out).
+  // Every name that find_device knows, as written in the files (without aliases of unknown
+  // devices).
   std::vector<std::string> device_names() const;
 
  private:

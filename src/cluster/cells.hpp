@@ -1,5 +1,5 @@
-// Rows of one of the catalogue's CSV files by column name, numbers checked. An empty cell is 0; a
-// cell that is no number, or a column that is not there, throws Errors with its place.
+// Rows of the catalog's CSV files by column name, with checked numbers. An empty cell is 0. A cell
+// that is not a number, or a missing column, throws Errors with its place.
 //
 //   const Cells cells(text, "catalog/devices.csv");
 //   for (const Cells::Row row : cells) row.number("memory_gb");
@@ -12,7 +12,7 @@
 
 namespace nereus::cluster {
 
-std::string lower(std::string_view text);  // of ASCII letters: how names are compared
+std::string lower(std::string_view text);  // of ASCII letters, for comparing names
 
 class Cells {
  public:

@@ -1,9 +1,9 @@
-// Whether a machine is described well enough to be predicted. A description may leave a figure at
-// zero ("not stated"); it becomes an error only where the figure is needed: the link between
-// devices where a node has several, the network where the cluster spans more than one fast domain.
+// Checks that a machine is described well enough to be predicted. A description may leave a number
+// at zero ("not stated"); this is only an error if the number is needed: the link between devices
+// if a node has several, the network if the cluster has more than one fast domain.
 //
 //   why_not(node);                     // "cannot be predicted: ..." or empty
-//   check_cluster(cluster, errors);    // the same for a whole cluster, with a hint what to set
+//   check_cluster(cluster, errors);    // for a whole cluster, with hints about what to set
 #pragma once
 
 #include <string>
@@ -13,13 +13,14 @@
 
 namespace nereus::cluster {
 
-std::string why_not(const Node& node);       // one node of this kind
-std::string why_not_many(const Node& node);  // several nodes, where one alone could be
+std::string why_not(const Node& node);       // for one node of this kind
+std::string why_not_many(const Node& node);  // for several nodes, if a single one can be predicted
 
 // Codes: cluster.empty, cluster.too-large, cluster.device-gap, cluster.no-inside-link,
 // cluster.no-network, cluster.no-host-link, cluster.domain, cluster.levels.
 void check_cluster(const Cluster& cluster, ErrorList& errors);
 
-inline constexpr int kMostDevices = 16'777'216;  // far beyond any machine; keeps ranks in an int
+// Far more than any machine has; keeps ranks in an int.
+inline constexpr int kMostDevices = 16'777'216;
 
 }  // namespace nereus::cluster

@@ -1,15 +1,15 @@
-// Machines: nodes of devices, joined by network levels. A cluster is a list of groups of equal
+// Machines: nodes with devices, connected by network levels. A cluster is a list of groups of equal
 // nodes; ranks are numbered group by group, node by node, device by device.
 //
 //   Cluster c = load_cluster("16xdgx-h100");                  // cluster/load_cluster.hpp
 //   c.num_devices();                                          // 128
-//   const Node& n = c.groups[c.group_index_of(rank)].node;    // which kind of node rank sits in
+//   const Node& n = c.groups[c.group_index_of(rank)].node;    // the kind of node of a rank
 //   Link l = link_between(c, 0, 8);                           // cluster/links.hpp
 //
-// A network level joins `size` children (devices for level 0, nodes for levels[0], whole lower
-// levels above) with `bandwidth` one way, per device at level 0 and per NODE above;
-// `oversubscription` divides what leaves the level, and on the outermost level, which nothing
-// leaves, what crosses it.
+// A network level connects `size` children (devices for level 0, nodes for levels[0], whole lower
+// levels above) with `bandwidth` one way, per device at level 0 and per NODE above.
+// `oversubscription` divides the rate of traffic that leaves the level; on the outermost level,
+// which no traffic leaves, it divides that of traffic across it.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,7 @@ struct NetworkLevel {
   std::string name;  // "nvlink", "infiniband"
   LinkKind kind = LinkKind::kOther;
   TopologyKind topology = TopologyKind::kSwitch;
-  int size = 0;                // children joined; 0 on the outermost level = as many as there are
+  int size = 0;                // number of children; 0 on the outermost level = all of them
   BytesPerSecond bandwidth{};  // one way; per device at level 0, per node above; 0 above = the
                                // nodes' own network
   Seconds latency{};           // 0 above = the nodes' own
@@ -69,15 +69,16 @@ struct Node {
   BytesPerSecond network{};  // one way, whole node; 0 = not stated
   Seconds network_latency{};
   LinkKind network_kind = LinkKind::kOther;
-  int nvlink_domain = 0;  // devices that share the fast level; may exceed num_devices (GB200 NVL72)
-                          // or be a part of them (bridged pairs); 0 = num_devices
-  std::vector<MemoryTier> tiers;  // beyond device memory: host, nvme
+  // Number of devices that share the fast level: may exceed num_devices (GB200 NVL72), or be a part
+  // of them (bridged pairs); 0 = num_devices.
+  int nvlink_domain = 0;
+  std::vector<MemoryTier> tiers;  // memory beyond the device: host, nvme
   int vcpus = 0;
   Price price;
   std::string source;
 
   int domain() const { return nvlink_domain > 0 ? nvlink_domain : num_devices; }
-  const MemoryTier* tier(std::string_view tier_name) const;  // nullptr where there is none
+  const MemoryTier* tier(std::string_view tier_name) const;  // nullptr if there is none
   bool operator==(const Node&) const = default;
 };
 
@@ -91,16 +92,16 @@ struct NodeGroup {
 struct Cluster {
   std::string name;
   std::vector<NodeGroup> groups;
-  std::vector<NetworkLevel> levels;  // above the node; levels[0] joins nodes
+  std::vector<NetworkLevel> levels;  // above the node; levels[0] connects nodes
 
   int num_devices() const;
   int num_nodes() const;
   bool uniform() const { return groups.size() == 1; }
-  int group_index_of(int rank) const;  // which group holds this rank
-  int node_of(int rank) const;         // node number over all groups
+  int group_index_of(int rank) const;  // the group of this rank
+  int node_of(int rank) const;         // number of its node, counted over all groups
   const Node& node_at(int rank) const { return groups[size_t(group_index_of(rank))].node; }
   const Device& device_at(int rank) const { return node_at(rank).device; }
-  UsdPerHour price_on_demand() const;  // of all nodes; 0 where one is unknown
+  UsdPerHour price_on_demand() const;  // of all nodes; 0 if one is unknown
   bool operator==(const Cluster&) const = default;
 };
 

@@ -1,4 +1,4 @@
-// Random clusters for property tests, and readable ones in failures.
+// Random clusters for property tests, printed readably in failures.
 //
 //   const Cluster cluster = *random_cluster();     // inside rc::check
 #pragma once
@@ -16,7 +16,7 @@ namespace nereus::cluster {
 
 inline void PrintTo(const Cluster& cluster, std::ostream* out) { *out << cluster_to_json(cluster); }
 
-// A positive figure over many orders of magnitude, with digits that no unit makes round.
+// A positive number over many orders of magnitude, which is not round in any unit.
 template <class Q>
 Q random_quantity(double least, double most) {
   const double at = *rc::gen::inRange(0, 1'000'000) * 1e-6;
@@ -88,7 +88,7 @@ inline Node random_node() {
   return node;
 }
 
-// One to three groups under zero to three levels. Not all have the figures a prediction needs.
+// One to three groups under zero to three levels. Some lack numbers that a prediction needs.
 inline rc::Gen<Cluster> random_cluster() {
   return rc::gen::exec([] {
     Cluster cluster;

@@ -1,6 +1,6 @@
-// An accelerator as its data sheet gives it. Peaks are dense (no structured sparsity), of the
-// matrix units where the device has them for that precision; zero means the device does not have
-// the precision.
+// An accelerator with the numbers of its data sheet. Peaks are dense (without structured sparsity),
+// and those of the matrix units if the device has them for that precision; zero means that the
+// device does not support the precision.
 //
 //   const Device* a100 = builtin_catalogue().find_device("A100-80GB");   // cluster/catalogue.hpp
 //   if (a100->has(Precision::kBf16)) t = flops / a100->peak_of(Precision::kBf16);
@@ -24,13 +24,13 @@ std::optional<Precision> parse_precision(std::string_view text);  // canonical n
 struct Device {
   std::string name;        // data-sheet name: "A100 SXM4 80GB"
   std::string short_name;  // canonical: "A100-SXM-80GB"
-  Bytes memory{};          // nominal: makers' GB are GiB (an 80 GB part holds 80 GiB)
-  Bytes usable_memory{};   // what a program finds on an idle device; 0 = not known
+  Bytes memory{};          // nominal: vendors' GB are GiB (an 80 GB part has 80 GiB)
+  Bytes usable_memory{};   // what a program can use on an idle device; 0 = unknown
   BytesPerSecond memory_bandwidth{};
   std::array<FlopsPerSecond, kNumPrecisions> peak{};
-  BytesPerSecond host_link{};  // to host memory, one way; 0 = not known
-  Watts power{};               // 0 = not known
-  int num_units = 0;           // streaming multiprocessors or their like; 0 = not known
+  BytesPerSecond host_link{};  // to host memory, one way; 0 = unknown
+  Watts power{};               // 0 = unknown
+  int num_units = 0;           // streaming multiprocessors or similar; 0 = unknown
   std::string source;
 
   bool has(Precision p) const { return peak[static_cast<size_t>(p)].value > 0; }

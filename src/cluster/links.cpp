@@ -9,7 +9,7 @@ namespace nereus::cluster {
 
 namespace {
 
-// Where a rank sits. Domains are numbered over all groups: a domain never crosses a group.
+// The position of a rank. Domains are numbered over all groups: a domain never spans groups.
 struct Seat {
   const Node* node = nullptr;
   int node_index = 0;
@@ -38,7 +38,7 @@ Link inside_link(const Node& node, bool same_domain) {
   return {bandwidth, node.inside.latency, 0};
 }
 
-// What one device of the node gets on its way up to and through levels[0..top].
+// The rate that one device of the node gets up to and through levels[0..top].
 BytesPerSecond share_of(const Node& node, const Cluster& cluster, size_t top) {
   BytesPerSecond rate = node.network;
   for (size_t k = 0; k <= top && k < cluster.levels.size(); ++k) {

@@ -1,14 +1,16 @@
 // What lies between two ranks, which every cost of communication asks. Allocates nothing.
 //
-// Two ranks of one fast domain (a node, or an NVLink domain that spans nodes) meet at level 0: the
-// bandwidth is one device's into that level. Two ranks of a node whose fast domain is smaller than
-// the node (bridged pairs) meet over the host link, still level 0. All others meet at the lowest
-// network level k that joins both nodes, and one device gets
+// Two ranks of one fast domain (a node, or an NVLink domain that spans nodes) are connected at
+// level 0: the bandwidth is that of one device into this level. Two ranks of a node whose fast
+// domain is smaller than the node (bridged pairs) are connected by the host link, which is also
+// level 0. All others are connected at the lowest network level k that joins both nodes, and one
+// device gets
 //
 //   min over both sides (min(node network, bandwidth of levels 1..k) / devices of that node)
-//     / product of the oversubscription of levels 1..k-1, and of k too where it is the outermost
+//     / product of the oversubscription of levels 1..k-1, and of k if it is the outermost
 //
-// since all devices of a node usually send at once. In mixed clusters that is the slower side.
+// because all devices of a node usually send at the same time. In mixed clusters the slower side
+// decides.
 //
 //   Link l = link_between(c, 0, 8);                       // 16xdgx-h100: 50 GB/s, level 1
 #pragma once
@@ -19,13 +21,13 @@
 namespace nereus::cluster {
 
 struct Link {
-  BytesPerSecond bandwidth{};  // one way, what one device gets when all of its node send at once
+  BytesPerSecond bandwidth{};  // one way, per device, when all devices of its node send at once
   Seconds latency{};
   int level = 0;  // 0 = inside the fast domain or the node, k = Cluster::levels[k - 1]
   bool operator==(const Link&) const = default;
 };
 
-// The ranks must exist; for equal ranks the bandwidth is that of the device's memory.
+// The ranks must exist. For equal ranks, the bandwidth is that of the device's memory.
 Link link_between(const Cluster& cluster, int rank_a, int rank_b);
 
 }  // namespace nereus::cluster

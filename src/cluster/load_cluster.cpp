@@ -44,7 +44,7 @@ struct SpecText {
   }
 };
 
-// The count in front of the first "x"; 0 where it is wrong, which is reported.
+// The count before the first "x"; 0, with an error, if it is wrong.
 int read_count(std::string_view part, size_t x, const SpecText& text, const Catalogue& known,
                ErrorList& errors) {
   const std::string_view digits = x == std::string_view::npos ? part : part.substr(0, x);
@@ -75,7 +75,7 @@ int read_count(std::string_view part, size_t x, const SpecText& text, const Cata
   return 0;
 }
 
-// The node's name, without its quotes; empty where it is wrong, which is reported.
+// The node's name without quotes; empty, with an error, if it is wrong.
 std::string_view read_name(std::string_view name, const SpecText& text, ErrorList& errors) {
   const bool opens = !name.empty() && name.front() == '"';
   const bool closes = name.size() >= 2 && name.back() == '"';
@@ -120,7 +120,7 @@ Cluster apply(const Cluster& cluster, const std::vector<Override>& overrides, bo
   return cluster_from_value(tree, errors, known);
 }
 
-// What of a device's memory can be used was stated for the memory it had.
+// The usable memory of a device was stated for its previous memory, so it is reset.
 void forget_usable(Cluster& cluster, const std::string& path) {
   for (size_t g = 0; g < cluster.groups.size(); ++g)
     if (path == fmt::format("groups.{}.node.device.memory", g) ||
@@ -132,7 +132,7 @@ bool is_level_path(const std::string& path) {
   return path == "levels" || path.starts_with("levels.");
 }
 
-// First what concerns the nodes, from which the level may be derived, then what concerns the
+// Applies overrides of nodes first, because the level may be derived from them, then overrides of
 // levels.
 Cluster override_cluster(Cluster cluster, bool derived_levels,
                          const std::vector<Override>& overrides, const Catalogue& known) {

@@ -1,6 +1,6 @@
-// Cloud offers: each row of offers.csv becomes a Node under the provider's own instance name.
-// gpu_model and gpu_mem_gb_each name the device unless the column `device` settles it; the column
-// rdma_gbps, where filled, is the fabric that training uses, else network_gbps is.
+// Cloud offers: each row of offers.csv becomes a Node with the provider's instance name. gpu_model
+// and gpu_mem_gb_each name the device unless the column `device` is set. The column rdma_gbps is
+// the network for training; if it is empty, network_gbps is.
 #include <fmt/format.h>
 
 #include "cluster/catalogue.hpp"

@@ -14,8 +14,8 @@ namespace {
 using spec::Reader;
 using spec::Zero;
 
-// The most that can be meant: some hundred times what exists, so that a slipped prefix ("80 TB" for
-// the "80 GB" of a device) is caught.
+// Upper limits: some hundred times what exists, to catch a wrong prefix ("80 TB" instead of "80 GB"
+// for a device).
 constexpr Bytes kMostDeviceMemory{32 * kTiB};
 constexpr Bytes kMostTier{1e18};
 constexpr BytesPerSecond kMostBandwidth{1e15};
@@ -73,8 +73,8 @@ struct Context {
   const Catalogue& known;
 };
 
-// The latency stated, else the usual one of the kind. `before` and `kind_before` are what the entry
-// stands over ("like"): a changed kind brings its own latency.
+// The given latency, else the usual one for the kind of link. `before` and `kind_before` are the
+// values of the entry that this one is based on ("like"): if the kind changes, so does the latency.
 Seconds latency_of(Reader& table, const std::string& key, LinkKind kind, const Context& context,
                    Seconds before, LinkKind kind_before) {
   const Seconds usual = context.known.usual_latency(kind).value_or(Seconds{});

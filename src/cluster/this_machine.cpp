@@ -19,14 +19,14 @@ constexpr const char* kName = "this-machine";
 constexpr const char* kCpu = "CPU";
 constexpr const char* kGpu = "GPU";
 
-// Of one core: two FMA units of eight fp32 lanes at 2.5 GHz; half of it in fp64. Without matrix
-// units for them, half-width numbers are computed as fp32.
+// Rate of one core: two FMA units with eight fp32 lanes at 2.5 GHz; half of it in fp64. Without
+// matrix units for them, 16-bit numbers are computed in fp32.
 constexpr double kCoreRate = 2 * 8 * 2 * 2.5e9;
 constexpr double kCoreBandwidth = 10e9;     // bytes per second from memory
 constexpr double kLoopback = 2e9;           // bytes per second between two processes
 constexpr double kLoopbackLatency = 30e-6;  // seconds
 
-// Of a GPU nobody described: the round figures of a data-centre part.
+// For an unknown GPU: round numbers of a data-center device.
 constexpr double kGpuRate = 100e12;
 constexpr double kGpuMemory = 80 * kGiB;
 constexpr double kGpuBandwidth = 1e12;
@@ -99,7 +99,7 @@ std::optional<int> ranks_here(std::string_view spec) {
 }
 
 std::string this_cpu() {
-  // Arm states numbers alone.
+  // Arm only reports numbers.
   std::string maker, part, line;
   std::ifstream lines("/proc/cpuinfo");
   while (std::getline(lines, line)) {

@@ -1,11 +1,11 @@
-// This machine as a cluster, where nobody names one: one node, a device a rank.
+// This machine as a cluster, for users who name no cluster: one node, with one device per rank.
 //
-// What it computes and carries is not measured here. The rates are nominal, of a server's core of
-// the 2020s and the loopback network: fit for a plan to be checked and its parts compared, not for
-// its time to be believed (`nominal` says so). Memory is what the machine has, divided evenly.
+// Its speed is not measured here. The rates are nominal, those of a server core of the 2020s and of
+// the loopback network: good enough to check a plan and compare its parts, but not for its time
+// (`nominal` says so). The memory is that of the machine, divided evenly.
 //
 //   Cluster c = this_machine(4, "cpu");
-//   is_nominal(c);                                 // also of a plan that was made on it
+//   is_nominal(c);                                 // also for a plan that was made on it
 #pragma once
 
 #include <optional>
@@ -17,14 +17,14 @@
 namespace nereus::cluster {
 
 Cluster this_machine(int ranks, std::string_view device);
-// `--cluster this-machine[:RANKS]`: how many; a rank a core where nobody says. Nothing where the
-// text is another cluster's. Throws Errors where RANKS is no number.
+// The number of ranks in `--cluster this-machine[:RANKS]`, by default one per core. Empty if the
+// text is another cluster. Throws Errors if RANKS is not a number.
 std::optional<int> ranks_here(std::string_view spec);
-int usable_cores();          // that this process may run on
+int usable_cores();          // that this process may use
 double memory_of_machine();  // bytes
-std::string this_cpu();      // "Intel(R) Xeon(R) ..": as the system names it
+std::string this_cpu();      // "Intel(R) Xeon(R) ..": the system's name
 bool is_nominal(const Cluster& cluster);
-// "cpu" of "CPU", the name that its devices have; empty where it is none of them.
+// "cpu" for "CPU", the name of its devices; empty for other devices.
 std::string_view own_device_kind(std::string_view device_name);
 
 }  // namespace nereus::cluster

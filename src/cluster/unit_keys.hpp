@@ -1,4 +1,4 @@
-// How the key of a raw SI number names its unit: memory_bytes, latency_s.
+// The keys of raw SI numbers contain their unit: memory_bytes, latency_s.
 //
 //   "memory" + std::string(unit_suffix(Bytes{}))    // "memory_bytes"
 #pragma once

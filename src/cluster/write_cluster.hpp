@@ -1,6 +1,6 @@
 // Clusters as tables, in the schema of cluster/read.hpp.
 //
-//   std::string text = cluster_to_json(cluster);                  // goes into plan files
+//   std::string text = cluster_to_json(cluster);                  // for plan files
 //   cluster_from_value(spec::parse_json(text, "plan"), errors)    // == cluster
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace nereus::cluster {
 
-// kRaw: SI numbers under keys that name the unit, every field. kWritten: "80 GiB", what is not
-// stated left out; what people edit and --set works on.
+// kRaw: SI numbers under keys with the unit, all fields. kWritten: "80 GiB", without fields that
+// are not stated; people edit this form, and --set applies to it.
 enum class Form { kRaw, kWritten };
 
 spec::Value device_to_value(const Device& device, Form form);

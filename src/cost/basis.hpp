@@ -32,7 +32,7 @@ struct Basis {
   Basis() = default;
   explicit Basis(Stack software) : stack(std::move(software)) {}
 
-  // The same measurements with other software.
+  // Returns the basis with other software and the same measurements.
   Basis with_stack(Stack other) const {
     Basis out = *this;
     out.stack = std::move(other);

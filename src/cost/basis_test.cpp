@@ -34,7 +34,8 @@ TEST(Basis, KeepsWhatWasMeasuredWhenTheSoftwareChanges) {
   EXPECT_EQ(wide.networks, basis.networks);
 }
 
-// A stack alone says nothing of measurements: whoever has some cannot lose them by handing it on.
+// A stack has no measurements, so passing it on instead of the basis, which would lose them, must
+// not compile.
 TEST(Basis, IsNotAStackByMistake) {
   static_assert(!std::is_convertible_v<Stack, Basis>);
   EXPECT_FALSE(Basis(load_stack("megatron")).layers);

@@ -9,7 +9,7 @@ namespace {
 
 using cluster::TopologyKind;
 
-// Of uneven pieces: see the header.
+// For uneven pieces: see the header.
 constexpr double kPaddedStart = 1.18;
 constexpr double kGroupedRate = 0.77;
 
@@ -30,7 +30,7 @@ double send_share(TopologyKind level, int all) {
   return share_of(level, 2, all);
 }
 
-// How much longer than on a switch each of `used` devices needs to send all others its part.
+// How much longer than on a switch each of `used` devices needs to send its part to all others.
 double detour(TopologyKind level, int used) {
   if (used < 2) return 1;
   const double n = used;
@@ -80,8 +80,7 @@ double exchange_seconds(const Fabric& fabric, Group group, int nodes, double ins
   return std::max(near, far) + start;
 }
 
-// Rings over many nodes are slower than their wire: each of their steps waits for the slowest of
-// all links.
+// Rings over many nodes are slower than their wire, because each step waits for the slowest link.
 double spread(const Fabric& fabric, int nodes) {
   return nodes > 4 ? 1 + fabric.jitter * std::log2(nodes / 4.0) : 1;
 }
@@ -156,11 +155,11 @@ double dispatch_seconds(const Fabric& fabric, Group group, double bytes, double 
   if (once <= 0) return all_to_all_seconds(fabric, group, bytes);
   const int nodes = nodes_of(group);
   const double token = bytes / copies;
-  // Of one place among `places`: the chance that at least one copy goes there.
+  // For one of `places`: the probability that at least one copy goes there.
   const auto visited = [&](double places) { return 1 - std::pow(1 - 1 / places, copies); };
   const double all_inside = bytes * (group.per_node - 1) / group.size;
   const double all_outside = bytes * (group.size - group.per_node) / group.size;
-  // What comes in from other nodes is passed on inside: as much as leaves, on average.
+  // What arrives from other nodes is passed on inside the node: on average as much as leaves it.
   const double own_node = token * (group.per_node - 1) * visited(group.size);
   const double passed_on =
       nodes > 1 ? token * (nodes - 1) * (group.per_node - 1) * visited(group.size) : 0;

@@ -61,7 +61,7 @@ double reduction_overlap(Sharing sharing, const Parameters& p) {
 }
 
 ReductionWindow one_stage_window(double stage, double forward) {
-  // With one micro-batch and o = 1 work more in the backward pass would cost nothing but rounding.
+  // With one micro-batch and o = 1, additional work in the backward pass would cost only rounding.
   constexpr double kLess = 1 - 1e-10;
   return {kLess * std::max(0.0, stage - forward), 0};
 }

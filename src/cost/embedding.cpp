@@ -14,7 +14,7 @@ namespace {
 
 double in_granules(double bytes) { return std::ceil(bytes / kGranule) * kGranule; }
 
-// Of `rows` equally likely ones, those that `lookups` of them meet.
+// The expected number of different rows in `lookups` look-ups over `rows` equally likely rows.
 double touched(double rows, double lookups) {
   if (rows <= 1) return std::min(rows, lookups);
   return -rows * std::expm1(lookups * std::log1p(-1 / rows));
@@ -47,7 +47,7 @@ void join_equal(std::vector<TablePart>& parts) {
   if (!parts.empty()) parts.resize(last + 1);
 }
 
-// What one sample asks of a slice.
+// The load of one sample on a slice.
 struct SliceLoad {
   double read = 0;    // bytes of rows, in granules
   double graded = 0;  // bytes of pooled gradients, in granules

@@ -30,8 +30,8 @@ model::DlrmShape shape_of(std::vector<std::int64_t> rows, std::vector<int> looku
   return shape;
 }
 
-// What every rank sends to every other, counted one look-up and one vector at a time. Each sample
-// looks every row of a table up equally often, so that blocks of rows get their exact part.
+// What every rank sends to every other, counted by single look-ups and vectors. Each sample looks
+// up every row of a table equally often, so that blocks of rows get exactly their share.
 struct Counted {
   std::vector<std::vector<double>> indices, vectors;  // [from][to], bytes
   explicit Counted(int ranks)
@@ -199,7 +199,7 @@ TEST(Embedding, TouchedRowsAreThoseOfUniformLookups) {
   EXPECT_EQ(step.updated, step.update);
 }
 
-// Of two copies' gradients a large table's touched rows travel, a small one's whole table.
+// Of two replicas' gradients, a large table sends only touched rows, a small one the whole table.
 TEST(Embedding, CopiesExchangeWhateverIsLess) {
   const model::LayerKind layer = layer_of(model::build_dlrm(shape_of({100'000'000, 10}, {1}, 16)));
   TableUse use;

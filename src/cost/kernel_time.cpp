@@ -46,7 +46,7 @@ double operand_bytes(Precision precision) {
 
 bool divides(double value, double by) { return std::fmod(value, by) == 0; }
 
-// What one rank does of an operator: GEMM dims after the split, or rows and features of the others.
+// The part of an operator on one rank: GEMM dims after the split, or rows and features.
 struct Piece {
   double rows;  // tokens or positions, all samples of the micro-batch
   double n;
@@ -86,8 +86,8 @@ Piece piece_of(const Operator& op, const LayerSplit& split, double imbalance) {
       piece.weight_share = 1 / tp;
       break;
     case Split::kExperts: {
-      // Tokens are spread over the ep x expert_tp ranks; sequence parallelism has divided them by
-      // tp before.
+      // Tokens are spread over the ep x expert_tp ranks; sequence parallelism has already divided
+      // them by tp.
       const double local = split.sequence_parallel || split.tp > 1 ? 1.0 / tp : 1.0;
       piece.rows *= local * split.expert_tp * imbalance;
       piece.share *= local * split.expert_tp * imbalance;
@@ -104,7 +104,7 @@ Piece piece_of(const Operator& op, const LayerSplit& split, double imbalance) {
   return piece;
 }
 
-// Of the rows x keys scores that a causal mask leaves, a window's tiles of 128 keys counted whole.
+// The share of rows x keys scores under a causal mask, counting a window's tiles of 128 keys whole.
 double visible_share(const Operator& op) {
   if (op.keys >= op.rows) return 0.5;
   const double tiles = std::min(op.rows, op.keys + 128) / op.keys;
@@ -234,8 +234,8 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
       cost.backward =
           gemm_seconds(model, m, piece.k, piece.n, piece.batch, rate) + cost.weight_gradient;
       if (block && model.cast) {
-        // Quantising reads 16 bit and writes 8 bit of the input (and of the output gradient, both
-        // layouts).
+        // Quantization reads 16-bit and writes 8-bit values of the input (and of the output
+        // gradient, in both layouts).
         const double elements = piece.rows * (piece.k + piece.n);
         const double own = op.gated && op.split == Split::kExperts ? 1 - model.fused_experts : 1;
         cost.forward += own * piece.rows * piece.k * model.cast_bytes / model.memory_rate;
@@ -244,7 +244,7 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
       cost.flops = 2 * piece.rows * piece.n * piece.k;
       cost.bytes =
           (piece.rows * (piece.k + piece.n) + piece.batch * piece.k * piece.n) * model.element;
-      // The saved input of a row-split GEMM is itself split; that of a column-split one is whole
+      // The saved input of a row-split GEMM is itself split. That of a column-split GEMM is whole,
       // unless sequence parallelism keeps only this rank's rows.
       if (op.split == Split::kRow) saved_share = piece.share / split.tp;
       if ((op.split == Split::kColumn || op.split == Split::kVocabulary) && split.sequence_parallel)
@@ -330,8 +330,8 @@ LayerCost layer_cost(const model::LayerKind& layer, const KernelModel& model,
         const double scores = split.samples * op.heads / split.tp * op.rows / split.cp * op.keys;
         total.saved_scores += 2 * scores * model.element;
         total.saved += 2 * scores * model.element;
-        // Megatron's fused scale-mask-softmax works on blocks of four score matrices; where batch x
-        // heads of a rank is not a multiple of four it falls back to separate kernels.
+        // Megatron's fused scale-mask-softmax works on blocks of four score matrices. If batch x
+        // heads of a rank is not a multiple of four, it falls back to separate kernels.
         if (!divides(split.samples * op.heads / split.tp, 4)) total.softmax_fallback = 1;
       }
     }

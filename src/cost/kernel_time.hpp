@@ -8,7 +8,6 @@
 //   t = paid waves x multiprocessors x 2 tile k / (peak clock efficiency k / (k + depth))
 // for the best of four tile sizes, and at least bytes / bandwidth. The backward pass runs two GEMMs
 // of the same FLOPs: m x n times n x k (input) and k x m times m x n (weight).
-// same FLOPs: m x n times n x k (input) and k x m times m x n (weight).
 //
 // Convolutions are such GEMMs of positions x window. A grouped convolution is the faster of one
 // GEMM per group, and a kernel without matrix units that reads and writes every value once:

@@ -30,8 +30,8 @@ void add_context(KindCost& out, const model::LayerKind& kind, const KernelModel&
                  const LayerSplit& split, const Wire& wire) {
   const double attention = out.cost.attention_forward;
   if (split.cp <= 1 || attention <= 0) return;
-  // Written-out scores cost 3 passes forward and 5 backward (cost/kernel_time.hpp): only 5/3 of
-  // forward is there to hide behind.
+  // Unfused scores cost 3 passes forward and 5 backward (cost/kernel_time.hpp), so the backward
+  // pass has only 5/3 of the forward time to overlap with.
   const double backward = (kernels.fused_attention ? 2 : 5.0 / 3) * attention;
   double ring = 0;
   double exchange = 0;
@@ -107,7 +107,7 @@ void model_costs(const model::Model& model, const KernelModel& kernels, const La
   int reader = model.edges.empty() ? tables + 1 : model.num_layers();
   for (const model::Edge& edge : model.edges)
     if (edge.from == tables) reader = std::min(reader, edge.to);
-  double forward = 0;  // of what runs beside the exchange
+  double forward = 0;  // of what overlaps with the exchange
   double backward = 0;
   for (int i = tables + 1; i < reader; ++i) {
     const LayerCost& beside = row[model.layers[static_cast<std::size_t>(i)]].cost;

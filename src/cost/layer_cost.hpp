@@ -44,7 +44,7 @@ struct KindCost {
   double expert_forward = 0;   // backward takes the same time
   double context_forward = 0;  // exposed
   double context_backward = 0;
-  // Of keys and values on this rank, which go around the ring in the forward pass.
+  // Bytes of keys and values on this rank, which go around the ring in the forward pass.
   double ring_bytes = 0;
   double exchange_bytes = 0;  // that this rank exchanges in the forward pass (all-to-all)
   double table_indices = 0;   // seconds of the exchange of indices, all exposed

@@ -100,8 +100,8 @@ TEST(WindowCost, MaskedScoresAreSkippedAsInFullAttention) {
 
 // --- layers --------------------------------------------------------------------------------------
 
-// What every tensor rank holds whole: norms and positions. The rest is divided; the bias of a
-// row-split GEMM, h of 4 h^2 numbers, counts as divided too.
+// Parameters that every tensor rank holds completely: norms and positions. The rest is divided; the
+// bias of a row-split GEMM, h of 4 h^2 numbers, counts as divided too.
 double replicated_parameters(const model::LayerKind& layer) {
   double total = 0;
   for (const Operator& op : layer.operators)

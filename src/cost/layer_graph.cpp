@@ -8,7 +8,7 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-// What a path goes through: a layer or a move, and what it waited for.
+// A node of a path: a layer or a move, and what it waited for.
 struct Event {
   int before = -1;  // event
   int layer = -1;

@@ -21,7 +21,7 @@ int first_rank_of(const cluster::Cluster& cluster, int group_index) {
   return first;
 }
 
-// Between the ends of the group, and where those share a fast domain, what leaves the node.
+// The network between the ends of the group; if they share a fast domain, the network of the node.
 cluster::Link network_of(const cluster::Cluster& cluster, const cluster::NodeGroup& group,
                          int first) {
   const int last = first + group.num_devices() - 1;
@@ -34,8 +34,7 @@ cluster::Link network_of(const cluster::Cluster& cluster, const cluster::NodeGro
   return {rate / std::max(1, group.node.num_devices), group.node.network_latency, 1};
 }
 
-// Children that the network level joins: what it states, or as many as there are of the level
-// below.
+// Number of children that the network level joins: as stated, or all of the level below.
 int num_joined(const cluster::Cluster& cluster, int level, int domain) {
   const cluster::NetworkLevel& own = cluster.levels[static_cast<std::size_t>(level) - 1];
   if (own.size > 0) return own.size;

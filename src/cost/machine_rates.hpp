@@ -1,5 +1,5 @@
-// What one rank gets from a kind of node: its device, the stack's numbers for that device, the
-// rates of its links, and the offload tiers.
+// The resources that one rank gets from a kind of node: its device, the stack's numbers for that
+// device, the rates of its links, and the offload tiers.
 //
 //   link     = slowest link between two devices of the node x link_efficiency
 //   network  = what one device gets of the node's network when all its devices send at once, over

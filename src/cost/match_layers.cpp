@@ -1,4 +1,4 @@
-// Which of a model's layers were measured (cost/measured.hpp).
+// Finds which of a model's layers were measured (cost/measured.hpp).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -60,7 +60,7 @@ class Matcher {
   }
 
  private:
-  // The device of the cluster that a profile names; nullptr where the cluster has none such.
+  // The device of the cluster that a profile names; nullptr if there is none.
   const Device* device_of(const std::string& name) const {
     const Device* known = cluster::builtin_catalogue().find_device(name);
     for (const cluster::NodeGroup& group : cluster_.groups) {
@@ -187,8 +187,8 @@ class Matcher {
     if (layer.update > 0) updates_.push_back({device.short_name, precision, kind, layer});
   }
 
-  // Layers are updated one after the other, whatever their size: the whole model's update over its
-  // parameters, at the least tp that was measured.
+  // The optimizer updates layers one after the other, whatever their size. So the update per
+  // parameter is that of the whole model divided by its parameters, at the smallest measured tp.
   void set_update(MeasuredDevice& device) const {
     int tp = 0;
     for (const Update& own : updates_)
@@ -241,7 +241,7 @@ class Matcher {
                 "measured");
   }
 
-  // What the profile has of the cluster's devices, where no block is among it.
+  // The layers that the profile has for the cluster's devices, if it has no block for them.
   std::string without_blocks(const NamedProfile& own) const {
     std::set<std::string> rows;
     for (const MeasuredLayer& layer : own.profile.layers)

@@ -3,8 +3,8 @@
 // A measured layer matches a layer of the model if role, size of a sample (seq, or seq x hidden)
 // and hidden agree, and also
 //   block      its parameters within 1 %
-//   embedding  its parameters within 5 % (vocabularies are padded); used only if a block of the same
-//              measured model matches
+//   embedding  its parameters within 5 % (vocabularies are padded); used only if a block of the
+//              same measured model matches
 //   named      (from nereus measure; `layer` is the name in the model) what it reads, and its
 //              parameters within 1 %
 //   vision     what it reads, and its parameters within 5 % (norms and biases); for pools, their

@@ -21,7 +21,7 @@ double seconds_of(const Collective& row, const Fabric& fabric, Group group) {
   return reduce_scatter_seconds(fabric, group, row.bytes);
 }
 
-// The formula's two numbers, as it stands for the level that is asked for.
+// The formula's two numbers for the given level.
 Row row_of(const Collective& own, bool inside) {
   const int per_host = std::max(1, own.ranks / own.hosts);
   const Group group{own.ranks, per_host};
@@ -56,7 +56,7 @@ LevelFit fit(const std::vector<Row>& rows) {
   }
   const double det = aa * bb - ab * ab;
   double x = a1 / aa, y = 0;  // without latency
-  // Rows of one size alone cannot tell the two apart.
+  // Rows of a single size cannot separate the two numbers.
   if (det > 1e-9 * aa * bb) {
     const double both_x = (a1 * bb - b1 * ab) / det, both_y = (b1 * aa - a1 * ab) / det;
     if (both_x > 0 && both_y >= 0) {

@@ -8,7 +8,7 @@ using plan::Schedule;
 
 namespace {
 
-// How much of the wait for the others a stage's weight gradients fill, in its own W.
+// How much of the wait for the other stages is filled with weight gradients, in units of W.
 double filled_by_weights(Schedule schedule) {
   switch (schedule) {
     case Schedule::kZbH1:
@@ -23,7 +23,7 @@ double filled_by_weights(Schedule schedule) {
   }
 }
 
-// What the other stages wait for of one micro-batch.
+// The part of one micro-batch that the other stages wait for.
 double waited_for(const StagePace& stage, const PipelineShape& shape) {
   switch (shape.schedule) {
     case Schedule::kZbH1:
@@ -77,12 +77,13 @@ double later_chunks(const PipelineShape& shape, double own, double num_micro_bat
 }
 
 PipelineTime pipeline_time(std::span<const StagePace> stages, const PipelineShape& shape) {
-  // Stages that tie but for rounding: the first stands for them, whichever way their times were
-  // added up. With one micro-batch and no virtual stages all decide alike; then the longest does.
+  // If stages are equal except for rounding, the first one decides, independent of the order of
+  // summation. With one micro-batch and no virtual stages, all stages decide equally; then the
+  // longest one counts.
   constexpr double kRounding = 1e-13;
   constexpr double kForward = 1.0 / 3;  // of a stage's work
-  // Part of the wait for the others that the stage which decides fills with T - x of its own:
-  // weight gradients, or under Varuna one recompute.
+  // The part of the wait for other stages that the deciding stage fills with its T - x: weight
+  // gradients or, under Varuna, one recompute.
   const bool varuna = shape.schedule == Schedule::kVaruna;
   const bool fills = varuna || splits_backward(shape.schedule);
   const double filled = varuna ? 1 : filled_by_weights(shape.schedule) * (shape.depth - 1);

@@ -58,7 +58,7 @@ TEST(Pipeline, OneMicroBatchPassesAllStages) {
 }
 
 TEST(Pipeline, StagesMayCutTheBatchDifferently) {
-  // The first stage: 4 micro-batches of 3 s; the second: 12 of 1 s. Whichever decides, it starts
+  // The first stage: 4 micro-batches of 3 s; the second: 12 of 1 s. Either one that decides starts
   // after, or ends before, one micro-batch of the other: 12 + 3.
   EXPECT_DOUBLE_EQ(total({{3, 12}, {1, 12}}, 1), 15);
 }
@@ -219,7 +219,7 @@ TEST(Pipeline, MessagesHoldTheirSendersUp) {
 }
 
 TEST(Pipeline, PhasesHaveTheirOwnSlowestStage) {
-  // Two stages, five micro-batches of 3 s, one held up by 4 s forward, the other by 4 s backward.
+  // Two stages, five micro-batches of 3 s, one blocked for 4 s forward, the other for 4 s backward.
   // One after the other in GPipe: 6 to fill, then 4 x 1 + 4 and 4 x 2 + 4.
   std::vector<StagePace> stages{{3, 15}, {3, 15}};
   stages[0].sends = stages[0].sends_forward = 4;

@@ -20,7 +20,7 @@ constexpr double kFasterThanPeak = 0.5;
 constexpr double kSlowerThanPeak = 2000;
 constexpr double kSlowerThanBlock = 20;
 constexpr double kSlow = 0.2;  // seconds
-// Of Adam: gradient, weight and two moments are read, the last three written, four bytes each.
+// Adam reads gradient, weight and two moments, and writes the last three, four bytes each.
 constexpr double kUpdateBytes = 28;
 constexpr const char* kUnits = "times are seconds; are these milliseconds?";
 
@@ -64,7 +64,7 @@ Block slowest_block(const MeasuredLayer& layer, bool back, double samples,
   return out;
 }
 
-// What the layer has more than the model's largest block, which is mostly the slowest.
+// The ratio of the layer to the model's largest block, which is usually the slowest.
 double more_than_block(const model::LayerKind& kind, const model::Model& model) {
   double flops = 0, parameters = 0;
   for (const model::LayerKind& other : model.kinds) {

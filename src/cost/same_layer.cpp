@@ -40,8 +40,8 @@ std::string differs_in_own(const MeasuredLayer& layer, const model::LayerKind& k
                      format_count(std::llround(kind.parameters())));
 }
 
-// Layers of a vision model are told apart by what they read; norms and biases are a matter of
-// taste, and pools have no parameters.
+// Layers of a vision model are identified by what they read: models differ in norms and biases, and
+// pools have no parameters.
 std::string differs_in_vision(const MeasuredLayer& layer, const model::LayerKind& kind) {
   if (layer.elements != kind.input_elements)
     return fmt::format("{} elements per sample, not {}", format_count(std::llround(layer.elements)),

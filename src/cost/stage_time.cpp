@@ -12,16 +12,16 @@ double smooth_max(double a, double b, const Machine& machine) {
   const double low = std::min(a, b);
   if (low <= machine.host_ratio * high) return high;
   const double sharpness = machine.parameters.host_sharpness;
-  // As pow, to its last digit or two, and in two thirds of the time.
+  // Like pow, except for the last digit or two, in two thirds of the time.
   const double both = 1 + std::exp2(sharpness * std::log2(low / high));
   return high * std::exp2(std::log2(both) / sharpness);
 }
 
 namespace {
 
-// What runs show up to four domains (tp 32 over nodes of 8): a collective of d domains waits d
-// latencies for each of its ranks. Nobody measured wider ones; beyond, the whole wait grows as the
-// depth of a tree over the domains does.
+// Runs show, for up to four domains (tp 32 over nodes of 8), that a collective over d domains waits
+// d latencies per rank. There are no measurements of wider ones; beyond that, the wait is assumed
+// to grow like the depth of a tree over the domains.
 double domains_waited_for(int tp, int domain) {
   constexpr double kMeasured = 4;
   const double domains = static_cast<double>(tp) / domain;
@@ -39,8 +39,8 @@ StageRules stage_rules(const Machine& machine, const StackOptions& options, cons
   StageRules rules;
   rules.every_other_block = options.selective == SelectiveRule::kEveryOtherBlock;
   rules.tensor_exposed = tensor_overlap ? 1 - p.tensor_overlap : 1;
-  // A tensor collective waits for all its ranks to launch it; across nodes, and behind pipeline
-  // transfers that cross nodes, that costs time for every rank.
+  // A tensor collective waits until all its ranks have launched it. Across nodes, and after
+  // pipeline transfers that cross nodes, this costs time per rank.
   const bool wide = tp > fabric.domain;
   double rank_latency =
       wide ? fabric.network_latency * domains_waited_for(tp, fabric.domain) : fabric.link_latency;
@@ -108,7 +108,7 @@ StageTime stage_time(const StageWork& work, double shard_seconds, double copy_se
   time.context = sum.context;
   time.expert = sum.expert;
   const double overlap = mode.data_overlap ? p.shard_overlap : 0;
-  // Fills in what a stage that keeps its device busy for that long takes in all.
+  // Fills in the total time of a stage that keeps its device busy for that long.
   const auto total_of = [&](double device, double host, double& shard, double& offload) {
     const double hidden = overlap * std::min(shard_seconds, device);
     shard = shard_seconds - hidden + p.compute_slowdown * hidden;

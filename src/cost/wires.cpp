@@ -15,7 +15,7 @@ bool equal(const Wire& a, const Wire& b) {
          a.fabric == b.fabric;
 }
 
-// Of two kinds of level the one on which most takes longest.
+// Of two kinds of topology, the one on which most collectives take longest.
 cluster::TopologyKind slower(cluster::TopologyKind a, cluster::TopologyKind b) {
   using cluster::TopologyKind;
   for (const TopologyKind kind :
@@ -118,7 +118,7 @@ int Wires::of(const std::vector<int>& ranks) {
   return intern(wire);
 }
 
-// In every respect the slowest of all machines in the set, and of what lies between two kinds.
+// In every respect the slowest of all machines in the set, and of the links between two kinds.
 Fabric Wires::slowest(const std::vector<int>& ranks) const {
   Fabric fabric = machine_at(ranks.front()).fabric;
   int kind = kind_of(ranks.front());

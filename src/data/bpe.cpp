@@ -40,7 +40,7 @@ class BpeTokenizer : public Tokenizer {
                           std::vector<std::uint32_t>& tokens) override {
     std::size_t at = 0;
     while (at < text.size()) {
-      // A stretch of text ends at an added token, or where one may still begin.
+      // A part of the text ends at an added token, or where one may begin.
       const AddedPlace added = find_added(text, at, last);
       const bool complete = last || added.added != nullptr;
       const std::string_view stretch = text.substr(0, added.begin);
@@ -82,7 +82,8 @@ class BpeTokenizer : public Tokenizer {
     const BpeModel::Added* added = nullptr;
   };
 
-  // The first added token from `at` on; else where the text ends, or one may begin that is cut off.
+  // The first added token from `at` on; otherwise the end of the text, or where a truncated one may
+  // begin.
   AddedPlace find_added(std::string_view text, std::size_t at, bool last) const {
     const std::size_t open = last || longest_added_ == 0 ? 0 : longest_added_ - 1;
     const std::size_t end = std::max(at, text.size() - std::min(open, text.size()));
@@ -94,7 +95,7 @@ class BpeTokenizer : public Tokenizer {
     return {end, nullptr};
   }
 
-  // As if a space stood before text[at]; the piece may be that space alone.
+  // As if a space preceded text[at]; the piece may consist of only that space.
   Piece piece_after_space(std::string_view text, std::size_t at) {
     prefixed_.assign(" ").append(text.substr(at));
     const Piece piece = next_piece(model_.split, prefixed_, 0);

@@ -1,20 +1,21 @@
-// Byte-pair encoding as Hugging Face's tokenizer.json describes it, with the tokens that
-// Tokenizer.encode(text, add_special_tokens=False) of the library `tokenizers` gives.
+// Byte-pair encoding as in Hugging Face's tokenizer.json. Gives the tokens of
+// Tokenizer.encode(text, add_special_tokens=False) in the library `tokenizers`.
 //
 //   const auto tokenizer = load_bpe("gpt2/tokenizer.json");         // throws Errors
 //   tokenizer->encode("Hello world", tokens);
 //
-// A text is cut at added tokens (leftmost, then longest), each stretch between them is split into
-// pieces (data/split.hpp), and each piece is merged (data/merges.hpp). Two kinds:
+// A text is cut at added tokens (leftmost, then longest). Each part between them is split into
+// pieces (data/split.hpp), and each piece is merged (data/merges.hpp). There are two kinds:
 //
 //   byte-level   (GPT-2, LLaMA-3, Qwen 2) a piece starts as its bytes, each written as a character
-//                of GPT-2's table of printable ones. ignore_merges: a piece that is a token is one.
-//   words        (LLaMA-2) spaces become U+2581, one stands before the text, a piece starts as its
-//                characters, and a character without a token as its bytes <0x00> ... <0xFF>.
+//                from GPT-2's table of printable ones. ignore_merges: a piece that is a token is
+//                kept.
+//   words        (LLaMA-2) spaces become U+2581, one is added before the text, a piece starts as
+//                its characters, and a character without a token as its bytes <0x00> ... <0xFF>.
 //
-// Whatever changes tokens and is not read (other normalizers, patterns, dropout, prefixes) is an
-// error that names the field. post_processor, decoder, truncation and padding are passed over: they
-// add to or cut what a model is given, not what a text is made of.
+// Features that change tokens and are not supported (other normalizers, patterns, dropout,
+// prefixes) are errors that name the field. post_processor, decoder, truncation and padding are
+// ignored: they affect the input of a model, but not the tokens of a text.
 #pragma once
 
 #include <array>
@@ -30,7 +31,7 @@
 
 namespace nereus::data {
 
-// Finds text in hash maps by string_view.
+// Allows look-ups by string_view in hash maps.
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const {
@@ -40,29 +41,29 @@ struct TextHash {
 template <class Mapped>
 using TextMap = std::unordered_map<std::string, Mapped, TextHash, std::equal_to<>>;
 
-inline constexpr std::string_view kWordMark = "\xE2\x96\x81";  // U+2581, a space in SentencePiece's
+inline constexpr std::string_view kWordMark = "\xE2\x96\x81";  // U+2581, SentencePiece's space
 
-// What a tokenizer.json says, as far as tokens depend on it.
+// The parts of a tokenizer.json that tokens depend on.
 struct BpeModel {
   std::string name;
   SplitRule split = SplitRule::kGpt2;
   bool byte_level = true;
-  bool add_prefix_space = false;  // byte-level: a space before a text that starts with none
+  bool add_prefix_space = false;  // byte-level: add a space if a text does not start with one
   bool ignore_merges = false;
   TextMap<std::uint32_t> vocabulary;             // text as bytes -> token; without added tokens
-  std::array<std::uint32_t, 256> byte_tokens{};  // the token each byte starts as, or falls back to
+  std::array<std::uint32_t, 256> byte_tokens{};  // the first token of each byte, or its fallback
   MergeTable merges;
   struct Added {
     std::string text;
     std::uint32_t token = 0;
   };
   std::vector<Added> added;             // longest first
-  std::vector<std::string> token_text;  // of every token, as bytes; empty where there is none
+  std::vector<std::string> token_text;  // of every token, as bytes; empty if there is none
   std::optional<std::uint32_t> end_of_text = {};
 };
 
-// `text`: a tokenizer.json. `end_of_text`: its token that ends documents; empty = the first of
-// <|endoftext|>, <|end_of_text|>, </s>, <eos> that it has.
+// `text`: a tokenizer.json. `end_of_text`: its token that ends documents; empty = the first that
+// exists of <|endoftext|>, <|end_of_text|>, </s>, <eos>.
 BpeModel parse_bpe(std::string_view text, const std::string& file,
                    const std::string& end_of_text = {});
 

@@ -22,8 +22,8 @@ using spec::Value;
 constexpr std::size_t kMostErrors = 20;        // of one kind; files have 10^5 entries
 constexpr std::int64_t kMostTokens = 1 << 21;  // no tokenizer comes near
 
-// GPT-2's table: printable bytes of Latin-1 stand for themselves, the others for U+0100, U+0101,
-// ... in order (github.com/openai/gpt-2, src/encoder.py, bytes_to_unicode).
+// GPT-2's table: printable bytes of Latin-1 map to themselves, the others to U+0100, U+0101, ... in
+// order (github.com/openai/gpt-2, src/encoder.py, bytes_to_unicode).
 std::array<std::uint32_t, 256> byte_characters() {
   std::array<std::uint32_t, 256> codes{};
   std::uint32_t next = 256;
@@ -35,7 +35,7 @@ std::array<std::uint32_t, 256> byte_characters() {
   return codes;
 }
 
-// The bytes that a token of such characters stands for; none where it holds others.
+// Converts a token of such characters to bytes; empty if it has other characters.
 class ByteDecoder {
  public:
   ByteDecoder() : codes_(byte_characters()) {
@@ -135,7 +135,7 @@ class BpeReader {
     }
   }
 
-  // A word token as the text it stands for: U+2581 is a space, <0x41> a byte.
+  // The text of a word token: U+2581 is a space, <0x41> a byte.
   static std::string shown(const std::string& token) {
     if (token.size() == 6 && token.starts_with("<0x") && token.ends_with('>')) {
       unsigned byte = 0;

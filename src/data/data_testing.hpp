@@ -1,4 +1,4 @@
-// What tests of data/ share: files as other tools write them.
+// Shared by the tests of data/: files as written by other tools.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct MegatronFiles {
   std::string idx;
 };
 
-// As Megatron-LM's own writer lays them out, with `gap` bytes that belong to no sequence before
-// each; one document a sequence.
+// Files in the layout of Megatron-LM's writer, with `gap` unused bytes before each sequence; one
+// document per sequence.
 inline MegatronFiles megatron_files(const std::vector<std::vector<std::uint64_t>>& sequences,
                                     unsigned kind, int token_bytes, int gap = 0) {
   MegatronFiles files;

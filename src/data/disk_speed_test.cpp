@@ -29,8 +29,7 @@ TEST(DiskSpeed, ReadsTheWholeFileEachTime) {
   }
 }
 
-// What was evicted comes from the disk, what was not does not; where files lie in memory alone
-// neither does.
+// Evicted files come from the disk, others do not; if files are only in memory, neither does.
 TEST(DiskSpeed, ColdReadsLoadAndWarmOnesDoNot) {
   const TemporaryFolder folder;
   const std::string path = folder / "noise";

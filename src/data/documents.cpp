@@ -24,7 +24,7 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-// One file's pieces, and its lines where the rule asks for lines.
+// Reads one file in pieces, or in lines if the rule needs lines.
 class FileReader {
  public:
   FileReader(const std::string& path, std::int64_t& bytes_read)

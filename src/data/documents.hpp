@@ -1,13 +1,14 @@
-// Text files as documents, in pieces: memory does not grow with a file or a document.
+// Reads text files as documents, in pieces: memory does not grow with the size of a file or
+// document.
 //
 //   read_documents({"a.txt", "b.txt"}, {.rule = DocumentRule::kFile}, sink);
 //
-// What a document is, is stated by a rule:
-//   file        every file is one
-//   line        every line is one, without its end ("\n" or "\r\n"); empty lines are none
+// A rule defines what a document is:
+//   file        every file is a document
+//   line        every line is one, without its end ("\n" or "\r\n"); empty lines are skipped
 //   jsonl       every line is a JSON object whose member "text" is one
-//   separator   lines up to one that equals the separator (an empty one: blank lines part them)
-// Documents without a byte are left out. A line must fit into memory.
+//   separator   lines up to a line that equals the separator (empty separator: blank lines)
+// Empty documents are skipped. A line must fit into memory.
 #pragma once
 
 #include <cstdint>
@@ -22,28 +23,28 @@ enum class DocumentRule { kFile, kLine, kJsonLines, kSeparator };
 
 struct DocumentOptions {
   DocumentRule rule = DocumentRule::kFile;
-  std::string separator = {};  // of kSeparator
+  std::string separator = {};  // for kSeparator
 };
 
-// Takes documents: text() any number of times, then end().
+// Receives documents: text() any number of times, then end().
 class DocumentSink {
  public:
   virtual ~DocumentSink() = default;
   virtual void text(std::string_view piece) = 0;
   virtual void end() = 0;
-  // Bytes of the input that were read; false ends the reading.
+  // Called with the bytes of the input that were read; returning false ends the reading.
   virtual bool go_on(std::int64_t bytes_read) = 0;
 };
 
-// False where the sink ended it. Throws Errors: all files that cannot be read, before the first is.
+// Returns false if the sink ended it. Before reading, throws Errors that list all unreadable files.
 bool read_documents(const std::vector<std::string>& files, const DocumentOptions& options,
                     DocumentSink& sink);
 
-// The bytes of all files together. Throws Errors with every file that is none.
+// The total size of all files. Throws Errors that list all unreadable ones.
 std::int64_t total_bytes(const std::vector<std::string>& files);
 
-// Offset of the first byte that is no UTF-8 in a text of which more may follow (`last` = none
-// does), or npos. `whole` is set to the bytes up to the last character that is complete.
+// Offset of the first byte of a text that is not UTF-8, or npos. More text may follow unless
+// `last`. Sets `whole` to the bytes up to the last complete character.
 std::size_t find_bad_utf8(std::string_view text, bool last, std::size_t& whole);
 
 }  // namespace nereus::data

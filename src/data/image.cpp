@@ -47,7 +47,7 @@ class PpmHead {
   std::size_t at_ = 2;
 };
 
-// What each output pixel along one side takes of the input: weights from `first` on.
+// The weights of the input pixels, from `first` on, for each output pixel along one side.
 struct Weights {
   std::int64_t first = 0;
   std::vector<float> weights;

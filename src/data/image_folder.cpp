@@ -25,7 +25,7 @@ bool is_picture(const fs::path& path) {
   return ending == ".ppm" || ending == ".png" || ending == ".jpg" || ending == ".jpeg";
 }
 
-// Sorted names of what the folder holds and the test takes.
+// Sorted names of the entries in the folder that pass the test.
 template <class Test>
 std::vector<std::string> names_in(const fs::path& folder, Test test) {
   std::vector<std::string> names;

@@ -1,13 +1,13 @@
-// Pictures sorted into folders by class: FOLDER/CLASS/NAME.{ppm,png,jpg,jpeg}. Classes are numbered
-// in the order of their names (bytes), pictures within a class likewise, so that a folder means the
-// same on every machine.
+// Images in folders by class: FOLDER/CLASS/NAME.{ppm,png,jpg,jpeg}. Classes are numbered in the
+// order of their names (as bytes), and so are images within a class, so that a folder has the same
+// meaning on every machine.
 //
 //   ImageFolder folder = ImageFolder::open("imagenet/train");          // throws Errors
 //   ImageFolderSamples samples(std::move(folder), 224, 1000, {.seed = 1});
 //   samples.read(g, {.pixels = pixels, .label = &label});
 //
-// Pictures are only listed when a folder is opened; each is decoded (data/image.hpp) when its
-// sample is read. Nothing is flipped, turned or cut at random.
+// Opening a folder only lists the images; each is decoded (data/image.hpp) when its sample is read.
+// There is no random flipping, rotating or cropping.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct ImageFolder {
   static ImageFolder open(const std::string& path);
 
   struct Entry {
-    std::string name;  // within its class
+    std::string name;  // name in the folder of its class
     std::int64_t label = 0;
   };
   std::string path;
@@ -34,7 +34,7 @@ struct ImageFolder {
 
 class ImageFolderSamples : public SampleSource {
  public:
-  // Throws Errors: data.classes (more classes than the model tells apart).
+  // Throws Errors: data.classes (more classes than the model has).
   ImageFolderSamples(ImageFolder folder, std::int64_t size, std::int64_t model_classes,
                      SampleOrder order);
 

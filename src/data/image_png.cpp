@@ -21,7 +21,7 @@ Image decode_png(std::string_view bytes, const std::string& path) {
   if (png_image_begin_read_from_memory(&reader, bytes.data(), bytes.size()) == 0)
     broken_image(path, reader.message);
   check_image_size(reader.width, reader.height, path);
-  // With transparency, which is then dropped: asked for without, libpng would mix in a background.
+  // Reads transparency and drops it; otherwise libpng would blend with a background.
   reader.format = PNG_FORMAT_RGBA;
   std::vector<std::uint8_t> rgba(PNG_IMAGE_SIZE(reader));
   if (png_image_finish_read(&reader, nullptr, rgba.data(), 0, nullptr) == 0)

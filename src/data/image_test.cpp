@@ -35,8 +35,8 @@ Image plain(std::int64_t width, std::int64_t height, std::uint8_t r, std::uint8_
   return image;
 }
 
-// What Python's zlib and struct make of a 3 x 2 picture with transparency: red, green, blue,
-// white, grey 128, black, of different transparency; rows unfiltered.
+// The output of Python's zlib and struct for a 3 x 2 image with transparency: red, green, blue,
+// white, gray 128, black, with different transparency; rows unfiltered.
 const std::string kPng = [] {
   const std::string_view hex =
       "89504e470d0a1a0a0000000d49484452000000030000000208060000009d74661a0000001d4944415478da1d"

@@ -13,7 +13,7 @@ namespace nereus::data {
 MappedFile map_file(const std::string& path) {
   int error = 0;
   MappedFile file = MappedFile::open(path, error);
-  // Says it best where the file is missing: with the nearest name.
+  // Gives the best message for a missing file: with the nearest name.
   if (error == ENOENT || error == EISDIR) spec::read_text_file(path);
   if (error != 0)
     throw_input_error("data.unreadable",

@@ -1,4 +1,4 @@
-// Files of data as memory, with this folder's words for what is wrong.
+// Maps data files into memory, with the error codes of this folder.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace nereus::data {
 
-// Throws Errors: where there is no such file with the nearest name, else "data.unreadable".
+// Throws Errors: with the nearest name if there is no such file, else "data.unreadable".
 MappedFile map_file(const std::string& path);
 
 }  // namespace nereus::data

@@ -16,8 +16,8 @@ constexpr std::size_t kHeadBytes = 9 + 8 + 1 + 8 + 8;
   throw_input_error(code, std::move(message), {path}, std::move(hint));
 }
 
-// Bytes of a token for the code of a kind of number; 0 where it is none for tokens. Signed kinds
-// are read as unsigned: a negative token is then far above any vocabulary.
+// Bytes per token for this code of a number type; 0 if it is not one for tokens. Signed types are
+// read as unsigned: a negative token is then far above any vocabulary.
 int bytes_of_kind(unsigned code) {
   switch (code) {
     case 1:

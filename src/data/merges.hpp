@@ -1,13 +1,13 @@
-// The merging of byte-pair encoding: of all neighbours that some rule joins, those of the lowest
-// rank are joined first, the leftmost of equals first, until none is left (Sennrich, Haddow and
+// The merge step of byte-pair encoding: of all adjacent pairs with a rule, the one with the lowest
+// rank is joined first (of equal ones the leftmost), until no rule applies (Sennrich, Haddow and
 // Birch, "Neural machine translation of rare words with subword units", 2016).
 //
 //   MergeTable merges;
 //   merges.add(left, right, rank, joined);
 //   merges.apply(symbols);                 // in place
 //
-// Short pieces are searched from end to end at each join; long ones keep their pairs in a heap, so
-// that n symbols take O(n log n). Both give the same.
+// Short pieces are searched completely for each join; long ones keep their pairs in a heap, so that
+// n symbols take O(n log n). Both give the same result.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class MergeTable {
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  // A pair that is added again gets the later rank. Ranks are below kNone.
+  // If a pair is added again, it gets the later rank. Ranks must be below kNone.
   void add(std::uint32_t left, std::uint32_t right, std::uint32_t rank, std::uint32_t joined);
   Merge find(std::uint32_t left, std::uint32_t right) const;
 
@@ -33,13 +33,13 @@ class MergeTable {
 
  private:
   struct Slot {
-    std::uint64_t pair = ~std::uint64_t{0};  // left << 32 | right; a pair of two kNone is none
+    std::uint64_t pair = ~std::uint64_t{0};  // left << 32 | right; two kNone: empty
     Merge merge;
   };
   std::size_t place_of(std::uint64_t pair) const;
   void grow();
 
-  std::vector<Slot> slots_ = std::vector<Slot>(16);  // a power of two, at most half of them full
+  std::vector<Slot> slots_ = std::vector<Slot>(16);  // size is a power of two; at most half full
   std::size_t num_pairs_ = 0;
 };
 

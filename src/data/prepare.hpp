@@ -1,11 +1,11 @@
-// Text files to a token file: documents (data/documents.hpp) through a tokenizer
-// (data/tokenizer.hpp) into the project's format (data/token_writer.hpp), in memory that does not
+// Converts text files to a token file: reads documents (data/documents.hpp), tokenizes them
+// (data/tokenizer.hpp), and writes the project's format (data/token_writer.hpp). Memory does not
 // grow with the text. The same input gives the same bytes.
 //
 //   const Prepared done = prepare_tokens({"a.txt"}, {}, *make_byte_tokenizer(), "a.tokens", {});
 //
-// A document's tokens are followed by the tokenizer's end-of-text token, where it has one. What was
-// there under the output's name stays until all is done.
+// The tokenizer's end-of-text token follows each document, if it has one. An existing output file
+// stays until the new one is complete.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ struct Prepared {
 };
 
 struct PrepareHooks {
-  std::function<bool()> stop = {};                               // asked now and then
+  std::function<bool()> stop = {};                               // polled
   std::function<void(double done, double total)> progress = {};  // bytes of the input
 };
 
-// Throws Errors: what cannot be read, text that is no UTF-8 for a tokenizer that needs it
+// Throws Errors: unreadable files, text that is not UTF-8 for a tokenizer that needs it
 // (data.utf8), no text at all (data.empty), an output that cannot be written.
 Prepared prepare_tokens(const std::vector<std::string>& files, const DocumentOptions& documents,
                         Tokenizer& tokenizer, const std::string& output, const PrepareHooks& hooks);

@@ -1,11 +1,11 @@
-// How many samples one core prepares in a second: the same calls that a loader's thread makes
-// (data/loader.hpp), one after the other, from files that lie in the page cache.
+// Measures how many samples one core prepares per second: it makes the same calls as a loader's
+// thread (data/loader.hpp), one after the other, from files in the page cache.
 //
 //   const PrepareTimes images = prepare_times(source, 5, 0.2);
-//   images.seconds_per_sample;                       // of each repeat
+//   images.seconds_per_sample;                       // one per repeat
 //
-// Files to prepare from, where the user has none: windows of a token file, and pictures of 500 x
-// 375 pixels as PPM, which costs scaling but no decompression.
+// Generates files if the user has none: a token file, and images of 500 x 375 pixels as PPM, which
+// need scaling but no decompression.
 #pragma once
 
 #include <memory>
@@ -20,10 +20,10 @@ struct PrepareTimes {
   std::vector<double> seconds_per_sample{};
 };
 
-// Each repeat prepares samples for at least so long.
+// Each repeat prepares samples for at least `least_seconds`.
 PrepareTimes prepare_times(const SampleSource& source, int repeats, double least_seconds);
 
-// In a folder that is there: a token file of 1,024 tokens a sample, a folder of pictures.
+// In an existing folder: a token file with samples of 1,024 tokens, and a folder of images.
 std::shared_ptr<const SampleSource> made_up_tokens(const std::string& folder);
 std::shared_ptr<const SampleSource> made_up_pictures(const std::string& folder);
 inline constexpr double kMadeUpTokenBytes = 2 * 1025.0;

@@ -92,7 +92,7 @@ class Scanner {
     return at;
   }
 
-  // End of 's, 't, 're, 've, 'm, 'll or 'd; 0 where there is none.
+  // End of 's, 't, 're, 've, 'm, 'll or 'd; 0 if there is none.
   std::size_t contraction(bool any_case) {
     if (look(at_).code != '\'' || !has(at_ + 1)) return 0;
     const auto folded = [&](const Character& c) -> std::uint32_t {
@@ -118,7 +118,8 @@ class Scanner {
       if (is_line_end(c.code)) line_end = end;
     }
     if (up_to_line_end && line_end > 0) return piece(line_end);
-    // All at the end of the text; less the last character elsewhere, unless it is the only one.
+    // All of it at the end of the text; otherwise without the last character, unless it is the only
+    // one.
     return piece(end == text_.size() || last == at_ ? end : last);
   }
 

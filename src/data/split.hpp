@@ -1,5 +1,5 @@
-// Text into the pieces within which byte pairs are merged: the regular expressions of GPT-2 and
-// LLaMA-3 as scanners written by hand, the alternatives in the order of the expression.
+// Splits text into the pieces within which byte pairs are merged: the regular expressions of GPT-2
+// and LLaMA-3 as hand-written scanners, with the alternatives in the order of the expression.
 //
 //   const Piece piece = next_piece(SplitRule::kGpt2, text, at);    // text[at, piece.end)
 //
@@ -12,9 +12,10 @@
 // words   a run of U+2581 or spaces, then all up to the next one: where SentencePiece's merges
 //         never cross a word's beginning, these pieces can be merged apart
 //
-// \s+(?!\S) is white space up to the last one before something else: the run less its last
-// character, or all of it at the end of the text. The scan goes left to right and looks no further
-// than Piece::seen, so that a text can be cut wherever that lies within what has been read.
+// \s+(?!\S) matches white space up to the last one before another character: the run without its
+// last character, or all of it at the end of the text. The scan goes left to right, and reads no
+// further than Piece::seen, so that a text can be cut as long as that is within the text read so
+// far.
 #pragma once
 
 #include <cstddef>
@@ -25,12 +26,12 @@ namespace nereus::data {
 
 enum class SplitRule { kGpt2, kLlama3, kQwen2, kWords };
 
-// The rule of a regular expression in a tokenizer.json; none where it is another.
+// The rule of a regular expression in a tokenizer.json; empty if it is unknown.
 std::optional<SplitRule> split_rule_of(std::string_view expression);
 
 struct Piece {
   std::size_t end = 0;   // > at
-  std::size_t seen = 0;  // end of what was looked at; text.size() + 1 where the text's end was
+  std::size_t seen = 0;  // end of what was examined; text.size() + 1 if the text's end was
 };
 
 Piece next_piece(SplitRule rule, std::string_view text, std::size_t at);  // at < text.size()

@@ -1,13 +1,13 @@
-// Samples made up from (seed, g): nothing to download, the same on every machine, and something to
-// learn in them.
+// Samples generated from (seed, g): no download, the same on every machine, and with a pattern that
+// can be learned.
 //
 // Tokens walk over a fixed random graph: token t is followed by one of four tokens, the j-th with
-// probability 1/2, 1/4, 1/8, 1/8. Which four is a hash of (seed, t, j), cubed so that small numbers
-// come often, as words do. A model that has learnt the graph reaches a loss of at most
-// 7/4 ln 2 = 1.213 nats a token; one that has learnt nothing has ln(vocabulary).
+// probability 1/2, 1/4, 1/8, 1/8. These four are a hash of (seed, t, j), cubed so that small
+// numbers are frequent, like common words. A model that has learned the graph reaches a loss of at
+// most 7/4 ln 2 = 1.213 nats per token; one that has learned nothing has ln(vocabulary).
 //
 // An image is the pattern of its class, blocks of 1/8 of its width with values in [-1, 1), plus
-// noise of the same range.
+// noise with the same range.
 //
 //   SyntheticTokens samples(vocabulary, seq, seed);
 //   samples.read(g, {.tokens = tokens});

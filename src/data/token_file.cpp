@@ -27,7 +27,7 @@ std::string without_ending(const std::string& path, std::string_view ending) {
   return path.ends_with(ending) ? path.substr(0, path.size() - ending.size()) : std::string();
 }
 
-// Megatron's PREFIX of a path that names its .bin, its .idx or neither; empty where it is not one.
+// Megatron's PREFIX for a path with .bin, .idx or neither; empty if it is not such a file.
 std::string megatron_prefix(const std::string& path) {
   if (const std::string prefix = without_ending(path, ".idx"); !prefix.empty()) return prefix;
   if (const std::string prefix = without_ending(path, ".bin"); !prefix.empty())
@@ -148,7 +148,7 @@ void check_tokens(const TokenFile& file, std::int64_t model_vocabulary, std::int
                fmt::format("the file has {} tokens, one sample of sequence {} needs {}",
                            info.num_tokens, seq, seq + 1),
                {info.path}, "a shorter --seq, or more text");
-  // Where a vocabulary is stated it may be larger than what is used: only then look.
+  // A stated vocabulary may be larger than what is used, so only then all tokens are read.
   if (info.vocabulary == 0 || info.vocabulary > model_vocabulary) {
     const std::int64_t largest = file.largest_token();
     if (largest >= model_vocabulary)

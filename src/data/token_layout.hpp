@@ -1,5 +1,5 @@
-// Where the tokens lie in the bytes of a token file, one function a format. Nothing here touches
-// files, so that any bytes can be tried.
+// The position of tokens in the bytes of a token file, with one function per format. These
+// functions do not access files, so that they can be tested with any bytes.
 //
 // nereus (one file, little-endian, written by data/token_writer.hpp):
 //
@@ -18,14 +18,14 @@
 //      128      -  tokens, then zeros up to a multiple of 8
 //        -  8 * documents  the first token of each document
 //
-// nanogpt: 16-bit little-endian tokens and nothing else (github.com/karpathy/nanoGPT,
-// data/*/prepare.py). The vocabulary is in meta.pkl beside it, where there is one.
+// nanogpt: only 16-bit little-endian tokens (github.com/karpathy/nanoGPT, data/*/prepare.py). The
+// vocabulary is in meta.pkl in the same folder, if there is one.
 //
-// megatron: tokens in PREFIX.bin, and PREFIX.idx: "MMIDIDX\0\0", version 1 (8 bytes), kind of
+// megatron: tokens are in PREFIX.bin. PREFIX.idx has: "MMIDIDX\0\0", version 1 (8 bytes), kind of
 // number (1 byte), number of sequences and of entries of the document index (8 bytes each), then
 // the length of each sequence (4 bytes), its offset in PREFIX.bin (8 bytes), and the first sequence
-// of each document followed by the number of sequences (8 bytes each); perhaps a byte a sequence
-// more (github.com/NVIDIA/Megatron-LM, megatron/core/datasets/indexed_dataset.py).
+// of each document followed by the number of sequences (8 bytes each); possibly one more byte per
+// sequence (github.com/NVIDIA/Megatron-LM, megatron/core/datasets/indexed_dataset.py).
 #pragma once
 
 #include <cstdint>
@@ -45,21 +45,21 @@ inline constexpr std::size_t kTokenHeaderBytes = 128;
 inline constexpr std::size_t kTokenizerNameBytes = 64;
 inline constexpr std::string_view kMegatronMagic{"MMIDIDX\0\0", 9};
 
-// What a file says of itself.
+// Facts that a file states about itself.
 struct TokenFileInfo {
   std::string path;
   TokenFormat format = TokenFormat::kNereus;
   std::int64_t num_tokens = 0;
-  std::int64_t num_documents = 0;  // 0 = the format does not say
-  std::int64_t vocabulary = 0;     // every token is below it; 0 = the format does not say
+  std::int64_t num_documents = 0;  // 0 = not stated
+  std::int64_t vocabulary = 0;     // every token is below it; 0 = not stated
   int token_bytes = 2;
-  std::int64_t text_bytes = 0;                   // 0 = the format does not say
+  std::int64_t text_bytes = 0;                   // 0 = not stated
   std::optional<std::int64_t> end_of_text = {};  // the token after each document
-  std::string tokenizer = {};                    // empty = the format does not say
+  std::string tokenizer = {};                    // empty = not stated
   bool operator==(const TokenFileInfo&) const = default;
 };
 
-// A run of tokens that lie one after the other: tokens first, first + 1, ... from a byte on.
+// Consecutive tokens first, first + 1, ... from a byte on.
 struct TokenExtent {
   std::int64_t first = 0;
   std::uint64_t byte = 0;
@@ -69,24 +69,25 @@ struct TokenExtent {
 struct TokenLayout {
   TokenFileInfo info;
   std::vector<TokenExtent> extents;  // by first token; one, unless Megatron's sequences have gaps
-  std::uint64_t document_starts_byte = 0;  // nereus alone
-  std::uint32_t content_checksum = 0;      // nereus alone
+  std::uint64_t document_starts_byte = 0;  // only nereus
+  std::uint32_t content_checksum = 0;      // only nereus
 };
 
-// Of the whole file `bytes`. Throw Errors: data.format, data.version, data.truncated, data.header.
+// `bytes` is the whole file. These throw Errors: data.format, data.version, data.truncated,
+// data.header.
 TokenLayout nereus_layout(std::string_view bytes, const std::string& path);
 TokenLayout nanogpt_layout(std::string_view bytes, const std::string& path);
 TokenLayout megatron_layout(std::string_view index, std::uint64_t bin_bytes,
                             const std::string& path, const std::string& index_path);
 
-// The vocabulary that nanoGPT's meta.pkl states: the number after the key "vocab_size". No pickle
-// is run; a form that pickle's protocols 2 to 5 do not write is none.
+// The vocabulary in nanoGPT's meta.pkl: the number after the key "vocab_size". The pickle is not
+// executed; forms that pickle's protocols 2 to 5 do not write give nothing.
 std::optional<std::int64_t> vocabulary_in_pickle(std::string_view pickle);
 
-// What CRC-32 (zlib's) gives over parts: start with 0 and hand on the result.
+// CRC-32 (zlib's) over parts: start with 0 and pass on the result.
 std::uint32_t checksum(std::uint32_t so_far, std::string_view bytes);
 
-// Little-endian numbers at any place, whatever the machine's own order.
+// Little-endian numbers at any address, for any byte order of the machine.
 std::uint64_t load_number(const char* from, int num_bytes);
 void store_number(char* to, std::uint64_t number, int num_bytes);
 

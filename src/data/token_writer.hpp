@@ -1,13 +1,12 @@
-// Writes the project's token file (format: data/token_layout.hpp) piece by piece, in memory that
-// does not grow with it. The file is there whole or not at all: it grows beside its place under
-// another name, and is renamed when it is complete and on disk. The same tokens give the same
-// bytes.
+// Writes the project's token file (format: data/token_layout.hpp) piece by piece; memory does not
+// grow with it. The file appears atomically: it is written under another name in the same folder,
+// and renamed when it is complete and on disk. The same tokens give the same bytes.
 //
 //   TokenWriter writer("text.tokens",
 //                      {.vocabulary = 257, .tokenizer = "bytes", .end_of_text = 256});
 //   writer.add(tokens);                    // any number of times
 //   writer.end_document();
-//   writer.finish(text_bytes);             // without it nothing is left behind
+//   writer.finish(text_bytes);             // without it, no file is left
 #pragma once
 
 #include <cstdint>
@@ -18,9 +17,9 @@
 namespace nereus::data {
 
 struct TokenWriterOptions {
-  std::int64_t vocabulary = 0;  // every token must be below it; it decides the bytes of a token
+  std::int64_t vocabulary = 0;  // every token must be below it; it decides the bytes per token
   std::string tokenizer = {};   // at most 63 bytes are kept
-  std::optional<std::int64_t> end_of_text = {};  // stated only; whoever writes adds it
+  std::optional<std::int64_t> end_of_text = {};  // only recorded; the caller adds these tokens
 };
 
 class TokenWriter {
@@ -31,7 +30,7 @@ class TokenWriter {
   TokenWriter& operator=(const TokenWriter&) = delete;
 
   void add(std::span<const std::uint32_t> tokens);
-  void end_document();  // the tokens since the last one; an empty document counts too
+  void end_document();  // ends the tokens since the last one; an empty document counts too
   void finish(std::int64_t text_bytes);
 
   std::int64_t num_tokens() const { return num_tokens_; }
@@ -44,11 +43,11 @@ class TokenWriter {
   void close_and_forget();
 
   std::string path_;       // as the user named it
-  std::string temporary_;  // the file that grows
+  std::string temporary_;  // the file that is being written
   TokenWriterOptions options_;
   int token_bytes_ = 4;
   int file_ = -1;
-  int starts_file_ = -1;  // document starts; it has no name
+  int starts_file_ = -1;  // document starts; an unnamed file
   std::string buffer_;
   std::string starts_buffer_;
   std::uint32_t checksum_ = 0;

@@ -1,10 +1,10 @@
-// What regular expressions of tokenizers ask of a character: is it a letter (\p{L}), a number
-// (\p{N}), white space (\s), or none of these.
+// The classes of characters in regular expressions of tokenizers: letter (\p{L}), number (\p{N}),
+// white space (\s), or none of these.
 //
 //   const Character c = character_at(text, i);      // c.code, c.num_bytes, c.kind
 //
-// White space is Unicode's property White_Space. Letters and numbers come from tables that
-// scripts/unicode_tables writes, with the version of Unicode stated there.
+// White space is Unicode's property White_Space. Letters and numbers are in tables that
+// scripts/unicode_tables writes, with the version of Unicode.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct Character {
 
 CharacterKind kind_of(std::uint32_t code);
 
-// The character that starts at a byte within the text. A byte that starts none is one of its own,
-// of kind kOther.
+// The character that starts at this byte of the text. A byte that starts none is a separate
+// character of kind kOther.
 Character character_at(std::string_view text, std::size_t at);
 
 struct CodeRange {

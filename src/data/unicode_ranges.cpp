@@ -1,5 +1,5 @@
-// Written by scripts/unicode_tables from the Unicode Character Database 14.0.0
-// (general categories L* and N*), as Python's unicodedata holds it. Not to be changed by hand.
+// Written by scripts/unicode_tables from the Unicode Character Database 14.0.0 (general categories
+// L* and N*), as in Python's unicodedata. Do not edit by hand.
 #include "data/unicode.hpp"
 
 namespace nereus::data {

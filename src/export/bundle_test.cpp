@@ -1,4 +1,4 @@
-// What is exported is read back the same, for every engine; what cannot be said is an error.
+// Exports read back the same, for every engine; what an engine cannot express is an error.
 #include "export/bundle.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// DeepSpeed: ds_config.json, written and read. The model is a Hugging Face configuration beside it,
-// the launch line that of transformers' run_clm.py.
+// Writes and reads DeepSpeed's ds_config.json. The model is a Hugging Face configuration in the
+// same folder, and the launch line is that of transformers' run_clm.py.
 //
 // degrees          keys
 //   tp             tensor_parallel.autotp_size (AutoTP training, ZeRO 0 to 2)
@@ -9,8 +9,8 @@
 //   offload        offload_optimizer (a share by ratio under stage 3), offload_param (stage 3)
 //   precision      bf16, fp16; neither = fp32
 //   recompute full --gradient_checkpointing of the trainer
-// Not JSON but program code, and therefore errors: pipeline stages (PipelineModule), experts (its
-// own MoE layers), context parallelism (Ulysses attention).
+// These are program code instead of JSON, and therefore errors: pipeline stages (PipelineModule),
+// experts (its MoE layers), context parallelism (Ulysses attention).
 //
 // Source: deepspeed/runtime/constants.py, zero/config.py and tensor_parallel/config.py of
 // github.com/deepspeedai/DeepSpeed at commits 088be892c749, 1b88ac366fc9 and 18e7227e0b36 (2026);

@@ -14,7 +14,7 @@ namespace {
 using cluster::Precision;
 using plan::Recompute;
 
-// Whole numbers that may be "auto": the trainer's own argument stands for them.
+// Whole numbers that may be "auto", which means the trainer's argument.
 int number_or_auto(spec::Reader& reader, const char* key, int automatic) {
   const spec::Value* value = reader.raw(key);
   if (value == nullptr) return 0;
@@ -32,7 +32,7 @@ bool enabled(spec::Reader& reader, const char* key) {
   return yes != nullptr && *yes;
 }
 
-// Where a part is kept: its share in host memory.
+// The share of a part that is in host memory.
 double offloaded(spec::Reader& zero, const char* key, Reading& reading) {
   spec::Reader part = zero.optional_table(key);
   if (!part.present()) return 0;
@@ -75,7 +75,7 @@ void read_zero(spec::Reader& json, plan::Degrees& d, Reading& reading, ErrorList
   note_unknown_keys(*json.raw("zero_optimization"), deepspeed_zero_keys(), "zero_optimization.",
                     "DeepSpeed", reading, errors);
   d.zero = zero.optional_int("stage", 0, 0, 3);
-  // Its own default: on under stage 3 alone.
+  // DeepSpeed's default: only on under stage 3.
   d.data_overlap = zero.optional_bool("overlap_comm", d.zero == 3) && d.zero > 0;
   const int shard = zero.optional_int("mics_shard_size", -1, -1);
   if (shard > 0 && shard < d.dp) d.zero_group = shard;

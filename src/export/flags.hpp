@@ -1,10 +1,10 @@
-// The options of one command of a script: "--name value", "--name=value", "--name".
+// The options of a command in a script: "--name value", "--name=value", "--name".
 //
 //   Flags flags(words, source, errors);
 //   const int tp = flags.whole("--tensor-model-parallel-size", 1);
 //
-// The last of several occurrences counts, as with argparse. A value that is no number, or is known
-// at run time only, is an error with its place ("import.value").
+// The last of several occurrences counts, as with argparse. A value that is not a number, or only
+// known at run time, is an error with its place ("import.value").
 #pragma once
 
 #include <map>
@@ -25,7 +25,7 @@ class Flags {
     int line = 0;
   };
 
-  // From words[first] on. Words before the first option are left out.
+  // Reads words[first] and the following. Words before the first option are ignored.
   Flags(const std::vector<Word>& words, std::size_t first, spec::SourcePtr source,
         ErrorList& errors);
 
@@ -34,7 +34,7 @@ class Flags {
   double number(std::string_view name, double fallback);
   std::string text(std::string_view name, std::string fallback = {});
   std::vector<std::string> texts(std::string_view name) const;
-  // "true", "1", "yes" or nothing at all mean yes; for options that take an optional truth value.
+  // "true", "1", "yes" or no value mean true; for options with an optional truth value.
   bool truth(std::string_view name, bool fallback);
 
   const std::map<std::string, Occurrence, std::less<>>& given() const { return given_; }

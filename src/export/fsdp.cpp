@@ -175,7 +175,7 @@ Bundle write_fsdp(const plan::Plan& plan, const RegularPlan& regular, const Stac
           "  --main_process_port \"${{MASTER_PORT:-29500}}\"\n"
           ")\n\n",
           plan.cluster.num_nodes()) +
-      // The trainer refuses to checkpoint where FSDP does.
+      // The trainer rejects its checkpointing option if FSDP checkpoints.
       trainer_arguments(
           plan, regular,
           regular.degrees.zero == 0 && regular.degrees.recompute == Recompute::kFull) +

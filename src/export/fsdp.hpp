@@ -1,5 +1,5 @@
-// Hugging Face accelerate with FSDP: accelerate.yaml, written and read. The model is a Hugging Face
-// configuration beside it, the launch line that of transformers' run_clm.py.
+// Writes and reads accelerate.yaml: Hugging Face accelerate with FSDP. The model is a Hugging Face
+// configuration in the same folder, and the launch line is that of transformers' run_clm.py.
 //
 // degrees          keys
 //   zero 3, 2      fsdp_config.fsdp_version 2, fsdp_reshard_after_forward true, false

@@ -1,5 +1,5 @@
-// The keys by which Hugging Face's config.json says a shape: GPT-2's own, and those of almost all
-// other types.
+// The keys for shapes in Hugging Face's config.json: those of GPT-2, and those of almost all other
+// types.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

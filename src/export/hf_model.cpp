@@ -24,8 +24,8 @@ using model::TransformerShape;
                     {}, "families: gpt, llama, bert, and all convolutional ones");
 }
 
-// Token numbers that end a text are the tokenizer's business; GPT-2's own are the defaults of its
-// type and make no sense with another vocabulary.
+// Tokens that end a text belong to the tokenizer. GPT-2's tokens are the defaults of its type, and
+// are wrong for another vocabulary.
 void special_tokens(Json& json, const TransformerShape& s) {
   if (json["model_type"] == "gpt2" && s.vocab == 50257) {
     json["bos_token_id"] = 50256;

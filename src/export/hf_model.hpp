@@ -1,19 +1,20 @@
-// The config.json of a trained model, beside its weights: what `transformers` needs to load the
-// folder, with the numbers that no shape has (epsilons, activation), as the worker's models have
-// them (GPT-2, LLaMA and BERT as published).
+// The config.json of a trained model, stored with its weights: what `transformers` needs to load
+// the folder, including numbers that a shape does not have (epsilons, activation). Their values are
+// those of the worker's models (GPT-2, LLaMA and BERT as published).
 //
-// Which type: by the blocks, not by the family's name, as the worker builds them. A mistral or a
-// qwen2 without experts, windows and biases is trained as LLaMA and written as one. Convolutional
-// networks are torchvision's: transformers has other names for them, so the folder says which
-// torchvision function makes the model and its tensors are the state dict. So it is for a user's
-// own models: LAYER.PARAMETER is what an nn.ModuleDict of its layers calls them.
+// The type follows from the blocks as the worker builds them, not from the family's name. A mistral
+// or a qwen2 without experts, windows and biases is trained as LLaMA, and written as LLaMA.
+// Convolutional networks are those of torchvision, and transformers has other names for them. So
+// their folder has the name of the torchvision function that makes the model, and its tensors are
+// the state dict. The same holds for users' exported models: names are LAYER.PARAMETER, as in an
+// nn.ModuleDict of the layers.
 //
 //   HfModel hf = hf_model(model, "float32");     // throws Errors: export.cannot-express
 //   hf.config;                                   // text of config.json
-//   hf.left_out;                                 // tied: not stored beside their first
+//   hf.left_out;                                 // tied weights: stored only once
 //
-// What is written for a transformer is read by model/read/import_hf.hpp and compared before it is
-// handed out.
+// The result for a transformer is read back with model/read/import_hf.hpp and compared before it is
+// returned.
 #pragma once
 
 #include <string>

@@ -1,9 +1,9 @@
-// Keys of a configuration file of another program, checked against those the program accepts.
+// Checks keys of another program's configuration file against those that the program accepts.
 //
 //   note_unknown_keys(table, kKeys, "zero_optimization.", reading);
 //
-// A key that nobody knows is listed with the nearest known one; a slip in a key that decides the
-// plan (one of `read`) is an error ("import.unknown-key").
+// An unknown key is listed with the nearest known one. A typo in a key that decides the plan (one
+// of `read`) is an error ("import.unknown-key").
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ namespace nereus::exporting {
 
 struct KeySet {
   std::string_view read;     // names separated by blanks
-  std::string_view ignored;  // known, of no matter to a plan
+  std::string_view ignored;  // known, but without effect on a plan
   std::vector<std::string> all() const;
   bool reads(std::string_view key) const;
 };

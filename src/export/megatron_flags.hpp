@@ -1,8 +1,8 @@
-// The flags that Megatron-LM accepts, and what they mean to a plan.
+// The flags that Megatron-LM accepts, and their effect on a plan.
 //
 // Source: megatron/training/arguments.py of github.com/NVIDIA/Megatron-LM at commit 000c4ac24f61
-// (October 2025, Megatron Core 0.15), every add_argument of the groups that a training can use;
-// of Megatron-DeepSpeed those that bear on cost (megatron/arguments.py of
+// (October 2025, Megatron Core 0.15), every add_argument in the groups that training can use; and
+// the flags of Megatron-DeepSpeed that affect cost (megatron/arguments.py of
 // github.com/deepspeedai/Megatron-DeepSpeed, and deepspeed.add_config_arguments).
 #pragma once
 
@@ -14,7 +14,7 @@ namespace nereus::exporting {
 
 enum class Bearing {
   kRead,     // becomes part of the plan or of the model
-  kCost,     // bears on time or memory, and no plan says it
+  kCost,     // affects time or memory, but a plan cannot express it
   kHarmless  // data, logging, checkpoints, learning rate, numerics
 };
 

@@ -29,7 +29,7 @@ void note(std::vector<Note>& notes, std::string text, int line = 0) {
   notes.push_back({std::move(text), line});
 }
 
-// What everybody runs, and what predictions assume: nothing to tell.
+// The usual settings, which predictions assume: not reported.
 bool is_usual(std::string_view name, const std::vector<std::string>& values) {
   const std::string value = values.empty() ? "" : values.front();
   if (name == "--attention-backend") return value != "unfused" && value != "local";

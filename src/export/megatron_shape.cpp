@@ -144,7 +144,7 @@ void experts(Flags& flags, const std::map<std::string, std::string>& facts, Tran
     const bool whole = s.expert_ffn > 0 && shared % s.expert_ffn == 0;
     s.shared_experts = whole ? shared / s.expert_ffn : 1;
     s.shared_expert_ffn = whole ? 0 : shared;
-    // The file's own header says how the total came about, where it agrees with the flag.
+    // The file's header says how the total is composed, if it agrees with the flag.
     if (count > 0 && static_cast<long long>(count) * (each > 0 ? each : s.expert_ffn) == shared) {
       s.shared_experts = count;
       s.shared_expert_ffn = each;

@@ -322,8 +322,8 @@ Bundle write_megatron(const plan::Plan& plan, const RegularPlan& regular, const 
   if (shape.position != PositionKind::kLearned && shape.max_positions > 0)
     facts += fmt::format("# nereus: max_positions={}\n", shape.max_positions);
   header.insert(header.rfind("set -euo"), facts);
-  // Megatron-LM asks for one hardware queue with tensor or context parallelism, and for more than
-  // one with its FSDP.
+  // Megatron-LM requires one hardware queue with tensor or context parallelism, and more than one
+  // with its FSDP.
   const bool one_queue = regular.degrees.zero < 2;
   std::string text = header + "\n" + torchrun_arguments(plan);
   text += out.text();

@@ -17,7 +17,7 @@ struct Branch {
   bool undecided = false;
 };
 
-// Lines that are passed over; told only where they hold something that could be an option.
+// Skipped lines; only reported if they contain something that could be an option.
 struct Passed {
   int line = 0;
   std::string what;
@@ -77,7 +77,7 @@ class Interpreter {
       script_.left_out.push_back({passed_.back().line, passed_.back().what});
   }
 
-  // An assignment at this place, also after export and its like; false where there is none.
+  // An assignment at this place, also after export and similar; returns false if there is none.
   bool assignment() {
     std::string name;
     bool append = false;
@@ -130,7 +130,7 @@ class Interpreter {
     if (!command.words.empty()) finish(command, end);
   }
 
-  // Reserved words that stand where a command would.
+  // Reserved words in the position of a command.
   bool keyword(const std::string& word) {
     if (word == "if" || word == "elif") {
       if (word == "if") {
@@ -217,8 +217,8 @@ class Interpreter {
     }
   }
 
-  // if A && B || C; then: each joined to what stands before it. A command that is no test is not
-  // run.
+  // if A && B || C; then: combines each part with the previous ones. A command that is not a test
+  // is not run.
   void part_of_condition(Truth truth, int line, const std::string& end) {
     if (truth == Truth::kNoTest) truth = Truth::kUnknown;
     if (joined_by_ == "&&") truth = both(so_far_, truth);

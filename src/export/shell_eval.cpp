@@ -95,8 +95,8 @@ class Arithmetic {
 
 Truth truth_of(bool holds) { return holds ? Truth::kTrue : Truth::kFalse; }
 
-// An environment variable that the script never sets counts as empty in -z and -n: that is how
-// scripts ask for it.
+// In -z and -n, an environment variable that the script never sets counts as empty: scripts test
+// for it in this way.
 Truth unary(const std::string& op, const Word& word) {
   if (op != "-z" && op != "-n") return Truth::kUnknown;
   if (!word.known) return Truth::kUnknown;

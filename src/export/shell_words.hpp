@@ -1,4 +1,4 @@
-// The words of a shell: quotes, expansions, arithmetic, tests. Used by export/shell.cpp alone.
+// The words of a shell: quotes, expansions, arithmetic, tests. Only used by export/shell.cpp.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ namespace nereus::exporting {
 
 using Variables = std::map<std::string, std::vector<Word>, std::less<>>;
 
-// What a script may expand to: a few lines of A="$A$A" would otherwise fill any memory.
+// Limits the size of expansions: a few lines of A="$A$A" could otherwise fill any memory.
 class Budget {
  public:
   Budget(std::string_view text, const std::string& file)
@@ -28,7 +28,7 @@ class Budget {
 };
 
 enum class Truth { kNoTest, kTrue, kFalse, kUnknown };
-// Of a command: whether it is a test ([ .. ], [[ .. ]], test ..), and what it says.
+// Whether a command is a test ([ .. ], [[ .. ]], test ..), and its result.
 Truth test_result(const std::vector<Word>& words);
 
 class ShellReader {
@@ -45,17 +45,17 @@ class ShellReader {
   void skip_one();
 
   std::string comment();
-  void next_separator();  // a line end takes pending here-documents with it
-  bool skip_blank();      // blanks, continued lines, and a comment behind a blank
+  void next_separator();  // a line end also consumes pending here-documents
+  bool skip_blank();      // blanks, continued lines, and a comment after a blank
   bool redirection();     // > file, 2>&1, <<EOF
   bool at_command_end(bool inside_brackets) const;
-  std::string command_end();  // "&&", "||", ";" or so
+  std::string command_end();  // "&&", "||", ";" or similar
   bool assignment_name(std::string& name, bool& append);
   bool was_array() const { return was_array_; }
   std::vector<Word> array();
-  Word value();               // of an assignment: one word, not split
-  std::vector<Word> words();  // one word as written; several after expansion
-  std::string_view skip_past_word(std::string_view word);  // what was passed
+  Word value();               // of an assignment: one word, without splitting
+  std::vector<Word> words();  // one word as written; may be several after expansion
+  std::string_view skip_past_word(std::string_view word);  // returns what was skipped
   void skip_rest_of_line_before(char stop);
 
  private:
@@ -77,19 +77,19 @@ class ShellReader {
   std::vector<std::string> here_documents_;
 };
 
-// Parts that are known at run time only stand between these two while words are put together; no
-// text that was read holds control characters.
+// These mark parts that are only known at run time while words are assembled; the text itself
+// contains no control characters.
 inline constexpr char kUnknownBegin = '\x01';
 inline constexpr char kUnknownEnd = '\x02';
-// The word as others see it: without the marks, and `known` where it had none.
+// The word for callers: without the marks, and `known` if it had none.
 Word finished(Word word);
 
-// Fields of one word while it is read: an expansion outside quotes may begin new ones.
+// Fields of one word while it is read: an expansion outside quotes may start new fields.
 struct ShellReader::Builder {
   std::vector<Word> done{};
   Word current{};
   bool open = false;
-  bool split = true;  // outside quotes expansions are split at blanks
+  bool split = true;  // outside quotes, expansions are split at blanks
 
   void add(char c) {
     current.text += c;
@@ -118,7 +118,7 @@ inline bool is_name_start(char c) {
 inline bool is_name(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
 inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-// "2 * (3 + N)" with variables; false where something in it is not known.
+// "2 * (3 + N)" with variables; returns false if a part of it is unknown.
 bool arithmetic(std::string_view text, const Variables& variables, long long& result);
 
 }  // namespace nereus::exporting

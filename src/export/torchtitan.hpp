@@ -1,4 +1,4 @@
-// torchtitan: train.toml, written and read.
+// Writes and reads torchtitan's train.toml.
 //
 // degrees            keys
 //   dp, zero, group  parallelism.data_parallel_shard_degree, data_parallel_replicate_degree;
@@ -14,7 +14,7 @@
 //   tensor_overlap   enable_async_tensor_parallel, with training.compile
 //   offload          training.enable_cpu_offload: weights and optimizer together
 //   precision        training.mixed_precision_param; model.converters float8, mx
-// A model is a flavour that is registered in torchtitan's code: a shape that is none is an error.
+// A model is a flavor that is registered in torchtitan's code: any other shape is an error.
 //
 // Source: torchtitan/config/job_config.py of github.com/pytorch/torchtitan at commit 6404b932421f
 // (summer 2025), flavours from torchtitan/models/*/__init__.py.
@@ -28,7 +28,7 @@ namespace nereus::exporting {
 struct Flavor {
   std::string_view name;    // model.name
   std::string_view flavor;  // model.flavor
-  std::string_view model;   // of our catalogue
+  std::string_view model;   // name in our catalog
 };
 const std::vector<Flavor>& torchtitan_flavors();
 

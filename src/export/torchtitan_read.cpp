@@ -100,8 +100,8 @@ void read_schedule(spec::Reader& axes, plan::Degrees& d) {
               "GPipe, 1F1B, Interleaved1F1B, LoopedBFS or ZBVZeroBubble");
 }
 
-// torchtitan's own division where none is written out: as even as can be once the first and the
-// last stage count for that many layers more.
+// torchtitan's default division: as even as possible, where the first and the last stage count as
+// if they had that many more layers.
 std::vector<int> default_parts(spec::Reader& axes, const plan::Degrees& d, int layers) {
   const int first =
       axes.optional_int("pipeline_parallel_first_stage_less_layers", 1, 0, kMostDegree);

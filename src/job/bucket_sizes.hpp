@@ -1,5 +1,5 @@
-// How the worker puts gradients together before they are summed over data ranks, for those who
-// report it without the worker's headers, which need libtorch.
+// The bucket size of the worker's gradient all-reduces, for code that reports it without the
+// worker's headers, which need libtorch.
 //
 //   answer.bucket_bytes = kBucketBytes;
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace nereus::job {
 
-// Layers of fewer bytes of gradients travel in buckets of so many
+// Layers with fewer bytes of gradients than this are reduced in buckets of this size
 // (worker/state/gradient_buckets.hpp).
 inline constexpr std::int64_t kBucketBytes = 1 << 20;
 

@@ -1,14 +1,14 @@
-// What coordinator, agents and workers of an elastic job say to each other: one JSON object each.
-// Between an agent and its worker a line on a pipe, between agent and coordinator a frame
-// (launch/elastic/connection.hpp). Agents hand on what is for others.
+// The messages between coordinator, agents and workers of an elastic job: one JSON object each.
+// Between an agent and its worker a message is a line on a pipe, between agent and coordinator a
+// frame (launch/elastic/connection.hpp). Agents forward messages to their destination.
 //
 //   coordinator -> worker   generation, end, end-after, save-after, known, note
 //   coordinator -> agent    leave, refuse, restart
 //   worker -> coordinator   said (a job::Message), note, started, ended, remark
 //   agent -> coordinator    hello, beat, notice, lost
 //
-// A generation is a set of ranks with a plan, numbered upwards. What belongs to one carries its
-// number, and what comes late, of one that is over, is not for the receiver.
+// A generation is a set of ranks with a plan; generations are numbered. A message of a generation
+// has its number. Messages that arrive late, for a generation that has ended, are ignored.
 //
 //   ElasticMessage m; m.kind = ElasticKind::kEnd; m.generation = 4;
 //   write(fd, to_line(m) + "\n");
@@ -22,23 +22,23 @@
 namespace nereus::job {
 
 enum class ElasticKind {
-  kHello,       // an agent: who it is, and what its worker holds
-  kBeat,        // it lives: how long its worker has been silent
-  kNotice,      // its machine will go: hand over and let it leave
-  kLost,        // its worker ended by itself
-  kGeneration,  // be this rank of that job, from that state
-  kEnd,         // the generation is over: break off and say what you hold
-  kEndAfter,    // the same after the step under way, all ranks together
-  kSaveAfter,   // save after the step under way, all ranks together; said to rank 0 alone
-  kKnown,    // a checkpoint of `done` steps was heard of, and is counted on; said to rank 0 alone
-  kNote,     // of a generation's board: addresses
-  kLeave,    // no longer wanted: why
-  kRefuse,   // never was: why
-  kRestart,  // out of the job with what you hold; come again as a new one
-  kSaid,     // a worker's own message
-  kStarted,  // its state is complete: where it came from
-  kEnded,    // it is out of the generation: what it holds
-  kRemark,   // what a user should know, and nothing that ends the job
+  kHello,       // an agent: its name, and what its worker holds
+  kBeat,        // heartbeat: how long its worker has been silent
+  kNotice,      // its machine will be taken away: hand over and let it leave
+  kLost,        // its worker ended
+  kGeneration,  // become this rank of that job, with that state
+  kEnd,         // the generation has ended: stop, and report what you hold
+  kEndAfter,    // stop after the current step, all ranks together
+  kSaveAfter,   // save after the current step, all ranks together; only sent to rank 0
+  kKnown,       // a checkpoint of `done` steps was reported and counts; only sent to rank 0
+  kNote,        // for a generation's board: addresses
+  kLeave,       // leave the job: why
+  kRefuse,      // rejected: why
+  kRestart,     // you are out of the job with what you hold; join again as a new member
+  kSaid,        // a message of the worker
+  kStarted,     // its state is complete: where it came from
+  kEnded,       // it has left the generation: what it holds
+  kRemark,      // something a user should know that does not end the job
 };
 
 struct ElasticMessage {
@@ -48,39 +48,41 @@ struct ElasticMessage {
   std::string name = {};
   std::string build = {};
   std::string host = {};
-  // kBeat: seconds since the worker's last sign of life; kNotice: until the machine goes;
-  // kStarted: from the command to a complete state
+  // kBeat: seconds since the worker's last message. kNotice: seconds until the machine is taken
+  // away. kStarted: seconds from the command to a complete state.
   double seconds = 0;
   // kGeneration
-  int rank = -1;  // num_ranks or more: a helper, which gives what it holds and is done
+  int rank = -1;  // num_ranks or more: a helper, which only sends what it holds
   int num_ranks = 0;
-  int num_present = 0;          // with helpers
+  int num_present = 0;          // including helpers
   std::string job = {};         // job_to_json()
-  std::string address = {};     // towards which a rank finds its own address
-  std::int64_t next_held = -1;  // the generation whose state is gone on with; -1: none
-  // Steps that the coordinator knows of: a checkpoint of a later one was written by ranks that were
-  // voted out, and is not read; -1: any is.
+  std::string address = {};     // a rank uses its own address on the route to this one
+  std::int64_t next_held = -1;  // the generation whose state continues; -1: none
+  // Steps that the coordinator knows. A checkpoint of a later step is ignored, because ranks that
+  // were voted out wrote it. -1: use any checkpoint.
   std::int64_t most_done = -1;
-  // Steps whose updates are in the state: kGeneration (to be brought to), kStarted, kEnded, kKnown
+  // Steps whose updates are in the state. kGeneration: after it is brought up to date. Also
+  // kStarted, kEnded, kKnown.
   std::int64_t done = 0;
   double gradient_norm = 0;  // of step `done` - 1
   // kEnded, kHello
-  std::int64_t held = -1;    // of which generation the state is
-  std::int64_t filled = -1;  // one that it could hold instead: complete here, not yet everywhere
+  std::int64_t held = -1;  // the generation of its state
+  // A state that it could hold instead: complete here, but not yet on all ranks.
+  std::int64_t filled = -1;
   std::int64_t filled_done = 0;
-  bool arrived = false;   // the sums of step `done` are here
+  bool arrived = false;   // the reductions of step `done` are complete here
   bool agreed = false;    // all ranks ended after the same step
-  bool complete = false;  // and that was the job's last
+  bool complete = false;  // and it was the job's last step
   int missing_rank = -1;
   // kStarted
   double own_bytes = 0;
   double peer_bytes = 0;
-  double saved_bytes = 0;        // from a checkpoint
+  double saved_bytes = 0;        // read from a checkpoint
   std::int64_t saved_step = -1;  // of that checkpoint; -1: none was read
   // kNote
   std::string key = {};
   std::string note = {};  // hexadecimal
-  // kSaid: a line of job::Message; else a reason or a remark
+  // kSaid: a line with a job::Message; otherwise a reason or a remark
   std::string text = {};
   bool operator==(const ElasticMessage&) const = default;
 };

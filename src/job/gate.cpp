@@ -23,9 +23,9 @@ namespace nereus::job {
 
 namespace {
 
-// From an open gate to a piece that runs: of one that sleeps there, and of one that watches it.
+// From an open gate to a running piece: for a rank that sleeps there, and for one that polls.
 constexpr std::int64_t kToWake = 50'000, kToNotice = 15'000;
-// From a closed gate to work of the foreground that has arrived at its device.
+// From a closed gate until the foreground's work reaches its device.
 constexpr std::int64_t kToLaunch = 20'000;
 
 static_assert(std::atomic<std::int64_t>::is_always_lock_free &&
@@ -49,7 +49,7 @@ std::shared_ptr<GatePage> map(const std::string& file, int flags) {
   return {static_cast<GatePage*>(memory), [](GatePage* page) { munmap(page, sizeof *page); }};
 }
 
-// To a few microseconds: the kernel wakes up to some 60 late.
+// Accurate to a few microseconds: the kernel wakes up to about 60 late.
 void sleep_until(std::int64_t time) {
   constexpr std::int64_t kLate = 80'000;
   std::this_thread::sleep_until(
@@ -109,7 +109,7 @@ void GateHost::let_new_one_run() {
   guest.compare_exchange_strong(still, Guest::kKnown);
 }
 
-// With an open gate.
+// Waits with an open gate.
 void GateHost::stay_until(std::int64_t most, std::int64_t least) const {
   if (!watches_ || most <= least) return sleep_until(most);
   sleep_until(least);
@@ -135,7 +135,8 @@ double GateHost::give_way(double gap_s) {
   return static_cast<double>(gate_now() - start) * 1e-9;
 }
 
-// By what all ranks know, but for the launcher's word, which reaches them within a step.
+// Depends only on what all ranks know, except for the launcher's grant, which reaches them within a
+// step.
 bool GateHost::is_turn() {
   const std::int64_t since = ++num_steps_ - kFirstTurn;
   if (since < 0) return false;
@@ -143,7 +144,7 @@ bool GateHost::is_turn() {
   return since % kNextTry == 0 && gate_.page().grant > 0 && std::exchange(turn_is_due_, false);
 }
 
-// Nothing where no piece waits, or none that waits could be done in it.
+// 0 if no piece waits, or if none of the waiting pieces would fit.
 std::int64_t GateHost::more_than(std::int64_t gap) {
   GatePage& page = gate_.page();
   const bool turn = is_turn();

@@ -1,30 +1,31 @@
-// Whose turn a device is: a page of memory that a foreground's rank, a background's rank on the
-// same device and the launcher share.
+// Decides whose turn a device is: a page of shared memory between a foreground's rank, a
+// background's rank on the same device, and the launcher.
 //
-// The foreground's rank opens the gate while it will not need the device: as long as it waits for
-// other ranks, and for a moment after each step. The background's rank cuts its work into pieces (a
-// layer's pass) and enters with one only where it will be done before the gate closes:
+// The foreground's rank opens the gate while it does not need the device: while it waits for other
+// ranks, and for a moment after each step. The background's rank cuts its work into pieces (a
+// layer's pass), and starts one only if it will end before the gate closes:
 //
-//   max(now, end of what it has under way) + piece <= open_until
+//   max(now, end of its pieces in flight) + piece <= open_until
 //
-// So the device runs one of them at a time, and the foreground finds it free when it comes back.
-// The launcher decides how long the gate may be open in a step (`grant`), how much of that may be
-// more than the waiting (`most_yield`), and what of it is saved until one step in kStepsPerTurn
-// gives all of it at once (`long_yield`), from the foreground's step times
-// (launch/background/pace.hpp). What to change from one job to the other takes is lost in every
-// opening; so where steps are short, many short openings are mostly that, and one long one is not.
-// It is the same step on all ranks, which wait for each other.
+// So only one job uses the device at a time, and the foreground finds it free when it continues.
+// From the foreground's step times (launch/background/pace.hpp), the launcher decides how long the
+// gate may be open per step (`grant`), how much of that may exceed the waiting time (`most_yield`),
+// and how much is saved until one step in kStepsPerTurn grants all of it at once (`long_yield`).
+// Every opening loses the time to change from one job to the other. So with short steps, many short
+// openings consist mostly of changes, and one long opening does not. All ranks use the same step
+// for it, because they wait for each other.
 //
-// A job whose pieces have never run cannot know whether they fit. Where it says so the foreground
-// gives it the device once, at the end of one step, until it knows or for kLongestFirst.
+// A job whose pieces have never run cannot know whether they fit. If it says so, the foreground
+// gives it the device once, at the end of one step, until it has measured them, or for
+// kLongestFirst.
 //
-//   Gate gate = Gate::make(file);              // the launcher; open for good
+//   Gate gate = Gate::make(file);              // the launcher; always open
 //   Gate gate(file);                           // a rank
 //   GateHost host(gate);  host.close();        // the foreground: its first step begins
-//   host.give_way(0.008);                      // it would wait so long: seconds that it gave
-//   gate.page().open_until                     // the background looks (worker/state/pieces.hpp)
+//   host.give_way(0.008);                      // instead of waiting that long; returns the seconds
+//   gate.page().open_until                     // read by the background (worker/state/pieces.hpp)
 //
-// Times are nanoseconds of the steady clock, which is one for all processes of a host.
+// Times are nanoseconds of the steady clock, which all processes of a host share.
 #pragma once
 
 #include <atomic>
@@ -37,29 +38,29 @@ namespace nereus::job {
 
 inline constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::max();
 
-// Who waits there; a new one's pieces have not run yet.
+// The job that waits at the gate; pieces of a new one have not run yet.
 enum class Guest : int { kNobody, kNew, kKnown };
 
 struct GatePage {
-  std::atomic<std::int64_t> open_until = kAlways;  // by the foreground; 0: closed
-  std::atomic<std::uint32_t> num_openings = 0;     // whoever waits sleeps until it changes
-  // By the launcher. A foreground that is measured alone grants nothing.
-  alignas(64) std::atomic<std::int64_t> grant = 0;  // of a step
-  std::atomic<std::int64_t> most_yield = 0;         // of that, beyond what is waited anyway
-  std::atomic<std::int64_t> long_yield = 0;         // the same, by one step for many
-  // By the foreground: steps in which a piece waited that is longer than a step may give.
+  std::atomic<std::int64_t> open_until = kAlways;  // written by the foreground; 0: closed
+  std::atomic<std::uint32_t> num_openings = 0;     // waiting threads sleep until it changes
+  // Written by the launcher. While a foreground is measured without background, nothing is granted.
+  alignas(64) std::atomic<std::int64_t> grant = 0;  // per step
+  std::atomic<std::int64_t> most_yield = 0;  // part of it beyond the foreground's waiting time
+  std::atomic<std::int64_t> long_yield = 0;  // the same, in one step for many
+  // Written by the foreground: steps in which a piece waited that is longer than a step may grant.
   alignas(64) std::atomic<std::int64_t> num_too_long = 0;
-  std::atomic<std::int64_t> longest = 0;  // of those pieces
-  // By the background.
+  std::atomic<std::int64_t> longest = 0;  // the longest of those pieces
+  // Written by the background.
   alignas(64) std::atomic<std::int64_t> wanted =
       0;                               // what the piece takes that waits; 0: none does
   std::atomic<std::int64_t> used = 0;  // by all pieces so far
   std::atomic<Guest> guest = Guest::kNobody;
-  // In that opening no other piece fits, and the last of those that did is done then.
+  // No other piece fits into that opening, and the last of those that did ends then.
   std::atomic<std::uint32_t> declined = 0;
   std::atomic<std::int64_t> free_at = 0;
   std::atomic<std::int64_t> num_pieces = 0;
-  std::atomic<std::int64_t> num_late = 0;  // of them, done after the gate had closed
+  std::atomic<std::int64_t> num_late = 0;  // pieces that ended after the gate had closed
 };
 
 std::int64_t gate_now();
@@ -67,12 +68,12 @@ std::int64_t gate_now();
 class Gate {
  public:
   static Gate make(const std::string& file);
-  explicit Gate(const std::string& file);  // throws Errors where there is none
+  explicit Gate(const std::string& file);  // throws Errors if it does not exist
   GatePage& page() const { return *page_; }
-  // Until then, on the steady clock; wakes who waits.
+  // Opens the gate until that time of the steady clock; wakes waiting threads.
   void open(std::int64_t until) const;
   void close() const { page_->open_until = 0; }
-  // Until it is opened after it was `seen` to have been so many times, or for so long.
+  // Waits until the number of openings differs from `seen`, or for that long.
   void wait_for_opening(std::uint32_t seen, std::int64_t nanoseconds) const;
 
  private:
@@ -80,8 +81,8 @@ class Gate {
   std::shared_ptr<GatePage> page_;
 };
 
-// The foreground's side. When it ends the gate is open for good. `watches`: it has a core of its
-// own, and goes on as soon as the background has used what it can; else it sleeps.
+// The foreground's side. Its destructor opens the gate for good. `watches`: it has a separate core,
+// and continues as soon as the background has used what it can; otherwise it sleeps.
 class GateHost {
  public:
   explicit GateHost(Gate gate, bool watches = false) : gate_(std::move(gate)), watches_(watches) {}
@@ -90,17 +91,17 @@ class GateHost {
   GateHost& operator=(const GateHost&) = delete;
 
   void close() { gate_.close(); }
-  // A wait for others that will take about so long; close() ends it.
+  // For a wait for others that will take about that long; close() ends it.
   void open_for(double seconds);
-  // At the end of a step: waits for the seconds that it would wait anyway, and for as many more as
-  // the launcher lets the background have. Returns what it took.
+  // At the end of a step: instead of waiting for `gap_s`, opens the gate for that time, and for as
+  // much longer as the launcher grants. Returns the seconds it took.
   double give_way(double gap_s);
 
-  // One step in so many is longer than promised of the others, and some behind it were seen to be
-  // slower, for some 30 ms (most likely a GPU's clock that recovers from another job's power). Of
-  // so many it is less than one in a hundred.
+  // One step in so many is longer than promised for the others, and some steps after it were
+  // measured to be slower, for about 30 ms (probably because a GPU's clock recovers from the other
+  // job's power). With so many, these are fewer than one in a hundred.
   static constexpr std::int64_t kStepsPerTurn = 1024, kFirstTurn = 320;
-  // Where it was to be measured alone in that step it tries again after so many.
+  // If that step had to be measured without background, it tries again after so many steps.
   static constexpr std::int64_t kNextTry = 32;
   static constexpr std::int64_t kLongestFirst = 10'000'000'000;
 
@@ -112,9 +113,9 @@ class GateHost {
 
   Gate gate_;
   bool watches_;
-  std::int64_t left_ = 0;   // of the step's grant
-  bool begun_ = false;      // the step's grant is taken
-  std::int64_t saved_ = 0;  // what steps might have given
+  std::int64_t left_ = 0;   // left of the step's grant
+  bool begun_ = false;      // the step's grant was used
+  std::int64_t saved_ = 0;  // granted by earlier steps, but not used
   std::int64_t num_steps_ = 0;
   bool turn_is_due_ = false;
 };

@@ -1,4 +1,4 @@
-// One side opens, the other looks: what is granted is what is given.
+// One side opens the gate, the other reads it: the time granted is the time given.
 #include "job/gate.hpp"
 
 #include <gmock/gmock.h>
@@ -56,7 +56,8 @@ TEST_F(GateTest, IsClosedDuringStepsAndOpenForGoodAfterTheLast) {
   EXPECT_EQ(gate.page().open_until, kAlways);
 }
 
-// A foreground that is measured alone grants nothing: its waits are as long, and nobody gets in.
+// A foreground that is measured without background grants nothing: it waits as long, and no piece
+// enters.
 TEST_F(GateTest, NothingGrantedNothingOpened) {
   const Gate gate = Gate::make(file());
   GateHost host(gate);
@@ -69,7 +70,7 @@ TEST_F(GateTest, NothingGrantedNothingOpened) {
   EXPECT_EQ(gate.page().open_until, 0);
 }
 
-// What others see: the longest time that the gate said it would be open for.
+// What others see: the longest time for which the gate announced to be open.
 std::int64_t longest_seen(GateHost& host, const Gate& gate, double gap) {
   std::atomic<bool> done = false;
   std::int64_t longest = 0;
@@ -190,8 +191,8 @@ TEST_F(GateTest, APieceLongerThanStepsMayGiveWaitsUntilTheyGaveEnough) {
               AllOf(Not(Contains(GateHost::kFirstTurn)), Not(Contains(kSecondTurn))));
 }
 
-// Whoever watches goes on as soon as nothing else fits, but not while a piece is under way, and
-// never before its own wait is over.
+// A rank that watches continues as soon as no other piece fits, but not while a piece is running,
+// and never before its wait is over.
 TEST_F(GateTest, GoesOnWhereNothingElseFits) {
   const Gate gate = Gate::make(file());
   GateHost host(gate, true);

@@ -1,14 +1,14 @@
-// What a worker is told to measure (`nereus-worker --measure FILE`): which parts of the machine,
-// for how long, and where the profile goes. One JSON file that every rank reads.
+// The instructions for a measurement (`nereus-worker --measure FILE`): which parts of the machine
+// to measure, for how long, and the file for the profile. A JSON file that every rank reads.
 //
 //   {"build": "0.1.0 <commit>", "parts": "kernels memory", "device": "cpu", "comm": "shared", ..}
 //
-// Layers of a model are measured by training it: `num_jobs` files job-0.json, job-1.json .. in
-// `scratch` are jobs (job/job.hpp) of one tensor team each, the same model with more and more
-// samples a micro-batch. All teams run them at the same time, each for itself.
+// A model's layers are measured by training it: `num_jobs` files job-0.json, job-1.json .. in
+// `scratch` are jobs (job/job.hpp) for one tensor team each, with the same model and increasing
+// samples per micro-batch. All teams run them at the same time, each separately.
 //
 //   save_measure_job(path, job);
-//   MeasureJob job = load_measure_job(path);       // throws Errors with all that is wrong
+//   MeasureJob job = load_measure_job(path);       // throws Errors with all errors
 #pragma once
 
 #include <string>
@@ -25,17 +25,17 @@ struct MeasureJob {
   std::string parts = {};  // words of kMeasureParts
   std::string device = "cpu";
   std::string comm = "shared";
-  int threads = 1;  // of computation, a rank
+  int threads = 1;  // for computation, per rank
   bool pin = false;
-  double timeout_s = 600;  // of any one wait for another rank
+  double timeout_s = 600;  // for any single wait for another rank
   bool quick = false;
-  std::string folder = {};  // whose disk is read
-  std::string data = {};    // what samples are prepared from; empty: files made for it
+  std::string folder = {};  // the folder whose disk is read
+  std::string data = {};    // source of samples; empty: generated files
   std::string scratch = {};
   int num_jobs = 0;
-  int team = 1;             // ranks of a tensor team
-  std::string ports = {};   // one a team, where each meets
-  std::string output = {};  // the profile, which rank 0 writes
+  int team = 1;             // ranks per tensor team
+  std::string ports = {};   // one per team, where its ranks meet
+  std::string output = {};  // file for the profile, written by rank 0
 
   bool wants(std::string_view part) const {
     return (" " + parts + " ").find(" " + std::string(part) + " ") != std::string::npos;

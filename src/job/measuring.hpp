@@ -1,14 +1,14 @@
-// How a job is measured rather than trained: blocks of steps that differ in one thing each, round
-// after round, so that the difference of two blocks is what that thing costs.
+// How a job is measured instead of trained: blocks of steps that differ in one thing each, round
+// after round, so that the difference between two blocks is the cost of that thing.
 //
-//   alone      one rank of a host at a time; samples at hand; nobody talks
-//   together   all ranks at once, each for itself
-//   host       ranks of one host talk
-//   all        all ranks talk
-//   copied     and samples come from the host's memory, as they do in training (GPUs)
+//   alone      one rank per host at a time; samples already prepared; no communication
+//   together   all ranks at the same time, without communication
+//   host       communication between the ranks of one host
+//   all        communication between all ranks
+//   copied     and samples come from the host's memory, as in training (GPUs)
 //   warm       and samples are read and prepared, from files in the page cache
 //   cold       and their files are not in the page cache
-//   launch     seconds of one operation that has nothing to do; `count` of them in a step
+//   launch     seconds of an operation without work; a step has `count` of them
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ inline constexpr Block kBlocks[] = {Block::kAlone,  Block::kTogether, Block::kHo
 std::string_view to_string(Block block);  // "together"
 
 struct Measuring {
-  double seconds = 0;  // to spend; 0 = the job is trained. A round that was begun is finished
+  double seconds = 0;  // time to spend; 0 = the job is trained. A round that has begun is finished
   int rounds = 6;      // at least
   int most_rounds = 60;
   bool operator==(const Measuring&) const = default;

@@ -1,17 +1,17 @@
-// What a worker says while it runs: one JSON object a line on the pipe its launcher gave it.
+// The messages of a worker while it runs: one JSON object per line on the pipe from its launcher.
 //
 //   {"kind": "step", "rank": 2, "step": 17, "loss": 3.2, "seconds": 0.41, ..}
 //
-// Fields that a kind does not use are left out. A line that is no message is an error of the
-// worker's, never skipped. A loss that is no number any more travels as "nan" or "inf".
+// Fields that a kind does not use are left out. A line that is not a message is an error of the
+// worker, and never skipped. A loss that is not a finite number is written as "nan" or "inf".
 //
 //   write(report_fd, to_line(message) + "\n");
 //   Message message = parse_line(line);
 //
-// A worker ends with the exit code that nereus gives for it: 0 done, 2 the user's to mend, 5
-// failed, 10 ended early because it was asked to (SIGINT), 75 ended after a saved checkpoint
-// (SIGTERM). Before 2 and 5 comes a kError (several where several things are wrong with the input),
-// before the others a kDone.
+// A worker ends with the exit code that nereus gives for it: 0 done, 2 user error, 5 failed, 10
+// ended early on request (SIGINT), 75 ended after a saved checkpoint (SIGTERM). Before 2 and 5 it
+// sends a kError (or several, if several things are wrong with the input), before the others a
+// kDone.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@
 namespace nereus::job {
 
 enum class MessageKind {
-  kHello,       // the worker is up: build, library
-  kAlive,       // every second, from a thread of its own: operation number, what it does
+  kHello,       // the worker is ready: build, library
+  kAlive,       // every second, from a separate thread: number and name of its operation
   kStep,        // a step is done
   kCheckpoint,  // a checkpoint is complete
-  kBlock,       // a block of steps was measured (job/measuring.hpp); rank 0 speaks for all
-  kError,       // why it ends
+  kBlock,       // a block of steps was measured (job/measuring.hpp); rank 0 reports for all
+  kError,       // why the worker ends
   kDone,
 };
 
@@ -37,9 +37,9 @@ struct Waits {
   double data = 0;        // samples
   double tensor = 0;      // collectives of tensor and sequence parallelism
   double pipeline = 0;    // activations and gradients of other stages
-  double gather = 0;      // divided weights
-  double reduce = 0;      // gradients
-  double checkpoint = 0;  // copying state away
+  double gather = 0;      // all-gathers of sharded weights
+  double reduce = 0;      // gradient reductions
+  double checkpoint = 0;  // copies of state for a checkpoint
   bool operator==(const Waits&) const = default;
 };
 
@@ -53,32 +53,32 @@ struct Message {
   // kAlive
   std::int64_t operation = 0;
   std::string doing = {};
-  // kStep; step counts from 0 and goes on after a resume
+  // kStep; `step` counts from 0, and continues after a resume
   std::int64_t step = -1;
-  double loss = 0;  // of the whole batch, the same on every rank
+  double loss = 0;  // over the whole batch, equal on all ranks
   double gradient_norm = 0;
   double rate = 0;
   double seconds = 0;
   std::int64_t tokens = 0;  // or samples, of the whole job
-  double memory_bytes = 0;  // most held so far
+  double memory_bytes = 0;  // maximum so far
   Waits waits{};
-  // kBlock: `seconds` a step, or an operation
+  // kBlock: `seconds` per step, or per operation
   Block block = Block::kAlone;
   int round = 0;
   int of_rank = 0;
-  int host = 0;            // that this rank is on
-  double slowest = 0;      // together: mean over the steps of the slowest rank's
-  double bytes = 0;        // from storage, a step
-  std::int64_t count = 0;  // steps of the block, or operations of a step
+  int host = 0;            // number of this rank's host
+  double slowest = 0;      // for `together`: mean over the steps of the slowest rank's time
+  double bytes = 0;        // from storage, per step
+  std::int64_t count = 0;  // steps of the block, or operations per step
   // kCheckpoint
   std::string folder = {};
   // kError
   std::string code = {};
   std::string message = {};
   std::string hint = {};
-  int missing_rank = -1;           // whom it waited for
-  bool input_error = false;        // the user's to mend: exit code 2
-  bool environment_error = false;  // the machine's, such as a full disk: exit code 4, else 5
+  int missing_rank = -1;           // the rank it waited for
+  bool input_error = false;        // user error: exit code 2
+  bool environment_error = false;  // environment error, such as a full disk: exit code 4, else 5
   bool operator==(const Message&) const = default;
 };
 
@@ -91,7 +91,7 @@ Message parse_line(std::string_view line);    // throws Errors
 struct WorkerInfo {
   std::string build = {};     // build_id()
   std::string library = {};   // "libtorch 1.13.1"
-  std::string backends = {};  // of communication, the best first: "nccl shared", "gloo"
+  std::string backends = {};  // for communication, the best first: "nccl shared", "gloo"
   int num_gpus = 0;           // CUDA devices that libtorch sees
   bool operator==(const WorkerInfo&) const = default;
 };

@@ -1,12 +1,13 @@
-// Whether a plan can give BatchNorm the groups that the job asks for. A layer normalises over
+// Checks that a plan can give BatchNorm the groups that the job asks for. A layer normalizes over
 //
-//   group, n    n consecutive samples of the step, whoever computes them: the result is the same
-//               under every plan whose micro-batches hold whole groups
-//   group, 0    each micro-batch: torch's usual way, which depends on the plan
-//   sync        all samples that the data ranks of a stage compute at the same micro-batch number
+//   group, n    n consecutive samples of the step, on any ranks: the result is the same under every
+//               plan whose micro-batches hold whole groups
+//   group, 0    each micro-batch: torch's default, which depends on the plan
+//   sync        all samples that the data-parallel ranks of a stage compute at the same micro-batch
+//               number
 //
 // Codes: train.norm-group (micro-batches that cut groups), train.norm-sync (ranks that cannot
-// meet), train.norm-one-value (a channel of a group is one number, and has no variance).
+// synchronize), train.norm-one-value (a channel of a group has one value, and so no variance).
 //
 //   for (const Error& error : check_norm(job.plan, job.training)) errors.add(error);
 #pragma once
@@ -18,7 +19,7 @@
 
 namespace nereus::job {
 
-// Empty where the model has no BatchNorm.
+// Empty if the model has no BatchNorm.
 std::vector<Error> check_norm(const plan::Plan& plan, const Training& training);
 
 }  // namespace nereus::job

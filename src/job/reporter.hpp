@@ -1,14 +1,14 @@
-// A worker's end of the pipe to its launcher: messages from any thread, one line each, and a sign
-// of life every second from a thread of its own, so that a rank that waits long is not taken for
-// one that hangs. And what the launcher asks of it: signals.
+// A worker's end of the pipe to its launcher: sends messages from any thread, one line each, and a
+// heartbeat every second from a separate thread, so that a rank in a long wait is not mistaken for
+// one that hangs. Also receives the launcher's requests: signals.
 //
 //   Reporter reporter(report_fd, rank);
 //   reporter.send({.kind = MessageKind::kHello, ...});
-//   reporter.doing(17, "all-reduce of layer 3");   // told with the next sign of life
+//   reporter.doing(17, "all-reduce of layer 3");   // sent with the next heartbeat
 //   const AskedGuard guard;
 //   if (asked() == Asked::kEnd) ...                // after the step, on every rank
 //
-// A pipe whose reader is gone is no error: the launcher's end is this process's, by the kernel.
+// A pipe without a reader is not an error: if the launcher ends, the kernel ends this process.
 #pragma once
 
 #include <atomic>
@@ -24,13 +24,13 @@ namespace nereus::job {
 
 class Reporter {
  public:
-  // fd < 0: says nothing (a worker started by hand).
+  // fd < 0: sends nothing (a worker that was started by hand).
   Reporter(int fd, int rank, std::chrono::milliseconds beat = std::chrono::seconds(1));
   ~Reporter();
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
 
-  void send(Message message);  // of this rank
+  void send(Message message);  // sets its rank to this rank
   void doing(std::int64_t operation, std::string what);
 
  private:
@@ -47,11 +47,11 @@ class Reporter {
   std::thread thread_;
 };
 
-// What this process was asked for by SIGINT (to end after the step) or SIGTERM (to save and end);
-// the latter outweighs the former. Ranks must agree on it before they act.
+// The request of a signal to this process: SIGINT, to end after the step; SIGTERM, to save and end.
+// The latter has priority. Ranks must agree on it before they act.
 enum class Asked { kNothing, kEnd, kSave };
 
-class AskedGuard {  // while it lives, the two signals do nothing else
+class AskedGuard {  // during its lifetime, the two signals have no other effect
  public:
   AskedGuard();
   ~AskedGuard();

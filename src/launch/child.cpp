@@ -64,7 +64,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// What fails here leaves a process of usual priority: its pacing is somebody else's work.
+// If this fails, the process has normal priority; its pacing then limits it.
 void lower_priority() {
   const sched_param none{};
   sched_setscheduler(0, SCHED_IDLE, &none);
@@ -148,7 +148,7 @@ Child start_child(const ChildSpec& spec) {
     errno = reason;
     fail("no process to be had");
   }
-  setpgid(pid, pid);  // also here, so that it is done whoever runs first
+  setpgid(pid, pid);  // also here, in case this process runs first
   return {pid, report.read, text.read, command.write};
 }
 

@@ -20,7 +20,7 @@ bool silent(const RankState& state, double now, double limit) {
   return !state.ended && now - state.heard_at >= limit;
 }
 
-// When it began with this rank; nothing where it is no cause of its own.
+// When the failure of this rank began; empty if the rank is not a cause itself.
 std::optional<double> onset(const RankState& state, double now, double timeout_s) {
   if (blames_other(state)) return std::nullopt;
   if (state.error) return state.error_at;
@@ -93,7 +93,8 @@ const RankState* find(const std::vector<RankState>& states, int rank) {
   return at == states.end() ? nullptr : &*at;
 }
 
-// From the first who blames another to whom nobody here can ask further.
+// Follows the blame from the first rank that blames another, to one that this launcher cannot query
+// further.
 Failure follow_blame(const std::vector<RankState>& states, double now) {
   const RankState* waiting = nullptr;
   for (const RankState& state : states)

@@ -122,7 +122,7 @@ class Supervisor {
     reap(i);
   }
 
-  // Reads what is there; closes at the end. False where it is closed.
+  // Reads what is available; closes at the end. Returns false if it is closed.
   static bool drain(int& fd, std::string& text) {
     if (fd < 0) return false;
     if (read_available(fd, text)) return true;
@@ -172,7 +172,8 @@ class Supervisor {
       waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WCONTINUED | WNOHANG);
       return;
     }
-    // Not yet reaped, so the group's number is still its own: whatever it started ends here too.
+    // It is not yet reaped, so the group's number is still valid: all processes it started end here
+    // too.
     kill(-pid, SIGKILL);
     if (watch_.control) watch_.control->remove(pid);
     waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED);

@@ -25,7 +25,7 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
   return false;
 }
 
-// What of an event is known while the parser runs.
+// The known fields of an event while the parser runs.
 class Handler : public nlohmann::json_sax<Json> {
  public:
   explicit Handler(Trace& out) : out_(out) {}
@@ -102,8 +102,8 @@ class Handler : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  // Names of categories before PyTorch 1.12 had capitals; without Kineto there are none, and
-  // processes are named.
+  // Before PyTorch 1.12, names of categories had capitals; without Kineto there are no categories,
+  // and processes have names.
   Kind kind_of() const {
     if (category_ == "gpu_user_annotation") return Kind::kNone;
     if (name_.starts_with("ProfilerStep#")) return Kind::kStep;
@@ -156,7 +156,7 @@ class Handler : public nlohmann::json_sax<Json> {
   }
 
  public:
-  std::vector<Span> kernels;  // in the place of operations where there is one
+  std::vector<Span> kernels;  // used instead of operations if there is one
 
  private:
   Trace& out_;
@@ -174,7 +174,7 @@ Trace read_kineto(std::istream& in, const std::string& file) {
   trace.file = file;
   Handler handler(trace);
   if (!Json::sax_parse(in, &handler)) {
-    // At the end of the text there is no more to be read; else it is broken where it stands.
+    // If the end of the text was reached, it is truncated; otherwise it is broken at this place.
     in.clear();
     const bool at_end = in.peek() == std::istream::traits_type::eof();
     if (at_end && handler.broken_at() > 1)

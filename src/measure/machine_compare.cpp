@@ -95,7 +95,7 @@ void compare_contexts(const profile::Context& a, const profile::Context& b, Comp
   text("threads", std::to_string(a.threads), std::to_string(b.threads));
 }
 
-// Of what both have.
+// Compares the numbers that both have.
 void compare_numbers(Comparison& out) {
   for (const Compared& own : out.numbers) out.num_tested += own.has_interval ? 1 : 0;
   if (out.num_tested > 0) out.confidence = 1 - (1 - profile::kConfidence) / out.num_tested;

@@ -15,7 +15,7 @@ using profile::MeasuredLayer;
 using profile::Profile;
 using profile::Quantiles;
 
-// What an entry is of, without what was measured.
+// The key of an entry, without its measured values.
 template <class Entry>
 Entry about(Entry entry, Quantiles Entry::*number) {
   entry.*number = {};
@@ -114,7 +114,7 @@ Quantiles point(const MeasuredLayer& layer, const Pass& pass, std::size_t i) {
   return {seconds, (layer.*pass.low)[i], (layer.*pass.high)[i], 1};
 }
 
-// Where every process has it at these samples.
+// Joins a point that every process has measured.
 void join_point(const std::vector<const MeasuredLayer*>& found, const Pass& pass, double samples,
                 MeasuredLayer& all) {
   std::vector<Quantiles> points;

@@ -60,7 +60,7 @@ class Table {
     return seconds_.at(block)[static_cast<std::size_t>(rank)];
   }
   const Series& slowest() const { return slowest_.at(Block::kTogether).front(); }
-  // Of ranks that wait for each other: the last to be done.
+  // For ranks that wait for each other: the last one to finish.
   Series last(Block block) const {
     Series result = of(block, 0);
     for (int rank = 1; rank < num_ranks; ++rank)

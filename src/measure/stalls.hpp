@@ -1,5 +1,5 @@
-// What a step waits for, by cause: differences between blocks of steps that differ in one thing
-// (job/measuring.hpp), round by round.
+// Computes what a step waits for, by cause, from differences between blocks of steps that differ in
+// one thing (job/measuring.hpp), round by round.
 //
 //   contention     together - alone         of the median rank
 //   straggler      the slowest rank of each step, together - the median rank

@@ -13,7 +13,7 @@ namespace {
 
 using job::Block;
 
-// What a machine would do, in seconds of a step.
+// The true behavior of a machine, in seconds of a step.
 struct Truth {
   int ranks = 2;
   int ranks_of_host = 2;

@@ -32,8 +32,8 @@ class Timeline {
   explicit Timeline(const Trace& trace) : trace_(trace) {
     work_ = united(trace.work);
     const Spans loading = united(trace.loading);
-    // A loader of this process computes too (it stacks samples): the step waits for it all the
-    // same.
+    // A loader in this process also computes (it stacks samples), but the step waits for it
+    // nevertheless.
     if (!trace.on_gpu) loading_ = loading;
     Spans taken = with(work_, loading_);
     collectives_ = without(united(trace.collectives), taken);

@@ -1,4 +1,4 @@
-// What steps waited for, from traces of one or all ranks (measure/kineto.hpp).
+// Computes what steps waited for, from traces of one or all ranks (measure/kineto.hpp).
 //
 // A step of length d on a rank is divided into
 //   c   a collective is in flight, and nothing is computed

@@ -82,7 +82,7 @@ Wire wire_of(double bytes, double bucket, double backward, double talk) {
   return wire;
 }
 
-// Which end of the measured intervals.
+// Which end of the measured intervals is used.
 enum class End { kMean, kLow, kHigh };
 
 double at(const Stall& stall, End end) {
@@ -131,7 +131,8 @@ class Model {
                    cost::kBackward * work);
   }
 
-  // A stall that is not significant is hidden: the loader takes anything up to what hides it.
+  // A stall that is not significant is overlapped: the loader may take any time up to what hides
+  // it.
   double prepare() const { return loading(StallKind::kPrepare, at_hand_now()); }
   double fetch() const { return loading(StallKind::kFetch, std::max(at_hand_now(), prepare())); }
   double loading(StallKind kind, double before) const {
@@ -189,7 +190,7 @@ ChangedStep what_if(const MeasuredStep& now, const std::vector<Change>& changes)
   const auto changed = [&](End end) {
     const Model model(now, end);
     ChangedStep out = model.step(then);
-    // With nothing changed it is the measured step; what the model leaves out stays.
+    // Without changes, the result is the measured step; what the model leaves out is unchanged.
     out.seconds = now.report.step_s + out.seconds - model.step(same).seconds;
     return out;
   };

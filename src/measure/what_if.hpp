@@ -38,7 +38,7 @@ struct MeasuredStep {
   std::string model;
   StallReport report;
   double parameters = 0;  // 0: unknown
-  // Of gradients, except the first bucket; torch's default unless stated.
+  // Bytes of a gradient bucket, except the first one; torch's default unless stated.
   double bucket_bytes = 25 << 20;
 };
 

@@ -1,4 +1,4 @@
-// AlexNet as torchvision lays it out: the one-tower form of Krizhevsky 2014, no local response
+// AlexNet in torchvision's layout: the one-tower form of Krizhevsky 2014, without local response
 // norm.
 #include "model/cnn_builder.hpp"
 

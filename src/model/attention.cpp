@@ -6,8 +6,8 @@ namespace nereus::model {
 
 namespace {
 
-// DeepSeek-V2 (2405.04434): queries and key-values go through low-rank products; the rotary part of
-// the key is shared by all heads.
+// DeepSeek-V2 (2405.04434): queries and key-values go through low-rank products; all heads share
+// the rotary part of the key.
 void add_latent_inputs(LayerKind& layer, const TransformerShape& shape, const Dims& x) {
   auto& ops = layer.operators;
   const double rope = shape.rope_head_dim;
@@ -26,8 +26,8 @@ void add_latent_inputs(LayerKind& layer, const TransformerShape& shape, const Di
 }
 
 // DeepSeek-V4: one vector of head_dim is key and value of all heads. Compressed keys are weighted
-// means of overlapping stretches of tokens, with weights of their own; an indexer of small heads
-// scores the near ones for every query.
+// means of overlapping ranges of tokens, with separate weights; an indexer with small heads scores
+// the near ones for every query.
 void add_compressed_inputs(LayerKind& layer, const TransformerShape& shape, const Dims& x,
                            Reach reach) {
   auto& ops = layer.operators;

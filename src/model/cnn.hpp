@@ -4,16 +4,16 @@
 // 1409.1556), Inception-v3 (Szegedy 2015, 1512.00567), AlexNet (Krizhevsky 2014, 1404.5997),
 // SqueezeNet 1.0 (Iandola 2016, 1602.07360), MobileNet v2 (Sandler 2018, 1801.04381) and ShuffleNet
 // v2 x0.5 (Ma 2018, 1807.11164), each in torchvision's layout, so that parameter counts and names
-// agree with its weights. A convolution with its norm and activation is one layer; pools, residual
-// sums, concatenations and shuffles are layers of their own, so that a planner sees every branch.
+// agree with its weights. A convolution with its norm and activation is one layer. Pools, residual
+// sums, concatenations and shuffles are separate layers, so that a planner sees every branch.
 //
 //   convolution  parameters c_out (c_in / groups) w_h w_w + bias,
 //                FLOPs 2 o_h o_w x that (bias apart)
 //   batch norm   parameters 2 c
 //
-// Kept for backward, counted where it is produced: the output of every convolution that a norm
-// follows, of every in-place activation, pool and concatenation; so the sum over layers is what one
-// device keeps.
+// Activations kept for backward are counted in the layer that produces them: the output of every
+// convolution before a norm, and of every in-place activation, pool and concatenation. So the sum
+// over layers is what one device keeps.
 //
 //   Model m = build_cnn({.name = "resnet50", .family = "resnet", .depth = 50});
 #pragma once
@@ -29,22 +29,22 @@ inline constexpr int kResnetChannels = 64;
 struct CnnShape {
   std::string name{};
   std::string family{};  // resnet, vgg, inception, alexnet, squeezenet, mobilenet, shufflenet
-  // resnet 10, 12, 16, 18, 34, 50, 101, 152; vgg 11, 13, 16, 19; the others have one (inception:
-  // its version 3), which need not be written.
+  // resnet 10, 12, 16, 18, 34, 50, 101, 152; vgg 11, 13, 16, 19. The others have only one, which
+  // need not be given (inception: its version 3).
   int depth = 0;
   int width = 1;  // factor on a bottleneck's inner channels: 2 for wide ResNet-50-2 and 101-2
-  // Published networks have 64, the channels of a ResNet's or VGG's first stage; small ones are for
-  // trials. All other widths are in proportion; a multiple of 4 (inception, squeezenet) or 8
+  // Channels of the first stage of a ResNet or VGG: 64 in published networks, fewer for
+  // experiments. All other widths are in proportion; a multiple of 4 (inception, squeezenet) or 8
   // (mobilenet, shufflenet) keeps them whole.
   int channels = kResnetChannels;
-  int image = 0;  // height and width of a sample; 0: 224, inception 299
+  int image = 0;  // height and width of a sample; 0: 224, for inception 299
   int classes = 1000;
-  bool batch_norm = true;  // false: resnet, vgg; alexnet and squeezenet never have it
+  bool batch_norm = true;  // may be false for resnet and vgg; alexnet and squeezenet never have it
   bool aux_head = false;   // inception only: its auxiliary classifier
   bool operator==(const CnnShape&) const = default;
 };
 
-// Fills `image` and throws Errors for shapes that cannot be.
+// Fills in `image`, and throws Errors for invalid shapes.
 CnnShape resolve(CnnShape shape);
 Model build_cnn(const CnnShape& shape);
 

@@ -14,7 +14,7 @@ std::string size_text(const Image& x) {
   return fmt::format("{}x{}x{}", x.channels, x.height, x.width);
 }
 
-// In place, so what is kept for backward is its result.
+// It runs in place, so its result is kept for backward.
 Operator relu_op(double rows, double features) {
   Operator op = elementwise("relu", rows, features, 1);
   op.saved_elements = rows * features;
@@ -28,7 +28,7 @@ Operator dropout_op(double features) {
   return op;
 }
 
-// As slide(), but what is left at the border makes a window of its own where it begins inside.
+// Like slide(), but the rest at the border is a separate window if it begins inside.
 Image slide_ceil(const Image& in, const Window& window) {
   const auto out = [&](int size, int width) {
     const int more = size > width ? (size - width + window.stride - 1) / window.stride : 0;
@@ -69,7 +69,7 @@ Feature CnnBuilder::add_layer(LayerKind kind, CnnLayer what, const std::vector<F
       from.push_back({input.layer, input.image.elements()});
     } else {
       kind.input_elements = input.image.elements();
-      kind.operators.front().saved_elements += input.image.elements();  // nobody produced it
+      kind.operators.front().saved_elements += input.image.elements();  // no layer produced it
     }
   }
   recipe_.push_back(std::move(what));

@@ -1,12 +1,12 @@
-// The words the vision families are written in: each call adds one layer to the graph and returns
-// its output.
+// The functions from which the vision families are built: each call adds one layer to the graph and
+// returns its output.
 //
 //   CnnBuilder net(shape);
 //   Feature x = net.conv(net.sample(), {"conv1", "bn1"}, 64, square(7, 2, 3));
 //   x = net.max_pool(x, square(3, 2, 1));
 //
-// Each call also notes what the layer is (model/cnn_recipe.hpp), so that who predicts a network and
-// who runs it read the same tables.
+// Each call also records the layer (model/cnn_recipe.hpp), so that predicting and running a network
+// use the same tables.
 #pragma once
 
 #include <string>
@@ -18,13 +18,13 @@
 
 namespace nereus::model {
 
-// An activation: who made it (-1: it is the sample) and its size.
+// An activation: the layer that made it (-1: it is the sample) and its size.
 struct Feature {
   int layer = -1;
   Image image;
 };
 
-// Modules of torchvision; no name of a norm: there is none.
+// Names of torchvision's modules; an empty name of a norm: there is none.
 struct ConvNames {
   std::string conv{};
   std::string norm{};
@@ -33,10 +33,10 @@ struct ConvNames {
 struct ConvOptions {
   bool bias = false;
   bool relu = true;
-  bool relu6 = false;  // in ReLU's place
+  bool relu6 = false;  // instead of ReLU
   bool dropout_before = false;
-  bool second_half = false;  // of the input's channels, alone
-  int groups = 1;            // 0: one a channel (depthwise)
+  bool second_half = false;  // uses only the second half of the input's channels
+  int groups = 1;            // 0: one per channel (depthwise)
 };
 
 struct ClassifierInput {
@@ -57,19 +57,19 @@ class CnnBuilder {
                ConvOptions options = {});
   Feature max_pool(const Feature& x, const Window& window, bool ceil = false);
   Feature average_pool(const Feature& x, const Window& window);
-  Feature adaptive_pool(const Feature& x, int size);  // to size x size whatever comes in
+  Feature adaptive_pool(const Feature& x, int size);  // to size x size for any input
   Feature add_relu(const Feature& x, const Feature& shortcut);
   Feature add(const Feature& x, const Feature& shortcut);
   Feature concat(const std::vector<Feature>& parts);
-  // The first channels of x, as many as `y` has, and y's, by turns.
+  // Interleaves the first channels of x, as many as `y` has, with those of y.
   Feature shuffle(const Feature& x, const Feature& y);
-  // Reads all of x, flattened. `dropout` follows the activation where there is one.
+  // Reads all of x, flattened. `dropout` follows the activation, if there is one.
   Feature dense(const Feature& x, const std::string& name, int features, bool relu, bool dropout,
                 bool dropout_before = false);
-  // One classifier per input, the main one first (dropout before it), and the loss: in the
-  // classifier's own layer where there is one, in a layer where all meet otherwise.
+  // One classifier per input, the main one first (with dropout before it), and the loss: in the
+  // classifier's layer if there is only one, else in a separate layer.
   void head(const std::vector<ClassifierInput>& inputs, bool dropout);
-  // The loss over logits that were made before.
+  // The loss for existing logits.
   void loss(const Feature& logits);
 
   Model finish();
@@ -87,7 +87,7 @@ class CnnBuilder {
   std::vector<CnnLayer> recipe_;
 };
 
-// The family of a resolved shape; then one per family.
+// Builds the family of a resolved shape; the following build one family each.
 void build_family(CnnBuilder& net, const CnnShape& shape);
 void build_resnet(CnnBuilder& net, const CnnShape& shape);
 void build_vgg(CnnBuilder& net, const CnnShape& shape);

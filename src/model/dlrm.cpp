@@ -74,8 +74,8 @@ LayerKind dense(double in, double out, bool last) {
   return kind;
 }
 
-// All vectors are written into one matrix T; T T^T gives the products, of which the lower triangle
-// is used.
+// All vectors are written to one matrix T; T T^T gives the products, of which the lower triangle is
+// used.
 LayerKind interaction(double vectors, double dim) {
   LayerKind kind;
   kind.name = fmt::format("interaction {} x {}", vectors, dim);
@@ -95,7 +95,7 @@ LayerKind interaction(double vectors, double dim) {
   return kind;
 }
 
-// All vectors one after the other.
+// All vectors, concatenated.
 LayerKind concatenation(double vectors, double dim) {
   LayerKind kind;
   kind.name = fmt::format("concatenation {} x {}", vectors, dim);

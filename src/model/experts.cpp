@@ -40,8 +40,8 @@ void add_experts(LayerKind& layer, const TransformerShape& shape, const Dims& x)
     if (shape.bias) ops.push_back(make_expert(elementwise(name, split, rows, n, 1, 1)));
   };
   add_bias("expert_up_bias", up, Split::kFeatures);
-  // Gated experts can be fused with both products in one kernel. With biases and clamps (GPT-OSS)
-  // no fused activation covers them: clamp, sigmoid, product and sum pass over memory one by one.
+  // Gated experts can be fused with both products in one kernel. With biases and clamps (GPT-OSS),
+  // no fused activation exists: clamp, sigmoid, product and sum each pass over memory.
   const bool stepwise = shape.gated_mlp && shape.bias;
   Operator act = make_expert(elementwise("expert_activation", Split::kFeatures, rows, ffn,
                                          stepwise          ? 8

@@ -1,4 +1,4 @@
-// What a family's name stands for: the fields that its members share.
+// The defaults of each family: the fields that its members share.
 #include <algorithm>
 
 #include "model/shape_io.hpp"

@@ -1,5 +1,5 @@
-// Builds a model layer by layer: shares equal layer kinds, writes the edges, and leaves them out
-// for a chain.
+// Builds a model layer by layer: shares equal layer kinds, and stores edges unless the model is a
+// chain.
 //
 //   GraphBuilder g;
 //   int a = g.add(conv_layer, {});             // reads the sample itself
@@ -15,7 +15,7 @@
 
 namespace nereus::model {
 
-// What a layer reads: the output, or a part of it, of an earlier layer.
+// An input of a layer: the output, or a part of it, of an earlier layer.
 struct GraphInput {
   int layer = 0;
   double elements = 0;  // per sample
@@ -23,8 +23,8 @@ struct GraphInput {
 
 class GraphBuilder {
  public:
-  // On entry kind.input_elements is what the layer reads of the sample itself; `inputs` are added.
-  // Returns the layer's index.
+  // kind.input_elements must be what the layer reads directly from the sample; `inputs` are added
+  // to it. Returns the layer's index.
   int add(LayerKind kind, const std::vector<GraphInput>& inputs);
   // The model so far; the caller fills in name, family and shape.
   Model finish();

@@ -14,8 +14,8 @@ constexpr Window kColumn7{.height = 7, .width = 1, .stride = 1, .pad_height = 3,
 constexpr Window kRow3{.height = 1, .width = 3, .stride = 1, .pad_height = 0, .pad_width = 1};
 constexpr Window kColumn3{.height = 3, .width = 1, .stride = 1, .pad_height = 1, .pad_width = 0};
 
-// One module: `at` is "Mixed_5b." or empty, and each convolution has its norm beside it. Widths are
-// written as published, for 64 channels.
+// One module: `at` is "Mixed_5b." or empty, and each convolution has a norm. Widths are the
+// published ones, for 64 channels.
 struct Module {
   CnnBuilder& net;
   int channels = kResnetChannels;

@@ -10,9 +10,10 @@ constexpr double kChunk = 128;
 }  // namespace
 
 // Mamba-2 (2405.21060): one projection gives gate z, input x, B, C and the step dt; a short
-// convolution runs over x, B and C; the scan over chunks of Q tokens is, a token,
+// convolution runs over x, B and C; the scan over chunks of Q tokens has, per token,
 //   C B^T  2 Q n g,   times X  2 Q p a,   chunk states and their use  2 x 2 p n a      FLOP
-// with a heads of size p, g groups, state n; then a norm gated by z and the output projection.
+// with a heads of size p, g groups and state n; then follow a norm gated by z and the output
+// projection.
 void add_mamba(LayerKind& layer, const TransformerShape& shape, const Dims& x) {
   auto& ops = layer.operators;
   const double a = shape.ssm_heads;

@@ -1,5 +1,5 @@
-// MobileNet v2 as torchvision lays it out: inverted residuals expand, filter each channel alone and
-// project without activation; where size and channels stay, the input is added.
+// MobileNet v2 in torchvision's layout: inverted residuals expand, filter each channel separately,
+// and project without activation; if size and channels are unchanged, the input is added.
 #include <fmt/format.h>
 
 #include "model/cnn_builder.hpp"

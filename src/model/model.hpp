@@ -1,13 +1,13 @@
-// A model to train, as layers of operators. Layers are what plans place: a transformer block, an
-// embedding, a convolution with its norm. Identical layers share one `LayerKind`, so that 126 equal
-// blocks are stored and costed once.
+// A model to train, as layers of operators. Layers are the units that plans place: a transformer
+// block, an embedding, a convolution with its norm. Equal layers share one `LayerKind`, so that 126
+// equal blocks are stored and costed once.
 //
 //   Model m = build_transformer(shape);
 //   for (int kind : m.layers) total += m.kinds[kind].parameters();
 //
-// Invariants: `layers` indexes `kinds`; `edges` is empty for a chain, otherwise a DAG over `layers`
-// in topological order; a tied pair names two layers that hold the same weight of `tied_parameters`
-// elements; at most one layer has tables, and then nothing else.
+// Invariants: `layers` are indices in `kinds`; `edges` is empty for a chain, otherwise a DAG over
+// `layers` in topological order; a tied pair is two layers that share a weight of `tied_parameters`
+// elements; at most one layer has tables, and it has nothing else.
 #pragma once
 
 #include <optional>
@@ -23,17 +23,17 @@
 namespace nereus::model {
 
 // A part of a layer that tensor parallelism divides, with a collective at its entry and at its
-// exit: forward sums at the exit, backward at the entry (all-gather and reduce-scatter under
-// sequence parallelism).
+// exit: an all-reduce at the exit in the forward pass, and at the entry in the backward pass
+// (all-gather and reduce-scatter under sequence parallelism).
 struct TensorRegion {
   double elements = 0;  // per sample, of the tensor at the boundary
   bool operator==(const TensorRegion&) const = default;
 };
 
-// A part of a layer that expert parallelism divides: tokens leave for their experts and come back.
+// A part of a layer that expert parallelism divides: tokens are sent to their experts and back.
 struct ExpertRegion {
   double elements = 0;  // per sample: tokens x top_k x hidden, one way
-  double copies = 1;    // of each token among them: top_k
+  double copies = 1;    // per token: top_k
   bool operator==(const ExpertRegion&) const = default;
 };
 
@@ -45,11 +45,11 @@ struct LayerKind {
   std::vector<Operator> operators;
   std::vector<TensorRegion> tensor_regions;
   std::vector<ExpertRegion> expert_regions;
-  int mixers = 2;              // of a block: attention and MLP; hybrids have one a layer
-  double input_elements = 0;   // per sample, what the layer reads from the one before
-  double output_elements = 0;  // per sample, what it hands to the next: the pipeline's message
+  int mixers = 2;              // per block: attention and MLP; hybrids have one per layer
+  double input_elements = 0;   // per sample, what the layer reads from the previous one
+  double output_elements = 0;  // per sample, what it passes to the next: the pipeline's message
 
-  double parameters() const;         // all
+  double parameters() const;         // all parameters
   double expert_parameters() const;  // those that expert parallelism divides
   double table_parameters() const;   // those of embedding tables, which ep divides as well
   double forward_flops() const;      // per sample
@@ -74,11 +74,11 @@ struct Model {
   std::string name;
   std::string family;  // "gpt", "llama", "resnet", ...
   std::vector<LayerKind> kinds;
-  std::vector<int> layers;  // index into kinds, in execution order
+  std::vector<int> layers;  // indices in `kinds`, in the order of execution
   std::vector<Edge> edges;  // empty: a chain
   std::vector<TiedWeights> tied;
-  double tokens_per_sample = 0;  // 0 where tokens make no sense (images): rates are then per sample
-  // What it was built from; none of them for a graph from a file (ONNX).
+  double tokens_per_sample = 0;  // 0 without tokens (images): rates are then per sample
+  // The shape that it was built from; none for a graph from a file (ONNX).
   std::optional<TransformerShape> transformer;
   std::optional<CnnShape> cnn;
   std::optional<DlrmShape> dlrm;
@@ -88,16 +88,16 @@ struct Model {
   const LayerKind& layer(int index) const {
     return kinds[static_cast<size_t>(layers[static_cast<size_t>(index)])];
   }
-  double parameters() const;  // tied weights counted once
-  // The layer that holds the embedding tables, all operators of it tables; -1 where there is none.
+  double parameters() const;  // counts tied weights once
+  // The layer with the embedding tables, whose operators are all tables; -1 if there is none.
   int table_layer() const;
-  // FLOPs of one sample that the model needs: forward plus twice that for backward; no recompute.
-  // This is the numerator of model FLOPs utilization.
+  // FLOPs of the model per sample: forward plus twice that for backward, without recompute. The
+  // numerator of model FLOPs utilization.
   double training_flops() const;
   bool operator==(const Model&) const = default;
 };
 
-// The chain's edges written out, or `edges` itself where the model has them.
+// The edges of a chain written out, or `edges` if the model has them.
 std::vector<Edge> all_edges(const Model& model);
 
 }  // namespace nereus::model

@@ -24,8 +24,7 @@ AnyShape shape_of(const Model& model) {
 }  // namespace
 
 spec::Value model_to_value(const Model& model) {
-  // Exactness is checked, not assumed: what the shape alone would give back must be this very
-  // model.
+  // Checks, instead of assuming, that the shape alone gives back exactly this model.
   const AnyShape shape = shape_of(model);
   if (!std::holds_alternative<std::monostate>(shape)) {
     spec::Value value = write_shape(shape);

@@ -1,14 +1,14 @@
 // Models as JSON, for plan files and for users' own files.
 //
-// A model built from a shape is written as its shape (model/shape_io.hpp) and rebuilt; any other
-// (from ONNX, or a shape whose layers were changed) as its layers:
+// A model built from a shape is written as its shape (model/shape_io.hpp) and rebuilt. Any other
+// model (from ONNX, or a shape whose layers were changed) is written as its layers:
 //
 //   {"name": .., "family": .., "tokens_per_sample": ..,
 //    "kinds": [{"name": .., "operators": [..]}, ..],
 //    "layers": [0, 1, 1], "edges": [[from, to, elements], ..],
 //    "tied": [[first, second, parameters], ..]}
 //
-// What is read back is equal (==). Read models are checked: indices exist, edges run forward,
+// A model reads back equal (==). When it is read, it is checked: indices exist, edges run forward,
 // counts are finite and not negative.
 //
 //   std::string text = model_to_json(model);
@@ -26,10 +26,10 @@ namespace nereus::model {
 
 spec::Value model_to_value(const Model& model);
 std::string model_to_json(const Model& model);
-// Adds every fault to `errors`; what is returned then is of no use.
+// Adds all errors to `errors`; the result is then invalid.
 Model model_from_value(const spec::Value& value, ErrorList& errors);
 
-// The form by layers, in layers_io.cpp.
+// The form with layers, in layers_io.cpp.
 spec::Value layers_to_value(const Model& model);
 Model layers_from_value(const spec::Value& value, ErrorList& errors);
 

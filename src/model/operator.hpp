@@ -1,23 +1,23 @@
-// One operator of a layer: what it computes for one sample, and what splitting it does.
+// One operator of a layer: what it computes per sample, and the effect of splitting it.
 //
 // A sample is one sequence (language models), one image (vision) or one record (recommendation).
 // All counts are per sample and unsplit; `Split` says which of them a degree divides:
 //
-//   kReplicated  every tensor rank does all of it (its rows are divided under sequence parallelism
-//                if `rows_divide` is set: normalisation, dropout, residual)
+//   kReplicated  every tensor rank does all of it (sequence parallelism divides its rows if
+//                `rows_divide` is set: normalization, dropout, residual)
 //   kColumn      weight columns n / tp  (first GEMM of a tensor region; input gradient needs a sum)
 //   kRow         weight rows    k / tp  (last GEMM of a tensor region; output needs a sum)
 //   kHeads       attention heads / tp
-//   kFeatures    element-wise work on features that a column split already divided
+//   kFeatures    element-wise work on features that an earlier column split has divided
 //   kVocabulary  embedding, head and loss: vocabulary / tp
 //   kExperts     expert weights / ep, rows stay (tokens come from the expert group),
 //                inner dim / expert tp
-//   kTables      embedding tables / ep: whole ones, or their rows, or their columns
+//   kTables      embedding tables / ep: whole tables, or their rows, or their columns
 //                (plan::TableSplit)
 //
-// FLOPs of the backward pass: GEMM, convolution and attention do twice their forward work (input
-// and weight gradient; attention: dQ, dK, dV, dP and a recomputed P = 2.5x for fused kernels,
-// decided in cost/).
+// FLOPs of the backward pass: GEMM, convolution and attention have twice their forward FLOPs (input
+// and weight gradient). For attention (dQ, dK, dV, dP and a recomputed P), fused kernels have 2.5x;
+// cost/ decides it.
 #pragma once
 
 #include <string>
@@ -45,10 +45,10 @@ struct Operator {
   std::string name;
   OpKind kind = OpKind::kElementwise;
   Split split = Split::kReplicated;
-  Split inside = Split::kReplicated;  // of one expert, by the experts' own tensor degree
+  Split inside = Split::kReplicated;  // of one expert, by expert_tp
   bool rows_divide = false;           // replicated work that sequence parallelism divides
-  bool gated = false;       // of a gated MLP: can be fused with the activation between its products
-  bool full_width = false;  // a GEMM that recipes of 8 and 4 bit leave in 16 (logits, router)
+  bool gated = false;       // of a gated MLP: may be fused with the activation between its products
+  bool full_width = false;  // a GEMM that 8- and 4-bit recipes keep in 16 bits (logits, router)
 
   // GEMM: `rows` x `k` times `k` x `n`. Others use rows = tokens (or positions) and n = features.
   double rows = 0;
@@ -61,28 +61,28 @@ struct Operator {
   int kv_heads = 0;
   double head_dim = 0;        // of query and key
   double value_head_dim = 0;  // of value
-  double keys = 0;            // keys each query may see before masking (sequence, or window)
+  double keys = 0;            // keys that each query may see before masking (sequence, or window)
   bool causal = false;
 
-  // Convolution: out_height x out_width positions are in `rows`, n = out channels, k = in channels
+  // Convolution: `rows` has the out_height x out_width positions, n = out channels, k = in channels
   // / groups times the window.
   int window = 1;  // kernel height x width
   int groups = 1;
-  double input_elements = 0;  // per sample, of convolution and pooling
+  double input_elements = 0;  // per sample, for convolution and pooling
 
-  // Embedding table of k rows and n columns, `rows` of them summed for one sample. Its state is not
-  // the stack's to choose: a step touches few of its rows.
-  double weight_bytes = 0;     // of one weight, as stored
-  double state_bytes = 0;      // of the optimizer, for one weight
-  double row_state_bytes = 0;  // of the optimizer, for one row
+  // Embedding table with k rows and n columns; `rows` of them are summed per sample. The stack does
+  // not decide its state, because a step only touches few of its rows.
+  double weight_bytes = 0;     // per weight, as stored
+  double state_bytes = 0;      // of the optimizer, per weight
+  double row_state_bytes = 0;  // of the optimizer, per row
 
   double parameters = 0;        // weights and biases, unsplit
   double flops = 0;             // forward, per sample
-  double read_elements = 0;     // activations read in forward per sample (weights apart)
+  double read_elements = 0;     // activations read in forward per sample (without weights)
   double written_elements = 0;  // activations written in forward per sample
   double saved_elements =
-      0;  // activations kept for backward per sample, at the activation's precision
-  double saved_bytes = 0;  // kept at a fixed width whatever the precision (masks, statistics)
+      0;  // activations kept for backward per sample, in the activation's precision
+  double saved_bytes = 0;  // kept with a fixed width in any precision (masks, statistics)
   int kernels = 1;         // launches in forward when nothing is fused
 
   bool operator==(const Operator&) const = default;

@@ -1,6 +1,6 @@
-// ResNet as torchvision lays it out: the stride sits in the 3x3 convolution of a bottleneck, the
-// shortcut is a 1x1 convolution where the size changes. Without batch norm all norms go, and
-// convolutions stay without bias.
+// ResNet in torchvision's layout: the stride is in the 3x3 convolution of a bottleneck, and the
+// shortcut is a 1x1 convolution if the size changes. Without batch norm all norms are removed, and
+// convolutions still have no bias.
 #include <fmt/format.h>
 
 #include <array>

@@ -1,5 +1,5 @@
-// Where the modules of a user's own model lie (model/script_model.hpp). All that a Model and a plan
-// say of them.
+// The folder with the modules of a user's exported model (model/script_model.hpp): all that a Model
+// and a plan know about it.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace nereus::model {
 struct ScriptFolder {
   std::string path;  // absolute
   std::string id;
-  // A folder may move; what it holds is told by its id.
+  // A folder may be moved; its id identifies its content.
   bool operator==(const ScriptFolder& other) const { return id == other.id; }
 };
 

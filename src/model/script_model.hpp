@@ -1,6 +1,6 @@
-// Models of the user's own: a folder that python/nereus_export.py wrote, with one TorchScript
-// module a layer (NAME.pt), the loss (loss.pt), and model.json, which says what each layer reads,
-// holds and costs. Planning needs model.json alone; the worker loads the modules.
+// Users' exported models: a folder that python/nereus_export.py wrote, with one TorchScript module
+// per layer (NAME.pt), the loss (loss.pt), and model.json, which says what each layer reads, stores
+// and costs. Planning only needs model.json; the worker loads the modules.
 //
 //   {"nereus_export": 1, "name": .., "id": SHA-256 of all that follows and of the modules,
 //    "input": {"shape": [8], "integer": false, "vocabulary": 0}, "target": {"shape": [], ..},
@@ -8,15 +8,15 @@
 //                "parameters": [{"name": "weight", "shape": [32, 8]}], "output": [32],
 //                "products": [{"rows": 1, "n": 32, "k": 8}], "read_elements": ..}, ..]}
 //
-// Shapes and counts are of one sample. Layers are in the order they run; a layer without inputs
-// reads the sample, and is the first. The last one's output goes to the loss.
+// Shapes and counts are per sample. Layers are in the order of execution; a layer without inputs
+// reads the sample, and is the first. The output of the last one goes to the loss.
 //
-// A plan carries the counts, and where the folder was (ScriptFolder) with its id: a folder that was
-// written anew since is another model.
+// A plan includes the counts, and the path of the folder (ScriptFolder) with its id: a folder that
+// was written again is another model.
 //
 //   ScriptModel script = load_script("mine");          // or mine/model.json; throws Errors
 //   Model model = build_script(script);                // family "script"
-//   ScriptModel again = open_script(*model.script);    // of a plan: the same id, or an error
+//   ScriptModel again = open_script(*model.script);    // for a plan: the same id, or an error
 #pragma once
 
 #include <cstdint>
@@ -34,11 +34,11 @@ struct Model;
 struct ScriptValue {
   std::vector<std::int64_t> shape;
   bool integer = false;
-  std::int64_t vocabulary = 0;  // integer inputs: numbers below this; 0 = unknown
+  std::int64_t vocabulary = 0;  // integer inputs: all numbers are below this; 0 = unknown
 };
 
 struct ScriptParameter {
-  std::string name;  // within its layer
+  std::string name;  // in its layer
   std::vector<std::int64_t> shape;
 };
 
@@ -54,11 +54,11 @@ struct ScriptLayer {
   std::vector<ScriptParameter> parameters;
   std::vector<std::int64_t> output;
   std::vector<ScriptProduct> products;
-  // Of all other operators together.
+  // All other operators together.
   double read_elements = 0;
   double written_elements = 0;
   int kernels = 0;
-  double saved_elements = 0;  // of all
+  double saved_elements = 0;  // of all operators
   double saved_bytes = 0;
 };
 
@@ -69,7 +69,7 @@ struct ScriptModel {
   ScriptValue target;
   std::vector<ScriptLayer> layers;
 
-  // Whether a token file serves: token numbers in, and one target for each.
+  // Whether a token file can be used: the input is token numbers, with one target for each.
   bool reads_tokens() const;
 };
 

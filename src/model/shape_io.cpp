@@ -13,7 +13,7 @@ namespace nereus::model {
 
 namespace {
 
-// Sizes beyond these are slips of the pen. They also keep all products of the expansion far from
+// Sizes beyond these are typos. The limits also keep all products of the expansion far from
 // overflow.
 constexpr int kMostLayers = 100'000;
 constexpr int kWidest = 1'000'000;
@@ -201,8 +201,8 @@ spec::Value write(const Shape& shape, const std::string& family, const Shape& us
 // resolve() knows no file: its messages start with the key they are about, which gives the place.
 std::string key_of(const Error& error) { return error.message.substr(0, error.message.find(' ')); }
 
-// Whether a complaint of resolve() only follows from one of the reader's: the value could not be
-// read, or the key is absent where some key was not understood.
+// Whether an error of resolve() only follows from one of the reader's: the value could not be read,
+// or the key is absent and another key was unknown.
 bool follows(const Error& error, const spec::Value& table,
              const std::vector<Error>& reader_errors) {
   const spec::Value* value = table.find(key_of(error));

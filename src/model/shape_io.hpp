@@ -1,5 +1,5 @@
-// Shapes as tables of a Nereus model file, and back. One format serves the catalogue, users' files,
-// and the model inside a plan file:
+// Reads and writes shapes as tables of a Nereus model file. The catalog, users' files, and the
+// model in a plan file have the same format:
 //
 //   name = "llama3-8b"
 //   family = "llama"      # sets the defaults: norm, position, biases, gated MLP, tied embeddings
@@ -7,7 +7,7 @@
 //   hidden = 4096
 //   ...
 //
-// Written are only the fields that differ from the family's defaults; what is read back is equal.
+// Only fields that differ from the family's defaults are written. A shape reads back equal.
 //
 //   ErrorList errors;
 //   AnyShape shape = read_shape(table, errors);
@@ -30,15 +30,15 @@ namespace nereus::model {
 
 using AnyShape = std::variant<std::monostate, TransformerShape, CnnShape, DlrmShape>;
 
-// All that a file may name, in alphabetical order.
+// All families that a file may name, in alphabetical order.
 std::vector<std::string> family_names();
-// A transformer family's defaults; nothing where it is no transformer family.
+// The defaults of a transformer family; empty for other families.
 std::optional<TransformerShape> family_defaults(std::string_view family);
 
-// Reads, checks and resolves. Every fault is added with its place; monostate where there was one.
+// Reads, checks and resolves. Adds every error with its place; returns monostate if there was one.
 AnyShape read_shape(const spec::Value& table, ErrorList& errors);
-// Reads what write_shape() wrote, without the checks of resolve(): for a shape that stands beside
-// layers.
+// Reads the output of write_shape() without the checks of resolve(): for a shape that is stored
+// together with layers.
 AnyShape read_shape_unchecked(const spec::Value& table, ErrorList& errors);
 spec::Value write_shape(const AnyShape& shape);
 

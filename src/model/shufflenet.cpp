@@ -1,5 +1,5 @@
-// ShuffleNet v2 x0.5 as torchvision lays it out: a unit passes half of its channels on and works on
-// the other half, then shuffles both; the first unit of a stage works on all of them twice.
+// ShuffleNet v2 x0.5 in torchvision's layout: a unit passes half of its channels on, computes on
+// the other half, then shuffles both; the first unit of a stage computes on all of them twice.
 #include <fmt/format.h>
 
 #include "model/cnn_builder.hpp"

@@ -1,5 +1,5 @@
-// SqueezeNet 1.0 as torchvision lays it out: fire modules squeeze to few channels, then expand by
-// 1x1 and 3x3 side by side; the classifier is a convolution whose map is averaged.
+// SqueezeNet 1.0 in torchvision's layout: fire modules squeeze to few channels, then expand with
+// 1x1 and 3x3 convolutions in parallel; the classifier is a convolution followed by an average.
 #include <fmt/format.h>
 
 #include "model/cnn_builder.hpp"

@@ -13,7 +13,7 @@ namespace nereus::model {
 
 namespace {
 
-// What a layer between the embedding and the head is made of.
+// The parts of a layer between the embedding and the head.
 struct BlockParts {
   Reach reach = Reach::kAll;
   bool attention = false;
@@ -108,7 +108,7 @@ LayerKind embedding(const TransformerShape& shape, const Dims& x) {
   layer.role = LayerRole::kEmbedding;
   layer.output_elements = x.s * x.h * shape.streams;
   if (shape.patch > 0) {
-    // A vision transformer cuts the image into patches: a convolution that is a plain GEMM over
+    // A vision transformer cuts the image into patches: this convolution is a plain GEMM over
     // patches.
     const double patch_elements = 3.0 * shape.patch * shape.patch;
     layer.operators.push_back(gemm("patches", Split::kReplicated, x.s, x.h, patch_elements, true));
@@ -148,7 +148,7 @@ LayerKind head(const TransformerShape& shape, const Dims& x) {
   layer.role = LayerRole::kHead;
   layer.input_elements = x.s * x.h * shape.streams;
   const bool masked = shape.family == "bert";
-  // A classifier reads one token; a masked language model has targets where words were hidden.
+  // A classifier reads one token; a masked language model has targets where words are hidden.
   const double rows = shape.patch > 0 ? 1 : masked ? masked_positions(shape.seq) : x.s;
   if (masked) {
     // Its blocks end in a norm, so there is no final one.
@@ -174,7 +174,7 @@ LayerKind head(const TransformerShape& shape, const Dims& x) {
   loss.saved_bytes = 4 * rows * x.v;  // fp32 logits or their softmax
   loss.kernels = 8;
   layer.operators.push_back(loss);
-  // Hidden words are picked out after the sequence was put together.
+  // Hidden words are selected after the sequence is gathered.
   if (shape.patch == 0) layer.tensor_regions.push_back({x.s * x.h});
   for (int i = 0; i < shape.mtp_layers; ++i) {
     // Every further token has logits and a loss of its own, by the same weights.

@@ -5,7 +5,7 @@
 //   MLP        h f x (3 if gated else 2)     h hidden, f feed-forward
 //   norms      2 h x (2 if bias)
 // FLOPs of one token, forward: 2 x weights used + 4 s a d x (1/2 if causal and the kernel skips
-// masked tiles; the model's own count uses the full square as Narayanan 2021 does).
+// masked tiles; the model's FLOPs count the full square, as in Narayanan 2021).
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ struct TransformerShape {
   int hidden = 0;
   int heads = 0;
   int kv_heads = 0;  // equals heads for multi-head attention
-  int head_dim = 0;  // hidden / heads unless stated
+  int head_dim = 0;  // hidden / heads unless given
   int ffn = 0;
   int vocab = 0;  // classes for vit
   int seq = 0;
@@ -44,9 +44,9 @@ struct TransformerShape {
   int shared_experts = 0;
   int shared_expert_ffn = 0;  // 0: expert_ffn
   int dense_layers = 0;       // leading blocks with a dense MLP of size `ffn`
-  int expert_interval = 1;    // after those, every so many-th block has experts, the others `ffn`
-  int expert_latent = 0;      // experts see tokens projected to this size (LatentMoE); 0: hidden
-  int mtp_layers = 0;         // multi-token prediction: further blocks that training runs
+  int expert_interval = 1;    // after those, every n-th block has experts, the others `ffn`
+  int expert_latent = 0;  // experts receive tokens projected to this size (LatentMoE); 0: hidden
+  int mtp_layers = 0;     // multi-token prediction: additional blocks in training
 
   // Multi-head latent attention (DeepSeek): 0 = off.
   int q_lora = 0;
@@ -55,22 +55,23 @@ struct TransformerShape {
   int value_head_dim = 0;  // 0: head_dim
 
   int window = 0;           // sliding-window attention; 0 = full
-  int window_interval = 1;  // the first of every so many blocks has the window (GPT-OSS: 2)
+  int window_interval = 1;  // the first of every n blocks has the window (GPT-OSS: 2)
 
-  // Compressed sparse attention (DeepSeek-V4): beside its window a query sees keys that stand for
-  // several tokens each, from the third block on by turns one for every `compress_near` tokens, of
-  // which an indexer picks `index_top_k`, and one for every `compress_far`. 0 = off.
+  // Compressed sparse attention (DeepSeek-V4). Besides its window, a query sees keys that represent
+  // several tokens each. From the third block on, blocks alternate between one key per
+  // `compress_near` tokens, of which an indexer selects `index_top_k`, and one key per
+  // `compress_far` tokens. 0 = off.
   int compress_near = 0;
   int compress_far = 0;
   int index_heads = 0;
   int index_head_dim = 0;
   int index_top_k = 0;
-  int output_groups = 0;  // the output projection goes through this many groups ...
-  int output_lora = 0;    // ... of this rank
+  int output_groups = 0;  // number of groups of the output projection
+  int output_lora = 0;    // rank of these groups
   int streams = 1;        // parallel residual streams (hyper-connections)
 
-  // Hybrids of one mixer a layer: M = Mamba-2, * = attention, E = experts, - = MLP. `layers` long;
-  // empty = blocks of attention and MLP.
+  // Hybrids with one mixer per layer: M = Mamba-2, * = attention, E = experts, - = MLP. Must have
+  // length `layers`; empty = blocks with attention and MLP.
   std::string pattern;
   int ssm_heads = 0;
   int ssm_head_dim = 0;
@@ -85,17 +86,17 @@ struct TransformerShape {
   bool operator==(const TransformerShape&) const = default;
 };
 
-// Whether any block has a plain MLP of size `ffn`.
+// Whether any block has a dense MLP of size `ffn`.
 bool has_dense_mlp(const TransformerShape& shape);
-// Whether any layer is a state-space one.
+// Whether any layer is a state-space layer.
 bool has_scans(const TransformerShape& shape);
 
-// Positions of a sequence whose words a masked language model must tell: 15 % (Devlin 2019,
+// Number of positions that a masked language model must predict per sequence: 15 % (Devlin 2019,
 // 1810.04805), at least one.
 int masked_positions(int seq);
 
-// Fills derived fields (kv_heads, head_dim, max_positions) and throws Errors for shapes that cannot
-// be.
+// Fills in derived fields (kv_heads, head_dim, max_positions), and throws Errors for invalid
+// shapes.
 TransformerShape resolve(TransformerShape shape);
 Model build_transformer(const TransformerShape& shape);
 

@@ -53,8 +53,8 @@ Operator on_own_rows(Operator op) {
   return op;
 }
 
-// With m streams the mixer reads a blend of all of them and its output is added to each, after the
-// streams were mixed among themselves: m reads before, m + 1 reads and m writes after.
+// With m streams, the mixer reads a mixture of all of them, and its output is added to each after
+// the streams were mixed: m reads before, m + 1 reads and m writes after.
 Operator residual(std::string name, const TransformerShape& shape, const Dims& x) {
   const double m = shape.streams;
   if (m == 1) {

@@ -1,4 +1,4 @@
-// The parts that blocks of a transformer are put together from: inside src/model only.
+// The parts from which transformer blocks are built. Only for use inside src/model.
 //
 // Each add_* appends the operators of one mixer to a layer, with the regions that tensor and expert
 // parallelism divide. Sources: attention Vaswani 2017; latent attention 2405.04434; compressed
@@ -21,11 +21,11 @@ Operator gemm(std::string name, Split split, double rows, double n, double k, bo
 Operator norm(std::string name, double rows, double n, const TransformerShape& shape);
 Operator elementwise(std::string name, Split split, double rows, double n, double reads,
                      int kernels);
-// Replicated work on the rows that sequence parallelism leaves a rank.
+// Replicated work on the rows that a rank has under sequence parallelism.
 Operator on_own_rows(Operator op);
 Operator residual(std::string name, const TransformerShape& shape, const Dims& x);
 
-// Which keys a query of this block sees.
+// The keys that a query of this block sees.
 enum class Reach { kAll, kWindow, kNear, kFar };
 
 void add_attention(LayerKind& layer, const TransformerShape& shape, const Dims& x, Reach reach);

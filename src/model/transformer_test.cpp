@@ -177,10 +177,10 @@ double saved_bytes(const LayerKind& layer, double element) {
   return total;
 }
 
-// Korthikanti 2022, equation 1: s b h (34 + 5 a s / h) bytes of 16 bit. Of these the 5 a s / h are
-// the score matrices, which exist only where attention is not fused (cost/kernels), and 2 are the
-// masks of two dropouts, which nobody trains with any more: 32. Fused attention adds four bytes of
-// log-sum-exp for each row and head.
+// Korthikanti 2022, equation 1: s b h (34 + 5 a s / h) bytes in 16 bit. Of these, 5 a s / h are the
+// score matrices, which only exist if attention is not fused (cost/kernel_time.hpp), and 2 are the
+// masks of two dropouts, which are no longer used in training: 32. Fused attention adds four bytes
+// of log-sum-exp per row and head.
 TEST(TransformerActivations, OfABlockAreKorthikantisLessScoresAndDropoutMasks) {
   const double s = 2048, h = 6144, a = 64;
   const Model m = build_transformer(gpt(48, 6144, 64, 51200, 2048));

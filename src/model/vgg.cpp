@@ -1,4 +1,4 @@
-// VGG as torchvision lays it out: five stages of 3x3 convolutions, each ended by a pool, then three
+// VGG in torchvision's layout: five stages of 3x3 convolutions, each followed by a pool, then three
 // dense layers over a 7x7 map.
 #include <fmt/format.h>
 

@@ -28,15 +28,15 @@ struct Window {
   int pad_width = 0;
 };
 
-// The image that sliding `window` over `in` gives. Height or width may come out below 1: the caller
-// refuses it.
+// The image that results from sliding `window` over `in`. Height or width may be below 1: the
+// caller must reject it.
 Image slide(const Image& in, const Window& window, int channels);
 
 Operator convolution(std::string name, const Image& in, const Image& out, const Window& window,
                      int groups, bool bias);
 Operator batch_norm(const Image& x);
 Operator pool(std::string name, const Image& in, const Image& out, const Window& window);
-// Reads `inputs` tensors of rows x features, writes one.
+// Reads `inputs` tensors with rows x features each, writes one.
 Operator elementwise(std::string name, double rows, double features, double inputs);
 Operator linear(std::string name, double rows, double out, double in, bool bias);
 Operator cross_entropy(double rows, double classes);

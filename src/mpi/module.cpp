@@ -1,16 +1,17 @@
-// nereus_mpi.so: spread::Link over Open MPI, behind spread/mpi_module.hpp. The only file that knows
-// MPI. Built where CMake finds MPI; the program opens it when a launcher has started several ranks.
+// nereus_mpi.so: implements spread::Link with Open MPI, behind spread/mpi_module.hpp. The only file
+// that uses MPI. It is built if CMake finds MPI; the program loads it when a launcher has started
+// several ranks.
 //
-// Every call is non-blocking, and one thread at a time calls (MPI_THREAD_SERIALIZED). What was
-// found with Open MPI 4.1.4 (Debian 12) and is relied on here:
-//   a rank that is killed: mpirun ends the whole job at once, exit code 137; under
-//     mpirun --enable-recovery it lets the others run, and MPI reports no error to them: sends to
-//     the dead rank stay pending or vanish. Silence is the only sign (spread/ranks.hpp).
-//   a rank that dies before all have started, or never starts MPI: under --enable-recovery the
-//     others wait in MPI_Init for ever.
-//   MPI_Finalize waits for every rank that is alive, so for a suspended one without an end.
-//   MPI_Abort ends the suspended too, with its exit code; under --enable-recovery it ends them only
-//     once all others are gone, and mpirun's exit code is always 0.
+// Every call is non-blocking, and only one thread calls at a time (MPI_THREAD_SERIALIZED). The code
+// relies on this behavior of Open MPI 4.1.4 (Debian 12):
+//   - a rank is killed: mpirun ends the whole job at once, with exit code 137. Under mpirun
+//     --enable-recovery the others continue, and MPI reports no error to them: messages to the dead
+//     rank stay pending or vanish. Silence is the only sign (spread/ranks.hpp).
+//   - a rank dies before all have started, or never starts MPI: under --enable-recovery the others
+//     wait in MPI_Init forever.
+//   - MPI_Finalize waits for every living rank, so for a suspended one forever.
+//   - MPI_Abort also ends suspended ranks, with its exit code. Under --enable-recovery it ends them
+//     only after all others are gone, and mpirun's exit code is always 0.
 #include <mpi.h>
 #include <sched.h>
 #include <unistd.h>
@@ -63,8 +64,8 @@ std::string error_text(int code) {
   return {text, static_cast<std::size_t>(length)};
 }
 
-// A core that k ranks of this machine may run on counts 1/k for each of them. So ranks that are
-// bound to cores of their own have them, and ranks that are not bound share fairly.
+// A core that k ranks of this machine may use counts 1/k for each of them. So ranks that are bound
+// to separate cores have these, and unbound ranks share evenly.
 int share_of_cores(MPI_Comm world) {
   cpu_set_t mine;
   CPU_ZERO(&mine);
@@ -91,7 +92,7 @@ int share_of_cores(MPI_Comm world) {
   _exit(exit_code);
 }
 
-// Ends the process where its ranks do not come together: MPI has no call that would.
+// Ends the process if its ranks do not connect: MPI has no call for this.
 class StartGuard {
  public:
   StartGuard() : thread_([this] { watch(); }) {}
@@ -132,8 +133,9 @@ int open_link(NereusMpiFacts* facts, char* error, std::size_t error_size) {
     std::snprintf(error, error_size, "%s", text.c_str());
     return 1;
   };
-  // Results come through shared memory in two copies instead of one out of the sender's memory: a
-  // sender that dies in between would take the receiver with it, and containers often forbid it.
+  // Results go through shared memory in two copies instead of one copy from the sender's memory:
+  // otherwise a sender that dies in between would crash the receiver, and containers often forbid
+  // it.
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   const StartGuard guard;
   int provided = 0;
@@ -176,8 +178,8 @@ int send_to(int to, const char* data, std::size_t size) {
   return code;
 }
 
-// Begins to receive what has arrived. Not with MPI_Recv: the sender of a long message may die
-// between its first bytes and its last, and the call would never return.
+// Starts receiving messages that have arrived. Does not use MPI_Recv: the sender of a long message
+// may die between its first and last bytes, and the call would never return.
 void begin_receives() {
   while (true) {
     int found = 0;

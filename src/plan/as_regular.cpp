@@ -1,5 +1,5 @@
-// Recognises regular placements: reads the degrees off, expands them, and compares. The comparison
-// decides, so a wrong guess can only miss a regular plan, never accept another.
+// Recognizes regular placements: guesses the degrees, expands them, and compares. The comparison
+// decides, so a wrong guess can only miss a regular plan, never accept another one.
 #include <algorithm>
 
 #include "plan/expand.hpp"
@@ -16,7 +16,7 @@ const StateShare* find_share(const LayerRun& run, StateKind kind, bool experts) 
   return nullptr;
 }
 
-// The part that the expansion puts beyond the device, and where.
+// The share that the expansion offloads, and its tier.
 double share_beyond(const LayerRun& run, StateKind kind, Tier& tier) {
   const StateShare* share = find_share(run, kind, false);
   if (share == nullptr || share->tier == Tier::kDevice) return 0;
@@ -33,7 +33,7 @@ Offload read_offload(const LayerRun& run) {
   return offload;
 }
 
-// How many different first ranks the stages have: the pipeline's depth.
+// The number of different first ranks of the stages: the pipeline's depth.
 int count_pipeline_ranks(const Placement& placement) {
   std::vector<int> firsts;
   for (const LayerRun& run : placement.runs)
@@ -51,8 +51,8 @@ void read_zero(Degrees& d, const LayerRun& run) {
       const StateShare* share = find_share(run, kByStage[stage - 1], experts);
       if (share == nullptr || share->pieces <= 1) continue;
       d.zero = std::max(d.zero, stage);
-      // Experts alone divided: each dense slice has a group of one, which still holds several
-      // copies of the experts.
+      // Only experts are sharded: each dense slice has a group of one rank, which still contains
+      // several copies of the experts.
       if (!experts)
         d.zero_group = share->pieces;
       else if (d.zero_group == 0)
@@ -61,7 +61,7 @@ void read_zero(Degrees& d, const LayerRun& run) {
   }
 }
 
-// Blocks of each stage that are recomputed, where one has more; 0 where all are.
+// Number of recomputed blocks per stage, if a stage has more; 0 if all are recomputed.
 int recompute_blocks(const Placement& placement, const model::Model& model) {
   const int leading = layer_span(model).leading;
   for (const LayerRun& run : placement.runs)
@@ -115,7 +115,7 @@ std::optional<Degrees> read_degrees(const Placement& placement, const model::Mod
   return plain;
 }
 
-// First layers of the runs and the end; empty where they do not lie one after the other.
+// First layers of the runs, followed by the end; empty if the runs are not consecutive.
 std::vector<int> run_starts(const Placement& placement, const model::Model& model) {
   std::vector<int> starts;
   int next = 0;

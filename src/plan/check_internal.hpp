@@ -1,4 +1,4 @@
-// What the parts of the checker share. Not for use by other folders.
+// Shared by the parts of the checker. Not for use by other folders.
 #pragma once
 
 #include <algorithm>

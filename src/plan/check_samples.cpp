@@ -8,7 +8,7 @@ namespace nereus::plan::checking {
 
 namespace {
 
-// Whether two runs hand out samples alike, whoever computes them.
+// Whether two runs distribute samples equally, on any ranks.
 bool same_samples(const Replicas& a, const Replicas& b) {
   return a.count == b.count && a.micro_batch == b.micro_batch &&
          a.num_micro_batches == b.num_micro_batches &&
@@ -33,7 +33,7 @@ void WorkChecker::check_samples(std::size_t index) {
   last_sound_run_ = index + 1;
 }
 
-// Writes the micro-batch number of every sample; complains where one is computed twice or never.
+// Writes the micro-batch number of every sample; reports samples that are computed twice or never.
 bool WorkChecker::fill_micro_batches(std::size_t index, std::vector<int>& micro_batch_of) {
   const LayerRun& run = facts_.placement.runs[index];
   const std::int64_t batch = facts_.placement.global_batch;
@@ -80,8 +80,8 @@ bool WorkChecker::fill_micro_batches(std::size_t index, std::vector<int>& micro_
 }
 
 void WorkChecker::check_order(std::size_t index, const std::vector<int>& now) {
-  // For each micro-batch number of the run before: the least and greatest number its samples have
-  // here. These spans must not step back.
+  // For each micro-batch number of the previous run: the smallest and largest number that its
+  // samples have here. These ranges must not go back.
   const int most = *std::max_element(micro_batch_of_.begin(), micro_batch_of_.end());
   std::vector<int> least(static_cast<std::size_t>(most) + 1, std::numeric_limits<int>::max());
   std::vector<int> greatest(least.size(), -1);

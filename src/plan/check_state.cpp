@@ -8,7 +8,8 @@ namespace nereus::plan::checking {
 namespace {
 
 std::string name_of(const Facts& facts, std::size_t run, const StateShare& share) {
-  // By what it holds: one entry of a plan's file may stand for several shares, so a count misleads.
+  // Named by its content: one entry of a plan's file may mean several shares, so an index would
+  // mislead.
   return fmt::format("{}, state ({}{}, units {} .. {})", run_name(facts.placement, run),
                      share.experts ? "expert " : "", to_string(share.kind), share.begin, share.end);
 }

@@ -132,7 +132,7 @@ bool WorkChecker::check_ranks(std::size_t index) {
   return twice < 0;
 }
 
-// Activations that wait beyond the device need that memory on the nodes of these teams.
+// Offloaded activations need their tier on the nodes of these teams.
 void WorkChecker::check_tier(std::size_t index, const Replicas& r) {
   const std::string_view tier = to_string(r.offload_tier);
   if (r.offload_tier == Tier::kDevice) {

@@ -29,7 +29,7 @@ Precision best_precision(const cluster::Cluster& cluster) {
   return Precision::kBf16;
 }
 
-// The first axis that was not given takes the devices the others leave.
+// The first axis that was not given gets the devices that the others leave.
 void fill_axes(Degrees& d, const DegreesRequest& request, int devices) {
   const std::int64_t taken =
       std::int64_t{held(std::int64_t{std::max(d.tp, 1)} * std::max(d.pp, 1))} *
@@ -45,7 +45,7 @@ void fill_axes(Degrees& d, const DegreesRequest& request, int devices) {
     d.cp = left;
 }
 
-// Whether a value that nobody gave is worth a word: not where it is always the same.
+// Whether a derived value is worth reporting: not if it is always the same.
 bool is_chosen(std::string_view name, bool has_tables) {
   if (name == "table_split") return has_tables;
   return name != "recompute_blocks" && name != "tensor_overlap" && name != "data_overlap";
@@ -65,7 +65,7 @@ ContextKind default_context(const Degrees& d, const model::Model& model) {
   return evens_out ? ContextKind::kZigzag : ContextKind::kRing;
 }
 
-// A schedule of virtual stages has two a rank, where the layers fill them.
+// A schedule with virtual stages has two per rank, if there are enough layers.
 int default_interleave(const Degrees& d, const DegreesRequest& request, const model::Model& model) {
   if (d.pp <= 1 || !request.schedule) return 1;
   const bool loops =

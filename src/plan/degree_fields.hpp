@@ -2,6 +2,9 @@
 // line, and their allowed values. Options, plans as JSON, completion, stored results and "is
 // anything given?" all use this list, so that none of them can forget a field.
 //
+//   for_each_degree([&](const auto& field) { visit(field.name, degrees.*field.degree); });
+//   given_options(request);   // {"--tp", "--context"}: what a mode that reads no degrees rejects
+//
 // If a field is missing here, the static_asserts below fail to compile. The order is that of
 // Degrees, and JSON has the same order. search/regular/choice_fields.hpp says which values of each
 // field a search may try.

@@ -57,7 +57,7 @@ double offload_of(const Degrees& d, StateKind kind) {
   return 0;
 }
 
-// Appends the share, in two parts where some of it lives beyond the device.
+// Appends the share, in two parts if some of it is offloaded.
 void add_share(std::vector<StateShare>& state, StateShare share, std::int64_t units_beyond,
                Tier tier) {
   if (units_beyond > 0) {
@@ -83,7 +83,7 @@ std::vector<StateShare> stage_state(const Degrees& d, const std::vector<int>& ba
     for (int base : bases) share.ranks.push_back({base, stage_ranks / share.cut, share.cut});
     for (StateKind kind : {StateKind::kWeights, StateKind::kGradients, StateKind::kOptimizer}) {
       share.kind = kind;
-      // Tables are cut by ep alone: a step touches few rows of them, so nothing is gathered.
+      // Only ep cuts tables: a step touches few of their rows, so nothing is gathered.
       const bool divided = d.zero >= zero_stage_of(kind) && !(of_experts && tables);
       share.pieces = !divided ? 1 : of_experts ? expert_pieces(d) : dense_pieces(d);
       add_share(state, share, units_of(offload_of(d, kind)), d.offload.tier);
@@ -109,8 +109,8 @@ Replicas stage_replicas(const Degrees& d) {
   return r;
 }
 
-// How many of a run's layers are recomputed: its first blocks, and what stands before them (which
-// is never recomputed anyway); -1 where that is all its blocks.
+// How many layers of a run are recomputed: its first blocks, and the layers before them (which are
+// never recomputed anyway); -1 if these are all its blocks.
 int recompute_layers(const Degrees& d, const LayerRun& run, const LayerSpan& span) {
   if (d.recompute != Recompute::kFull || d.recompute_blocks == 0) return -1;
   const int first_block = std::max(run.first_layer, span.leading);

@@ -27,7 +27,8 @@ namespace nereus::plan {
 
 Placement expand(const Degrees& degrees, const model::Model& model);
 
-// The same, with given layers per virtual stage: stage s holds layers [starts[s], starts[s + 1]).
+// Like expand() above, with given layers per virtual stage: stage s holds layers [starts[s],
+// starts[s + 1]).
 Placement expand(const Degrees& degrees, const model::Model& model, const std::vector<int>& starts);
 
 // The degrees whose expansion is this placement, in canonical form; empty if there are none.

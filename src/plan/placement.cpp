@@ -13,8 +13,8 @@ constexpr Names<Gather, 3> kGathers{{{Gather::kPerMicroBatch, "per-micro-batch"}
                                      {Gather::kPerPass, "per-pass"},
                                      {Gather::kPerStep, "per-step"}}};
 
-// Units times elements times pieces reach 1e38. Unsigned: what clang's sanitizer wants to call for
-// the signed product is not there when linking with GCC's runtime.
+// Products of units, elements and pieces reach 1e38. Unsigned, because clang's sanitizer needs a
+// function for signed products that GCC's runtime does not have.
 using Wide = unsigned __int128;
 
 }  // namespace
@@ -34,7 +34,7 @@ int num_ranks(const RankSet& ranks) {
 
 ElementRange elements_of_piece(const StateShare& share, int piece, std::int64_t length) {
   const auto units = static_cast<Wide>(share.end - share.begin);
-  // One division of the exact fraction for both ends, so that the end of a piece is bit for bit the
+  // Both ends use one division of the exact fraction, so that the end of a piece is exactly the
   // begin of the next.
   const auto element_at = [&](int boundary) {
     const Wide numerator = static_cast<Wide>(share.begin) * static_cast<Wide>(share.pieces) +

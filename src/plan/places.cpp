@@ -24,7 +24,7 @@ std::vector<HeldStage> stages_of_places(const Placement& placement) {
                              t * team.tensor_stride;
             if (static_cast<int>(out.size()) <= rank)
               out.resize(static_cast<std::size_t>(rank) + 1);
-            // Of several runs, or interleaved stages, the first says where a rank belongs.
+            // With several runs, or interleaved stages, the first one decides the stage of a rank.
             int& stage = out[static_cast<std::size_t>(rank)].stage;
             stage = stage < 0 ? run.stage : std::min(stage, run.stage);
           }

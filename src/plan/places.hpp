@@ -2,10 +2,9 @@
 // hold a stage of a pipeline of the same depth keep that stage, so that their state need not move.
 // The others fill the remaining places, in the order given. The coordinator of an elastic job and
 // its simulation use the same rule.
-// for the simulation of one.
 //
+//   std::vector<int> who = places_that_keep_stages(machines, stages_of_places(placement));
 //   machines[who[i]] takes place i;      // there are at least as many machines as places
-//   machines[who[i]] takes place i;      // there are as many machines as places, or more
 #pragma once
 
 #include <vector>

@@ -186,8 +186,8 @@ RuleSet violated_rules(const Degrees& d, const DegreeLimits& limits) {
 
   require(d.zero >= 0 && d.zero <= 3, Rule::kZero);
   if (d.zero_group != 0) {
-    // A group is zero_group x tp neighbouring ranks; it must hold whole copies of the experts, or
-    // lie within one.
+    // A group is zero_group x tp neighboring ranks. It must contain whole copies of the experts, or
+    // be contained in one.
     const std::int64_t group_ranks = product(std::max(d.zero_group, 1), d.tp);
     const bool fits_experts =
         limits.experts == 0 || divides(expert_cut, group_ranks) || divides(group_ranks, expert_cut);

@@ -1,5 +1,5 @@
-// The words of check_degrees: one sentence with the numbers and one with the nearest valid choices
-// for each rule of rules.cpp.
+// The messages of check_degrees: for each rule of rules.cpp, one sentence with the numbers and one
+// with the nearest valid choices.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,8 +19,8 @@ namespace {
 
 using Valid = std::function<bool(std::int64_t)>;
 
-// The valid value nearest below and the nearest above, as "4 or 8"; empty where there is neither.
-// The bounds keep the search short whatever number was typed.
+// The nearest valid values below and above, as "4 or 8"; empty if there are none. The bounds keep
+// the search short for any typed number.
 std::string near(std::int64_t wanted, std::int64_t least, std::int64_t most, const Valid& valid) {
   constexpr std::int64_t kMostSteps = 1 << 16;
   if (most < least) return {};

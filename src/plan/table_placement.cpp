@@ -18,7 +18,7 @@ std::vector<int> deal_tables(const model::LayerKind& layer, TableSplit split, in
   NEREUS_CHECK(keeps_tables_whole(split) && num_slices >= 1, "whole tables are dealt to slices");
   const std::vector<model::Operator>& tables = layer.operators;
   const bool by_bytes = split == TableSplit::kTable;
-  // What counts, and what breaks ties.
+  // The load, and the tie-breaker.
   const auto load_of = [&](std::size_t i) {
     const double bytes = table_bytes(tables[i]);
     const double lookups = tables[i].rows * tables[i].n;

@@ -37,7 +37,7 @@ Basis plain_basis(const profile::Profile& p, const model::Model& model) {
   return basis;
 }
 
-// Whoever has measurements cannot lose them by handing on the stack alone.
+// Passing only the stack on, which would lose measurements, must not compile.
 TEST(Measured, PredictorsTakeABasisAndNoStack) {
   static_assert(!std::is_constructible_v<Predictor, const model::Model&, const cluster::Cluster&,
                                          const Stack&>);

@@ -130,18 +130,18 @@ double without_copies(std::size_t index, const Degrees& d, const Tables& tables)
                          : tables.times[index].total;
 }
 
-// How many passes of a rank follow its last chunk's last one: of every chunk before that a round's
-// micro-batches, or all.
+// How many passes a rank runs after its last chunk's last one: those of a round's micro-batches, or
+// of all, for every other chunk.
 double later_passes(const PlanPasses& passes) {
   const bool looped = passes.key.schedule == Schedule::kLoopedBfs;
   return (passes.size.chunks - 1.0) * (looped ? passes.size.micro_batches : passes.size.depth);
 }
 
-// What hides a reduction at least.
+// The minimum time that a reduction can overlap with.
 void fill_window(PlanPasses& out, Tables& tables) {
   const StageTable& stages = *out.key.stages;
   double shortest = std::numeric_limits<double>::infinity();
-  std::vector<double>& all = tables.reduces;  // by class of ranks; nobody needs them yet
+  std::vector<double>& all = tables.reduces;  // by class of ranks; not used yet
   std::fill(all.begin(), all.end(), 0);
   for (std::size_t c = 0; c < stages.chunks.size(); ++c) {
     const ChunkClass& chunk = stages.chunks[c];
@@ -192,7 +192,7 @@ void fill_bounds(PlanPasses& out, const PlanShape& shape, const Degrees& d, Tabl
   }
 }
 
-// What is known once it was played.
+// After a simulation, both bounds are its result.
 void close_bounds(PlanPasses& passes, const schedule::PipelineClose& close) {
   passes.least = passes.most = close.longest();
   if (passes.split) {
@@ -260,7 +260,7 @@ double play(PlanPasses& passes, const KindRow* plain, const Degrees& d, double o
 double least_play(const Tables& tables, const KindRow* kinds, const StageTable& stages,
                   const PlanShape& shape, const Degrees& d) {
   const bool split = splits_backward(d.schedule);
-  const bool varuna = d.schedule == Schedule::kVaruna;        // whose messages hold nobody up
+  const bool varuna = d.schedule == Schedule::kVaruna;        // its messages block no rank
   double shortest = std::numeric_limits<double>::infinity();  // of a virtual stage, both ways
   double send = shortest;
   if (!split) {

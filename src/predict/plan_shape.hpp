@@ -1,4 +1,4 @@
-// What all stages of a regular plan share: the pipeline, and how state is sharded.
+// The properties that all stages of a regular plan share: the pipeline, and how state is sharded.
 //
 // The dense weights of a tensor slice lie on dp x cp ranks, tp apart. Experts lie on their data
 // group, which repeats every ep x expert_tp ranks. ZeRO 1 shards the optimizer state, 2 also

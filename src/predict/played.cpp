@@ -8,7 +8,7 @@ using plan::Schedule;
 using schedule::StageSeconds;
 
 bool can_play(Schedule schedule, const schedule::PipelineSize& size) {
-  // Beyond that an order takes longer to lay out than an answer may.
+  // With more passes, building the order takes too long.
   constexpr double kMostPasses = 4e6;
   return size.depth > 1 && schedule::suits(schedule, size) &&
          2.0 * size.num_stages() * size.micro_batches <= kMostPasses;
@@ -64,7 +64,7 @@ PassSeconds pass_seconds(const LayerTime& layers, const PassSeconds& alone, cons
   const double pace = total / sum;
   PassSeconds out;
   out.forward = pace * alone.forward;
-  // The rest of a backward pass as the device takes it.
+  // The rest of a backward pass, in proportion to device times.
   const double back = pace * alone.input;
   const double device = layers.device() - layers.forward - (split ? layers.weight_gradient : 0);
   if (device > 0) {

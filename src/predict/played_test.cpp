@@ -1,4 +1,4 @@
-// The pipeline beside the play of its passes: what is known of it before the play is true.
+// The pipeline compared with the simulation of its passes: bounds known before the simulation hold.
 #include "predict/played.hpp"
 
 #include <gtest/gtest.h>
@@ -26,8 +26,8 @@ Case any_played_case() {
   }
 }
 
-// Whatever a search is told before the play, the play is not below; and what it is told last is
-// the prediction.
+// Every lower bound that a search is told before the simulation holds, and the last value it is
+// told is the prediction.
 RC_GTEST_PROP(Played, NoSketchIsAboveThePrediction, ()) {
   const Case c = any_played_case();
   const double step = Predictor(c.model, c.cluster, c.basis, 1).predict(c.degrees).step;
@@ -43,7 +43,7 @@ RC_GTEST_PROP(Played, NoSketchIsAboveThePrediction, ()) {
   }
 }
 
-// What a search is told of all plans of a family, and of those with a schedule.
+// The bounds that a search is told for all plans of a family, and for those with a schedule.
 RC_GTEST_PROP(Played, NoBoundIsAboveThePrediction, ()) {
   for (int i = 0; i < 20; ++i) {
     const Case c = any_played_case();
@@ -58,7 +58,7 @@ RC_GTEST_PROP(Played, NoBoundIsAboveThePrediction, ()) {
   }
 }
 
-// A predictor that has seen other plans says the same: what it keeps only saves plays.
+// A predictor that has seen other plans gives the same result: its cache only saves simulations.
 RC_GTEST_PROP(Played, ThePredictionDoesNotDependOnWhatCameBefore, ()) {
   const Case c = any_played_case();
   Predictor used(c.model, c.cluster, c.basis, 1);
@@ -79,8 +79,8 @@ RC_GTEST_PROP(Played, ThePredictionDoesNotDependOnWhatCameBefore, ()) {
     RC_ASSERT(used.predict(d).step == Predictor(c.model, c.cluster, c.basis, 1).predict(d).step);
 }
 
-// Gradients that are reduced beside the passes never make a step longer; also where all stages are
-// alike, of which the closed form is taken as it is without overlap.
+// Overlapping gradient reductions with passes never makes a step longer, even if all stages are
+// equal, for which the closed form without overlap is exact.
 RC_GTEST_PROP(Played, OverlapIsNeverSlower, ()) {
   for (int i = 0; i < 50; ++i) {
     Case c = any_played_case();

@@ -25,7 +25,7 @@ void take_memory(Memory& worst, const RankMemory& rank, int stage, const Tables&
   worst.worst_stage = stage;
 }
 
-// A stage's time, once more where nothing but its layers decides it.
+// A stage's time, from a cache if only its layers decide it.
 StageTime known_time_of(const StageClass& stage, const StageSums& sums, const KindRow* kinds,
                         const KindRow* plain, const PlanShape& shape, const Degrees& d,
                         StageMode mode, Tables& tables) {
@@ -41,7 +41,7 @@ StageTime known_time_of(const StageClass& stage, const StageSums& sums, const Ki
   return entry->time;
 }
 
-// What happens once a step, on the stage where it takes longest.
+// What happens once per step, on the stage where it takes longest.
 struct StepSums {
   double quickest = std::numeric_limits<double>::infinity();  // seconds that hide the reduction
   double reduce = 0;                                          // seconds
@@ -98,9 +98,9 @@ struct PlanOf {
   const Degrees& degrees;
 };
 
-// The closed form of a pipeline as near its play as it has to be. What that is not below is known
-// before, and before that what takes less to find out: where `counts(seconds)` is false the answer
-// is left at that, not exact.
+// The closed form of a pipeline, corrected towards the simulation as far as necessary. Lower bounds
+// are known before the simulation, the cheapest one first. If `counts(seconds)` is false for one of
+// them, that bound is returned, with `exact` = false.
 template <class Counts>
 double near_its_play(const ClosedForm& formula, const PlanOf& plan, const StepReduction& reduction,
                      Tables& tables, const Counts& counts, bool& exact) {

@@ -1,14 +1,12 @@
-// What no plan of a family can beat (predict/predictor.hpp).
+// Lower bounds for all plans of a family (predict/predictor.hpp).
 //
-//   whatever the schedule   step >= m max(device, host) / p       a rank has at least the mean work
-//   with the schedule       step >= its stages without recompute, sharding, copies from the host or
-//                           reduction, in the pipeline's closed form, and its transfers; or what
-//                           of them the play of its passes is not below, if that is less
-//                           (predict/played.hpp)
+//   any schedule            step >= m max(device, host) / p       a rank has at least the mean work
+//   with the schedule       step >= the pipeline's closed form of its stages without recompute,
+//                           sharding, copies from the host or reduction, plus its transfers; or, if
+//                           less, the lower bound of its simulated passes (predict/played.hpp)
 //
-// Both follow from what cost/stage_time.hpp and cost/pipeline_time.hpp say of themselves:
-// everything left out adds time to a stage, and a stage that takes longer never makes a step
-// shorter.
+// Both follow from properties of cost/stage_time.hpp and cost/pipeline_time.hpp: everything that is
+// left out only adds time to a stage, and a longer stage never makes a step shorter.
 #include <algorithm>
 
 #include "base/error.hpp"

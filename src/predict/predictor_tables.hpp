@@ -108,7 +108,7 @@ class Tables {
   std::vector<PassSeconds> chunk_passes;
   std::vector<ChunkSends> chunk_sends;
   std::vector<schedule::StageSeconds> stage_seconds;  // by virtual stage
-  PlanPassesKey filled;             // key of the plan that filled the five vectors above
+  PlanPassesKey filled;             // key of the plan that filled the four vectors above
   std::vector<double> bounds_room;  // room for schedule::bound_play
   PlanPassesMemo passes;
   StageTimeMemo stage_times;

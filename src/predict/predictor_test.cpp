@@ -50,7 +50,7 @@ RC_GTEST_PROP(Predict, PartsSumToTheirTotals, ()) {
             (p.memory.total <= p.memory.capacity && p.memory.beyond <= p.memory.beyond_capacity));
 }
 
-// Tables of runs hold plans that nobody could build; they are infeasible, not a crash.
+// Tables of runs contain plans that cannot be built; they are infeasible, and must not crash.
 RC_GTEST_PROP(Predict, UnbuildablePlansDoNotCrash, ()) {
   Case c;
   c.model = testing::any_transformer();
@@ -174,8 +174,8 @@ RC_GTEST_PROP(PredictMemory, ShrinksWithWhatSavesIt, ()) {
   RC_ASSERT(after.memory.total <= before.memory.total * (1 + 1e-12));
 }
 
-// What a search of offloads rests on: with more of everything in one tier no step is shorter (but
-// for what a full device costs), no device holds more and no tier less.
+// The basis of the search over offloads: with more of everything in one tier, no step is shorter
+// (except for the cost of a full device), no device holds more, and no tier holds less.
 RC_GTEST_PROP(Offload, OfMoreIsNeverQuicker, ()) {
   for (int i = 0; i < 10; ++i) {
     Case c = any_case();

@@ -53,7 +53,8 @@ std::vector<int> ends_starts(const model::Model& model, int num_stages) {
   const int layers = model.num_layers();
   const int blocks = layers - 2;
   if (!model.transformer || blocks < num_stages) return even_starts(model, num_stages);
-  // The ends count where that divides evenly; else the head counts unless the blocks divide alone.
+  // The ends count as blocks if the total is then divisible; else the head counts, unless the
+  // blocks divide without it.
   int first = 1;
   int last = head_units(model);
   if ((first + blocks + last) % num_stages != 0) first = 0;
@@ -116,7 +117,7 @@ std::vector<int> stages_on(const StageKey& key, int rank) {
   return stages;
 }
 
-// All layers [begin, end) of one virtual stage, and which of them are recomputed.
+// Counts the layers [begin, end) of one virtual stage, and those that are recomputed.
 void count_layers(const model::Model& model, int begin, int end, int recompute_blocks,
                   std::vector<KindCount>& counts) {
   int blocks = 0;
@@ -154,7 +155,7 @@ SendCount sends_of(const StageKey& key, int rank) {
     sends.forward += crosses(own, own + 1) ? 1 : 0;
     sends.back += crosses(own, own - 1) ? 1 : 0;
   }
-  // The ends of a looped pipeline are held up as often as the ranks between them.
+  // The ends of a looped pipeline are blocked as often as the ranks between them.
   if (key.order == StageOrder::kLooped && key.pp > 1) sends.forward = sends.back = key.interleave;
   sends.both = sends.forward + sends.back;
   return sends;
@@ -201,7 +202,7 @@ void add_chunks(StageTable& table, const model::Model& model, const std::vector<
     }
     chunk.rank_class =
         table.class_of_rank[static_cast<std::size_t>(rank_of_stage(key, static_cast<int>(v)))];
-    // Ranks of a class have the same layers; its first stands for all.
+    // Ranks of a class have the same layers; the first one represents all.
     const int rank = rank_of_stage(key, static_cast<int>(v));
     if (table.classes[static_cast<std::size_t>(chunk.rank_class)].first == rank) {
       ChunkWork& all = table.work[static_cast<std::size_t>(chunk.rank_class)];

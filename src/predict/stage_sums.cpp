@@ -51,7 +51,7 @@ StageSums sums_of(const StageClass& stage, const KindRow* kinds, const KindRow* 
 
 namespace {
 
-// Of the fullest slice, which is the first.
+// For the fullest slice, which is the first.
 void keep_tables(RankMemory& rank, const Degrees& d, const Tables& tables) {
   const TableSlices& slices = tables.table_slices(d);
   const double element = element_bytes(d.precision);
@@ -140,7 +140,8 @@ double update_copy_seconds(const StageSums& sums, double updates, const Degrees&
 double sharding_seconds(const StageWork& work, const PlanShape& shape,
                         const StackOptions& options) {
   if (!shape.gathers_each()) return 0;
-  // Embedding and head are gathered together with a block each; one gather more stands for them.
+  // Embedding and head are each gathered together with a block; one additional gather represents
+  // them.
   double seconds = shard_seconds(shape.dense, work.sum.parameters, work.sum.blocks + 1, options);
   if (shape.has_experts)
     seconds +=

@@ -31,7 +31,7 @@ StageSums sums_of(const StageClass& stage, const KindRow* kinds, const KindRow* 
 // Fills in what the stage's ranks keep of state and activations.
 void keep(StageSums& sums, const StageClass& stage, const PlanShape& shape,
           const plan::Degrees& degrees, const Tables& tables);
-// What embedding tables add to a step of the plan; zero if the model has none.
+// The time and bytes that embedding tables add to a step of the plan; zero if the model has none.
 TableStep table_step_of(const plan::Degrees& degrees, const Tables& tables);
 // Time to copy one micro-batch from and to the plan's offload tier: weights for both passes if they
 // are not kept for the step, activations out and back in. Each layer is one transfer.

@@ -13,7 +13,7 @@ using plan::Degrees;
 
 namespace {
 
-// Of one class of pipeline ranks, for one micro-batch.
+// The work of one class of pipeline ranks for one micro-batch.
 struct ClassWork {
   StageTime time;
   LayerTime sum;      // of its layers, which its virtual stages divide the time by
@@ -23,12 +23,12 @@ struct ClassWork {
   double activation = 0;
 };
 
-// Where there is a recompute of its own, or an order that nobody can build: all in proportion to
-// what the device takes.
+// If recompute is a separate pass, or the order cannot be built: all in proportion to the device
+// times.
 PassSeconds varuna_passes(const LayerTime& own, const ClassWork& rank, bool split) {
   const double device = rank.sum.device();
   if (device <= 0) return {};
-  // Of the time without weight gradients and of the rest, as far as they are told apart.
+  // The time without weight gradients, and the rest, if they are separate.
   const double total = rank.time.total - rank.again;
   const double weights = rank.sum.weight_gradient;
   const double pace =

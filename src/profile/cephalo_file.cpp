@@ -57,7 +57,7 @@ bool read_line(const Value& value, Curve& curve) {
   return true;
 }
 
-// Members of a table; an error where the value is no table.
+// Members of a table; an error if the value is not a table.
 const Table& members(const Value& value, const char* what, ErrorList& errors) {
   static const Table none;
   if (const Table* table = std::get_if<Table>(&value.data)) return *table;

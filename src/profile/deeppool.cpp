@@ -128,7 +128,7 @@ class LineReader {
       return 0;
     fail("profile.layer", fmt::format("'{}' is no type of layer whose parameters are known", type));
   }
-  // Three convolutions without bias and their norms, and the shortcut's where it has one.
+  // Three convolutions without bias and their norms, and those of the shortcut if there is one.
   double bottleneck(const Value& settings) const {
     const double in = setting(settings, "inplanes"), planes = setting(settings, "planes");
     const double groups = setting(settings, "groups");

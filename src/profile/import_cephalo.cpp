@@ -1,7 +1,7 @@
-// Cephalo's table of layer times (Guo et al., ICS 2025), and Zorse's later copy of it. One block of
-// the model, kernels alone, by 1, 2, ... samples; of entries that hold a fitted line and no points
-// two points of the line are taken (1 and 64 samples) and marked so: nobody knows what was
-// measured.
+// Reads Cephalo's table of layer times (Guo et al., ICS 2025), and Zorse's later copy of it. It has
+// one block of the model, only kernels, for 1, 2, ... samples. For entries with a fitted line and
+// without points, two points of the line (1 and 64 samples) are used and marked, because the
+// measurements are unknown.
 #include <fmt/format.h>
 
 #include "profile/import_parts.hpp"

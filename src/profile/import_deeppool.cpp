@@ -1,7 +1,7 @@
-// DeepPool's measured layers (profile/deeppool.hpp) as a Profile. Equal layers of a model become
-// one, by their median; the last one, where it is linear, is the head. Forward and backward of an
-// activation in place are its layer's. Times are of replayed CUDA graphs in mixed precision: the
-// host launches nothing more.
+// Converts DeepPool's measured layers (profile/deeppool.hpp) to a Profile. Equal layers of a model
+// become one, with their median; the last one is the head if it is linear. The times of an in-place
+// activation belong to its layer. Times are of replayed CUDA graphs in mixed precision, so the host
+// launches nothing more.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,21 +1,21 @@
-// Other people's measured layers as a Profile. Files are told by their form:
+// Converts other people's measured layers to a Profile. The form of a file decides its kind:
 //
 //   Sailor    github.com/eth-easl/sailor: micro-batch -> tp -> layer -> [forward, backward, update]
-//             in seconds, in a folder MODEL/DEVICE; or the same under model -> device. What the
-//             layers are is in its llm_info.json: model -> tp -> layer -> sizes.
+//             in seconds, in a folder MODEL/DEVICE; or the same under model -> device. Its
+//             llm_info.json describes the layers: model -> tp -> layer -> sizes.
 //   Cephalo   github.com/benson-guo/cephalo and /zorse: model -> device -> sequence -> precision ->
 //             [line forward, line backward, points forward, points backward] in ms of one block;
 //             its model_stats.json has the sizes.
-//   DeepPool  github.com/DeepPoolML/DeepPool: text, a line for each layer and batch of a vision
-//             model (profile/deeppool.hpp), in a file DEVICE_MODEL.prof.
+//   DeepPool  github.com/DeepPoolML/DeepPool: text, one line per layer and batch of a vision model
+//             (profile/deeppool.hpp), in a file DEVICE_MODEL.prof.
 //
 //   Profile p = import_profiles({{"OPT-350/A100-40/profile.json", text},
 //                                {"llm_info.json", sizes}});
-//   p.notes;                                          // what was left out, and why
+//   p.notes;                                          // what was skipped, and why
 //
 // A number that was not measured (Sailor writes 0, or the few microseconds of an empty call) is
-// left out and noted; one that is no time at all is an error. Layers that lie more than kMostNoise
-// below those of fewer samples are left out and noted.
+// skipped with a note; an invalid time is an error. Layers with times more than kMostNoise below
+// those for fewer samples are skipped with a note.
 #pragma once
 
 #include <string>
@@ -26,24 +26,24 @@
 namespace nereus::profile {
 
 struct ProfileFile {
-  std::string name{};  // its path: Sailor's says model and device
+  std::string name{};  // its path: Sailor's contains model and device
   std::string text{};
 };
 
 enum class ProfileForm {
   kNone,
   kOwn,
-  kSailor,        // of one device
-  kSailorAll,     // of all
+  kSailor,        // for one device
+  kSailorAll,     // for all devices
   kSailorSizes,   // llm_info.json
-  kCephalo,       // and Zorse's
+  kCephalo,       // also Zorse's
   kCephaloSizes,  // model_stats.json
   kDeepPool,
 };
-// By its form alone; what is no JSON has none.
+// Only decided by the form; a file that is not JSON has none.
 ProfileForm form_of(const ProfileFile& file);
 
-// Throws Errors. Files of our own form are joined with the others.
+// Throws Errors. Files in our form are joined with the others.
 Profile import_profiles(const std::vector<ProfileFile>& files);
 
 }  // namespace nereus::profile

@@ -1,10 +1,10 @@
-// Sailor's profiles (Strati et al., SOSP 2025). Its layers are the embedding, the blocks and what
-// follows them: norm and logits, which count as one head here. A block is the median of its
-// model's, which are equal. Times are those of a whole layer on its rank, tensor collectives and
-// launches included: they grow with tp where the ranks' link is slow.
+// Reads Sailor's profiles (Strati et al., SOSP 2025). Their layers are the embedding, the blocks,
+// and norm and logits, which count as one head here. A block is the median of the model's blocks,
+// which are equal. Times are those of a whole layer on its rank, including tensor collectives and
+// launches: they grow with tp if the link between the ranks is slow.
 //
-// The backward time of the first layer is that of an empty call (2 to 4 us): its input has no
-// gradient. Some profiles have zeros there and as update. Neither was measured.
+// The backward time of the first layer is that of an empty call (2 to 4 us), because its input has
+// no gradient. Some profiles have zeros there and for the update. Neither was measured.
 #include <fmt/format.h>
 
 #include <map>
@@ -39,7 +39,7 @@ double size_of(const Value& layer, const char* key, ErrorList& errors) {
   return 1;
 }
 
-// Elements of a table whose keys are 0, 1, ...; fewer where one is missing.
+// Elements of a table with the keys 0, 1, ..., up to the first missing one.
 std::vector<const Value*> in_order(const Value& value) {
   std::vector<const Value*> out;
   const Table* table = std::get_if<Table>(&value.data);
@@ -66,7 +66,7 @@ std::optional<Times> read_times(const Value& value) {
   return Times{numbers[0], numbers[1], numbers[2]};
 }
 
-// What a layer of the model is: 0 the embedding, 1 a block, 2 part of the head.
+// The role of a layer in the model: 0 the embedding, 1 a block, 2 part of the head.
 int part_of(const std::vector<SailorSize>& sizes, std::size_t layer) {
   if (layer == 0) return 0;
   return sizes[layer].parameters == sizes[1].parameters ? 1 : 2;
@@ -87,7 +87,7 @@ std::optional<Parts> read_parts(const Value& value, const std::vector<SailorSize
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const std::optional<Times> own = read_times(*layers[i]);
     const int part = part_of(sizes, i);
-    // What comes before the blocks needs a forward time, blocks both.
+    // Layers before the blocks need a forward time, blocks need both.
     if (!own || !(own->forward > 0) || (part == 1 && !(own->backward > 0))) {
       errors.add("profile.value",
                  fmt::format("layer {} is no [forward, backward, update] of 0 to {} s, the first{} "

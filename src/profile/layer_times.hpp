@@ -1,13 +1,13 @@
-// Measured times of one layer by samples of a micro-batch, and the memory it takes, as other
-// people's profilers wrote them.
+// Measured times of one layer by number of samples in a micro-batch, and its memory, from other
+// people's profilers.
 //
 //   const LayerProfile p =
 //       read_cephalo_profile(latencies, "latencies.json", memory, "memory.json");
 //   const LayerTimes& t = p.times_of("deepspeedgpt_2.7b", "l4", 512, "float16");
-//   t.forward.at(4);                                  // seconds of four samples
+//   t.forward.at(4);                                  // seconds for four samples
 //
-// A curve is the measured points of 1, 2, ... samples; beyond them a line, which is a guess:
-// is_measured() tells them apart.
+// A curve has measured points for 1, 2, ... samples. Beyond them it is a line, which is a guess:
+// is_measured() distinguishes them.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@
 namespace nereus::profile {
 
 struct Curve {
-  std::vector<double> points{};  // of 1, 2, ... samples
-  double slope = 0;              // beyond: slope samples + intercept
+  std::vector<double> points{};  // for 1, 2, ... samples
+  double slope = 0;              // beyond the points: slope samples + intercept
   double intercept = 0;
   bool is_measured(int samples) const { return samples <= static_cast<int>(points.size()); }
   double at(int samples) const {
@@ -32,7 +32,7 @@ struct Curve {
   bool operator==(const Curve&) const = default;
 };
 
-// One layer of `model` on `device`; seconds.
+// One layer of `model` on `device`; in seconds.
 struct LayerTimes {
   std::string model{};
   std::string device{};
@@ -42,7 +42,7 @@ struct LayerTimes {
   Curve backward{};
 };
 
-// Bytes of computing one micro-batch, beside training state.
+// Bytes needed to compute one micro-batch, in addition to the training state.
 struct ComputeMemory {
   std::string setting{};  // the cluster it was measured on
   std::string model{};
@@ -54,16 +54,16 @@ struct ComputeMemory {
 struct LayerProfile {
   std::vector<LayerTimes> times{};
   std::vector<ComputeMemory> memory{};
-  std::vector<std::string> left_out{};  // entries of no use, with the reason
-  // Throw where there is none, with the nearest that there is.
+  std::vector<std::string> left_out{};  // unusable entries, with the reason
+  // Throw if there is none, with the nearest entry.
   const LayerTimes& times_of(std::string_view model, std::string_view device, int seq,
                              std::string_view precision) const;
   const ComputeMemory& memory_of(std::string_view setting, std::string_view model,
                                  std::string_view precision) const;
 };
 
-// More samples never take less: points below an earlier one are raised to it. Measured times break
-// this by noise alone. How many points were raised is said.
+// More samples never take less time: points below an earlier one are raised to it. Only noise makes
+// measured times violate this. Reports how many points were raised.
 struct Repaired {
   Curve curve{};
   int raised = 0;
@@ -71,10 +71,10 @@ struct Repaired {
 Repaired monotone(const Curve& measured);
 
 // Cephalo's two files: model -> device -> sequence -> precision -> [line forward, line backward,
-// points forward, points backward] in ms, the points perhaps missing; and setting -> model ->
-// parameters and GiB of 1, 2, ... samples. Memory beyond its points grows by the mean of its last
-// five, as Cephalo's planner has it. Numbers that are no times (zero, negative, over an hour) are
-// errors; entries of another shape, which that planner cannot read either, are left out and listed.
+// points forward, points backward] in ms, possibly without points; and setting -> model ->
+// parameters and GiB for 1, 2, ... samples. Beyond its points, memory grows by the mean of its last
+// five differences, as in Cephalo's planner. Invalid times (zero, negative, over an hour) are
+// errors. Entries in another form, which that planner cannot read either, are skipped and listed.
 LayerProfile read_cephalo_latencies(const spec::Value& latencies, ErrorList& errors);
 LayerProfile read_cephalo_profile(std::string_view latencies, const std::string& latencies_file,
                                   std::string_view memory, const std::string& memory_file);

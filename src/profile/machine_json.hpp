@@ -1,7 +1,7 @@
-// The keys of a profile that hold a measured machine (profile/machine_profile.hpp).
+// Reads and writes the keys of a profile for a measured machine (profile/machine_profile.hpp).
 //
-//   profile.machine = read_machine(reader);          // faults go to the reader's list
-//   text += machine_members(profile.machine);        // ",\n \"context\": {..}, .." or nothing
+//   profile.machine = read_machine(reader);          // adds errors to the reader's list
+//   text += machine_members(profile.machine);        // ",\n \"context\": {..}, .." or empty
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,10 +12,10 @@
 
 namespace nereus::profile {
 
-// Codes: profile.value, profile.quantiles, profile.processes, profile.twice, and the Reader's own.
+// Codes: profile.value, profile.quantiles, profile.processes, profile.twice, and the Reader's.
 Machine read_machine(spec::Reader& r);
 nlohmann::ordered_json to_json(const Quantiles& q);
-// A line an entry; keys of what was not measured are left out.
+// One line per entry; keys without measurements are left out.
 std::string machine_members(const Machine& machine);
 
 }  // namespace nereus::profile

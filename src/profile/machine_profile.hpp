@@ -1,6 +1,6 @@
-// What a machine was measured to do beside the layers of a model: kernels, copies, links between
-// ranks, collectives, how evenly it works, its disk, and how fast it prepares samples. Written by
-// `nereus measure`, a part of a profile (profile/profile.hpp):
+// Measurements of a machine in addition to the layers of a model: kernels, copies, links between
+// ranks, collectives, jitter, its disk, and how fast it prepares samples. `nereus measure` writes
+// them as a part of a profile (profile/profile.hpp):
 //
 //   "context":     {"device": "CPU", "device_name": "Intel Xeon", "library": "libtorch 1.13.1", ..}
 //   "kernels":     [{"kind": "gemm", "precision": "fp32", "shape": [512, 512, 512],
@@ -14,10 +14,10 @@
 //   "prepare":     [{"kind": "tokens", "bytes": 2050, "samples_per_s": S}]
 //
 // S = {"median": .., "low": .., "high": .., "repeats": .., "processes": 5, "half_width": ..}: the
-// median of repeats, and the quantiles of 10 and 90 % between which a further repeat falls four
-// times in five. Measured in several processes these are means over them, and median +- half_width
-// is the interval of 95 % by how the processes differ (profile/statistics.hpp). Files without the
-// last two are of one process.
+// median of the repeats, and the quantiles of 10 and 90 %, between which another repeat lies four
+// times in five. If several processes measured, these are means over processes, and median +-
+// half_width is the 95 % interval from the variation between processes (profile/statistics.hpp).
+// Files without the last two are from one process.
 //
 //   Machine machine = parse_profile(text, "here.json").machine;
 //   for (const Collective& own : machine.collectives) own.seconds.median;
@@ -31,33 +31,33 @@
 
 namespace nereus::profile {
 
-// Where and with what it was measured; what nobody could say is empty or 0.
+// Where and with what it was measured; unknown values are empty or 0.
 struct Context {
-  std::string device{};       // as catalogue and clusters call it: "CPU", "H200-SXM-141GB"
-  std::string device_name{};  // as its driver calls it
+  std::string device{};       // name in the catalog and in clusters: "CPU", "H200-SXM-141GB"
+  std::string device_name{};  // name in its driver
   std::string driver{};
   std::string library{};  // "libtorch 1.13.1"
   std::string build{};    // of Nereus
   std::string date{};     // 2026-11-16T10:00:00Z
   std::string host{};     // of rank 0
   std::string system{};
-  std::string backend{};  // how ranks talk
-  int cores = 0;          // of rank 0's host that it may use
+  std::string backend{};  // backend of communication
+  int cores = 0;          // that rank 0 may use on its host
   int ranks = 0;
   int hosts = 0;
-  int threads = 0;  // of computation, a rank
+  int threads = 0;  // for computation, per rank
   bool quick = false;
-  int processes = 0;  // one after the other, each of which measured all
+  int processes = 0;  // run one after the other; each measured everything
   bool operator==(const Context&) const = default;
 };
 
 struct Kernel {
   std::string kind{};  // gemm, attention, norm, element_wise, convolution, optimizer
   std::string precision{};
-  // gemm m, n, k; attention samples, heads, tokens, head size; norm rows, width; element_wise and
-  // optimizer elements; convolution samples, channels in, channels out, image, kernel
+  // gemm: m, n, k; attention: samples, heads, tokens, head size; norm: rows, width; element_wise
+  // and optimizer: elements; convolution: samples, channels in, channels out, image, kernel
   std::vector<std::int64_t> shape{};
-  double flops = 0;  // of one call
+  double flops = 0;  // per call
   double bytes = 0;  // that it reads and writes at least
   Quantiles seconds{};
   bool operator==(const Kernel&) const = default;
@@ -67,11 +67,11 @@ struct Kernel {
 struct Copy {
   std::string kind{};
   double bytes = 0;
-  Quantiles rate{};  // bytes copied a second; a copy in memory reads and writes each
+  Quantiles rate{};  // bytes copied per second; a copy in memory reads and writes each of them
   bool operator==(const Copy&) const = default;
 };
 
-// One way, half of what a message and its answer take.
+// One way: half of the time for a message and its answer.
 struct RankLink {
   int from = 0;
   int to = 0;
@@ -81,7 +81,7 @@ struct RankLink {
   bool operator==(const RankLink&) const = default;
 };
 
-// From the first rank's start to the last rank's end, all ranks starting together.
+// From the start of the first rank to the end of the last rank, with all ranks starting together.
 struct Collective {
   std::string kind{};  // all_reduce, all_gather, reduce_scatter
   std::string backend{};
@@ -92,8 +92,8 @@ struct Collective {
   bool operator==(const Collective&) const = default;
 };
 
-// Of a fixed piece of work, again and again: what it takes, and by what share of that the slowest
-// in a hundred and the slowest of all took longer.
+// A fixed piece of work is repeated: its time, and how much longer, as a share of that, the slowest
+// of a hundred and the slowest of all took.
 struct Jitter {
   Quantiles seconds{};
   double p99 = 0;
@@ -101,11 +101,12 @@ struct Jitter {
   bool operator==(const Jitter&) const = default;
 };
 
-// Of one file read from its start, evicted from the page cache before (cold) or read before (warm).
+// A file read from its start, after it was evicted from the page cache (cold) or after it was read
+// (warm).
 struct DiskReads {
-  Quantiles rate{};         // bytes a second
-  double bytes_read = 0;    // by the program, of all repeats
-  double bytes_loaded = 0;  // of them from the disk, by /proc/self/io
+  Quantiles rate{};         // bytes per second
+  double bytes_read = 0;    // by the program, over all repeats
+  double bytes_loaded = 0;  // part of it that came from the disk, from /proc/self/io
   bool operator==(const DiskReads&) const = default;
 };
 
@@ -117,11 +118,11 @@ struct Disk {
   bool operator==(const Disk&) const = default;
 };
 
-// What one core prepares in a second.
+// Number of samples that one core prepares per second.
 struct Preparation {
   std::string kind{};  // tokens, images
-  double bytes = 0;    // of a sample in its file
-  Quantiles rate{};    // samples a second
+  double bytes = 0;    // per sample, in its file
+  Quantiles rate{};    // samples per second
   bool operator==(const Preparation&) const = default;
 };
 

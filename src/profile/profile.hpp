@@ -1,5 +1,5 @@
-// Times of a model's layers that were measured on devices, whoever measured them: what `nereus
-// import` makes of other people's files, and what `--profile` reads. One JSON file:
+// Measured times of a model's layers on devices: what `nereus import` makes of other people's
+// files, and what `--profile` reads. It is one JSON file:
 //
 //   {"schema_version": 1, "origin": {"source": "...", "date": "..."}, "notes": [],
 //    "layers": [{"model": "OPT-350", "role": "block", "hidden": 1024, "seq": 2048,
@@ -8,14 +8,14 @@
 //                "samples": [1, 2, 4], "forward_s": [..], "backward_s": [..], "update_s": 0.0015,
 //                "memory_bytes": 360726528}]}
 //
-// Seconds and bytes are those of one rank of a tensor group of `tp`. Where seq is not known,
-// `elements` (seq x hidden) tells what was measured; of a layer of a vision model, which `layer`
-// names, it is what the layer reads. `nereus measure` writes what else it found of the machine
-// beside them (profile/machine_profile.hpp); of such a file `layers` may be empty.
+// Seconds and bytes are those of one rank in a tensor group of `tp`. If seq is unknown, `elements`
+// (seq x hidden) identifies what was measured; for a layer of a vision model, which has a name in
+// `layer`, it is what the layer reads. `nereus measure` adds its other measurements of the machine
+// (profile/machine_profile.hpp); `layers` may then be empty.
 //
 //   Profile p = parse_profile(text, "a100.json");          // or one of profile/import_file.hpp
 //   TimeCurve forward = curve_of(p.layers[0].samples, p.layers[0].forward).curve;
-//   forward.at(3);                                          // seconds of three samples
+//   forward.at(3);                                          // seconds for three samples
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ inline constexpr int kProfileSchemaVersion = 1;
 enum class Role { kEmbedding, kBlock, kHead, kOther };
 std::string_view to_string(Role role);
 
-// Where the numbers are from; what nobody said is empty.
+// The source of the numbers; unknown values are empty.
 struct Origin {
   std::string source{};  // repository and commit, paper, or the machine
   std::string licence{};
@@ -41,55 +41,56 @@ struct Origin {
   bool operator==(const Origin&) const = default;
 };
 
-// One layer, or as many equal ones as the model has: their median.
+// One layer, or the median of equal ones in the model.
 struct MeasuredLayer {
-  std::string model{};  // as its source calls it
+  std::string model{};  // name in its source
   Role role = Role::kBlock;
-  std::string layer{};    // of a vision model: its type as its source calls it
-  int hidden = 0;         // 0: not known, as below; but of seq and elements one is
-  int seq = 0;            // tokens of a sample
-  double elements = 0;    // of a sample's activations between layers: seq x hidden
+  std::string layer{};    // for a vision model: its type in its source
+  int hidden = 0;         // 0: unknown, also below; but seq or elements must be known
+  int seq = 0;            // tokens per sample
+  double elements = 0;    // activations per sample between layers: seq x hidden
   double parameters = 0;  // of the whole layer
   std::string device{};
-  std::string precision{};  // of activations: what a model in fp32 computes by tf32 is fp32
+  std::string precision{};  // of activations: a model in fp32 that computes in tf32 is fp32
   int tp = 1;
-  bool includes_collectives = false;  // of the tensor group
-  bool includes_launches = false;     // a wall clock, or kernels alone
+  bool includes_collectives = false;  // those of the tensor group
+  bool includes_launches = false;     // wall-clock time; else only kernels
   bool includes_rest = false;         // layers and updates make up a whole step
-  bool fitted = false;                // two points of a line whose measured points nobody kept
+  bool fitted = false;                // two points of a line whose measured points were not kept
   std::vector<double> samples{};      // ascending
-  std::vector<double> forward{};      // seconds of as many samples
+  std::vector<double> forward{};      // for that many samples
   std::vector<double> backward{};     // empty: not measured
-  // Quantiles of 10 and 90 % of the repeats; empty: not known
+  // Quantiles of 10 and 90 % of the repeats; empty: unknown
   std::vector<double> forward_low{}, forward_high{}, backward_low{}, backward_high{};
-  int processes = 0;  // that measured it; 0: not known
-  // Of the intervals of 95 % over them (profile/statistics.hpp); empty: not known
+  int processes = 0;  // number that measured it; 0: unknown
+  // Half widths of the 95 % intervals over them (profile/statistics.hpp); empty: unknown
   std::vector<double> forward_half_width{}, backward_half_width{};
   double update = 0;  // seconds of the optimizer; 0: not measured
-  double memory = 0;  // bytes kept for backward of one sample; 0: not measured
+  double memory = 0;  // bytes kept for backward per sample; 0: not measured
   bool operator==(const MeasuredLayer&) const = default;
 };
 
 struct Profile {
   Origin origin{};
-  std::vector<std::string> notes{};  // what its importer left out or repaired
+  std::vector<std::string> notes{};  // what its importer skipped or repaired
   std::vector<MeasuredLayer> layers{};
   Machine machine{};
   bool operator==(const Profile&) const = default;
 };
 
-// Throws Errors with every fault: a time that is not above 0 or over an hour, memory of 0, lists of
-// unequal length, samples out of order, the same layer or number of the machine twice, quantiles
+// Throws Errors that list everything wrong: a time that is not above 0 or over an hour, memory of
+// 0, lists of unequal length, samples out of order, duplicate layers or machine numbers, quantiles
 // out of order.
 Profile parse_profile(std::string_view text, const std::string& file);
 std::string profile_to_json(const Profile& profile);
-// Every fault of layers that no file holds, as an importer made them.
+// Checks layers that an importer made, and throws all their errors.
 void check_profile(const Profile& profile, const std::string& file);
 
-// Seconds by samples: straight between points. Beyond the last the line through the last two, but
-// no quicker a sample than the last, so that no plan gains by what nobody measured; before the
-// first the line through the first two, but no less than in proportion and no more than the first.
-// One point: in proportion to samples. Never falls.
+// Seconds by number of samples, linear between points. Beyond the last point it follows the line
+// through the last two, but is never faster per sample than the last, so that no plan benefits from
+// sizes that were not measured. Before the first point it follows the line through the first two,
+// but is at least proportional and at most as long as the first. With one point it is proportional.
+// It never decreases.
 struct TimeCurve {
   std::vector<double> samples{};
   std::vector<double> seconds{};
@@ -101,19 +102,19 @@ struct TimeCurve {
   bool operator==(const TimeCurve&) const = default;
 };
 
-// More samples never take less: neighbours that say otherwise are replaced by their mean, as often
-// as need be, which is the nearest curve that never falls (least squares; Ayer et al. 1955). That
-// is noise as long as no point moves by more than kMostNoise.
+// More samples never take less time: adjacent points that decrease are replaced by their mean,
+// repeatedly. This gives the nearest curve that never decreases (least squares; Ayer et al. 1955).
+// It counts as noise if no point changes by more than the factor kMostNoise.
 inline constexpr double kMostNoise = 1.5;
 struct RepairedCurve {
   TimeCurve curve{};
   int moved = 0;
-  double most = 1;  // the largest ratio of a point to what was measured, or of that to it
+  double most = 1;  // the largest ratio between a point and its measured value, in either direction
 };
 RepairedCurve curve_of(const std::vector<double>& samples, const std::vector<double>& seconds);
 
-// Where launches take longer than kernels, few samples take as long as many, and noise does the
-// rest: a measured layer that falls by more than noise may is put right, and a note says so.
+// If launches take longer than kernels, few samples take as long as many, and noise makes times
+// decrease. A measured layer that decreases by more than noise allows is repaired, with a note.
 void mend_falling(MeasuredLayer& layer, std::vector<std::string>& notes);
 
 }  // namespace nereus::profile

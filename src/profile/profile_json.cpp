@@ -48,7 +48,7 @@ void check_values(const std::vector<double>& values, std::size_t wanted, const c
            "remove the layer if it was not measured");
 }
 
-// What repeats strayed to, where it is known, lies on both sides of the median.
+// The quantiles of the repeats, if known, must be on both sides of the median.
 template <class Fail>
 void check_ranges(const std::vector<double>& median, const std::vector<double>& low,
                   const std::vector<double>& high, const char* what, const Fail& fail) {

@@ -105,8 +105,8 @@ TEST(Coverage, IntervalsOverProcessesHoldTheTruthNineteenTimesInTwenty) {
     }
 }
 
-// Noise that only slows: what is covered is the expected median of five repeats, 0.7833 of the
-// exponential's mean (1/5 + 1/4 + 1/3).
+// Noise that only slows down: the intervals cover the expected median of five repeats, 0.7833 of
+// the exponential's mean (1/5 + 1/4 + 1/3).
 TEST(Coverage, HoldsForSkewedRepeats) {
   Random random(2);
   const Luck luck{0.02, 0.02, true};
@@ -118,7 +118,8 @@ TEST(Coverage, HoldsForSkewedRepeats) {
   EXPECT_NEAR(holds, 0.95 * kTrials, 0.015 * kTrials);
 }
 
-// What repeats of one process say is too narrow where processes differ by more than repeats do.
+// Ranges from the repeats of one process are too narrow if processes differ by more than repeats
+// do.
 TEST(Coverage, RangesOfOneProcessDoNot) {
   Random random(3);
   int meet = 0, within = 0;

@@ -16,7 +16,7 @@ search::Choices space_of(const Degrees& d) {
   search::Choices choices;
   choices.global_batch = d.global_batch;
   choices.precision = d.precision;
-  // What the derived space leaves out is in it where the plan itself uses it.
+  // Options that the derived space leaves out are added if the plan uses them.
   if (!d.offload.none()) choices.offloads = {{}, d.offload};
   if (d.schedule != plan::Schedule::k1f1b && d.schedule != plan::Schedule::kInterleaved && d.pp > 1)
     choices.schedules = {plan::Schedule::k1f1b, plan::Schedule::kInterleaved, d.schedule};

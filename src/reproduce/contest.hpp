@@ -1,11 +1,11 @@
-// How a plan stands against all others on the same machines: why it won, or what beats it, and what
-// a little more hardware would buy.
+// Compares a plan with all others on the same machines: why it won, or which plans beat it, and
+// what a little more hardware would bring.
 //
 //   if (std::optional<Contest> c = contest(prediction)) c->rival.prediction.step;
 //
-// The planner looks again at the plan's model, batch, precision, stack and cluster over its whole
-// derived space (search/regular/space.hpp). Each gain is of the best plan on the changed machine
-// over the best on this one.
+// The planner searches the whole derived space (search/regular/space.hpp) for the plan's model,
+// batch, precision, stack and cluster. Each gain compares the best plan on the changed machine with
+// the best on this one.
 #pragma once
 
 #include <optional>
@@ -20,21 +20,21 @@ namespace nereus::app {
 // One change of the hardware.
 struct Gain {
   std::string what;       // "1 GiB more memory on each device"
-  double same_plan = 0;   // step of this plan, seconds
-  double best_plan = 0;   // of the best plan then
-  plan::Degrees degrees;  // which is this
+  double same_plan = 0;   // step of this plan after the change, seconds
+  double best_plan = 0;   // step of the best plan after the change
+  plan::Degrees degrees;  // the best plan after the change
 };
 
 struct Contest {
-  bool is_best = false;                      // no other layout predicts quicker
+  bool is_best = false;                      // no other layout is predicted to be faster
   std::optional<PredictAnswer> rival;        // the best of the other layouts that fit
-  std::optional<PredictAnswer> same_layout;  // quicker with this layout, where there is one
+  std::optional<PredictAnswer> same_layout;  // a faster plan with this layout, if there is one
   std::int64_t space = 0;
-  double best_step = 0;  // of all of them, this plan's included
+  double best_step = 0;  // over all of them, including this plan
   std::vector<Gain> gains;
 };
 
-// Nothing where the plan is not regular or its cluster is mixed.
+// Empty if the plan is not regular, or its cluster is mixed.
 std::optional<Contest> contest(const PredictAnswer& plan);
 
 }  // namespace nereus::app

@@ -1,9 +1,10 @@
-// The models of DeepPool's released profiles as blocks to plan (data/deeppool). Inside reproduce/
-// only.
+// The models in DeepPool's released profiles as blocks for planning (data/deeppool). Only for use
+// inside reproduce/.
 //
 // VGG-16 and wide ResNet-101-2 are chains, as measured: a bottleneck is one block. Inception-v3 is
-// the graph of our model of it; its profile has every convolution and pool in order, and no
-// concatenation, last pool or classifier: those take what our cost model predicts on an A100.
+// the graph of our model. Its profile has every convolution and pool in order, but no
+// concatenation, last pool or classifier: for these, our cost model's prediction on an A100 is
+// used.
 #pragma once
 
 #include <string>
@@ -23,7 +24,7 @@ struct DeepPoolModel {
 
 std::vector<std::string> deeppool_profiles();  // A100_vgg, A100_wrn, A100_inception
 
-// The profile itself, or what a user gives in its place: the text of a .prof file.
+// A released profile, or the text of a user's .prof file.
 DeepPoolModel deeppool_model(const std::string& profile);
 
 }  // namespace nereus::app

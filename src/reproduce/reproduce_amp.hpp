@@ -1,5 +1,5 @@
-// Trials of AMP (Li et al., NeurIPS 2022) on a mixed cluster beside predictions from data sheets:
-// of its layers no measured time can be read. Inside reproduce/ only.
+// Compares trials of AMP (Li et al., NeurIPS 2022) on a mixed cluster with predictions from data
+// sheets, because measured times of its layers are not available. Only for use inside reproduce/.
 #pragma once
 
 #include "reproduce/reproduce.hpp"

@@ -194,7 +194,7 @@ ReproduceAnswer reproduce_cephalo(const ReproduceRequest& request) {
     claim.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     claim.name = fmt::format("{}: {} samples on {}", own.text("name"), problem.global_batch,
                              own.text("devices"));
-    // What was published holds for the case as it was.
+    // Published values only hold for the unchanged case.
     if (own.changed.empty()) claim.published = own.number("cephalo_ms", 0, 0, 1e9);
     if (answer.feasible) claim.ours = answer.layer_seconds * 1e3;
     claim.kind = ClaimKind::kDerived;

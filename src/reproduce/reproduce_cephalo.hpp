@@ -1,4 +1,4 @@
-// Cephalo's planner (Guo et al., ICS 2025) on its own profiles. Inside reproduce/ only.
+// Cephalo's planner (Guo et al., ICS 2025) with its profiles. Only for use inside reproduce/.
 #pragma once
 
 #include "reproduce/reproduce.hpp"

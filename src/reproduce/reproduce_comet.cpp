@@ -85,7 +85,7 @@ class CometStudy {
           {}, "set values of it, not another axis");
     return out;
   }
-  // With everything else as the machine itself has it.
+  // Everything else has the machine's values.
   std::optional<Best> with(std::initializer_list<std::pair<Axis, double>> settings) const {
     return best([&](const explore::Coordinates& at) {
       for (const auto& [axis, wanted] : settings)

@@ -1,4 +1,4 @@
-// COMET's case studies (Kadiyala et al., arXiv 2211.16648). Inside reproduce/ only.
+// COMET's case studies (Kadiyala et al., arXiv 2211.16648). Only for use inside reproduce/.
 #pragma once
 
 #include "reproduce/reproduce.hpp"

@@ -1,11 +1,11 @@
-// DeepPool (Park et al., MLSys 2022) on its released profiles. Inside reproduce/ only.
+// DeepPool (Park et al., MLSys 2022) with its released profiles. Only for use inside reproduce/.
 //
-//   log          VGG-16 under data parallelism on 8 GPUs beside the step that its README logs
-//   rule         plans of its amplification rule beside our front, under one model of cost
-//   scale        the whole front of each model on as many ranks as wanted, and how long that took
-//   throughput   of a cluster with background jobs, over data parallelism with one job
+//   log          VGG-16 under data parallelism on 8 GPUs, compared with the step in its README
+//   rule         plans of its amplification rule compared with our front, under the same cost model
+//   scale        the whole front of each model on any number of ranks, and the time to compute it
+//   throughput   of a cluster with background jobs, relative to data parallelism with one job
 //
-// What --set may change, all under "all.": see fields in reproduce_deeppool.cpp.
+// --set may change the fields in reproduce_deeppool.cpp, all under "all.".
 #pragma once
 
 #include "reproduce/reproduce.hpp"

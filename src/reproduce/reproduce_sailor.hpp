@@ -1,5 +1,5 @@
-// Steps measured by Sailor's authors (Strati et al., SOSP 2025) on mixed and on equal machines,
-// beside predictions from the layers that they measured. Inside reproduce/ only.
+// Compares steps that Sailor's authors (Strati et al., SOSP 2025) measured on mixed and on equal
+// machines with predictions from their measured layers. Only for use inside reproduce/.
 #pragma once
 
 #include "reproduce/reproduce.hpp"

@@ -52,7 +52,7 @@ TEST(ReproduceSailor, RunsAreCountedOnce) {
   EXPECT_EQ(suspect, 1);
 }
 
-// The same numbers by `predict PLAN --stack --profile` as anybody can call it.
+// The same numbers from a user's call of `predict PLAN --stack --profile`.
 TEST(ReproduceSailor, PlanFilesPredictTheSame) {
   const TemporaryFolder folder;
   const ReproduceAnswer answer =

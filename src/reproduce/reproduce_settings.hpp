@@ -1,5 +1,5 @@
-// What --set may change of a system whose claims share one list of settings, all under "all.".
-// Inside reproduce/ only.
+// The settings that --set may change, for systems whose claims share one list of settings, all
+// under "all.". Only for use inside reproduce/.
 //
 //   ReproduceSettings s = read_settings(kFields, request);      // throws Errors
 //   s.number("bandwidth_gbit_s"); s.wants("model", "GPT-2");
@@ -19,22 +19,22 @@ namespace nereus::app {
 struct ReproduceField {
   const char* name;
   const char* usual;
-  double least = 0, most = 0;  // of numbers; both 0 for words
-  bool chooses = false;        // which claims are made, not what they say
+  double least = 0, most = 0;  // for numbers; both 0 for words
+  bool chooses = false;        // selects claims, but does not change them
   bool whole = false;          // a number without a fraction
 };
 
-// What was set, with the options that say so again.
+// The settings, and the options that repeat them.
 struct ReproduceSettings {
   std::map<std::string, std::string> text;
   std::set<std::string> given;
   std::string options;
 
   double number(const std::string& field) const;
-  // Whether a claim of this model, trace or part is wanted.
+  // Whether a claim about this model, trace or part was requested.
   bool wants(const std::string& field, const std::string& value) const;
-  // Adds an error where the field's word is none of the known ones. Only one that was not given may
-  // be empty: it stands for all of them.
+  // Adds an error if the field's word is unknown. A field that was not given is empty, which means
+  // all words.
   void require_one_of(const std::string& field, const std::vector<std::string>& known,
                       ErrorList& errors) const;
 };

@@ -92,7 +92,7 @@ void add_buckets(StashClaims& claims) {
   }
 }
 
-// One device alone: whether the steps that stalls are shares of are right.
+// A single device: checks the steps that stalls are compared with.
 void add_steps(StashClaims& claims) {
   if (!claims.settings.wants("model", "resnet50")) return;
   constexpr int kBatch = 128;
@@ -112,7 +112,7 @@ void add_steps(StashClaims& claims) {
       100 * (seconds * 1e3 / kAmpMilliseconds - 1), kBatch / seconds);
 }
 
-// What is most over all runs, and where.
+// The maximum over all runs, and where it occurs.
 struct Most {
   double value = -1;
   std::string where{};

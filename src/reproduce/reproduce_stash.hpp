@@ -1,19 +1,19 @@
-// Stash (Sharma et al., ICDCS 2023) by prediction on its machines. Inside reproduce/ only.
+// Stash (Sharma et al., ICDCS 2023): predictions for its machines. Only for use inside reproduce/.
 //
-//   models       its 17 networks counted from their layers, and without batch norm
-//   buckets      of ResNet-18, as PyTorch has them
-//   steps        of ResNet-50 on one device, beside a measured one
-//   interconnect most that sums inside one machine add to a step
-//   network      two 8xlarge beside one 16xlarge
+//   models       its 17 networks, counted from their layers, and without batch norm
+//   buckets      of ResNet-18, as in PyTorch
+//   steps        of ResNet-50 on one device, compared with a measured one
+//   interconnect the most that all-reduces in one machine add to a step
+//   network      two 8xlarge compared with one 16xlarge
 //   cost         of an epoch, over models, batches and machines, with its prices
-//   dearer       where a dearer choice is not faster
-//   collectives  published times beside ours
+//   dearer       cases in which a more expensive choice is not faster
+//   collectives  published times compared with ours
 //   layers       stalls by tensors and bytes, a fitted model
-//   formulas     its formulas as meant and as coded, on the same numbers
+//   formulas     its formulas as intended and as coded, on the same numbers
 //
-// Sums go in buckets, as they should, and one by one, as its code had it; links are the best and
-// the shared ones of reproduce/stash_steps.hpp. What --set may change, all under "all.": see
-// kFields in reproduce_stash.cpp.
+// All-reduces use buckets, as they should, or one per tensor, as its code did. Links are the best
+// and the shared ones of reproduce/stash_steps.hpp. --set may change kFields in
+// reproduce_stash.cpp, all under "all.".
 #pragma once
 
 #include "reproduce/reproduce.hpp"

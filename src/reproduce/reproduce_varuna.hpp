@@ -1,11 +1,12 @@
-// Varuna (Athlur et al., EuroSys 2022) and what others measured of it. Inside reproduce/ only.
+// Varuna (Athlur et al., EuroSys 2022), and what others measured of it. Only for use inside
+// reproduce/.
 //
 //   replay_claims   the replay of Oobleck's artifact (SOSP 2023): its Varuna and Oobleck models
-//                   under rules that are stated, and ours on the same tables of rates
+//                   with explicit rules, and our policy, on the same tables of rates
 //   spot_claims     goodput and dollars of every policy on traces of Bamboo, Parcae and Sailor
 //   paper_claims    18x over intra-layer splitting, 26 % over other pipelines, 5x cheaper
 //
-// What --set may change, all under "all.": see fields in reproduce_varuna.cpp.
+// --set may change the fields in reproduce_varuna.cpp, all under "all.".
 #pragma once
 
 #include "reproduce/reproduce_settings.hpp"

@@ -1,9 +1,9 @@
-// Steps that Sailor's authors measured (data/sailor/runs.csv) as plans that can be predicted.
-// Inside reproduce/ only.
+// Steps that Sailor's authors measured (data/sailor/runs.csv), as plans that can be predicted. Only
+// for use inside reproduce/.
 //
-//   layers  "12/14"                           layers of each stage, in order
-//   teams   "2xTitan-RTX/RTX-2080 Titan-RTX"  of each stage, one node of `tp` devices each; the
-//                                             j-th teams of all stages are one pipeline
+//   layers  "12/14"                           layers per stage, in order
+//   teams   "2xTitan-RTX/RTX-2080 Titan-RTX"  per stage, each on one node with `tp` devices; the
+//                                             j-th teams of all stages form one pipeline
 //
 //   for (const SailorRun& run : read_sailor_runs()) {
 //     const plan::Plan plan = plan_of(run);          // passes plan/check.hpp
@@ -11,7 +11,7 @@
 //     basis.layers = sailor_layers(plan);          // the profiles of its devices
 //   }
 //
-// A step is what Megatron-DeepSpeed did: fp32, AdamW with whole state on every team, 1F1B, and
+// The steps ran on Megatron-DeepSpeed: fp32, AdamW with whole state on every team, 1F1B, and
 // gradients reduced after the last backward pass (DeepSpeed's pipeline engine).
 #pragma once
 
@@ -28,22 +28,22 @@ namespace nereus::app {
 
 struct SailorRun {
   std::string name{};
-  std::string machines{};  // of data/sailor/machines.csv
+  std::string machines{};  // from data/sailor/machines.csv
   int tp = 1;
   int micro_batch = 1;
   int global_batch = 1;
-  std::vector<int> layers{};                      // of each stage
-  std::vector<std::vector<std::string>> teams{};  // of each stage: the device of each team
+  std::vector<int> layers{};                      // per stage
+  std::vector<std::vector<std::string>> teams{};  // per stage: the device of each team
   std::string teams_text{};
-  double measured = 0;                      // seconds of a step
-  std::optional<double> measured_memory{};  // bytes of the fullest device
+  double measured = 0;                      // seconds per step
+  std::optional<double> measured_memory{};  // bytes on the fullest device
   std::string source{};
-  std::string suspect{};  // why it is not counted; empty: it is
+  std::string suspect{};  // why it is excluded; empty: it is included
 
   bool is_mixed() const;
 };
 
-// Throws Errors where a row cannot be a plan.
+// Throws Errors if a row cannot be a plan.
 std::vector<SailorRun> parse_sailor_runs(std::string_view text, const std::string& file);
 std::vector<SailorRun> read_sailor_runs();  // data/sailor/runs.csv
 

@@ -1,5 +1,5 @@
-// What the parts of `reproduce stash` share: settings, the claims so far, predicted steps that are
-// asked for again. Inside reproduce/ only.
+// Shared by the parts of `reproduce stash`: settings, the claims so far, and a cache of predicted
+// steps. Only for use inside reproduce/.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ enum class Sums { kBuckets, kByTensor };
 std::string_view to_string(Sums sums);    // "buckets", "tensor"
 std::string_view to_string(Links links);  // "best", "shared"
 
-// One run of Stash: a network, and samples on each device.
+// One run of Stash: a network, and samples per device.
 struct StashRun {
   std::string model{};
   int batch = 0;
@@ -34,7 +34,8 @@ class StashClaims {
   bool wants(const std::string& part) const { return settings.wants("part", part); }
   std::vector<Sums> wanted_sums() const;
   std::vector<Links> wanted_links() const;
-  // The batches that its scripts run on machines of that family ("p2", "p3"), wanted models alone.
+  // The batches that its scripts run on machines of that family ("p2", "p3"), for requested models
+  // only.
   std::vector<StashRun> runs(const std::string& family) const;
 
   const StashNetwork& network(const std::string& model, Norms norms = Norms::kAll);
@@ -42,7 +43,7 @@ class StashClaims {
   const StashStep& step(const StashRun& run, const StashMachine& machine, Sums sums, Links links);
   double epoch_seconds(const StashRun& run, const StashMachine& machine, Sums sums, Links links);
 
-  // With the options that choose it written out: " --set all.sums=tensor".
+  // `chosen` are the options that select it: " --set all.sums=tensor".
   Claim& add(std::string name, const std::string& part, const std::string& chosen = {});
 
   const ReproduceSettings& settings;

@@ -1,9 +1,9 @@
-// Published times of collectives (data/stash/measured_comm.csv) beside simulate/nccl_nodes.hpp.
-// Inside reproduce/ only.
+// Compares published times of collectives (data/stash/measured_comm.csv) with
+// simulate/nccl_nodes.hpp. Only for use inside reproduce/.
 //
-// Used are the rows that state bytes, ranks and a time or bandwidth as one number each; the others
-// are kept with the reason. Links are those of data/stash/sites.csv: what makers state, not what
-// was reached. Nothing is fitted to these rows.
+// It uses rows that state bytes, ranks, and a time or bandwidth as one number each; the others are
+// listed with the reason. Links are those of data/stash/sites.csv: what vendors state, not what was
+// measured. Nothing is fitted to these rows.
 //
 //   const PublishedCollectives all = published_collectives({});
 //   all.rows[0].error();
@@ -24,9 +24,9 @@ struct PublishedCollective {
   double bytes = 0;
   double measured = 0;  // seconds
   double predicted = 0;
-  bool counts = true;  // false: a second figure of a row
+  bool counts = true;  // false: a second number of a row
   std::string source{};
-  double error() const;  // of predicted / measured, from 0 up
+  double error() const;  // predicted / measured - 1, as a positive number
 };
 
 struct NotPredicted {

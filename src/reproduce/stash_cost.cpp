@@ -1,4 +1,4 @@
-// Epochs in money and hours: what Stash's tables of cost hold, and where money buys no speed.
+// Epochs in money and hours: Stash's tables of cost, and cases in which money buys no speed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ void add_stash_cost(StashClaims& claims) {
       Claim& claim = claims.add(fmt::format("{}, {} samples a device, {}: $ an epoch", run.model,
                                             run.batch, machine.name),
                                 "cost", " --set all.model=" + run.model);
-      // Buckets on the best links; beside it what its code did.
+      // Buckets on the best links, and also what its code did.
       const Epoch own{&machine, claims.epoch_seconds(run, machine, Sums::kBuckets, Links::kBest)};
       const Epoch coded{&machine,
                         claims.epoch_seconds(run, machine, Sums::kByTensor, Links::kBest)};
@@ -50,7 +50,7 @@ void add_stash_cost(StashClaims& claims) {
     }
 }
 
-// Of every two choices for the same run the dearer by the hour that is not faster by the epoch.
+// Of any two choices for the same run, those that are more expensive per hour but not faster.
 void add_stash_dearer(StashClaims& claims) {
   for (const Sums sums : claims.wanted_sums())
     for (const Links links : claims.wanted_links()) {

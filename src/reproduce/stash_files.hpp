@@ -1,4 +1,4 @@
-// Tables of data/stash, which are part of the program. Inside reproduce/ only.
+// The built-in tables of data/stash. Only for use inside reproduce/.
 //
 //   const StashTable table("instances.csv");
 //   for (const spec::CsvRow& row : table.rows()) table.number(row, "usd_per_hour");
@@ -16,7 +16,7 @@ class StashTable {
   explicit StashTable(const std::string& file);
   const std::vector<spec::CsvRow>& rows() const { return csv_.rows; }
   const std::string& text(const spec::CsvRow& row, const char* column) const;
-  // Nothing where the cell is no number alone: "8-128 MB", "up to 10".
+  // Empty if the cell is not a single number: "8-128 MB", "up to 10".
   std::optional<double> number(const spec::CsvRow& row, const char* column) const;
 
  private:

@@ -1,13 +1,13 @@
-// Stash's stalls of data loading as its formulas mean them and as its code computes them
+// Stash's stalls of data loading, as its formulas intend and as its code computes them
 // (data/stash/stall_formulas.csv), on the same predicted times of one epoch:
-//   T2  synthetic     the step alone, sums in buckets on the best links
-//   T4  warm          the longest of the step, preparation and what the page cache lacks
-//   T3  cold          the same with nothing cached
-// Loading runs beside the step (search/rent/feed.hpp).
-//   meant    prep (T4 - T2) / T4               fetch (T3 - T4) / T3
+//   T2  synthetic     only the step, with bucketed all-reduces on the best links
+//   T4  warm          the longest of the step, preparation, and fetching what is not cached
+//   T3  cold          the same, with nothing cached
+// Loading overlaps with the step (search/rent/feed.hpp).
+//   intended prep (T4 - T2) / T4               fetch (T3 - T4) / T3
 //   coded    prep (T4 - T2) / (d T4)           fetch (T3 - (T4 - T2)) / (d T3)
-// d = 2: runs with data have twice the samples of synthetic ones, and only the upper half of each
-// fraction is scaled back; and where the warm time was meant, the prep stall is taken off.
+// d = 2: runs with data have twice the samples of synthetic ones, and the code scales only the
+// numerator of each fraction back; and it subtracts the prep stall instead of the warm time.
 #include <fmt/format.h>
 
 #include <algorithm>

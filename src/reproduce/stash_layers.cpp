@@ -25,7 +25,7 @@ Terms terms_of(const LayerPoint& point) {
   return {point.tensors * kUnits[0], point.bytes * kUnits[1], -point.backward * kUnits[2]};
 }
 
-// Least squares with the terms of `chosen` (a bit each) alone.
+// Least squares with only the terms in `chosen` (one bit each).
 Terms solve_chosen(const Points& points, unsigned chosen) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < kTerms; ++i)

@@ -1,14 +1,14 @@
-// How layers and gradient bytes make communication stalls: a model fitted to predicted steps of
-// ResNet-10 to -152 with and without batch norm and VGG-11 to -19 with and without. Inside
-// reproduce/ only.
+// How the number of layers and the bytes of gradients cause communication stalls: a model fitted to
+// predicted steps of ResNet-10 to -152 and VGG-11 to -19, with and without batch norm. Only for use
+// inside reproduce/.
 //
 //   stall = max(d, a tensors + b bytes - c backward)          a, b, c, d >= 0
 //
-// Every sum costs its start-up (a) and its bytes (b), the backward pass hides what it can (c), and
-// what the last sums take stays (d). Fitted by least squares of the error as a share of the step:
-// for each stall that may be d the points above it give a, b and c, until the points above stay the
-// same. What is left over, and what a network has that the fit did not see (leave one out), are
-// given as shares of the step too.
+// Every all-reduce has a start-up cost (a) and a cost per byte (b), the backward pass overlaps with
+// a part (c), and the time of the last all-reduces stays (d). Fitted by least squares of the error
+// as a share of the step: for each possible d, the points above it give a, b and c, until the set
+// of points above does not change. The remaining error, and the error for a network that the fit
+// did not see (leave one out), are shares of the step too.
 //
 //   const LayerFit fit = fit_layers(layer_study_networks(), stash_machine("p3.16xlarge"), options,
 //                                   32);
@@ -26,8 +26,8 @@ struct LayerPoint {
   double tensors = 0;
   double bytes = 0;
   double backward = 0;  // seconds
-  double stall = 0;     // seconds, as predicted sum by sum
-  double step = 0;      // seconds, with the stall
+  double stall = 0;     // seconds, predicted all-reduce by all-reduce
+  double step = 0;      // seconds, including the stall
 };
 
 struct LayerModel {
@@ -40,11 +40,11 @@ struct LayerModel {
 
 struct LayerFit {
   LayerModel model{};
-  double median_error = 0;  // of the step
+  double median_error = 0;  // as a share of the step
   double left_out_median_error = 0;
   double left_out_worst_error = 0;
-  std::string worst{};      // of these the network
-  int hidden_networks = 0;  // whose stall is the least one
+  std::string worst{};      // the network with the largest error
+  int hidden_networks = 0;  // number of networks with the minimal stall
   std::vector<LayerPoint> points{};
 };
 
@@ -53,7 +53,7 @@ std::vector<StashNetwork> layer_study_networks();
 
 LayerFit fit_layers(const std::vector<StashNetwork>& networks, const StashMachine& machine,
                     const StashOptions& options, int batch);
-// The same of points that are known; at least four.
+// Like fit_layers(), for given points; needs at least four.
 LayerFit fit_points(std::vector<LayerPoint> points);
 
 }  // namespace nereus::app

@@ -1,9 +1,9 @@
-// The networks of Stash (data/stash/models.csv) as layers with times and as parameter tensors in
-// the order in which PyTorch registers them. Inside reproduce/ only.
+// The networks of Stash (data/stash/models.csv), as layers with times, and as parameter tensors in
+// the order in which PyTorch registers them. Only for use inside reproduce/.
 //
-// Without batch norm: everywhere, as the experiment means it, or as its code does it. There the
-// stem and the basic blocks lose theirs and the shortcuts and bottlenecks keep them, so that
-// ResNet-50, -101 and -152 are in effect the normal networks.
+// "Without batch norm" either means everywhere, as the experiment intends, or what its code does:
+// only the stem and the basic blocks lose their norms, while shortcuts and bottlenecks keep them.
+// So ResNet-50, -101 and -152 are in effect the normal networks.
 //
 //   const StashNetwork net = stash_network("resnet18");
 //   net.tensors.size();                                  // 62
@@ -21,14 +21,14 @@ enum class Norms { kAll, kNone, kAsCoded };
 struct StashTensor {
   std::string name{};
   double elements = 0;
-  int layer = 0;  // whose backward pass makes its gradient
+  int layer = 0;  // the layer whose backward pass computes its gradient
 };
 
 struct StashNetwork {
   std::string name{};
-  std::vector<model::LayerKind> layers{};  // in order of execution
-  std::vector<StashTensor> tensors{};      // in order of registration
-  double sample_bytes = 0;                 // copied to the device for each sample
+  std::vector<model::LayerKind> layers{};  // in the order of execution
+  std::vector<StashTensor> tensors{};      // in the order of registration
+  double sample_bytes = 0;                 // copied to the device per sample
   double parameters() const;
 };
 

@@ -1,4 +1,4 @@
-// Published collectives beside ours, as claims.
+// Compares published collectives with ours, as claims.
 #include <fmt/format.h>
 
 #include "base/format.hpp"

@@ -57,8 +57,8 @@ cluster::Precision precision_of(const StashNetwork& net, const cluster::Device& 
                                                                       : cluster::Precision::kFp32;
 }
 
-// Momentum: the gradient is read, the moment and the weight are read and written, in fp32; AdamW
-// has a second moment.
+// Momentum reads the gradient, and reads and writes moment and weight, in fp32; AdamW has a second
+// moment.
 double update_seconds(const StashNetwork& net, const cost::KernelModel& kernels, double launch) {
   const double bytes = has_attention(net) ? 28 : 20;
   return std::max(net.parameters() * bytes / kernels.memory_rate,

@@ -1,19 +1,19 @@
-// Steps of Stash's networks on its machines, predicted. Inside reproduce/ only.
+// Predicts steps of Stash's networks on its machines. Only for use inside reproduce/.
 //
-// One device (its T1), b samples on each device:
+// One device (its T1), b samples per device:
 //   T1 = copy + forward + backward + update
-//   copy      = b bytes of a sample / host copy        not hidden: Stash copies before it computes
-//   forward, backward   of each layer the longer of its kernels (cost/kernel_time.hpp) and the host
-//               that launches them; backward launches twice as many as forward
+//   copy      = b bytes of a sample / host copy        not overlapped: Stash copies first
+//   forward, backward   for each layer, the longer of its kernels (cost/kernel_time.hpp) and the
+//               host that launches them; backward has twice as many launches as forward
 //   update    = memory passes of the optimizer
 // All devices (its T2, over a network its T5):
-//   T2 = T1 + stall         of gradients summed beside backward (cost/buckets.hpp), each sum as
-//                           simulate/nccl_nodes.hpp has it
-// Devices do not slow each other down in any other way: what Stash measures holds that too.
+//   T2 = T1 + stall         of gradient all-reduces that overlap with backward (cost/buckets.hpp),
+//                           each with the time of simulate/nccl_nodes.hpp
+// Devices do not slow each other down in any other way, although Stash's measurements include it.
 //
-// Links. kBest: the ring that knows its machine: NVLink on p3, on p2 a way through the tree of PCIe
-// switches that uses every link once each way. kShared: a ring in order of the ranks meets over
-// PCIe on p3; on p2 all devices pass through one x16 link to the host.
+// Links. kBest is a ring that is chosen for the machine: NVLink on p3; on p2, a path through the
+// tree of PCIe switches that uses every link once in each direction. kShared is a ring in the order
+// of the ranks: on p3 it uses PCIe; on p2 all devices share one x16 link to the host.
 //
 //   const StashMachine m = stash_machine("p3.16xlarge");
 //   stash_step(net, m, options, 32).interconnect_share();
@@ -34,12 +34,13 @@ enum class Links { kBest, kShared };
 
 struct StashMachine {
   std::string name{};    // "2xp3.8xlarge"
-  cluster::Node node{};  // one of them
+  cluster::Node node{};  // one of the nodes
   int count = 1;
-  double usd_per_hour = 0;  // of all, as Stash has it
+  double usd_per_hour = 0;  // of all nodes, in Stash's paper
   int devices() const { return count * node.num_devices; }
 };
-// Of data/stash/instances.csv, in its order; the last, p3dn.24xlarge, ran BERT alone.
+// The machines of data/stash/instances.csv, in its order; the last one, p3dn.24xlarge, only ran
+// BERT.
 std::vector<StashMachine> stash_machines();
 StashMachine stash_machine(const std::string& name);
 
@@ -47,8 +48,8 @@ struct StashOptions {
   cost::BucketLimits buckets = cost::kTorchBuckets;
   Links links = Links::kBest;
   simulate::NcclNodeNumbers nccl{};
-  double gradient_bytes = 4;  // of one gradient on the wire
-  double launch = 10e-6;      // seconds of the host for one kernel
+  double gradient_bytes = 4;  // per gradient, in all-reduces
+  double launch = 10e-6;      // seconds of the host per kernel
   double host_copy = 10e9;    // bytes/s to one device
   double pcie = 10e9;         // bytes/s between devices that do not share NVLink
 };
@@ -59,7 +60,7 @@ struct StashStep {
   double backward = 0;
   double update = 0;
   double stall = 0;
-  double sums = 0;  // seconds of all sums, hidden or not
+  double sums = 0;  // seconds of all all-reduces, exposed or not
   int num_sums = 0;
   double one() const { return copy + forward + backward + update; }  // T1
   double all() const { return one() + stall; }                       // T2, T5
@@ -69,7 +70,7 @@ struct StashStep {
 StashStep stash_step(const StashNetwork& net, const StashMachine& machine,
                      const StashOptions& options, int batch);
 
-// Where the sums of a machine run.
+// The site of a machine's all-reduces.
 simulate::NcclSite stash_site(const StashMachine& machine, const StashOptions& options);
 
 }  // namespace nereus::app

@@ -1,8 +1,9 @@
-// Measured steps beside predicted ones, for the claims of `reproduce`. Inside reproduce/ only.
+// Compares measured with predicted steps, for the claims of `reproduce`. Only for use inside
+// reproduce/.
 //
 //   StepComparison runs;
 //   runs.add(17.1, 17.4);                          // seconds measured, seconds predicted
-//   runs.median_error(); runs.rank_correlation();  // 0.0175; 0 of one run
+//   runs.median_error(); runs.rank_correlation();  // 0.0175; 0 for one run
 #pragma once
 
 #include <string>
@@ -16,7 +17,7 @@ class StepComparison {
  public:
   void add(double measured, double predicted);
   std::size_t size() const { return measured_.size(); }
-  // Shares of the measured time; 0 of no run.
+  // Shares of the measured time; 0 without runs.
   double median_error() const;
   double largest_error() const;
   double rank_correlation() const;  // Spearman's
@@ -26,15 +27,15 @@ class StepComparison {
   std::vector<double> measured_, predicted_;
 };
 
-// How a claim that sums up runs is named and found again.
+// Name and source of a claim that summarizes runs.
 struct SummaryPlace {
   std::string what{};     // "mixed machines"
-  std::string inputs{};   // the file, and what was changed
-  std::string command{};  // the call that gives the numbers
+  std::string inputs{};   // the file, and its changes
+  std::string command{};  // the call that computes the numbers
 };
 
-// Median and largest error in percent and the rank correlation of two runs and more; `published`,
-// where it is not null, is how far their own authors' predictions lay off.
+// Adds the median and largest error in percent, and the rank correlation if there are at least two
+// runs. `published`, if not null, has the errors of the authors' predictions.
 void add_summary(const SummaryPlace& place, const StepComparison& ours,
                  const StepComparison* published, ReproduceAnswer& answer);
 

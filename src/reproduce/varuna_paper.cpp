@@ -1,11 +1,11 @@
-// The paper's claims, once more: intra-layer splitting, other pipelines and dedicated machines
-// beside pipelines of spot machines on links of 10 Gbit/s. All by our predictor and simulator.
+// The paper's claims, computed again: compares intra-layer splitting, other pipelines and dedicated
+// machines with pipelines of spot machines on links of 10 Gbit/s, with our predictor and simulator.
 //
-//   intra-layer   the best of tp x dp, no pipeline, state whole on every replica
-//   Varuna        the best of pp x dp under its schedule: recompute always
+//   intra-layer   the best of tp x dp, without pipeline, with the whole state on every replica
+//   Varuna        the best of pp x dp under its schedule, with recompute
 //   ours          the best of everything that `nereus plan` searches, and Varuna's schedule
-// Pipelines are compared in Varuna's own best layout with the schedule alone changed, and jitter as
-// its simulator draws it.
+// Pipelines are compared in Varuna's best layout, changing only the schedule, with the jitter of
+// its simulator.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -32,8 +32,8 @@ struct PaperModel {
   double times;  // machines, in those of the settings
   bool in_scripts;
 };
-// 2.5 B and 8.3 B as in Varuna's scripts. Of 20 B and 200 B the paper's shape is not known: 20 B as
-// GPT-NeoX-20B has it, 200 B chosen; on one-GPU machines that hold their layers.
+// 2.5 B and 8.3 B as in Varuna's scripts. The paper's shapes of 20 B and 200 B are unknown: 20 B is
+// GPT-NeoX-20B, 200 B is chosen by us; on one-GPU machines that can hold their layers.
 constexpr PaperModel kModels[] = {
     {"2.5B", 54, 1920, 20, "Standard_NC6s_v3", 1, true},
     {"8.3B", 72, 3072, 32, "Standard_NC6s_v3", 1, true},
@@ -186,7 +186,7 @@ void add_model(const PaperModel& model, const VarunaSettings& settings, Reproduc
                     settings.text.at("link_jitter"), kSteps),
         since(begin)));
   }
-  // Each in the layout that suits it best, recompute where it helps.
+  // Each in its best layout, with recompute if it helps.
   search::Choices other = pipes;
   other.schedules = {plan::Schedule::k1f1b};
   const auto best = paper.best(other);
@@ -231,7 +231,7 @@ void add_planning(const PaperModel& model, const VarunaSettings& settings,
       paper.claim("times faster than Varuna's rule", std::nullopt, ours, note, "", seconds));
 }
 
-// Dollars of a sample: dedicated machines that never fail, at the price on demand, over spot
+// Dollars per sample: dedicated machines that never fail, at the on-demand price, relative to spot
 // machines of the p3 trace with all their losses.
 void add_cheaper(const VarunaSettings& settings, ReproduceAnswer& answer) {
   const auto begin = std::chrono::steady_clock::now();

@@ -1,14 +1,14 @@
-// The replay of Oobleck's artifact (github.com/SymbioticLab/Oobleck, branch sosp23-artifact): what
-// its simulator printed, beside ours under these rules.
+// The replay of Oobleck's artifact (github.com/SymbioticLab/Oobleck, branch sosp23-artifact):
+// compares the output of its simulator with ours under these rules.
 //
-//   varuna    steps of the table's rate; a checkpoint every 10 steps; a machine that goes or comes:
-//             back to the last checkpoint, restart + 10 s to meet; further changes meanwhile go
-//             into the same restart. On spot traces a checkpoint that fits into the notice is taken
-//             before a machine goes, and one is always taken before growing.
-//   free      the same where a checkpoint costs nothing and is therefore taken after every step
-//   oobleck   the step under way is lost, then the reconfiguration's seconds
-//   ours      detection + state of a machine over its link; the step under way is lost; grows at
-//             the end of a step and where that pays; saves beside training, which waits for the
+//   varuna    steps at the table's rate; a checkpoint every 10 steps. When a machine leaves or
+//             joins: back to the last checkpoint, restart + 10 s to meet; further changes in that
+//             time become part of the same restart. On spot traces a checkpoint that fits into the
+//             notice is saved before a machine leaves, and one is always saved before growing.
+//   free      the same, but checkpoints cost nothing, so there is one after every step
+//   oobleck   the current step is lost, plus the reconfiguration's seconds
+//   ours      detection + state of a machine over its link; the current step is lost; grows at the
+//             end of a step if that pays off; saves asynchronously: training only waits for the
 //             copy to the host's memory
 #include <fmt/format.h>
 

@@ -34,7 +34,7 @@ void Clock::play(Schedule schedule, const PipelineSize& size, const PipelineSeco
   const int round = round_of(schedule, size);
   PipelineSize some = size;
   for (int rounds = 4 * size.depth / round;; rounds *= 2) {
-    // As many as are left over at the end.
+    // As many as remain at the end.
     some.micro_batches = rounds * round + size.micro_batches % round;
     const bool extends = some.micro_batches < size.micro_batches;
     if (!extends) some.micro_batches = size.micro_batches;

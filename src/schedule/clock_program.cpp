@@ -15,8 +15,8 @@ int round_of(Schedule schedule, const PipelineSize& size) {
 
 namespace {
 
-// Passes that wait for each other in as few steps as possible come first: neighbours in the
-// sequence then mostly do not wait for each other, and a processor runs several at once.
+// Sorts passes by the number of steps before them: consecutive passes then mostly do not depend on
+// each other, and a processor can execute several at once.
 PassProgram by_level(const PassProgram& program) {
   std::vector<int> level(program.ops.size());
   std::vector<int> rank_level(program.num_ops.size());
@@ -145,7 +145,7 @@ void ClockProgram::find_tails(const PassProgram& program) {
   for (const std::vector<Tail>& own : tails) tails_.insert(tails_.end(), own.begin(), own.end());
 }
 
-// Where one round more would be put in on every rank, and how far back its passes look.
+// Where an additional round is inserted on every rank, and how far back its passes refer.
 void ClockProgram::find_round(Schedule schedule, const Order& order, const PassProgram& program) {
   round_ = round_of(schedule, size_);
   PipelineSize larger = size_;

@@ -1,9 +1,9 @@
 // DualPipe (DeepSeek-AI 2024): two streams of micro-batches from both ends of the pipeline. A rank
-// holds stage i for one and p - 1 - i for the other, and in the steady state runs the forward pass
-// of one together with the backward pass of the other. In eight phases, for the rank that is the
-// h-th from its end: forward ahead; both forward; the second back, with weight gradients at once;
-// pairs; the second back and a pair; both back, the later half of them without weight gradients;
-// weight gradients and the first back; weight gradients.
+// holds stage i for one stream and p - 1 - i for the other, and in the steady state runs the
+// forward pass of one together with the backward pass of the other. There are eight phases, for the
+// rank that is the h-th from its end: forward ahead; forward of both; backward of the second, with
+// weight gradients at once; pairs; backward of the second and a pair; backward of both, the later
+// half without weight gradients; weight gradients and backward of the first; weight gradients.
 #include <algorithm>
 #include <array>
 #include <deque>

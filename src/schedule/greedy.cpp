@@ -25,7 +25,7 @@ class Ticker {
       for (std::size_t r = 0; r < ranks_.size(); ++r)
         if (ranks_[r].until <= now_) start(r);
       ++now_;
-      // What ends in this tick is seen by all in the next.
+      // All ranks see in the next tick what ends in this one.
       for (Rank& rank : ranks_) {
         if (rank.stage < 0 || rank.until > now_) continue;
         Stage& stage = stages_[static_cast<std::size_t>(rank.stage)];

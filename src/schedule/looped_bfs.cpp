@@ -1,5 +1,5 @@
-// Looped breadth-first (Lamy-Poirier 2023): all micro-batches through one chunk before the next,
-// and backward likewise from the last chunk.
+// Looped breadth-first (Lamy-Poirier 2023): all micro-batches pass one chunk before the next, and
+// backward in the same way from the last chunk.
 #include "schedule/order.hpp"
 
 namespace nereus::schedule {

@@ -49,14 +49,14 @@ struct PipelineSize {
 
 // Whether the schedule has an order of that size, i.e. whether plan/rules.hpp allows it.
 bool suits(plan::Schedule schedule, const PipelineSize& size);
-// The same, and whether that order has these virtual stages on these ranks.
+// Also checks that the schedule puts these virtual stages on these ranks.
 bool suits(plan::Schedule schedule, const PipelineSize& size,
            const std::vector<int>& rank_of_stage);
 
 // The order of one replica; the size must suit the schedule.
 Order make_order(plan::Schedule schedule, const PipelineSize& size);
 
-// The same with a recompute just before every backward pass; also on the last stage if wanted.
+// The order with a recompute inserted before every backward pass; also on the last stage if wanted.
 Order with_recompute(const Order& order, const PipelineSize& size, bool on_last_stage);
 
 // DualPipe runs the second half of the micro-batches in the opposite direction: stage s is on rank

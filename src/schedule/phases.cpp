@@ -8,10 +8,10 @@ using plan::Schedule;
 
 namespace {
 
-// When each stage is done with its last micro-batch, one way, and its message is there. `takes(s)`
-// with the message after it; `first(s)`, `last(s)`: how much longer that of the first or last
-// micro-batch takes. What the last ones take longer is not in `ends`: no chunk of a rank follows
-// those that have it.
+// When each stage is done with its last micro-batch, in one direction, and its message has arrived.
+// `takes(s)` includes the message; `first(s)` and `last(s)` are the additional time of the first
+// and last micro-batch. `ends` does not include that of the last ones, because no chunk of a rank
+// follows those that have it.
 template <class Takes, class First, class Last>
 void one_way(const PipelineSize& size, std::vector<double>& ends, std::vector<double>& done,
              const Takes& takes, const First& first, const Last& last) {

@@ -26,7 +26,7 @@ const char* name_of(Pass pass) {
   return "";
 }
 
-// What there is of a micro-batch on a stage. A whole backward pass fills the last two.
+// The results of a micro-batch on a stage. A whole backward pass fills the last two.
 enum Slot { kForwardSlot, kRecomputeSlot, kBackwardSlot, kWeightSlot, kNumSlots };
 
 Slot slot_of(Pass pass) {
@@ -171,7 +171,7 @@ class Compiler {
       }
     }
   }
-  // What it waits for and is not done; kNone where nothing.
+  // The unfinished pass that it waits for; kNone if there is none.
   int blocker(int number) {
     for (const int before : {needs_of_own(op(number)), needs(op(number))})
       if (before != kNone && place_[static_cast<std::size_t>(before)] == kNone) return before;
@@ -197,7 +197,7 @@ class Compiler {
     while (!ready.empty()) {
       const auto rank = static_cast<std::size_t>(ready.back());
       ready.pop_back();
-      // As far as it gets.
+      // Advances as far as possible.
       while (next_[rank] < first_[rank + 1]) {
         const int first = next_[rank];
         const int last = end_of_unit(first);
@@ -262,8 +262,8 @@ class Compiler {
     }
   }
 
-  // A rank that does not get on waits for a pass that stands behind the next pass of another such
-  // rank, or of itself; following that must come round.
+  // A rank that is stuck waits for a pass that comes after the next pass of another stuck rank, or
+  // of itself; following these must lead to a cycle.
   [[noreturn]] void complain_of_cycle(int rank) {
     std::vector<int> seen;  // ranks
     while (std::find(seen.begin(), seen.end(), rank) == seen.end()) {

@@ -1,12 +1,12 @@
-// Varuna's order (Athlur 2022, its released generator of schedules): what a pipeline does in which
-// a forward pass, a recompute and each half of a backward pass take one tick and messages none,
-// when every rank, in every tick, takes the oldest of the first of these that it has:
+// Varuna's order (Athlur 2022, its released generator of schedules): the order of a pipeline in
+// which a forward pass, a recompute and each half of a backward pass take one tick, and messages
+// take none. In every tick, every rank runs the oldest of the first of these that it has:
 //   the second half of a backward pass, its first half, a recompute, a forward pass.
-// A forward pass calls for the next stage's; on the last stage for its backward pass, which needs
-// no recompute. The first half of a backward pass calls for its second half, and for the recompute
-// on the stage before, so that this runs beside the second half. A recompute calls for its backward
-// pass. So at most one micro-batch of a rank has all its activations, and rank i holds the inputs
-// of up to 3 (p - 1 - i), the last rank of one.
+// A forward pass triggers that of the next stage; on the last stage it triggers its backward pass,
+// which needs no recompute. The first half of a backward pass triggers its second half, and the
+// recompute on the previous stage, which then runs concurrently with the second half. A recompute
+// triggers its backward pass. So at most one micro-batch of a rank has all its activations, and
+// rank i holds the inputs of up to 3 (p - 1 - i) micro-batches, the last rank of one.
 #include <deque>
 
 #include "schedule/order.hpp"
@@ -51,7 +51,7 @@ Order varuna_order(const PipelineSize& size) {
       if (ranks[i].task != kSecondHalf)
         order[i].push_back({kPasses[ranks[i].task], static_cast<int>(i), ranks[i].micro_batch});
     }
-    // What this tick calls for can start in the next one.
+    // What this tick triggers can start in the next one.
     for (std::size_t i = 0; i < depth; ++i) {
       const int m = ranks[i].micro_batch;
       switch (ranks[i].task) {

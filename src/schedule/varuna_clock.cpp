@@ -17,7 +17,7 @@ int most_held(const PipelineSize& size, int rank) {
   return std::min(size.micro_batches, behind > 0 ? 3 * behind : 1);
 }
 
-// What arrives at the moment of a choice is there, whichever way its time was added up.
+// Counts what arrives exactly at the time of a choice, independent of the order of summation.
 bool is_there(double arrival, double now) {
   constexpr double kRounding = 1e-12;
   return arrival <= now * (1 + kRounding);
@@ -58,7 +58,7 @@ void VarunaClock::start(const PipelineSize& size, const PipelineSeconds& times) 
   }
 }
 
-// Finds what the rank runs next. False where it is done, or has a choice that depends on others.
+// Finds what the rank runs next. Returns false if it is done, or if its choice depends on others.
 bool VarunaClock::choose(int rank) {
   Lane& own = lane(rank);
   if (own.backs == size_.micro_batches) return false;
@@ -82,7 +82,7 @@ bool VarunaClock::choose(int rank) {
   return false;
 }
 
-// All that happens before is known: a gradient that is not has not arrived.
+// Everything that happens earlier is known, so a gradient that is unknown has not arrived.
 void VarunaClock::make_choice(int rank) {
   Lane& own = lane(rank);
   const bool there =
@@ -91,7 +91,7 @@ void VarunaClock::make_choice(int rank) {
   own.choice = kNever;
 }
 
-// False where its input's arrival is not known; then whoever sends it calls again.
+// Returns false if the arrival of its input is not known; the sender then calls again.
 bool VarunaClock::run_forward(int rank) {
   Lane& own = lane(rank);
   const int micro_batch = own.forwards;
@@ -129,7 +129,7 @@ bool VarunaClock::run_back(int rank) {
   return true;
 }
 
-// As far as a rank gets without a choice that depends on what others do meanwhile.
+// Advances a rank until it is done or must make a choice that depends on others.
 void VarunaClock::advance(int rank) {
   Lane& own = lane(rank);
   while (true) {
@@ -191,8 +191,9 @@ bool VarunaClock::stands_as_before(double later, double tolerance) const {
   return same_messages(later, tolerance);
 }
 
-// Leaves out what only repeats what was played. No rank is more than 3 (p - 1) micro-batches ahead
-// of another, nor its order more than that ahead of it: until 6 p are left none comes to the end.
+// Skips what only repeats earlier passes. No rank is more than 3 (p - 1) micro-batches ahead of
+// another, and its order is not further ahead of it either: until 6 p are left, none reaches the
+// end.
 void VarunaClock::look_for_rest() {
   constexpr double kRest = 1e-11;
   const Lane& first = lanes_.front();

@@ -123,7 +123,8 @@ void Wave::play_single(PipelineClose& close) {
   }
 }
 
-// Of either kind of pass those ranks that have one at this level; the others keep what they have.
+// Updates, for either kind of pass, the ranks that have one at this level; the others are
+// unchanged.
 void Wave::run_level(Span forward, Span back) {
   const int p = size_.depth;
   for (int r = p; --r > forward.high;) f_[r] = b_[r];
@@ -135,7 +136,7 @@ void Wave::run_level(Span forward, Span back) {
   for (int r = back.high + 1; r < p; ++r) b_[r] = f_[r];
 }
 
-// The same where all ranks have both.
+// The same if all ranks have both.
 void Wave::run_full_level() {
   const int p = size_.depth;
   for (int r = p - 1; r >= 0; --r) f_[r] = std::max(b_[r], f_[r - 1]) + forward_[r];
@@ -165,8 +166,8 @@ void Wave::Turn::step_down(const PipelineSize& size) {
   if (--chunk < 0) chunk = size.chunks - 1;
 }
 
-// Interleaved. Rank r has forward pass i at level i + r - 2 (p - 1) - (v - 1) p, backward pass j at
-// level j - r: forward passes alone up to level -p, backward passes alone after level m v - p v.
+// Interleaved. Rank r has forward pass i at level i + r - 2 (p - 1) - (v - 1) p and backward pass j
+// at level j - r: only forward passes up to level -p, only backward passes after level m v - p v.
 void Wave::play_chunks(PipelineClose& close) {
   const int p = size_.depth;
   const int round = p * size_.chunks;

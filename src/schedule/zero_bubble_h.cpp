@@ -1,4 +1,4 @@
-// ZB-H1 and ZB-H2 (Qi 2023): 1F1B with the backward pass in two, and weight gradients so late that
+// ZB-H1 and ZB-H2 (Qi 2023): 1F1B with a split backward pass, and weight gradients so late that
 // they fill the wait at the end. Rank i runs k (p - i) forward passes ahead and delays weight
 // gradients by k i micro-batches, with k = 1 (the memory of 1F1B) or 2 (no bubble).
 #include <algorithm>

@@ -1,7 +1,7 @@
-// ZB-V (Qi 2024): two chunks a rank in a V, so that the first rank also holds the last stage.
-// RankOfV i of p: 2 (p - i) - 1 passes forward through its first chunk; i times forward through
-// both; p - i times forward and back through the second; then both in turn; and at the end weight
-// gradients where others wait.
+// ZB-V (Qi 2024): two chunks per rank in a V, so that the first rank also holds the last stage.
+// RankOfV i of p runs 2 (p - i) - 1 forward passes through its first chunk; i times forward through
+// both; p - i times forward and backward through the second; then both in turn; and at the end
+// weight gradients while it would wait.
 #include <array>
 
 #include "schedule/order.hpp"
@@ -10,7 +10,7 @@ namespace nereus::schedule {
 
 namespace {
 
-// What one rank has done of each pass on its two chunks.
+// The passes that one rank has run on its two chunks.
 class RankOfV {
  public:
   RankOfV(const PipelineSize& size, int rank, std::vector<PipelineOp>& out)

@@ -39,7 +39,7 @@ class Cluster {
       }
   }
 
-  // With room for the job, most seconds of a step first.
+  // Places with enough memory for the job, those with the most seconds per step first.
   std::vector<Place> places(const QueuedJob& job) {
     std::vector<Place> out;
     const auto n = static_cast<int>(group_of_.size());
@@ -118,7 +118,7 @@ class Player {
         job.steps += gained / queued.step_s;
         work +=
             queued.work_s > 0 ? gained / queued.step_s * queued.work_s : gained * queued.num_ranks;
-        // In its last step as far as it needs it.
+        // In its last step it only uses the time it needs.
         job.done = own.left <= kRounding * queued.step_s;
         const double used = own.gain > 0 ? gained / own.gain : static_cast<double>(count);
         job.end = time_ + step * (job.done ? used : static_cast<double>(count));
@@ -139,7 +139,7 @@ class Player {
   struct Running {
     std::size_t played = 0;  // index
     Place place;
-    double left = 0;  // seconds alone
+    double left = 0;  // seconds without the foreground
     double gain = 0;  // a step
   };
 

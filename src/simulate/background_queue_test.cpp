@@ -78,9 +78,9 @@ TEST(BackgroundQueue, WhatIsPaidIsBelowTheBoundAndEndsWithTheJobs) {
   EXPECT_NEAR(some.seconds, 10 * 10.3e-3 + 90 * kStep, 1e-9);
 }
 
-// The background's share of its speed alone, by turns on an H200 (bench/gpu/RESULTS.md): beside
-// GPT-2 that computes for 6.72 ms, beside ResNet-50 that does for 10.33 (there it is said too high,
-// by half at most), and beside GPT-2 that then waits as long.
+// The background's speed relative to running without foreground, by turns on an H200
+// (bench/gpu/RESULTS.md): with GPT-2 that computes for 6.72 ms, with ResNet-50 that computes for
+// 10.33 (predicted too high there, by half at most), and with GPT-2 that then waits as long.
 TEST(BackgroundQueue, SharesAreNearThoseMeasured) {
   const auto share = [](double step_s, std::vector<IdleSpan> idle) {
     const std::vector<SharedRanks> ranks = {{{0}, true, std::move(idle), 1}};

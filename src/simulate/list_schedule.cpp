@@ -59,8 +59,8 @@ ListSchedule run(const Graph& graph) {
   start_what_can(0);
   while (!running.empty()) {
     const std::int64_t now = running.top().first;
-    // All that ends now frees its lane before anything new starts, so that the order of the queue
-    // never decides who comes first.
+    // Everything that ends now frees its lane before anything new starts, so that the order of the
+    // queue never decides which node comes first.
     while (!running.empty() && running.top().first == now) {
       const auto done = static_cast<std::size_t>(running.top().second);
       running.pop();

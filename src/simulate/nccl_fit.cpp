@@ -29,8 +29,8 @@ Vector row_of(const MeasuredCollective& m, double q) {
           m.call.bytes / (m.call.num_ranks * w) / m.seconds};
 }
 
-// Least squares over the variables in `free`, the others at their bound; false where that is
-// singular or breaks a bound.
+// Least squares over the variables in `free`, with the others at their bound; returns false if that
+// is singular or violates a bound.
 bool solve_face(const std::vector<Vector>& rows, unsigned free, Vector& x) {
   std::array<std::array<double, 4>, 3> a{};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -90,8 +90,8 @@ NcclNumbers fit_numbers(const std::vector<MeasuredCollective>& measured) {
   NEREUS_CHECK(!measured.empty(), "a fit needs measurements");
   for (const MeasuredCollective& m : measured)
     NEREUS_CHECK(m.seconds > 0 && m.call.num_ranks >= 2, "a measurement takes time");
-  // Latency of a step: none, or 10 ns to 100 us, by a grid of five to a factor of ten and then
-  // golden sections between the neighbours of its best.
+  // The latency of a step: none, or 10 ns to 100 us, with a grid of five values per factor of ten,
+  // then a golden-section search around the best.
   double best_q = 0;
   double best_loss = best_for(measured, 0).loss;
   const auto try_q = [&](double log_q) {

@@ -10,7 +10,8 @@ namespace nereus::simulate {
 
 namespace {
 
-// When `wire` picoseconds of a reduction that starts at `start` are done, beside the rank's passes.
+// When `wire` picoseconds of a reduction that starts at `start` are done, overlapped with the
+// rank's passes.
 Picoseconds done_beside(const std::vector<PlayedOp>& ops, Picoseconds start, double wire,
                         double overlap) {
   auto next = std::upper_bound(ops.begin(), ops.end(), start,

@@ -22,7 +22,7 @@ struct Reduced {
   int stage = 0;  // virtual stage
   Picoseconds start = 0;
   Picoseconds end = 0;
-  Picoseconds wire = 0;  // seconds on the wire without compute
+  Picoseconds wire = 0;  // time on the wire without compute
   bool operator==(const Reduced&) const = default;
 };
 

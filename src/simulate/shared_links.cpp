@@ -41,7 +41,7 @@ class Builder {
   }
 
  private:
-  // Wires of one rank, by what uses them; the same number where they are the same wire.
+  // Wires of one rank, by their use; equal numbers mean the same wire.
   enum Use { kCollectives, kMessages, kReduction, kNumUses };
   struct Wires {
     int stream = 0;
@@ -109,7 +109,7 @@ class Builder {
       transfers[i] = all_.add(at->second, length);
       if (!own.ops[r].empty()) all_.after_arrival(transfers[i], own.ops[r].back());
       own.ops[r].push_back(transfers[i]);
-      // Of a pair each waits for what both need.
+      // Each pass of a pair waits for what both need.
       const std::size_t first = i > 0 && program.ops[i - 1].op.with_next ? i - 1 : i;
       for (std::size_t j = first; j <= i + (op.op.with_next ? 1 : 0); ++j)
         if (const int needs = program.ops[j].needs; needs >= 0)
@@ -147,7 +147,7 @@ class Builder {
     return receivers_[op];
   }
 
-  // Where the last backward pass of a virtual stage is in its rank's order; -1: nowhere.
+  // The index of the last backward pass of a virtual stage in its rank's order; -1: none.
   int last_backward(const std::vector<PipelineOp>& order, int stage) const {
     for (std::size_t k = order.size(); k-- > 0;)
       if (order[k].stage == stage && order[k].pass != Pass::kForward &&

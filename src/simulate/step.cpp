@@ -32,7 +32,7 @@ class LanePlayer {
     order_ = &run.order;
     return run.played;
   }
-  // As it was run last, where the run decides; else null.
+  // The order of the last run, if it is decided at run time; else null.
   const Order* order() const { return order_; }
 
  private:
@@ -103,7 +103,7 @@ class Simulation {
   }
 
  private:
-  // The passes of the one lane that stands for all take what the layers take.
+  // The passes of the lane that represents all lanes take the time of the simulated layers.
   void play_layers_first() {
     NEREUS_CHECK(orders_.size() == 1 && work_.depth == 1, "layers are those of one stage");
     layers_ = play_layers(*work_.layers);
@@ -133,8 +133,8 @@ class Simulation {
     constexpr double kMostSeconds = 2e6;
     double factor = 1 + 9 * (jitter_.compute.relative + jitter_.link.relative);
     for (const Distribution* d : {&jitter_.compute, &jitter_.link}) {
-      // No draw is beyond 9 deviations; of a log-normal sum the largest draw is what counts, not
-      // all.
+      // No draw is beyond 9 deviations; of a log-normal sum, the largest draw counts, not all of
+      // them.
       factor *= std::exp(std::min(9.0, 4 + d->sigma) * d->sigma);
       double most = 1;
       for (const double measured : d->factors) most = std::max(most, measured);

@@ -45,12 +45,12 @@ RankStatistics rank_of(const cost::StepWork& work, const SimulatedStep& step,
   return out;
 }
 
-// Of a step that was played layer by layer, a row for each class of ranks instead.
+// For a step that was simulated layer by layer: a row per class of ranks instead.
 std::vector<RankStatistics> classes_of(const cost::StepWork& work, const SimulatedStep& step,
                                        const RankStatistics& one) {
   if (!step.layers) return {one};
   std::vector<RankStatistics> out;
-  // What was drawn may have made passes longer.
+  // Drawn durations may have made passes longer.
   const double passes = one.compute + one.collectives;
   const double factor = step.layers->end > 0 ? passes / seconds(step.layers->end) : 1;
   for (std::size_t c = 0; c < step.layers->classes.size(); ++c) {
@@ -79,7 +79,7 @@ PathPart part_of(Pass pass) {
   }
 }
 
-// Walks back from the last pass of the rank that takes longest.
+// Walks back from the last pass of the slowest rank.
 class Walker {
  public:
   Walker(const cost::StepWork& work, const SimulatedStep& step)
@@ -138,7 +138,7 @@ class Walker {
     path_.seconds[static_cast<std::size_t>(part)] += seconds(ps);
   }
 
-  // The rank that takes longest, with what follows its last pass.
+  // The slowest rank, including what follows its last pass.
   std::size_t start() {
     std::size_t longest = 0;
     Picoseconds most = -1;

@@ -53,8 +53,9 @@ void make_equal(Case& c) {
   c.degrees.data_overlap = false;
 }
 
-// Equal stages and no overlap of reductions: the played step is the predicted one. Schedules that
-// split the backward pass have a formula for F = B = W alone (pipeline/pipeline_play_test.cpp).
+// With equal stages and no overlap of reductions, the simulated step is the predicted one.
+// Schedules that split the backward pass have a formula only for F = B = W
+// (pipeline/pipeline_play_test.cpp).
 RC_GTEST_PROP(Step, EqualsThePredictionOnEqualStages, ()) {
   for (int played = 0; played < 10;) {  // a thousand plans in all
     Case c = cost::testing::any_case();
@@ -103,8 +104,8 @@ TEST(Step, IsNearThePredictionOverPlansOfAllKinds) {
   }
 }
 
-// A device a team, each with micro-batches of its own of which the last is smaller; state copied,
-// or optimizer state divided.
+// One device per team, each with separate micro-batches of which the last is smaller; state
+// replicated, or optimizer state sharded.
 plan::Placement uneven_teams(const model::Model& model, int devices, Random& random) {
   plan::Placement placement;
   placement.precision = cluster::Precision::kFp16;
@@ -171,7 +172,7 @@ RC_GTEST_PROP(Step, IsNoShorterThanItsBusiestRank, ()) {
   RC_ASSERT(step.events > 0);
 }
 
-// A regular plan written out as a placement is played the same.
+// A regular plan written as a placement is simulated equally.
 RC_GTEST_PROP(Step, PlaysAPlacementAsItsDegrees, ()) {
   const Case c = cost::testing::any_case();
   RC_PRE(cost::has_general_form(c.degrees.schedule) || c.degrees.pp == 1);

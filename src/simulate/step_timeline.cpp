@@ -40,7 +40,7 @@ class Drawer {
     return static_cast<int>(out_.lanes.size()) - 1;
   }
 
-  // By process, as a timeline wants them: teams are drawn one after the other.
+  // Sorted by process, as a timeline requires: teams are drawn one after the other.
   void sort_lanes() {
     std::vector<int> order(out_.lanes.size());
     std::iota(order.begin(), order.end(), 0);
@@ -102,7 +102,7 @@ class Drawer {
             {lanes[kReduce], reduced.start, reduced.end, SliceKind::kReduce, reduced.stage, -1});
       end = std::max(end, reduced.end);
     }
-    // What follows all reductions; on its own where ranks do not wait for each other.
+    // What follows all reductions; separate per rank if ranks do not wait for each other.
     const double closing = work_.closing + work_.lanes[static_cast<std::size_t>(team.lane)].closing;
     const auto length = static_cast<Picoseconds>(closing * 1e12);
     const Picoseconds start = step_.staggered ? end : std::max(end, step_.end - length);

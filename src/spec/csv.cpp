@@ -24,7 +24,7 @@ int column_of(const char* line_begin, const char* at) {
 
 enum class Ended { kCell, kRow, kFile };
 
-// Walks over the cells of a text in one pass. Shared by the parser and by Csv::where.
+// Scans the cells of a text in one pass. Shared by the parser and by Csv::where.
 class CellScanner {
  public:
   CellScanner(const Source& source, const char* at, int line)

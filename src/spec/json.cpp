@@ -1,6 +1,6 @@
-// A JSON reader (RFC 8259) by recursive descent. Our own, because every value must know its line
-// and column, which common libraries keep only for errors, and because a plan for 16,384 ranks must
-// be read in milliseconds.
+// A JSON reader (RFC 8259) by recursive descent. It is our implementation, because every value must
+// know its line and column, which common libraries keep only for errors, and because a plan for
+// 16,384 ranks must be read in milliseconds.
 #include <fmt/format.h>
 
 #include <charconv>

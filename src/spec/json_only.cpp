@@ -1,5 +1,5 @@
-// In place of toml.cpp and yaml.cpp where a program is built without them: the worker reads JSON
-// alone (cmake/worker_only.cmake), and yaml-cpp is optional (NEREUS_YAML).
+// Replaces toml.cpp and yaml.cpp in programs that are built without them: the worker reads only
+// JSON (cmake/worker_only.cmake), and yaml-cpp is optional (NEREUS_YAML).
 #if defined(NEREUS_JSON_ONLY) || defined(NEREUS_WITHOUT_YAML)
 
 #include "spec/value.hpp"

@@ -15,8 +15,8 @@ namespace nereus::spec {
 
 namespace {
 
-// One of a unit is `times / over` in SI. Two exact numbers instead of one rounded factor: "3 us"
-// becomes 3 / 1e6, which is the double nearest to 3e-6, and 3 * 1e-6 is not.
+// One unit is `times / over` in SI. There are two exact numbers instead of one rounded factor: "3
+// us" becomes 3 / 1e6, which is the double nearest to 3e-6, and 3 * 1e-6 is not.
 struct Unit {
   std::string_view name;
   double times = 1;
@@ -86,8 +86,8 @@ constexpr Unit kPriceUnits[] = {
     {"USD/h"}, {"$/h"}, {"$/hr"}, {"$/hour"}, {"USD/hr"}, {"USD/hour"},
 };
 
-// `num_canonical`: how many units, from the first, are written and named in messages; the rest are
-// only understood.
+// `num_canonical`: how many units, from the first, are written and named in messages; the others
+// are only read.
 struct Dimension {
   std::string_view example;
   std::span<const Unit> units;
@@ -150,8 +150,7 @@ std::string unknown_unit_hint(std::string_view unit, const Dimension& dimension)
   return hint + fmt::format("known: {}", fmt::join(unit_names(canonical), ", "));
 }
 
-// Splits "$98.32/h" into 98.32 and "$/h", "80 GiB" into 80 and "GiB"; nothing where no number
-// stands there.
+// Splits "$98.32/h" into 98.32 and "$/h", "80 GiB" into 80 and "GiB"; empty if there is no number.
 struct Split {
   double number = 0;
   std::string unit;
@@ -164,7 +163,7 @@ std::optional<Split> split(std::string_view text) {
       text = trimmed(text.substr(sign.size()));
       break;
     }
-  // from_chars knows no plus sign, and takes "inf" and "nan".
+  // from_chars accepts no plus sign, but accepts "inf" and "nan".
   const bool has_sign = text.starts_with('+') || text.starts_with('-');
   const std::string_view digits = text.substr(has_sign ? 1 : 0);
   if (digits.empty() || digits.find_first_of("0123456789.") != 0) return std::nullopt;

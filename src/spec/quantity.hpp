@@ -1,14 +1,14 @@
-// Quantities as people write them: "80 GiB", "450 GB/s", "200 Gbit/s", "3 us", "312 TFLOP/s",
-// "$98.32/h". A bare number is refused, since nobody can tell what it means; units are
-// case-sensitive, since Gbit and GB differ by 8.
+// Quantities in the form that people write: "80 GiB", "450 GB/s", "200 Gbit/s", "3 us", "312
+// TFLOP/s", "$98.32/h". A number without a unit is rejected, because its meaning is unknown. Units
+// are case-sensitive, because Gbit and GB differ by 8.
 //
 //   const Parsed<Bytes> memory = parse_bytes("80 GiB");
 //   if (!memory.value) errors.add(memory.code, memory.reason, where, memory.hint);
-//   write_quantity(Bytes{85899345920});   // "80 GiB", which reads back as exactly the same number
+//   write_quantity(Bytes{85899345920});   // "80 GiB", which reads back as exactly that number
 //
-// Decimal (kB, MB, GB: powers of 1000) and binary (KiB, MiB, GiB: powers of 1024) prefixes are both
-// known. The number is any finite decimal; whether it may be zero or negative is for the caller to
-// say.
+// Decimal (kB, MB, GB: powers of 1000) and binary (KiB, MiB, GiB: powers of 1024) prefixes are
+// supported. The number is any finite decimal; the caller decides whether it may be zero or
+// negative.
 #pragma once
 
 #include <optional>
@@ -22,22 +22,22 @@ namespace nereus::spec {
 template <class Q>
 struct Parsed {
   std::optional<Q> value;
-  // Where there is no value: "spec.missing-unit", "spec.unknown-unit" or "spec.bad-quantity", and
-  // why.
+  // Without a value: "spec.missing-unit", "spec.unknown-unit" or "spec.bad-quantity", and the
+  // reason.
   std::string code = {};
   std::string reason = {};
   std::string hint = {};
 };
 
-// Q is one of Bytes, BytesPerSecond, Seconds, Flops, FlopsPerSecond, Watts, Usd, UsdPerHour.
+// Q must be one of Bytes, BytesPerSecond, Seconds, Flops, FlopsPerSecond, Watts, Usd, UsdPerHour.
 template <class Q>
 Parsed<Q> parse_quantity(std::string_view text);
 
-// The text in the unit that makes it shortest; parse_quantity gives back the same number.
+// The quantity in the unit that gives the shortest text; parse_quantity returns the same number.
 template <class Q>
 std::string write_quantity(Q quantity);
 
-// An example of how such a quantity is written: "80 GiB".
+// An example of such a quantity: "80 GiB".
 template <class Q>
 std::string_view example_quantity();
 

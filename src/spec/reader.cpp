@@ -10,7 +10,7 @@ namespace nereus::spec {
 
 namespace {
 
-// Values know where they stand, not where their key stands: look for it before them on the line.
+// Values know their place, but not that of their key: it is searched before them on the line.
 Where where_of_key(const std::string& key, const Value& value) {
   Where where = value.where();
   const int before = std::max(0, where.column - where.text_column);
@@ -67,8 +67,8 @@ const Value* Reader::look_required(std::string_view key) {
   return value;
 }
 
-// Finding a place takes time that grows with the file, so that a file where everything is wrong
-// would take forever.
+// The time to find a place grows with the file, so a file with errors everywhere would take
+// forever.
 bool Reader::room_for_error() {
   constexpr std::size_t kMostErrors = 100;
   if (errors_->list().size() == kMostErrors)

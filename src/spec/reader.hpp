@@ -1,6 +1,6 @@
-// Reads the members of a table and checks them: kind, range, unit, choice. Every fault is added to
-// an ErrorList with its place, so that all that is wrong with a file is said at once; a failed read
-// gives back the fallback (of a required value: the least allowed), so that reading goes on.
+// Reads the members of a table and checks them: kind, range, unit, choice. Every error is added to
+// an ErrorList with its place, so that all errors of a file are reported at once. A failed read
+// returns the fallback (for a required value: the smallest allowed one), so that reading continues.
 //
 //   ErrorList errors;
 //   const Value file = parse_file("node.toml");  // must outlive the Reader
@@ -9,12 +9,12 @@
 //   node.memory = r.required<Bytes>("memory");                        // "80 GiB"
 //   node.latency = r.optional<Seconds>("latency", Seconds{0}, Zero::kAllowed);
 //   for (Reader& link : r.optional_tables("links")) { ...; link.finish(); }
-//   r.finish();           // every key nobody asked for is an error with the nearest key
+//   r.finish();           // unused keys are errors that suggest the nearest key
 //   errors.throw_if_any();
 //
-// A member that is null counts as absent. A Reader of an absent table (optional_table) is silent:
-// each read gives its fallback. Codes: spec.missing-key, spec.unknown-key, spec.type, spec.range,
-// spec.choice, spec.missing-unit, spec.unknown-unit, spec.bad-quantity.
+// A member that is null counts as absent. A Reader of an absent table (optional_table) reports
+// nothing: each read returns its fallback. Codes: spec.missing-key, spec.unknown-key, spec.type,
+// spec.range, spec.choice, spec.missing-unit, spec.unknown-unit, spec.bad-quantity.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +31,11 @@
 
 namespace nereus::spec {
 
-// How quantities stand in the file: written by people with units, or by programs as raw SI numbers
-// (our own JSON), where strings with units are taken as well.
+// The form of quantities in the file: written by people with units, or by programs as raw SI
+// numbers (our JSON), where strings with units are accepted too.
 enum class Units { kWritten, kRawSi };
 
-// Whether a quantity may be zero; negative ones are always refused.
+// Whether a quantity may be zero; negative ones are always rejected.
 enum class Zero { kForbidden, kAllowed };
 
 template <class E>
@@ -50,11 +50,12 @@ class Reader {
   Reader(const Value& table, ErrorList& errors, Units units = Units::kWritten);
   Reader(Value&& table, ErrorList& errors, Units units = Units::kWritten) = delete;
 
-  bool present() const { return table_ != nullptr; }  // false for a table that is not there
-  bool has(std::string_view key);                     // also makes the key known
-  std::vector<std::string_view> keys() const;         // in file order, for tables with free keys
+  bool present() const { return table_ != nullptr; }  // false if the table is absent
+  bool has(std::string_view key);                     // also marks the key as known
+  // In the order of the file, for tables with arbitrary keys.
+  std::vector<std::string_view> keys() const;
 
-  // Whole numbers within [min, max]. 4.0 is one, 4.5 is not.
+  // Whole numbers within [min, max]. 4.0 is accepted, 4.5 is not.
   int required_int(std::string_view key, int min, int max = kMaxInt);
   int optional_int(std::string_view key, int fallback, int min, int max = kMaxInt);
   std::int64_t required_int64(std::string_view key, std::int64_t min, std::int64_t max = kMaxInt64);
@@ -68,7 +69,7 @@ class Reader {
 
   bool required_bool(std::string_view key);
   bool optional_bool(std::string_view key, bool fallback);
-  std::string required_string(std::string_view key);  // not empty
+  std::string required_string(std::string_view key);  // must not be empty
   std::string optional_string(std::string_view key, std::string fallback = {});
 
   // Quantities: Bytes, BytesPerSecond, Seconds, Flops, FlopsPerSecond, Watts, Usd, UsdPerHour.
@@ -88,13 +89,13 @@ class Reader {
     return index < choices.size() ? choices[index].second : fallback;
   }
 
-  // Tables inside this one, and arrays of them. Each must be finished as well.
+  // Tables inside this one, and arrays of them. finish() must be called for each of them too.
   Reader required_table(std::string_view key);
   Reader optional_table(std::string_view key);
   std::vector<Reader> required_tables(std::string_view key);  // at least one
   std::vector<Reader> optional_tables(std::string_view key);
 
-  // Arrays of plain values. A missing optional one is empty.
+  // Arrays of plain values. An absent optional one is empty.
   std::vector<int> required_ints(std::string_view key, int min, int max = kMaxInt);
   std::vector<int> optional_ints(std::string_view key, int min, int max = kMaxInt);
   std::vector<double> required_doubles(std::string_view key, double min = -kInfinity,
@@ -104,15 +105,15 @@ class Reader {
   std::vector<std::string> required_strings(std::string_view key);
   std::vector<std::string> optional_strings(std::string_view key);
 
-  const Value* raw(std::string_view key);  // for what fits none of these; nullptr where absent
-  void skip(std::string_view key);         // known, but of no interest here
-  void skip_rest();                        // so are all others: files of other programs
+  const Value* raw(std::string_view key);  // for other kinds of values; nullptr if absent
+  void skip(std::string_view key);         // marks the key as known
+  void skip_rest();  // marks all other keys as known: for files of other programs
 
-  // Adds an error at the place of this key, or of the table where the key is absent.
+  // Adds an error at the place of this key, or of the table if the key is absent.
   void fail(std::string_view key, std::string code, std::string message, std::string hint = {});
   Where where(std::string_view key) const;
 
-  // Reports every key that was not asked for.
+  // Reports every key that was not read.
   void finish();
 
  private:
@@ -147,12 +148,12 @@ class Reader {
   const Value* value_ = nullptr;
   ErrorList* errors_ = nullptr;
   Units units_ = Units::kWritten;
-  std::string name_;  // the key this table stands under, or empty
-  int index_ = -1;    // its number where it is an element of an array
+  std::string name_;  // the key of this table, or empty
+  int index_ = -1;    // its index if it is an element of an array
   std::size_t next_ =
-      0;  // where the next key is looked for first: files mostly have the order of the reads
+      0;  // where the next key is searched first: files mostly have the order of the reads
   std::vector<bool> read_;           // one per member
-  std::vector<std::string> absent_;  // keys that were asked for and are not there
+  std::vector<std::string> absent_;  // keys that were read but are absent
 };
 
 }  // namespace nereus::spec

@@ -11,7 +11,7 @@ namespace nereus::spec {
 
 namespace {
 
-// A value as a message shows it; only its start where it is long.
+// A value as shown in a message; only its start if it is long.
 std::string shown(const Value& value) {
   if (std::holds_alternative<Array>(value.data) || std::holds_alternative<Table>(value.data))
     return value.type_name();

@@ -38,7 +38,7 @@ std::vector<std::string> split_path(const Assignment& assignment) {
   return parts;
 }
 
-// The text as a TOML value, or as a string where it is none.
+// The text as a TOML value, or as a string if it is not valid TOML.
 Value parse_value(const Assignment& assignment) {
   Value value;
   value.data = std::string(assignment.text);
@@ -54,7 +54,7 @@ Value parse_value(const Assignment& assignment) {
   return value;
 }
 
-// Everything below a set value stands where the assignment stands.
+// Everything below a set value has the place of the assignment.
 void place(Value& value, const Assignment& assignment) {
   value.source = assignment.source;
   value.line = 1;

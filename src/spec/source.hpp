@@ -1,9 +1,9 @@
-// A text that was read from a file, kept so that a later complaint can show the line it is about.
+// A text that was read from a file, kept so that later errors can show its lines.
 //
-// Values hold a position and share the source; the line is cut out only when an Error is made. That
-// keeps a value small and a file of one very long line cheap.
+// Values store a position and share the source; a line is only extracted when an Error is made. So
+// values are small, and a file with one very long line is cheap.
 //
-//   auto source = make_source(text, "cluster.toml");    // throws Errors where it is no UTF-8 text
+//   auto source = make_source(text, "cluster.toml");    // throws Errors if it is not UTF-8 text
 //   throw_input_error("spec.syntax", "...", where_in(*source, 3, 7));
 #pragma once
 
@@ -21,17 +21,16 @@ struct Source {
 };
 using SourcePtr = std::shared_ptr<const Source>;
 
-// Drops a byte order mark and makes sure that the text is UTF-8 without control characters other
-// than tab and line ends, which no format we read allows. Anything else is "spec.unreadable": a
-// binary or broken file.
+// Removes a byte order mark, and checks that the text is UTF-8 without control characters except
+// tab and line ends, which no format we read allows. Otherwise it is "spec.unreadable": a binary or
+// damaged file.
 SourcePtr make_source(std::string_view text, const std::string& file);
 
-// The place with its line, of which at most about 160 characters around the column are kept.
+// The place with its line, cut to about 160 characters around the column.
 Where where_in(const Source& source, int line, int column);
 
-// The whole file as bytes. A missing file ("spec.no-file", with the nearest name in its directory),
-// a directory
-// ("spec.is-directory") or an unreadable file ("spec.unreadable") is an Error.
+// Reads the whole file. A missing file ("spec.no-file", with the nearest name in its folder), a
+// folder ("spec.is-directory") or an unreadable file ("spec.unreadable") is an Error.
 std::string read_text_file(const std::string& path);
 
 }  // namespace nereus::spec

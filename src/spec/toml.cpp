@@ -6,11 +6,11 @@
 
 #include "spec/value.hpp"
 
-// Two faults of toml++ 3.3, found by fuzzing, are put right from outside:
+// Works around two bugs of toml++ 3.3, found by fuzzing:
 //   - It asserts, or in a release build tells the optimizer, that a key follows "[[", and then
-//     handles just the case that none does. Without its assertions it takes the second way; NDEBUG
-//     would keep us from defining them.
-//   - Asked whether a letter such as U+00E9 is white space, it runs into code that it calls
+//     handles the case that none does. Without its assertions it works; NDEBUG would keep us from
+//     defining them.
+//   - When it checks whether a letter such as U+00E9 is white space, it reaches code that is marked
 //     unreachable. The right answer there is "no".
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
@@ -40,10 +40,9 @@ constexpr std::size_t kLargestText = std::size_t{16} << 20;
   throw_input_error("spec.syntax", message, where_in(source, line, column));
 }
 
-// toml++ limits the nesting of values but not the parts of a dotted key: 100,000 of them make a
-// tree so deep that its destructor overflows the stack. So the parts are counted before it sees the
-// text. The scan needs to agree with TOML only up to the first syntax error, since toml++ stops
-// there.
+// toml++ limits the nesting of values, but not the parts of a dotted key: 100,000 of them make a
+// tree so deep that its destructor overflows the stack. So the parts are counted first. The scan
+// needs to agree with TOML only up to the first syntax error, since toml++ stops there.
 class DottedKeyCheck {
  public:
   explicit DottedKeyCheck(const Source& source) : source_(source), text_(source.text) {}
@@ -76,7 +75,7 @@ class DottedKeyCheck {
         ++at_;
       } else if (text_.substr(at_).starts_with(closing)) {
         at_ += closing.size();
-        // Up to two quotes may stand before the closing three: """a""""" holds a"".
+        // Up to two quotes may precede the closing three: """a""""" is a"".
         for (int i = 0; multi_line && i < 2 && text_.substr(at_).starts_with(quote); ++i) ++at_;
         return;
       } else if (!multi_line && text_[at_] == '\n') {
@@ -147,7 +146,7 @@ class Converter {
   void fill(Value& value, const toml::value<double>& number, int) { value.data = number.get(); }
   void fill(Value& value, const toml::value<bool>& truth, int) { value.data = truth.get(); }
 
-  // Dates and times: whoever wants one reads it as text.
+  // Dates and times are read as text.
   template <class Time>
   void fill(Value& value, const toml::value<Time>& time, int) {
     std::ostringstream text;

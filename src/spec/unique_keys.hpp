@@ -1,9 +1,9 @@
-// Finds a key that is given twice while a table grows. Most tables are small and simply searched; a
-// large one gets a set of its keys on the way, so that no input takes quadratic time.
+// Detects duplicate keys while a table grows. Small tables are searched linearly; a large table
+// gets a set of its keys, so that no input takes quadratic time.
 //
 //   UniqueKeys keys;                       // one per table
 //   table.emplace_back(key, value);
-//   if (!keys.last_is_new(table)) ...      // after each new member
+//   if (!keys.last_is_new(table)) ...      // call after each new member
 #pragma once
 
 #include <string>

@@ -1,9 +1,8 @@
-// YAML through the events of yaml-cpp, so that depth and aliases are under our control while it
-// parses.
+// YAML from the events of yaml-cpp, so that depth and aliases can be limited while it parses.
 //
-// Plain scalars are read by the core schema of YAML 1.2 (null, true/false, integers, floats, else a
-// string); quoted ones stay strings. `yes`, `no`, `on`, `off` are strings. One document per file.
-// An alias is a copy; all copies together may hold at most kMostAliasedValues values, which stops
+// Plain scalars follow the core schema of YAML 1.2 (null, true/false, integers, floats, else a
+// string); quoted ones stay strings. `yes`, `no`, `on`, `off` are strings. A file has one document.
+// An alias is a copy; all copies together may have at most kMostAliasedValues values, which stops
 // an "alias bomb". Merge keys are not special.
 #ifndef NEREUS_WITHOUT_YAML
 
@@ -69,12 +68,12 @@ void resolve_number(std::string_view text, Value& value) {
   } else if (text == ".nan" || text == ".NaN" || text == ".NAN") {
     value.data = std::numeric_limits<double>::quiet_NaN();
   } else if (unsigned_part.find_first_not_of("0123456789.eE+-") == std::string_view::npos) {
-    // The letters are checked, since from_chars takes "inf" and "nan", which are words in YAML.
+    // The letters are checked, because from_chars accepts "inf" and "nan", which are words in YAML.
     if (!read_number<std::int64_t>(digits, value)) read_number<double>(digits, value);
   }
 }
 
-// What a plain scalar means by the core schema.
+// The meaning of a plain scalar in the core schema.
 void resolve_plain(const std::string& text, Value& value) {
   value.data = text;
   if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL")
@@ -179,8 +178,8 @@ class TreeBuilder : public YAML::EventHandler {
     return value;
   }
 
-  // yaml-cpp counts columns in bytes, we in characters. Goes on from the last place on the same
-  // line, so that a long line is walked over once.
+  // yaml-cpp counts columns in bytes, we count characters. Continues from the last place on the
+  // same line, so that a long line is scanned once.
   int column_of(const YAML::Mark& mark) {
     const std::string& text = source_->text;
     const int line_begin = mark.pos - mark.column;
@@ -222,7 +221,7 @@ class TreeBuilder : public YAML::EventHandler {
     } else if (!parent.has_key) {
       take_key(parent, value, mark);
     } else {
-      // A block collection starts on a line of its own; its key says better where it is.
+      // A block collection starts on a separate line; the place of its key is more useful.
       const bool is_collection = value.data.index() >= 5;
       if (is_collection) value.line = parent.key_line, value.column = parent.key_column;
       std::get<Table>(parent.value.data).back().second = std::move(value);
@@ -267,8 +266,9 @@ Value parse_yaml(std::string_view text, const std::string& file) {
                       fmt::format("YAML of more than {} MiB", kLargestText >> 20), {file},
                       "write it as JSON");
   TreeBuilder builder(source);
-  // yaml-cpp 0.7 takes a quoted scalar as closed when the file ends in it right after a line end. A
-  // last line with a comment on it makes that the syntax error it is: a truncated file.
+  // yaml-cpp 0.7 accepts a quoted scalar as closed if the file ends in it right after a line end.
+  // An additional line with a comment turns this into the syntax error that it is: a truncated
+  // file.
   std::istringstream in(source->text + (source->text.ends_with('\n') ? "#" : "\n#"));
   Value root;
   try {

@@ -135,7 +135,7 @@ void Courier::count_silence() {
   }
 }
 
-// Not to ranks that have not taken the last message: their letters would pile up.
+// Skips ranks that have not received the last message: messages would pile up.
 void Courier::give_signs_of_life() {
   if (since_alive_s_ < alive_every_s_) return;
   since_alive_s_ = 0;

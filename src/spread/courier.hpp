@@ -1,14 +1,14 @@
-// The one thread of a rank that touches its link: sends what others leave with it, hands on what
-// comes in, gives a sign of life every so often, and knows how long each rank has been silent.
+// The only thread of a rank that uses its link: it sends the messages of others, forwards incoming
+// messages, sends a heartbeat regularly, and measures how long each rank has been silent.
 //
 //   Courier courier(link, {0}, 1.0, on_message, on_tick);
 //   courier.send(0, Writer(Kind::kHello).text(build).take());      // from any thread
 //   if (courier.silence_s(0) > 60) ...
 //
-// It sleeps between looks at the link (0.2 ms after traffic, growing to 2 ms), because a blocking
-// MPI call would spin on a core. `on_message` and `on_tick` (after every look) run on this thread.
-// Silence is counted in the courier's own steps of at most 0.1 s, so that a program that was
-// suspended (Ctrl-Z, a paused virtual machine) does not find all others dead when it wakes.
+// It sleeps between polls of the link (0.2 ms after traffic, growing to 2 ms), because a blocking
+// MPI call would spin on a core. `on_message` and `on_tick` (after every poll) run on this thread.
+// Silence is measured in the courier's steps of at most 0.1 s, so that a program that was suspended
+// (Ctrl-Z, a paused virtual machine) does not consider all other ranks dead when it continues.
 #pragma once
 
 #include <atomic>
@@ -36,14 +36,14 @@ class Courier {
   Courier(const Courier&) = delete;
   Courier& operator=(const Courier&) = delete;
 
-  void start();  // not in the constructor: the owner's members come first
-  void stop();   // what has not left is forgotten
+  void start();  // not in the constructor, because the owner's members must be initialized first
+  void stop();   // drops unsent messages
   void send(int to, std::string bytes);
-  void wake();  // to tick now
+  void wake();  // tick now
   double silence_s(int rank) const;
-  std::size_t num_pending(int rank);  // messages to it that have not left
+  std::size_t num_pending(int rank);  // unsent messages to that rank
 
-  // What on_message or on_tick threw, if anything; the courier has ended then.
+  // Rethrows what on_message or on_tick threw, if anything; the courier has ended then.
   void rethrow_failure() const;
   bool failed() const;
 
@@ -70,7 +70,7 @@ class Courier {
   bool woken_ = false;
   bool stop_ = false;
   std::exception_ptr failure_;
-  std::vector<std::size_t> pending_;  // in the link, as of its last look
+  std::vector<std::size_t> pending_;  // in the link, at its last poll
 
   std::unique_ptr<std::atomic<double>[]> silence_s_;
   double since_alive_s_ = 0;

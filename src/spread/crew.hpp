@@ -1,5 +1,5 @@
-// The threads of one process that compute, and the loop that accepts. What run() on one machine and
-// rank 0 of many have in common.
+// The computing threads of one process, and the loop that accepts results. Shared by run() on one
+// machine and by rank 0 of several.
 //
 //   Ledger ledger(...);
 //   const Crew crew(work, ledger, num_threads);     // computes until the ledger is done or closed
@@ -18,7 +18,7 @@ namespace nereus::spread {
 class Crew {
  public:
   Crew(const Work& work, Ledger& ledger, int num_threads);
-  ~Crew();  // closes the ledger and waits for the pieces at hand
+  ~Crew();  // closes the ledger and waits for current pieces
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
@@ -27,7 +27,7 @@ class Crew {
   std::vector<JoiningThread> threads_;
 };
 
-// `look` is called before every wait; what it throws comes out. May be none.
+// `look` is called before every wait, and its exceptions are passed on. May be empty.
 Outcome accept_all(const Work& work, Ledger& ledger, const std::function<void()>& look);
 
 std::int64_t window_of(const Options& options, int num_threads_everywhere);

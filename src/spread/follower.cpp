@@ -117,7 +117,7 @@ Follower::Result Follower::compute(const Work& work, std::int64_t piece) const {
   }
 }
 
-// How many more pieces to ask for now; they count as in hand from here on.
+// The number of additional pieces to request now; they count as in hand from here on.
 std::int64_t Follower::new_credit() {
   const double reserve = mean_s_ > 0 ? std::floor(num_threads_ * kHidden / mean_s_) : 0;
   const std::int64_t wanted =

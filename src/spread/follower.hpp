@@ -1,9 +1,9 @@
-// A rank other than 0: computes what rank 0 sends and sends back the results. ranks.hpp has the
-// protocol.
+// A rank other than 0: computes the pieces that rank 0 sends, and returns the results. ranks.hpp
+// has the protocol.
 //
-// Credit: with t threads and pieces that take d seconds it asks for t + min(3 t, t x 20 ms / d)
-// pieces, so that the way to rank 0 and back is hidden behind short pieces, and long ones are not
-// kept waiting here while another rank is idle.
+// Credit: with t threads and pieces that take d seconds, it asks for t + min(3 t, t x 20 ms / d)
+// pieces. So the latency to rank 0 overlaps with short pieces, and long pieces do not wait here
+// while another rank is idle.
 #pragma once
 
 #include <condition_variable>
@@ -46,22 +46,22 @@ class Follower : public Ranks {
 
   const std::unique_ptr<Link> link_;
   const Settings settings_;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // protects all below
   std::condition_variable changed_;
   std::int64_t run_ = 0;
   bool running_ = false;
   int num_threads_ = 1;
   std::deque<std::int64_t> pieces_;       // to compute
   std::vector<Result> results_;           // to send
-  std::int64_t in_hand_ = 0;              // asked for and not answered, waiting, or being computed
-  double mean_s_ = 0;                     // of a piece, recent ones weighing more; 0 = not known
-  std::map<std::int64_t, Outcome> ends_;  // of runs from this one on
+  std::int64_t in_hand_ = 0;              // requested and not answered, waiting, or being computed
+  double mean_s_ = 0;                     // per piece, with more weight on recent ones; 0 = unknown
+  std::map<std::int64_t, Outcome> ends_;  // by run, from this run on
   std::deque<std::string> shared_;
   bool dismissed_ = false;
   bool leader_lost_ = false;
   bool close_ = false;
   bool all_there_ = false;
-  Courier courier_;  // last: its thread uses all above
+  Courier courier_;  // last: its thread uses all of the above
 };
 
 }  // namespace nereus::spread

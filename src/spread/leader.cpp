@@ -232,7 +232,8 @@ int Leader::finish(int exit_code) {
   return exit_code;
 }
 
-// Until each has said goodbye or is lost; false where one is lost or computes for too long.
+// Waits until each rank has said goodbye or is lost; returns false if one is lost or computes too
+// long.
 bool Leader::wait_for_byes() {
   const auto begin = std::chrono::steady_clock::now();
   const std::chrono::duration<double> patience(settings_.finish_within_s);

@@ -1,5 +1,5 @@
-// Rank 0 of several: hands out pieces, collects, accepts, and looks after the others. ranks.hpp has
-// the protocol.
+// Rank 0 of several: distributes pieces, collects and accepts results, and monitors the other
+// ranks. ranks.hpp has the protocol.
 #pragma once
 
 #include <condition_variable>
@@ -27,9 +27,9 @@ class Leader : public Ranks {
     std::string name;       // "rank 3 on node17"
     std::string complaint;  // why it cannot take part, e.g. another build
     int threads = 1;
-    std::int64_t run = 0;     // that it is ready for
-    std::int64_t credit = 0;  // pieces it wants now
-    std::int64_t first = 0;   // its view of that run's work
+    std::int64_t run = 0;     // the run it is ready for
+    std::int64_t credit = 0;  // number of pieces it wants now
+    std::int64_t first = 0;   // the first piece of that run, from its view
     std::int64_t count = 0;
     std::string work_name;
     bool lost = false;
@@ -53,13 +53,13 @@ class Leader : public Ranks {
 
   const std::unique_ptr<Link> link_;
   const Settings settings_;
-  mutable std::mutex mutex_;  // of all below; taken before the ledger's, never after it
+  mutable std::mutex mutex_;  // protects all below; locked before the ledger's, never after it
   std::vector<Peer> peers_;   // by rank; [0] is unused
   std::int64_t run_ = 0;
   Options options_;
   const Work* work_ = nullptr;
-  Ledger* ledger_ = nullptr;  // while a run is on
-  Courier courier_;           // last: its thread uses all above
+  Ledger* ledger_ = nullptr;  // during a run
+  Courier courier_;           // last: its thread uses all of the above
 };
 
 }  // namespace nereus::spread

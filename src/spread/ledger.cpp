@@ -25,7 +25,7 @@ std::optional<std::int64_t> Ledger::take() {
   while (true) {
     if (closed_ || accept_ == end_) return std::nullopt;
     if (const auto piece = pick(kThisProcess)) return piece;
-    // Only time makes a piece overdue, so nobody notifies.
+    // A piece becomes overdue only by time, so there is no notification.
     free_.wait_for(lock, kLookForOverdue);
   }
 }

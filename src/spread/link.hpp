@@ -1,11 +1,11 @@
-// How the ranks of a run reach each other: messages of bytes, in order between any two of them,
-// never waited for. mpi_link.hpp has the real one; tests have ranks as threads.
+// The connection between the ranks of a run: byte messages, in order between any two ranks, without
+// blocking. mpi_link.hpp has the real one; tests use ranks as threads.
 //
-//   link.send(3, bytes);                               // goes when it can
+//   link.send(3, bytes);                               // sent when possible
 //   while (link.receive(from, bytes)) handle(from, bytes);
 //
-// One thread at a time. A rank may die or fall silent at any time: send then loses the message or
-// keeps it pending, and nothing here waits for it.
+// Only one thread may use it at a time. A rank may die or become silent at any time: send then
+// loses the message or keeps it pending, and nothing here waits for it.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,12 @@ class Link {
   virtual int threads() const = 0;       // this rank's share of its machine's cores
   virtual std::string host() const = 0;  // for messages
 
-  virtual bool send(int to, std::string bytes) = 0;  // false where the rank is known to be gone
-  virtual bool receive(int& from, std::string& bytes) = 0;  // false where nothing has come
-  virtual std::size_t num_pending(int to) = 0;              // messages to it that have not left
+  virtual bool send(int to, std::string bytes) = 0;         // false if the rank is known to be gone
+  virtual bool receive(int& from, std::string& bytes) = 0;  // false if there is none
+  virtual std::size_t num_pending(int to) = 0;              // unsent messages to that rank
 
-  // The end of the program's part in the run. With all ranks there they part in good order; else
-  // what is left of them is ended, and this process with it (exit_code): it may not return.
+  // Ends the program's part in the run. If all ranks are there, they shut down in order. Otherwise
+  // the remaining ranks are killed, including this process (with exit_code), so it may not return.
   virtual void close(bool all_there, int exit_code) = 0;
 };
 

@@ -1,5 +1,5 @@
-// The bytes of a message: numbers of 8 bytes and strings with their length, in this machine's byte
-// order (x86-64 and arm64 are both little-endian; rank 0 refuses other builds before anything else
+// The bytes of a message: numbers of 8 bytes, and strings with their length, in this machine's byte
+// order (x86-64 and arm64 are both little-endian; rank 0 rejects other builds before anything else
 // is read, see leader.hpp).
 //
 //   std::string bytes = Writer(Kind::kPieces).number(run).number(piece).take();
@@ -14,7 +14,7 @@
 namespace nereus::spread {
 
 enum class Kind : std::int64_t {
-  kAlive,    // nothing but a sign of life
+  kAlive,    // a heartbeat
   kHello,    // to rank 0: build, host, threads
   kReady,    // to rank 0: run, first, count, name, credit
   kResults,  // to rank 0: run, credit, n, n x (piece, failed, bytes)
@@ -41,7 +41,7 @@ class Reader {
  public:
   explicit Reader(std::string_view bytes);
   Kind kind() const { return kind_; }
-  std::int64_t number();  // these throw std::runtime_error past the end
+  std::int64_t number();  // throws std::runtime_error past the end, like the next functions
   std::string_view text();
 
  private:
@@ -49,7 +49,7 @@ class Reader {
   Kind kind_;
 };
 
-// An exception that crosses ranks: `Errors` stay what they are, others keep their text and gain
+// An exception that is sent between ranks: `Errors` are unchanged, others keep their text and get
 // the place.
 std::string failure_to_bytes(const std::exception_ptr& failure, const std::string& place);
 std::exception_ptr failure_from_bytes(std::string_view bytes);

@@ -1,9 +1,9 @@
-// For tests: a network in memory, with ranks as threads, that loses ranks when told to.
+// For tests: a network in memory with ranks as threads, which can lose ranks on request.
 //
 //   MemoryNetwork network(3);
 //   std::jthread other([&] { over(network.link(1), settings)->run(work, {}); });
-//   network.cut(1);                       // rank 1 hears nothing and is not heard from now on,
-//   network.mend(1);                      // until here, where what was held back is delivered
+//   network.cut(1);                       // from now on, rank 1 neither sends nor receives
+//   network.mend(1);                      // delivers the messages that were held back
 #pragma once
 
 #include <deque>
@@ -33,7 +33,7 @@ class MemoryNetwork {
     box(rank).held.clear();
   }
 
-  // How each rank's link was closed; -1 = not at all.
+  // How each rank's link was closed; -1 = not closed.
   int closed_with_all_there(int rank) {
     const std::lock_guard lock(mutex_);
     return boxes_[static_cast<std::size_t>(rank)].closed;

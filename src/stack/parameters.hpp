@@ -1,10 +1,10 @@
-// Every number of the cost model that is not a data sheet's and not arithmetic. Each has a physical
-// meaning, a unit and a range it can plausibly lie in; `nereus calibrate` may move it inside that
-// range and nowhere else.
+// All numbers of the cost model that do not come from a data sheet or from arithmetic. Each has a
+// physical meaning, a unit and a plausible range; `nereus calibrate` may only change it inside that
+// range.
 //
-// Values are looked up from the general to the particular, the later winning: the defaults below,
-// the device's, the software stack's and its ancestors', the site's (data/stacks/*.toml;
-// stack/stack.hpp).
+// Values are looked up from the general to the specific, and later ones override earlier ones: the
+// defaults below, those of the device, of the software stack and its ancestors, and of the site
+// (data/stacks/*.toml; stack/stack.hpp).
 //
 //   Parameters p;
 //   for (const ParameterInfo& info : parameter_table())
@@ -127,6 +127,6 @@ struct ParameterInfo {
 };
 
 std::span<const ParameterInfo> parameter_table();
-const ParameterInfo* find_parameter(std::string_view name);  // nullptr where there is none
+const ParameterInfo* find_parameter(std::string_view name);  // nullptr if there is none
 
 }  // namespace nereus::cost

@@ -1,13 +1,12 @@
-// The software a model is trained with, as far as it decides time and memory: what is fused, what
-// overlaps, what is kept in which width, and the numbers fitted to runs on it.
+// The training software, as far as it affects time and memory: what is fused, what overlaps, the
+// widths of what is kept, and the numbers fitted to its runs.
 //
 //   const StackLibrary& known = builtin_stacks();      // stack/stack_file.hpp
 //   Stack stack = known.resolve("nanotron");           // or known.resolve("megatron", "jean-zay")
 //   Parameters p = stack.parameters_for(device);       // defaults < device < stack < site
 //
-// Numbers are looked up from the general to the particular: the defaults of stack/parameters.hpp,
-// the device's family ("A100") and the device itself, the stack's ancestors and the stack, the
-// site.
+// Numbers are looked up from the general to the specific: the defaults of stack/parameters.hpp, the
+// device's family ("A100") and the device, the stack's ancestors and the stack, the site.
 #pragma once
 
 #include <map>
@@ -26,7 +25,7 @@ enum class StageRule { kEven, kBalanced, kEnds };
 // What "selective" recompute repeats: the attention core (Megatron), or every other block
 // (torchtitan).
 enum class SelectiveRule { kAttention, kEveryOtherBlock };
-// What a stack's memory figures mean.
+// The meaning of the memory that a stack reports.
 enum class MemoryReport { kWorstRankReserved, kFirstRankAllocated };
 
 struct StackOptions {
@@ -37,44 +36,44 @@ struct StackOptions {
   double weight_bytes = 2;        // per parameter, as stored
   double gradient_bytes = 4;      // per parameter, as accumulated
   double optimizer_bytes = 12;    // per parameter: master weight and two moments
-  double reduce_bytes = 4;        // per parameter on the wire when gradients are reduced
-  double gather_bytes = 2;        // per parameter on the wire when weights are gathered
+  double reduce_bytes = 4;        // per parameter, in gradient reductions
+  double gather_bytes = 2;        // per parameter, in all-gathers of weights
   bool regather_backward = true;  // ZeRO-3 frees weights after forward
   bool local_batch_split =
       false;  // `micro_batch` is a rank's local batch; the pipeline cuts it into pp pieces
   bool operator==(const StackOptions&) const = default;
 };
 
-// The widths that hold for a precision: plain 32- and 64-bit training keeps no master copy and
-// exchanges what it computes with.
+// The widths for a precision: training in plain 32 or 64 bits keeps no master copy, and
+// communicates in the precision of computation.
 StackOptions options_for(StackOptions options, cluster::Precision precision);
 
-// What a blank field of a table of runs means for this stack; documented in the stack's file.
+// The meaning of a blank field in a table of runs for this stack; documented in the stack's file.
 struct RunDefaults {
   int vocab = 51200;
   int interleave = 1;
   int zero = 0;
   plan::Recompute recompute = plan::Recompute::kNone;
-  // Recipes of this stack recompute whatever they must to fit; a blank then says nothing about
-  // memory.
+  // Recipes of this stack recompute as much as they need to fit; then a blank field says nothing
+  // about memory.
   bool recompute_as_needed = false;
-  bool sequence_parallel = true;  // where tp > 1
-  bool tensor_overlap = false;    // where tp > 1
-  bool tied_embeddings = true;    // of models without a gated MLP; the others do not tie
-  bool bias = true;               // of models without a gated MLP
-  bool expert_tensor = false;     // experts are cut as finely as the rest: expert_tp = tp
+  bool sequence_parallel = true;  // if tp > 1
+  bool tensor_overlap = false;    // if tp > 1
+  bool tied_embeddings = true;    // for models without a gated MLP; the others do not tie
+  bool bias = true;               // for models without a gated MLP
+  bool expert_tensor = false;     // experts are cut like the other weights: expert_tp = tp
   bool operator==(const RunDefaults&) const = default;
 };
 
 // Numbers set for one scope: parameter name -> value.
 using Settings = std::map<std::string, double, std::less<>>;
 
-// How far predictions of a stack on one family of devices lay from runs (of dense transformers)
+// The error of predictions for a stack on one family of devices, for runs (of dense transformers)
 // that the fit had not seen.
 struct ExpectedError {
   double mean = 0;
   double median = 0;
-  int rows = 0;  // 0: nobody measured any
+  int rows = 0;  // 0: no run was measured
   bool operator==(const ExpectedError&) const = default;
 };
 
@@ -83,8 +82,8 @@ struct Stack {
   std::string site;
   StackOptions options;
   RunDefaults defaults;
-  std::map<std::string, ExpectedError, std::less<>> expected;      // by device family
-  Settings settings;                                               // ancestors, own and site merged
+  std::map<std::string, ExpectedError, std::less<>> expected;  // by device family
+  Settings settings;  // those of the ancestors, the stack and the site, merged
   std::map<std::string, Settings, std::less<>> devices;            // by family or canonical name
   std::map<std::string, std::string, std::less<>> device_parents;  // "H200" -> "H100"
   Parameters parameters_for(const cluster::Device& device) const;
@@ -93,12 +92,12 @@ struct Stack {
 
 // "A100" of "A100-SXM-80GB".
 std::string_view family_of(std::string_view device_name);
-// Names under which numbers of a device are looked up, the particular first: "H200-SXM-141GB",
-// "H200", "H100".
+// The names under which numbers of a device are looked up, the most specific first:
+// "H200-SXM-141GB", "H200", "H100".
 std::vector<std::string_view> device_chain(
     std::string_view device_name, const std::map<std::string, std::string, std::less<>>& parents);
 
-// Where a number stands: "device:A100", "stack:nanotron" or "site:jean-zay".
+// The scope of a number: "device:A100", "stack:nanotron" or "site:jean-zay".
 struct Scope {
   enum class Kind { kDevice, kStack, kSite } kind = Kind::kStack;
   std::string name;
@@ -106,7 +105,7 @@ struct Scope {
 };
 std::string to_string(const Scope& scope);
 
-// A number that `calibrate` may move: its prior and how far it may plausibly lie from it (in
+// A number that `calibrate` may change: its prior, and how far it may plausibly be from it (in
 // natural logarithms, or absolute for shares that may be zero).
 struct FreeNumber {
   Scope scope;
@@ -116,7 +115,7 @@ struct FreeNumber {
   bool operator==(const FreeNumber&) const = default;
 };
 
-// What is known of a fitted number beyond its value.
+// The interval of a fitted number, and the rows behind it.
 struct FittedRange {
   double low = 0;
   double high = 0;
@@ -128,21 +127,21 @@ struct StackEntry {
   std::string description;
   std::string inherits;  // empty for the root
   std::map<std::string, std::string, std::less<>>
-      variants;  // "compile" or "compile=no" -> stack used where that column says yes (no)
+      variants;  // "compile" or "compile=no" -> the stack to use if that column says yes (no)
   std::map<std::string, std::string, std::less<>>
-      releases;  // "25.01" -> stack used for runs of that release on, YY.MM
+      releases;  // "25.01" -> the stack to use for runs of that release or later, YY.MM
   StackOptions options;
   RunDefaults defaults;
   std::map<std::string, ExpectedError, std::less<>> expected;  // by device family
   Settings settings;
 };
 
-// Where runs of a set were made: the machine that the table does not name.
+// Where the runs of a set were made: the machine that the table does not name.
 struct SiteEntry {
   std::string description;
   std::string source;
   std::vector<std::string> sets;   // sets of runs made there
-  double network_bytes_per_s = 0;  // of one node, one way; 0 = the node type's own
+  double network_bytes_per_s = 0;  // per node, one way; 0 = that of the node type
   Settings settings;
 };
 
@@ -157,15 +156,15 @@ struct StackLibrary {
   bool has(std::string_view stack) const { return stacks.find(stack) != stacks.end(); }
   // Throws Errors for an unknown name, with the nearest known one.
   Stack resolve(std::string_view stack, std::string_view site = {}) const;
-  double* find(const Scope& scope, std::string_view parameter);  // nullptr where not set there
+  double* find(const Scope& scope, std::string_view parameter);  // nullptr if it is not set there
   void set(const Scope& scope, const std::string& parameter, double value);
   void unset(const Scope& scope, const std::string& parameter);
-  // What holds in a scope where it sets nothing itself: its ancestors' value, or the default.
+  // The value in a scope if the scope does not set it: that of its ancestors, or the default.
   double inherited(const Scope& scope, std::string_view parameter) const;
-  // Whether a number in this scope changes predictions for that device, stack and site.
+  // Whether a number in this scope affects predictions for that device, stack and site.
   bool applies(const Scope& scope, std::string_view device, std::string_view stack,
                std::string_view site) const;
-  std::string site_of_set(std::string_view set) const;  // empty where none is known
+  std::string site_of_set(std::string_view set) const;  // empty if unknown
   std::vector<std::string> stack_names() const;
 };
 

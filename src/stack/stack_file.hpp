@@ -1,19 +1,19 @@
-// Stacks, devices and sites from TOML. The files of data/stacks are part of the program; a user's
-// file has the same form and is laid over them.
+// Reads stacks, devices and sites from TOML. The files in data/stacks are built in; a user's file
+// has the same form and overrides them.
 //
 //   [stack.mine]
 //   description = "our fork of Megatron"
 //   inherits = "megatron"
-//   attention = "flash"                       # options: what stack/stack.hpp lists
-//   [stack.mine.defaults]                     # what a blank field of a table of runs means
+//   attention = "flash"                       # options, see stack/stack.hpp
+//   [stack.mine.defaults]                     # meaning of blank fields in a table of runs
 //   recompute = "full"
-//   [stack.mine.parameters]                   # numbers of stack/parameters.hpp, with their unit
+//   [stack.mine.parameters]                   # numbers of stack/parameters.hpp, with units
 //   host_layer = "1.4 ms"
 //   network_efficiency = { value = 0.71, low = 0.62, high = 0.80, rows = 24 }
-//   [stack.mine.fit]                          # what calibrate may move: prior and spread
+//   [stack.mine.fit]                          # what calibrate may change: prior and spread
 //   host_layer = { prior = "1.5 ms", spread = 0.5 }
 //
-// [device.NAME] and [site.NAME] hold `parameters` and `fit` likewise; a site also has `sets`,
+// [device.NAME] and [site.NAME] have the same `parameters` and `fit`; a site also has `sets`,
 // `network`, `description` and `source`.
 #pragma once
 
@@ -28,28 +28,27 @@ namespace nereus::cost {
 
 const StackLibrary& builtin_stacks();  // read once, at the first call
 
-// Lays the file's entries over `library`. Throws Errors with all that is wrong. Returns the names
-// of the stacks that the file defines.
+// Merges the file's entries into `library`. Throws Errors with all errors. Returns the names of the
+// stacks that the file defines.
 std::vector<std::string> overlay_stacks(StackLibrary& library, std::string_view text,
                                         const std::string& file);
 
-// Lays a file over the library. Returns the one stack that no other of its stacks builds on; empty
-// where there is none or more than one.
+// Merges a file into the library. Returns its only stack from which no other of its stacks
+// inherits; empty if there is none or more than one.
 std::string overlay_file(StackLibrary& library, const std::string& path);
 
-// A stack by name, or FILE or FILE:NAME of a user's own (a file that defines one stack needs no
+// Loads a stack by name, or a user's FILE or FILE:NAME (a file that defines one stack needs no
 // name).
 Stack load_stack(std::string_view name_or_file, std::string_view site = {});
 
-// The stack where nobody names one: Megatron Core as it is now where runs on such devices are
-// behind it, else the older Megatron-LM; for models with embedding tables one of their own.
+// The default stack: the current Megatron Core if runs on such devices are known, else the older
+// Megatron-LM; a separate one for models with embedding tables.
 std::string default_stack(const model::Model& model, const cluster::Device& device);
-// Of several kinds of node: that of the kinds which together compute most by their data sheets, so
-// that the order in which they are written does not matter.
+// For several kinds of node: the default stack of the kinds which together have the highest peak.
+// So the order in which they are written does not matter.
 std::string default_stack(const model::Model& model, const cluster::Cluster& cluster);
 
-// The text of a file that `overlay_stacks` reads back: the given scopes with their values and
-// ranges.
+// The text of a file for `overlay_stacks`: the given scopes, with their values and ranges.
 std::string write_stacks(const StackLibrary& library, const std::vector<Scope>& scopes,
                          const std::string& comment);
 

@@ -108,8 +108,7 @@ class Checker {
     if (name == "thread_name") named_threads_.insert({event.process, event.thread});
   }
 
-  // Slices of one thread in order of time, those of one moment in the order of the file: as the
-  // trace processor sorts them.
+  // Slices of one thread sorted by time, then by order in the file, like in the trace processor.
   void check_thread(const ThreadKey& key, std::vector<const TraceEvent*> events) {
     std::stable_sort(events.begin(), events.end(),
                      [](const TraceEvent* a, const TraceEvent* b) { return a->start < b->start; });
@@ -130,7 +129,7 @@ class Checker {
       } else if (event->phase == 'f' && !event->binds_enclosing) {
         waiting.push_back(event);
       } else if (stack.empty() || stack.back().end < event->start) {
-        // What ended at this very moment is still open to the trace processor.
+        // For the trace processor, a slice that ends at this time is still open.
         complain(*event, "a flow touches its thread where no slice is");
       }
     }

@@ -116,8 +116,8 @@ class Writer {
     put("},\"schemaVersion\":1,");
   }
 
-  // Lanes count from 1, since thread 0 is the idle one of Linux to some readers, and are numbered
-  // through all processes, since Perfetto names threads by their number alone.
+  // Lanes count from 1, because some readers treat thread 0 as Linux's idle thread, and are
+  // numbered across all processes, because Perfetto names threads only by their number.
   static std::int64_t thread_of(std::size_t lane) { return static_cast<std::int64_t>(lane) + 1; }
 
   void metadata(std::string_view what, int process, std::int64_t thread, std::string_view name) {
@@ -232,8 +232,8 @@ class Writer {
     }
   }
 
-  // The slice that a flow leaves (the one that is over last at its time) or reaches (the first one
-  // that is not over), and the time inside it.
+  // The slice that a flow leaves (the one that ends last at its time) or reaches (the first one
+  // that has not ended), and the time inside it.
   std::int64_t bound(const std::vector<std::size_t>& lane, std::int64_t time, bool leaves) const {
     const auto& slices = timeline_.slices;
     auto at = std::partition_point(lane.begin(), lane.end(), [&](std::size_t i) {

@@ -1,26 +1,26 @@
 // A timeline as a Chrome trace, which Perfetto and chrome://tracing read ("Trace Event Format",
-// Google, 2016): a process per rank, a thread per lane.
+// Google, 2016): one process per rank, one thread per lane.
 //
 //   M  process_name, process_sort_index, thread_name, thread_sort_index
-//   X  a slice, with its micro-batch and stage; steps as slices "ProfilerStep#N" of category
-//      user_annotation in a lane of their own, as PyTorch's profiler (Kineto) writes them
-//   C  a counter of a process, its unit the name of the value
+//   X  a slice, with its micro-batch and stage; steps are slices "ProfilerStep#N" of category
+//      user_annotation in a separate lane, as written by PyTorch's profiler (Kineto)
+//   C  a counter of a process; its unit is the name of the value
 //   s  f  a flow, with equal cat, name and id; bp = "e" binds its end to the slice around it
 //
-// Times are microseconds with three digits. Perfetto rounds ts and dur to nanoseconds each on its
-// own (CoerceToTs of its JSON importer) and drops a slice that then crosses the one before it by a
-// nanosecond. So the edges of slices are rounded here, and dur is the distance of the rounded
-// edges: two slices that meet still meet. `exact` writes all six digits (picoseconds) instead, for
-// tools that do not round. Ends of a flow are moved into their slice, at most to its nearest
-// nanosecond inside: Perfetto binds a flow to the slice that is open at its time.
+// Times are microseconds with three digits. Perfetto rounds ts and dur to nanoseconds separately
+// (CoerceToTs of its JSON importer), and drops a slice if it then overlaps the previous one by a
+// nanosecond. So the edges of slices are rounded here, and dur is the distance between the rounded
+// edges: two adjacent slices stay adjacent. `exact` writes all six digits (picoseconds) instead,
+// for tools that do not round. Ends of a flow are moved into their slice, at most to the nearest
+// nanosecond inside it, because Perfetto binds a flow to the slice that is open at its time.
 //
-// Where a timeline holds one process and says how many ranks the job has, distributedInfo {rank,
-// world_size} tells tools that compare ranks (Holistic Trace Analysis) which one it is. With
-// `kineto` slices look like those of PyTorch's profiler to them: category "kernel", "gpu_memcpy" or
-// "user_annotation", args.stream, collectives with "ncclKernel" in
-// their names and copies with "Memcpy" (hta/utils/utils.py tells kernels apart by those).
+// If a timeline has one process and the number of ranks of the job, distributedInfo {rank,
+// world_size} tells tools that compare ranks (Holistic Trace Analysis) which rank it is. With
+// `kineto`, slices look to these tools like those of PyTorch's profiler: category "kernel",
+// "gpu_memcpy" or "user_annotation", args.stream, collectives with "ncclKernel" in their names and
+// copies with "Memcpy" (hta/utils/utils.py identifies kernels by these).
 //
-//   write_chrome_trace("step.json.gz", timeline);      // zipped by its name
+//   write_chrome_trace("step.json.gz", timeline);      // compressed because of its name
 #pragma once
 
 #include <string>

@@ -77,7 +77,7 @@ std::vector<FlowEnd> read_ends(const Json& json) {
   return ends;
 }
 
-// An end is good where a flow of it would be: it lies in a slice of its lane or on an edge.
+// An end is valid if a flow with it would be: it is in a slice of its lane, or on an edge.
 std::string ends_fault(const RankTimeline& rank) {
   const auto lanes = slices_by_lane(rank.timeline);
   for (const FlowEnd& end : rank.ends) {
@@ -99,7 +99,7 @@ void write_flow(Json& rows, const Flow& flow) {
   rows.push_back({flow.from_lane, flow.from_time, flow.to_lane, flow.to_time, flow.id, flow.name});
 }
 
-// A lane of a rank and where it is among all of them.
+// A lane of a rank, and its index among all lanes.
 struct Place {
   std::size_t rank = 0;
   std::size_t lane = 0;

@@ -1,4 +1,4 @@
-// The timeline of one rank as a file, and the timelines of all ranks as one.
+// The timeline of one rank as a file, and how the timelines of all ranks are joined.
 //
 //   {"schema_version": 1, "origin_ns": 1763219000000000000, "num_ranks": 4,
 //    "lanes": [[process, "process name", "lane name", "stream"], ..],
@@ -8,12 +8,12 @@
 //    "marks": [[process, start, end, "name"], ..],
 //    "ends": [[leaves, lane, time, id, "name"], ..]}
 //
-// Times are picoseconds from the rank's own origin, which is a wall-clock time in nanoseconds; join
-// counts all of them from the earliest origin. A rank sees one end of a message; join makes flows
-// of the ends that two ranks wrote under one id, where time goes forward between them: clocks of
+// Times are picoseconds from the rank's origin, which is a wall-clock time in nanoseconds; join
+// converts them to times from the earliest origin. A rank sees only one end of a message; join
+// makes a flow from two ends with the same id, if time goes forward between them: clocks of
 // different hosts may disagree.
 //
-//   write_file(path, rank_timeline_to_json(mine));            // the worker, at its end
+//   write_file(path, rank_timeline_to_json(mine));            // called by the worker, at its end
 //   Timeline all = join({parse_rank_timeline(text, path), ..});
 #pragma once
 
@@ -29,10 +29,10 @@ namespace nereus::timeline {
 inline constexpr int kTimelineSchemaVersion = 1;
 
 struct FlowEnd {
-  bool leaves = true;  // or arrives
+  bool leaves = true;  // false: it arrives
   int lane = 0;
   std::int64_t time = 0;
-  std::int64_t id = 0;  // the same on both ranks, and of no other message
+  std::int64_t id = 0;  // equal on both ranks, unique per message
   std::string name;
   bool operator==(const FlowEnd&) const = default;
 };
@@ -45,11 +45,11 @@ struct RankTimeline {
 };
 
 std::string rank_timeline_to_json(const RankTimeline& rank);
-// Throws Errors where it is no such file ("timeline.syntax", "timeline.schema-version") or breaks
-// an invariant of timeline.hpp ("timeline.fault").
+// Throws Errors if the file is not valid ("timeline.syntax", "timeline.schema-version"), or
+// violates an invariant of timeline.hpp ("timeline.fault").
 RankTimeline parse_rank_timeline(std::string_view text, const std::string& file);
 
-// Ranks must have different processes. Marks of "all" become marks of their own rank.
+// Ranks must have different processes. Marks of "all" become marks of their rank.
 Timeline join(const std::vector<RankTimeline>& ranks);
 
 }  // namespace nereus::timeline

@@ -1,7 +1,7 @@
-// The events of a Chrome trace as check_trace needs them: one pass over the JSON, a few words for
-// each event, no tree.
+// Reads the events of a Chrome trace for check_trace: one pass over the JSON, with a few words per
+// event and without a tree.
 //
-//   ReadTrace trace = read_trace(text);            // what is no trace at all is in trace.faults
+//   ReadTrace trace = read_trace(text);            // trace.faults says if it is not a trace
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct TraceEvent {
   std::int64_t index = 0;  // in the array
   char phase = 0;          // 0: none, or not a string
   std::int64_t process = 0;
-  std::int64_t thread = 0;  // text is numbered below zero
+  std::int64_t thread = 0;  // text gets numbers below zero
   std::int64_t start = kNoTime;
   std::int64_t duration = kNoTime;  // nanoseconds
-  int name = -1;                    // index into names
-  int flow = -1;                    // cat, name and id together, as an index into names
-  int label = -1;                   // args.name, of metadata
-  int num_numbers = 0;              // among args
+  int name = -1;                    // index in `names`
+  int flow = -1;                    // index in `names` of cat, name and id together
+  int label = -1;                   // args.name, for metadata
+  int num_numbers = 0;              // in args
   int num_others = 0;
   bool has_args = false;
   bool binds_enclosing = false;
@@ -31,7 +31,7 @@ struct TraceEvent {
 
 struct ReadTrace {
   std::vector<TraceEvent> events;
-  std::vector<std::string> names;  // all texts, each once
+  std::vector<std::string> names;  // all distinct texts
   std::vector<std::string> faults;
 };
 

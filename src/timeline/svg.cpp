@@ -44,7 +44,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-// What is drawn as one rectangle: a slice, or several too narrow to be seen alone.
+// A rectangle of the picture: one slice, or several that are too narrow to be visible separately.
 struct Piece {
   double from = 0;  // pixels
   double to = 0;
@@ -105,7 +105,7 @@ class Picture {
     add("<text x=\"{}\" y=\"22\" font-size=\"14\">{}</text>\n", kLeft, escaped(title));
   }
 
-  // The process, and the stream where the process has several.
+  // The process, and the stream if the process has several.
   void label(std::size_t i) {
     const Lane& lane = timeline_.lanes[i];
     const bool first = i == 0 || timeline_.lanes[i - 1].process != lane.process;
@@ -181,8 +181,8 @@ class Picture {
             x_of(mark.start), kTop - 4, axis_);
   }
 
-  // A step line a process, all processes of one counter over one another; a line has at most three
-  // points a pixel, the highest of those that fall together.
+  // A step line per process, with all processes of one counter in one plot; a line has at most
+  // three points per pixel, the highest of those that coincide.
   void counters() {
     double top = bottom_;
     for (const auto& [name, counters] : strips_) {

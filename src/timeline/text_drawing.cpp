@@ -46,7 +46,7 @@ char letter_of(const Slice& slice) {
   return '?';
 }
 
-// What a cell has been given so far: few different letters, so a list of them is quick enough.
+// The letters of a cell so far: there are few different ones, so a list is fast enough.
 struct Cell {
   std::vector<std::pair<char, std::int64_t>> busy;
   void add(char letter, std::int64_t time) {

@@ -1,7 +1,7 @@
-// Lanes in a terminal: one character a moment, a line a lane.
+// Lanes in a terminal: one line per lane, one character per interval.
 //
-// A cell is an equal part of the time drawn; what takes most of it decides its letter, and nothing
-// (a blank) where the lane is idle for more of it than any one kind and micro-batch is busy.
+// A cell is an equal part of the time. The kind and micro-batch that takes most of it decides the
+// letter; it is blank if the lane is idle for longer than that.
 //   digits   forward: the last digit of the micro-batch       letters   backward: a = micro-batch 0
 //   .        weight gradients                                  :         recompute
 //   >  <     send, receive                                     t c e     tensor, context, expert
@@ -18,7 +18,7 @@
 
 namespace nereus::timeline {
 
-// Of all lanes, `columns` characters each (at least 1), over [0, timeline.end()).
+// All lanes, with `columns` characters each (at least 1), over [0, timeline.end()).
 std::vector<std::string> text_drawing(const Timeline& timeline, int columns);
 
 }  // namespace nereus::timeline

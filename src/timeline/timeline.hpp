@@ -1,18 +1,18 @@
-// What each lane (a stream of a rank) did when. Plain data: the simulator and later the worker
-// write it, people look at it.
+// Records what each lane (a stream of a rank) did at which time. Plain data: the simulator and the
+// worker write it, people look at it.
 //
 //   Timeline t;
 //   t.lanes.push_back({.process = 0, .process_name = "rank 0", .name = "compute"});
 //   t.slices.push_back({.lane = 0, .start = 0, .end = 1'000'000, .kind = SliceKind::kForward});
 //   write_chrome_trace("step.json", t);                // timeline/chrome_trace.hpp
 //
-// Times are whole picoseconds from the start of the timeline, none of them negative. Invariants
+// Times are whole picoseconds from the start of the timeline, and must not be negative. Invariants
 // (first_fault checks all of them):
-//   lanes      by process, and within one by stream; a process has one name
+//   lanes      sorted by process, then by stream; a process has one name
 //   slices     of one lane are in order and do not overlap
-//   flows      go forward in time; each end lies in a slice of its lane or on an edge of one; ids
-//              differ
-//   counters   samples in order of time, values finite; a process has no two of one name
+//   flows      go forward in time; each end is in a slice of its lane or on an edge of one; ids are
+//              unique
+//   counters   samples are in order of time, with finite values; names are unique per process
 //   marks      of one process (or of all) are in order and do not overlap
 #pragma once
 
@@ -26,26 +26,26 @@ namespace nereus::timeline {
 enum class SliceKind {
   kForward,
   kBackward,
-  kInput,   // backward for the stage before
-  kWeight,  // gradient of the stage's own weights
+  kInput,   // backward: gradient for the previous stage
+  kWeight,  // gradient of the stage's weights
   kSend,
-  kReduce,  // gradients, among ranks that train the same weights
+  kReduce,  // gradients, among ranks with the same weights
   kOptimizer,
   kOther,
   kRecompute,
   kReceive,
   kTensor,   // collectives of tensor and sequence parallelism
-  kContext,  // keys and values round the context ranks
+  kContext,  // keys and values around the context ranks
   kExpert,   // tokens to their experts and back
-  kGather,   // divided weights put together
+  kGather,   // all-gathers of sharded weights
   kCopy,     // from and to host memory
-  kHost,     // what the host needs beyond the device
+  kHost,     // time that the host needs beyond the device's
   kWait,
 };
 inline constexpr int kNumSliceKinds = 17;
 std::string_view to_string(SliceKind kind);
 
-// What a lane is for. A device does one thing a stream at a time, streams side by side.
+// The purpose of a lane. A device runs one slice at a time per stream; streams run concurrently.
 enum class Stream { kCompute, kTensor, kSend, kReceive, kReduce, kCopy };
 inline constexpr int kNumStreams = 6;
 std::string_view to_string(Stream stream);
@@ -63,12 +63,12 @@ struct Slice {
   std::int64_t start = 0;
   std::int64_t end = 0;
   SliceKind kind = SliceKind::kOther;
-  int stage = -1;  // virtual; -1 where it belongs to none
+  int stage = -1;  // virtual stage; -1 if it belongs to none
   int micro_batch = -1;
   bool operator==(const Slice&) const = default;
 };
 
-// What one slice hands to another: a message from a send to its receive, or to the pass that waits
+// A dependency between two slices: a message from a send to its receive, or to the pass that waits
 // for it.
 struct Flow {
   int from_lane = 0;
@@ -86,8 +86,8 @@ struct Sample {
   bool operator==(const Sample&) const = default;
 };
 
-// A number that changes: bytes of memory held, micro-batches in flight. A value holds until the
-// next sample.
+// A number over time: bytes of memory held, micro-batches in flight. A value holds until the next
+// sample.
 struct Counter {
   int process = 0;
   std::string name;
@@ -96,7 +96,7 @@ struct Counter {
   bool operator==(const Counter&) const = default;
 };
 
-// A stretch of time with a name above the lanes: a step.
+// A named interval above the lanes: a step.
 struct Mark {
   int process = -1;  // -1 = all
   std::int64_t start = 0;
@@ -104,7 +104,7 @@ struct Mark {
   std::string name;
   bool operator==(const Mark&) const = default;
 };
-// Named as PyTorch's profiler names steps, so that tools for its traces find them.
+// Has the name that PyTorch's profiler uses for steps, so that tools for its traces find it.
 Mark step_mark(int step, std::int64_t start, std::int64_t end);
 
 struct Timeline {
@@ -113,19 +113,19 @@ struct Timeline {
   std::vector<Flow> flows{};
   std::vector<Counter> counters{};
   std::vector<Mark> marks{};
-  int num_ranks = 0;  // of the whole job, of which these may be some; 0 = not said
+  int num_ranks = 0;  // of the whole job, which may have more ranks than this timeline; 0 = unknown
 
-  std::int64_t end() const;  // of the last slice or mark, or the last sample
+  std::int64_t end() const;  // the largest end of a slice or mark, or time of a sample
   bool operator==(const Timeline&) const = default;
 };
 
-// What is wrong with a timeline, in words; empty where its invariants hold.
+// A description of what is wrong with a timeline; empty if its invariants hold.
 std::string first_fault(const Timeline& timeline);
 
 // The lanes, slices, counters and marks of one process, and the flows inside it.
 Timeline of_process(const Timeline& timeline, int process);
 
-// The slices of every lane in their order, as indices.
+// For every lane, the indices of its slices, in order.
 std::vector<std::vector<std::size_t>> slices_by_lane(const Timeline& timeline);
 
 }  // namespace nereus::timeline

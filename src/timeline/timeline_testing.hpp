@@ -1,4 +1,4 @@
-// Random timelines that keep every invariant, for properties.
+// Random timelines that satisfy every invariant, for property tests.
 //
 //   RC_ASSERT(first_fault(*any_timeline()) == "");
 #pragma once

@@ -1,12 +1,12 @@
-// Where a parser stands in a Chrome trace, and what its times are. The format is that of Chrome's
-// trace events: an array of events, or an object that holds one as traceEvents; times in
-// microseconds, with parts of one.
+// Tracks where a parser is in a Chrome trace, and converts its times. The format is that of
+// Chrome's trace events: an array of events, or an object with such an array as traceEvents; times
+// are microseconds with fractions.
 //
-//   TraceWalk walk;                                  // told by a SAX handler what opens and closes
+//   TraceWalk walk;                                  // a SAX handler reports what opens and closes
 //   if (walk.open_object()) event = {};              // an event begins
 //   if (walk.at_field() && walk.key() == "ts") event.start = nanoseconds(value);
 //   if (walk.close_object()) events.push_back(event);
-//   if (!walk.has_events()) fault(kNoEvents);        // after the last
+//   if (!walk.has_events()) fault(kNoEvents);        // at the end
 #pragma once
 
 #include <cmath>
@@ -20,9 +20,9 @@ inline constexpr const char* kNoEvents =
 
 inline constexpr std::int64_t kNoTime = INT64_MIN;
 inline constexpr double kMostMicroseconds =
-    4e15;  // as nanoseconds two of them still fit in 64 bits
+    4e15;  // sums of two such times in nanoseconds fit into 64 bits
 
-// kNoTime where it is no number, or too large.
+// kNoTime if it is not a number, or too large.
 inline std::int64_t nanoseconds(double microseconds) {
   if (!(std::abs(microseconds) < kMostMicroseconds)) return kNoTime;
   return std::llround(microseconds * 1000);
@@ -31,23 +31,23 @@ inline std::int64_t nanoseconds(double microseconds) {
 class TraceWalk {
  public:
   void set_key(const std::string& key) { key_ = key; }
-  const std::string& key() const { return key_; }  // the last that was read
+  const std::string& key() const { return key_; }  // the last key that was read
 
-  // True where an event begins.
+  // Returns true if an event begins.
   bool open_object() {
     const bool begins = at_events();
     in_event_ |= begins;
     ++level_;
     return begins;
   }
-  // True where an event ends.
+  // Returns true if an event ends.
   bool close_object() {
     --level_;
     const bool ends = in_event_ && at_events();
     if (ends) in_event_ = false;
     return ends;
   }
-  // True where it is the array of events.
+  // Returns true if it is the array of events.
   bool open_array() {
     const bool holds = events_level_ < 0 && (level_ == 0 || at_top("traceEvents"));
     ++level_;
@@ -59,12 +59,13 @@ class TraceWalk {
     if (level_ < events_level_) events_level_ = kDone;
   }
 
-  int level() const { return level_; }  // arrays and objects that are open
-  // A value of that key in the outermost object.
+  int level() const { return level_; }  // number of open arrays and objects
+  // Whether this is the value of that key in the outermost object.
   bool at_top(const char* key) const { return level_ == 1 && !at_events() && key_ == key; }
-  bool at_events() const { return level_ == events_level_; }  // in their array, between two
+  bool at_events() const { return level_ == events_level_; }  // in the array of events, between two
   bool at_field() const { return in_event_ && level_ == events_level_ + 1; }
-  bool in_field() const { return in_event_ && level_ == events_level_ + 2; }  // as of args
+  // In a member of an event, such as args.
+  bool in_field() const { return in_event_ && level_ == events_level_ + 2; }
   bool has_events() const { return events_level_ > 0; }
 
  private:

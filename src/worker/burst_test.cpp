@@ -1,6 +1,6 @@
-// Burst plans (DeepPool, MLSys 2022): every layer on as many ranks as it can use. Whatever the
-// widths, and whichever ranks the branches of a network are on, 20 steps give the losses of one
-// rank: the mean over the global batch, BatchNorm over the same groups of samples.
+// Burst plans (DeepPool, MLSys 2022): every layer on a separate number of ranks. For all numbers of
+// ranks, and all ranks for the branches of a network, 20 steps give the losses of one rank: the
+// mean over the global batch, with BatchNorm over the same groups of samples.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -189,8 +189,8 @@ LayerInputs inputs_of(const model::Model& model) {
   return inputs;
 }
 
-// Direct: a stage waits for those that made what it reads, and for no other; so branches on
-// different ranks run beside each other. Through: for its neighbours.
+// Direct: a stage waits only for the stages that made what it reads, so branches on different ranks
+// run concurrently. Through: for its neighbors.
 TEST(BurstLinks, StagesWaitForWhatTheyRead) {
   const model::Model model = small_inception();
   const job::Job job = burst_job(model, plan_of_branches(model, {1}, 4, 4), 4);

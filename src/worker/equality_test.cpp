@@ -8,13 +8,13 @@
 //          1e-4 (AdamW): rounding is 6e-8, and 20 steps let it grow
 //   bf16   losses within 2e-2: rounding is 4e-3
 //
-// Rates are those of rate_of(). A network of ReLUs is not smooth: where a value lies within
-// rounding of zero, a unit works in one run and not in the other, and its gradient differs as a
-// whole. Norms over the four values that one sample of 64 x 64 has in the last layers let that
-// grow, and AdamW, whose steps are as long as the rate however small a gradient is, carries it into
-// all weights: from 3e-7 to 3e-3 of the loss in 20 steps at 1e-3. PyTorch alone does the same
-// (bench/rounding/resnet.py). So in fp32 ResNet's pictures are of 128 x 128, norms over 16 values
-// at least, and its AdamW runs at 1e-4, where a switch moves the losses by less than 1e-4.
+// Rates are those of rate_of(). A network of ReLUs is not smooth: if a value is within rounding of
+// zero, a unit is active in one run and not in the other, and its gradient differs completely.
+// Norms over the four values that one sample of 64 x 64 has in the last layers amplify this, and
+// AdamW, whose steps are as long as the rate for any gradient, carries it into all weights: from
+// 3e-7 to 3e-3 of the loss in 20 steps at 1e-3. PyTorch has the same effect
+// (bench/rounding/resnet.py). So in fp32 ResNet's images are 128 x 128, norms are over at least 16
+// values, and AdamW runs at 1e-4, where a switch moves the losses by less than 1e-4.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -215,8 +215,8 @@ TEST_P(SomeEquality, BertInDoublePrecision) {
   expect_losses_of_one_rank(testing::small_bert(), GetParam(), 1e-9);
 }
 
-// Who computes how much and who keeps how much are decided apart (Cephalo): rank 0 computes six of
-// eight samples and keeps 3/16 of the divided state, rank 1 the rest.
+// Which ranks compute how much and which keep how much are separate decisions (Cephalo): rank 0
+// computes six of eight samples and keeps 3/16 of the sharded state, rank 1 the rest.
 TEST(UnevenEquality, SamplesAndStateMayBeDividedUnevenly) {
   const model::Model model = testing::small_gpt();
   for (const int zero : {0, 1, 2, 3}) {

@@ -1,5 +1,5 @@
-// Mixed devices: who computes how much and who keeps how much are decided rank by rank. Whatever
-// the division, the losses are those of one rank.
+// Mixed devices: each rank computes and keeps a different share. For any division, the losses are
+// those of one rank.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -78,8 +78,8 @@ std::vector<UnevenPlan> plans() {
                   {{3, {{0, 1, 4, 0, 2}, {1, 1, 4, 1, 2}}, {{0, 0.3}, {1, 0.1}, {2, 0.6}}},
                    {3, {{2, 2, 4, 0}}, {{2, 0.5}, {0, 0.5}}}},
                   3});
-  // The same with all micro-batches through a layer before the next, and with what is kept between
-  // passes in host memory.
+  // The same, with all micro-batches passing a layer before the next, and with kept activations
+  // offloaded to host memory.
   const auto layered = [&](const std::string& name, std::size_t of, double offload) {
     UnevenPlan plan = list[of];
     plan.name = name;
@@ -113,7 +113,7 @@ class Uneven : public ::testing::TestWithParam<UnevenPlan> {};
 TEST_P(Uneven, Gpt) { expect_losses_of_one_rank(testing::small_gpt(), GetParam()); }
 TEST_P(Uneven, Llama) { expect_losses_of_one_rank(testing::small_llama(), GetParam()); }
 TEST_P(Uneven, Bert) { expect_losses_of_one_rank(testing::small_bert(), GetParam()); }
-// The norm counts every weight once, whoever keeps it.
+// The norm counts every weight once, whichever ranks keep it.
 TEST_P(Uneven, ClippedGpt) { expect_losses_of_one_rank(testing::small_gpt(), GetParam(), 0.5); }
 
 // Ten steps, a checkpoint, and the other ten from there; the checkpoint goes on under other plans.
@@ -192,8 +192,8 @@ TEST(Layered, GathersDoNotGrowWithMicroBatches) {
   EXPECT_LT(once.gathered, one.gathered);  // the last layer's two passes are one
 }
 
-// What waits on the device between layers: (1 - share) of the inputs of all layers but the first,
-// and of the offloaded ones an input and a gradient that are on their way.
+// On the device between layers: (1 - share) of the inputs of all layers but the first, plus one
+// input and one gradient in transfer of the offloaded ones.
 TEST(Layered, OffloadLeavesTheRestOnTheDevice) {
   if (testing::on_gpu()) GTEST_SKIP() << "counted on CPUs";
   const model::Model model = testing::small_gpt();

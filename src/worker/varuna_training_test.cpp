@@ -1,4 +1,4 @@
-// Varuna's rule as ranks run it: a late gradient lets forward passes go first, and nothing else
+// Varuna's rule as ranks run it: if a gradient is late, forward passes go first, and nothing else
 // changes.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// nereus-worker: one rank of a job. Started by `nereus train` or `nereus measure`, one process a
-// rank.
+// nereus-worker: one rank of a job. `nereus train` or `nereus measure` start it, with one process
+// per rank.
 //
 //   nereus-worker --job FILE --rank R [--report-fd N]     MASTER_ADDR, MASTER_PORT, WORLD_SIZE
 //   nereus-worker --measure FILE --rank R [--report-fd N]

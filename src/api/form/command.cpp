@@ -112,7 +112,7 @@ void Command::whole(std::string names, std::optional<int>& target, int least, st
       target = number;
       return;
     }
-    // Of a number that is too small, or of none, nobody wants to know how large one may be.
+    // If a number is too small or invalid, the upper limit is not interesting.
     const bool too_large =
         !number && !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
     errors.add("cli.bad-value",

@@ -50,7 +50,7 @@ std::optional<std::string> word_of(const Option& option, const Json& value) {
   return value.dump();
 }
 
-// The words that a value stands for; none where it is of a wrong kind.
+// The words of a value; empty if it has the wrong kind.
 std::optional<std::vector<std::string>> words_of(const Option& option, const Json& value) {
   const bool truth = option.kind == FieldKind::kFlag || option.kind == FieldKind::kToggle;
   if (truth != value.is_boolean() && !(value.is_string() && option.kind == FieldKind::kToggle))

@@ -34,8 +34,9 @@ double rate_of(const BackgroundResult& job, double step_s) {
   return static_cast<double>(job.work) / step_s;
 }
 
-// Of its speed alone. Nothing where one is not known, nor where it seems faster than alone: that is
-// measured in a few steps, and something else disturbed them.
+// Speed relative to running without the foreground. Empty if one of the two is unknown, or if the
+// job seems faster than without the foreground: that is measured in a few steps, which something
+// else disturbed.
 std::optional<double> share_of_alone(const BackgroundResult& job) {
   if (job.step_s <= 0 || job.alone_step_s <= 0 || job.alone_step_s > job.step_s) return {};
   return job.alone_step_s / job.step_s;
@@ -45,11 +46,11 @@ bool disturbed_alone(const BackgroundResult& job) {
   return job.step_s > 0 && job.alone_step_s > job.step_s;
 }
 
-// Why a job that was let run made no step; empty where it did, or takes turns.
+// Why a job that was allowed to run did no step; empty if it did, or takes turns.
 std::string why_no_step(const BackgroundResult& job, const launch::BackgroundOutcome& outcome) {
   if (job.end != BackgroundEnd::kWithForeground || job.steps > 0) return {};
   if (outcome.num_pieces > 0 || outcome.mean_share <= 0) return {};
-  constexpr double kToStart = 1;  // seconds, of libraries alone
+  constexpr double kToStart = 1;  // seconds, only to load libraries
   const double let_run_s = outcome.mean_share * job.seconds;
   const std::string begin =
       fmt::format("it made no step in the {} for which it was allowed to run: ",

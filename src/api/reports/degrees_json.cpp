@@ -22,8 +22,8 @@ nlohmann::ordered_json degrees_json(const plan::Degrees& d) {
     const auto& value = d.*field.degree;
     using T = std::remove_cvref_t<decltype(value)>;
     if constexpr (std::is_same_v<T, plan::TableSplit> || std::is_same_v<T, plan::Offload>) {
-      // How tables are split is said of models that have some (prediction_report), and what is
-      // offloaded stands before the precision.
+      // The split of tables is reported for models that have tables (prediction_report), and
+      // offload is reported before the precision.
     } else if constexpr (std::is_enum_v<T>) {
       if (std::is_same_v<T, cluster::Precision>) json["offload"] = offload_json(d.offload);
       json[std::string(field.name)] = to_string(value);

@@ -64,7 +64,7 @@ std::string explore_page(const ExploreAnswer& answer) {
     for (const char* name : names)
       if (const Table* table = find(report, name)) {
         section.tables.push_back(page_table(*table));
-        // What sensitivities note is said in sentences.
+        // The notes about sensitivities are written as sentences.
         if (std::string_view(name) != "sensitivity")
           for (const std::string& note : table->notes) section.paragraphs.push_back(note);
       }

@@ -18,7 +18,7 @@ using app::PointDetail;
 using explore::Axis;
 using explore::Goal;
 
-// The whole job, or one step where the study states none.
+// Whether the study is about a whole job; if not, it is about one step.
 bool has_job(const ExploreAnswer& answer) {
   return std::any_of(answer.study.variants.begin(), answer.study.variants.end(),
                      [](const explore::Variant& v) { return v.samples > 0; });

@@ -32,8 +32,8 @@ void draw_machines(chart::Canvas& canvas, const app::JobAnswer& answer, const ch
   canvas.add("<path class=\"l0\" fill=\"none\" d=\"{}\"/>", path);
 }
 
-// Stretches narrower than a third of a pixel are drawn together, as what took most of them;
-// neighbours of one kind are one rectangle.
+// Segments narrower than a third of a pixel are merged, in the color of what takes most of their
+// time; adjacent segments of one kind are one rectangle.
 void draw_bar(chart::Canvas& canvas, const simulate::JobPlay& play, double begin,
               const chart::Frame& frame, double top) {
   double start = frame.left, end = frame.left;  // of the rectangle

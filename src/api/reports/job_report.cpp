@@ -18,7 +18,7 @@ constexpr Activity kAll[] = {Activity::kUseful, Activity::kCheckpoint, Activity:
                              Activity::kLost, Activity::kIdle};
 constexpr char kLetters[] = "#cr!.";
 
-// What each of `width` equal stretches was mostly spent on.
+// For each of `width` equal intervals, what takes most of its time.
 std::string drawing(const JobPlay& play, double begin, double end, int width) {
   std::string out;
   std::size_t at = 0;

@@ -14,8 +14,8 @@ namespace {
 
 using profile::Quantiles;
 
-// "+- 3 %": half of the interval of 95 % over processes; of one process half of what lies between
-// the quantiles of 10 and 90 %.
+// "+- 3 %": half of the 95 % interval over processes; with one process, half of the range between
+// the 10 and 90 % quantiles.
 double spread_of(const Quantiles& q) {
   if (!(q.median > 0)) return 0;
   return (q.has_interval() ? q.half_width : (q.high - q.low) / 2) / q.median;

@@ -42,7 +42,7 @@ struct Does {
   auto operator<=>(const Does&) const = default;
 };
 
-// What every rank does, by the first of its runs.
+// The work of every rank, from the first of its runs.
 std::vector<Does> by_rank(const plan::Placement& p, const cluster::Cluster& cluster) {
   std::vector<Does> all(static_cast<std::size_t>(cluster.num_devices()));
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -111,7 +111,7 @@ Table placement_table(const plan::Placement& p, const cluster::Cluster& cluster)
                    {"tp", "tp"},
                    {"state", "share of its layers' optimizer state", Unit::kShare}};
   const std::vector<Does> all = by_rank(p, cluster);
-  // In the order of the layers, then of the ranks; the idle last.
+  // In the order of the layers, then of the ranks; idle ranks last.
   std::vector<std::pair<Does, int>> rows;
   for (const Does& own : all) {
     const auto known =

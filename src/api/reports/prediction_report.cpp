@@ -14,7 +14,7 @@ namespace {
 
 std::string_view fits_text(const cost::Prediction& p) {
   if (p.fits) return "fits";
-  // In a mixed cluster another rank than the fullest may be the one that does not.
+  // In a mixed cluster, the rank that does not fit may be another one than the fullest.
   const bool only_beyond =
       p.memory.total <= p.memory.capacity && p.memory.beyond > p.memory.beyond_capacity;
   return only_beyond ? "fits, but what is offloaded does NOT" : "does NOT fit";
@@ -42,7 +42,7 @@ std::string expected_text(const app::PredictAnswer& answer) {
                      answer.plan.basis.stack.name);
 }
 
-// What was not given and has a value that somebody would choose; JSON names all of it.
+// The derived fields whose values users may want to choose; JSON lists all of them.
 std::string derived_text(const app::ResolvedPlan& plan) {
   if (!plan.degrees) return {};
   const plan::Degrees& d = *plan.degrees;
@@ -104,7 +104,7 @@ std::string degrees_text(const plan::Degrees& d) {
 
 namespace {
 
-// What profiles say of them; empty where none does.
+// What profiles say about links; empty if none does.
 std::string links_text(const app::ResolvedPlan& plan) {
   std::string text;
   if (!plan.basis.networks) return text;
@@ -150,7 +150,7 @@ Table prediction_summary(const app::PredictAnswer& answer) {
   add("memory", "memory",
       fmt::format("{} of {} on the fullest rank: {}", format_bytes(Bytes{p.memory.total}),
                   format_bytes(Bytes{p.memory.capacity}), fits_text(p)));
-  // Of host memory only where it lacks: it is ample as a rule.
+  // Only reports host memory if it is insufficient, because it is usually ample.
   const bool lacks = p.memory.beyond > p.memory.beyond_capacity;
   if (lacks || (p.memory.beyond > 0 && p.memory.beyond_tier != plan::Tier::kHost))
     add("offloaded", "offloaded",

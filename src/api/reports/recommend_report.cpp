@@ -18,7 +18,7 @@ std::string plan_text(const RecommendOption& o) {
                        : "two kinds: " + o.family;
 }
 
-// What sets the pace of a step.
+// What limits the speed of a step.
 std::string pace_text(const RecommendOption& o) {
   if (o.step <= o.compute) return "devices";
   return o.feed.prepare >= o.feed.fetch ? "preparing data" : "reading data";
@@ -64,7 +64,7 @@ Json option_json(const RecommendOption& o) {
   return json;
 }
 
-// The batch is a column where it was chosen.
+// The batch is a column if it was chosen.
 std::vector<Column> option_columns(const RecommendAnswer& answer) {
   std::vector<Column> columns = {{"machines", "machines"},
                                  {"provider", "provider", Unit::kNone, false, false, 3},

@@ -20,13 +20,13 @@ double step_of(const app::SimulateAnswer& answer) {
   return answer.quantiles ? answer.quantiles->mean : answer.step.step;
 }
 
-// What is shown of each rank, and under which key.
+// The shares shown per rank, and their keys.
 struct Share {
   const char* key;
   const char* title;
   double (*of)(const RankStatistics&);
   bool always;  // else where any rank has some
-  int rank;     // the highest go first where there is no room
+  int rank;     // the highest are dropped first if there is not enough space
 };
 const Share kShares[] = {
     {"compute", "compute", [](const RankStatistics& r) { return r.compute; }, true, 0},

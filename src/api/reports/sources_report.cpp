@@ -14,7 +14,7 @@ namespace {
 
 using Kind = app::LayerSource::Kind;
 
-// Measured layers are counted where there are more than so many of them.
+// Measured layers are counted instead of listed if there are more than that many.
 std::string text_of(const app::PredictAnswer& answer, std::size_t most_measured) {
   std::string text;
   for (const Kind kind : {Kind::kMeasured, Kind::kExtrapolated, Kind::kModelled}) {

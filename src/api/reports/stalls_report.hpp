@@ -1,4 +1,4 @@
-// What a step waits for, as a table, as JSON, as stacked bars, and as an HTML page.
+// Reports what a step waits for: as a table, as JSON, as stacked bars, and as an HTML page.
 #pragma once
 
 #include <string>

@@ -114,7 +114,7 @@ std::string json_of(const app::TrainAnswer& answer, bool compare) {
   return json.dump(2);
 }
 
-// Of an elastic job: what happened to its machines. Empty of any other.
+// For an elastic job: what happened to its machines. Empty for other jobs.
 std::string machines_text(const app::TrainAnswer& answer) {
   int morphs = 0, lost = 0, notices = 0, slow = 0;
   std::int64_t again = 0;

@@ -46,7 +46,7 @@ int columns_of(std::uint32_t point) {
   return wide ? 2 : 1;
 }
 
-// Bytes of the longest prefix that takes at most `width` columns.
+// Bytes of the longest prefix that needs at most `width` columns.
 size_t prefix_bytes(std::string_view text, int width) {
   size_t at = 0;
   while (at < text.size()) {

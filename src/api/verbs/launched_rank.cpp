@@ -27,7 +27,7 @@ class Environment {
 
   bool has(const char* name) const { return !variable_(name).empty(); }
   std::string text(const char* name) const { return variable_(name); }
-  // 0 with an error where it is no number.
+  // 0, with an error, if it is not a number.
   int number(const char* name) {
     const std::optional<int> value = number_in(variable_(name));
     if (!value) wrong(name);
@@ -48,8 +48,8 @@ class Environment {
   ErrorList errors_;
 };
 
-// The same on every rank of a job and mostly another for the next job: FNV-1a into the range that
-// systems leave to programs.
+// Equal on every rank of a job, and mostly different for the next job: FNV-1a, mapped to the range
+// of ports for programs.
 int port_of(const std::string& job) {
   std::uint32_t hash = 2166136261u;
   for (const char c : job) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;

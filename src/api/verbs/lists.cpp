@@ -31,7 +31,8 @@ std::vector<std::string> split(const std::string& text) {
   }
 }
 
-// "a..b", "a..b*f" or "a..b+s" with f of at least 2 and s of at least 1; false where it is none.
+// "a..b", "a..b*f" or "a..b+s" with f of at least 2 and s of at least 1; returns false for other
+// text.
 bool add_range(const std::string& part, std::vector<int>& out) {
   const std::size_t dots = part.find("..");
   if (dots == std::string::npos) return false;

@@ -7,7 +7,7 @@ namespace nereus::api {
 
 namespace {
 
-// 0 for what is not a number: nobody's launcher writes that.
+// 0 for text that is not a number; no launcher writes such text.
 int count_in(const std::string& text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -13,7 +13,7 @@ namespace nereus::api {
 
 namespace {
 
-// One "optimizer=0.5"; false where it is wrong.
+// Parses one "optimizer=0.5"; returns false if it is wrong.
 bool parse_offload_part(const std::string& text, plan::Offload& offload, ErrorList& errors) {
   const size_t equals = text.find('=');
   const std::string part = text.substr(0, equals);
@@ -40,7 +40,7 @@ bool parse_offload_part(const std::string& text, plan::Offload& offload, ErrorLi
   return true;
 }
 
-// Of the fields that plan/degree_fields.hpp lists, in the order in which help shows them.
+// For the fields in plan/degree_fields.hpp, in the order of the help.
 struct OptionHelp {
   std::string_view option;
   const char* help;

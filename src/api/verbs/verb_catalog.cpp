@@ -6,7 +6,7 @@ namespace nereus::api {
 
 namespace {
 
-// The catalogues say 0 for what nobody stated.
+// In the catalogs, 0 means not stated.
 template <class Tag>
 Cell known(Quantity<Tag> quantity) {
   return quantity.value > 0 ? Cell{quantity.value} : Cell{};

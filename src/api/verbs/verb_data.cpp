@@ -33,7 +33,7 @@ Report prepare_report(const app::DataPrepareAnswer& answer) {
   return {.tables = {table}};
 }
 
-// What a terminal can show on one line: anything but plain text as \xNN.
+// Text that a terminal can show on one line: everything except plain text is written as \xNN.
 std::string on_one_line(const std::string& text) {
   std::string shown;
   for (const char c : text) {

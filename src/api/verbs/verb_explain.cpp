@@ -156,7 +156,7 @@ Verb explain_verb(Caller& caller) {
       }
     }
     if (request->output.format == Format::kJson) {
-      // The prediction's own fields at the top, as predict prints them, and the tables beside.
+      // The prediction's fields are at the top level, as predict prints them; the tables are added.
       auto json = nlohmann::ordered_json::parse(prediction_json(answer.prediction));
       std::vector<Table> tables = {layers_table(answer), operators_table(answer)};
       if (!by_kind) tables.push_back(runs_table(answer));

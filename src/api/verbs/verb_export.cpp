@@ -24,7 +24,7 @@ std::string json_of(const app::ExportAnswer& answer) {
   return json.dump(2) + "\n";
 }
 
-// All files under heading lines; where they were written, their names alone.
+// All files under heading lines; if they were written to disk, only their names.
 std::string text_of(const app::ExportAnswer& answer) {
   std::string text;
   for (const exporting::TextFile& file : answer.files) {
@@ -101,7 +101,7 @@ int export_to_hub(const app::CheckpointExportRequest& request, const OutputOptio
   return kDone;
 }
 
-// What an engine is given: --to, and the names it may have.
+// The kinds of targets: --to, and its allowed names.
 enum class Target { kNone, kEngine, kChakra, kHuggingFace };
 
 }  // namespace

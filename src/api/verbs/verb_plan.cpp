@@ -39,7 +39,7 @@ struct PlanOptions {
   bool spot = false;
   app::SpotOptions spot_options;
   bool burst = false;
-  bool throughput = false;  // --objective throughput, of --burst alone
+  bool throughput = false;  // --objective throughput, only for --burst
   std::optional<double> amplification, background_yield, slower;
   app::BurstOptions burst_options;
 };
@@ -192,8 +192,8 @@ bool asks_for_burst(const PlanOptions& request) {
          !own.samples_to_target.empty();
 }
 
-// Of a planner without degrees. What of it app refuses is named here too, so that one error has
-// all.
+// For planners without degrees. Also lists the options that app rejects, so that one error has all
+// of them.
 void refuse_without_meaning(const PlanOptions& request, const app::PlanRequest& wanted,
                             const app::OwnLayout& planner) {
   std::vector<std::string> names;
@@ -208,7 +208,7 @@ void refuse_without_meaning(const PlanOptions& request, const app::PlanRequest& 
   throw Errors({app::unread_error(names, planner)});
 }
 
-// Of --burst: one plan of the front is picked, by time unless something else is given.
+// For --burst: one plan of the front is picked, by time unless something else is given.
 void check_one_goal(const PlanOptions& request) {
   std::vector<std::string> given;
   ErrorList errors;

@@ -45,8 +45,8 @@ void add_play_options(Command& command, app::SimulateRequest& request, std::opti
   command.text("--svg", "FILE", request.svg_file, "write a picture of the pipeline");
 }
 
-// Options of a played step that say nothing here: about a collective or ASTRA-sim's view, or about
-// a whole job, which has a seed and a picture.
+// Rejects options of a step simulation that have no meaning here: for a collective, for ASTRA-sim's
+// view, or for a whole job, which does have a seed and a picture.
 void refuse_play_options(const app::SimulateRequest& request, const std::optional<int>& seed,
                          const char* with, bool is_job) {
   std::string given;

@@ -138,7 +138,7 @@ std::multiset<std::string> settings(const exporting::Bundle& files) {
   return lines;
 }
 
-// What to write and what to take out, so that one file becomes the other.
+// The lines to add and to remove such that one file becomes the other.
 std::vector<std::string> difference(const exporting::Bundle& from, const exporting::Bundle& to) {
   const std::multiset<std::string> before = settings(from);
   const std::multiset<std::string> after = settings(to);

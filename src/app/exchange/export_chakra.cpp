@@ -62,8 +62,9 @@ void refuse_much(const ChakraRequest& request, std::size_t files, const char* ab
       "--yes writes them; --ranks 0..7 writes only some; fewer micro-batches make them smaller");
 }
 
-// What the compute nodes alone take, so that far too much is refused before a graph is made: a
-// forward and a backward node a layer and micro-batch, 60 bytes at the very least.
+// A lower bound from the compute nodes, so that exports that are far too large are rejected before
+// a graph is built: a forward and a backward node per layer and micro-batch, at least 60 bytes
+// each.
 double least_bytes(const ResolvedPlan& plan, std::size_t files) {
   const plan::Degrees& d = *plan.degrees;
   const double nodes =

@@ -31,7 +31,7 @@ std::string torch_name(DType dtype) {
   }
 }
 
-// Of the weights; the widest where they differ, since transformers loads all as one.
+// The dtype of the weights; the widest if they differ, because transformers loads all as one type.
 DType weight_dtype(const std::vector<const LogicalTensor*>& tensors) {
   DType widest = DType::kBf16;
   bool any = false;

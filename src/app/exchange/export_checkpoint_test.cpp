@@ -1,5 +1,5 @@
-// A small GPT-2 and a small LLaMA, saved by ranks that cut them, and read back by a reader that
-// knows nothing of us.
+// A small GPT-2 and a small LLaMA, saved by ranks that divide them, and read back by an independent
+// reader.
 #include "app/exchange/export_checkpoint.hpp"
 
 #include <fmt/format.h>

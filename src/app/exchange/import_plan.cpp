@@ -37,8 +37,8 @@ void add_file(Bundle& files, const fs::path& path, const std::string& name) {
   files.push_back({name, spec::read_text_file(path.string())});
 }
 
-// The file, and beside it what export writes: the model's configuration and the launch script,
-// whose header says the machines.
+// Reads the file and the other files that export writes to its folder: the model's configuration,
+// and the launch script, whose header names the machines.
 Bundle read_files(const std::string& path) {
   Bundle files;
   std::error_code error;
@@ -120,7 +120,7 @@ cost::Stack find_stack(const ImportRequest& request, const Hints& hints,
   return cost::load_stack(usual);
 }
 
-// A model without a name takes that of the catalogue's model of its shape.
+// A model without a name gets the name of the catalog's model with that shape.
 void name_model(model::Model& model) {
   if (!model.transformer || !(model.name.empty() || model.name == kUnnamed)) return;
   model::TransformerShape shape = *model.transformer;

@@ -32,7 +32,7 @@ constexpr double kManyStrategies = 1e12;
 constexpr double kLong = 6 * 3600;
 constexpr double kManyClusters = 2e8;
 
-// Explorers keep what points share, so that a thread takes one and puts it back.
+// Explorers keep what points share, so a thread takes one from the pool and returns it.
 class ExplorerPool {
  public:
   explicit ExplorerPool(const Study& study) : study_(study) {}
@@ -100,7 +100,7 @@ std::string best_text(const Study& study, double value) {
   return {};
 }
 
-// Runs what the database lacks; false where it was stopped.
+// Computes the points that the database lacks; returns false if it was stopped.
 spread::Outcome run_points(const ExploreRequest& request, spread::Ranks& ranks, const Study& study,
                            const StudySize& size, const std::string& identity,
                            explore::Database* database, const ProgressSink& progress) {
@@ -127,7 +127,8 @@ spread::Outcome run_points(const ExploreRequest& request, spread::Ranks& ranks, 
         if (!best || value < *best) best = value;
       }
     database->append(results);
-    // Whole transactions alone are kept, so that a file does not tell where it was broken off.
+    // Only whole transactions are committed, so that a file does not depend on where it was
+    // interrupted.
     if ((piece + 1) % size.per_commit == 0 || piece + 1 == pieces) database->commit();
     if (progress)
       progress({.what = "clusters",
@@ -138,7 +139,7 @@ spread::Outcome run_points(const ExploreRequest& request, spread::Ranks& ranks, 
   return ranks.run(work, {.threads = request.threads});
 }
 
-// Where nothing was found: how near some of the points come, evenly spread.
+// If nothing was found: how near some evenly spread points come.
 std::string nearest_miss(const Study& study, const explore::Answers& all) {
   constexpr std::int64_t kLooked = 32;
   Explorer explorer(study);
@@ -154,7 +155,7 @@ std::string nearest_miss(const Study& study, const explore::Answers& all) {
     if (!cluster) continue;
     const PointResult free = explorer.evaluate_unlimited(at.variant, at.machine, *cluster);
     if (!free.found.empty()) {
-      // By the limit that is passed most.
+      // By the limit that is exceeded most.
       const explore::GoalValues& values = free.found.front().values;
       double worst = 0;
       std::size_t limit = 0;
@@ -222,8 +223,8 @@ void add_details(ExploreAnswer& answer, const ExploreRequest& request) {
 StudySize study_size(const Study& study, int threads) {
   StudySize size;
   size.clusters = study.num_points();
-  // A few points, evenly spread, stand for all. What is decided by them (the size of a piece) must
-  // not depend on how fast they were.
+  // A few evenly spread points represent all. Decisions based on them (the size of a piece) must
+  // not depend on how fast they were computed.
   constexpr std::int64_t kProbes = 5;
   Explorer explorer(study);
   std::int64_t most = 1;

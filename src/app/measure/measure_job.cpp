@@ -33,7 +33,7 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// As a shell finds it.
+// Finds it like a shell does.
 std::string program_of(const std::string& word) {
   const auto runs = [](const std::string& path) {
     return fs::is_regular_file(path) && access(path.c_str(), X_OK) == 0;

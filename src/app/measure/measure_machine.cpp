@@ -172,7 +172,7 @@ Setup set_up(const MeasureRequest& request) {
   return setup;
 }
 
-// As catalogue and clusters name it.
+// With the names of the catalog and of clusters.
 void finish_profile(profile::Profile& profile) {
   profile::Context& context = profile.machine.context;
   profile.origin.source = fmt::format("nereus measure on {}", context.host);

@@ -39,7 +39,7 @@ std::vector<launch::RankSpec> specs_of(const MeasureRequest& request, int num_ra
   return specs;
 }
 
-// What rank 0 does now, each thing once.
+// Reports what rank 0 does, each activity once.
 launch::Watch watch_of(const MeasureWatch& watch, int process, std::string& doing) {
   launch::Watch heard;
   heard.message = [&watch, &doing, process](const job::Message& message) {

@@ -65,7 +65,7 @@ measure::Trace read(const Named& name) {
   }
 }
 
-// One rank alone need not say that it is rank 0, unless it talks to others.
+// A single rank need not say that it is rank 0, unless it communicates with others.
 void check_ranks(std::vector<measure::Trace>& traces) {
   if (traces.size() == 1 && traces[0].rank < 0 && traces[0].collectives.empty()) traces[0].rank = 0;
   ErrorList errors;
@@ -100,7 +100,8 @@ void check_ranks(std::vector<measure::Trace>& traces) {
                            stated == 1 ? "rank" : "ranks"),
                {traces.back().file}, "give one trace per rank, all of the same run");
   errors.throw_if_any();
-  // Where none says how many there are, the largest rank does; one trace that talks is of several.
+  // If no trace has the number of ranks, the largest rank decides; one trace with communication is
+  // of several.
   if (stated == 0) {
     const bool talks = !traces.back().collectives.empty();
     traces.back().num_ranks = std::max(traces.back().rank + 1, talks ? 2 : 1);

@@ -11,7 +11,7 @@ namespace nereus::app {
 
 namespace {
 
-// CPU seconds but idle ones; those that a hypervisor gave to somebody else count.
+// CPU seconds except idle ones, including those that a hypervisor gave to other machines.
 double seconds_of_all() {
   std::ifstream stat("/proc/stat");
   std::string cpu;

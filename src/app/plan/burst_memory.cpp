@@ -33,8 +33,8 @@ double BurstMemory::kept_bytes(const model::LayerKind& kind) const {
   return memory.kept + machine_.parameters.logits_copies * memory.logits;
 }
 
-// A rank of the trunk has the state of all layers, whatever their counts, and room for so many
-// samples beside it.
+// A rank of the trunk has the state of all layers, whatever their counts, and memory for that many
+// samples in addition.
 std::string BurstMemory::lift(int batch, int widest, bool powers_of_two) const {
   double state = 0, sample = 0;
   for (int i = 0; i < inputs_.model.num_layers(); ++i) {

@@ -87,8 +87,8 @@ class BurstPlanner {
         layers_(inputs.model, inputs.cluster, inputs.basis, precision),
         predictor_(inputs.model, inputs.cluster, inputs.basis) {}
 
-  // Of plans on the first ranks, so many of them. How far apart the ranks of a narrow layer lie
-  // follows from the widest there may be, so plans within one node have prices of their own.
+  // For plans on the first `num_ranks` ranks. The distance between the ranks of a narrow layer
+  // depends on the largest count, so plans within one node have separate costs.
   burst::Overlapped problem(int batch, int num_ranks, const std::vector<int>& counts) {
     const int least = burst::samples_per_rank(batch, counts.back());
     const bool one_domain = num_ranks <= machine_.fabric.domain;
@@ -112,8 +112,8 @@ class BurstPlanner {
     return out;
   }
 
-  // All ranks and counts first. Then those of one domain of the fabric; then twice as many, and so
-  // on, with some counts alone.
+  // First all ranks and counts. Then the ranks of one domain of the fabric; then twice as many, and
+  // so on, with only some counts.
   std::vector<burst::Overlapped> problems(int batch) {
     const std::vector<int> all = options_.powers_of_two
                                      ? burst::powers_of_two(batch, num_ranks_)
@@ -143,7 +143,7 @@ class BurstPlanner {
     return out;
   }
 
-  // Index into the front; none where no plan is within the limit.
+  // Index in the front; empty if no plan is within the limit.
   std::optional<std::size_t> pick(const Front& front, const Problem& problem, double one_rank,
                                   double data_parallel) const {
     if (front.plans.empty()) return std::nullopt;

@@ -27,7 +27,7 @@ TEST(PlanBurst, MoreMachinesAreNeverSlower) {
   }
 }
 
-// Where sums hide the front is not proven, but with all counts it is not behind that of some.
+// If all-reduces overlap, the front is not proven, but with all counts it is as good as with some.
 TEST(PlanBurst, AllCountsAreNotBehindPowersOfTwo) {
   struct Case {
     const char *model, *cluster;
@@ -68,7 +68,8 @@ int number_in_notes(const BurstAnswer& answer, const std::string& before) {
   return 0;
 }
 
-// What is said to fit does, and one sample a rank or one node beyond it does not.
+// What is reported to fit does fit, and with one more sample per rank or one node fewer it does
+// not.
 TEST(PlanBurst, WhatWouldFitFits) {
   PlanRequest request;
   request.model = {"gpt2"};

@@ -11,7 +11,8 @@ namespace nereus::app {
 
 namespace {
 
-// What of the space says who works together and when, as the planners' own message puts it.
+// The options that decide which ranks work together and when, in the terms of the planners'
+// message.
 bool fixes_layout(const std::string& option) {
   static constexpr std::string_view kLayout[] = {
       "--tp",         "--pp",          "--dp",    "--cp",         "--ep",

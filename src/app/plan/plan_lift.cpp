@@ -81,7 +81,7 @@ class Lifter {
             request_.options.headroom);
   }
 
-  // A batch that the devices divide, where the one asked for leaves no layout.
+  // A batch that the devices divide, if the requested one leaves no layout.
   void try_batch() {
     const int devices = inputs_.cluster.num_devices();
     if (choices_.global_batch % devices == 0) return;
@@ -124,7 +124,7 @@ class Lifter {
 
 namespace {
 
-// What the rules say of the first of everything that was asked for.
+// The rule that the first of the requested values violates.
 std::string first_complaint(const PlanAnswer& answer) {
   const search::Choices& c = answer.choices;
   plan::DegreesRequest wanted;

@@ -1,4 +1,4 @@
-// What was measured decides whatever software is looked at: choosing another stack keeps it.
+// Measurements decide for any software: choosing another stack keeps them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ TEST_F(PlanMeasured, AnEnginesPlansTakeTheMeasuredNetwork) {
     EXPECT_EQ(chosen.plans.at(0).prediction.step, step_of(named));
     EXPECT_GT(chosen.plans.at(0).prediction.step, 1.5 * step_of(request(engine, false)));
 
-    // As predict has it of the same plan.
+    // As predict gives it for the same plan.
     const std::string file = folder_.path() + "/best.plan";
     plan::save_plan(file, to_plan(chosen.plans.at(0).plan));
     PredictRequest again;
@@ -101,7 +101,7 @@ TEST_F(PlanMeasured, AnEnginesPlansTakeMeasuredLayers) {
   }
 }
 
-// Where nothing fits, what would make a plan fit is priced on the measured network too.
+// If nothing fits, suggested changes also use the measured network.
 TEST_F(PlanMeasured, LiftsTakeTheMeasuredNetwork) {
   const auto lifts_of = [&](bool measured) {
     PlanRequest tight = request(Engine::kMegatron, measured);
@@ -118,7 +118,7 @@ TEST_F(PlanMeasured, LiftsTakeTheMeasuredNetwork) {
     EXPECT_GT(measured[i].step, stated[i].step) << measured[i].change;
 }
 
-// What runs on an engine is imported with the engine's software, and so are its neighbours.
+// A job of an engine is imported with the engine's software, and so are its neighbors.
 TEST_F(PlanMeasured, AnImportedJobAndItsNeighboursTakeTheMeasuredNetwork) {
   const std::string file = folder_.path() + "/best.plan";
   plan::save_plan(file, to_plan(plan(request(Engine::kMegatron, false)).plans.at(0).plan));

@@ -19,7 +19,7 @@ namespace nereus::app {
 
 namespace {
 
-// What of the space and the goals is for uniform clusters alone.
+// Rejects choices of the space and the goals that only apply to uniform clusters.
 void refuse_others(const PlanRequest& request, const Inputs& inputs) {
   ErrorList errors;
   const search::Choices& c = request.choices;

@@ -42,7 +42,7 @@ std::string no_team(const PlanAnswer& nothing) {
       fmt::join(nothing.choices.tp, ", "), fmt::join(nodes, ", "));
 }
 
-// What one sample takes on a device beside the state, all recomputed.
+// Memory of one sample on a device, in addition to the state, with full recompute.
 double beside_state(const PlanAnswer& nothing, int group) {
   const Inputs& inputs = nothing.inputs;
   plan::Placement like;

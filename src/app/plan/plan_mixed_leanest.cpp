@@ -21,7 +21,7 @@ std::vector<int> tensor_degrees(const model::Model& model, const mixed::Machines
   return degrees;
 }
 
-// Teams of each group; `without` takes no part.
+// Teams of each group; the group `without` is not used.
 std::vector<int> teams_of(const mixed::Machines& machines, int tp, std::size_t without) {
   std::vector<int> uses;
   for (const mixed::Group& group : machines.groups())

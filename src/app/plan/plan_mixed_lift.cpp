@@ -141,7 +141,7 @@ class MixedLifter {
     const cluster::NodeGroup& own = groups[group];
     for (std::size_t before = 0; before < group; ++before)
       if (groups[before].node == own.node) return;               // the same kind written apart
-    int none = std::max(own.count, least_for_state(group) - 1);  // so many do not do
+    int none = std::max(own.count, least_for_state(group) - 1);  // that many nodes are not enough
     const int others = inputs_.cluster.num_devices() - own.num_devices();
     const int most =
         std::min(kMoreThanState * (none + 1), (kMostMixedDevices - others) / own.node.num_devices);
@@ -160,8 +160,8 @@ class MixedLifter {
       (found ? some : none) = middle;
       if (found) known = std::move(found);
     }
-    // Else stages may do, in few sizes. With more of a kind another stack may be the usual one, and
-    // take more memory: so a few sizes are tried in both cases.
+    // Otherwise a pipeline may fit, for a few sizes. With more nodes of a kind, the default stack
+    // may be another one that needs more memory, so a few sizes are tried in both cases.
     for (int i = 0; i < kMostSizes; ++i) {
       const int count = known ? some + i : first + (1 << i) - 1;
       if (count > most || try_count(group, count, known)) return;
@@ -193,14 +193,14 @@ class MixedLifter {
     return static_cast<int>(std::clamp(std::ceil(wanted / (memory_of(own) / own.count)), 0.0, 1e6));
   }
 
-  // As one would plan for the group alone.
+  // The basis for a plan on only this group.
   cost::Basis basis_of(const cluster::Cluster& own) const {
     if (!request_.calibration.stack.empty()) return inputs_.basis;
     return inputs_.basis.with_stack(cost::load_stack(cost::default_stack(inputs_.model, own)))
         .in_precision(choices_.precision);
   }
 
-  // The quickest kind alone with what it has beyond its devices.
+  // Only the fastest kind, with offload.
   void try_offload() {
     std::optional<Lift> quickest;
     for (const cluster::NodeGroup& group : inputs_.cluster.groups) {
@@ -229,7 +229,7 @@ class MixedLifter {
     if (quickest) lifts_.push_back(std::move(*quickest));
   }
 
-  // Shorter samples are another task: only where nothing else helps.
+  // Shorter samples are another task: only if nothing else helps.
   void try_sequence() {
     if (!inputs_.model.transformer) return;
     for (int seq = inputs_.model.transformer->seq / 2; seq >= kShortest; seq /= 2) {

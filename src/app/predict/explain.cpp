@@ -51,7 +51,7 @@ std::string shape_text(const model::Operator& op) {
   return fmt::format("{:g} x {:g}", op.rows, op.n);
 }
 
-// Where a number was set last, from the particular to the general.
+// The scope that sets a number, from the specific to the general.
 std::string origin(const cost::StackLibrary& library, const cost::Stack& stack,
                    const cluster::Device& device, const std::string& name,
                    cost::FittedRange& range) {

@@ -99,7 +99,7 @@ PlannedRates plan_rates(const Inputs& inputs, int least, int most, search::Choic
       break;
     }
   }
-  // Fewer machines may be faster: their plan stands, the others are spare.
+  // Fewer machines may be faster: then their plan is used, and the others are spares.
   for (std::size_t n = 1; n < out.rates.by_machines.size(); ++n)
     if (out.rates.by_machines[n].samples_per_s < out.rates.by_machines[n - 1].samples_per_s)
       out.rates.by_machines[n] = out.rates.by_machines[n - 1];

@@ -86,8 +86,8 @@ plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPla
     const int most = (plan::layer_span(inputs.model).blocks + stages - 1) / stages;
     if (*d.recompute_blocks >= most) completed.degrees.recompute_blocks = 0;
   }
-  // Stacks that can divide norms and residuals over the tensor group do so wherever the sequence
-  // divides.
+  // Stacks that can shard norms and residuals over the tensor group do so if tp divides the
+  // sequence.
   if (!d.sequence_parallel && completed.degrees.tp > 1 &&
       inputs.basis.stack.defaults.sequence_parallel) {
     plan::Degrees with = completed.degrees;
@@ -99,7 +99,7 @@ plan::CompletedDegrees complete(const PredictRequest& request, const ResolvedPla
   return completed;
 }
 
-// What one load throws, beside what the others do.
+// Collects the errors of one load together with those of the others.
 template <class Load>
 void collect(ErrorList& errors, const Load& load) {
   try {
@@ -208,7 +208,7 @@ ResolvedPlan with_degrees(const PredictRequest& request, Inputs inputs) {
   PredictRequest wanted = request;
   const std::optional<cluster::Precision> measured = measured_precision(resolved.basis);
   if (!wanted.degrees.precision) wanted.degrees.precision = measured;
-  // As train does on CPUs.
+  // The precision that train uses on CPUs.
   if (!wanted.degrees.precision && is_this_cpu(resolved.cluster))
     wanted.degrees.precision = cluster::Precision::kFp32;
   const plan::CompletedDegrees completed = complete(wanted, resolved);
@@ -246,7 +246,7 @@ ResolvedPlan resolve(const PredictRequest& request) {
     use_profiles(request.calibration, resolved.model, resolved.cluster, resolved.basis);
     check_precision(resolved.basis, resolved.placement.precision);
     resolved.basis = resolved.basis.in_precision(resolved.placement.precision);
-    // Degrees stand for the placement where the stack cuts the layers as the file does.
+    // The degrees are used instead of the placement if the stack cuts the layers like the file.
     if (file.degrees &&
         cost::expand_for(*file.degrees, resolved.model, resolved.basis.stack) == resolved.placement)
       resolved.degrees = file.degrees;
@@ -270,7 +270,7 @@ ResolvedPlan resolve_on(const PredictRequest& request, const cluster::Cluster& m
 
 cost::Prediction predict_step(const ResolvedPlan& plan) {
   std::optional<plan::Degrees> degrees = plan.degrees;
-  // Some closed forms are of regular plans alone.
+  // Some closed forms only hold for regular plans.
   if (!degrees && !cost::has_general_form(plan.placement.schedule))
     degrees = plan::as_regular(plan.placement, plan.model);
   if (degrees && plan.cluster.uniform())

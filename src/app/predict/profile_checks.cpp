@@ -54,7 +54,7 @@ class Checks {
   }
 
  private:
-  // What runs here is of this machine's kind, whatever its name; but it must be the same device.
+  // This machine runs its kind of device under any name; but it must be the same device.
   void check_this_machine(cost::NamedProfile& own, const std::string& here) {
     const profile::Context& context = own.profile.machine.context;
     const bool cpu_here = cluster::own_device_kind(here) == "cpu";

@@ -112,7 +112,7 @@ TEST(Profiles, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(code_of(request), "profile.no-device");
 }
 
-// Nothing that was really measured is called absurd; what is a hundred thousand times it is.
+// No real measurement is called absurd; a hundred thousand times as long is.
 TEST(Profiles, ShippedOnesAreNotAbsurd) {
   const std::vector<std::pair<std::string, std::string>> sailors = {{"A100-40", "1xa2-highgpu-4g"},
                                                                     {"V100-16", "1xp3.8xlarge"}};

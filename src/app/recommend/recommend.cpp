@@ -140,7 +140,7 @@ class Recommending {
   }
 
  private:
-  // Of mixes the zones' prices are not taken apart: no offer.
+  // For mixes, prices by zone are not separated: `offer` is null.
   void add_interval(const cluster::Offer* offer, RecommendOption& o) const {
     const double error = o.expected.rows > 0 ? o.expected.mean : kUnknownError;
     double low = 1, high = 1;

@@ -50,8 +50,8 @@ bool is_wanted(const RecommendRequest& request, const cluster::Node& node) {
 Machines::Machines(const RecommendRequest& request, const model::Model& model,
                    const std::vector<BatchWork>& works, const rent::Preemptions& preemptions)
     : request_(request), model_(model), works_(works), preemptions_(preemptions) {
-  // The largest batch first: on many machines it is soonest done, and a small one there is a long
-  // search unless its time is limited.
+  // The largest batch first: on many machines it finishes first, and a small batch there needs a
+  // long search unless its time is limited.
   std::reverse(works_.begin(), works_.end());
   if (!request.offers_file.empty()) own_ = with_offers(request.offers_file);
   const cluster::Catalogue& known = own_ ? *own_ : cluster::builtin_catalogue();

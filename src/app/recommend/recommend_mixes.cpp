@@ -20,7 +20,7 @@ struct Candidate {
   int tariff = 0;
 };
 
-// As --cluster takes it.
+// In the form of --cluster.
 std::string spec_of(const MixPart& part) {
   const bool plain = part.offer.find_first_of("+ ") == std::string::npos;
   const char* const quote = plain ? "" : "\"";
@@ -103,7 +103,7 @@ class MixPlanner {
     return {node(c).name, count, tariff(c).usd_per_hour};
   }
 
-  // Of spot machines no more are at work than are there.
+  // The number of spot machines at work is at most the number available.
   double present(const Candidate& c) const { return tariff(c).spot ? machines_.present() : 1; }
 
   void consider(const Candidate& c) {
@@ -190,7 +190,7 @@ class MixPlanner {
     return out;
   }
 
-  // What counts is two kinds, not one machine more.
+  // The advantage must come from two kinds, not from one more machine.
   bool same_number_is_better(const rent::Mix& mix, double hours) {
     const int machines = mix.num_first + mix.num_second;
     const double usd = hours * (mix.num_first * tariff(chosen(mix.first)).usd_per_hour +

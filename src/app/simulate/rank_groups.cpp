@@ -74,7 +74,7 @@ class Grouper {
     const simulate::Order& order = step_.order_of(team);
     for (std::size_t r = 0; r < team.played.ranks.size(); ++r) {
       std::vector<int> ranks;
-      // A team stands for those behind it that draw nothing of their own.
+      // A team represents the following teams that draw no durations.
       for (int t = 0; t < team.count; ++t)
         for (int i = 0; i < lane.ranks_per_team; ++i)
           ranks.push_back(lane.ranks[static_cast<std::size_t>(lane.joint ? t : team.team + t)][r] +
@@ -87,9 +87,9 @@ class Grouper {
                  order[r][i].pass == simulate::Pass::kForward ? SliceKind::kForward
                                                               : SliceKind::kBackward);
       }
-      // Of the sums what no pass hides.
+      // The exposed part of all-reduces.
       if (!team.reduced[r].empty()) own.busy_until(team.reduced[r].back().end, SliceKind::kReduce);
-      // Then the host ends the step, by all alike: nobody's gap.
+      // Then the host ends the step, on all ranks: not an idle span.
       own.idle_until(step_.meet - std::llround(lane.closing * 1e12));
       own.busy_until(step_.end, SliceKind::kReduce);
     }
@@ -99,7 +99,7 @@ class Grouper {
   RankGroups out_;
 };
 
-// What memory is left, and the ranks of no use.
+// The free memory, and the ranks that the plan does not use.
 void add_memory(std::vector<SharedRanks>& groups,
                 const std::vector<cost::GeneralPredictor::RankBytes>& bytes) {
   std::vector<bool> used(bytes.size());

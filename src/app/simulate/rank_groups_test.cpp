@@ -71,8 +71,8 @@ TEST(RankGroups, BusyAndIdleFillTheStep) {
   for (const char* model : {"gpt2", "vgg16"}) expect_filled(play_burst(model));
 }
 
-// A plan with one number of ranks for all layers is played by passes, not by layers: the picture
-// has the same parts.
+// A plan with the same number of ranks for all layers is simulated by passes, not by layers: the
+// picture has the same parts.
 TEST(RankGroups, DrawsEveryPartWhereAllRanksDoTheSame) {
   using timeline::SliceKind;
   for (const Played& own : {play_regular(1), play_burst("gpt2")}) {

@@ -103,7 +103,7 @@ plan::Placement data_parallel(const ResolvedPlan& plan, const plan::Placement& o
   return burst::placement_of(all, counts, batch, own.precision);
 }
 
-// The same batch on one device, by which work on several is counted.
+// The same batch on one device: work on several is measured by it.
 double one_device_s(const ResolvedPlan& plan) {
   const plan::Placement own = placement_of(plan);
   plan::Degrees one;

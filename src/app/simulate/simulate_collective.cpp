@@ -22,7 +22,7 @@ using simulate::Algorithm;
 using simulate::Collective;
 using simulate::Network;
 
-// Of one choice where nobody asked for it: some tenths of a second.
+// Limit for each choice if the user gave none: some tenths of a second.
 constexpr std::int64_t kMostTried = 1'000'000;
 constexpr int kAstraSplits = 4;
 constexpr double kMostBytes = 1e18;
@@ -63,8 +63,9 @@ double elapsed(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Every choice of one algorithm a dimension that the collective offers and that can differ; where
-// there are too many, the same on all dimensions and those that differ on the last.
+// All combinations of one algorithm per dimension that support the collective and can differ. If
+// there are too many: the same algorithm on all dimensions, and combinations that differ on the
+// last.
 std::vector<std::vector<Algorithm>> choices_of(const Network& network, Collective collective) {
   const auto& dimensions = network.dimensions();
   const std::size_t n = dimensions.size();
@@ -72,7 +73,7 @@ std::vector<std::vector<Algorithm>> choices_of(const Network& network, Collectiv
     if (dimensions[d].size == 1) return std::vector<Algorithm>{Algorithm::kRing};
     std::vector<Algorithm> list;
     for (const Algorithm algorithm : simulate::kAlgorithms) {
-      // Where there is only one way to a neighbour, both ways round are one.
+      // If there is only one path to a neighbor, both directions are the same.
       const bool two_ways = dimensions[d].kind == simulate::DimensionKind::kRing;
       if (algorithm == Algorithm::kTwoWayRing && !two_ways) continue;
       if (offers(algorithm, d + 1 == n ? collective : Collective::kReduceScatter))
@@ -127,7 +128,7 @@ TriedAlgorithms play(const Network& network, const Problem& problem,
   return tried;
 }
 
-// Those whose formulas were compared with runs of ASTRA-sim on such a dimension.
+// The algorithms whose formulas were compared with runs of ASTRA-sim on such a dimension.
 std::vector<std::vector<Algorithm>> astra_choices(const simulate::Dimension& d) {
   if (d.kind == simulate::DimensionKind::kRing) return {{Algorithm::kRing}};
   if (d.kind == simulate::DimensionKind::kFullyConnected) return {{Algorithm::kDirect}};
@@ -227,7 +228,7 @@ CollectiveAnswer simulate_collective(const SimulateCollectiveRequest& request) {
     answer.tried.push_back(request.astra_sim
                                ? astra(network, problem, memory_bandwidth, choice.front(), asked)
                                : play(network, problem, choice, request.unfolded, asked));
-  // Of equals the first that was listed: the simplest.
+  // Of equal ones the first in the list: the simplest.
   std::stable_sort(answer.tried.begin(), answer.tried.end(), [](const auto& a, const auto& b) {
     if (a.why_not.empty() != b.why_not.empty()) return a.why_not.empty();
     return a.why_not.empty() && a.collective_s < b.collective_s;

@@ -37,8 +37,8 @@ TEST(SimulateCollective, TheQuickestOfAllOfferedIsTheAnswer) {
   EXPECT_GE(one.best().collective_s, a.best().collective_s);
 }
 
-// nccl-tests: a ring that moves 2(n-1)/n of the bytes at wire speed shows the wire as its bus
-// bandwidth, whatever n is.
+// nccl-tests: for a ring that moves 2(n-1)/n of the bytes at wire speed, the bus bandwidth is that
+// of the wire, for any n.
 TEST(SimulateCollective, BandwidthsAreThoseOfNcclTests) {
   const TemporaryFolder folder;
   for (const int n : {2, 5, 16}) {

@@ -25,7 +25,7 @@ using simulate::Policy;
 namespace {
 
 constexpr double kDay = 86400;
-constexpr int kMostSpares = 4;       // tried where nobody says
+constexpr int kMostSpares = 4;       // tried if the user gives none
 constexpr double kMostEvents = 1e5;  // of a dedicated cluster, each interval of the grid anew
 constexpr double kMostWork = 2e9;    // each event looks at each machine
 constexpr int kMissing = 8;          // failed nodes at once that are planned for
@@ -169,8 +169,8 @@ void play_trace(const JobRequest& request, JobAnswer& answer) {
   add_assumptions(request, costs, answer);
 }
 
-// Nodes beyond those of the plan are spare; the plan runs on all of its nodes or, under ours, on
-// fewer.
+// Nodes that the plan does not use are spares. The plan runs on all of its nodes or, under our
+// policy, on fewer.
 void play_dedicated(const JobRequest& request, JobAnswer& answer) {
   const Subject subject = load_subject(request);
   const cluster::Node& node = subject.inputs.cluster.groups.front().node;

@@ -10,8 +10,8 @@
 namespace nereus::app::simulate_job_test {
 namespace {
 
-// What simulate_job refuses of a job that says this degree alone; empty where it gets further, to
-// the trace that does not exist.
+// The error code of simulate_job for a job that gives only this degree; empty if it gets further,
+// to the trace that does not exist.
 template <class Field>
 std::string refused(const Field& field, const std::string& rates) {
   JobRequest request;

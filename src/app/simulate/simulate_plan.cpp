@@ -94,7 +94,7 @@ cost::StepWork work_of(const ResolvedPlan& plan) {
   return cost::GeneralPredictor(plan.model, plan.cluster, plan.basis).work(placement);
 }
 
-// A hundred, or fewer where that would take more than some seconds.
+// A hundred, or fewer if that would take more than some seconds.
 int usual_steps(const cost::StepWork& work) {
   double passes = 0;
   for (const cost::LaneWork& lane : work.lanes)

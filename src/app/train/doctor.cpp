@@ -37,7 +37,7 @@ std::vector<std::string> split(const char* text, char separator) {
   return parts;
 }
 
-// The value of "key : value" or "key=value" in a small text file; empty where there is none.
+// The value of "key : value" or "key=value" in a small text file; empty if there is none.
 std::string field_of(const char* path, std::string_view key, char separator) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

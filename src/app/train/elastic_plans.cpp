@@ -84,7 +84,7 @@ std::optional<ElasticPlan> ElasticPlans::try_shape(const Shape& shape) {
   return known;
 }
 
-// What `nereus plan` finds for so many nodes.
+// The plan of `nereus plan` for that many nodes.
 std::optional<ElasticPlan> ElasticPlans::planned(int machines) {
   const DegreesRequest& d = request_.plan.degrees;
   PlanRequest request;

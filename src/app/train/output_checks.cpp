@@ -26,7 +26,7 @@ int try_file_in(const std::string& folder) {
   return 0;
 }
 
-// Makes the folder, tries it, and takes away what it made.
+// Creates the folder, tests it, and removes what it created.
 int try_folder(const fs::path& path) {
   std::vector<fs::path> made;
   std::error_code error;

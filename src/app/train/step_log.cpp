@@ -18,7 +18,7 @@ StepLog::StepLog(const std::string& folder, const std::string& metrics_file,
                  const TrainWatch& watch, TrainAnswer& answer)
     : watch_(watch), answer_(answer) {
   const std::string file = folder + "/steps.jsonl";
-  // Whole lines alone: a kill may have cut the last one.
+  // Only whole lines: a kill may have truncated the last one.
   std::error_code error;
   if (fs::exists(file)) fs::resize_file(file, read(file), error);
   log_.open(file, std::ios::app);

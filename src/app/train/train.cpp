@@ -33,7 +33,7 @@ double wall_clock() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// Where steps go: the answer, the screen, files.
+// Records steps: in the answer, on the screen, in files.
 class Recorder {
  public:
   Recorder(const TrainRequest& request, const TrainWatch& watch, TrainAnswer& answer)
@@ -94,7 +94,7 @@ class Recorder {
   std::optional<launch::EventFile> events_;
 };
 
-// Of the whole job; nothing where the devices' rates are only assumed.
+// For the whole job; empty if the devices' rates are only assumptions.
 std::optional<double> peak_of(const ResolvedPlan& plan, const plan::Placement& placement) {
   if (cluster::is_nominal(plan.cluster)) return std::nullopt;
   double sum = 0;
@@ -117,7 +117,7 @@ void write_timeline(const TrainRequest& request, const fs::path& folder, const s
     recorder.event("no timeline", -1, "no rank survived to write one");
     return;
   }
-  // Each launcher sees its own rank alone.
+  // Each launcher only sees its rank.
   std::string path = request.timeline_file;
   if (request.launched && request.launched->world_size > 1) {
     const std::size_t dot = path.find('.', path.rfind('/') + 1);
@@ -143,7 +143,7 @@ void hear(const job::Message& message, Recorder& recorder, TrainAnswer& answer,
   using job::MessageKind;
   if (message.kind == MessageKind::kHello && answer.library.empty())
     answer.library = message.library;
-  // All ranks write a checkpoint; the one that completes it says so.
+  // All ranks write a checkpoint; the rank that completes it reports it.
   if (message.kind == MessageKind::kCheckpoint) {
     recorder.event("checkpoint", message.rank, message.folder);
     if (watch.say && answer.speaks)

@@ -93,7 +93,7 @@ struct TrainStep {
 struct Morph {
   std::int64_t generation = 0;
   int num_ranks = 0;
-  // Of state that ranks already had; this and the next two are sums over all ranks.
+  // Bytes of state that ranks already had; this and the next two are sums over all ranks.
   double own_bytes = 0;
   double peer_bytes = 0;        // from other ranks' memory
   double saved_bytes = 0;       // from a checkpoint
@@ -109,7 +109,7 @@ struct TrainEvent {
   std::optional<Morph> morph{};
 };
 
-// What is about to start.
+// Announces what is about to start.
 struct TrainBegin {
   std::string model;
   int num_ranks = 1;

@@ -39,7 +39,7 @@ std::vector<std::string> parts_of(const std::string& text) {
   return parts;
 }
 
-// What the system could give without taking from anybody; 0 where it does not say.
+// Memory that the system could give without taking it from other processes; 0 if it is unknown.
 double available_memory() {
   std::ifstream file("/proc/meminfo");
   for (std::string word; file >> word;) {
@@ -49,7 +49,7 @@ double available_memory() {
   return 0;
 }
 
-// Of all ranks together; 0 where nothing is predicted.
+// For all ranks together; 0 if nothing is predicted.
 double needed_memory(const TrainSetup& setup) {
   try {
     return predict_step(setup.resolved).memory.total * setup.num_ranks;
@@ -58,8 +58,8 @@ double needed_memory(const TrainSetup& setup) {
   }
 }
 
-// What a background job may take: of the GPUs that the foreground's plan is for, or of this host.
-// 0 where nothing is known of them.
+// Memory for background jobs: of the GPUs of the foreground's plan, or of this host. 0 if it is
+// unknown.
 double left_memory(const TrainSetup& foreground) {
   const double needed = needed_memory(foreground);
   if (foreground.job.machine.device == "cpu") return std::max(0.0, available_memory() - needed);
@@ -95,7 +95,7 @@ void check_folders(const TrainRequest& request, ErrorList& errors) {
   const auto use = [&](const std::string& folder, const std::string& who) {
     if (folder.empty()) return;
     std::error_code unknown;
-    // As a folder of something: so a slash at its end does not count.
+    // As a parent folder, so that a slash at its end does not count.
     const std::string whole =
         fs::weakly_canonical(fs::absolute(folder) / "checkpoint", unknown).parent_path();
     const auto [at, is_new] = users.try_emplace(whole, who);
@@ -196,7 +196,7 @@ double parse_slowdown(const std::string& text) {
     throw_input_error("cli.bad-value",
                       fmt::format("--slowdown {} is neither a number nor a percentage", text), {},
                       "--slowdown 5%");
-  // Who writes 5 means 5 %, and would be promised nothing.
+  // A user who writes 5 means 5 %; a limit of 500 % would be meaningless.
   if (!percent && value > 1 && value <= 100 * kMostSlowdown)
     throw_input_error("cli.bad-value",
                       fmt::format("--slowdown {} would mean {} %; write values above 100 % with a "

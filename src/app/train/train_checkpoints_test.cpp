@@ -1,5 +1,5 @@
-// What a training does about checkpoints that are there already, and about outputs that cannot be
-// written: said before anything starts.
+// How training handles existing checkpoints, and outputs that cannot be written: it reports errors
+// before anything starts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -83,7 +83,7 @@ int state_kind(cluster::Precision precision) {
 
 fs::path whole_path(const std::string& name) {
   std::error_code unknown;
-  // As a folder of something: so a slash at its end does not count.
+  // As a parent folder, so that a slash at its end does not count.
   return fs::weakly_canonical(fs::absolute(name) / "x", unknown).parent_path();
 }
 

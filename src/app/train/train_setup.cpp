@@ -27,13 +27,13 @@ namespace fs = std::filesystem;
 
 constexpr double kVersionTimeout = 120;  // seconds: libtorch from a cold disk
 
-// The stack that stands for our own worker where none is given.
+// The stack for our worker if none is given.
 std::string worker_stack(const std::string& device) {
   return device == "cpu" ? "nereus" : "generic";
 }
 
-// Degrees on this machine: what is not given is 1, and there are as many devices as that makes
-// ranks.
+// Degrees on this machine: fields that are not given are 1, and there are as many devices as the
+// resulting ranks.
 ResolvedPlan resolve_here(const PredictRequest& plan, const std::string& device) {
   PredictRequest request = plan;
   DegreesRequest& d = request.degrees;
@@ -54,7 +54,7 @@ ResolvedPlan resolve_here(const PredictRequest& plan, const std::string& device)
                     worker_stack(device));
 }
 
-// A plan file beside --model: the two must mean the same.
+// If both a plan file and --model are given, they must agree.
 void check_model(const TrainRequest& request, const model::Model& planned) {
   model::Overrides overrides;
   for (const Override& o : request.plan.model.overrides) overrides.emplace_back(o.path, o.value);
@@ -117,8 +117,8 @@ void check_world(const TrainRequest& request, int num_ranks, ErrorList& errors) 
 
 }  // namespace
 
-// Ranks that a launcher starts may be on any host; those that this program starts share its memory,
-// which is quicker than a socket. NCCL refuses two ranks on one GPU.
+// Ranks that a launcher starts may be on any host. Ranks that this program starts use shared
+// memory, which is faster than a socket. NCCL does not support two ranks on one GPU.
 std::string default_comm(const std::string& device, const job::WorkerInfo& worker, int num_ranks,
                          bool launched) {
   if (device == "cpu") return launched && has_word(worker.backends, "gloo") ? "gloo" : "shared";

@@ -27,7 +27,7 @@ constexpr std::pair<const char*, double> kOwnNumbers[] = {
     {"gemm_efficiency", 0.15},   {"host_layer", 0.5},           {"elementwise_passes", 0.3},
     {"network_efficiency", 0.3}, {"attention_efficiency", 0.3}, {"activation_copies", 0.5},
     {"memory_fixed", 0.5}};
-// And of one on CPUs, where nothing is known but nominal rates.
+// For one on CPUs, for which only nominal rates are known.
 constexpr std::pair<const char*, double> kOwnNumbersOfCpus[] = {{"gemm_efficiency_32bit", 0.5},
                                                                 {"elementwise_passes", 0.5},
                                                                 {"score_passes", 0.5},
@@ -154,7 +154,7 @@ CalibrateAnswer calibrate(const CalibrateRequest& request, const ProgressSink& p
     answer.new_stacks[name] = parent;
   }
   if (!answer.new_stacks.empty()) {
-    // A new stack is fitted alone: a few rows must not move what thousands have settled.
+    // Only the new stack is fitted: a few rows must not change what thousands have determined.
     std::erase_if(library.free, [&](const cost::FreeNumber& number) {
       return number.scope.kind != Scope::Kind::kStack ||
              !answer.new_stacks.contains(number.scope.name);

@@ -36,7 +36,7 @@ std::string name_of(const std::vector<AstraDimension>& dimensions) {
   return text;
 }
 
-// What ASTRA-sim says of one row of a table of its own.
+// ASTRA-sim's formula for one row of a table of its runs.
 simulate::AstraOutcome astra_says(const simulate::AstraCollectiveRow& row) {
   if (row.dimensions.size() > 1) return {0, "several dimensions have no formula"};
   if (row.dimensions[0].num_ranks == 1) return {0, "one rank has nothing to send"};
@@ -55,8 +55,8 @@ void add(ValidateNetworkAnswer& answer, int line, std::string what, std::int64_t
         {line, std::move(what), static_cast<double>(reference), static_cast<double>(outcome.ns)});
 }
 
-// The same networks and algorithms played by our own simulator, where links are shared and nothing
-// is faster than its wire. ASTRA-sim's all-gather counts what each rank puts in.
+// The same networks and algorithms in our simulator, where links are shared and nothing is faster
+// than its wire. ASTRA-sim's all-gather counts the bytes that each rank contributes.
 simulate::AstraOutcome we_say(const simulate::AstraCollectiveRow& row) {
   constexpr simulate::DimensionKind kKinds[] = {simulate::DimensionKind::kRing,
                                                 simulate::DimensionKind::kFullyConnected,
@@ -167,8 +167,8 @@ void compare_measured(const spec::Csv& csv, bool astra_sim, ValidateNetworkAnswe
     const simulate::NcclCall& call = row.measured.call;
     double ns = 0;
     if (astra_sim) {
-      // As ASTRA-sim is usually given such a node: a switch of the links' nominal rate, rings, 500
-      // ns a hop. Its all-gather counts what each rank puts in.
+      // The usual ASTRA-sim configuration of such a node: a switch with the nominal rate of the
+      // links, rings, 500 ns per hop. Its all-gather counts the bytes that each rank contributes.
       const bool gather = call.collective == Collective::kAllGather;
       ns = static_cast<double>(
           simulate::astra_time(

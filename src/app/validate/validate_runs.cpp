@@ -22,7 +22,7 @@ ValidateAnswer validate(const ValidateRequest& request) {
     }
     const std::string only = cost::overlay_file(library, path);
     if (one.empty() && !only.empty() && !cost::builtin_stacks().has(only)) one = only;
-    if (!one.empty()) library.resolve(one);  // says which there are, where it is none
+    if (!one.empty()) library.resolve(one);  // lists the known names if it is unknown
   }
   auto table = std::make_shared<calibrate::RunTable>();
   for (const std::string& file : request.files)

@@ -1,10 +1,10 @@
-// The one place that turns a Report into text, and puts text where it belongs.
+// Converts a Report to text, and writes it; no other code does.
 //
 //   std::string text = render(report, Format::kMarkdown, terminal);
 //   write_stdout(text);
 //
-// Tables fit the terminal: text columns are cut or wrapped, then columns of high rank are left out
-// (a note says which). JSON is one object: each table an array of objects under its name, each
+// Tables fit the terminal: text columns are cut or wrapped, then columns of high rank are dropped
+// (a note says which). JSON is one object: each table is an array of objects under its name, each
 // record an object. Numbers are raw SI.
 #pragma once
 
@@ -29,11 +29,11 @@ std::string render_text(const Report& report, const Terminal& terminal);
 std::string render_csv(const Report& report);
 std::string render_markdown(const Report& report);
 
-// The reader closed the pipe: nothing more to say, and no error.
+// The reader closed the pipe: not an error.
 struct ReaderGone {};
 
-// Writes all of it to stdout. Throws ReaderGone on a closed pipe, an environment error on a full
-// disk.
+// Writes everything to stdout. Throws ReaderGone if the pipe is closed, and an environment error if
+// the disk is full.
 void write_stdout(std::string_view text);
 
 }  // namespace nereus::cli

@@ -1,9 +1,9 @@
-// The words of a command line as one verb's request, and the verb's help.
+// Parses the words of a command line as a verb's request, and makes the verb's help.
 //
 //   parse_words(command, {"--tp", "8"});    // throws one Errors with everything that is wrong
 //   command.run();
 //
-// Unknown options, values that are no numbers, missing arguments. CLI11 does the splitting.
+// Detects unknown options, invalid values and missing arguments. CLI11 splits the words.
 #pragma once
 
 #include <string>

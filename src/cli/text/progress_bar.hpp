@@ -1,5 +1,5 @@
 // Shows app::Progress on stderr: a bar on a terminal (share, rate, time left, best so far),
-// elsewhere a plain line every 30 s.
+// otherwise a line every 30 s.
 //
 //   ProgressBar bar(session.err);
 //   app::calibrate(request, bar.sink());
@@ -20,7 +20,7 @@ class ProgressBar {
   using Clock = std::chrono::steady_clock;
 
   explicit ProgressBar(const api::Terminal& terminal);
-  // For tests: where the words go, and what the time is.
+  // For tests: custom output and clock.
   ProgressBar(const api::Terminal& terminal, std::function<void(const std::string&)> write,
               std::function<Clock::time_point()> now);
   ~ProgressBar() { finish(); }
@@ -29,7 +29,7 @@ class ProgressBar {
 
   app::ProgressSink sink();
   void show(const app::Progress& progress);
-  void finish();  // takes the bar off the screen
+  void finish();  // removes the bar from the screen
 
  private:
   api::Terminal terminal_;

@@ -58,8 +58,8 @@ Layout measure(const Table& table, const Terminal& terminal) {
   return layout;
 }
 
-// The widest text column that may get narrower; -1 where there is none. `all` = also those that
-// nobody marked as dispensable.
+// The widest text column that may become narrower; -1 if there is none. `all`: also columns that
+// are not marked as dispensable.
 int widest_text(const Layout& layout, const Table& table, int least, bool all) {
   int widest = -1;
   for (size_t i : layout.shown) {
@@ -73,8 +73,8 @@ int widest_text(const Layout& layout, const Table& table, int least, bool all) {
   return widest;
 }
 
-// Makes room: long remarks get narrower, then columns go by rank, then names are cut. Returns the
-// titles of the columns left out.
+// Reduces the width: first long remarks become narrower, then columns are dropped by rank, then
+// names are cut. Returns the titles of the dropped columns.
 std::vector<std::string> fit(Layout& layout, const Table& table, int width) {
   std::vector<std::string> hidden;
   if (width <= 0) return hidden;

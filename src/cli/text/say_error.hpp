@@ -1,5 +1,5 @@
-// An error on stderr as people read it, for verbs that go on to say more or end with a code of
-// their own. What is thrown is said by cli/cli.cpp.
+// Prints an error on stderr for people. For verbs that continue after an error, or end with a
+// special exit code; cli/cli.cpp prints thrown errors.
 #pragma once
 
 #include "api/text/terminal.hpp"

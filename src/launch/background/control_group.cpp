@@ -22,7 +22,7 @@ bool write_to(const std::string& file, const std::string& text) {
   return out.good();
 }
 
-// Of this process, by controller; version 2 has no name.
+// The groups of this process, by controller; version 2 has no name.
 std::map<std::string, std::string> own_groups() {
   std::map<std::string, std::string> groups;
   std::ifstream file("/proc/self/cgroup");

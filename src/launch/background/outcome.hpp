@@ -1,4 +1,4 @@
-// What background jobs did while a foreground job ran, and how much they slowed it
+// Results of background jobs that ran while a foreground job ran, and how much they slowed it
 // (launch/background/runner.hpp).
 #pragma once
 

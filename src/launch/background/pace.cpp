@@ -11,17 +11,17 @@ namespace {
 constexpr double kSmallestShare = 0.001;
 constexpr double kAim = 0.6, kLow = 0.35, kHigh = 0.8;  // of the bound
 constexpr double kMostUp = 2, kMostDown = 0.1;          // factors of one decision on the share
-// The same for turns, of which less is unknown.
+// The same for turns, of which more is known.
 constexpr double kAimOfTurns = 0.8, kLowOfTurns = 0.65, kHighOfTurns = 0.9;
 constexpr double kSmallestOfTurns = 0.25;
-constexpr double kGain = 0.5;  // of the way to where the model says
+constexpr double kGain = 0.5;  // of the way to the model's solution
 constexpr int kMostOver = 4;   // decisions in a row, at the smallest share
 constexpr int kRest = 16'384;  // steps
 constexpr double kTail = 0.95;
 constexpr std::size_t kTailAlone = 256, kTailShared = 128;  // steps
 constexpr int kRowOver = 2;
-constexpr std::size_t kRemembered = 16;  // steps alone
-// A step in which the background ran less than this was alone.
+constexpr std::size_t kRemembered = 16;  // steps without background
+// If the background ran for less than this share of a step, the step counts as without background.
 constexpr double kNothing = 1e-4;
 
 void remember(std::deque<double>& last, double value, std::size_t most) {
@@ -71,13 +71,14 @@ void Pace::step(double seconds, double ran, bool present) {
     return;
   }
   if (alone_left_ > 0) {
-    // The step in which the background was stopped is neither alone nor beside it.
+    // The step in which the background was stopped counts neither as with nor as without
+    // background.
     if (ran < kNothing) measure_alone(seconds);
     return;
   }
   ++since_probe_;
   if (ran < kNothing && !present) {
-    // There is no background now, or it may not run: what is measured is a step alone.
+    // There is no background now, or it may not run: the measured step is one without background.
     measure_alone(seconds);
   } else {
     const double slowdown = seconds / alone_ - 1;
@@ -112,7 +113,7 @@ void Pace::probe(int steps) {
   window_.clear();
   over_in_a_row_ = 0;
   last_slowdown_ = 0;
-  // What was measured long ago may be of another machine by now.
+  // Old measurements may no longer apply to the machine.
   while (recent_alone_.size() > static_cast<std::size_t>(steps)) recent_alone_.pop_front();
 }
 
@@ -128,7 +129,7 @@ void Pace::set_share(double share) {
   share_ = share;
 }
 
-// Less of the background and no better: it is something else, and `alone` is out of date.
+// Less background and no improvement: the cause is something else, and `alone` is outdated.
 bool Pace::did_not_help(double slowdown) {
   if (last_slowdown_ > 0 && slowdown > 0.8 * last_slowdown_) {
     probe(options_.probe_steps);

@@ -1,5 +1,5 @@
-// The controller against a simulated foreground: a step takes alone x (1 + toll + cost x share),
-// the toll only where the background runs at all, and a little noise.
+// The controller with a simulated foreground: a step takes alone x (1 + toll + cost x share), with
+// the toll only if the background runs at all, and a little noise.
 #include "launch/background/pace.hpp"
 
 #include <gtest/gtest.h>
@@ -128,8 +128,8 @@ TEST(Pace, BackgroundThatCostsTooMuchRunsOnlyAfterProbes) {
   EXPECT_LE(ran, 60);
 }
 
-// Where they take turns: a restless foreground, which takes 40 % longer in every tenth step of its
-// own, keeps its background, and what the bound has room for is used.
+// With turns: a foreground whose steps vary, every tenth takes 40 % longer by itself, keeps its
+// background, and uses what the bound allows.
 TEST(Pace, TurnsAreNotCutForTheForegroundsOwnUnrest) {
   Pace restless(pace_of_turns(0.05));
   const Played played = play(restless, {.cost = 0.04}, 3000, [](int step, Plant& plant) {
@@ -167,8 +167,8 @@ TEST(Pace, TurnsThatCostTooMuchAreRare) {
   EXPECT_GT(without_probes(tail(played.shares, 20'000)).size(), 0U);
 }
 
-// One step in ten that suffers thrice what the others do: their median alone would be within the
-// bound at a share of one.
+// One step in ten slows down three times as much as the others: the median alone would be within
+// the bound at a share of one.
 TEST(Pace, TurnsAreCutWhereFewStepsSufferMore) {
   Pace pace(pace_of_turns(0.05));
   const std::vector<double> shares =
@@ -179,7 +179,8 @@ TEST(Pace, TurnsAreCutWhereFewStepsSufferMore) {
   EXPECT_TRUE(pace.slowdown().held(0.05)) << pace.slowdown().p99;
 }
 
-// A step beside one that had its chance is none alone, even where nothing ran in it.
+// A step with a job that could have run does not count as without background, even if nothing ran
+// in it.
 TEST(Pace, AGuestThatCouldNotRunIsPresent) {
   Pace pace(pace_of_turns(0.05));
   for (int i = 0; i < 18; ++i) pace.step(1.0, 0);

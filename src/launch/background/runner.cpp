@@ -24,14 +24,15 @@ constexpr double kPeriodsPerStep = 4;
 constexpr double kForGood = 0.98;   // a share that is not worth stopping for
 constexpr double kNoTimeout = 1e6;  // a rank that is stopped says nothing
 constexpr auto kBetweenLooks = 500ms;
-constexpr int kAloneSteps = 4;  // the first may have begun beside the foreground
+constexpr int kAloneSteps = 4;  // the first may have begun while the foreground ran
 constexpr auto kLongestAlone = 10s, kGrace = 10s;
 
 double seconds_of(std::chrono::steady_clock::duration time) {
   return std::chrono::duration<double>(time).count();
 }
 
-// Resident and of this process alone: what is shared (libraries, messages between ranks) is not.
+// Resident and private to this process: shared memory (libraries, messages between ranks) is
+// excluded.
 double private_bytes(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/statm", pid));
   double size = 0, resident = 0, shared = 0;
@@ -197,7 +198,7 @@ void BackgroundRunner::run_for_a_period(double share, double alone) {
   pause_until(begin + period);
 }
 
-// Until then, or until steps alone are to be measured, or the foreground ends.
+// Waits until then, or until steps without background must be measured, or the foreground ends.
 void BackgroundRunner::pause_until(Clock::time_point end) {
   std::unique_lock lock(mutex_);
   const bool ran = runs_since_.has_value();
@@ -299,7 +300,7 @@ void BackgroundRunner::look_after() {
     ran_in_all_ += now - *runs_since_;
     runs_since_.reset();
   }
-  for (const job::Gate& gate : options_.gates) {  // nobody waits any more
+  for (const job::Gate& gate : options_.gates) {  // no piece waits any more
     gate.page().wanted = 0;
     gate.page().guest = job::Guest::kNobody;
   }
@@ -307,7 +308,7 @@ void BackgroundRunner::look_after() {
   const std::optional<Clock::time_point> turns_since = std::exchange(turns_since_, std::nullopt);
   if (!finishing_) running.num_beside = running.steps.size();
   result.memory_bytes = running.most_memory;
-  // With gates it has the device to itself until it knows how long its pieces are.
+  // With gates, it has the device to itself until it knows how long its pieces are.
   const Clock::time_point since = std::max(running.begin, turns_since.value_or(running.begin));
   const auto first = static_cast<std::size_t>(
       std::lower_bound(running.steps.begin(), running.steps.end(), since) - running.steps.begin());
@@ -345,7 +346,7 @@ void BackgroundRunner::look_after() {
   running_.reset();
 }
 
-// Why a job that nobody here asked to end failed; empty where it did not.
+// Why a job failed that we did not ask to end; empty if it did not fail.
 std::string BackgroundRunner::why_failed(const Outcome& outcome) const {
   if (outcome.failure)
     return fmt::format("rank {}: {}", outcome.failure->rank, outcome.failure->message);
@@ -366,7 +367,7 @@ void BackgroundRunner::end_running(bool measure_alone) {
     const std::size_t first = running.steps.size();
     changed_.wait_for(lock, kLongestAlone,
                       [&] { return ended() || running.steps.size() >= first + kAloneSteps; });
-    // Between whole steps: the first of them may have begun beside the foreground.
+    // Between whole steps: the first of them may have begun while the foreground ran.
     if (running.steps.size() >= first + 2)
       alone_step_s = seconds_of(running.steps.back() - running.steps[first]) /
                      static_cast<double>(running.steps.size() - 1 - first);

@@ -1,6 +1,6 @@
-// Background jobs that are lines of shell, beside a foreground that is a loop. Of usual priority
-// and without a control group: a machine that is busy with other tests would let nothing else
-// begin.
+// Background jobs that are shell commands, and a foreground that is a loop. They have normal
+// priority and no control group, because a machine that is busy with other tests would let nothing
+// else start.
 #include "launch/background/runner.hpp"
 
 #include <fmt/format.h>
@@ -118,7 +118,7 @@ TEST(BackgroundRunner, QuotaIsHeld) {
   EXPECT_GT(outcome.jobs[0].memory_bytes, 30e6);
 }
 
-// A job of one rank beside a foreground of two: nobody comes to the second gate.
+// A job with one rank and a foreground with two: no rank uses the second gate.
 TEST(BackgroundRunner, TurnsOfAJobWithFewerRanksCount) {
   const TemporaryFolder folder;
   Said said;

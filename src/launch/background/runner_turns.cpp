@@ -7,15 +7,15 @@ namespace nereus::launch {
 
 namespace {
 
-// Gaps are cut too where turns are, but only below half of what those may be.
+// If turns are cut, gaps are cut too, but only when turns are below half of their maximum.
 constexpr double kGapPerShare = 2;
 constexpr double kGivenLong = 0.85;       // of the bound, by one step in many for all of them
 constexpr double kChangesPerOpening = 8;  // less is mostly lost
 
 }  // namespace
 
-// The running job's pieces have run: what it does from now on is what it gets. A job of fewer ranks
-// than the foreground is at some of the gates alone.
+// Whether the running job's pieces have run, so that its work from now on counts. A job with fewer
+// ranks than the foreground uses only some of the gates.
 bool BackgroundRunner::knows_its_turns() const {
   const auto any = [&](job::Guest guest) {
     return std::any_of(options_.gates.begin(), options_.gates.end(),
@@ -24,7 +24,7 @@ bool BackgroundRunner::knows_its_turns() const {
   return any(job::Guest::kKnown) && !any(job::Guest::kNew);
 }
 
-// Of the devices, in the mean.
+// Mean over the devices.
 double BackgroundRunner::used_turns() const {
   std::int64_t used = 0;
   for (const job::Gate& gate : options_.gates) used += gate.page().used;

@@ -125,7 +125,7 @@ void Coordinator::hear_signals() {
 }
 
 void Coordinator::finish() {
-  state_.ranks.clear();  // nobody is to be waited for
+  state_.ranks.clear();  // no member is expected
   save_state(options_.folder, state_);
   outcome_.steps_done = state_.steps_done;
   phase_ = Phase::kFinished;

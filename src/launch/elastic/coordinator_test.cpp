@@ -1,5 +1,5 @@
-// The coordinator against agents that say what they are told to: which step survivors go on from,
-// who is heard and who is not, who is left out.
+// The coordinator with agents controlled by the test: which step survivors continue from, whose
+// messages count, and who is left out.
 #include "launch/elastic/coordinator.hpp"
 
 #include <gtest/gtest.h>

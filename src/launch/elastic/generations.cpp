@@ -157,7 +157,7 @@ void Coordinator::begin() {
 
 std::vector<Member*> Coordinator::place(std::vector<Member*> members,
                                         const std::vector<plan::HeldStage>& stages) {
-  // Those that trained before come before those that are new, and of these who came first.
+  // Members that trained before come first, then new ones, each in the order of joining.
   const auto order = [](const Member* m) {
     return std::pair(m->rank >= 0 ? m->rank : std::numeric_limits<int>::max(), m->arrival);
   };

@@ -115,7 +115,7 @@ void Coordinator::member_step(const Member& member, const job::Message& message)
     morph_told_ = true;
     morph_.seconds = seconds(Clock::now() - sign_);
     morph_.step = message.step;
-    // What was lost: all but the step.
+    // The lost time: everything except the step.
     usual_morph_s_ = (usual_morph_s_ + std::max(0.0, morph_.seconds - message.seconds)) / 2;
     if (hooks_.event) hooks_.event(morph_);
     say(fmt::format(

@@ -80,7 +80,8 @@ void Coordinator::greet(std::unique_ptr<Connection> connection,
   if (hello.name.empty() || hello.name != printable(hello.name))
     return refuse("its name is empty, or has characters that cannot be printed");
   Member& member = members_[hello.name];
-  // A connection that broke at its end alone is taken over by who proves to be in its place.
+  // If a connection broke only at the other end, a caller that proves to be the same member takes
+  // it over.
   const bool again =
       member.in_generation && hello.generation == state_.generation && hello.rank == member.rank;
   if (member.connection && !again) return refuse("an agent of that name is here already");
@@ -172,7 +173,7 @@ void Coordinator::check_beats() {
     ++connected;
     if (seconds(now - member.heard) > options_.dead_after_s) silent.push_back(name);
   }
-  // All at once: it is this machine that is cut off. They train on.
+  // All at the same time: this machine is cut off. They continue to train.
   const bool cut_off = silent.size() > 1 && silent.size() == connected &&
                        seconds(now - members_.at(silent.front()).heard) < options_.return_s;
   if (!cut_off)
@@ -200,7 +201,7 @@ void Coordinator::check_beats() {
 void Coordinator::let_go() {
   for (auto at = members_.begin(); at != members_.end();) {
     Member& member = at->second;
-    // What it holds goes to others first; where nobody goes on, there is nobody to give it to.
+    // Sends what it holds to others first; if no member continues, there is none to send it to.
     const bool gives = member.holds && (!usable().empty() || !saved_);
     if (!member.noticed || member.in_generation || !member.connection || gives) {
       ++at;

@@ -23,7 +23,7 @@ void SavePace::step(double now, double seconds) {
 void SavePace::copied(double seconds) { copying_ = std::max(copying_, seconds); }
 
 void SavePace::written(double now) {
-  if (!asked_) return;  // another rank said so already, or nobody asked
+  if (!asked_) return;  // another rank has reported it already, or no save was requested
   write_ = now - *asked_;
   const double cost = std::max(copying_, longer_);
   cost_ = measured_ ? (cost_ + cost) / 2 : cost;

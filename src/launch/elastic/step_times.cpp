@@ -41,7 +41,7 @@ void StepTimes::add(int rank, const job::Message& step) {
 std::optional<SlowRank> StepTimes::slowest() const {
   if (ranks_.size() < 2) return std::nullopt;
   SlowRank slow;
-  std::vector<double> busiest;  // of each rank, in the half that speaks against whoever is slower
+  std::vector<double> busiest;  // per rank, the larger of its two halves
   for (const auto& [rank, own] : ranks_) {
     if (own.busy.size() < kWindow) return std::nullopt;
     const Halves busy = halves(own.busy);

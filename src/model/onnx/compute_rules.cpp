@@ -204,8 +204,8 @@ void matmul(const Call& call, Result& result) {
     throw ShapeError(fmt::format("inner dims {} and {} of {} and {} differ", k, b[b.size() - 2],
                                  to_text(a), to_text(b)));
   Dims lead = broadcast(Dims(a.begin(), a.end() - 2), Dims(b.begin(), b.end() - 2));
-  // A weight on either side serves all rows: one product. Two activations are a product for each
-  // leading index.
+  // If one side is a weight, it is used for all rows: one product. Two activations are one product
+  // per leading index.
   const double groups = elements(lead);
   const bool plain_weight = call.in(1).constant && b.size() == 2;
   if (call.in(0).constant && !call.in(1).constant) {

@@ -1,9 +1,10 @@
-// An ONNX file as plain structs, so that protobuf stays in one .cpp and the rest builds without it.
+// An ONNX file as plain structs, so that only one .cpp needs protobuf, and the rest builds without
+// it.
 //
-// Read are ModelProto.graph (IR 3 and later), its opset, and of weights only what shapes need:
-// dims, and the values of small tensors. Weights kept in files beside the model are never opened.
+// Reads ModelProto.graph (IR 3 and later) and its opset. Of weights it only reads what shapes need:
+// dims, and the values of small tensors. Weights in external files are never opened.
 //
-//   File file = parse(bytes, "resnet.onnx");  // throws Errors for bytes that are no ONNX model
+//   File file = parse(bytes, "resnet.onnx");  // throws Errors if the bytes are not an ONNX model
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ namespace nereus::model::onnx {
 
 using Dims = std::vector<std::int64_t>;
 
-// Values are kept up to this many: enough for any shape, small enough to fold freely.
+// Values of at most this size are kept: enough for any shape, and small enough for constant
+// folding.
 inline constexpr std::int64_t kMostValues = 1024;
 
 struct Constant {
@@ -41,13 +43,13 @@ struct Node {
   std::string name;
   std::string op;
   std::string domain;
-  std::vector<std::string> inputs;  // "" where an optional one is left out
+  std::vector<std::string> inputs;  // "" for an omitted optional input
   std::vector<std::string> outputs;
   std::map<std::string, Attribute, std::less<>> attributes;
 
   std::int64_t integer(std::string_view key, std::int64_t otherwise) const;
   std::string text(std::string_view key, std::string_view otherwise) const;
-  Dims integers(std::string_view key) const;  // empty where absent
+  Dims integers(std::string_view key) const;  // empty if absent
   bool has(std::string_view key) const { return attributes.find(key) != attributes.end(); }
 };
 
@@ -69,7 +71,7 @@ struct File {
   std::int64_t opset = 0;
   std::vector<Node> nodes;
   std::vector<Constant> weights;
-  std::vector<Input> inputs;  // weights apart
+  std::vector<Input> inputs;  // without weights
   std::vector<std::string> outputs;
 };
 

@@ -1,5 +1,5 @@
 // Arithmetic on small constants. Exporters write the target of a Reshape as Shape -> Gather -> Mul
-// -> Concat; what is not folded here stays without values, and whoever needs them says so.
+// -> Concat. What is not folded here has no values; code that needs them reports an error.
 #include <algorithm>
 #include <cmath>
 #include <functional>

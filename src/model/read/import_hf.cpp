@@ -22,7 +22,7 @@ struct Config {
     return reader.has(key) ? number(key, fallback) : number(older, fallback);
   }
   bool flag(const char* key, bool fallback) { return reader.optional_bool(key, fallback); }
-  // Where null says "none" and differs from an absent key.
+  // For keys where null means "none", unlike an absent key.
   int number_or_none(const char* key, int fallback) {
     const spec::Value* member = value.find(key);
     return member != nullptr && member->is_null() ? 0 : number(key, fallback);

@@ -87,7 +87,7 @@ class Importer {
     }
   }
 
-  // 0 where nobody gave it.
+  // 0 if it was not given.
   std::int64_t free_dim(const std::string& symbol) const {
     for (const auto& [name, value] : options_.dims)
       if (name == symbol) return value;
@@ -147,7 +147,7 @@ class Importer {
       const auto it = tensors_.find(name);
       if (!name.empty() && it == tensors_.end()) {
         usable = false;
-        // What an unusable node would have made is not worth a second complaint.
+        // A missing output of an unusable node is not reported as a second error.
         if (lost_.count(name) == 0)
           errors_.add("onnx.graph",
                       fmt::format("{} '{}' reads '{}', which nothing before it makes", node.op,
@@ -212,8 +212,8 @@ class Importer {
     }
   }
 
-  // A light operator joins the layer that makes all it reads. It depends on nothing else, so no
-  // cycle can arise.
+  // A light operator joins the layer that makes everything it reads. It depends on nothing else, so
+  // there can be no cycle.
   int layer_of(const Call& call, bool light) {
     std::set<int> sources;
     for (const Tensor* input : call.inputs)

@@ -1,10 +1,10 @@
-// Models by name or file: the catalogue (data/catalog/models), Nereus TOML/YAML/JSON, ONNX, Hugging
+// Models by name or file: the catalog (data/catalog/models), Nereus TOML/YAML/JSON, ONNX, Hugging
 // Face config.json, folders of python/nereus_export.py.
 //
-// Overrides (--set model.layers=4, --seq) are applied to the tree before it is read, whatever the
-// source; a Hugging Face config is first turned into a Nereus table, so the keys are ours
-// everywhere. A file may start from a catalogue entry with `base = "llama3-8b"`. ONNX graphs only
-// take `seq`, `name` and `dims.NAME`.
+// Overrides (--set model.layers=4, --seq) are applied to the tree before it is read, for any
+// source. A Hugging Face config is first converted to a Nereus table, so the keys are always ours.
+// A file may start from a catalog entry with `base = "llama3-8b"`. ONNX graphs only support `seq`,
+// `name` and `dims.NAME`.
 //
 //   Model m = load_model("llama3-8b", {{"model.layers", "4"}, {"seq", "2048"}});
 #pragma once
@@ -30,11 +30,10 @@ struct CatalogueModel {
 const std::vector<CatalogueModel>& catalogue_models();  // in the order of the files
 std::vector<std::string> catalogue_model_names();
 
-// Throws Errors: no such name (with the nearest), no such file, and all that is wrong with its
-// content.
+// Throws Errors: no such name (with the nearest), no such file, and all errors in its content.
 Model load_model(std::string_view name_or_path, const Overrides& overrides = {});
-// The same from text that was read already. `file` decides the format by its ending and is named in
-// errors.
+// Like load_model(), for text that was read already. The extension of `file` decides the format,
+// and errors name it.
 Model load_model_text(std::string_view text, const std::string& file,
                       const Overrides& overrides = {});
 

@@ -1,4 +1,4 @@
-// What is known of a placement before the costs of its layers are computed.
+// All facts about a placement that are known before the costs of its layers are computed.
 //
 //   Context context{placement, model, options, wires, costs, clock, read_layout(placement, wires),
 //                   read_state(placement, wires)};

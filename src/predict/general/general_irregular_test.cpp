@@ -1,4 +1,4 @@
-// Placements that no degrees describe, where the arithmetic is short enough to follow by hand.
+// Placements that no degrees describe, with computations short enough to follow by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>

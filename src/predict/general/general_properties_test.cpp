@@ -1,4 +1,4 @@
-// What holds for any placement: random clusters of unlike machines, teams, stages and state.
+// Properties of any placement: random clusters of different machines, teams, stages and state.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -55,8 +55,8 @@ cluster::Cluster any_mixed_cluster(int& num_ranks) {
   return cluster;
 }
 
-// State of a run on `ranks` (of the first tensor slice; the others lie beside them): copies, even
-// or uneven pieces, some of it beyond the device.
+// State of a run on `ranks` (of the first tensor slice; those of the others are next to them):
+// replicas, even or uneven shards, some of it offloaded.
 void add_any_state(LayerRun& run, const std::vector<int>& ranks, int tp) {
   const int zero = *rc::gen::inRange(0, 4);
   const bool beyond = *rc::gen::inRange(0, 4) == 0;

@@ -1,4 +1,4 @@
-// What the step of any placement is made of (predict/step_work.hpp).
+// The work of a step of any placement (predict/step_work.hpp).
 #include "predict/step_work.hpp"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class Writer {
   }
 
  private:
-  // Every team of the lane by its ranks; of all lanes where one stands for them.
+  // The ranks of every team of the lane; of all lanes if one represents them.
   void add_ranks(LaneWork& lane, std::size_t index) {
     for (std::size_t stage = 0; stage < context_.layout.stages.size(); ++stage) {
       const PhysicalStage& own = context_.layout.stages[stage];
@@ -78,7 +78,7 @@ class Writer {
       for (std::size_t team = 0; team < lane.ranks.size(); ++team)
         lane.ranks[team].push_back(firsts[std::min(team, firsts.size() - 1)]);
     }
-    // Stages before the widest one have fewer teams; the last of them stands in.
+    // Stages before the widest one have fewer teams; their last team is repeated.
     for (std::vector<int>& ranks : lane.ranks)
       while (ranks.size() < context_.layout.stages.size())
         ranks.insert(ranks.begin(), lane.ranks.front().front());

@@ -138,7 +138,7 @@ LanePasses lane_passes(Context& context, Work& work,
 
 namespace {
 
-// Whether the lane's passes are played; `copies` where it moves state or activations besides.
+// Whether the lane's passes are simulated; sets `copies` if it also copies state or activations.
 bool can_play(const Context& context, std::size_t lane, schedule::PipelineSize& size,
               bool& copies) {
   if (lanes_are_joint(context)) return false;

@@ -52,7 +52,7 @@ LaneStep lane_step(Context& context, Work& work, const std::vector<std::vector<L
     out.busy += (stage[lane].all.compute + stage[lane].all.recompute) / shape.depth;
     const LaneTime& own = stage[lane];
     paces.push_back({own.one, own.total(), 1, own.passes, own.backward});
-    // The reduction runs beside the last micro-batch.
+    // The reduction overlaps with the last micro-batch.
     StagePace last = paces.back();
     last.one = last_seconds(own, m, lanes_are_joint(context));
     quickest = std::min(quickest, reduction_window(last, shape));

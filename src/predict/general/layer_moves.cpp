@@ -1,7 +1,4 @@
-// A rank of the next segment needs those of its samples that it did not compute in the last one; a
-// rank of the last one sends those that it does not go on with. Teams of another shape keep
-// nothing. All send at once, so the rank with the most bytes in or out decides; gradients take the
-// same way back. Micro-batches go one by one.
+// layer_moves.hpp explains which samples move.
 #include "predict/general/layer_moves.hpp"
 
 #include <algorithm>
@@ -58,8 +55,8 @@ std::vector<Seat> seats_of(const LayerRun& run, int num_ranks) {
 
 }  // namespace
 
-// Most samples that any rank of each Replicas sends or receives. Bytes come later: layers differ in
-// them, while the same two rank sets follow one another again and again.
+// The largest number of samples that any rank of each Replicas sends or receives. Bytes are applied
+// later: they differ between layers, while the same two rank sets occur again and again.
 Moves::Pattern Moves::pattern_of(const LayerRun& before, const LayerRun& after) {
   const int num_ranks = context_.wires.num_ranks();
   const std::vector<Seat> old_seats = seats_of(before, num_ranks);

@@ -53,7 +53,7 @@ bool all_same(const LayerRun& a, const LayerRun& b, Same same) {
                     same);
 }
 
-// Virtual stages joined where they share a rank.
+// Joins virtual stages that share a rank.
 class Joined {
  public:
   explicit Joined(int size) : parent_(static_cast<std::size_t>(size)) {

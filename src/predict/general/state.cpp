@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kWhole = 1 - 1e-12;
 
-// Ascending ranks; as a range where they are one.
+// Ascending ranks; as a range if they form one.
 struct Ranks {
   std::vector<int> list;
   std::optional<RankRange> range;
@@ -77,7 +77,7 @@ class Reader {
   }
 
  private:
-  // Shares of the first slice, in the cut that the run's teams compute in where there is such.
+  // Shares of the first slice, in the cut of the run's teams if there are any.
   std::vector<const StateShare*> shares_of(StateKind kind, bool experts) const {
     std::vector<const StateShare*> shares;
     int cut = 0;

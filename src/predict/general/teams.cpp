@@ -51,7 +51,7 @@ class Loader {
   }
 
  private:
-  // What a run adds up on a rank while its shares are read.
+  // Sums of a run on a rank while its shares are read.
   struct Beyond {
     int run = -1;
     double dense = 0;  // share of a slice of weights that lies beyond the device
@@ -233,7 +233,7 @@ class Loader {
     }
   }
 
-  // Room for two layers of weights that come from beyond the device.
+  // Memory for two layers of offloaded weights.
   void stage_weights(int index) {
     const LayerRun& run = context_.run(index);
     for (std::size_t rank = 0; rank < beyond_.size(); ++rank) {
@@ -274,7 +274,7 @@ class Loader {
     }
   }
 
-  // Divided weights that are put together: two layers, or all of them for the step.
+  // Gathered sharded weights: those of two layers, or of all layers for the step.
   void keep_gathered(int index) {
     const LayerRun& run = context_.run(index);
     const RunState& state = context_.states[static_cast<std::size_t>(index)];

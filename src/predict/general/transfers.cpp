@@ -44,7 +44,7 @@ SendCount Transfers::sends_of(int stage) const {
   SendCount sends;
   const PhysicalStage& own = context_.layout.stages[static_cast<std::size_t>(stage)];
   if (context_.placement.schedule != plan::Schedule::kZbV) {
-    // Ends are held up like the others: once each way for every virtual stage.
+    // The ends are blocked like the other ranks: once in each direction per virtual stage.
     int before = -1;
     for (const int run : own.runs) {
       sends.forward += context_.run(run).stage != before ? 1 : 0;

@@ -1,4 +1,4 @@
-// What a segment moves besides its layers' own collectives (predict/general/team_work.hpp).
+// Communication of a segment besides the collectives of its layers (predict/general/team_work.hpp).
 #include "cost/data_parallel.hpp"
 #include "predict/general/team_work.hpp"
 #include "predict/memory.hpp"
@@ -10,7 +10,7 @@ using plan::Replicas;
 
 namespace {
 
-// What part of a share's slices, in units of one slice, lies on the rank.
+// The part of a share's slices on the rank, in units of one slice.
 double held_by(const plan::StateShare& share, int rank) {
   double pieces = 0;
   for (const plan::RankRange& range : share.ranks)
@@ -72,8 +72,8 @@ double Work::shard(const Segment& segment, const Lane& lane) {
   return seconds;
 }
 
-// Copies from and to memory beyond the device: weights for both passes of every gathering,
-// activations out and in again.
+// Copies from and to offload tiers: weights for both passes of every gather, activations out and
+// back in.
 double Work::copies(const Segment& segment, const std::vector<LayerClass>& classes,
                     const Active& active) {
   const Lane& lane = *active.lane;

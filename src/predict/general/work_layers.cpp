@@ -1,5 +1,5 @@
-// A burst plan layer by layer (predict/general/team_work.hpp): what each takes, who computes it,
-// what moves.
+// A burst plan layer by layer (predict/general/team_work.hpp): the time of each layer, its ranks,
+// and its moves.
 #include <algorithm>
 #include <map>
 
@@ -74,7 +74,7 @@ bool Work::plays_layers() const {
   return true;
 }
 
-// A layer has its share, by its own device seconds, of what its segment takes with its host.
+// A layer's share of its segment's time, including the host, is proportional to its device seconds.
 void Work::add_layers(const Segment& segment, LayerGraph& graph) {
   const std::vector<LaneTime> times = segment_times(segment);
   std::size_t slowest = 0;

@@ -1,13 +1,13 @@
-// The planner's time, the closed form and the play of the same plan.
+// Compares the planner's time, the closed form and the simulation of the same plan.
 //
-// On random graphs all three have the same inputs: the closed form must give the planner's time to
-// rounding, and so must the play where forward is half of everything (moves are half each way).
-// Where forward has another share in each layer, the play may take longer, for branches then wait
-// for each other twice (cost/layer_graph.hpp); it never takes less, and never more than all layers
-// one after the other.
+// On random graphs all three have the same inputs. The closed form must give the planner's time up
+// to rounding, and so must the simulation if forward is half of everything (moves are half in each
+// direction). If forward has another share in each layer, the simulation may take longer, because
+// branches then wait for each other twice (cost/layer_graph.hpp); it never takes less, and never
+// more than all layers one after the other.
 //
-// On real models plans go through placements, so that samples and wires are looked at rank by rank:
-// the planner's moves are bounds (search/burst/problem.hpp), and may be up to as dear again.
+// On real models plans are converted to placements, so samples and wires are examined rank by rank:
+// the planner's moves are bounds (search/burst/problem.hpp), and may be up to twice as expensive.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -62,7 +62,7 @@ int Shapes::id_of(Text text) {
   return ids_.try_emplace(std::move(text), static_cast<int>(ids_.size())).first->second;
 }
 
-// What is a branch and what a link is told apart by the first number.
+// The first number distinguishes branches from links.
 int Shapes::of(const Branch& branch) {
   Text text = {0};
   write(branch, text);

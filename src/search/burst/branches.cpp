@@ -1,5 +1,5 @@
-// Branches of a link: each solved as a chain between every pair of candidates of fork and join.
-// How they are put together: search/burst/fold_chains.cpp.
+// Solves each branch of a link as a chain, between every pair of candidates of fork and join.
+// search/burst/fold_chains.cpp combines them.
 #include <algorithm>
 
 #include "search/burst/branch_rules.hpp"
@@ -118,8 +118,8 @@ const States& Walk::bounded_row(const Link& link, std::size_t branch_index, std:
   return place->second;
 }
 
-// From the join backwards: the ends of the plan and the other branches, then block after block.
-// Branches within are taken to cost nothing.
+// From the join backwards: the rest of the plan and the other branches, then block after block.
+// Inner branches are assumed to cost nothing.
 Walk::Rests Walk::rests_of(const Link& link, std::size_t branch, std::size_t fork,
                            std::size_t position) const {
   const std::size_t n = least_.num_weights(), size = at(k_);
@@ -156,7 +156,7 @@ Walk::Rests Walk::rests_of(const Link& link, std::size_t branch, std::size_t for
   return out;
 }
 
-// By block of the branch that was worked out, that of this one; -1 where it is the same.
+// For each block of the branch that was solved, the block of this one; -1 if they are the same.
 int Walk::rename_of(const Branch& own) {
   const Branch& first = *worked_out_.at(shapes_.of(own));
   if (&first == &own) return -1;

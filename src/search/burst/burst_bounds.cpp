@@ -85,8 +85,8 @@ bool Bounds::useful(const double* rest, double seconds, double rank_seconds) {
   const double slack = 1 - kRounding;
   const double t = (seconds + rest[0]) * slack;
   const double c = (rank_seconds + rest[1]) * slack;
-  // Corners from first_ on are slow enough, those before last_ hold enough ranks. Labels come in
-  // runs, so that both move little or far.
+  // Corners from first_ on are slow enough, and those before last_ hold enough ranks. Labels come
+  // in sequences, so both indices move little or far.
   const auto slow = [&](std::size_t i) { return corners_[i].seconds >= t; };
   const auto dear = [&](std::size_t i) { return corners_[i].rank_seconds < c; };
   first_ = first_true(first_, corners_.size(), slow);

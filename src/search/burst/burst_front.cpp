@@ -111,8 +111,8 @@ class Solver {
     }
   }
 
-  // See burst_front.hpp. The front without memory is a bound: where a plan of it fits, it is the
-  // best there is; labels of three numbers are for what lies between.
+  // See burst_front.hpp. The front without memory is a bound: if one of its plans fits, it is
+  // optimal. Labels of three numbers are for the gaps between.
   Front within_memory() const {
     const Front bound = unlimited();
     Front fitting;
@@ -140,7 +140,7 @@ class Solver {
     return Solver(free, given_, others_, most_labels_).solve();
   }
 
-  // Plans that fit and are before those known; none where it takes too long.
+  // Plans that fit and that no known plan dominates; empty if it takes too long.
   std::optional<Front> between(const Front& fitting, const Front& bound) const {
     Walk walk(reduced_.problem, reduced_.chain, most_labels_);
     std::vector<KnownPlan> known, before;
@@ -156,7 +156,7 @@ class Solver {
     return front_of(walk, reduced_, num_blocks(), last);
   }
 
-  // With the plans of counts so wide that every one fits.
+  // Adds the plans with counts so large that all of them fit.
   Front within_gap(Front front, const Front& bound) const {
     const int first = first_that_fits(given_);
     if (first < given_.num_candidates() &&
@@ -199,7 +199,7 @@ Front solve(const Problem& problem, std::int64_t most_labels) {
   check_candidates(problem);
   Front front;
   front.least_memory = least_memory(problem);
-  // Where no branch can leave, that is of the trunk.
+  // If no branch can leave, that is the trunk's memory.
   if (problem.trunk_ranks >= problem.num_ranks && front.least_memory > problem.memory_limit)
     return front;
   Reduced reduced = reduce(problem);

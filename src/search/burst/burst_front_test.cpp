@@ -259,8 +259,8 @@ TEST(BurstFront, ManyCandidatesEqualBruteForce) {
   EXPECT_GT(limited, 5);
 }
 
-// Where labels are too many and memory binds: plans fit, and for every plan of the exact front
-// there is one as fast whose rank-seconds are within the gap.
+// If there are too many labels and memory is limited: plans fit, and for every plan of the exact
+// front there is one that is as fast and whose rank-seconds are within the gap.
 TEST(BurstFront, WithinMemoryIsWithinItsGap) {
   int limited = 0, with_gap = 0, exact = 0;
   for (std::uint64_t seed = 2000; seed < 2400; ++seed) {

@@ -13,7 +13,7 @@ const Moves::Table& Moves::of(double bytes, bool away) {
   for (std::size_t a = 0; a < k_; ++a)
     for (std::size_t b = 0; b < k_; ++b) {
       const int from = static_cast<int>(a), to = static_cast<int>(b);
-      // Ranks of both ends are held where they are not the same.
+      // The ranks of both ends are held if they share none.
       const int held = away ? problem_.counts[a] + problem_.counts[b]
                             : std::max(problem_.counts[a], problem_.counts[b]);
       const double seconds = away ? move_seconds(problem_.away_of(from, to), bytes)

@@ -10,13 +10,13 @@ namespace {
 using plan::RankRange;
 using plan::Replicas;
 
-// Equal chunks, and one smaller at the end where they do not divide the batch.
+// Equal chunks, and a smaller one at the end if they do not divide the batch.
 std::vector<Replicas> replicas_of(int global_batch, int samples, int least, int first_rank) {
   std::vector<Replicas> out;
   const auto rank_of = [&](int chunk) { return first_rank + chunk * samples / least; };
   const int whole = global_batch / samples;
   for (int i = 0; i < whole;) {
-    // As many as are equally far apart.
+    // As many ranks as are evenly spaced.
     int n = 1;
     const int stride = i + 1 < whole ? rank_of(i + 1) - rank_of(i) : 1;
     while (i + n < whole && rank_of(i + n) == rank_of(i) + n * stride) ++n;
@@ -52,9 +52,9 @@ std::vector<plan::StateShare> state_of(const std::vector<Replicas>& replicas) {
   return out;
 }
 
-// Least samples a rank, for each block: of all of the trunk, or of its own stretch of a branch. Not
-// of all branches with that first rank: others elsewhere may be wider, and would push this one onto
-// its neighbour's ranks.
+// The smallest number of samples per rank, for each block: over the whole trunk, or over its range
+// of a branch. Not over all branches with that first rank: others elsewhere may be wider, and would
+// push this one onto its neighbor's ranks.
 template <class SamplesOf>
 std::vector<int> least_samples(const BurstPlan& burst, const SamplesOf& samples_of) {
   const std::vector<BlockPlace>& blocks = burst.blocks;

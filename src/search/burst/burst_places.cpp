@@ -29,7 +29,7 @@ class Places {
       names_.pop_back();
     }
   }
-  // In the branch at hand; one within a branch was renamed first.
+  // In the current branch; an inner branch was renamed first.
   std::size_t block_of(const Step& step) const {
     int block = step.block;
     for (std::size_t i = names_.size(); i-- > 0;)

@@ -1,4 +1,4 @@
-// Branches of a link put together: every choice of those that leave, for every pair of candidates
+// Combines the branches of a link: every choice of those that leave, for every pair of candidates
 // of fork and join.
 #include <algorithm>
 #include <bit>
@@ -11,7 +11,7 @@ namespace {
 
 std::size_t fold_index(int i) { return static_cast<std::size_t>(i); }
 
-// Both one after the other.
+// Both run one after the other.
 Labels in_turn(LabelList a, LabelList b) {
   Labels out;
   out.reserve(a.size() * b.size());
@@ -22,8 +22,8 @@ Labels in_turn(LabelList a, LabelList b) {
   return out;
 }
 
-// Both fold_index once: the longer decides. Where bytes are no matter, each time that either can
-// have needs the cheapest of both within it alone.
+// Both run at the same time, so the longer one decides. If bytes do not matter, each time that
+// either can have only needs the cheapest label of both within that time.
 Labels beside(LabelList a, LabelList b) {
   const auto both = [](const Label& first, const Label& second) {
     return Label{std::max(first.seconds, second.seconds), first.rank_seconds + second.rank_seconds,
@@ -71,8 +71,8 @@ bool Walk::pair_useful(std::size_t fork, std::size_t join, std::size_t position,
   return bounds_->useful(all.data(), 0, 0);
 }
 
-// Keeps what is of use, and notes how it came about: for the fold in hand alone, since most of it
-// comes to nothing.
+// Keeps useful labels and records how they were built, only for the current fold, because most
+// labels are dropped later.
 void Walk::settle(Labels& labels, bool away, const std::vector<double>& rest, bool hidden,
                   int renamed) {
   if (!rest.empty())
@@ -99,7 +99,7 @@ int Walk::kept_step(int index) {
   return add_step(own);
 }
 
-// Least costs of a link's branches where those of `away` leave, by weight.
+// Least costs of a link's branches if those of `away` leave, by weight.
 std::vector<double> Walk::least_of(const Choice& choice, std::size_t branch) const {
   const std::size_t n = least_.num_weights();
   const LabelList away = choice.away[branch];
@@ -111,10 +111,10 @@ std::vector<double> Walk::least_of(const Choice& choice, std::size_t branch) con
   return out;
 }
 
-// All that one choice of branches that leave comes to.
+// Adds all results of one choice of branches that leave.
 void Walk::fold_choice(const Choice& choice, const std::vector<double>& ends, Labels& out) {
   const std::size_t count = choice.here.size();
-  // What is still missing: the ends, and the least of each branch that is not in yet.
+  // What is still missing: the ends, and the least costs of each branch that is not included yet.
   std::vector<double> rest = ends;
   std::vector<std::vector<double>> least(count);
   const auto take = [&](std::size_t branch, double sign) {

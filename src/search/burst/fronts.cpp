@@ -77,7 +77,7 @@ double gap_of(const std::vector<BurstPlan>& plans, const std::vector<BurstPlan>&
   for (const BurstPlan& any : bound) {
     for (; next < plans.size() && plans[next].seconds <= any.seconds * (1 + 1e-12); ++next)
       least = std::min(least, plans[next].rank_seconds);
-    // Where none is as fast: the fastest there is.
+    // If none is as fast: the fastest plan.
     const double ours = next > 0 || plans.empty() ? least : plans.front().rank_seconds;
     gap = std::max(gap, ours / any.rank_seconds - 1);
   }

@@ -15,8 +15,8 @@ constexpr int kBetween = 24;  // weights between the two ends
 }  // namespace
 
 std::vector<Weight> usual_weights(int most_ranks) {
-  // A plan's rank-seconds are between its seconds and most_ranks of them, and so are slopes of
-  // fronts: from 1 to 1 / most_ranks and somewhat beyond.
+  // A plan's rank-seconds are between its seconds and most_ranks times that, and so are slopes of
+  // fronts: from 1 to 1 / most_ranks, and slightly beyond.
   std::vector<Weight> out = {{1, 0}, {0, 1}};
   const double least = 0.05 / most_ranks, most = 4;
   for (int i = 0; i < kBetween; ++i)
@@ -37,7 +37,7 @@ LeastCosts::Matrix LeastCosts::edge(const Weight& weight, double bytes, bool awa
   return out;
 }
 
-// To what ends at the block; candidates from `candidates` on are none.
+// Adds the block to the costs that end at it; candidates from `candidates` on are not allowed.
 void LeastCosts::add_block(Matrix& to, const Weight& weight, int block,
                            std::size_t candidates) const {
   std::vector<double> own(k_, kNever);
@@ -82,8 +82,8 @@ bool LeastCosts::leaves(const Link& link, std::size_t branch, std::size_t home) 
   return away_k_ > 0 && branch != home && may_leave(problem_, link.branches[branch]);
 }
 
-// By candidates and weight. On all threads; the first alone, so that all moves are worked out when
-// several ask for them.
+// By candidates and weight, on all threads. The first weight runs before the others, so that all
+// moves are computed before several threads read them.
 std::vector<double> LeastCosts::for_all_weights(
     const std::function<Matrix(const Weight& weight)>& of) const {
   const std::size_t n = weights_.size();
@@ -107,7 +107,7 @@ const LeastCosts::Part& LeastCosts::branch_part(const Branch& branch, bool leave
   part.stays = part.bound;
   const Matrix away = branch_matrix({0, 1}, branch, true);
   for (std::size_t i = 0; i < away.size(); ++i) {
-    const double held = std::min(away[i], part.stays[i * n + 1]);  // rank-seconds alone
+    const double held = std::min(away[i], part.stays[i * n + 1]);  // only rank-seconds
     for (std::size_t w = 0; w < n; ++w)
       part.bound[i * n + w] = std::min(part.bound[i * n + w], weights_[w].rank_seconds * held);
   }
@@ -138,8 +138,8 @@ const LeastCosts::Part& LeastCosts::link_part(const Link& link) {
   return part;
 }
 
-// Of branches side by side the longest decides, so that any mean of their seconds is a bound too:
-// here by their seconds on one rank. It sees what those that leave take in time.
+// Of concurrent branches the longest decides, so any mean of their seconds is a bound too: here
+// weighted by their seconds on one rank. It includes the time of branches that leave.
 void LeastCosts::share_seconds(const Link& link, std::size_t home, Part& out) {
   double whole = 0;
   for (const Branch& own : link.branches) whole += seconds_alone(problem_, own);

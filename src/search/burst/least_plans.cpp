@@ -1,5 +1,5 @@
-// Plans of the least weighed costs where all branches stay: their candidates along the trunk first,
-// then what each part between takes on its cheapest way.
+// The plans with the least weighted costs if all branches stay: first their candidates along the
+// trunk, then the cheapest way through each part between.
 #include <algorithm>
 
 #include "base/parallel.hpp"

@@ -20,8 +20,8 @@ std::vector<double> padded(const std::vector<double>& a, std::size_t n, std::siz
   return out;
 }
 
-// Doubles of one register. Where vectors are longer than those, GCC compares their elements one by
-// one on arm64 and not on x86-64.
+// The number of doubles per register. With longer vectors, GCC compares the elements one by one on
+// arm64, but not on x86-64.
 #if defined(__x86_64__)
 constexpr std::size_t kLanes = 8;
 #else
@@ -30,8 +30,8 @@ constexpr std::size_t kLanes = 2;
 constexpr std::size_t kPerRow = kColumns / kLanes;
 using Lanes [[gnu::vector_size(kLanes * sizeof(double))]] = double;
 
-// The widest registers that the processor has. Not under sanitizers, which are not there yet when
-// it is asked.
+// Uses the processor's widest registers. Not under sanitizers, which are not initialized yet when
+// the processor is queried.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 __attribute__((target_clones("avx512f", "avx2", "default")))

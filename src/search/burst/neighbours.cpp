@@ -13,7 +13,7 @@ constexpr double kRounding = 1e-9;  // a plan that is better by less is the same
 
 std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
 
-// What a plan's price is made of: all of it adds up over blocks and edges.
+// The cost of a plan is a sum over blocks and edges.
 struct Totals {
   double seconds = 0, rank_seconds = 0;  // kernels and moves
   Sums sums{};
@@ -137,7 +137,7 @@ class Archive {
     return static_cast<std::size_t>(std::upper_bound(seconds_.begin(), seconds_.end(), seconds) -
                                     seconds_.begin());
   }
-  // Of the plans, close together: most are only compared with.
+  // The numbers of the plans in contiguous arrays: most plans are only compared with.
   std::vector<double> seconds_, rank_seconds_;
 };
 
@@ -152,7 +152,7 @@ class Search {
   }
 
   void run() {
-    // Two runs at once are many: only where one at a time leads nowhere.
+    // There are many pairs of rows, so they are only tried if single rows lead nowhere.
     while (look_at_all(&Known::is_done, &Search::look_around) ||
            look_at_all(&Known::pairs_done, &Search::look_at_pairs)) {
     }

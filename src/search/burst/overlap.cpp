@@ -19,10 +19,10 @@ constexpr double kSmallGap = 1e-3;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-// What a problem's block has beside its kernels.
+// What a block of the problem needs in addition to its kernels.
 using Shown = std::function<double(std::size_t block, std::size_t candidate)>;
 
-// By the plan's own counts, instead.
+// Evaluates with the plan's counts instead.
 void price(const Overlapped& own, const Shown& shown, BurstPlan& plan) {
   Sums sums;
   for (std::size_t i = 0; i < plan.blocks.size(); ++i) {
@@ -44,7 +44,7 @@ Front priced(const Overlapped& own, const Shown& shown, Front front) {
   return merged({}, std::move(front));
 }
 
-// Without plans where it is to end before there are any.
+// Returns no plans if it is stopped before there are any.
 Front solved(const Problem& problem) {
   try {
     return solve(problem);
@@ -63,7 +63,7 @@ Front of_part(const Overlapped& own, const Shown& first, const Shown& shown) {
       problem.blocks[i].seconds[k] += shown(i, k) - first(i, k);
   std::vector<std::size_t> some(problem.counts.size());
   std::iota(some.begin(), some.end(), std::size_t{0});
-  // On the trunk alone: branches apart are the first's.
+  // Only on the trunk; the first problem has the branches on other ranks.
   if (problem.trunk_ranks == 0) problem.trunk_ranks = problem.num_ranks;
   // More would cost as much as the first and find little.
   if (some.size() > kFewCounts) some = few_of(problem);
@@ -83,7 +83,7 @@ Front of_one_count(const Problem& problem) {
   return front;
 }
 
-// In any plan, whatever its counts.
+// In every plan, for all counts.
 bool all_hides(const Overlapped& own) {
   double most = 0, least = 0;
   for (std::size_t i = 0; i < own.sums.size(); ++i) {
@@ -130,7 +130,7 @@ void renumber(Front& front, const std::vector<int>& some, const std::vector<int>
           std::lower_bound(all.begin(), all.end(), some[at(place.candidate)]) - all.begin());
 }
 
-// No plan of it is faster; 0: nobody knows.
+// No plan of the problem is faster; 0: unknown.
 double bound_of(const Front& front) {
   if (!front.time_gap || front.plans.empty()) return 0;
   return front.plans.front().seconds / (1 + *front.time_gap);

@@ -10,7 +10,6 @@
 //                   per step), plus the background's yield x (N - C / T) on ranks that the
 //                   foreground does not hold, where C is its rank-seconds. Without a limit the
 //                   result would mostly be the foreground on one rank, because C is rarely below W
-//                   the foreground on one rank, for C is seldom below W
 #pragma once
 
 #include <cstddef>

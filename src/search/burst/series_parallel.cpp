@@ -70,8 +70,8 @@ class Reducer {
     }
   }
 
-  // The chain of all paths from a to b over `inner`, in order, and, unless it is a branch of its
-  // own, the edge between them.
+  // The chain of all paths from a to b over `inner`, in order, and the edge between them, unless it
+  // is a separate branch.
   Chain chain_between(int a, int b, const std::vector<int>& inner, bool with_edge) {
     Chain chain;
     chain.blocks.push_back(a);

@@ -50,7 +50,7 @@ void Walk::record(Labels& labels, int block, int candidate) {
   }
 }
 
-// `held` is what the link takes in rank-seconds, `move` in seconds.
+// `held` is the cost of the link in rank-seconds, `move` in seconds.
 void Walk::add_block(const Label& before, double move, double held, int block, int candidate,
                      Where where, Labels& to) const {
   const Block& own = problem_.blocks[index(block)];
@@ -78,10 +78,10 @@ States Walk::start(int block, Where where) {
   return states;
 }
 
-// By seconds and rank-seconds alone; `to` is a list of the best and stays one.
+// Considers only seconds and rank-seconds; `to` has no dominated labels, and keeps this property.
 void Walk::extend_two(LabelList from, const Addition& more, const double* rest, Labels& to) {
   constexpr std::size_t kFew = 4, kChunk = 8;
-  // The fastest and the cheapest of them as one: where that is no better, none is.
+  // The fastest and the cheapest label combined: if that is no better, none is.
   const double fastest = from.front().seconds + more.seconds;
   std::size_t known = num_as_fast(to, fastest);
   if (known > 0 && to[known - 1].rank_seconds <= from.back().rank_seconds + more.rank_seconds)
@@ -93,7 +93,7 @@ void Walk::extend_two(LabelList from, const Addition& more, const double* rest, 
     if (known > 0 && to[known - 1].rank_seconds <= held) return false;
     return !rest || bounds_->useful(rest, seconds, held);
   };
-  // In a long list the same is asked of some index a time.
+  // In a long list, the same check is done per chunk.
   const std::size_t some = from.size() > kChunk ? kChunk : from.size();
   for (std::size_t i = 0; i < from.size(); i += some) {
     const LabelList chunk = from.subspan(i, std::min(some, from.size() - i));
@@ -139,8 +139,9 @@ void Walk::hop(const States& from, const Moves::Table& moves, std::size_t candid
     for (std::size_t k = 0; k < from.size(); ++k) take(k);
     return;
   }
-  // The fastest and the cheapest of each candidate as one. Those that stay, that are fastest and
-  // that are cheapest come first: most others are no better, which is seen index a glance.
+  // The fastest and the cheapest label of each candidate, combined. Those with the branches that
+  // stay, the fastest and the cheapest come first, because most others are no better, which is seen
+  // quickly.
   const double* fast = from.seconds().data();
   const double* cheap = from.rank_seconds().data();
   std::size_t fastest = 0, cheapest = 0;

@@ -73,7 +73,7 @@ class Walk {
   // From all candidates to one of them, over an edge, then `more`.
   void hop(const States& from, const Moves::Table& moves, std::size_t candidate,
            const Addition& more, const double* rest, bool two, Labels& to);
-  // The same, over a link with branches.
+  // From all candidates to one of them, over a link with branches, then `more`.
   void hop(const States& from, const LinkTable& table, std::size_t candidate, const Addition& more,
            const double* rest, bool two, Labels& to);
   // The table of a link for the first `candidates` candidates.

@@ -28,8 +28,8 @@ std::vector<int> micro_batches(int share) {
   return out;
 }
 
-// The layout of p stages, so many replicas and micro-batches of m, as full as the fullest replica;
-// no more replicas than have anything to do.
+// The layout with p stages, that many replicas, and micro-batches of m, as full as the fullest
+// replica; without replicas that have no work.
 Degrees layout(const SpotProblem& problem, int tp, int pp, int replicas, int micro_batch) {
   Degrees d;
   d.tp = tp;
@@ -111,7 +111,7 @@ class Search {
         d.schedule = Schedule::k1f1b;
         const bool fits = consider(d);
         any_fits |= fits;
-        // More recompute only saves memory, and takes time.
+        // More recompute only saves memory, and costs time.
         if (fits) break;
       }
       d.recompute = Recompute::kFull;

@@ -46,7 +46,7 @@ plan::Placement uneven_placement(const SpotPlan& plan, const SpotProblem& proble
       team += count;
       sample += count * run.replicas.back().samples_per_team();
     };
-    // The last team stands alone where its last micro-batch is smaller.
+    // The last team is separate if its last micro-batch is smaller.
     const bool alone = left < d.micro_batch;
     const bool short_last = plan.short_replicas > 0;
     add(full - (alone && !short_last ? 1 : 0), most, d.micro_batch);

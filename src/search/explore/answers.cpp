@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::int64_t kSample = 20'000;  // points of a picture
 
-// What is kept of a row while the scan goes on: the least in one goal; of equals the one that is
-// better in the other goals of the study, then the quickest.
+// The best row so far during the scan: the least in one goal; of equal ones the one that is better
+// in the other goals of the study, then the fastest.
 class Leader {
  public:
   Leader() = default;

@@ -23,7 +23,7 @@ constexpr double kMostWhole = 1 << 20;
 
 struct Text {
   std::optional<double> value;
-  std::string reason;  // where there is none
+  std::string reason;  // why there is no value
   std::string hint;
 };
 
@@ -186,7 +186,7 @@ class List {
     }
   }
 
-  // False where it is no value.
+  // Returns false if it is not a valid value.
   bool add(const Value& at, double value, bool relative) {
     const auto refuse = [&](std::string message, std::string hint) {
       say(at, "explore.bad-value", std::move(message), std::move(hint));

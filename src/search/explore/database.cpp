@@ -35,8 +35,8 @@ CREATE TABLE points (point INTEGER, place INTEGER, status INTEGER, strategies IN
 }  // namespace
 
 struct Database::Handle {
-  // The journal is what makes a killed writer harmless; the lock keeps a second one away. Readers
-  // may look on, and hold a commit up for a while at most.
+  // The journal makes a killed writer harmless; the lock excludes a second writer. Readers are
+  // allowed, and may delay a commit for a while.
   Handle(const std::string& path) : lock(path), db(path) {
     db.run("PRAGMA journal_mode = DELETE");
     db.run("PRAGMA cache_size = -32768");

@@ -11,7 +11,7 @@
 
 namespace nereus::explore {
 
-// What a space depends on, of all that a study varies.
+// The fields of a study that a space depends on.
 struct SpaceKey {
   int variant;
   int devices;

@@ -66,11 +66,11 @@ class Explorer {
   Explorer(Explorer&&) noexcept;
 
   PointResult evaluate(std::int64_t point);
-  // The same, for any cluster: sensitivities need clusters that are not in the grid. `machine`
-  // decides the stack, and the base of prices.
+  // Evaluates any cluster: sensitivities need clusters that are not in the grid. `machine` decides
+  // the stack, and the base of prices.
   PointResult evaluate(int variant, int machine, const cluster::Cluster& cluster);
 
-  // The same, without the constraints of the study.
+  // Like evaluate(), without the constraints of the study.
   PointResult evaluate_unlimited(int variant, int machine, const cluster::Cluster& cluster);
 
   // The plan of the space with the least memory, whether it fits or not; empty if none can be

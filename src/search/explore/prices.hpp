@@ -1,4 +1,4 @@
-// What the machines of a study cost to own and to run.
+// The cost of owning and running the machines of a study.
 //
 //   $/h of a node = its list price                                    (base = "catalogue")
 //                 + sum over resources (amount - the machine's amount) x unit price

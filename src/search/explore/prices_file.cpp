@@ -81,7 +81,7 @@ UnitRate unit_rate(std::string_view text, AxisUnit unit, bool money) {
   return rate;
 }
 
-// Seconds of money paid once; an error where no lifetime says over how long.
+// Cost per second of money paid once; an error if there is no lifetime to spread it over.
 double per_second(Reader& table, const char* key, const UnitRate& rate, double lifetime) {
   if (!rate.once) return rate.amount / rate.unit;
   if (!(lifetime > 0)) {

@@ -15,7 +15,7 @@ template <class Visit, class D>
 void visit_degrees(D& d, Visit&& visit) {
   plan::for_each_degree([&](const auto& field) {
     auto& value = d.*field.degree;
-    // One by one: what lies between the fields of a struct is of no value, and would be kept.
+    // Field by field: the bytes between the fields of a struct are undefined, and would be stored.
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, plan::Offload>)
       visit(value.weights), visit(value.optimizer), visit(value.activations), visit(value.tier);
     else

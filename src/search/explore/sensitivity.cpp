@@ -8,7 +8,7 @@ namespace nereus::explore {
 
 namespace {
 
-// The quickest plan of a result; 0 where there is none.
+// The fastest plan of a result; null if there is none.
 const Found* quickest(const PointResult& result) {
   return result.found.empty() ? nullptr : &result.found.front();
 }
@@ -51,7 +51,7 @@ std::vector<Sensitivity> sensitivities(Explorer& explorer, const Study& study,
     if (axis == Axis::kMemory) {
       const cluster::Device& device = here->groups.front().node.device;
       const double needed = answer.found.memory / (1 - study.headroom);
-      // In nominal bytes, as the axis counts.
+      // In nominal bytes, like the axis.
       own.surplus = std::max(
           0.0, (device.capacity().value - needed) * device.memory.value / device.capacity().value);
     }
@@ -65,7 +65,7 @@ std::vector<BreakEven> break_evens(Explorer& explorer, const Study& study, const
   for (std::size_t a = 0; a < study.axes.size(); ++a) {
     const StudyAxis& axis = study.axes[a];
     if (!is_resource(axis.axis) || axis.values.size() < 2) continue;
-    // In the order of the amounts, whatever the file's.
+    // In the order of the amounts, not of the file.
     std::vector<std::pair<double, int>> amounts;
     for (std::size_t v = 0; v < axis.values.size(); ++v) {
       Coordinates at = answer.at;

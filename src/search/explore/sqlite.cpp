@@ -12,7 +12,7 @@ namespace nereus::explore {
 
 WriterLock::WriterLock(const std::string& path) {
   if (path.empty()) return;
-  // What cannot be opened is for SQLite to complain about.
+  // SQLite reports the error if the file cannot be opened.
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0 || ::flock(file_, LOCK_EX | LOCK_NB) == 0) return;
   ::close(file_);

@@ -57,7 +57,7 @@ constexpr std::array<AxisInfo, kNumAxes> kInfos = {{
 Node& node_of(Cluster& cluster) { return cluster.groups.front().node; }
 const Node& node_of(const Cluster& cluster) { return cluster.groups.front().node; }
 
-// 16-bit where the device has it.
+// The 16-bit precision if the device supports it.
 Precision peak_precision(const cluster::Device& device) {
   for (const Precision p : {Precision::kBf16, Precision::kFp16, Precision::kFp32})
     if (device.has(p)) return p;
@@ -201,7 +201,7 @@ void set(Cluster& cluster, Axis axis, double value) {
                       [](const cluster::MemoryTier& t) { return t.name == "expanded"; });
       return;
     case Axis::kExpandedBandwidth:
-      // Of no effect where there is none: capacity 0 may be one of the values of a study.
+      // No effect without the tier: capacity 0 may be a value of a study.
       if (expanded(cluster) != nullptr) add_expanded(cluster).bandwidth.value = value;
       return;
     case Axis::kExpandedLatency:

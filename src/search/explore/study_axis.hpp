@@ -1,4 +1,4 @@
-// What a study may vary on a cluster: one resource or size, equally on all nodes.
+// The axes of a study: the resources and sizes of a cluster that may vary, equally on all nodes.
 //
 //   Cluster c = load_cluster("128xdgx-a100-80");
 //   set(c, Axis::kNetworkBandwidth, 50e9);       // 50 GB/s per device, one way

@@ -1,4 +1,4 @@
-// What can only be seen of a study as a whole: contradictions, and what is of no effect.
+// Checks of a whole study: contradictions, and fields without effect.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -10,7 +10,7 @@ namespace nereus::explore {
 
 namespace {
 
-// Sizes of a layout in the order in which rows stand.
+// Sizes of a layout, in the order of the rows.
 using LayoutKey = std::tuple<int, int, int, int>;  // tp, pp, cp, ep
 
 LayoutKey key_of(const plan::Degrees& d) { return {d.tp, d.pp, d.cp, d.ep}; }
@@ -30,7 +30,7 @@ Slice slice(Explorer& explorer, const Study& study, const Answer& answer, std::s
   Slice out;
   out.axis = axis;
   const std::size_t columns = study.axes[axis].values.size();
-  // Without dp, which follows where the number of devices is the axis.
+  // Without dp, which is derived if the number of devices is the axis.
   std::map<LayoutKey, std::pair<plan::Degrees, std::vector<SliceCell>>> rows;
   for (std::size_t v = 0; v < columns; ++v) {
     Coordinates at = answer.at;

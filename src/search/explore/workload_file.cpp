@@ -87,8 +87,8 @@ void load_model_of(Variant& variant, const std::string& model, const model::Over
   try {
     variant.model = model::load_model(model, overrides);
   } catch (const Errors& wrong) {
-    // One shape of many may not exist (heads that do not divide); a study of that alone is an
-    // error.
+    // One of many shapes may be impossible (heads that do not divide); a study with only that shape
+    // is an error.
     if (alone) {
       for (Error error : wrong.list()) {
         if (error.where.file.empty()) error.where = table.where("model");

@@ -10,7 +10,7 @@ namespace nereus::mixed {
 
 namespace {
 
-// What of a node decides how it trains, in an order of its own.
+// The fields of a node that affect training, in a fixed order.
 std::string key_of(const cluster::Node& node) {
   cluster::Node own = node;
   own.name.clear();

@@ -34,8 +34,8 @@ std::vector<CephaloShare> options_of(const CephaloProblem& p, std::size_t device
   return options;
 }
 
-// least[i][j]: bytes that the first i devices need for j samples within T, and with how many of
-// them on the last.
+// least[i][j]: bytes that the first i devices need for j samples within T, and how many of these
+// are on the last.
 struct Tables {
   std::vector<std::vector<double>> least;
   std::vector<std::vector<int>> last;
@@ -92,7 +92,8 @@ class Solver {
            p_.devices[a].memory == p_.devices[b].memory;
   }
 
-  // By samples, the option of least memory within `seconds`; nullptr where there is none.
+  // By number of samples, the option with the least memory within `seconds`; nullptr if there is
+  // none.
   std::vector<const CephaloShare*> leanest(std::size_t kind, double seconds) const {
     std::vector<const CephaloShare*> best(static_cast<std::size_t>(p_.global_batch) + 1);
     for (const CephaloShare& option : kinds_[kind].second) {

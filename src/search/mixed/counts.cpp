@@ -6,7 +6,7 @@ namespace nereus::mixed {
 
 namespace {
 
-// Teams of a node, and of all; none where a node's devices do not divide.
+// Number of teams per node, and in total; 0 if tp does not divide a node's devices.
 int teams_of_node(const Group& group, int tp) {
   return group.per_node % tp == 0 ? group.per_node / tp : 0;
 }
@@ -46,7 +46,7 @@ std::vector<int> some_nodes(const Group& group, int tp) {
 
 using Step = std::vector<int> (*)(const Group& group, int tp);
 
-// Every combination; nothing where there are too many.
+// All combinations; empty if there are too many.
 std::vector<std::vector<int>> combinations(const std::vector<Group>& groups, int tp, Step step) {
   std::vector<std::vector<int>> lists = {{}};
   for (const Group& group : groups) {

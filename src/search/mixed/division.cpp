@@ -62,7 +62,7 @@ Division::Way Division::most(int group, int m, double seconds) {
   const double allowed = seconds * (1 + 1e-12);
   const int by_time =
       static_cast<int>(std::min(allowed / one(group, m), static_cast<double>(batch_ / m)));
-  // Memory grows with the number where all micro-batches pass a layer before the next.
+  // Memory grows with the number of micro-batches if all of them pass one layer before the next.
   int low = 0, high = by_time;
   while (low < high) {
     const int middle = (low + high + 1) / 2;
@@ -84,7 +84,7 @@ Division::Way Division::most(int group, int m, double seconds) {
   return way;
 }
 
-// Ways within T, more samples only for more memory; the first is to store alone.
+// Ways within T, with more samples only for more memory; the first way is to only store state.
 std::vector<Division::Way> Division::ways(int group, double seconds) {
   std::vector<Way> list = {{0, 1, 0}};
   for (int m = 1; m <= std::min(batch_, kMostMicroBatch); m = m < 16 ? m + 1 : 2 * m) {
@@ -100,7 +100,7 @@ std::vector<Division::Way> Division::ways(int group, double seconds) {
   return kept;
 }
 
-// Bytes of divided state that all teams have room for beside these ways.
+// Bytes of sharded state for which all teams have memory, in addition to these ways.
 double Division::state_left(const Chosen& chosen) {
   double left = 0;
   for (std::size_t i = 0; i < chosen.size(); ++i) left += free_of(group_of_[i], *chosen[i]);
@@ -126,8 +126,8 @@ Division::WaysOfGroups Division::ways_at(double seconds) {
   return all;
 }
 
-// Who takes which way so that B samples are reached with the most room for state; empty where
-// that is too little.
+// Chooses a way for each team such that B samples are reached with the most memory left for state;
+// empty if that is not enough.
 Division::Chosen Division::choose(const WaysOfGroups& all) {
   Chosen fastest;
   std::int64_t samples = 0;
@@ -138,8 +138,8 @@ Division::Chosen Division::choose(const WaysOfGroups& all) {
   if (samples < batch_) return {};
   if (manner_.zero == 0 || state_left(fastest) >= state_bytes()) return fastest;
   if (group_of_.size() * static_cast<std::size_t>(batch_) > kMostTable) return choose_by_kind(all);
-  // least[i][j]: of the room that the first i teams would have doing nothing, what they take for
-  // j samples (or for all of them and more).
+  // least[i][j]: how much of the memory that the first i teams have without work they use for j
+  // samples (or for all of them and more).
   const std::size_t count = group_of_.size(), batch = static_cast<std::size_t>(batch_);
   std::vector<std::vector<double>> least(count + 1, std::vector<double>(batch + 1, kNone));
   std::vector<std::vector<std::uint8_t>> taken(count, std::vector<std::uint8_t>(batch + 1));
@@ -164,7 +164,7 @@ Division::Chosen Division::choose(const WaysOfGroups& all) {
   return trace(all, least, taken);
 }
 
-// Of many devices: all teams of a kind take the same way.
+// With many devices, all teams of a kind use the same way.
 Division::Chosen Division::choose_by_kind(const WaysOfGroups& all) {
   std::vector<std::pair<int, std::size_t>> kinds;  // group, way
   for (const auto& [group, list] : all) kinds.emplace_back(group, 0);

@@ -131,7 +131,8 @@ std::optional<plan::Placement> simple_flat(Machines& machines, const FlatManner&
     teams[i].state = 1 / static_cast<double>(teams.size());
     left -= teams[i].samples;
   }
-  // What is over goes to the quickest, what is short comes from the slowest: whatever their order.
+  // Surplus samples go to the fastest team, missing ones come from the slowest, whatever their
+  // order.
   std::vector<std::size_t> order(teams.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {

@@ -28,7 +28,7 @@ class FlatSearch {
       high = std::max(high, division_.batch() * division_.one(group, 1));
     if (division_.computing().empty() || !division_.exists(high)) return std::nullopt;
     double low = 0;
-    // To the predictor's own precision: nothing between two neighbouring times is worth a plan.
+    // To the precision of the predictor: smaller differences in time do not matter.
     for (int i = 0; i < 40 && high - low > 1e-6 * high; ++i) {
       if (machines_.stopped()) return std::nullopt;
       const double middle = (low + high) / 2;
@@ -67,8 +67,8 @@ class FlatSearch {
     }
   }
 
-  // Of the micro-batches that are no larger the quickest that fits beside an even share of state;
-  // its own where none does.
+  // The fastest micro-batch that is not larger and fits together with an even share of state; the
+  // team's micro-batch if none does.
   void quickest(TeamShare& team, int largest) {
     if (team.samples == 0) {
       team.micro_batch = 1;
@@ -101,7 +101,7 @@ class FlatSearch {
     return best;
   }
 
-  // Seconds; kNoPlan where it does not fit.
+  // Seconds; kNoPlan if it does not fit.
   double step_of(const std::vector<TeamShare>& teams) {
     ++machines_.evaluated;
     const cost::Prediction p =
@@ -120,8 +120,8 @@ class FlatSearch {
                        [](const TeamShare& team) { return team.samples % team.micro_batch != 0; });
   }
 
-  // A reduction hides behind the last micro-batch, so a small one that saves computing may cost
-  // more than it saves: micro-batches that divide a team's samples are tried instead.
+  // A reduction overlaps with the last micro-batch, so a small one that saves compute may cost more
+  // than it saves: micro-batches that divide a team's samples are tried instead.
   void prefer_whole(std::vector<TeamShare>& teams) {
     std::vector<TeamShare> whole = teams;
     for (TeamShare& team : whole) {
@@ -151,10 +151,10 @@ class FlatSearch {
     return best;
   }
 
-  // Where teams wait for each other at every layer a step is the sum of the slowest layers, which
-  // the slowest team's sum is near to but not; and what a reduction hides behind is the last
-  // micro-batch, which may be small. Single samples and other micro-batches are tried
-  // until none is quicker.
+  // If teams wait for each other at every layer, a step is the sum of the slowest layers, which is
+  // close to the slowest team's sum but not equal; and the reduction overlaps with the last
+  // micro-batch, which may be small. So single samples and other micro-batches are tried until
+  // nothing is faster.
   void polish(std::vector<TeamShare>& teams) {
     double best = step_of(teams);
     const auto better = [&](std::vector<TeamShare> changed) {

@@ -1,4 +1,4 @@
-// What a mixed search asks the predictor, per group of equal nodes, with a cache.
+// The requests of a mixed search to the predictor, per group of equal nodes, with a cache.
 //
 //   Machines machines(model, cluster, basis, like);           // `like`: batch, precision
 //   machines.seconds({group, tp, recompute}, 4);              // of one micro-batch of four samples

@@ -10,7 +10,7 @@ namespace {
 constexpr double kNoPipeline = std::numeric_limits<double>::infinity();
 constexpr int kMostRepairs = 12;
 
-// Of every stage, what the layers take on its kind of device.
+// For every stage, the seconds of the layers on its kind of device.
 std::vector<const std::vector<double>*> seconds_of(Machines& machines,
                                                    const PipelineManner& manner) {
   std::vector<const std::vector<double>*> seconds;

@@ -75,13 +75,13 @@ class Search {
   using Bounded = std::pair<double, PipelineManner>;
   using BoundedFlat = std::pair<double, FlatManner>;
 
-  // What a candidate gave, and what that took.
+  // The result of a candidate, and the work it took.
   struct Looked {
     std::optional<MixedPlan> found{};  // nothing: too little memory
     std::int64_t evaluated = 0;
   };
 
-  // False where it was stopped.
+  // Returns false if it was stopped.
   bool look_at(const std::vector<Bounded>& pipelines) {
     int in_vain = 0;
     const auto worth = [&](const Bounded& own) {
@@ -236,7 +236,7 @@ class Search {
     });
   }
 
-  // By any thread.
+  // Called by any thread.
   Looked looked(Machines& machines, const char* family,
                 std::optional<plan::Placement> placement) const {
     Looked out;
@@ -250,7 +250,7 @@ class Search {
     keep(std::move(own.found));
   }
 
-  // Even and proportional samples with even state, the best of all candidates; members of the
+  // Even and proportional samples with even state, the best of all candidates; they are part of the
   // answer.
   void baselines(const std::vector<BoundedFlat>& manners) {
     for (const bool by_speed : {false, true}) {
@@ -280,7 +280,7 @@ class Search {
     return true;
   }
 
-  // By their bounds, so that a good plan is found soon and cuts the rest.
+  // Sorted by their bounds, so that a good plan is found early and prunes the rest.
   std::vector<BoundedFlat> flat_manners() {
     std::vector<BoundedFlat> list;
     for (const int tp : tensor_degrees_) {
@@ -303,7 +303,7 @@ class Search {
     return list;
   }
 
-  // By their bounds, so that the first that cannot be better ends the search.
+  // Sorted by their bounds, so that the first one that cannot be better ends the search.
   std::vector<Bounded> pipeline_manners() {
     std::vector<Bounded> list;
     Shapes shapes = pipeline_shapes(machines_, tensor_degrees_);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kFewShapes = 64;     // then any number of stages of a group
 constexpr std::size_t kSomeShapes = 2048;  // the most with other numbers of stages than the most
 constexpr std::size_t kFewGroups = 4;      // whose orders are all looked at
-constexpr std::size_t kFreeGroups = 12;    // of more: those of which any three may stand alone
+constexpr std::size_t kFreeGroups = 12;    // with more groups: those of which any three are tried
 constexpr int kManyDevices = 256;          // then four kinds and more have one tensor degree
 
 enum class Depths { kMost, kSome, kAll };
@@ -113,7 +113,7 @@ class ShapeList {
     return std::move(list_);
   }
 
-  // Of many groups: one stage each, or the most of each.
+  // With many groups: one stage each, or the maximum for each.
   static std::vector<int> one_or_most(const PipelineManner& manner, int most) {
     if (most < 2) return most == 1 ? std::vector{1} : std::vector<int>{};
     if (manner.blocks.empty()) return {1, most};
@@ -125,7 +125,7 @@ class ShapeList {
     const std::size_t i = manner.blocks.size();
     if (cut_ || manner.depth() > machines_.model().num_layers()) return;
     if (i == order.size()) {
-      // Both ends of a tied weight are cut alike.
+      // Both ends of a tied weight must be cut alike.
       if (manner.depth() < 2 || (tied_ && manner.blocks.front().tp != manner.blocks.back().tp))
         return;
       cut_ = list_.size() == most_;

@@ -15,7 +15,7 @@ double TeamMemory::without_state(int group, int m, int n) {
 }
 
 double TeamMemory::bytes(int group, int m, int n, double share) {
-  // How many others there are, and of which kind, makes no difference.
+  // The number and kind of the other teams do not matter.
   int all = 0;
   for (const int teams : manner_.uses) all += teams;
   const auto [at, is_new] = machines_.team_bytes.try_emplace(

@@ -36,8 +36,8 @@ class Evaluation {
     space_.tensor_overlaps(family_, tensor);
     space_.data_overlaps(family_, data);
     best_ = family_.degrees;
-    // On comes first and is never slower, and stands for off. But where plans may be refused, each
-    // stands for itself; and Varuna's ranks may choose worse where passes are shorter.
+    // On comes first and is never slower, so off need not be tried. Exceptions: if plans may be
+    // rejected, both are tried; and Varuna's ranks may choose worse if passes are shorter.
     const bool all = judge_.options->accept != nullptr;
     for (const bool with_tensor : tensor)
       for (const bool with_data : data) {
@@ -80,13 +80,13 @@ class Evaluation {
     }
   }
 
-  // Offload and recompute save memory and cost time: with more of an offload, the rest being equal,
-  // no step is shorter but for what a full memory costs, no device holds more and no tier less. So
-  // of all settings of a tier three kinds need no prediction:
-  //   - more than one that fits and that memory slows in nothing (`covered_`), with its recompute
-  //     or, where that too could only cost time, more of it;
-  //   - less than one that leaves the device too full (and is within its tier);
-  //   - more than one that leaves its tier too full.
+  // Offload and recompute save memory and cost time. With more of an offload and everything else
+  // equal, no step is shorter except for the cost of a full memory, no device holds more, and no
+  // tier holds less. So three kinds of settings of a tier need no prediction:
+  //   - more than a setting that fits and that memory does not slow down at all (`covered_`), with
+  //     its recompute or, if that also could only cost time, more of it;
+  //   - less than a setting that leaves the device too full (and fits into its tier);
+  //   - more than a setting that leaves its tier too full.
   void run_zero(ZeroSetting zero) {
     best_.zero = zero.zero;
     best_.zero_group = zero.group;
@@ -105,9 +105,9 @@ class Evaluation {
         if (several && (trial == Trial::kDeviceFull || trial == Trial::kTierFull))
           lacking_.push_back({offload, i, trial == Trial::kTierFull});
         if (trial != Trial::kClean) continue;
-        // Nothing recomputed: no other setting of this offload can be quicker. The first blocks
-        // recomputed: nor can more of them. But where activations are copied, recompute leaves
-        // fewer of them.
+        // Without recompute, no other setting of this offload can be faster. If the first blocks
+        // are recomputed, more of them cannot be faster either. But if activations are copied,
+        // recompute leaves fewer of them to copy.
         const bool first_blocks = recomputes_[i].blocks > 0;
         all_covered =
             offload.activations == 0 && (recomputes_[i].kind == Recompute::kNone || first_blocks);
@@ -143,7 +143,7 @@ class Evaluation {
   };
 
   Trial try_one() {
-    // Its passes are looked at, and played, only where it may be among the best.
+    // Its passes are only examined and simulated if it may be among the best.
     const cost::Predictor::Sketch sketch = predictor_.sketch(
         best_,
         [this](const cost::Prediction& p) { return fits(p) ? is_wanted(p) : is_quicker(p); });
@@ -154,7 +154,7 @@ class Evaluation {
     if (fits_device(prediction) && !fits_tier(prediction)) ++result_.too_much_beyond;
     if (fits(prediction)) {
       const bool wanted = sketch.exact && is_wanted(prediction);
-      // One that is not accepted stands for no other.
+      // A rejected plan does not represent others.
       if (wanted && judge_.options->accept && !judge_.options->accept(best_)) {
         ++result_.not_accepted;
         return Trial::kNotClean;
@@ -178,7 +178,7 @@ class Evaluation {
     return p.memory.beyond <= p.memory.beyond_capacity;
   }
   bool fits(const cost::Prediction& p) const { return fits_device(p) && fits_tier(p); }
-  // Of those that do not fit.
+  // Among plans that do not fit.
   bool is_quicker(const cost::Prediction& p) const {
     return result_.beyond == 0 || p.step < result_.beyond;
   }

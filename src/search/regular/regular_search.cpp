@@ -14,8 +14,8 @@ namespace nereus::search {
 
 namespace {
 
-// Families judged together. Small enough that the first wave's findings cut the rest, large enough
-// to keep many cores busy.
+// Number of families evaluated together: small enough that the first wave's results prune the rest,
+// large enough to keep many cores busy.
 constexpr std::size_t kWave = 64;
 
 // A family with what orders it.
@@ -86,7 +86,7 @@ class Search {
       for (std::size_t rule = 0; rule < result_.unbuildable.size(); ++rule)
         result_.unbuildable[rule] += spaces_[c].unbuildable()[rule];
     }
-    // Neighbours share most of their tables, so that a slot takes many in a row.
+    // Neighboring candidates share most of their tables, so one thread evaluates many in a row.
     constexpr std::size_t kRow = 64;
     for_each((work_.size() + kRow - 1) / kRow, [&](Slot& slot, std::size_t row) {
       for (std::size_t i = row * kRow; i < std::min(work_.size(), (row + 1) * kRow); ++i)

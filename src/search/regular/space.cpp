@@ -47,7 +47,7 @@ void flags(const std::vector<bool>& given, bool matters, bool usual, std::vector
 
 constexpr int kFinest = 8;  // parts of a stage that recompute is searched in, and of an offload
 
-// What may be offloaded to one tier (space.hpp): all of each, then parts of it.
+// Offload settings for one tier (space.hpp): all of each part, then shares of it.
 void add_offloads(plan::Tier tier, std::vector<plan::Offload>& out) {
   out.push_back({1, 1, 1, tier});
   out.push_back({0, 1, 1, tier});
@@ -83,7 +83,7 @@ Space::Space(const Choices& choices, const model::Model& model, const cluster::C
   const std::vector<int> of_devices = divisors(limits_.devices);
   for (const int tp : or_else(choices.tp, of_devices)) {
     if (choices.max_tp > 0 && tp > choices.max_tp) continue;
-    // What no layout can have is left out here, so that the counts below say something.
+    // Degrees that no layout can have are left out here, so that the counts below are meaningful.
     if (choices.tp.empty() && tp > std::max(1, limits_.heads)) continue;
     for (const int pp : or_else(choices.pp, of_devices)) {
       if (choices.pp.empty() && pp > (limits_.tables > 0 ? 1 : limits_.span.most_stages()))
@@ -263,7 +263,7 @@ void Space::zeros(const Family& family, std::vector<ZeroSetting>& out) const {
   const int neighbours = std::max(1, domain_ / d.tp);
   for (int zero = 0; zero <= 3; ++zero) {
     if (!allows(choices_.zero, zero)) continue;
-    // A pipeline keeps gradients whole: ZeRO-2 is ZeRO-1 there, unless somebody asks for it.
+    // A pipeline keeps gradients whole, so ZeRO-2 is ZeRO-1 there, unless the user asks for it.
     if (zero == 2 && d.pp > 1 && choices_.zero.empty()) continue;
     std::vector<int> groups = choices_.zero_group;
     if (groups.empty()) {

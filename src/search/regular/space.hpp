@@ -29,7 +29,6 @@
 //                   too full with all of it offloaded, it is too full with less
 //   schedules       1f1b and interleaved, which every engine has
 //   overlap         tensor and data communication, each on and off
-//   overlap         tensor and data communication, each on and off
 #pragma once
 
 #include <array>

@@ -67,7 +67,7 @@ class Mixing {
     return mix.hours <= terms_.deadline_hours && mix.usd <= terms_.budget_usd &&
            value(mix) < least_;
   }
-  // Hours beyond which it is of no use.
+  // Hours beyond which the mix is useless.
   double limit(const Mix& mix) const {
     const double per_hour = usd_per_hour(mix);
     return std::min(

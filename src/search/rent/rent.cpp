@@ -9,8 +9,8 @@ namespace nereus::rent {
 
 namespace {
 
-// Works found together, judged by what was known before: enough for many cores, few enough that
-// the first findings cut the rest.
+// Number of searches that run together, compared with what was known before: enough for many cores,
+// few enough that the first results prune the rest.
 constexpr std::size_t kOfferWave = 16;
 // A limit that is reached exactly counts.
 constexpr double kRentRounding = 1 + 1e-12;
@@ -167,7 +167,7 @@ class Renting {
     front_.push_back(choice);
   }
 
-  // What is missed is time, unless money is the only term.
+  // The nearest choice is the one with the least time, unless money is the only term.
   bool near_money() const { return terms_.deadline_hours == kNever; }
 
   void find_nearest() {

@@ -33,8 +33,8 @@ TEST(VarunaRuns, AreWhatItsSimulatorSaid) {
   EXPECT_GT(within_two, 60);
 }
 
-// What its rule costs: recompute that waits for the gradient lengthens the drain by a forward pass
-// for every stage before the last, less what forward passes pulled ahead make up for.
+// The cost of its rule: recompute that waits for the gradient lengthens the drain by a forward pass
+// per stage before the last, minus what forward passes pulled ahead make up for.
 TEST(VarunaRuns, ItsRuleLengthensTheDrain) {
   int longer = 0;
   for (const VarunaRun& run : all_runs()) {

@@ -9,7 +9,7 @@ void Ledger::add(double seconds, Activity activity) {
   play_.spent[static_cast<int>(activity)] += seconds;
   const double start = recorded_;
   recorded_ += seconds;
-  // Not across a checkpoint: what lies after it may be lost.
+  // Does not merge across a checkpoint: what comes after it may be lost.
   const std::size_t fixed = std::max(safe_segments_, taken_segments_);
   if (play_.segments.size() > fixed && play_.segments.back().activity == activity)
     play_.segments.back().end = recorded_;

@@ -26,8 +26,8 @@ double sum_of(const JobPlay& play) {
   return sum;
 }
 
-// The same rules once more, a step at a time and without segments: checkpoint and restart where a
-// machine goes every `period` seconds.
+// The same rules implemented again, step by step and without segments: checkpoint and restart if a
+// machine leaves every `period` seconds.
 double steps_by_hand(const JobRates& rates, const Policy& policy, int most, int least,
                      double period) {
   double steps = 0, saved = 0;

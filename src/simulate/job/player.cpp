@@ -23,7 +23,7 @@ JobPlay Player::play() {
   members_.hold_state();
   for (std::size_t i = 1; i <= moments.size(); ++i) {
     const bool last = i == moments.size();
-    // What happens at the very end is of no consequence.
+    // What happens at the very end has no effect.
     const bool over = last || moments[i].time >= trace_.end;
     run_until(over ? trace_.end : moments[i].time);
     if (over) break;

@@ -18,7 +18,7 @@ void Player::change(const Moment& moment) {
   possible_rate_ = rates_.best_of(members_.num_there()).samples_per_s;
 }
 
-// Of several at once the one that is seen last counts.
+// Of several losses at once, the one that is detected last counts.
 double Player::detection(const Moment& moment) const {
   if (!policy_.sees_as_traced) return policy_.detect;
   double last = 0;
@@ -71,7 +71,7 @@ void Player::meet(const Moment& moment) {
   }
   if (doing_ == Doing::kNothing) return note(moment, "still too few");
   if (!policy_.ends_step) {
-    // Varuna's manager restarts where the best plan uses another number of machines.
+    // Varuna's manager restarts if the best plan uses another number of machines.
     if (after.machines > 0 && after.machines == plan_->machines)
       return note(moment, "kept as spare");
     return break_for_growth(moment);
@@ -124,7 +124,7 @@ void Player::lose(const Moment& moment) {
     begin_next();
     return note(moment, "too few machines: stops");
   }
-  // From the store everybody reads its own state, nobody sends any.
+  // From storage every machine reads its state, and none sends any.
   begin_restart(detection(moment) + policy_.restart + (survives ? moving_now() : policy_.load));
   note(moment, survives ? "resumes from copies" : "goes back to the last checkpoint");
 }
@@ -144,7 +144,7 @@ void Player::meet_notice(const Moment& moment) {
     left_ = policy_.checkpoint;
     return;
   }
-  // Hand over at the end of the step, where both fit into the notice.
+  // Hands over at the end of the step, if both fit into the notice.
   const auto warn = [&](bool leaves) {
     for (const int node : moment.removed) members_.warn(node, leaves);
   };

@@ -1,5 +1,5 @@
-// What a system does when machines leave and join: the rules for the simulation of a whole job
-// (simulate/job/job_play.hpp).
+// Defines what a system does when machines leave and join: the rules for the simulation of a whole
+// job (simulate/job/job_play.hpp).
 //
 //   name      after a loss                                        lost work
 //   varuna    detects, waits a fixed time, kills all processes,   back to the last checkpoint

@@ -7,6 +7,7 @@
 // in its fast level, so the share of one link is
 //   switch 1/1, ring 1/2, full connection of n 1/(n-1), torus 1/6
 // and a torus is three rings as even as the number of devices allows.
+//
 // Two levels of switches above the nodes are rails with leaves of the inner level's size. They are
 // tapered by the inner level's oversubscription, and by the ratio by which the outer level's
 // bandwidth is lower. The oversubscription of the outermost level reduces the rate of what crosses

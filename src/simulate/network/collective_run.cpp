@@ -59,7 +59,8 @@ void add_chunk(Program& program, const Network& network, const CollectiveRequest
                       collective, whole, after);
   };
   const std::size_t n = network.dimensions().size();
-  // What each dimension works on: the bytes left by the reduce-scatters of those before it.
+  // The bytes that each dimension works on: those left by the reduce-scatters of earlier
+  // dimensions.
   std::vector<double> whole(n, bytes);
   for (std::size_t d = 1; d < n; ++d) whole[d] = whole[d - 1] / network.dimensions()[d - 1].size;
   switch (request.collective) {

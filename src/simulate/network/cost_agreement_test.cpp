@@ -1,5 +1,6 @@
-// The closed forms of cost/collectives.hpp beside collectives that are played on the same cluster's
-// links (cluster_network.hpp): what a topology costs, by two ways that share no code.
+// Compares the closed forms of cost/collectives.hpp with collectives simulated on the same
+// cluster's links (cluster_network.hpp): the cost of a topology, computed in two ways that share no
+// code.
 #include <gtest/gtest.h>
 
 #include "cost/machine_rates.hpp"

@@ -72,8 +72,8 @@ int Fold::rank_of(int number) const {
   return rank;
 }
 
-// Links that name where they lead to (full connections, between groups) are counted from where they
-// start.
+// Links that are identified by their destination (full connections, links between groups) are
+// counted relative to their source.
 int Fold::link_of(int link) const {
   Network::LinkPlace place = network_->place_of(link);
   const auto d = at(place.dimension);

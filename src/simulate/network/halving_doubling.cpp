@@ -6,8 +6,8 @@ namespace nereus::simulate {
 
 namespace {
 
-// Adds steps one after the other; where not all ranks take part, what follows waits for all of
-// them.
+// Adds steps one after the other; if not all ranks take part in a step, the next one waits for all
+// of them.
 class Steps {
  public:
   Steps(Program& program, const Phase& phase, std::vector<int> after)
@@ -34,7 +34,7 @@ class Steps {
     e.amount = amount;
     push(std::move(e), bytes);
   }
-  // Those beyond the power of two to their partners, or back.
+  // The ranks beyond the power of two send to their partners, or receive back.
   void fold(double bytes) { between(bytes, true); }
   void unfold(double bytes) { between(bytes, false); }
 

@@ -21,8 +21,8 @@ void add(Route& links, int link) {
     same->weight += 1;
 }
 
-// A rank's links of one dimension, by index: up and down (or forwards and backwards), then those of
-// the switch or group whose first rank it is. Numbers that nobody uses cost nothing.
+// A rank's links in one dimension, by index: up and down (or forwards and backwards), then those of
+// the switch or group whose first rank it is. Unused indices cost nothing.
 constexpr int kUp = 0, kDown = 1, kLeafUp = 2, kLeafDown = 3, kLocal = 2;
 
 std::int64_t links_a_rank(const Dimension& d) {
@@ -116,7 +116,7 @@ void Network::step_along(std::size_t d, int from, int to, Path& path) const {
   const int n = dimension.size, axis = static_cast<int>(d);
   const int a = coordinate(from, axis), b = coordinate(to, axis);
   int hops = 0;
-  // A link of the rank that differs from `from` in this coordinate alone.
+  // A link of the rank that differs from `from` only in this coordinate.
   const auto cross = [&](int owner_coordinate, int index) {
     add(path.links, link_at({axis, moved(from, axis, owner_coordinate), index}));
     ++hops;

@@ -73,7 +73,7 @@ class Player {
   }
 
  private:
-  // Transfers under way on one route.
+  // Transfers in flight on one route.
   struct Goal {
     double bytes = 0;  // of `carried` when it is done
     int transfer = 0;
@@ -182,7 +182,7 @@ class Player {
     }
   }
 
-  // New rates where something changed, and with them new ends.
+  // Computes new rates where something changed, and new end times.
   void share() {
     for (const int route : sharing_.solve()) {
       Lane& lane = lanes_[at(route)];
@@ -203,7 +203,7 @@ class Player {
   std::vector<Lane> lanes_;  // by route
   EventQueue queue_;
   std::vector<int> missing_, first_;
-  std::vector<int> waiting_;  // a transfer, or ~transfer where it waits for sending
+  std::vector<int> waiting_;  // a transfer, or ~transfer if it waits for sending
   std::vector<int> ready_;
   std::size_t arrived_ = 0;
   Picoseconds now_ = 0;

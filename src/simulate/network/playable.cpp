@@ -13,7 +13,7 @@ namespace {
 
 std::size_t slot(int index) { return static_cast<std::size_t>(index); }
 
-// Who sends to whom in an exchange, by the numbers of those played.
+// The messages of an exchange, between simulated ranks.
 struct Messages {
   struct Message {
     int from = 0, to = 0, route = 0;
@@ -58,7 +58,7 @@ class Builder {
       first.push_back(static_cast<int>(playable_.transfers.list().size()));
       for (const Messages::Message& m : messages.back()->list) add(e, m, messages, first);
     }
-    if (playable_.capacities.empty()) add_link(0);  // a program of joins alone
+    if (playable_.capacities.empty()) add_link(0);  // a program with only joins
     return std::move(playable_);
   }
 
@@ -79,7 +79,7 @@ class Builder {
       if (m.to != m.from)
         for (const int i : before.to(m.to))
           transfers.after_arrival(transfer, first[slot(exchange)] + i);
-      // One that stands for all has sent before it arrives.
+      // A rank that represents all ranks has sent before it receives.
       if (fold_.num_played() > 1) after_sending(exchange);
     }
     if (e.follows >= 0) after_sending(e.follows);
@@ -118,7 +118,7 @@ class Builder {
     return place->second;
   }
 
-  // Routes over links that stand for the network's; equal ones are one.
+  // Routes over representative links; equal routes are shared.
   int route_between(int from, int to) {
     Network::Path path;
     if (from == to)

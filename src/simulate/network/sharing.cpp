@@ -71,8 +71,8 @@ bool Sharing::alone(const RouteState& route) const {
   return true;
 }
 
-// Routes that are alone need no filling: in most collectives that is all of them. Leaves the other
-// changed links in changed_.
+// Routes that share no link need no filling: in most collectives this holds for all of them. Leaves
+// the other changed links in changed_.
 void Sharing::solve_alone() {
   std::size_t kept = 0;
   for (const int l : changed_) {
@@ -145,7 +145,7 @@ void Sharing::fill() {
       share = std::min(share, link.left / link.weight);
     }
     open_.resize(kept);
-    // All links that fill at this share do so in this round; rounding must not split equals.
+    // All links that fill at this share do so in this round; rounding must not separate equal ones.
     const double enough = share * (1 + kEqual);
     full_.clear();
     for (const int l : open_)

@@ -34,8 +34,8 @@ std::vector<int> add_tree(Program& program, const Phase& phase, double bytes,
   const auto levels = levels_of(n);
   std::vector<int> all;
   for (int tree = 0; tree < trees; ++tree) {
-    // The second tree is the first mirrored (even n) or moved on by one (odd n): its leaves are the
-    // even ranks, which are inside the first.
+    // The second tree is the first one mirrored (even n) or shifted by one (odd n): its leaves are
+    // the even ranks, which are inner nodes of the first.
     const auto place = [&](int rank) {
       return tree == 0 ? rank : n % 2 == 0 ? n - 1 - rank : (rank + 1) % n;
     };

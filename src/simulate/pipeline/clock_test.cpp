@@ -1,4 +1,4 @@
-// schedule/clock.hpp against the player of this folder: two implementations of one play.
+// Compares schedule/clock.hpp with the simulation of this folder: two implementations of one model.
 #include "schedule/clock.hpp"
 
 #include <gtest/gtest.h>
@@ -133,7 +133,7 @@ RC_GTEST_PROP(Clock, SaysWhatThePlayerPlays, ()) {
   }
 }
 
-// Waves, closed forms and rounds that are not played, against a walk over every pass.
+// Compares waves, closed forms and skipped rounds with a walk over every pass.
 RC_GTEST_PROP(Clock, SaysWhatAWalkOverAllPassesDoes, ()) {
   schedule::Clock clock;
   schedule::PipelineClose close, expected;

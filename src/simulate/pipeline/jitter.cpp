@@ -78,7 +78,7 @@ double side_quantile(double u) {
 // Strictly between 0 and 1, exact.
 double uniform(std::uint64_t bits) { return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52; }
 
-// What a duration may be multiplied by.
+// The range of allowed factors.
 constexpr double kLeastFactor = 1e-3;
 constexpr double kMostFactor = 1e3;
 
@@ -112,7 +112,7 @@ void read_spread(Distribution& out, std::string_view text) {
   out.seconds = time.value->value;
 }
 
-// `where` is asked for only where something is wrong: it looks for its line from the first on.
+// `where` is only called if something is wrong, because it searches its line from the beginning.
 template <class PlaceOf>
 double factor_in(std::string_view text, const PlaceOf& where) {
   const std::optional<double> factor = number_in(text);

@@ -18,7 +18,7 @@ constexpr std::size_t kMostErrors = 10;
 constexpr int kMostNumber = 1'000'000;
 constexpr const char* kForm = "rank 0: F0 F1 B0 B1";
 
-// Where a pass stands in the text.
+// The place of a pass in the text.
 struct Place {
   int line = 0;
   int column = 0;
@@ -170,7 +170,7 @@ class OrderReader {
       out_.order[rank] = std::move(lines_[i].ops);
       places_[rank] = std::move(lines_[i].places);
     }
-    // Also keeps a slip of the pen from asking for all memory.
+    // Also prevents a typo from allocating all memory.
     if (passes < 2 * std::int64_t{stages} * micro_batches)
       return complain_of_size(
           fmt::format("{} stages and {} micro-batches need {} passes at least, there are {}",

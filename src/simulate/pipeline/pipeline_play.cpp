@@ -126,7 +126,7 @@ const PlayedPipeline& PipelinePlayer::play(const PassTimes& times, const Draws* 
     }
     rank.busy += end - start;
     lane.free = end;
-    // Of a pair each takes its part of the time, but both are there at the end.
+    // Each pass of a pair takes its part of the time, but both end together.
     for (std::size_t i = first; i <= last; ++i) {
       there_[i] = end;
       if (times.blocking && at_end(ops[i].op, size))

@@ -1,4 +1,4 @@
-// How far Varuna's closed form (cost/pipeline_time.hpp) is from its pipeline as it is played.
+// How far Varuna's closed form (cost/pipeline_time.hpp) is from the simulation of its pipeline.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -79,7 +79,7 @@ RC_GTEST_PROP(VarunaCost, RandomStagesAreNear, ()) {
   RC_ASSERT(form <= 1.25 * played);
 }
 
-// A plan with this schedule, predicted and played: its passes are the predicted work.
+// A plan with this schedule, predicted and simulated: its passes are the predicted work.
 RC_GTEST_PROP(VarunaCost, APlanIsPlayedAsItIsPredicted, ()) {
   cost::testing::Case c = cost::testing::any_case();
   c.degrees.schedule = plan::Schedule::kVaruna;

@@ -64,7 +64,7 @@ bool VarunaPlayer::later(const Choice& a, const Choice& b) {
   return a.at != b.at ? a.at > b.at : a.rank < b.rank;
 }
 
-// As far as a rank gets without a choice that depends on what others do meanwhile.
+// Advances a rank until it is done or must make a choice that depends on others.
 void VarunaPlayer::advance(int rank) {
   const Lane& lane = lanes_[static_cast<std::size_t>(rank)];
   while (lane.waits || pick(rank))
@@ -76,7 +76,7 @@ bool VarunaPlayer::may_pull(const Lane& lane, int rank) const {
          lane.micro_batches < most_[static_cast<std::size_t>(rank)];
 }
 
-// Finds what the rank runs next. False where it is done, or has a choice to make.
+// Finds what the rank runs next. Returns false if it is done, or must choose.
 bool VarunaPlayer::pick(int rank) {
   Lane& lane = lanes_[static_cast<std::size_t>(rank)];
   const std::vector<PipelineOp>& own = static_[static_cast<std::size_t>(rank)];
@@ -104,7 +104,7 @@ bool VarunaPlayer::pick(int rank) {
   return true;
 }
 
-// All that happens before is known: a gradient that is not has not arrived.
+// Everything that happens earlier is known, so a gradient that is unknown has not arrived.
 void VarunaPlayer::choose(const Choice& choice) {
   Lane& lane = lanes_[static_cast<std::size_t>(choice.rank)];
   const PipelineOp& op = static_[static_cast<std::size_t>(choice.rank)][lane.position];
@@ -133,7 +133,7 @@ const Picoseconds* VarunaPlayer::input_of(const PipelineOp& op) const {
   return op.stage + 1 < size_.depth ? &there_[cell(1, op.stage + 1, op.micro_batch)] : nullptr;
 }
 
-// Runs `next`. False where its input's arrival is not known; then whoever sends it calls again.
+// Runs `next`. Returns false if the arrival of its input is not known; the sender then calls again.
 bool VarunaPlayer::run(int rank) {
   const auto r = static_cast<std::size_t>(rank);
   Lane& lane = lanes_[r];

@@ -97,8 +97,8 @@ AnyRun any_run() {
   return run;
 }
 
-// What was run, taken as a static order, gives the same times: so no pass starts before its input
-// or later than it could. And every choice was the rule's.
+// The executed order, used as a static order, gives the same times. So no pass starts before its
+// input or later than it could, and every choice followed the rule.
 void check_rule() {
   const AnyRun run = any_run();
   const Draws draws(run.jitter, 1, 2);
@@ -142,8 +142,8 @@ void check_rule() {
     for (std::size_t i = 0; i < step.order[r].size(); ++i) {
       const auto forward = std::find_if(
           left.begin(), left.end(), [](const PipelineOp& op) { return op.pass == Pass::kForward; });
-      // Free from the end of the pass before, and of its message where that holds it up: known
-      // only where it does not.
+      // Free from the end of the previous pass, and of its message if it blocks: only known if it
+      // does not.
       if (left.front().pass == Pass::kRecompute && forward != left.end() && held == most)
         RC_ASSERT(step.order[r][i] == left.front());
       else if (left.front().pass == Pass::kRecompute && forward != left.end() &&

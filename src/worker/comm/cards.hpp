@@ -1,4 +1,4 @@
-// What a rank sends when it meets the others: its address, and its card (job/alike.hpp).
+// The text that a rank sends when it meets the others: its address, and its card (job/alike.hpp).
 //
 //   std::vector<std::string> addresses = addresses_of_alike(said);   // throws if cards differ
 #pragma once

@@ -34,7 +34,7 @@ float widen(Float16 value) {
   const std::uint32_t magnitude = value.bits & 0x7fffU;
   if (magnitude >= 0x7c00U)  // infinity and NaN
     return std::bit_cast<float>(sign | 0x7f800000U | ((magnitude & 0x3ffU) << 13));
-  // The bits as an fp32 are 2^112 too small, also where fp16 is subnormal.
+  // The bits as an fp32 are too small by a factor of 2^112, also if fp16 is subnormal.
   const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112F;
   return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(scaled));
 }

@@ -1,7 +1,7 @@
-// Backend "gloo": TCP connections between all ranks (Gloo's transport), found through a c10d store
-// that rank 0 hosts. Gloo's own thread moves the bytes; its collectives are not used: they know no
-// bf16, no reduce-scatter and no uneven all-gather, and need connections of their own for every
-// group (bench/comm_bench.cpp compares them with the ring).
+// Backend "gloo": TCP connections between all ranks (Gloo's transport), set up through a c10d store
+// on rank 0. Gloo's thread moves the bytes. Its collectives are not used: they support no bf16, no
+// reduce-scatter and no uneven all-gather, and need separate connections for every group
+// (bench/comm_bench.cpp compares them with the ring).
 #ifdef NEREUS_GLOO
 
 #include <fmt/format.h>
@@ -44,13 +44,14 @@ class GlooStore : public gloo::rendezvous::Store {
   std::chrono::milliseconds timeout_;
 };
 
-// The messages of a wire that are under way. Gloo tells those that wait on a connection when it
-// breaks, but not the one whose bytes are half through (pair.cc, signalException: neither rx_ nor
-// the unbound buffers of tx_), which then waits for its whole time-out: abort() must know them all.
+// The messages of a wire that are in flight. When a connection breaks, Gloo notifies waiting
+// messages, but not the one whose bytes are partly transferred (pair.cc, signalException: neither
+// rx_ nor the unbound buffers of tx_), which then waits for its whole time-out. So abort() must
+// know all of them.
 class UnderWay {
  public:
   using Buffer = gloo::transport::UnboundBuffer;
-  // False: it is over, and nobody would tell this one.
+  // Returns false if it is aborted, because nothing would notify this message.
   bool add(Buffer* buffer, bool receives) {
     const std::lock_guard lock(mutex_);
     if (over_) return false;
@@ -102,8 +103,8 @@ class GlooParcel : public Parcel {
       throw WireError(error.what(), peer_);
     }
   }
-  // Gloo's buffers only wait, and one that waited in vain closes all connections; so the first
-  // question leaves a thread waiting for the bytes, with no end of its own.
+  // Gloo's buffers can only wait, and a wait that times out closes all connections. So the first
+  // call starts a thread that waits for the bytes without a time-out.
   bool done() override {
     if (!receives_) return false;
     if (!arrived_.valid())
@@ -163,8 +164,8 @@ class GlooWire : public Wire {
     return std::make_unique<GlooParcel>(std::move(buffer), from, true, context_->getTimeout(),
                                         under_way_);
   }
-  // Gloo has no call for this, but a buffer that waited in vain closes all connections of its
-  // context; after that nobody writes into a message any more, and whoever waits may let go of it.
+  // Gloo has no call for this, but a buffer whose wait times out closes all connections of its
+  // context. Afterwards nothing writes to a message any more, and waiting threads may release it.
   void abort() override {
     under_way_->admit_no_more();
     char nothing = 0;
@@ -175,7 +176,8 @@ class GlooWire : public Wire {
         buffer->recv(other, kAbortSlot);
         buffer->waitRecv(nullptr, std::chrono::milliseconds(1));
       } catch (const gloo::Exception&) {
-        // In vain, as it should; or that connection is broken already, and the next one must do.
+        // Either it times out, as intended, or that connection is broken already and the next one
+        // is tried.
       }
     }
     under_way_->end_waits();
@@ -212,7 +214,7 @@ std::unique_ptr<Comm> connect(const StorePointer& store, const std::string& own_
   } catch (const BoardClosed&) {
     throw;
   } catch (const std::exception& error) {
-    if (board)  // who is missing is known to whoever carries it
+    if (board)  // the provider of the board knows who is missing
       throw CommError(fmt::format("rank {}: connecting all ranks failed: {}", rank, error.what()),
                       -1);
     throw explain(*liveness, "connecting all ranks", {}, error.what());

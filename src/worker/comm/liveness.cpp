@@ -30,7 +30,7 @@ double seconds(Liveness::Clock::duration duration) {
 
 enum class DatagramKind : std::uint32_t { kQuestion, kAnswer, kBlame, kLeft };
 
-// As it travels; all machines we know are little-endian.
+// In the form that is sent; all supported machines are little-endian.
 struct Liveness::Datagram {
   std::uint64_t token = 0;
   DatagramKind kind = DatagramKind::kQuestion;
@@ -182,7 +182,7 @@ void Liveness::receive_one(const Datagram& datagram) {
 std::optional<int> Liveness::blamed() const {
   for (const Peer& peer : peers_) {
     if (peer.blames < 0) continue;
-    // Who is blamed may know better.
+    // The blamed rank may blame another one.
     int blame = peer.blames;
     for (std::size_t steps = 0; steps < peers_.size(); ++steps) {
       const int next = peers_[static_cast<std::size_t>(blame)].blames;

@@ -12,7 +12,6 @@
 //      the other end. From there it follows "waits for", to a rank that waits for no other.
 // window = a third of the time-out, at most 3 s; period = a tenth of the window. So a stopped rank
 // is known when the time-out ends, and a broken connection is explained within `window`.
-// is named when the time-out ends, a broken connection is explained within `window`.
 //
 //   Liveness liveness(rank, num_ranks, own_address, timeout);
 //   liveness.start(addresses);                         // liveness.address() of every rank

@@ -1,9 +1,9 @@
-// Backend "nccl": GPUs, by c10d's NCCL group of PyTorch 2.x; one rank a GPU (cuda:0 as the rank
-// sees it). NCCL sums on fixed rings and trees, so the same group gives the same bits.
+// Backend "nccl": GPUs, with c10d's NCCL group of PyTorch 2.x; one rank per GPU (cuda:0 as the rank
+// sees it). NCCL reduces on fixed rings and trees, so the same group gives the same bits.
 //
-// NCCL knows no tags: messages of one direction between two ranks meet in the order they were
-// started, so both ends start them in the same order. The two directions have groups of their own,
-// else two ranks that both send first would wait for each other.
+// NCCL has no tags: messages in one direction between two ranks are matched in the order in which
+// they are started, so both ends must start them in the same order. The two directions have
+// separate groups; otherwise two ranks that both send first would wait for each other.
 #ifdef NEREUS_NCCL
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Ranks as processes: what happens when one dies, is stopped, never comes, or is late. The others
-// name it, within the time-out.
+// Ranks as processes: what happens if one dies, is stopped, never comes, or is late. The others
+// must name it within the time-out.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>

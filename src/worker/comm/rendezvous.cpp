@@ -47,8 +47,7 @@ CommError no_answer(int rank, std::chrono::milliseconds timeout) {
       0};
 }
 
-// Asks again and again rather than wait in the store: a wait there cannot be left when another rank
-// gives up.
+// Polls instead of waiting in the store: a wait there cannot be aborted when another rank gives up.
 std::vector<std::string> meet_at(c10d::Store& store, int rank, int num_ranks,
                                  const std::string& says, std::chrono::milliseconds timeout) {
   std::vector<std::string> keys;
@@ -98,7 +97,7 @@ std::vector<std::string> meet(const StorePointer& store, int rank, int num_ranks
 
 namespace {
 
-// Rank 0 takes the store with it, so it stays until the others have what they came for.
+// The store ends with rank 0, so rank 0 stays until the others have read from it.
 void part(c10d::Store& store, int rank, int num_ranks, std::chrono::milliseconds timeout) {
   const auto key = [](int r) { return fmt::format("nereus/parted/{}", r); };
   std::vector<std::string> keys;

@@ -7,7 +7,7 @@
 namespace nereus::worker {
 namespace {
 
-// How far receives run ahead of the sums: one arrives while the other is added.
+// How many receives run ahead of the additions: one arrives while the other is added.
 constexpr std::size_t kChunksAhead = 2;
 
 // One chunk of the block that arrives or leaves at a step of the ring.

@@ -110,7 +110,7 @@ void RingGroup::check_ranges(const at::Tensor& flat, const std::vector<Range>& r
 
 Handle RingGroup::start(const char* name, at::Tensor flat, Collective collective) {
   NEREUS_CHECK(flat.is_contiguous(), "collectives take contiguous tensors");
-  element_of(flat);  // checked here, where a wrong type can be told to the caller
+  element_of(flat);  // checked here, so that a wrong type is reported to the caller
   auto what =
       fmt::format("{} number {} of ranks {{{}}}", name, num_started_++, fmt::join(ranks_, ","));
   core_->liveness->count_operation(slot_);

@@ -1,5 +1,5 @@
-// Backend "shared": ranks of one host through memory that they share, for several ranks on one
-// machine or one GPU.
+// Backend "shared": ranks of one host use shared memory, for several ranks on one machine or one
+// GPU.
 #include <utility>
 
 #include "worker/comm/backends.hpp"
@@ -17,7 +17,7 @@ std::unique_ptr<Comm> open_on(const std::shared_ptr<SharedMemory>& memory,
                               std::unique_ptr<Liveness> liveness, int rank,
                               std::chrono::milliseconds timeout) {
   liveness->start(addresses_of_alike(memory->said()));
-  // What was sent stays in the memory, so nobody need wait for the others to leave.
+  // Messages stay in the memory, so no rank need wait for the others to leave.
   return std::make_unique<MessageComm>(std::make_shared<CommCore>(
       "shared", std::make_unique<SharedWire>(memory, rank, timeout), std::move(liveness), false));
 }

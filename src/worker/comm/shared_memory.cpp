@@ -138,7 +138,7 @@ Mapping make(const std::string& name, int num_ranks) {
   return mapping;
 }
 
-// Nothing while rank 0 has not made it.
+// Empty until rank 0 has created it.
 Mapping try_open(const std::string& name, int num_ranks) {
   const Descriptor file{::shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0600)};
   struct stat status = {};
@@ -157,7 +157,7 @@ Mapping try_open(const std::string& name, int num_ranks) {
   return {};
 }
 
-// Whether the name now stands for other memory: what we joined was a leftover.
+// Whether the name now refers to other memory: the joined memory was a leftover.
 bool was_replaced(const std::string& name, ino_t node) {
   const Descriptor file{::shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0600)};
   struct stat status = {};
@@ -178,7 +178,7 @@ int first_absent(const SharedMemory& memory) {
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
            const timespec* timeout) {
-  // Not FUTEX_PRIVATE: the other side is another process.
+  // Not FUTEX_PRIVATE, because the other side is another process.
   return ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout,
                    nullptr, 0);
 }
@@ -256,8 +256,8 @@ void SharedMemory::join(int rank, const std::string& says) {
   own.joined.store(1, std::memory_order_release);
 }
 
-// The bell is rung before `sleeping` is read, and `sleeping` set before the bell is read again, all
-// in one order (seq_cst): one of the two sees the other.
+// The bell is rung before `sleeping` is read, and `sleeping` is set before the bell is read again,
+// all in one order (seq_cst). So one of the two threads sees the other's write.
 void SharedMemory::ring_doorbell(int rank) const {
   RankPage& other = page(rank);
   other.doorbell.fetch_add(1);

@@ -88,7 +88,7 @@ void StepGraph::capture(const std::function<void()>& work, Kept kept) {
   // A graph has a pool of its own, which cannot take what earlier steps have left.
   torch::cuda::synchronize();
   c10::cuda::CUDACachingAllocator::emptyCache();
-  // Of this thread alone: the loader's threads may go on.
+  // Only for this thread: the loader's threads may continue.
   held_->graph.emplace(kept == Kept::kYes);
   held_->graph->capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
   work();

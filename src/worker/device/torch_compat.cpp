@@ -133,8 +133,8 @@ bool fused_adamw(const std::vector<at::Tensor>& weights, const std::vector<at::T
 
 void choose_kernels([[maybe_unused]] const at::Device& device) {
 #ifdef __aarch64__
-  // Debian's oneDNN has no vector kernels for arm64 (attention's products take thrice as long as in
-  // OpenBLAS), and no bf16 products, which it says only when it is asked for one.
+  // Debian's oneDNN has no vector kernels for arm64 (attention's products take three times as long
+  // as in OpenBLAS), and no bf16 products, which only fails when one is used.
   if (device.is_cpu()) at::globalContext().setUserEnabledMkldnn(false);
 #endif
 }

@@ -30,7 +30,7 @@ at::Tensor bytes_tensor(std::size_t size) {
 
 std::byte* bytes_at(const at::Tensor& tensor) { return static_cast<std::byte*>(tensor.data_ptr()); }
 
-// What every rank says, by rank.
+// The texts of all ranks, by rank.
 class Sayings {
  public:
   explicit Sayings(Comm& comm) : rank_(comm.rank()), num_ranks_(comm.num_ranks()) {
@@ -174,7 +174,7 @@ class Exchange {
     }
   }
 
-  // In the order of layers, so that no more than one layer's messages lie about.
+  // In the order of layers, so that only one layer's messages are in memory.
   void move_all(const std::vector<Move>& moves) {
     std::map<std::tuple<int, int, int>, Message> messages;  // by layer, from, to
     for (const Move& move : moves) {

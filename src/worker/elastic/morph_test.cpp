@@ -1,5 +1,5 @@
-// State from rank to rank as plans change, and the rule by which a broken step is taken by all or
-// by none. Ranks are threads.
+// State from rank to rank when plans change, and the rule by which an interrupted step is taken by
+// all ranks or by none. Ranks are threads.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -34,7 +34,7 @@ std::int64_t read_newest(Life& life, job::ElasticMessage& started, const Remark&
   const job::Checkpoint& where = life.job.checkpoint;
   for (const std::string& folder : {where.resume, where.folder}) {
     if (folder.empty()) continue;
-    // In the job's own: of ranks that were cut off and trained on, which nobody knows of.
+    // In the job's folder: may be from ranks that were cut off and continued to train unnoticed.
     const bool bounded = folder == where.folder && life.most_done >= 0;
     const auto take = [&](std::int64_t step, const std::string& path) {
       if (!bounded || step <= life.most_done) folders[step] = path;

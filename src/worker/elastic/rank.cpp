@@ -24,8 +24,8 @@ using job::ElasticKind;
 using job::ElasticMessage;
 using Clock = std::chrono::steady_clock;
 
-// What a generation that is over was still writing is of no use, lies in a folder of its own, and
-// may hang on a slow disk for long: nobody waits for it.
+// What an aborted generation was still writing is useless, is in a separate folder, and may wait
+// for a slow disk for a long time. So it is left to finish without waiting.
 void retire(std::unique_ptr<Saver> saver) {
   if (!saver) return;
   saver->abandon();
@@ -95,7 +95,7 @@ class ElasticRank {
     }
   }
 
-  // What is held becomes the state that all survivors agreed to go on from.
+  // The held state is brought to the state that all survivors agreed on.
   void bring_to(const ElasticMessage& command) {
     if (filled_ && next_->generation == command.next_held) {
       next_->settle();
@@ -186,8 +186,8 @@ class ElasticRank {
         [this](const std::string& text) { remark(text); });
   }
 
-  // Of a rank that the plan has no place for: what it holds goes to the others, and with it its
-  // part in the job.
+  // For a rank that has no place in the plan: sends what it holds to the others, and then leaves
+  // the job.
   void help(Comm& comm) {
     HostState held;
     if (held_) held = host_state(*held_->executor, held_->job.training);
@@ -197,7 +197,7 @@ class ElasticRank {
     next_.reset();
   }
 
-  // From other ranks, or all together from a checkpoint, or afresh.
+  // From other ranks, or on all ranks from a checkpoint, or initialized.
   void take_state(Life& life, Comm& comm, ElasticMessage& started) {
     HostState held;
     if (held_) held = host_state(*held_->executor, held_->job.training);

@@ -66,14 +66,15 @@ class Open {
   std::map<std::int64_t, std::int64_t> ranges_;
 };
 
-// Which holders may serve a part: those of one version of its tensor. A tied weight has one in each
-// of its layers; ranks that need the same must take the same, or replicas would differ by a bit.
+// Which holders may provide a part: those of one version of its tensor. A tied weight has one
+// version in each of its layers; ranks that need the same part must get the same version, or
+// replicas would differ by a bit.
 class Versions {
  public:
   Versions(const std::vector<PartNames>& holds, const Index& index, const Distrusted& distrusted)
       : holds_(holds), index_(index), distrusted_(distrusted) {}
 
-  // That of its own layer, else of the first layer, which all of the tensor is there of.
+  // The version of its layer, or else of the first layer that has the complete tensor.
   const std::vector<Holder>& holders_for(const PartName& need) {
     static const std::vector<Holder> kNone;
     const auto found = index_.find({need.tensor, need.kind});

@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Signals of ranks, summed: to end, to end and save, to save and go on (of rank 0 alone).
+// Signals of ranks, summed: to end, to end and save, to save and continue (only from rank 0).
 constexpr double kEnd = 1, kSave = 1e6, kSaveOnly = 1e12;
 
 double signal_of(Commands::Ending ending) {

@@ -18,7 +18,7 @@ namespace nereus::worker {
 
 namespace {
 
-// Kernels of libraries that bring their own modules are known to the driver alone.
+// Only the driver knows the kernels of libraries that load separate modules.
 struct Driver {
   decltype(&cuGraphKernelNodeGetParams) get_kernel = nullptr;
   decltype(&cuGraphAddKernelNode) add_kernel = nullptr;
@@ -42,7 +42,7 @@ const Driver& driver() {
   return driver;
 }
 
-// What launches that take as long as one another have in common.
+// Launches with an equal key are assumed to take the same time.
 using Sort = std::tuple<const void*, unsigned, unsigned, unsigned, unsigned, std::size_t>;
 
 struct Launch {
@@ -89,7 +89,7 @@ std::vector<Launch> in_order(cudaGraph_t graph) {
   return order;
 }
 
-// False where it is of a kind that cannot be moved.
+// Returns false if the launch is of a kind that cannot be moved.
 bool look_at(Launch& launch) {
   C10_CUDA_CHECK(cudaGraphNodeGetType(launch.node, &launch.type));
   switch (launch.type) {
@@ -183,7 +183,7 @@ struct CutGraph::Held {
         turns.expect(Pieces::key_in_graph(piece), sum);
       }
       make_piece(begin, end);
-      launch(piece, turns);  // waits for it where it was not known
+      launch(piece, turns);  // waits for it if its time was unknown
       if (first == known.end())
         known[launches[begin].sort] = turns.seconds(Pieces::key_in_graph(piece));
       begin = end;

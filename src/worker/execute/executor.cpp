@@ -158,9 +158,9 @@ void Executor::pull_ahead(std::size_t recompute, std::int64_t step) {
   }
 }
 
-// A rank alone: no message waits inside. Where it is run in pieces it must have been possible to
-// cut. Masks of dropout are made on the host. Modules of the
-// user's own have not been tried in a graph.
+// True for a single rank, since no message waits inside. If the step runs in pieces, it must be
+// possible to cut the graph. Dropout masks are computed on the host. Users' exported modules were
+// not tested in a graph.
 bool Executor::graph_helps() const {
   const model::Model& model = job_.plan.model;
   return (model.transformer || model.cnn) && StepGraph::is_built() && options_.device.is_cuda() &&
@@ -189,7 +189,7 @@ void Executor::run_graph(std::int64_t step) {
     run_passes(step);
 }
 
-// Where the graph reads them.
+// Copies the samples to the tensors that the graph reads.
 void Executor::keep_samples(std::int64_t step) {
   for (const schedule::PipelineOp& op : mine_.order) {
     const StageWork& work = mine_.stage(op.stage);
@@ -220,9 +220,9 @@ Batch Executor::read_batch(const MicroBatch& batch, std::int64_t step) {
 }
 
 Batch Executor::on_device(Batch read) const {
-  // Tokens and classes as they are, pictures in the width of computation: rounded on the device,
-  // since a host takes longer for that than the longer copy does. From pinned memory (samples.cpp)
-  // the copy is one of the stream's; the allocator keeps that memory until it is done.
+  // Tokens and classes are copied unchanged. Images are rounded to the width of computation on the
+  // device, because rounding on the host takes longer than the longer copy. From pinned memory
+  // (samples.cpp) the copy runs on the stream; the allocator keeps that memory until it is done.
   for (at::Tensor* value : {&read.inputs, &read.targets, &read.positions}) {
     if (!value->defined()) continue;
     *value = value->to(options_.device, options_.device.is_cuda() && value->is_pinned());

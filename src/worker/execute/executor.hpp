@@ -168,9 +168,9 @@ class Executor {
   std::vector<std::unique_ptr<Layer>> layers_;
   RankPlan mine_;
   GroupCache groups_;
-  GroupCache norm_groups_;        // separate, so that they do not wait for gradient reductions
-  std::shared_ptr<Group> world_;  // by stage of this rank, like the next two
-  std::vector<std::shared_ptr<Group>> teams_;  // by stage of this rank; so the next two
+  GroupCache norm_groups_;  // separate, so that they do not wait for gradient reductions
+  std::shared_ptr<Group> world_;
+  std::vector<std::shared_ptr<Group>> teams_;  // by stage of this rank, like the next two
   std::vector<std::shared_ptr<Group>> data_;
   std::vector<std::shared_ptr<Group>> norm_together_;  // nullptr if BatchNorm is not synchronous
   std::vector<std::unique_ptr<LayerState>> states_;

@@ -1,4 +1,4 @@
-// What a rank has before its first step: groups, layers and their state, ties between layers.
+// What a rank builds before its first step: groups, layers and their state, ties between layers.
 #include <algorithm>
 #include <set>
 
@@ -40,7 +40,7 @@ struct Part {
   auto operator<=>(const Part&) const = default;
 };
 
-// Who computes which micro-batch.
+// The ranks that compute each micro-batch.
 std::set<Part> parts_of(const plan::LayerRun& run, int slice) {
   std::set<Part> parts;
   const std::vector<int> ranks = data_ranks(run, slice);
@@ -52,9 +52,9 @@ std::set<Part> parts_of(const plan::LayerRun& run, int slice) {
   return parts;
 }
 
-// Where the same ranks compute the same micro-batches of both layers of a tied weight and keep
-// both, it is one weight. With other micro-batches the first layer's backward passes may be done
-// before the second's, and its gradient would leave without them.
+// If the same ranks compute the same micro-batches of both layers of a tied weight and keep both,
+// it is a single weight. With other micro-batches, the first layer's backward passes may end before
+// the second's, and its gradient would be reduced without them.
 bool is_one_weight(const plan::LayerRun& first, const plan::LayerRun& second, int slice) {
   const auto members = [&](const plan::LayerRun& run) {
     const std::vector<int> ranks = keeping_of(run, slice).members;
@@ -138,8 +138,9 @@ LayerState* Executor::alias_of(const Layer& layer, const StageWork& work) {
   return nullptr;
 }
 
-// The pair of ranks that hold the two ends of a tied weight for the same place among data ranks;
-// where the two layers are not computed side by side, a sum over all who compute either.
+// The pair of ranks that hold the two ends of a tied weight for the same position among
+// data-parallel ranks. If the two layers are not computed in this way, a sum over all ranks that
+// compute either.
 Tied Executor::tied_of(const Layer& layer, const StageWork& work) {
   for (const auto& other : layers_)
     for (const Parameter& parameter : other->parameters()) {

@@ -1,5 +1,6 @@
-// What a rank does in a step beside its own passes: the collectives of stages that it only keeps
-// state of, and sums of tied weights whose two layers are computed by different numbers of ranks.
+// What a rank does in a step in addition to its passes: the collectives of stages whose state it
+// only stores, and sums of tied weights whose two layers are computed by different numbers of
+// ranks.
 #include <algorithm>
 #include <set>
 
@@ -22,7 +23,7 @@ void Executor::start_joining() {
   });
 }
 
-// In the order in which those who compute start them: forward through the layers, then back.
+// In the order in which the computing ranks start them: forward through the layers, then back.
 void Executor::join_stages() {
   for (const auto& stage : stages_) {
     if (stage->work().computes()) continue;
@@ -59,8 +60,8 @@ void Executor::add_wide_tie(const std::string& name, const std::vector<int>& fir
   wide_ties_[name] = groups_.get({ranks.begin(), ranks.end()});
 }
 
-// Afterwards the whole gradient lies on the first rank that computes a layer, and zeros on the
-// others of it, so that the layer's own reduction counts it once.
+// Afterwards the first rank that computes a layer has the whole gradient, and the other ranks of
+// the layer have zeros, so that the layer's reduction counts it once.
 void Executor::sum_wide_ties() {
   for (const auto& [name, group] : wide_ties_) {
     std::vector<LayerState*> holders;

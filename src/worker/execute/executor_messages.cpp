@@ -1,4 +1,4 @@
-// What travels between stages: asked for ahead of its pass, sent as soon as it is there.
+// Messages between stages: requested ahead of their pass, sent as soon as they are ready.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -24,7 +24,8 @@ std::int64_t Executor::tag_of(int reader, bool gradients, std::int64_t first_sam
          layer;
 }
 
-// Samples go back in reverse where micro-batches do, so that both ends start messages in one order.
+// Samples go back in reverse order if micro-batches do, so that both ends start messages in one
+// order.
 std::vector<Route> Executor::in_order(std::vector<Route> routes, bool gradients) const {
   if (gradients && options_.layered) std::reverse(routes.begin(), routes.end());
   return routes;

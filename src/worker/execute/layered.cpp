@@ -74,7 +74,7 @@ void Executor::forward_layered(const Stage& stage, std::size_t first, std::int64
       record.values.clear();
     }
   });
-  // A stage of the last layer alone: its inputs are what it has so far.
+  // A stage with only the last layer: its inputs are all it has so far.
   if (work.num_layers == 1 && stage.is_head(0))
     for (int m = 0; m < count; ++m) receive(m);
 }

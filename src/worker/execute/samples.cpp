@@ -25,8 +25,8 @@ std::pair<std::int64_t, std::int64_t> token_kind(const model::Model& model) {
   return {script.input.vocabulary, script.input.shape.front()};
 }
 
-// The micro-batches that a rank reads in one step, in turn: its forward passes of the first and the
-// last layer.
+// The micro-batches that a rank reads in one step, in order: its forward passes of the first and
+// the last layer.
 std::vector<MicroBatch> reads_of(const RankPlan& mine, int num_layers) {
   std::vector<MicroBatch> reads;
   for (const schedule::PipelineOp& op : mine.order) {
@@ -78,8 +78,8 @@ struct Reader {
   std::uint64_t seed = 0;
 };
 
-// The numbers as they are: pictures of a batch are tens of megabytes, and a copy takes as long as
-// reading them from memory twice.
+// Uses the numbers without a copy: images of a batch are tens of megabytes, and a copy takes as
+// long as reading them from memory twice.
 at::Tensor take_pixels(std::vector<float>&& pixels, const std::vector<std::int64_t>& shape) {
   const auto kept = std::make_shared<std::vector<float>>(std::move(pixels));
   return at::from_blob(

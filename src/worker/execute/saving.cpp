@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using checkpoint::TensorKind;
 
-// The same layer without weights that another layer owns: they are saved there.
+// The same layer without weights that another layer owns, which are saved there.
 checkpoint::FlatLayer saved_layer(const LayerState& state) {
   checkpoint::FlatLayer flat = flat_layer(state);
   for (std::size_t i = 0; i < flat.tensors.size(); ++i)
@@ -58,7 +58,7 @@ void read_statistics(const checkpoint::Checkpoint& saved, NormStatistics& norm) 
   put_statistics(norm, {statistics[0].value, statistics[1].value, statistics[2].value});
 }
 
-// Reports travel as files beside the checkpoint, whose folder all ranks share anyway.
+// Sends reports as files in the folder of the checkpoint, which all ranks share anyway.
 checkpoint::Gather by_files(const job::Job& job, int rank, int num_ranks,
                             const std::string& attempt, const std::function<bool()>& abandoned) {
   const std::string folder = job.checkpoint.folder;

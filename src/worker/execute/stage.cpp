@@ -50,7 +50,7 @@ at::Tensor Stage::run_layer(Record& record, int place, std::vector<at::Tensor>& 
   return layer.forward(inputs, state.gathered(), *record.pass);
 }
 
-// Of all values that are kept, evenly spread, a share of work().offload.
+// Offloads an evenly spread share work().offload of all kept values.
 bool Stage::is_away(const Record& record, int from) const {
   if (!store_) return false;
   const double number = static_cast<double>(record.number) * (model_->num_layers() - 1) + from;
@@ -81,7 +81,7 @@ void Stage::put_inputs(Record& record, int place) const {
   }
 }
 
-// What no layer after this one reads.
+// Frees the values that no later layer reads.
 void Stage::forget_values(Record& record, int place) const {
   const Layer& layer = *(*layers_)[static_cast<std::size_t>(work_->first_layer + place)];
   for (const int from : layer.inputs) {

@@ -19,10 +19,10 @@ using profile::MeasuredLayer;
 
 constexpr int kWarmUpSteps = 2;
 constexpr double kHeld = 1.5;         // times what the host takes to launch a step
-constexpr int kGraphWarmUpSteps = 4;  // the last of them as graphs, where the trainer takes them
+constexpr int kGraphWarmUpSteps = 4;  // the last of them as graphs, if the trainer uses graphs
 
-// Of one step: by kind of layer forward and backward, and the update with the zeroing of gradients;
-// and how long a plain step takes.
+// Of one step: forward and backward times by kind of layer, the update with the zeroing of
+// gradients, and the time of a plain step.
 struct StepTimes {
   std::vector<double> forward, backward;
   double update = 0;
@@ -62,7 +62,7 @@ class LayerRun {
         executor_(job, comm, make_reader(job, rank_of_team, 0)),
         clock_(device_, job.plan.model.num_layers()) {}
 
-  // As graphs where the trainer would.
+  // Whether steps are cut graphs, as in the trainer.
   bool is_cut() const {
     return device_.is_cuda() && StepGraph::is_built() && job_.machine.graphs &&
            job_.plan.model.transformer && executor_.rank_plan().stages.size() == 1 &&
@@ -98,7 +98,7 @@ class LayerRun {
     return since(start);
   }
 
-  // As it is trained, but for the wait for samples that are not ready.
+  // A step as in training, except for waits for samples that are not ready.
   double plain_step() {
     double waited = 0;
     const double all = seconds_of([&] { waited = executor_.run(next_step_++).waits.data; });
@@ -107,8 +107,9 @@ class LayerRun {
 
   StepTimes clocked() {
     StepTimes times = empty_times();
-    // The host launches a whole step before the device begins it: what is measured are the layers,
-    // not how long the device waits for small ones to be launched. The trainer's graph does not.
+    // The host launches a whole step before the device begins it. So the layers are measured, and
+    // not the time that the device waits for launches of small ones, which the trainer's graph does
+    // not have.
     if (device_.is_cuda()) hold_device(kHeld * last_clocked_);
     executor_.layer_clock = &clock_;
     last_clocked_ = seconds_of([&] { executor_.run(next_step_++); }) - kHeld * last_clocked_;
@@ -206,9 +207,10 @@ double update_of(const std::vector<Point>& points) {
   return profile::quantile(updates, 0.5);
 }
 
-// Makes layers and update the plain step. What it takes beyond them is put to the first layer's
-// forward pass. It may also take less, by noise or by clocks that are not read: then all passes
-// are that much shorter, where the first layer's alone is too short for it.
+// Makes layers and update add up to the plain step. The additional time of the plain step is added
+// to the first layer's forward pass. If the plain step is shorter, because of noise or because it
+// reads no clocks, the first layer's forward pass becomes shorter or, if it is too short for that,
+// all passes do in proportion.
 void add_rest(const model::Model& model, double update, StepTimes& step) {
   double passes = 0;
   for (std::size_t k = 0; k < model.kinds.size(); ++k)

@@ -88,7 +88,7 @@ std::vector<double> Links::mean(const std::vector<double>& values) {
   return {sum.data_ptr<double>(), sum.data_ptr<double>() + sum.numel()};
 }
 
-// Both ends call it; the first one's clock counts.
+// Both ends must call it; the clock of the first one counts.
 double Links::round_trips(int other, bool first, at::Tensor& message, int count) {
   finish_device(device_);
   const Clock::time_point start = Clock::now();

@@ -58,8 +58,8 @@ TEST(LayerClock, CountsEveryLayerInsideTheStepAndChangesNothing) {
   }
 }
 
-// Cut off after its last pass a step has the gradients that a whole step has before its update; and
-// cut off anywhere it leaves the weights alone.
+// Cut off after its last pass, a step has the same gradients as a whole step before its update; cut
+// off anywhere, it does not change the weights.
 TEST(RunCut, AllPassesAreAStepWithoutItsUpdate) {
   const job::Job job = make_job(small_gpt(), one_rank(2));
   const auto comms = open_local_comms("shared", 1, std::chrono::seconds(60));

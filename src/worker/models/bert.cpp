@@ -1,9 +1,9 @@
-// BERT (Devlin 2019, 1810.04805) in Hugging Face's names, as BertForMaskedLM has it: norms after
-// the residual sums, exact GELU, every token sees every other, no pooler, the decoder tied to the
-// word embeddings with a bias of its own. All tokens are of type 0.
+// BERT (Devlin 2019, 1810.04805) with Hugging Face's names, like BertForMaskedLM: norms after the
+// residual sums, exact GELU, every token sees all others, no pooler, the decoder tied to the word
+// embeddings with a separate bias. All tokens have type 0.
 //
 // The loss is that of the positions whose words were hidden (worker/execute/masking.hpp): logits
-// are made for them alone.
+// are only computed for these.
 #include <fmt/format.h>
 
 #include "worker/models/block_parts.hpp"

@@ -1,12 +1,12 @@
-// Convolutional networks from the recipe that their graphs are built with (model/cnn_recipe.hpp),
-// with torchvision's names, layouts and starting values:
+// Convolutional networks from the recipe of their graphs (model/cnn_recipe.hpp), with torchvision's
+// names, layouts and starting values:
 //
 //   ResNet      convolutions: normal, deviation sqrt(2 / (out h w)) (He 2015, 1502.01852, fan out);
-//               classifier: uniform within 1 / sqrt(in), as torch's Linear starts
+//               classifier: uniform within 1 / sqrt(in), like torch's Linear
 //   VGG         convolutions as above, biases 0; dense layers: normal, deviation 0.01, biases 0
-//   Inception   all: normal, deviation 0.1 (the auxiliary classifier 0.001); torchvision cuts it at
-//               2, which is 20 deviations and never met
-//   AlexNet, ShuffleNet   as torch starts: uniform within 1 / sqrt(fan in), biases too
+//   Inception   all: normal, deviation 0.1 (the auxiliary classifier 0.001); torchvision truncates
+//               it at 2, which is 20 deviations and never happens
+//   AlexNet, ShuffleNet   torch's default: uniform within 1 / sqrt(fan in), also biases
 //   SqueezeNet  uniform within sqrt(6 / fan in), the classifier normal, deviation 0.01; biases 0
 //   MobileNet   convolutions as ResNet; classifier normal, deviation 0.01, bias 0
 //
@@ -29,7 +29,7 @@ using Kind = CnnLayer::Kind;
 
 constexpr double kInceptionDeviation = 0.1, kAuxiliaryDeviation = 0.001, kDenseDeviation = 0.01;
 
-// Of the weight, then of the bias.
+// For the weight, then for the bias.
 std::pair<Init, Init> conv_init(const model::CnnShape& shape, const CnnLayer& layer) {
   const double window = static_cast<double>(layer.window.height) * layer.window.width;
   const double fan_in = window * layer.in.channels / layer.groups;
@@ -45,7 +45,7 @@ std::pair<Init, Init> conv_init(const model::CnnShape& shape, const CnnLayer& la
   return {{Init::kNormal, std::sqrt(2 / fan_out)}, {Init::kZero}};
 }
 
-// Of the weight, then of the bias.
+// For the weight, then for the bias.
 std::pair<Init, Init> dense_init(const model::CnnShape& shape, const CnnLayer& layer) {
   if (shape.family == "vgg" || shape.family == "mobilenet")
     return {{Init::kNormal, kDenseDeviation}, {Init::kZero}};
@@ -163,7 +163,7 @@ at::Tensor class_loss(const at::Tensor& logits, PassContext& pass) {
   return cross_entropy(logits, pass.batch.targets, {0, logits.size(-1)}, pass);
 }
 
-// Dense layers and classifiers; `loss` where it is the last layer.
+// Dense layers and classifiers; with `loss` if it is the last layer.
 class Dense : public Layer {
  public:
   Dense(const model::CnnShape& shape, const CnnLayer& layer, bool loss)
@@ -230,7 +230,7 @@ std::unique_ptr<Layer> make_layer(const model::CnnShape& shape, const CnnLayer& 
   return nullptr;
 }
 
-// Of one sample. What weights made of all elements has no height and width.
+// Shape of one sample. Outputs of dense layers have no height and width.
 std::vector<std::int64_t> shape_of(const CnnLayer& layer, bool last) {
   if (last) return {};
   if (layer.kind == Kind::kDense || layer.kind == Kind::kClassifier) return {layer.num_outputs};

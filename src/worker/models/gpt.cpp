@@ -1,5 +1,6 @@
-// GPT-2 (Radford 2019) in Hugging Face's names and layouts: weights are [in, out] (Conv1D),
-// queries, keys and values one product, the head tied to the token embedding. GELU by tanh.
+// GPT-2 (Radford 2019) with Hugging Face's names and layouts: weights are [in, out] (Conv1D);
+// queries, keys and values are one product; the head is tied to the token embedding; GELU uses
+// tanh.
 #include <fmt/format.h>
 
 #include <cmath>

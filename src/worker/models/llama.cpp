@@ -1,5 +1,5 @@
-// LLaMA (Touvron 2023, 2302.13971) in Hugging Face's names: RMS norms, rotary positions, gated MLP
-// with SiLU, grouped keys and values, no biases.
+// LLaMA (Touvron 2023, 2302.13971) with Hugging Face's names: RMS norms, rotary positions, gated
+// MLP with SiLU, grouped keys and values, no biases.
 #include <fmt/format.h>
 
 #include "worker/device/torch_compat.hpp"

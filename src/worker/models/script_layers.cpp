@@ -1,15 +1,15 @@
-// Models of the user's own (model/script_model.hpp): each layer is a TorchScript module, run as it
-// is.
+// Users' exported models (model/script_model.hpp): each layer is a TorchScript module that runs
+// unchanged.
 //
-// Weights stay in the layer's flat buffer: before each call the module's parameter slots are given
-// the buffer's views, which autograd knows as leaves. So whatever keeps, divides or gathers the
-// buffer works as for any layer. Gradients are autograd's; schedules that split the backward pass
-// get both halves at once, in the input half.
+// Weights stay in the layer's flat buffer: before each call, the module's parameter slots are set
+// to views of the buffer, which are leaves of autograd. So keeping, sharding and gathering the
+// buffer works as for any layer. Autograd computes the gradients; schedules that split the backward
+// pass get both halves at once, in the input half.
 //
-// The interpreter runs without optimisation: its profiled graphs would be made anew with and
-// without gradients, and differentiate by rules of their own.
+// The interpreter runs without optimization: its profiled graphs would be rebuilt with and without
+// gradients, and use other differentiation rules.
 //
-// Modules are loaded when they are first needed, so a rank loads those of its stages alone.
+// Modules are loaded when they are first needed, so a rank only loads those of its stages.
 #include <fmt/format.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/script.h>
@@ -72,7 +72,7 @@ class ModuleLayer : public Layer {
     return list;
   }
 
-  // As exported: Python's own training starts from the same numbers.
+  // As exported: training in Python starts from the same numbers.
   at::Tensor starting_value(std::size_t parameter, std::uint64_t) const override {
     Slot& slot = loaded().slots[parameter];
     return slot.owner.attr(slot.name).toTensor().detach();
@@ -113,7 +113,7 @@ class ModuleLayer : public Layer {
     Loaded fresh;
     fresh.module = load_module(folder_, described_.name);
     if (is_last_) fresh.loss = load_module(folder_, "loss");
-    // By name: TorchScript may list them in another order than Python.
+    // By name, because TorchScript may list them in another order than Python.
     std::map<std::string, at::Tensor> stored;
     for (const auto& named : fresh.module.named_parameters()) stored[named.name] = named.value;
     bool same = stored.size() == described_.parameters.size();

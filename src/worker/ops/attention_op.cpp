@@ -53,7 +53,7 @@ at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
 
 at::Tensor rotate(const at::Tensor& x, double theta) {
   const std::int64_t length = x.size(-2), half = x.size(-1) / 2;
-  // In fp32 at least: angles of late positions need more bits than bf16 has.
+  // At least fp32: angles of late positions need more bits than bf16 has.
   const at::ScalarType type = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const at::TensorOptions options = x.options().dtype(type);
   const at::Tensor frequencies =

@@ -17,7 +17,7 @@ at::ScalarType wide_type(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-// What libtorch's kernels take: those of CPUs keep statistics of narrow inputs narrow.
+// The input type of libtorch's kernels: those for CPUs keep statistics of narrow inputs narrow.
 at::Tensor for_kernel(const at::Tensor& x) { return x.is_cuda() ? x : x.to(wide_type(x)); }
 
 struct NormCall : torch::CustomClassHolder {
@@ -26,7 +26,7 @@ struct NormCall : torch::CustomClassHolder {
   std::int64_t group_samples = 0;
   Group* sync = nullptr;
   double* wait = nullptr;
-  // Of each group, made by forward: [groups, c].
+  // Computed by forward, per group: [groups, c].
   at::Tensor mean, inverse;
   at::Tensor count;  // values of a channel in a group; a tensor, so that a GPU need not be asked
 

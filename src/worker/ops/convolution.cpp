@@ -8,7 +8,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-// What a convolution needs beside its inputs. The pass outlives every backward of its graph.
+// What a convolution needs besides its inputs. The pass outlives every backward pass of its graph.
 struct ConvolutionCall : torch::CustomClassHolder {
   at::Tensor bias, weight_gradient, bias_gradient;
   ConvolutionShape shape{};

@@ -22,8 +22,8 @@ template <class T> struct alignas(16) Pack { T of[16 / sizeof(T)]; };
 
 namespace {
 
-// NVRTC and the driver as libtorch has them: the library that brings them both is its own, so that
-// nothing more need be found or linked.
+// NVRTC and the driver as libtorch loads them: the library with both belongs to libtorch, so
+// nothing else need be found or linked.
 struct Rtc {
   void* library = dlopen("libcaffe2_nvrtc.so", RTLD_NOW);
   template <class F>

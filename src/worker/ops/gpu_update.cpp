@@ -74,7 +74,7 @@ extern "C" __global__ void sgd(const Chunk* chunks, float keep, float scale, flo
 constexpr std::int64_t kMost = 16384;  // elements of a chunk
 constexpr unsigned kThreads = 256;
 
-// As the kernels see it.
+// The layout that the kernels read.
 struct Chunk {
   float* weights;
   const float* gradients;

@@ -18,7 +18,7 @@
 
 namespace nereus::worker {
 
-// Of one update: worker/state/optimizer.hpp has the formulas.
+// The constants of one update: worker/state/optimizer.hpp has the formulas.
 struct UpdateConstants {
   double rate, beta1, beta2, epsilon, momentum, decay, scale, correct1, correct2;
 };

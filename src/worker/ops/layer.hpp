@@ -23,17 +23,16 @@
 #include "model/model.hpp"
 #include "worker/comm/comm.hpp"
 #include "worker/device/torch.hpp"
-// [n, m], the positions of targets [n, m]; undefined: all positions.
 #include "worker/ops/parameter.hpp"
-// in the step
+
 namespace nereus::worker {
 
 // The samples of one micro-batch.
 struct Batch {
   at::Tensor inputs;              // tokens [n, s] or images [n, 3, h, w]
   at::Tensor targets;             // tokens [n, s] or classes [n]
-  at::Tensor positions{};         // [n, m] of targets [n, m]; undefined: all positions
-  std::int64_t first_sample = 0;  // of the step
+  at::Tensor positions{};         // [n, m], the positions of targets [n, m]; undefined: all
+  std::int64_t first_sample = 0;  // index in the step
   std::int64_t num_samples = 0;
 };
 

@@ -14,8 +14,8 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-// What a product needs beside its inputs. The pass outlives every backward of its graph: the
-// executor keeps both together.
+// What a product needs besides its inputs. The pass outlives every backward pass of its graph,
+// because the executor keeps both together.
 struct LinearCall : torch::CustomClassHolder {
   at::Tensor bias, weight_gradient, bias_gradient;
   WeightLayout layout = WeightLayout::kInOut;
@@ -77,8 +77,8 @@ struct LinearFunction : Function<LinearFunction> {
 // Tensor cores want rows that start at multiples of 16 bytes, and whole tiles.
 constexpr std::int64_t kTile = 64;
 
-// do_part(begin, count) of `size` rows or columns of a product: all at once, or as many as the pass
-// allows of so many operations each.
+// Calls do_part(begin, count) for `size` rows or columns of a product: once for all, or for parts
+// within the pass's limit of operations.
 template <class Do>
 void in_parts(const PassContext& pass, std::int64_t size, double operations, const Do& do_part) {
   std::int64_t most = size;
@@ -90,8 +90,8 @@ void in_parts(const PassContext& pass, std::int64_t size, double operations, con
     do_part(begin, std::min(most, size - begin));
 }
 
-// A vocabulary that is no whole number of tiles: a copy filled up to one would be as large as the
-// table, so that most of it is used as it is, and the rows that are left as one tile of their own.
+// For a vocabulary that is not a whole number of tiles. A padded copy would be as large as the
+// table, so most of the table is used in place, and the remaining rows form a separate tile.
 struct Tiles {
   at::Tensor most, rest;  // [rows, hidden]; rest: undefined, or one tile, the last rows of it zero
 

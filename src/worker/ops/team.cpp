@@ -15,8 +15,8 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-// What a team's functions keep: who, and where the seconds go. The executor owns both for the life
-// of the graph.
+// What a team's functions need: the group, and where to add the seconds. The executor owns both for
+// the lifetime of the graph.
 struct Team {
   Group* group = nullptr;
   double* wait = nullptr;
@@ -144,8 +144,8 @@ struct CrossEntropyFunction : Function<CrossEntropyFunction> {
   }
 };
 
-// The same on one rank: a kernel of our own on GPUs, else libtorch's fused log softmax, and a
-// gradient that is written once, in the logits' own width.
+// The same on one rank: our kernel on GPUs, else libtorch's fused log softmax, and a gradient that
+// is written only once, in the type of the logits.
 struct WholeCrossEntropyFunction : Function<WholeCrossEntropyFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& logits,
                             const at::Tensor& targets, double scale) {

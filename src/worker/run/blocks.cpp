@@ -30,8 +30,8 @@ constexpr int kLeastSteps = 3, kMostSteps = 40;
 constexpr int kLeastReading = 6;      // steps that read: see steps_reading
 constexpr double kRoundsWanted = 10;  // in the time there is
 
-// A number of this rank's host and network: containers of one machine that talk over a wire of
-// their own count as hosts.
+// A number for this rank's host and network: containers on one machine that communicate over
+// separate interfaces count as hosts.
 double host_number() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
@@ -41,7 +41,7 @@ double host_number() {
   return static_cast<double>(hash % (std::size_t{1} << 52));
 }
 
-// What ranks agree on beside the steps: numbers of all, and points that all have come to.
+// Communication between ranks outside of steps: numbers of all ranks, and barriers.
 class Round {
  public:
   Round(Comm& comm, at::Device device) : comm_(comm), device_(device) {
@@ -218,11 +218,12 @@ class Blocks {
     return time;
   }
 
-  // Loaders start with nothing ready and make `ahead_` steps' samples at once: the first steps wait
-  // long, those after them not at all. So as many steps go by before the clock starts, whole rounds
-  // of them are timed, and samples of steps after the last are prepared meanwhile, as in training.
-  // Loaders' turns and a disk's own pace give short and long steps in turn: three of a limited disk
-  // were 190, 330 and 190 ms, 9 % off their mean of 260. So there are at least six.
+  // Loaders start with nothing ready, and prepare `ahead_` steps' samples at once: the first steps
+  // wait long, those after them not at all. So that many steps pass before the clock starts, a
+  // multiple of that is timed, and samples of later steps are prepared in the meantime, as in
+  // training. Loaders' turns and the speed of a disk make short and long steps alternate: three
+  // steps with a limited disk were 190, 330 and 190 ms, 9 % off their mean of 260. So at least six
+  // are timed.
   int steps_reading() const {
     return (std::max(steps_, kLeastReading) + ahead_ - 1) / ahead_ * ahead_;
   }

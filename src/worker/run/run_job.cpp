@@ -39,9 +39,10 @@ void pin_to_core(int core) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-// Where weights are gathered and dropped layer by layer, large buffers come and go all the time,
-// and the C library keeps what is freed between them: 823 MiB where 498 are in use (a GPT of 58 M
-// parameters, a quarter of its state). Large ones then go back to the system, for 5 % of the time.
+// If weights are gathered and freed layer by layer, large buffers are allocated and freed all the
+// time, and the C library keeps freed memory between them: 823 MiB with 498 in use (a GPT of 58 M
+// parameters, a quarter of its state). This returns large buffers to the system, at a cost of 5 %
+// of the time.
 void give_back_large_buffers(const plan::Placement& placement) {
   constexpr int kLarge = 16 << 20;
   for (const plan::LayerRun& run : placement.runs)
@@ -107,8 +108,9 @@ std::unique_ptr<Comm> become_rank(const RankOptions& options, const job::Job& jo
   return open_comm(comm_options);
 }
 
-// The save before failed for want of room, say: that checkpoint is given up and said, training goes
-// on, and the next is tried. Only at the end there is no next: then it is what the job fails with.
+// If the previous save failed, for example because the disk was full, that checkpoint is reported
+// and given up, training continues, and the next save is tried. Only at the end there is no next
+// one: then the job fails with this error.
 void pass_over_failed_save(Saver& saver) {
   try {
     saver.finish();

@@ -16,8 +16,8 @@ Handle nothing() { return std::make_shared<Nothing>(); }
 
 class SwitchGroup : public Group {
  public:
-  // `near`: the members on this host, as a group of their own; empty where that is this rank alone
-  // or everybody.
+  // `near`: the members on this host as a separate group; null if that is only this rank, or all
+  // members.
   SwitchGroup(const SwitchComm& comm, std::shared_ptr<Group> real, std::shared_ptr<Group> near,
               std::vector<int> near_ranks)
       : comm_(comm),

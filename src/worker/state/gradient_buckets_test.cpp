@@ -1,4 +1,4 @@
-// Buckets give every layer the sum that it would have alone.
+// Buckets give every layer the same sum as without buckets.
 #include "worker/state/gradient_buckets.hpp"
 
 #include <gtest/gtest.h>

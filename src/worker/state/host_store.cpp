@@ -64,7 +64,7 @@ struct HostStore::Stream {
       const Look look(seen ? &seen->copies : nullptr, seen);
       host.copy_(value, /*non_blocking=*/true);
     }
-    // Its memory goes to nobody else before the copy has read it.
+    // Its memory is not reused before the copy has read it.
     c10::cuda::CUDACachingAllocator::recordStream(value.storage().data_ptr(), copies);
   }
 };
@@ -89,8 +89,8 @@ HostStore::~HostStore() = default;
 
 std::int64_t HostStore::host_bytes() const { return pool_->bytes; }
 
-// A buffer that is given back while it is still read is safe: the copy that writes it next comes
-// behind on the same stream.
+// Returning a buffer while it is still being read is safe: the copy that writes to it next comes
+// later on the same stream.
 HostStore::Item HostStore::put(const at::Tensor& value) {
   const at::NoGradGuard no_graph;
   const at::Tensor whole = value.contiguous();

@@ -17,7 +17,7 @@ using plan::StateKind;
 
 constexpr plan::ElementRange kWhole{0, plan::kStateUnits};
 
-// Units of every rank, its shares joined; {-1, -1} where they are apart.
+// Units of every rank with its shares joined; {-1, -1} if they are not adjacent.
 std::map<int, plan::ElementRange> units_by_rank(const LayerRun& run, StateKind kind, int slice) {
   std::vector<Shard> shards = shards_of(run, kind, slice, plan::kStateUnits);
   std::stable_sort(shards.begin(), shards.end(),

@@ -18,7 +18,7 @@ double seconds_of(const Handle& handle) {
 
 Range as_range(const plan::ElementRange& range) { return {range.begin, range.end}; }
 
-// In launches short enough for a device that jobs take turns on.
+// In launches short enough for a device that jobs use in turns.
 void clear(const at::Tensor& flat) {
   constexpr std::int64_t kMost = std::int64_t{1} << 24;
   for (std::int64_t begin = 0; begin < flat.numel(); begin += kMost)
@@ -63,8 +63,8 @@ LayerState::LayerState(const Layer& layer, const plan::LayerRun& run, const Stag
   lay_out(alias);
   if (options.sequence_parallel && computes_) team_ = groups.get(work.team);
   const Keeping keeping = keeping_of(run, slice_);
-  // Members whose numbers of passes differ may start a stage's operations at quite other times than
-  // another stage's: each stage has a group of its own.
+  // Members with different numbers of passes may start the operations of two stages in different
+  // orders, so each stage has a separate group.
   const int of = !keeping.meets_each() || options.layered ? work.stage : -1;
   if (computes_) data_ = groups.get(data_ranks(run, slice_), of);
 
@@ -243,7 +243,7 @@ void LayerState::release() {
 
 void LayerState::end_step() {
   if (!divided_weights_ || !is_gathered_) return;
-  wait_gathered();  // a gather that nobody used must be through
+  wait_gathered();  // an unused gather must have ended
   set_memory(weights_, false);
   is_gathered_ = false;
 }
@@ -283,7 +283,7 @@ void LayerState::reduce_micro_batch() {
   reducing_ = reduce_scatter(*shards_, gradients_, ranges_, gradients_form_);
 }
 
-// What the last micro-batch's reduction brought.
+// The result of the last micro-batch's reduction.
 void LayerState::reduce_wait_own() {
   if (!reducing_ || !divided_gradients_) return;
   reduce_wait += seconds_of(reducing_);

@@ -126,7 +126,7 @@ class LayerState {
   at::Tensor own_gradient() const;  // range owned()
   at::Tensor own_master() const;    // range owned(), in sum_type
   void store_update();              // own_master() becomes the weights of owned()
-  // The same as places in memory; `weights` is set if it is not the master itself.
+  // The addresses of this state; `weights` is set if it is not the master itself.
   struct Places {
     void* master = nullptr;
     const void* gradient = nullptr;

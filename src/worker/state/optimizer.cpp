@@ -124,7 +124,7 @@ void Optimizer::add(LayerState& state) {
   if (training_.optimizer == job::OptimizerKind::kAdamW) slot.second = at::zeros_like(like);
 
   const Range owned = state.owned();
-  // In the order of the buffer, so that neighbours join.
+  // In the order of the buffer, so that adjacent ranges are joined.
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < state.parameters().size(); ++i)
     if (state.offset(i) >= 0) order.push_back(i);
@@ -243,7 +243,7 @@ bool Optimizer::update_in_one_launch(std::span<Slot> slots, UpdateConstants c, R
   return launches_[{&slots.front(), part.begin}].run(spans, c);
 }
 
-// With whole tensors: one launch for all that decays, one for the rest.
+// With whole tensors: one launch for everything with weight decay, one for the rest.
 void Optimizer::update_by_libtorch(std::span<Slot> slots, const UpdateConstants& c, double k,
                                    Range part) {
   for (const bool decaying : {true, false}) {

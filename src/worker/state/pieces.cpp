@@ -11,7 +11,7 @@ namespace nereus::worker {
 namespace {
 
 constexpr std::int64_t kLook = 20'000'000;  // between looks whether the job is to end
-// From the host's launch to the device's start, where nothing is under way.
+// From the host's launch to the device's start, if the device is idle.
 constexpr std::int64_t kLaunch = 10'000;
 constexpr std::int64_t kShortestSleep = 300'000;
 constexpr std::int64_t kSeldom = 250'000'000;  // between openings
@@ -78,7 +78,8 @@ void Pieces::wait_at_gate(std::uint32_t seen, std::int64_t now) {
     gate_.wait_for_opening(seen, busy_until_ > now ? std::min(busy_until_ - now, kLook) : kLook);
     return;
   }
-  // Not in the shortest of the last times between openings, less what a sleeper may oversleep.
+  // Sleeps until 4/5 of the shortest recent time between openings: the rest is a margin for
+  // oversleeping.
   const std::int64_t sleep = opened_at_ + soonest * 4 / 5 - now;
   if (now >= busy_until_ && sleep > kShortestSleep)
     std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(sleep, kLook)));
@@ -133,7 +134,7 @@ void Pieces::leave() {
   if (!clock_.has_tickets() || !known_.contains(under_way_.back().key)) settle();
 }
 
-// What is done by now, and so when the rest will be.
+// Updates which pieces are done, and the estimated end of the others.
 void Pieces::look_at_device() {
   if (num_done_ == under_way_.size()) return;
   const std::size_t before = num_done_;

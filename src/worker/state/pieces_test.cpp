@@ -1,5 +1,5 @@
-// A job in turns: its numbers are those of a job alone, and it computes only while the gate is
-// open.
+// A job that takes turns: its results are those of a job with the device to itself, and it computes
+// only while the gate is open.
 #include "worker/state/pieces.hpp"
 
 #include <gtest/gtest.h>

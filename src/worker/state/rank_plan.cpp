@@ -22,7 +22,7 @@ int rank_at(const Replicas& r, int team, int slice) {
   return r.first + team * r.team_stride + slice * r.tensor_stride;
 }
 
-// Who computes samples [first, first + count) of a run in tensor slice `slice`, in their order.
+// The ranks that compute samples [first, first + count) of a run in tensor slice `slice`, in order.
 std::vector<Route> holders(const LayerRun& run, int slice, std::int64_t first, std::int64_t count) {
   std::vector<Route> routes;
   for (const Replicas& r : run.replicas)
@@ -79,7 +79,7 @@ std::vector<std::int64_t> first_samples(const LayerRun& run) {
   return firsts;
 }
 
-// This rank's part of a run; false where it has none.
+// This rank's part of a run; returns false if it has none.
 bool find_work(const plan::Placement& placement, std::size_t stage, int rank,
                const LayerInputs& inputs, Routing routing, StageWork& work) {
   const LayerRun& run = placement.runs[stage];
@@ -121,7 +121,7 @@ bool find_work(const plan::Placement& placement, std::size_t stage, int rank,
     if (placement.schedule == plan::Schedule::kDualPipe)
       micro_batches_before += r.num_micro_batches;
   }
-  // Not computed here; perhaps kept.
+  // Not computed here, but possibly stored.
   work.num_slices = run.replicas.front().tp;
   for (work.slice = 0; work.slice < work.num_slices; ++work.slice) {
     const std::vector<int> members = keeping_of(run, work.slice).members;
@@ -134,10 +134,10 @@ bool find_work(const plan::Placement& placement, std::size_t stage, int rank,
   return false;
 }
 
-// Layer by layer: all micro-batches pass a stage before the next one's turn, and go back through it
-// in reverse. No rank waits in a circle: every stage's passes wait for those of stages before it
-// (forward) or behind it (backward), which come earlier in this order. And ranks that share several
-// stages start their collectives in one order, whatever samples they have of each.
+// Layer by layer: all micro-batches pass a stage before the next one, and go back through it in
+// reverse. There is no deadlock: every stage's passes wait for those of stages before it (forward)
+// or after it (backward), which come earlier in this order. And ranks that share several stages
+// start their collectives in the same order, whatever samples they have of each.
 std::vector<schedule::PipelineOp> layered_order(const RankPlan& mine) {
   std::vector<schedule::PipelineOp> order;
   for (const StageWork& work : mine.stages)

@@ -1,5 +1,6 @@
-// What one rank does in a step, derived from the placement: which stages with which samples, the
+// The work of one rank in a step, derived from the placement: which stages with which samples, the
 // sources of its inputs and the destinations of its outputs, and the order of passes. Does not use
+// libtorch.
 // libtorch.
 //
 // Stages are connected by samples, not by ranks: the output of a stage for a micro-batch goes to

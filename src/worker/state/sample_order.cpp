@@ -46,7 +46,7 @@ std::vector<Piece> pieces_of(const Placement& placement) {
           pieces.push_back({static_cast<int>(stage), r.first + team * r.team_stride, m,
                             r.first_sample_of(team, m), r.samples_in(m)});
     if (stage == 0) continue;
-    // By samples, so that meeting is a walk along both.
+    // Sorted by samples, so that both lists can be walked together.
     const auto by_first = [&](std::size_t a, std::size_t b) {
       return pieces[a].first < pieces[b].first;
     };
