@@ -28,7 +28,7 @@ TEST(Measured, WhatDoesNotMatchIsAnError) {
   const std::vector<Error> other = errors_of(opt_profile(), model::load_model("gpt2-xl"));
   ASSERT_EQ(other.size(), 1u);
   EXPECT_EQ(other[0].code, "profile.no-model");
-  EXPECT_NE(other[0].message.find("2048 tokens a sample, not 1,024"), std::string::npos)
+  EXPECT_NE(other[0].message.find("2048 tokens per sample, not 1,024"), std::string::npos)
       << other[0].message;
   profile::Profile elsewhere = opt_profile();
   for (MeasuredLayer& l : elsewhere.layers) l.device = "T4";

@@ -48,7 +48,7 @@ TEST(Alike, HostsMayDiffer) {
 
 TEST(Alike, WhatDiffersIsNamedWithItsRank) {
   EXPECT_EQ(fault_of([](Job& job) { job.training.seed = 7; }),
-            "the ranks were not started alike: rank 2 has seed 7 (rank 0: 0)");
+            "the ranks were started differently: rank 2 has seed 7 (rank 0: 0)");
   const std::string both = fault_of([](Job& job) {
     job.training.rate = 0.5;
     job.build = "0.1.0 def";

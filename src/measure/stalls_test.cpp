@@ -107,7 +107,7 @@ TEST(Stalls, SayWhatWasNotMeasured) {
   const StallReport report = find_stalls(measured(one, 4, 1));
   EXPECT_EQ(report.of(StallKind::kContention).note, "one rank");
   EXPECT_EQ(report.of(StallKind::kNetwork).note, "one rank");
-  EXPECT_EQ(report.of(StallKind::kFetch).note, "samples come from no file");
+  EXPECT_EQ(report.of(StallKind::kFetch).note, "samples do not come from files");
   Truth apart{.ranks = 2, .ranks_of_host = 1};
   apart.network = 0.05;
   const StallReport wide = find_stalls(measured(apart, 4, 1));

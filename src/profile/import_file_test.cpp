@@ -103,12 +103,12 @@ TEST(ImportProfile, NoiseOfSailorIsNotedOrLeftOut) {
   const Profile some =
       import_profiles({{"OPT/A100-40/profile.json", noisy}, {"llm_info.json", kSizes}});
   EXPECT_EQ(some.layers.size(), 6u);
-  EXPECT_THAT(some.notes, Contains(HasSubstr("more samples take less at 2 points")));
+  EXPECT_THAT(some.notes, Contains(HasSubstr("at 2 points more samples take less time")));
   const std::string broken = replaced(kSailor, "[0.05, 0.1,", "[0.005, 0.1,");
   const Profile less =
       import_profiles({{"OPT/A100-40/profile.json", broken}, {"llm_info.json", kSizes}});
   EXPECT_EQ(less.layers.size(), 5u);
-  EXPECT_THAT(less.notes, Contains(HasSubstr("is left out: more samples take less")));
+  EXPECT_THAT(less.notes, Contains(HasSubstr("is ignored: more samples take less")));
 }
 
 TEST(ImportProfile, CephaloHasBlocksAlone) {
@@ -129,7 +129,7 @@ TEST(ImportProfile, CephaloHasBlocksAlone) {
   EXPECT_EQ(p.layers[0].forward, (std::vector<double>{2.5e-3, 5.5e-3}));
   EXPECT_FALSE(p.layers[0].includes_launches) << "kernels alone";
   EXPECT_THAT(p.notes, Contains(HasSubstr("1 entry is a fitted line")));
-  EXPECT_THAT(p.notes, Contains(HasSubstr("models whose sizes are in no file")));
+  EXPECT_THAT(p.notes, Contains(HasSubstr("models whose sizes are not in any given file")));
   EXPECT_EQ(codes_of({{"model_latencies.json", times}}), std::vector<std::string>{"profile.empty"});
 }
 

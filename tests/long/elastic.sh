@@ -103,7 +103,7 @@ check "a local agent that ended is told of" grep -q "local-2 ended (signal 9) an
 kill -INT "$job"
 wait "$job"
 check "asked to end: exit 10" test $? -eq 10
-check "asked to end: agents are told so" grep -q "local-0: the job was asked to end" plans.err
+check "asked to end: agents are told so" grep -q "local-0: the job was asked to stop" plans.err
 
 # A machine that is slow, not gone: left out where that is faster, and tried again later.
 "$nereus" train --elastic "${model[@]}" --steps 100000 --job slow --agents 3 --shapes 1x3,1x2,1x1 --probation 3 --format json -o slow.json \
@@ -130,7 +130,7 @@ assert [json.loads(line)["step"] for line in open("slow/steps.jsonl")] == list(r
 assert len(many["losses"]) > 16 and all(abs(a / b - 1) < 1e-9 for a, b in zip(one["losses"], many["losses"]))
 morphs = [e for e in many["events"] if e["kind"] == "morph"]
 assert morphs[0]["text"] == "pp 1 dp 2" and all(m["lost_steps"] == 0 for m in morphs), morphs'
-check "checkpoints as often as measured, told" grep -q "^checkpoint interval: .* s: one costs" slow.err
+check "checkpoints as often as measured, told" grep -q "^checkpoint interval: .* s: one checkpoint costs" slow.err
 
 # Clocks an hour ahead and an hour behind: no date of a machine matters.
 cat >skew.c <<'END'

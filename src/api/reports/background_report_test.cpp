@@ -47,7 +47,8 @@ TEST(BackgroundReport, AJobWithoutAStepIsToldWhatWouldHelp) {
   outcome = outcome_of(0, 0, 0);
   outcome.mean_share = 0.02;
   EXPECT_THAT(notes_of(outcome), Not(Contains(usual)));
-  EXPECT_THAT(notes_of(outcome), Contains(HasSubstr("in the 200 ms that it was let run")));
+  EXPECT_THAT(notes_of(outcome),
+              Contains(HasSubstr("in the 200 ms for which it was allowed to run")));
   outcome = outcome_of(0, 0, 0);
   outcome.jobs[0].end = BackgroundEnd::kNotBegun;
   EXPECT_THAT(notes_of(outcome), Not(Contains(usual)));
@@ -64,7 +65,7 @@ TEST(BackgroundReport, NoJobIsFasterThanAlone) {
 
 TEST(BackgroundReport, TheShareOfTimeSaysWhatItIs) {
   BackgroundOutcome outcome = outcome_of(9, 0.2, 0.1);
-  EXPECT_EQ(background_tables(outcome)[0].columns.back().title, "background was let run");
+  EXPECT_EQ(background_tables(outcome)[0].columns.back().title, "background was allowed to run");
   outcome.num_pieces = 7;
   EXPECT_EQ(background_tables(outcome)[0].columns.back().title, "background ran");
 }

@@ -112,8 +112,9 @@ TEST(PlanMixedLift, NothingOfAnImpossibleTensorDegreeButAnotherOne) {
   request.choices.tp = {4};
   const PlanAnswer answer = plan(request);
   ASSERT_TRUE(answer.plans.empty());
-  EXPECT_THAT(answer.binding, HasSubstr("tp = 4 divides the devices of no node"));
-  EXPECT_NE(find(answer, "another tensor degree"), nullptr);
+  EXPECT_THAT(answer.binding,
+              HasSubstr("tp = 4 does not divide the number of devices of any node"));
+  EXPECT_NE(find(answer, "another tensor-parallel degree"), nullptr);
 }
 
 // Every suggestion that states its options is what planning with them gives.

@@ -80,7 +80,7 @@ TEST(Profiles, WhatNoProfileHasIsModelledAndSaid) {
   for (const LayerSource& own : mixed.sources)
     if (own.device == "V100-SXM-16GB") {
       EXPECT_EQ(own.kind, Kind::kModelled);
-      EXPECT_EQ(own.why, "no profile has the device at this precision");
+      EXPECT_EQ(own.why, "no profile covers this device at this precision");
       ++modelled;
     }
   EXPECT_EQ(modelled, 3);
@@ -94,7 +94,8 @@ TEST(Profiles, WhatNoProfileHasIsModelledAndSaid) {
   const PredictAnswer wide = predict(request);
   EXPECT_EQ(wide.sources[1].kind, Kind::kExtrapolated);
   EXPECT_EQ(wide.sources[1].why,
-            "tp 8 was not measured; 1, 2, 4 were; modelled, times measured over modelled at tp 1");
+            "tp 8 was not measured, only 1, 2, 4; modelled time, scaled by measured over modelled "
+            "time at tp 1");
 }
 
 TEST(Profiles, WhatDoesNotFitIsRefused) {

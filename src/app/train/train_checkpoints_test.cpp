@@ -67,7 +67,7 @@ TEST_F(TrainCheckpoints, OtherOptionsThanThoseOfTheCheckpointAreNoted) {
   r.checkpoint.resume = folder_ / "run";
   EXPECT_THAT(said_by(r), IsEmpty());
   r.training.seed = 5;
-  EXPECT_THAT(said_by(r), ElementsAre(HasSubstr("--seed 0, and this goes on with 5")));
+  EXPECT_THAT(said_by(r), ElementsAre(HasSubstr("--seed 0, but this run continues with 5")));
   r.plan.degrees.global_batch = 16;
   EXPECT_THAT(said_by(r), ElementsAre(HasSubstr("--seed"), HasSubstr("--global-batch 8")));
 }

@@ -98,9 +98,9 @@ TEST(BackgroundRunner, AJobThatSomebodyElseEndsIsNotDone) {
   run_foreground(runner, 20, said, 7);
   const BackgroundOutcome outcome = runner.finish(false);
   EXPECT_EQ(outcome.jobs[0].end, BackgroundEnd::kFailed);
-  EXPECT_EQ(outcome.jobs[0].why, "asked to end by somebody else after 2 of 100000 steps");
+  EXPECT_EQ(outcome.jobs[0].why, "stopped by another process after 2 of 100000 steps");
   EXPECT_EQ(outcome.jobs[1].end, BackgroundEnd::kFailed);
-  EXPECT_EQ(outcome.jobs[1].why, "asked to end by somebody else after 2 steps");
+  EXPECT_EQ(outcome.jobs[1].why, "stopped by another process after 2 steps");
   EXPECT_EQ(outcome.jobs[2].end, BackgroundEnd::kDone);
   EXPECT_EQ(outcome.jobs[2].steps, 2);
   EXPECT_EQ(outcome.jobs[3].end, BackgroundEnd::kWithForeground);
