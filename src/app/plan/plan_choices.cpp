@@ -43,7 +43,7 @@ Error unread_error(const std::vector<std::string>& options, const OwnLayout& pla
     error.hint = "remove degrees, schedules, --nodes and --engine";
   } else {
     error.message =
-        fmt::format("{} has no effect with --{}", fmt::join(options, ", "), planner.mode);
+        fmt::format("{} would have no effect with --{}", fmt::join(options, ", "), planner.mode);
     error.hint = fmt::format("remove it, or remove --{}", planner.mode);
   }
   return error;

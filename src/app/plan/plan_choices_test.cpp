@@ -68,9 +68,9 @@ TEST(PlanChoices, OneErrorNamesAll) {
   request.options.headroom = 0.1;
   request.options.objectives = {search::Objective::kMoney};
   EXPECT_EQ(errors_of([&] { plan_spot(request, {}); }).at(0).message,
-            "--tp, --context, --max-tp, --headroom, --objective has no effect with --spot");
+            "--tp, --context, --max-tp, --headroom, --objective would have no effect with --spot");
   EXPECT_EQ(errors_of([&] { plan_burst(request, {}); }).at(0).message,
-            "--tp, --context, --max-tp has no effect with --burst");
+            "--tp, --context, --max-tp would have no effect with --burst");
   EXPECT_THAT(unread_options({}, kSpotPlanner), IsEmpty());
 }
 
