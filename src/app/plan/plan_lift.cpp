@@ -165,7 +165,9 @@ std::string binding_constraint(const PlanAnswer& answer, double headroom) {
   }
   if (!result.nearest && result.not_accepted > 0)
     return "the engine: it cannot run any of the plans that fit";
-  if (!result.nearest) return "host memory: every plan that fits on the devices needs more of it";
+  if (!result.nearest)
+    return "host memory: every plan that fits on the devices needs more host "
+           "memory than there is";
   const cost::Memory& memory = result.nearest->prediction.memory;
   const plan::Degrees& d = result.nearest->degrees;
   return fmt::format(
