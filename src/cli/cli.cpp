@@ -31,22 +31,22 @@ namespace {
 constexpr const char* kApiVerb = "api";
 constexpr const char* kApiSummary = "answer many requests in one process, as lines of JSON";
 constexpr const char* kApiHelp =
-    R"(nereus api: requests and answers as lines of JSON, many in one process
+    R"(nereus api: answer many requests in one process, as lines of JSON
 
 Usage: nereus api < REQUESTS > ANSWERS
 
 A request is one line:
   {"id": 1, "verb": "predict", "request": {"model": "gpt2", "cluster": "1xdgx-h100"}}
-its answer one line:
+The answer is one line:
   {"id": 1, "answer": {...}}     or {"id": 1, "error": {code, message, where, hints}}
-Long work says how far it is: {"id": 1, "progress": {...}}. {"cancel": 1} ends it early.
+Long requests report progress: {"id": 1, "progress": {...}}. {"cancel": 1} stops one early.
 
-Many requests at once, each array a column, any other value for all of them:
+One line can hold many requests: each array is a column, any other value applies to all.
   {"id": 2, "verb": "predict", "requests": {"model": "gpt2", "tp": [1, 2]}, "fields": ["step_s"]}
   {"id": 2, "answers": {"step_s": [...]}, "errors": {"1": {...}}}
 
-The fields are the options without dashes: --micro-batch is micro_batch, an argument PLAN is plan.
-nereus schema VERB lists them. nereus VERB ... --as-request prints the line for a command.
+Field names are option names without dashes: --micro-batch is micro_batch, PLAN is plan.
+nereus schema VERB lists the fields. nereus VERB ... --as-request prints the request line.
 )";
 
 std::string overview(api::Caller& caller) {

@@ -50,7 +50,7 @@ void set_device(const Cells::Row& row, const Catalogue& known, Offer& offer) {
     offer.assumptions.push_back(
         fmt::format("the memory of the device is not stated: {} taken", device->name));
   else if (Bytes{memory_gb * kGiB} != device->memory)
-    offer.why_not = fmt::format("cannot be predicted: it states {} GB a device, {} has {}",
+    offer.why_not = fmt::format("cannot be predicted: it states {} GB per device, but {} has {}",
                                 memory_gb, device->name, device->memory.value / kGiB);
 }
 

@@ -147,7 +147,8 @@ void check_tied(const Facts& facts, Report& report) {
     const auto first = run_of(tied.first), second = run_of(tied.second);
     if (cuts_of(*first) == cuts_of(*second)) continue;
     report.add("plan.tied",
-               fmt::format("layers {} and {} share a weight, but their teams split it differently",
+               fmt::format("layers {} and {} share a weight, but their replicas split it "
+                           "differently",
                            tied.first, tied.second),
                "the same tp for both");
   }

@@ -122,9 +122,9 @@ bool StateChecker::check_cut(std::size_t index, const StateShare& share) {
                                 [&](const Replicas& r) { return r.tp == share.cut; });
   if (used || share.cut == 1) return true;
   report_.add("plan.cut",
-              fmt::format("{}: cut = {}, but no team of the run has that tp",
+              fmt::format("{}: cut = {}, but no replica of the run has that tp",
                           name_of(facts_, index, share), share.cut),
-              "cut = tp of a team, or 1 for the unsplit layer");
+              "cut = tp of a replica, or 1 for the unsplit layer");
   return false;
 }
 
@@ -158,13 +158,14 @@ void StateChecker::check_kind(std::size_t index, StateKind kind, bool experts) {
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   if (needed && cuts.empty())
     report_.add("plan.state-missing",
-                fmt::format("{}: nobody holds the {}{}", run_name(facts_.placement, index),
+                fmt::format("{}: no rank stores the {}{}", run_name(facts_.placement, index),
                             experts ? "expert " : "", to_string(kind)));
   // Teams compute on their own slices, so the weights must exist in every cut that is computed.
   if (needed && !experts && kind == StateKind::kWeights && !cuts.empty())
     for (const Replicas& r : run.replicas)
       if (!std::binary_search(cuts.begin(), cuts.end(), r.tp)) {
-        report_.add("plan.cut", fmt::format("{}: a team has tp = {}, but no weights are cut so",
+        report_.add("plan.cut", fmt::format("{}: a replica has tp = {}, but no weights are split "
+                                            "by this tp",
                                             run_name(facts_.placement, index), r.tp));
         break;
       }
@@ -206,8 +207,8 @@ void StateChecker::check_complete(std::size_t index, const Shares& shares) {
     if (held == kStateUnits) continue;
     const StateShare& any = *shares.front();
     report_.add("plan.state-missing",
-                fmt::format("{}: nobody holds units {} .. {} of {} ({:.6g} %) of the {}{} of slice "
-                            "{} of {}",
+                fmt::format("{}: no rank stores units {} .. {} of {} ({:.6g} %) of the {}{} of "
+                            "slice {} of {}",
                             run_name(facts_.placement, index), held, next, kStateUnits,
                             percent(next - held), any.experts ? "expert " : "", to_string(any.kind),
                             slice, any.cut));
@@ -265,7 +266,7 @@ bool StateChecker::check_holdings(std::size_t index, const Shares& suspects) {
             const Holding& other = holdings_[static_cast<std::size_t>(h)];
             if (other.slice != slice || other.begin >= end || begin >= other.end) continue;
             report_.add("plan.state-twice",
-                        fmt::format("{}: rank {} holds {:.6g} .. {:.6g} % of slice {} twice",
+                        fmt::format("{}: rank {} stores {:.6g} .. {:.6g} % of slice {} twice",
                                     name_of(facts_, index, *share), rank,
                                     percent(std::max(begin, other.begin)),
                                     percent(std::min(end, other.end)), slice));

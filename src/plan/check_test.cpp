@@ -79,7 +79,7 @@ TEST(Check, UnevenSamplesAndStateAreSound) {
   // Where it is lost is told, however little it is.
   const std::int64_t lost = wrong.runs[0].state[2].begin - 1;
   const std::vector<Error> errors = check(wrong, make_dense(2), make_cluster(5));
-  EXPECT_NE(errors[0].message.find("nobody holds units " + std::to_string(lost) + " .. " +
+  EXPECT_NE(errors[0].message.find("no rank stores units " + std::to_string(lost) + " .. " +
                                    std::to_string(lost + 1) + " of "),
             std::string::npos)
       << errors[0].message;

@@ -57,7 +57,7 @@ bool WorkChecker::check_numbers(std::size_t index) {
   if (run.replicas.empty()) {
     sound = false;
     report_.add("plan.replicas",
-                fmt::format("{} is computed by nobody", run_name(facts_.placement, index)));
+                fmt::format("no rank computes {}", run_name(facts_.placement, index)));
   }
   for (std::size_t i = 0; i < run.replicas.size(); ++i) {
     const Replicas& r = run.replicas[i];
@@ -103,8 +103,8 @@ bool WorkChecker::check_ranks(std::size_t index) {
     }
     if (times(times(r.count, r.tp), r.cp) > facts_.num_ranks) {
       report_.add("plan.rank-twice",
-                  fmt::format("{}: {} teams of tp x cp = {} x {} ranks are more than the {} ranks "
-                              "there are",
+                  fmt::format("{}: {} replicas of tp x cp = {} x {} ranks need more than the {} "
+                              "available ranks",
                               replicas_name(facts_.placement, index, i), r.count, r.tp, r.cp,
                               facts_.num_ranks));
       return false;
@@ -127,7 +127,7 @@ bool WorkChecker::check_ranks(std::size_t index) {
           }
         }
   if (twice >= 0)
-    report_.add("plan.rank-twice", fmt::format("{}: rank {} is in two slices or teams",
+    report_.add("plan.rank-twice", fmt::format("{}: rank {} is in two slices or replicas",
                                                run_name(facts_.placement, index), twice));
   return twice < 0;
 }
@@ -137,7 +137,7 @@ void WorkChecker::check_tier(std::size_t index, const Replicas& r) {
   const std::string_view tier = to_string(r.offload_tier);
   if (r.offload_tier == Tier::kDevice) {
     report_.add("plan.tier",
-                fmt::format("{}: offloaded activations are to wait on the device",
+                fmt::format("{}: the tier of offloaded activations is the device itself",
                             run_name(facts_.placement, index)),
                 "offload_tier host, expanded or nvme");
     return;
@@ -150,8 +150,8 @@ void WorkChecker::check_tier(std::size_t index, const Replicas& r) {
                          slice % r.tp * r.tensor_stride;
         if (rank < group.begin || rank >= group.end) continue;
         report_.add("plan.tier",
-                    fmt::format("{}: activations of rank {} are to wait in {} memory, but node "
-                                "{} states none",
+                    fmt::format("{}: activations of rank {} are offloaded to {} memory, but node "
+                                "{} has none",
                                 run_name(facts_.placement, index), rank, tier, group.node->name));
         return;
       }
@@ -171,7 +171,8 @@ void WorkChecker::check_splits(std::size_t index) {
   for (std::size_t i = 0; i < run.replicas.size(); ++i) {
     const Replicas& r = run.replicas[i];
     if (r.tp > 1 && !facts_.layers.splits_tensors)
-      report_.add("plan.split", fmt::format("{}: tp = {}, but no operator of the model is divided",
+      report_.add("plan.split", fmt::format("{}: tp = {}, but no operator of the model supports "
+                                            "tensor parallelism",
                                             replicas_name(facts_.placement, index, i), r.tp));
     if (!shape) {
       if (r.cp > 1)
@@ -232,13 +233,13 @@ void WorkChecker::check_tables(std::size_t index) {
   const std::string name = run_name(facts_.placement, index);
   const std::vector<int>& dims = facts_.layers.table_dims;
   if (run.expert_tp > 1)
-    report_.add("plan.split", fmt::format("{}: expert_tp = {}, but tables are cut by ep alone",
+    report_.add("plan.split", fmt::format("{}: expert_tp = {}, but tables are split by ep only",
                                           name, run.expert_tp));
   if (facts_.placement.runs.back().stage > 0)
     report_.add("plan.split",
                 fmt::format("{}: a model with embedding tables on {} stages", name,
                             facts_.placement.runs.back().stage + 1),
-                "one stage: the tables feed a layer behind the MLP beside them");
+                "one stage, because the tables feed a layer after the parallel MLP");
   const bool whole =
       run.table_split == TableSplit::kTable || run.table_split == TableSplit::kLookups;
   const std::size_t slices = run.table_slices.size();
@@ -272,7 +273,7 @@ void WorkChecker::finish() {
   for (const LayerRun& run : placement.runs)
     for (const Replicas& r : run.replicas) any_tensor |= r.tp > 1;
   if (placement.sequence_parallel && !any_tensor)
-    report_.add("plan.sequence-parallel", "sequence parallelism, but no team has tp above 1");
+    report_.add("plan.sequence-parallel", "sequence parallelism, but no replica has tp above 1");
 
   const int most = most_stages_per_rank(placement.schedule);
   const auto crowded = std::max_element(num_stages_.begin(), num_stages_.end());

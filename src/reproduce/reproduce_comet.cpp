@@ -153,7 +153,7 @@ void add_strategies(ReproduceAnswer& answer, const CometStudy& s) {
   answer.claims.push_back(
       s.claim("best MP x DP with the given memory, seconds per step", std::nullopt,
               small ? std::optional(small->step) : std::nullopt,
-              fmt::format("{}; with {} a device: {}", step_text(small),
+              fmt::format("{}; with {} per device: {}", step_text(small),
                           explore::value_text(Axis::kMemory, memory.back()), step_text(large))));
 }
 
@@ -180,7 +180,7 @@ void add_expansion(ReproduceAnswer& answer, const CometStudy& s, bool full) {
     if (capacity == 0) continue;
     const Best own = s.with({{Axis::kExpandedMemory, capacity}, {Axis::kExpandedBandwidth, fast}});
     answer.claims.push_back(
-        s.claim(fmt::format("expansion by {} a device{}",
+        s.claim(fmt::format("expansion by {} per device{}",
                             explore::value_text(Axis::kExpandedMemory, capacity), space),
                 std::nullopt, ratio(none, own), step_text(own)));
   }
@@ -193,7 +193,7 @@ void add_compute(ReproduceAnswer& answer, const CometStudy& s) {
     for (std::size_t i = 1; i < peaks.size(); ++i) {
       const Best own = s.with({{Axis::kPeak, peaks[i]}, {Axis::kMemory, memory}});
       answer.claims.push_back(
-          s.claim(fmt::format("{:g} times the FLOP/s, {} a device", peaks[i] / peaks.front(),
+          s.claim(fmt::format("{:g} times the FLOP/s, {} per device", peaks[i] / peaks.front(),
                               explore::value_text(Axis::kMemory, memory)),
                   std::nullopt, ratio(first, own), step_text(own)));
     }

@@ -120,7 +120,7 @@ class DeepPool {
     }
     const Problem own = problem("A100_vgg", 32, 8, true);
     Claim& claim =
-        add("vgg16, 32 samples on 8 ranks, data parallel: ms a step", "log", "A100_vgg", 0);
+        add("vgg16, 32 samples on 8 ranks, data parallel: ms per step", "log", "A100_vgg", 0);
     claim.published = kLoggedStep;
     claim.ours = data_parallel(own).seconds * 1e3;
     claim.note = fmt::format("{:+.1f} %; logged in DeepPool's README, the GPU is not stated",
@@ -180,7 +180,7 @@ class DeepPool {
       if (own.seconds <= rule.seconds * slack) least = std::min(least, own.rank_seconds);
     }
     Claim& claim = add(
-        fmt::format("{}, {} samples on {} ranks, {}: ms a step at its rank-seconds", name, batch,
+        fmt::format("{}, {} samples on {} ranks, {}: ms per step at its rank-seconds", name, batch,
                     ranks, limit == "data-parallel" ? "data parallel" : "rule with limit " + limit),
         "rule", profile, seconds);
     claim.published = rule.seconds * 1e3;

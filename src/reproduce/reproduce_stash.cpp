@@ -101,7 +101,7 @@ void add_steps(StashClaims& claims) {
                                    claims.options(Sums::kBuckets, Links::kBest), kBatch);
   const double seconds = own.one() - own.copy;
   Claim& claim =
-      claims.add(fmt::format("resnet50, {} samples on one V100: ms a step", kBatch), "steps");
+      claims.add(fmt::format("resnet50, {} samples on one V100: ms per step", kBatch), "steps");
   claim.published = kAmpMilliseconds;
   claim.ours = seconds * 1e3;
   claim.note = fmt::format(

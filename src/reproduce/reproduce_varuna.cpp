@@ -42,9 +42,9 @@ ReproduceAnswer reproduce_varuna(const ReproduceRequest& request) {
                                   settings.text.at("model"), settings.text.at("trace")),
                       {}, "nereus reproduce varuna, for all of them");
   out.notes.emplace_back(
-      "rules, and where and why numbers differ: docs/varuna.md; detection of ours (all.detect_s) "
-      "is that of a machine "
-      "that falls silent, as measured (docs/elastic-training.md)");
+      "docs/varuna.md describes the rules and explains differences; our detection time "
+      "(all.detect_s) is that of a machine that goes silent, as measured "
+      "(docs/elastic-training.md)");
   return out;
 }
 

@@ -31,7 +31,7 @@ void add_stash_cost(StashClaims& claims) {
     for (const StashRun& run : claims.runs(family_of(machine))) {
       if (!ran(run, machine)) continue;
       if (claims.stopped()) return;
-      Claim& claim = claims.add(fmt::format("{}, {} samples a device, {}: $ an epoch", run.model,
+      Claim& claim = claims.add(fmt::format("{}, {} samples per device, {}: $ per epoch", run.model,
                                             run.batch, machine.name),
                                 "cost", " --set all.model=" + run.model);
       // Buckets on the best links, and also what its code did.
@@ -42,10 +42,10 @@ void add_stash_cost(StashClaims& claims) {
                          claims.epoch_seconds(run, machine, Sums::kByTensor, Links::kShared)};
       claim.ours = own.usd();
       claim.note =
-          fmt::format("{:.3f} h at ${:.2f} an hour", own.seconds / 3600, machine.usd_per_hour);
+          fmt::format("{:.3f} h at ${:.2f} per hour", own.seconds / 3600, machine.usd_per_hour);
       if (machine.devices() > 1)
         claim.note +=
-            fmt::format("; one sum a tensor ${}, over shared links ${}",
+            fmt::format("; one all-reduce per tensor ${}, over shared links ${}",
                         format_significant(coded.usd()), format_significant(shared.usd()));
     }
 }
@@ -75,15 +75,16 @@ void add_stash_dearer(StashClaims& claims) {
             if (ratio <= most) continue;
             most = ratio;
             where = fmt::format(
-                "{}, {} samples a device: {} at ${:.2f} takes {:.1f} times as long "
-                "as {} at ${:.2f}",
+                "{}, {} samples per device: {} at ${:.2f} takes {:.1f} times as long as {} at "
+                "${:.2f}",
                 run.model, run.batch, dear.name, dear.usd_per_hour, ratio, cheap.name,
                 cheap.usd_per_hour);
           }
       if (pairs == 0) continue;
       Claim& claim = claims.add(
-          fmt::format("dearer choices that are slower, {}, {} links: % of pairs",
-                      sums == Sums::kBuckets ? "buckets" : "one sum a tensor", to_string(links)),
+          fmt::format("more expensive choices that are slower, {}, {} links: % of pairs",
+                      sums == Sums::kBuckets ? "buckets" : "one all-reduce per tensor",
+                      to_string(links)),
           "dearer",
           fmt::format(" --set all.sums={} --set all.links={}", to_string(sums), to_string(links)));
       claim.ours = 100.0 * slower / pairs;

@@ -48,7 +48,7 @@ Times times_of(StashClaims& claims, const StashRun& run, const StashMachine& mac
 void add(StashClaims& claims, const StashRun& run, const StashMachine& machine, const char* stall,
          double meant, double coded, const Times& t) {
   const auto name = [&](const char* how) {
-    return fmt::format("{}, {} samples a device, {}: {} stall {}, % of the run", run.model,
+    return fmt::format("{}, {} samples per device, {}: {} stall {}, % of the run", run.model,
                        run.batch, machine.name, stall, how);
   };
   const std::string note =

@@ -187,7 +187,8 @@ void add_stash_layers(StashClaims& claims) {
                         to_string(links)));
         claim.ours = 100 * fit.left_out_median_error;
         claim.note = fmt::format(
-            "stall = max({} ms, {} us a tensor + {} ms a MB - {} of backward), the least for {} of "
+            "stall = max({} ms, {} us per tensor + {} ms per MB - {} of backward), the least for "
+            "{} of "
             "{} networks; each predicted from the others (worst {:.1f} %, {}), {:.2f} % as fitted",
             format_significant(model.least * 1e3), format_significant(model.per_tensor * 1e6),
             format_significant(model.per_byte * 1e9), format_significant(model.hidden),

@@ -100,14 +100,15 @@ class Paper {
     out.ours = ours;
     out.kind = ClaimKind::kSimulated;
     out.note = note;
-    out.inputs = fmt::format("{} layers, hidden {}, {} heads, {} samples, {}{}{}", model_.layers,
-                             model_.hidden, model_.heads, choices_.global_batch, network_,
-                             model_.in_scripts ? "" : "; the shape is chosen", settings_.options);
+    out.inputs =
+        fmt::format("{} layers, hidden {}, {} heads, {} samples, {}{}{}", model_.layers,
+                    model_.hidden, model_.heads, choices_.global_batch, network_,
+                    model_.in_scripts ? "" : "; the shape is our choice", settings_.options);
     out.command = fmt::format("nereus reproduce varuna --set all.part=paper --set all.model={}{}",
                               model_.name, settings_.options);
     if (!options.empty())
       out.inputs += fmt::format(
-          "; one side of it: nereus {} --model gpt2-xl --set model.layers={} --set "
+          "; one side of the comparison: nereus {} --model gpt2-xl --set model.layers={} --set "
           "model.hidden={} --set model.heads={} --cluster {}x{} --set "
           "'cluster.groups.0.node.network={}' --global-batch {}{}",
           options.find("--jitter") == std::string::npos ? "plan" : "simulate", model_.layers,
@@ -160,7 +161,7 @@ void add_model(const PaperModel& model, const VarunaSettings& settings, Reproduc
   const std::optional<double> known = model.in_scripts ? std::optional<double>(18) : std::nullopt;
   answer.claims.push_back(paper.claim("times faster than intra-layer splitting", known,
                                       ratio(by_layers, varuna),
-                                      fmt::format("published: up to; intra-layer {}; Varuna {}",
+                                      fmt::format("published: 'up to'; intra-layer {}; Varuna {}",
                                                   text_of(by_layers), text_of(varuna)),
                                       " --pp 1 --cp 1 --zero 0", since(begin)));
   answer.claims.push_back(paper.claim("ours, times faster than Varuna's own best", std::nullopt,
@@ -176,8 +177,8 @@ void add_model(const PaperModel& model, const VarunaSettings& settings, Reproduc
     answer.claims.push_back(paper.claim(
         fmt::format("share by which {} takes longer", to_string(schedule)),
         model.in_scripts ? std::optional<double>(0.26) : std::nullopt, step / own - 1,
-        fmt::format("published: up to, over other pipelines; {} against {} in the same layout, all "
-                    "recomputed, with jitter{}",
+        fmt::format("published: 'up to', over other pipelines; {} compared with {} in the same "
+                    "layout, with full recompute and jitter{}",
                     format_seconds(Seconds{step}), format_seconds(Seconds{own}),
                     paper.fits(other) ? "" : "; it would not fit in memory"),
         fmt::format(" --pp {} --micro-batch {} --schedule {} --recompute full --jitter {} "
@@ -194,7 +195,7 @@ void add_model(const PaperModel& model, const VarunaSettings& settings, Reproduc
       "share by which the best of 1f1b takes longer",
       model.in_scripts ? std::optional<double>(0.26) : std::nullopt,
       best ? std::optional(paper.played(best->degrees) / own - 1) : std::nullopt,
-      fmt::format("published: up to, over other pipelines; {}, no layout fixed, with jitter",
+      fmt::format("published: 'up to', over other pipelines; {}, with any layout, with jitter",
                   text_of(best)),
       "", since(begin)));
 }
@@ -214,7 +215,7 @@ void add_planning(const PaperModel& model, const VarunaSettings& settings,
     const elastic::SpotPlan& best = found.plans.front();
     note = fmt::format(
         "planned with jitter ({} predicted, {} pruned); tp {} pp {} dp {}, micro-batch {} x {} "
-        "({} replicas one less), {} machines idle, a step in {}",
+        "({} replicas one less), {} machines idle, {} per step",
         found.evaluated, found.pruned, best.degrees.tp, best.degrees.pp, best.degrees.dp,
         best.degrees.micro_batch, best.degrees.num_micro_batches(), best.short_replicas, best.idle,
         format_seconds(Seconds{best.simulated}));
@@ -252,13 +253,13 @@ void add_cheaper(const VarunaSettings& settings, ReproduceAnswer& answer) {
   for (const simulate::JobPlay& play : played.plays) {
     Claim claim;
     claim.name =
-        fmt::format("2.5B on p3.2xlarge spot machines: times cheaper a sample, {}", play.policy);
+        fmt::format("2.5B on p3.2xlarge spot machines: times cheaper per sample, {}", play.policy);
     claim.published = 5;
     if (play.samples > 0) claim.ours = usd / (*played.usd(play) / play.samples);
     claim.kind = ClaimKind::kSimulated;
     claim.note = fmt::format(
-        "published: about, of the price alone, which is {:.2f} here (${} against ${} of {}); on "
-        "{} dedicated machines without failures ${:.2f} per million samples",
+        "published: 'about 5x', for the price only, whose ratio is {:.2f} here (${} and ${} for "
+        "{}); on {} dedicated machines without failures ${:.2f} per million samples",
         price.on_demand.value / price.spot.value, price.on_demand.value, price.spot.value,
         price.date, rate.machines, usd * 1e6);
     claim.inputs = "data/traces/bamboo/p3-trace.csv" + settings.options;

@@ -115,19 +115,21 @@ std::string why_not(const Replay& known, const JobPlay& ours, const simulate::Jo
       if (rates.of(n).samples_per_s <= known.average / known.effective) like = n;
     return fmt::format(
         "; in the {:.1f} % that it calls effective the artifact runs at the rate of about {} "
-        "machines, the trace has {:.1f}: machines that come back do not count there at once",
+        "machines, but the trace has {:.1f}, because machines that return do not count at once in "
+        "the artifact",
         100 * known.effective, like, machines.mean);
   }
   if (spot)
     return fmt::format(
-        "; the artifact restarts for {:.1f} % of the time and loses {:.1f} %, here {:.1f} and "
-        "{:.1f}: it seems that there machines that come start nothing again, and nothing is saved "
-        "before growing",
+        "; the artifact restarts for {:.1f} % of the time and loses {:.1f} %, ours {:.1f} and "
+        "{:.1f}; it seems that in the artifact machines that join cause no restart, and no "
+        "checkpoint is written before growing",
         100 * known.restart, 100 * known.lost, 100 * ours.share(Activity::kRestart),
         100 * ours.share(Activity::kLost));
   return fmt::format(
-      "; the artifact's own steps give {:.3g} samples/s where it prints {:.3g}, and calls {:.1f} % "
-      "effective: work since the last checkpoint counts there before it is lost, and again after",
+      "; the artifact's own steps give {:.3g} samples/s, but it prints {:.3g} and calls {:.1f} % "
+      "effective; it counts work since the last checkpoint both before the work is lost and after "
+      "it is repeated",
       known.steps * rates.samples_per_step / ours.seconds, known.average, 100 * known.effective);
 }
 
@@ -221,16 +223,15 @@ void add_replay_claims(const VarunaSettings& settings, const ReproduceRequest& r
       const JobPlay play = simulate::play_job(trace, rates, ours);
       const double published = best->known.average;
       std::string note = fmt::format(
-          "published: the best of them, {}, on whose table ours runs ({:.4g} replayed here); "
-          "recovery {:.1f} s; {}",
+          "published: the best of the other systems, {}, whose table of rates our policy uses "
+          "(our simulation of that system gives {:.4g}); recovery {:.1f} s; {}",
           best->what, best->ours, ours.detect + bytes / bandwidth, shares(play));
       const double best_known = std::max(published, best->ours);
       if (play.samples_per_s() < best_known)
         note += fmt::format(
-            "; loses by {:.1f} %: {:.1f} s of recovery at {} Gbit/s against a constant of {:.0f} "
-            "s, "
-            "a checkpoint every {}, and only whole steps count, of which about {:.0f} lie between "
-            "two failures",
+            "; ours is {:.1f} % lower: its recovery takes {:.1f} s at {} Gbit/s instead of a "
+            "constant {:.0f} s, it writes a checkpoint every {}, and only complete steps count, "
+            "of which there are about {:.0f} between two failures",
             100 * (1 - play.samples_per_s() / best_known), ours.detect + bytes / bandwidth,
             settings.text.at("bandwidth_gbit_s"), model.reconfigure,
             format_seconds(Seconds{ours.checkpoint_every}), play.steps / machines.changes);

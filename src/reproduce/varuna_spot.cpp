@@ -58,7 +58,7 @@ void add_spot_claims(const VarunaSettings& settings, const ReproduceRequest& req
       claim.name = fmt::format("{}, {}: goodput of {}", own.trace, own.model, play.policy);
       claim.ours = play.goodput();
       claim.kind = ClaimKind::kSimulated;
-      claim.note = fmt::format("{:.4g} samples/s; {:.1f} machines on average, {} went",
+      claim.note = fmt::format("{:.4g} samples/s; {:.1f} machines on average, {} were lost",
                                play.samples_per_s(), played.summary.mean, played.summary.removed);
       if (const auto usd = played.usd(play)) {
         claim.note += fmt::format("; ${:.2f}", *usd);

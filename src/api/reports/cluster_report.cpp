@@ -45,7 +45,7 @@ Table settings_table(const app::ClusterAnswer& answer) {
                                    answer.num_devices, answer.steps),
               .columns = {{"setting", "setting"},
                           {"step_s", "step", Unit::kSeconds},
-                          {"slowdown", "slow-down", Unit::kShare},
+                          {"slowdown", "slowdown", Unit::kShare},
                           {"samples_per_s", "samples/s", Unit::kNone, false, false, 2},
                           {"foreground", "foreground"},
                           {"background", "background"},

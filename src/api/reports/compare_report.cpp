@@ -129,7 +129,7 @@ std::vector<Table> contest_tables(const PredictAnswer& own, const app::Contest& 
     const PredictAnswer& rival = *contest.rival;
     add("rival", contest.is_best ? "runner-up" : "best other layout", plan_name(rival));
     add("why", contest.is_best ? "why it is slower" : "what differs",
-        fmt::format("{}, this plan {}: {}", human(rival.prediction.step, Unit::kSeconds),
+        fmt::format("{} ({} this plan): {}", human(rival.prediction.step, Unit::kSeconds),
                     times_text(rival.prediction.step, own.prediction.step), reasons(rival, own)));
   }
   why.rows.push_back(std::move(row));

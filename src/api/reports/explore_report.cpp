@@ -209,7 +209,7 @@ Table break_even_table(const ExploreAnswer& answer) {
   table.columns = {{"resource", "resource"},
                    {"from", "from"},
                    {"to", "to"},
-                   {"gain", "buys"},
+                   {"gain", "gain"},
                    {"worth", "value of each further unit", Unit::kNone, false, true}};
   for (const explore::BreakEven& own : answer.break_evens) {
     std::string gain = "-";

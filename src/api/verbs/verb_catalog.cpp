@@ -135,8 +135,8 @@ Verb catalog_verb(Caller& caller) {
     OutputOptions output;
   };
   auto request = std::make_shared<Request>();
-  auto command =
-      std::make_unique<Command>("catalog", "models, devices, nodes and cloud offers known by name");
+  auto command = std::make_unique<Command>(
+      "catalog", "list models, devices, nodes and cloud offers that are known by name");
   command->argument("KIND", request->kind, "models, devices, nodes or offers",
                     {"models", "devices", "nodes", "offers"});
   command->optional_argument("FILTER", request->filter,

@@ -84,7 +84,7 @@ void add_options(Command& command, MeasureOptions& request) {
 void refuse_degrees(const std::vector<std::string>& given, const char* with) {
   if (!given.empty())
     throw_input_error("measure.degrees",
-                      fmt::format("{} has no effect {}", fmt::join(given, ", "), with), {},
+                      fmt::format("{} would have no effect {}", fmt::join(given, ", "), with), {},
                       "remove it");
 }
 

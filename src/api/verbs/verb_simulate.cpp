@@ -64,8 +64,9 @@ void refuse_play_options(const app::SimulateRequest& request, const std::optiona
   add(!request.trace_file.empty(), "--trace");
   add(!is_job && !request.svg_file.empty(), "--svg");
   if (!given.empty())
-    throw_input_error("simulate.options", fmt::format("{1} has no effect with {0}", with, given),
-                      {}, "remove them");
+    throw_input_error("simulate.options",
+                      fmt::format("{1} would have no effect with {0}", with, given), {},
+                      "remove them");
 }
 
 Report whole_job(app::JobRequest job, const app::SimulateRequest& step,

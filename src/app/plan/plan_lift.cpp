@@ -165,11 +165,13 @@ std::string binding_constraint(const PlanAnswer& answer, double headroom) {
   }
   if (!result.nearest && result.not_accepted > 0)
     return "the engine: it cannot run any of the plans that fit";
-  if (!result.nearest) return "host memory: every plan that fits on the devices needs more of it";
+  if (!result.nearest)
+    return "host memory: every plan that fits on the devices needs more host "
+           "memory than there is";
   const cost::Memory& memory = result.nearest->prediction.memory;
   const plan::Degrees& d = result.nearest->degrees;
   return fmt::format(
-      "device memory: the plan that needs the least (tp {} x pp {} x dp {}, micro-batch {}, "
+      "device memory: even the plan with the least memory (tp {} x pp {} x dp {}, micro-batch {}, "
       "ZeRO-{}, {} recompute) needs {} of {}{}",
       d.tp, d.pp, d.dp, d.micro_batch, d.zero, plan::to_string(d.recompute),
       format_bytes(Bytes{memory.total}), format_bytes(Bytes{memory.capacity}),

@@ -58,11 +58,12 @@ void check(const JobRequest& request) {
                {}, "--model and --cluster, or --rates");
   const std::vector<std::string> unread = plan::given_options(d, {"--global-batch"});
   if (!request.rates_file.empty() && !unread.empty())
-    errors.add("job.degrees",
-               fmt::format("{} has no effect with --rates, which already gives the rate for every "
-                           "number of machines",
-                           fmt::join(unread, ", ")),
-               {}, "only --global-batch; or --model and --cluster without --rates");
+    errors.add(
+        "job.degrees",
+        fmt::format("{} would have no effect with --rates, which already gives the rate for every "
+                    "number of machines",
+                    fmt::join(unread, ", ")),
+        {}, "only --global-batch; or --model and --cluster without --rates");
   else if (!plan::given_options(d, {"--tp", "--pp", "--micro-batch", "--zero", "--precision",
                                     "--seq", "--global-batch"})
                 .empty())

@@ -79,13 +79,14 @@ TrainRequest completed(TrainRequest request, const ElasticRequest& elastic) {
   const std::vector<std::string> unread =
       plan::given_options(d, {"--global-batch", "--seq", "--precision"});
   if (!request.plan.cluster.cluster.empty() && elastic.shapes.empty() && !unread.empty())
-    throw_input_error("elastic.degrees",
-                      fmt::format("{} has no effect: with --cluster the planner chooses for the "
-                                  "available machines",
-                                  fmt::join(unread, ", ")),
-                      {},
-                      "--global-batch, --seq and --precision are allowed; the others only "
-                      "with --shapes");
+    throw_input_error(
+        "elastic.degrees",
+        fmt::format("{} would have no effect: with --cluster the planner chooses for the "
+                    "available machines",
+                    fmt::join(unread, ", ")),
+        {},
+        "--global-batch, --seq and --precision are allowed; the others only "
+        "with --shapes");
   if (!request.timeline_file.empty() || !request.record_file.empty() || request.compare)
     throw_input_error("elastic.output",
                       "--timeline, --record and --compare need one plan, but this job has many", {},
