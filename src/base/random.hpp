@@ -61,8 +61,7 @@ class Random {
   // Any permutation with the same chance (Fisher and Yates).
   template <class Container>
   constexpr void shuffle(Container& items) {
-    for (std::size_t i = items.size(); i > 1; --i)
-      std::swap(items[i - 1], items[static_cast<std::size_t>(below(i))]);
+    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);
   }
 
   // Another generator, decided by the seed and the number alone, not by what was drawn so far.

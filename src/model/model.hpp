@@ -85,9 +85,7 @@ struct Model {
   std::optional<ScriptFolder> script;
 
   int num_layers() const { return static_cast<int>(layers.size()); }
-  const LayerKind& layer(int index) const {
-    return kinds[static_cast<size_t>(layers[static_cast<size_t>(index)])];
-  }
+  const LayerKind& layer(int index) const { return kinds[layers[index]]; }
   double parameters() const;  // tied weights counted once
   // The layer that holds the embedding tables, all operators of it tables; -1 where there is none.
   int table_layer() const;
