@@ -61,8 +61,7 @@ class Random {
   // Any permutation with equal probability (Fisher and Yates).
   template <class Container>
   constexpr void shuffle(Container& items) {
-    for (std::size_t i = items.size(); i > 1; --i)
-      std::swap(items[i - 1], items[static_cast<std::size_t>(below(i))]);
+    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);
   }
 
   // Another generator, which depends only on the seed and the number, not on earlier draws.

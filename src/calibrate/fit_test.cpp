@@ -190,7 +190,7 @@ TEST(Fit, NumbersStayInTheirPhysicalRange) {
 RunTable mostly_a100(const StackLibrary& library) {
   std::vector<Row> rows = grid();
   for (int i = 0; i < 6; ++i) {
-    rows.push_back(rows[static_cast<std::size_t>(12 * i)]);
+    rows.push_back(rows[12 * i]);
     rows.back().gpu = "H100";
   }
   return make_runs(rows, library, "generic");

@@ -70,8 +70,8 @@ RC_GTEST_PROP(SolveProperty, SolutionsSolve, ()) {
   const Numbers x = solve_damped(a, right, 0);
   for (int i = 0; i < n; ++i) {
     double sum = 0;
-    for (int j = 0; j < n; ++j) sum += a[at(i, j)] * x[static_cast<std::size_t>(j)];
-    RC_ASSERT(std::abs(sum - right[static_cast<std::size_t>(i)]) < 1e-8);
+    for (int j = 0; j < n; ++j) sum += a[at(i, j)] * x[j];
+    RC_ASSERT(std::abs(sum - right[i]) < 1e-8);
   }
 }
 

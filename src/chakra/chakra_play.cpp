@@ -178,8 +178,7 @@ class Joined {
     const int rank = static_cast<int>(p) * stage_ranks_;
     const int lane = static_cast<int>(p) * kNumLanes + lane_of(node);
     simulate::GraphNode own{lane, 0, {}};
-    for (const std::uint64_t before : node.after)
-      own.after.push_back(numbers_[p][static_cast<std::size_t>(before - 1)]);
+    for (const std::uint64_t before : node.after) own.after.push_back(numbers_[p][before - 1]);
     switch (node.type) {
       case NodeType::kCompute:
         own.duration = static_cast<Picoseconds>(node.microseconds) * kMicrosecond;

@@ -13,12 +13,12 @@ Groups::Groups(const plan::Degrees& degrees, int pieces, int expert_pieces,
       tied_(std::minmax(tied.first, tied.second)) {
   int next = 1;
   for (int k = 0; k < kNumGroupKinds; ++k) {
-    std::vector<int>& ids = ids_[static_cast<std::size_t>(k)];
+    std::vector<int>& ids = ids_[k];
     ids.assign(static_cast<std::size_t>(degrees.num_ranks()), 0);
     for (int rank = 0; rank < degrees.num_ranks(); ++rank) {
       const std::vector<int> ranks = members(static_cast<GroupKind>(k), rank);
       if (ranks.size() <= 1 || ranks.front() != rank) continue;
-      for (const int member : ranks) ids[static_cast<std::size_t>(member)] = next;
+      for (const int member : ranks) ids[member] = next;
       ++next;
     }
   }

@@ -27,16 +27,16 @@ class Builder {
           backward_rank_[cell(op.stage, op.micro_batch)] = place(p);
       }
     // The last pass on this rank that adds to a stage's gradients.
-    const auto& own = work.order[static_cast<std::size_t>(rank)];
+    const auto& own = work.order[rank];
     for (std::size_t i = 0; i < own.size(); ++i)
       if (own[i].pass == Pass::kBackward || own[i].pass == Pass::kWeight)
-        last_[static_cast<std::size_t>(own[i].stage)] = static_cast<int>(i);
+        last_[own[i].stage] = static_cast<int>(i);
   }
 
   RankGraph run() {
-    const auto& own = work_.order[static_cast<std::size_t>(rank_)];
+    const auto& own = work_.order[rank_];
     for (std::size_t i = 0; i < own.size(); ++i) {
-      const bool last = last_[static_cast<std::size_t>(own[i].stage)] == static_cast<int>(i);
+      const bool last = last_[own[i].stage] == static_cast<int>(i);
       pass(own[i], last);
     }
     finish();
@@ -51,9 +51,7 @@ class Builder {
     return static_cast<std::size_t>(stage) * static_cast<std::size_t>(work_.size.micro_batches) +
            static_cast<std::size_t>(micro_batch);
   }
-  const StageLayers& stage(int index) const {
-    return work_.stages[static_cast<std::size_t>(index)];
-  }
+  const StageLayers& stage(int index) const { return work_.stages[index]; }
 
   std::uint64_t push(GraphNode node) {
     graph_.nodes.push_back(std::move(node));
@@ -232,10 +230,10 @@ class Builder {
   void finish() {
     for (const LayerWork* layer : late_) chain(layer->reduce, *layer, -1);
     front_.insert(front_.end(), before_optimizer_.begin(), before_optimizer_.end());
-    const Update& update = work_.optimizer[static_cast<std::size_t>(rank_)];
+    const Update& update = work_.optimizer[rank_];
     compute(Action::kOptimizer, -1, -1, update.seconds, 0, update.bytes);
     for (const StageLayers& part : work_.stages) {
-      if (last_[static_cast<std::size_t>(&part - work_.stages.data())] < 0) continue;
+      if (last_[&part - work_.stages.data()] < 0) continue;
       for (const LayerWork& layer : part.layers) chain(layer.regather, layer, -1);
     }
   }

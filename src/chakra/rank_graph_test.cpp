@@ -93,12 +93,12 @@ RC_GTEST_PROP(Chakra, TheWholeJobEnds, ()) {
   std::map<std::string, std::size_t> next;
   std::set<std::array<std::uint64_t, 3>> arrived;
   const auto ready = [&](int rank, const DecodedNode& node) {
-    const auto& own = done[static_cast<std::size_t>(rank)];
+    const auto& own = done[rank];
     return std::all_of(node.after.begin(), node.after.end(),
                        [&](std::uint64_t id) { return own[id - 1]; });
   };
   const auto finish = [&](int rank, const DecodedNode& node) {
-    done[static_cast<std::size_t>(rank)][node.id - 1] = true;
+    done[rank][node.id - 1] = true;
     --left;
   };
   for (bool moved = true; moved && left > 0;) {

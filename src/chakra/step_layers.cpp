@@ -52,8 +52,7 @@ class Maker {
     const int num_stages = d.pp * d.interleave;
     starts_ = cost::stage_starts(model_, num_stages, tables_.options().stages);
     for (int v = 0; v < num_stages; ++v)
-      work.stages.push_back(
-          stage(v, starts_[static_cast<std::size_t>(v)], starts_[static_cast<std::size_t>(v) + 1]));
+      work.stages.push_back(stage(v, starts_[v], starts_[static_cast<std::size_t>(v) + 1]));
     tied(work);
     optimizer(work);
     return work;
@@ -250,21 +249,20 @@ class Maker {
     for (int i = first; i < end; ++i) {
       const bool block = model_.layer(i).role == model::LayerRole::kBlock;
       const bool repeated = !block || some == 0 || blocks++ < some;
-      const int kind = model_.layers[static_cast<std::size_t>(i)];
+      const int kind = model_.layers[i];
       sums.add((repeated ? again : plain)[kind].time, costs[kind].cost.forward);
       layers.emplace_back(i, repeated);
     }
     const cost::LaneWork& lane = step_.lanes.front();
-    const Stretch stretch = stretch_of(lane.passes[static_cast<std::size_t>(v)],
-                                       lane.communication[static_cast<std::size_t>(v)], sums);
+    const Stretch stretch = stretch_of(lane.passes[v], lane.communication[v], sums);
     StageLayers out;
     for (const auto& [index, repeated] : layers) {
-      const int kind = model_.layers[static_cast<std::size_t>(index)];
+      const int kind = model_.layers[index];
       out.layers.push_back(layer(index, costs[kind], (repeated ? again : plain)[kind],
                                  repeated ? degrees_.recompute : Recompute::kNone, stretch));
     }
     if (end > 0 && v + 1 < degrees_.pp * degrees_.interleave) {
-      const int last = model_.layers[static_cast<std::size_t>(end - 1)];
+      const int last = model_.layers[end - 1];
       const int copies = degrees_.sequence_parallel ? 1 : degrees_.tp;
       out.message = whole(again[last].message / copies);
     }
@@ -309,9 +307,8 @@ class Maker {
         const bool dual = degrees_.pp > 1 && degrees_.schedule == plan::Schedule::kDualPipe;
         const int own = plan::pipeline_rank_of(degrees_, v);
         if (own != rank && !(dual && degrees_.pp - 1 - own == rank)) continue;
-        for (int i = starts_[static_cast<std::size_t>(v)];
-             i < starts_[static_cast<std::size_t>(v) + 1]; ++i) {
-          const cost::LayerTime& time = kinds[model_.layers[static_cast<std::size_t>(i)]].time;
+        for (int i = starts_[v]; i < starts_[static_cast<std::size_t>(v) + 1]; ++i) {
+          const cost::LayerTime& time = kinds[model_.layers[i]].time;
           updated += (time.parameters - shared_parameters(i)) / shape_.dense_shards.optimizer +
                      time.expert_parameters / shape_.expert_shards.optimizer;
         }

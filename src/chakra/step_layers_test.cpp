@@ -242,7 +242,7 @@ TEST(Work, TablesExchangeIndicesVectorsAndCopies) {
     d.table_split = split;
     const StepWork work =
         make_work(model, cluster, cost::Basis(cost::builtin_stacks().resolve("recommender")), d);
-    return work.stages[0].layers[static_cast<std::size_t>(model.table_layer())];
+    return work.stages[0].layers[model.table_layer()];
   };
   const auto expect = [](const Collectives& list, CommType type, std::int64_t bytes) {
     ASSERT_EQ(list.size(), 1U);

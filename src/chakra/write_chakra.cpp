@@ -115,7 +115,7 @@ class NodeWriter {
 
 const RankGraph& ChakraStep::graph_of(int rank) const {
   const plan::Degrees& d = work.degrees;
-  return graphs[static_cast<std::size_t>(rank / (d.tp * d.cp * d.dp))];
+  return graphs[rank / (d.tp * d.cp * d.dp)];
 }
 
 std::string ChakraStep::trace(int rank) const {

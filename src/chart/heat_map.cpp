@@ -179,11 +179,11 @@ class Drawing {
       for (std::size_t c = 0; c < map_.columns.size(); ++c) {
         const HeatCell& cell = cell_at(r, c);
         const int kind = has_value(cell) ? level_of(cell.value) : kNumLevels + hatch_of(cell);
-        paths[static_cast<std::size_t>(kind)] += fmt::format(
-            "M{} {}h{}v{}h-{}z", px(x_of(c)), px(y_of(r)), px(column_), px(row_), px(column_));
+        paths[kind] += fmt::format("M{} {}h{}v{}h-{}z", px(x_of(c)), px(y_of(r)), px(column_),
+                                   px(row_), px(column_));
       }
     for (int kind = 0; kind < static_cast<int>(paths.size()); ++kind) {
-      const std::string& path = paths[static_cast<std::size_t>(kind)];
+      const std::string& path = paths[kind];
       if (path.empty()) continue;
       if (kind >= kNumLevels) canvas_.use_hatch(kind - kNumLevels);
       canvas_.add("<path class=\"{}{}\" d=\"{}\"/>\n", kind < kNumLevels ? "q" : "hatch",

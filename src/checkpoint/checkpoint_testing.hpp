@@ -59,7 +59,7 @@ inline std::vector<std::byte> pick_elements(const std::vector<std::byte>& whole,
       std::int64_t inner = 1;
       for (std::size_t d = static_cast<std::size_t>(spec.dim) + 1; d < shape.size(); ++d)
         inner *= shape[d];
-      const std::int64_t length = shape[static_cast<std::size_t>(spec.dim)];
+      const std::int64_t length = shape[spec.dim];
       const std::int64_t part = length / spec.groups;
       const std::int64_t in_part = element / inner % length % part;
       const std::int64_t most = (part + spec.of - 1) / spec.of;
@@ -101,7 +101,7 @@ inline SliceSpec random_cut(const Shape& shape) {
   spec.of = any_of(1, 5);
   if (spec.of == 1 || shape.empty()) return {};
   spec.dim = any_of(0, static_cast<int>(shape.size()));
-  const std::int64_t length = shape[static_cast<std::size_t>(spec.dim)];
+  const std::int64_t length = shape[spec.dim];
   for (spec.groups = any_of(1, 4); length % spec.groups != 0;) --spec.groups;
   return spec;
 }

@@ -64,7 +64,7 @@ RC_GTEST_PROP(Flat, StateGoesFromAnyDivisionToAnyOther, ()) {
   std::vector<std::vector<std::byte>> buffers(static_cast<std::size_t>(tp));
   std::vector<Part> parts;  // of all ranks, as if one had written them
   for (int t = 0; t < tp; ++t) {
-    std::vector<std::byte>& buffer = buffers[static_cast<std::size_t>(t)];
+    std::vector<std::byte>& buffer = buffers[t];
     const FlatLayer layer = flat_layer(weights, t, tp, buffer);
     const std::vector<std::int64_t> cuts = random_cuts(layer.end, any_of(1, 4));
     for (std::size_t i = 0; i + 1 < cuts.size(); ++i)

@@ -38,7 +38,7 @@ class Meeting {
   Gather gather_of(int rank) {
     return [this, rank](std::int64_t, std::string mine) -> std::vector<std::string> {
       std::unique_lock lock(mutex_);
-      reports_[static_cast<std::size_t>(rank)] = std::move(mine);
+      reports_[rank] = std::move(mine);
       ++there_;
       changed_.notify_all();
       if (rank != 0) return {};

@@ -59,7 +59,7 @@ std::string fault_of(const SliceSpec& spec, const Shape& shape) {
   if (spec.of == 1) return {};
   if (spec.dim >= static_cast<int>(shape.size()))
     return fmt::format("dim {} of a tensor of shape [{}]", spec.dim, fmt::join(shape, ", "));
-  const std::int64_t length = shape[static_cast<std::size_t>(spec.dim)];
+  const std::int64_t length = shape[spec.dim];
   if (spec.groups < 1 || length % spec.groups != 0)
     return fmt::format("{} groups do not divide dim {} of shape [{}]", spec.groups, spec.dim,
                        fmt::join(shape, ", "));
@@ -78,7 +78,7 @@ Shape slice_shape(const Shape& shape, const SliceSpec& spec) {
   Shape result = shape;
   const SliceSpec s = canonical(spec);
   if (s.of == 1) return result;
-  std::int64_t& length = result[static_cast<std::size_t>(s.dim)];
+  std::int64_t& length = result[s.dim];
   const std::int64_t part = length / s.groups;
   length = s.groups * (boundary(part, s.slice + 1, s.of) - boundary(part, s.slice, s.of));
   return result;
@@ -96,7 +96,7 @@ SliceMap::SliceMap(const Shape& shape, const SliceSpec& spec) : spec_(canonical(
   std::int64_t inner = 1;
   for (std::size_t d = static_cast<std::size_t>(spec_.dim) + 1; d < shape.size(); ++d)
     inner *= shape[d];
-  const std::int64_t part = shape[static_cast<std::size_t>(spec_.dim)] / spec_.groups;
+  const std::int64_t part = shape[spec_.dim] / spec_.groups;
   const std::int64_t low = boundary(part, spec_.slice, spec_.of);
   run_ = (boundary(part, spec_.slice + 1, spec_.of) - low) * inner;
   stride_ = part * inner;

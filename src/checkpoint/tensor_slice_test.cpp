@@ -50,9 +50,7 @@ RC_GTEST_PROP(Slice, ElementsAreThoseOfTheDefinition, ()) {
   const std::vector<std::byte> picked = pick_elements(whole, shape, spec, 0, map.size(), 1);
   RC_ASSERT(static_cast<std::int64_t>(picked.size()) == map.size());
   RC_ASSERT(num_elements(slice_shape(shape, spec)) == map.size());
-  for (std::int64_t i = 0; i < map.size(); ++i)
-    RC_ASSERT(whole[static_cast<std::size_t>(map.element(i))] ==
-              picked[static_cast<std::size_t>(i)]);
+  for (std::int64_t i = 0; i < map.size(); ++i) RC_ASSERT(whole[map.element(i)] == picked[i]);
   // index_from is the inverse of element, rounded up.
   for (std::int64_t element = 0; element < static_cast<std::int64_t>(total); ++element) {
     std::int64_t first = 0;

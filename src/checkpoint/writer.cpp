@@ -239,8 +239,7 @@ void Writer::remove_old(std::int64_t step) {
     }
   }
   const auto remove_but = [](const std::vector<std::string>& folders, int keep) {
-    for (int i = 0; i + keep < static_cast<int>(folders.size()); ++i)
-      remove_folder(folders[static_cast<std::size_t>(i)]);
+    for (int i = 0; i + keep < static_cast<int>(folders.size()); ++i) remove_folder(folders[i]);
   };
   remove_but(counted, step <= known ? options_.keep - 1 : options_.keep);
   remove_but(own, options_.keep - 1);

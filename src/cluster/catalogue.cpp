@@ -39,7 +39,7 @@ void Catalogue::read_devices(std::string_view text) {
     device.usable_memory = Bytes{row.number("usable_gib") * kGiB};
     device.memory_bandwidth = BytesPerSecond{row.number("memory_bw_GBps") * 1e9};
     for (const auto& [precision, column] : kPeakColumns)
-      device.peak[static_cast<size_t>(precision)] = FlopsPerSecond{row.number(column) * 1e12};
+      device.peak[precision] = FlopsPerSecond{row.number(column) * 1e12};
     device.host_link = BytesPerSecond{row.number("host_link_GBps_one_way") * 1e9};
     device.power = Watts{row.number("tdp_w")};
     device.num_units = row.integer("num_units");
@@ -117,14 +117,14 @@ const Catalogue& builtin_catalogue() {
 const Device* Catalogue::find_device(std::string_view name, double memory_gb) const {
   const std::string wanted = lower(name);
   const auto found = device_by_name_.find(wanted);
-  if (found != device_by_name_.end()) return &devices_[static_cast<size_t>(found->second)];
+  if (found != device_by_name_.end()) return &devices_[found->second];
   const Alias* best = nullptr;  // the size asked for, else the one that stands for any
   for (const Alias& alias : aliases_) {
     if (lower(alias.name) != wanted) continue;
-    if (alias.memory_gb == memory_gb) return &devices_[static_cast<size_t>(alias.device)];
+    if (alias.memory_gb == memory_gb) return &devices_[alias.device];
     if (alias.memory_gb == 0) best = &alias;
   }
-  return best == nullptr ? nullptr : &devices_[static_cast<size_t>(best->device)];
+  return best == nullptr ? nullptr : &devices_[best->device];
 }
 
 const Node* Catalogue::find_node(std::string_view name) const {

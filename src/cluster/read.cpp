@@ -86,7 +86,7 @@ void read_peaks(Reader& table, Device& device) {
   Reader peaks = table.optional_table("peak");
   for (int i = 0; i < kNumPrecisions; ++i) {
     const auto precision = static_cast<Precision>(i);
-    FlopsPerSecond& peak = device.peak[static_cast<size_t>(i)];
+    FlopsPerSecond& peak = device.peak[i];
     peak = quantity(peaks, std::string(to_string(precision)), peak, kMostPeak);
   }
   if (peaks.present()) peaks.finish();

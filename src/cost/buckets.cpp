@@ -15,7 +15,7 @@ std::vector<Bucket> bucket_gradients(const std::vector<double>& tensor_bytes,
     Bucket& own = buckets.back();
     own.first = i;
     ++own.count;
-    own.bytes += tensor_bytes[static_cast<std::size_t>(i)];
+    own.bytes += tensor_bytes[i];
     open = own.bytes < (buckets.size() == 1 ? limits.first : limits.others);
   }
   return buckets;

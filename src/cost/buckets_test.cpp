@@ -57,7 +57,7 @@ RC_GTEST_PROP(Buckets, HoldEveryTensorOnceInReverse, ()) {
     // All but the last have reached their limit, and had not before their last tensor.
     const double limit = i == 0 ? limits.first : limits.others;
     RC_ASSERT(i + 1 == buckets.size() || own.bytes >= limit);
-    RC_ASSERT(own.bytes - tensors[static_cast<std::size_t>(own.first)] < limit);
+    RC_ASSERT(own.bytes - tensors[own.first] < limit);
     next = own.first;
   }
   RC_ASSERT(next == 0);

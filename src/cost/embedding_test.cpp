@@ -126,9 +126,9 @@ RC_GTEST_PROP(Embedding, SlicesHoldAllTablesOnce, ()) {
     double sum = 0;
     double sum_state = 0;
     for (int s = 0; s < ep; ++s) {
-      sum += slices.weights[static_cast<std::size_t>(s)];
-      sum_state += slices.state[static_cast<std::size_t>(s)];
-      RC_ASSERT(slices.weights[static_cast<std::size_t>(s)] <= slices.weights.front());
+      sum += slices.weights[s];
+      sum_state += slices.state[s];
+      RC_ASSERT(slices.weights[s] <= slices.weights.front());
     }
     RC_ASSERT(std::abs(sum - weights) <= 1e-9 * weights);
     RC_ASSERT(std::abs(sum_state - state) <= 1e-9 * state);
@@ -249,7 +249,7 @@ TEST(Embedding, TablesBeyondTheDeviceAreReadAtTheirTiersRate) {
   LayerSplit split;
   split.samples = 1000;
   Machine machine;
-  machine.tiers[static_cast<std::size_t>(plan::Tier::kHost)].rate = 2e10;
+  machine.tiers[plan::Tier::kHost].rate = 2e10;
   const double bytes = 1000 * 100 * 64 * 4;
   for (const double share : {0.25, 0.5, 1.0}) {
     TableTiers tiers;

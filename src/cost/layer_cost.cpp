@@ -110,11 +110,11 @@ void model_costs(const model::Model& model, const KernelModel& kernels, const La
   double forward = 0;  // of what overlaps with the exchange
   double backward = 0;
   for (int i = tables + 1; i < reader; ++i) {
-    const LayerCost& beside = row[model.layers[static_cast<std::size_t>(i)]].cost;
+    const LayerCost& beside = row[model.layers[i]].cost;
     forward += beside.forward;
     backward += beside.backward;
   }
-  KindCost& own = row[model.layers[static_cast<std::size_t>(tables)]];
+  KindCost& own = row[model.layers[tables]];
   own.table_forward -= std::min(own.table_vectors, forward);
   own.table_backward -= std::min(own.table_vectors, backward);
 }

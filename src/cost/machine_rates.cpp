@@ -16,8 +16,7 @@ constexpr double kUnstatedTierRate = 16e9;
 
 int first_rank_of(const cluster::Cluster& cluster, int group_index) {
   int first = 0;
-  for (int i = 0; i < group_index; ++i)
-    first += cluster.groups[static_cast<std::size_t>(i)].num_devices();
+  for (int i = 0; i < group_index; ++i) first += cluster.groups[i].num_devices();
   return first;
 }
 
@@ -39,8 +38,7 @@ int num_joined(const cluster::Cluster& cluster, int level, int domain) {
   const cluster::NetworkLevel& own = cluster.levels[static_cast<std::size_t>(level) - 1];
   if (own.size > 0) return own.size;
   double children = static_cast<double>(cluster.num_devices()) / domain;
-  for (int i = 0; i + 1 < level; ++i)
-    children /= std::max(1, cluster.levels[static_cast<std::size_t>(i)].size);
+  for (int i = 0; i + 1 < level; ++i) children /= std::max(1, cluster.levels[i].size);
   return std::max(1, static_cast<int>(std::ceil(children)));
 }
 
@@ -86,7 +84,7 @@ TierRoom room_of(const cluster::Node& node, plan::Tier tier) {
 Machine make_machine(const cluster::Cluster& cluster, int group_index, const Basis& basis) {
   NEREUS_CHECK(group_index >= 0 && group_index < static_cast<int>(cluster.groups.size()),
                "a machine is one of the cluster's groups of nodes");
-  const cluster::NodeGroup& group = cluster.groups[static_cast<std::size_t>(group_index)];
+  const cluster::NodeGroup& group = cluster.groups[group_index];
   Machine machine;
   machine.device = group.node.device;
   machine.parameters = basis.stack.parameters_for(machine.device);
@@ -101,15 +99,15 @@ Machine make_machine(const cluster::Cluster& cluster, int group_index, const Bas
     for (int i = 0; i < cluster::kNumPrecisions; ++i)
       if (const MeasuredDevice* own =
               basis.layers->of(machine.device.short_name, static_cast<cluster::Precision>(i))) {
-        machine.update[static_cast<std::size_t>(i)] = own->update;
+        machine.update[i] = own->update;
         if (own->includes_rest)
           machine.parameters.host_step = machine.parameters.host_micro_batch = 0;
       }
   // (1 + x)^(1/s) is 1 in doubles once x = ratio^s is below half their spacing.
   machine.host_ratio = std::pow(1e-17, 1 / p.host_sharpness);
   for (plan::Tier tier : {plan::Tier::kExpanded, plan::Tier::kHost, plan::Tier::kNvme})
-    machine.tiers[static_cast<std::size_t>(tier)] = room_of(group.node, tier);
-  TierRoom& host = machine.tiers[static_cast<std::size_t>(plan::Tier::kHost)];
+    machine.tiers[tier] = room_of(group.node, tier);
+  TierRoom& host = machine.tiers[plan::Tier::kHost];
   if (network && network->host_rate > 0 && host.rate > 0) host.rate = network->host_rate;
   return machine;
 }

@@ -101,7 +101,7 @@ PipelineTime pipeline_time(std::span<const StagePace> stages, const PipelineShap
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const StagePace& stage = stages[i];
     sum += waited_for(stage, shape) * stage.count;
-    const StagePace& best = stages[static_cast<std::size_t>(time.slowest)];
+    const StagePace& best = stages[time.slowest];
     const double own = own_of(stage) + stage.sends;
     const double rounding = kRounding * stage.all;
     if (i == 0 || own > most + rounding ||
@@ -115,14 +115,14 @@ PipelineTime pipeline_time(std::span<const StagePace> stages, const PipelineShap
     most_forward = std::max(most_forward, kForward * later + stage.sends_forward);
     most_back = std::max(most_back, (1 - kForward) * later + stage.sends_back);
   }
-  const StagePace* slowest = &stages[static_cast<std::size_t>(time.slowest)];
+  const StagePace* slowest = &stages[time.slowest];
   double total = sum + (phases ? most_forward + most_back : most);
   if (fills && total <= longest) {
     total = longest;
     for (std::size_t i = stages.size(); i-- > 0;)
       if (stages[i].all + stages[i].sends >= longest * (1 - kRounding))
         time.slowest = static_cast<int>(i);
-    slowest = &stages[static_cast<std::size_t>(time.slowest)];
+    slowest = &stages[time.slowest];
   }
   time.own = own_of(*slowest);
   time.sends = slowest->sends;

@@ -14,7 +14,7 @@ using plan::Schedule;
 
 double total(const std::vector<StagePace>& stages, double interleave) {
   const PipelineTime time = pipeline_time(stages, {Schedule::kInterleaved, 1, interleave});
-  return stages[static_cast<std::size_t>(time.slowest)].all + time.bubble;
+  return stages[time.slowest].all + time.bubble;
 }
 
 // --- bubble -------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ RC_GTEST_PROP(Pipeline, VarunaIsNoShorterThanItsPartsAndRises, ()) {
   const int m = *rc::gen::inRange(1, 20);
   const auto total_of = [&](const std::vector<StagePace>& stages) {
     const PipelineTime time = pipeline_time(stages, {Schedule::kVaruna, 4, 1});
-    return stages[static_cast<std::size_t>(time.slowest)].all + time.bubble;
+    return stages[time.slowest].all + time.bubble;
   };
   std::vector<StagePace> stages;
   double most = 0;
@@ -150,8 +150,7 @@ RC_GTEST_PROP(Pipeline, VarunaIsNoShorterThanItsPartsAndRises, ()) {
   RC_ASSERT(before >= most * (1 - 1e-12));
   // More recompute, or more of the rest, of any stage.
   const double more = testing::between(0, 2);
-  StagePace& some =
-      stages[static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(stages.size())))];
+  StagePace& some = stages[*rc::gen::inRange(0, static_cast<int>(stages.size()))];
   some.one += more;
   some.all += m * more;
   if (*rc::gen::arbitrary<bool>()) some.passes += more;

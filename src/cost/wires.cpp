@@ -56,7 +56,7 @@ int Wires::kind_of(int rank) const {
 bool Wires::same_node(int a, int b) const {
   const int kind = kind_of(a);
   if (kind != kind_of(b)) return false;
-  const int first = first_ranks_[static_cast<std::size_t>(kind)];
+  const int first = first_ranks_[kind];
   const int size = machine(kind).devices_per_node;
   return (a - first) / size == (b - first) / size;
 }
@@ -64,7 +64,7 @@ bool Wires::same_node(int a, int b) const {
 bool Wires::same_domain(int a, int b) const {
   const int kind = kind_of(a);
   if (kind != kind_of(b)) return false;
-  const int first = first_ranks_[static_cast<std::size_t>(kind)];
+  const int first = first_ranks_[kind];
   const int size = machine(kind).fabric.domain;
   return (a - first) / size == (b - first) / size;
 }

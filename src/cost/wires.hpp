@@ -28,12 +28,12 @@ class Wires {
   int num_kinds() const { return static_cast<int>(machines_.size()); }
   int num_ranks() const { return first_ranks_.back(); }
   int kind_of(int rank) const;
-  const Machine& machine(int kind) const { return machines_[static_cast<std::size_t>(kind)]; }
+  const Machine& machine(int kind) const { return machines_[kind]; }
   const Machine& machine_at(int rank) const { return machine(kind_of(rank)); }
   bool same_node(int rank_a, int rank_b) const;
   bool same_domain(int rank_a, int rank_b) const;
 
-  const Wire& operator[](int id) const { return wires_[static_cast<std::size_t>(id)]; }
+  const Wire& operator[](int id) const { return wires_[id]; }
   int none();                             // one rank, which needs no wire
   int of(plan::RankRange range);          // any stride except 0
   int of(const std::vector<int>& ranks);  // ascending, no duplicates

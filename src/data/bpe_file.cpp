@@ -253,7 +253,7 @@ class BpeReader {
                "must be false beside a normalizer");
       if (!take_token(*token, entry, field + ".id")) continue;
       const auto known = written_.find(*content);
-      std::string& text = model_.token_text[static_cast<std::size_t>(*token)];
+      std::string& text = model_.token_text[*token];
       if (!text.empty() && (known == written_.end() || known->second != *token))
         refuse(field + ".id", &entry, fmt::format("is {}, and so is another token", *token));
       written_.insert_or_assign(*content, static_cast<std::uint32_t>(*token));

@@ -147,7 +147,7 @@ void to_pixels(const Image& image, std::int64_t size, std::span<float> pixels) {
       for (const float channel : sum) *to++ = channel;
     }
   for (std::int64_t y = 0; y < size; ++y) {
-    const Weights& row = rows[static_cast<std::size_t>(y)];
+    const Weights& row = rows[y];
     for (std::int64_t x = 0; x < size; ++x)
       for (std::int64_t channel = 0; channel < 3; ++channel) {
         const float* from = narrow.data() + ((row.first - top) * size + x) * 3 + channel;
@@ -158,8 +158,7 @@ void to_pixels(const Image& image, std::int64_t size, std::span<float> pixels) {
         }
         const double value =
             (static_cast<double>(sum) / 255 - kMean[channel]) / kDeviation[channel];
-        pixels[static_cast<std::size_t>((channel * size + y) * size + x)] =
-            static_cast<float>(value);
+        pixels[(channel * size + y) * size + x] = static_cast<float>(value);
       }
   }
 }

@@ -74,7 +74,7 @@ ImageFolder ImageFolder::open(const std::string& path) {
 }
 
 std::string ImageFolder::file(const Entry& entry) const {
-  return (fs::path(path) / classes[static_cast<std::size_t>(entry.label)] / entry.name).string();
+  return (fs::path(path) / classes[entry.label] / entry.name).string();
 }
 
 ImageFolderSamples::ImageFolderSamples(ImageFolder folder, std::int64_t size,
@@ -90,7 +90,7 @@ ImageFolderSamples::ImageFolderSamples(ImageFolder folder, std::int64_t size,
 
 const ImageFolder::Entry& ImageFolderSamples::entry_of(std::uint64_t g) const {
   const std::uint64_t item = item_of_sample(g, folder_.entries.size(), order_);
-  return folder_.entries[static_cast<std::size_t>(item)];
+  return folder_.entries[item];
 }
 
 void ImageFolderSamples::read(std::uint64_t g, const SampleView& into) const {

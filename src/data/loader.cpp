@@ -67,7 +67,7 @@ void Loader::work() {
     });
     if (stopping_ || ended_) return;
     const std::int64_t k = num_started_;
-    Slot& slot = slots_[static_cast<std::size_t>(k % num_slots)];
+    Slot& slot = slots_[k % num_slots];
     slot = {};
     slot.batch.index = k;
     // The list is the caller's code: asked by one thread at a time, but not under the lock.

@@ -167,8 +167,7 @@ bool by_rule(const std::vector<int>& blocks, const model::Model& model) {
   const plan::LayerSpan span = plan::layer_span(model);
   const int stages = static_cast<int>(blocks.size());
   for (int s = 0; s < stages; ++s)
-    if (plan::stage_of(span, stages, s).num_blocks != blocks[static_cast<std::size_t>(s)])
-      return false;
+    if (plan::stage_of(span, stages, s).num_blocks != blocks[s]) return false;
   return true;
 }
 

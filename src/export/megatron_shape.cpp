@@ -85,8 +85,7 @@ void read_window(Flags& flags, TransformerShape& s) {
     const auto next = std::find(list->begin() + 1, list->end(), 1);
     interval = next == list->end() ? s.layers : static_cast<int>(next - list->begin());
     for (int i = 0; i < s.layers; ++i)
-      if ((*list)[static_cast<std::size_t>(i)] != (i % interval == 0 ? 1 : 0))
-        interval = s.layers + 1;
+      if ((*list)[i] != (i % interval == 0 ? 1 : 0)) interval = s.layers + 1;
   }
   if (interval >= 1 && interval <= s.layers)
     s.window_interval = interval;

@@ -57,7 +57,7 @@ std::vector<int> megatron_stages(Flags& flags, int all, int further, plan::Degre
     }
     for (int p = 0; p < d.pp; ++p)
       if (!(first_given && p == 0) && !(last_given && p + 1 == d.pp))
-        ranks[static_cast<std::size_t>(p)] = left / std::max(1, others);
+        ranks[p] = left / std::max(1, others);
   } else {
     const int counted = layers + embedding + loss;
     if (counted % (d.pp * v) != 0) {
@@ -75,8 +75,7 @@ std::vector<int> megatron_stages(Flags& flags, int all, int further, plan::Degre
     for (int& rank : ranks) rank = counted / d.pp;
   }
   std::vector<int> blocks;
-  for (int s = 0; s < d.pp * v; ++s)
-    blocks.push_back(ranks[static_cast<std::size_t>(s % d.pp)] / v);
+  for (int s = 0; s < d.pp * v; ++s) blocks.push_back(ranks[s % d.pp] / v);
   blocks.front() -= embedding;
   blocks.back() += further - loss;
   if (std::accumulate(blocks.begin(), blocks.end(), 0) != all || blocks.front() < 0 ||

@@ -214,8 +214,7 @@ Reading read_torchtitan(const Bundle& files, const Hints& hints, const ReadReque
     const plan::LayerSpan span = plan::layer_span(reading.model);
     const int stages = static_cast<int>(blocks.size());
     for (int s = 0; s < stages; ++s)
-      if (plan::stage_of(span, stages, s).num_blocks != blocks[static_cast<std::size_t>(s)])
-        reading.blocks = blocks;
+      if (plan::stage_of(span, stages, s).num_blocks != blocks[s]) reading.blocks = blocks;
   }
   read_batch(training, axes, request.stack.local_batch_split && reading.blocks.empty(), d, reading);
   const std::string mode = checkpoint.optional_string("mode", "selective");

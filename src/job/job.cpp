@@ -160,7 +160,7 @@ double memory_limit(const Machine& machine, int rank, int num_ranks) {
                       fmt::format("{} sizes for {} {}", limits.size(), num_ranks,
                                   num_ranks == 1 ? "rank" : "ranks"),
                       {}, "one per rank, or one for all");
-  return limits[static_cast<std::size_t>(rank)];
+  return limits[rank];
 }
 
 std::string job_to_json(const Job& job) {

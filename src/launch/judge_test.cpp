@@ -15,9 +15,9 @@ constexpr double kTimeout = 10;
 std::vector<RankState> ranks() {
   std::vector<RankState> list(4);
   for (int i = 0; i < 4; ++i) {
-    list[static_cast<std::size_t>(i)].rank = i;
-    list[static_cast<std::size_t>(i)].heard_at = 100;
-    list[static_cast<std::size_t>(i)].greeted = true;
+    list[i].rank = i;
+    list[i].heard_at = 100;
+    list[i].greeted = true;
   }
   return list;
 }

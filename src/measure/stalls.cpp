@@ -56,9 +56,7 @@ class Table {
   }
   bool has(Block block) const { return seconds_.count(block) > 0; }
   int num_hosts() const { return static_cast<int>(hosts_.size()); }
-  const Series& of(Block block, int rank) const {
-    return seconds_.at(block)[static_cast<std::size_t>(rank)];
-  }
+  const Series& of(Block block, int rank) const { return seconds_.at(block)[rank]; }
   const Series& slowest() const { return slowest_.at(Block::kTogether).front(); }
   // For ranks that wait for each other: the last one to finish.
   Series last(Block block) const {
@@ -82,7 +80,7 @@ class Table {
   void put(ByBlock& into, const BlockTime& time, std::size_t round, double value) const {
     std::vector<Series>& ranks = into[time.block];
     ranks.resize(static_cast<std::size_t>(num_ranks), Series(static_cast<std::size_t>(rounds)));
-    ranks[static_cast<std::size_t>(time.rank)][round] = value;
+    ranks[time.rank][round] = value;
   }
   ByBlock seconds_, bytes_, slowest_;
   std::set<int> hosts_;
@@ -94,9 +92,7 @@ std::vector<int> by_speed(const Table& table, Block block) {
   std::iota(ranks.begin(), ranks.end(), 0);
   std::vector<double> means;
   for (const int rank : ranks) means.push_back(mean_of(table.of(block, rank)));
-  std::stable_sort(ranks.begin(), ranks.end(), [&](int a, int b) {
-    return means[static_cast<std::size_t>(a)] < means[static_cast<std::size_t>(b)];
-  });
+  std::stable_sort(ranks.begin(), ranks.end(), [&](int a, int b) { return means[a] < means[b]; });
   return ranks;
 }
 
@@ -208,7 +204,7 @@ StallReport find_stalls(const std::vector<BlockTime>& times) {
   int slowest_rank = -1;
   const Causes causes = causes_of(table, report, slowest_rank);
   set_stalls(report, causes, [&](StallKind kind) { return why_not(kind, table); });
-  report.stalls[static_cast<std::size_t>(StallKind::kStraggler)].rank = slowest_rank;
+  report.stalls[StallKind::kStraggler].rank = slowest_rank;
   if (table.has(Block::kCold)) {
     report.bytes_from_storage = table.bytes(Block::kCold);
     if (report.bytes_from_storage == 0)

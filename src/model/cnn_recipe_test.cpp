@@ -335,8 +335,7 @@ TEST(CnnRecipe, AgreesWithTheGraphLayerByLayer) {
     const std::vector<CnnLayer> recipe = cnn_recipe(shape);
     ASSERT_EQ(static_cast<int>(recipe.size()), model.num_layers());
     std::vector<std::vector<int>> inputs(recipe.size());
-    for (const Edge& edge : all_edges(model))
-      inputs[static_cast<std::size_t>(edge.to)].push_back(edge.from);
+    for (const Edge& edge : all_edges(model)) inputs[edge.to].push_back(edge.from);
     inputs[0] = {-1};
     for (std::size_t i = 0; i < recipe.size(); ++i) {
       EXPECT_EQ(recipe[i].inputs, inputs[i]) << i;

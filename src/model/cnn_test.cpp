@@ -68,8 +68,8 @@ void expect_sound_graph(const Model& m) {
   for (const Edge& e : edges) {
     ASSERT_LT(e.from, e.to);
     EXPECT_EQ(e.elements, m.layer(e.from).output_elements);
-    in[static_cast<size_t>(e.to)] += e.elements;
-    ++readers[static_cast<size_t>(e.from)];
+    in[e.to] += e.elements;
+    ++readers[e.from];
   }
   for (int i = 0; i < m.num_layers(); ++i) {
     const auto at = static_cast<size_t>(i);

@@ -13,7 +13,7 @@ int GraphBuilder::add(LayerKind kind, const std::vector<GraphInput>& inputs) {
   }
   const auto [begin, end] = kinds_by_name_.equal_range(kind.name);
   for (auto it = begin; it != end; ++it) {
-    if (model_.kinds[static_cast<size_t>(it->second)] == kind) {
+    if (model_.kinds[it->second] == kind) {
       model_.layers.push_back(it->second);
       return index;
     }

@@ -174,7 +174,7 @@ void check_tables(spec::Reader& reader, const Model& model) {
   int layers = 0;
   for (const int kind : model.layers) {
     int tables = 0;
-    const LayerKind& layer = model.kinds[static_cast<std::size_t>(kind)];
+    const LayerKind& layer = model.kinds[kind];
     for (const Operator& op : layer.operators) {
       if (op.split != Split::kTables) continue;
       ++tables;

@@ -30,7 +30,7 @@ double LayerKind::forward_flops() const {
 
 double Model::parameters() const {
   double total = 0;
-  for (int kind : layers) total += kinds[static_cast<size_t>(kind)].parameters();
+  for (int kind : layers) total += kinds[kind].parameters();
   // A tied weight lives in both layers' operator lists; it exists once.
   for (const TiedWeights& pair : tied) total -= pair.parameters;
   return total;
@@ -39,7 +39,7 @@ double Model::parameters() const {
 double Model::training_flops() const {
   double total = 0;
   for (int kind : layers) {
-    for (const Operator& op : kinds[static_cast<size_t>(kind)].operators) {
+    for (const Operator& op : kinds[kind].operators) {
       const bool counted = op.kind == OpKind::kGemm || op.kind == OpKind::kAttention ||
                            op.kind == OpKind::kConvolution || op.kind == OpKind::kInteraction ||
                            op.kind == OpKind::kScan;

@@ -137,7 +137,7 @@ ScriptModel script_from_value(const spec::Value& root, const std::string& folder
     if (!known.emplace(layer.name, static_cast<int>(known.size())).second)
       table.fail("name", "model.graph", fmt::format("two layers are called {}", layer.name));
     readers.push_back(0);
-    for (const int input : layer.inputs) ++readers[static_cast<std::size_t>(input)];
+    for (const int input : layer.inputs) ++readers[input];
   }
   for (std::size_t i = 0; i + 1 < readers.size(); ++i)
     if (readers[i] == 0)
@@ -181,8 +181,7 @@ Model build_script(const ScriptModel& script) {
     kind.output_elements = last ? 0 : elements_of(layer.output);
     // A value that is read twice is sent once.
     std::map<int, double> from;
-    for (const int input : layer.inputs)
-      from[input] = elements_of(script.layers[static_cast<std::size_t>(input)].output);
+    for (const int input : layer.inputs) from[input] = elements_of(script.layers[input].output);
     std::vector<GraphInput> inputs;
     for (const auto& [input, elements] : from) inputs.push_back({input, elements});
     graph.add(std::move(kind), inputs);

@@ -86,7 +86,7 @@ Reach reach_of(const TransformerShape& shape, int block) {
 BlockParts parts_of(const TransformerShape& shape, int block) {
   BlockParts parts;
   if (!shape.pattern.empty()) {
-    const char mixer = shape.pattern[static_cast<std::size_t>(block)];
+    const char mixer = shape.pattern[block];
     parts.mamba = mixer == 'M';
     parts.attention = mixer == '*';
     parts.experts = mixer == 'E';

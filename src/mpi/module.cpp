@@ -169,7 +169,7 @@ int send_to(int to, const char* data, std::size_t size) {
                  size);
     std::abort();
   }
-  std::list<Transfer>& sends = state.sends[static_cast<std::size_t>(to)];
+  std::list<Transfer>& sends = state.sends[to];
   forget_sent(sends);
   Transfer& transfer = sends.emplace_back(Transfer{std::string(data, size)});
   const int code = MPI_Isend(transfer.bytes.data(), static_cast<int>(size), MPI_BYTE, to, kTag,
@@ -188,7 +188,7 @@ void begin_receives() {
     if (MPI_Improbe(MPI_ANY_SOURCE, kTag, state.world, &found, &message, &status) || !found) return;
     int size = 0;
     MPI_Get_count(&status, MPI_BYTE, &size);
-    std::list<Transfer>& receives = state.receives[static_cast<std::size_t>(status.MPI_SOURCE)];
+    std::list<Transfer>& receives = state.receives[status.MPI_SOURCE];
     Transfer& transfer =
         receives.emplace_back(Transfer{std::string(static_cast<std::size_t>(size), '\0')});
     if (MPI_Imrecv(transfer.bytes.data(), size, MPI_BYTE, &message, &transfer.request)) {
@@ -202,7 +202,7 @@ void begin_receives() {
 int receive_next(int* from, const char** data, std::size_t* size) {
   begin_receives();
   for (int rank = 0; state.num_receiving > 0 && rank < state.size; ++rank) {
-    std::list<Transfer>& receives = state.receives[static_cast<std::size_t>(rank)];
+    std::list<Transfer>& receives = state.receives[rank];
     if (receives.empty()) continue;
     int done = 0;
     const int code = MPI_Test(&receives.front().request, &done, MPI_STATUS_IGNORE);
@@ -220,7 +220,7 @@ int receive_next(int* from, const char** data, std::size_t* size) {
 }
 
 std::size_t num_pending_to(int to) {
-  std::list<Transfer>& sends = state.sends[static_cast<std::size_t>(to)];
+  std::list<Transfer>& sends = state.sends[to];
   forget_sent(sends);
   return sends.size();
 }

@@ -63,7 +63,7 @@ bool WorkChecker::fill_micro_batches(std::size_t index, std::vector<int>& micro_
       for (int m = 0; m < r.num_micro_batches; ++m) {
         const std::int64_t first = r.first_sample_of(team, m);
         for (std::int64_t s = first; s < first + r.samples_in(m); ++s) {
-          if (s >= batch || micro_batch_of[static_cast<std::size_t>(s)] >= 0) {
+          if (s >= batch || micro_batch_of[s] >= 0) {
             // The sum is right, so a sample twice (or outside) also means another one never.
             report_.add("plan.samples",
                         fmt::format("{}: sample {} (team {}, micro-batch {}) {}",
@@ -72,7 +72,7 @@ bool WorkChecker::fill_micro_batches(std::size_t index, std::vector<int>& micro_
                                                : "is computed a second time, another one never"));
             return false;
           }
-          micro_batch_of[static_cast<std::size_t>(s)] = m;
+          micro_batch_of[s] = m;
         }
       }
   }

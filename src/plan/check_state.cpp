@@ -261,9 +261,9 @@ bool StateChecker::check_holdings(std::size_t index, const Shares& suspects) {
             stamp_[r] = generation_;
             head_[r] = -1;
           }
-          for (int h = head_[r]; h >= 0; h = holdings_[static_cast<std::size_t>(h)].next) {
+          for (int h = head_[r]; h >= 0; h = holdings_[h].next) {
             if (!spend(1)) return false;
-            const Holding& other = holdings_[static_cast<std::size_t>(h)];
+            const Holding& other = holdings_[h];
             if (other.slice != slice || other.begin >= end || begin >= other.end) continue;
             report_.add("plan.state-twice",
                         fmt::format("{}: rank {} stores {:.6g} .. {:.6g} % of slice {} twice",

@@ -335,8 +335,8 @@ TEST(Check, IsFastAtScale) {
   const LayerRun all = wide.runs[0];
   wide.runs.assign(static_cast<std::size_t>(model.num_layers()), all);
   for (int i = 0; i < model.num_layers(); ++i) {
-    wide.runs[static_cast<std::size_t>(i)].first_layer = i;
-    wide.runs[static_cast<std::size_t>(i)].num_layers = 1;
+    wide.runs[i].first_layer = i;
+    wide.runs[i].num_layers = 1;
   }
   const double regular_s = seconds(regular), wide_s = seconds(wide);
   std::printf("check of 16,384 ranks x 126 layers: regular %.2f ms, layer by layer %.2f ms\n",

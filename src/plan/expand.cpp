@@ -150,7 +150,7 @@ Placement expand(const Degrees& d, const model::Model& model, const std::vector<
                "expand needs the first layer of every stage and the end");
   for (int s = 0; s < num_stages; ++s) {
     LayerRun run;
-    run.first_layer = starts[static_cast<std::size_t>(s)];
+    run.first_layer = starts[s];
     run.num_layers = starts[static_cast<std::size_t>(s) + 1] - run.first_layer;
     run.stage = s;
 
@@ -161,7 +161,7 @@ Placement expand(const Degrees& d, const model::Model& model, const std::vector<
       Replicas replicas = stage_replicas(d);
       replicas.recompute_layers = recompute_layers(d, run, span);
       replicas.num_micro_batches /= num_streams;
-      replicas.first = bases[static_cast<std::size_t>(stream)];
+      replicas.first = bases[stream];
       replicas.first_sample =
           std::int64_t{stream} * replicas.num_micro_batches * replicas.micro_batch_stride;
       run.replicas.push_back(replicas);

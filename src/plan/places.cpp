@@ -25,7 +25,7 @@ std::vector<HeldStage> stages_of_places(const Placement& placement) {
             if (static_cast<int>(out.size()) <= rank)
               out.resize(static_cast<std::size_t>(rank) + 1);
             // With several runs, or interleaved stages, the first one decides the stage of a rank.
-            int& stage = out[static_cast<std::size_t>(rank)].stage;
+            int& stage = out[rank].stage;
             stage = stage < 0 ? run.stage : std::min(stage, run.stage);
           }
   }
@@ -37,8 +37,7 @@ std::vector<HeldStage> even_stages(int num_places, int stages) {
   std::vector<HeldStage> out(static_cast<std::size_t>(num_places));
   if (stages <= 0) return out;
   const int replicas = std::max(1, num_places / stages);
-  for (int i = 0; i < num_places; ++i)
-    out[static_cast<std::size_t>(i)] = {std::min(i / replicas, stages - 1), stages};
+  for (int i = 0; i < num_places; ++i) out[i] = {std::min(i / replicas, stages - 1), stages};
   return out;
 }
 

@@ -117,7 +117,7 @@ RC_GTEST_PROP(PlanJson, NonsenseIsJudgedToo, ()) {
   for (int i = 0; in_order && i < static_cast<int>(p.runs.size()); ++i) {
     // Layers that fit, so that the other halves of the checker see the nonsense too.
     const bool last = i + 1 == static_cast<int>(p.runs.size());
-    LayerRun& run = p.runs[static_cast<std::size_t>(i)];
+    LayerRun& run = p.runs[i];
     run.first_layer = i;
     run.num_layers = last ? model.num_layers() - i : 1;
     run.stage = 0;
@@ -261,8 +261,8 @@ TEST(PlanJson, SmallAndFastAtScale) {
   const LayerRun all = plan.placement.runs[0];
   plan.placement.runs.assign(static_cast<std::size_t>(model.num_layers()), all);
   for (int i = 0; i < model.num_layers(); ++i) {
-    plan.placement.runs[static_cast<std::size_t>(i)].first_layer = i;
-    plan.placement.runs[static_cast<std::size_t>(i)].num_layers = 1;
+    plan.placement.runs[i].first_layer = i;
+    plan.placement.runs[i].num_layers = 1;
   }
   measure("layer by layer", 0.05);
 

@@ -40,18 +40,16 @@ std::vector<int> deal_tables(const model::LayerKind& layer, TableSplit split, in
     const auto [more, tie] = load_of(i);
     least.emplace(first + more, second + tie, slice);
     slice_of[i] = slice;
-    bytes[static_cast<std::size_t>(slice)] += table_bytes(tables[i]);
+    bytes[slice] += table_bytes(tables[i]);
   }
 
   std::vector<int> fullest(bytes.size());
   std::iota(fullest.begin(), fullest.end(), 0);
-  std::stable_sort(fullest.begin(), fullest.end(), [&](int a, int b) {
-    return bytes[static_cast<std::size_t>(a)] > bytes[static_cast<std::size_t>(b)];
-  });
+  std::stable_sort(fullest.begin(), fullest.end(),
+                   [&](int a, int b) { return bytes[a] > bytes[b]; });
   std::vector<int> number(bytes.size());
-  for (std::size_t n = 0; n < fullest.size(); ++n)
-    number[static_cast<std::size_t>(fullest[n])] = static_cast<int>(n);
-  for (int& slice : slice_of) slice = number[static_cast<std::size_t>(slice)];
+  for (std::size_t n = 0; n < fullest.size(); ++n) number[fullest[n]] = static_cast<int>(n);
+  for (int& slice : slice_of) slice = number[slice];
   return slice_of;
 }
 

@@ -50,7 +50,7 @@ double fullest(const model::LayerKind& layer, TableSplit split, const std::vecto
                int slices) {
   std::vector<double> loads(static_cast<std::size_t>(slices));
   for (std::size_t i = 0; i < slice_of.size(); ++i)
-    loads[static_cast<std::size_t>(slice_of[i])] += load_of(layer.operators[i], split);
+    loads[slice_of[i]] += load_of(layer.operators[i], split);
   return *std::max_element(loads.begin(), loads.end());
 }
 
@@ -87,7 +87,7 @@ RC_GTEST_PROP(Tables, SlicesCountDownInBytes, ()) {
   std::vector<double> bytes(static_cast<std::size_t>(slices));
   for (std::size_t i = 0; i < deal.size(); ++i) {
     RC_ASSERT(deal[i] >= 0 && deal[i] < slices);
-    bytes[static_cast<std::size_t>(deal[i])] += table_bytes(tables_of(model).operators[i]);
+    bytes[deal[i]] += table_bytes(tables_of(model).operators[i]);
   }
   RC_ASSERT(std::is_sorted(bytes.rbegin(), bytes.rend()));
 }

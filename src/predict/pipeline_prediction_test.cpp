@@ -24,8 +24,7 @@ model::Model blocks_alone(int layers) {
   model::Model model = model::build_transformer(shape);
   std::vector<int> blocks;
   for (const int kind : model.layers)
-    if (model.kinds[static_cast<std::size_t>(kind)].role == model::LayerRole::kBlock)
-      blocks.push_back(kind);
+    if (model.kinds[kind].role == model::LayerRole::kBlock) blocks.push_back(kind);
   model.layers = blocks;
   return model;
 }

@@ -92,7 +92,7 @@ schedule::PipelineSeconds seconds_of(const PlanPasses& passes, const Tables& tab
 void fill_shares(const PlanPasses& passes, const Tables& tables, std::span<double> share) {
   const StageTable& stages = *passes.key.stages;
   const auto of = [&](std::size_t stage) {
-    return tables.chunk_parameters[static_cast<std::size_t>(stages.chunk_of_stage[stage])];
+    return tables.chunk_parameters[stages.chunk_of_stage[stage]];
   };
   const auto depth = static_cast<std::size_t>(passes.size.depth);
   std::fill(share.begin(), share.end(), 0);
@@ -151,7 +151,7 @@ void fill_window(PlanPasses& out, Tables& tables) {
     shortest = std::min(shortest, tables.chunk_passes[c].input);
   }
   const auto share = [&](std::size_t c) {
-    const double of_rank = all[static_cast<std::size_t>(stages.chunks[c].rank_class)];
+    const double of_rank = all[stages.chunks[c].rank_class];
     return of_rank > 0 ? tables.chunk_parameters[c] / of_rank : 0;
   };
   const auto first = static_cast<std::size_t>(stages.chunk_of_stage.front());
@@ -163,7 +163,7 @@ void fill_window(PlanPasses& out, Tables& tables) {
   out.least_after = (1 + later_passes(out)) * shortest;
   const auto step = static_cast<std::size_t>(out.size.depth);
   const auto input = [&](std::size_t stage) {
-    return tables.chunk_passes[static_cast<std::size_t>(stages.chunk_of_stage[stage])].input;
+    return tables.chunk_passes[stages.chunk_of_stage[stage]].input;
   };
   const std::size_t last = step * static_cast<std::size_t>(out.size.chunks - 1);
   out.first_after = 0;
@@ -251,8 +251,7 @@ double play(PlanPasses& passes, const KindRow* plain, const Degrees& d, double o
   const bool dual = stages.key.order == StageOrder::kDual;
   const auto of_rank = [&](int rank) {
     const int own = dual ? std::min(rank, passes.size.depth - 1 - rank) : rank;
-    return tables
-        .reduces[static_cast<std::size_t>(stages.class_of_rank[static_cast<std::size_t>(own)])];
+    return tables.reduces[stages.class_of_rank[own]];
   };
   return reduced_end(ends_of(passes, tables), passes.size, of_rank, passes.split ? 0 : overlap);
 }

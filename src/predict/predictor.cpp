@@ -18,7 +18,7 @@ void take_memory(Memory& worst, const RankMemory& rank, int stage, const Tables&
   const MemoryParts parts = memory_parts(rank, tables.options(), tables.machine().parameters);
   const double total = total_of(parts);
   if (stage == 0) worst.first_rank_allocated = allocated_of(parts);
-  worst.beyond = std::max(worst.beyond, rank.tiers[static_cast<std::size_t>(worst.beyond_tier)]);
+  worst.beyond = std::max(worst.beyond, rank.tiers[worst.beyond_tier]);
   if (total <= worst.total) return;
   worst.total = total;
   worst.parts = parts;
@@ -183,9 +183,8 @@ Predictor::Sketch Predictor::sketch(const Degrees& d, const Counts& counts) {
   const Parameters& p = tables.machine().parameters;
   const int m = shape.num_micro_batches;
   out.add(Part::kFixed, p.host_step + m * p.host_micro_batch);
-  add_stage(out, tables.times[static_cast<std::size_t>(pipeline.slowest)], m,
-            out.memory.total / out.memory.capacity, p);
-  const double all = tables.paces[static_cast<std::size_t>(pipeline.slowest)].all;
+  add_stage(out, tables.times[pipeline.slowest], m, out.memory.total / out.memory.capacity, p);
+  const double all = tables.paces[pipeline.slowest].all;
   const double later = later_chunks(shape.pipeline, pipeline.own, shape.num_micro_batches);
   ReductionWindow window{kBackward * step.quickest, kBackward * later};
   if (d.pp == 1)

@@ -31,7 +31,7 @@ Tables::Tables(const model::Model& model, const cluster::Cluster& cluster, const
   for (const model::LayerKind& kind : model_.kinds)
     if (kind.expert_parameters() > 0) has_experts_ = true;
   layers_of_kind_.resize(model_.kinds.size());
-  for (const int kind : model_.layers) ++layers_of_kind_[static_cast<std::size_t>(kind)];
+  for (const int kind : model_.layers) ++layers_of_kind_[kind];
 }
 
 int Tables::num_micro_batches(const Degrees& d) const {

@@ -9,8 +9,7 @@ KernelMemo::KernelMemo(int num_machines, const StackOptions& options,
       kernels_(static_cast<std::size_t>(num_machines * cluster::kNumPrecisions)) {}
 
 const KernelModel& KernelMemo::of(int index, const Machine& machine, cluster::Precision precision) {
-  auto& slot = kernels_[static_cast<std::size_t>(index * cluster::kNumPrecisions +
-                                                 static_cast<int>(precision))];
+  auto& slot = kernels_[index * cluster::kNumPrecisions + static_cast<int>(precision)];
   if (!slot) {
     slot.emplace(machine.device, machine.parameters, precision, options_.attention);
     if (measured_) slot->measured = measured_->of(machine.device.short_name, precision);

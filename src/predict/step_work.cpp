@@ -70,7 +70,7 @@ LayerTime own_of(const Tables& tables, const StageTable& stages, const KindRow* 
   StageWork own;
   int blocks = 0;
   for (int i = first; i < end; ++i) {
-    const int kind = tables.model().layers[static_cast<std::size_t>(i)];
+    const int kind = tables.model().layers[i];
     const bool block = tables.model().layer(i).role == model::LayerRole::kBlock;
     const int some = stages.key.recompute_blocks;
     own.add((!block || some == 0 || blocks++ < some ? kinds : plain)[kind].time, 1);
@@ -103,7 +103,7 @@ StepWork Predictor::work(const Degrees& d) {
   out.wires = {d.tp * d.cp > domain, d.num_ranks() > domain, data.per_node < data.size};
   out.reduces_last = mode.splits_backward;
   const auto class_of = [&](int rank) -> const ClassWork& {
-    return classes[static_cast<std::size_t>(stages.class_of_rank[static_cast<std::size_t>(rank)])];
+    return classes[stages.class_of_rank[rank]];
   };
   const bool dual = stages.key.order == StageOrder::kDual;
   const bool varuna = out.schedule == plan::Schedule::kVaruna;
@@ -128,41 +128,36 @@ StepWork Predictor::work(const Degrees& d) {
   std::vector<PassSeconds> alone;                                  // by virtual stage
   std::vector<PassSeconds> rank_alone(static_cast<std::size_t>(d.pp));
   for (std::size_t v = 0; v < stages.chunk_of_stage.size(); ++v) {
-    const ChunkClass& chunk = stages.chunks[static_cast<std::size_t>(stages.chunk_of_stage[v])];
+    const ChunkClass& chunk = stages.chunks[stages.chunk_of_stage[v]];
     const auto own = static_cast<std::size_t>(chunk.rank_class);
     alone.push_back(passes_alone(own_of(tables, stages, kinds, plain, starts[v], starts[v + 1]),
                                  chunk.work, stages.work[own], classes[own].sum, out.reduces_last,
                                  machine));
-    add(rank_alone[static_cast<std::size_t>(rank_of_stage(stages.key, static_cast<int>(v)))],
-        alone.back());
+    add(rank_alone[rank_of_stage(stages.key, static_cast<int>(v))], alone.back());
   }
   for (int v = 0; v < num_stages; ++v) {
-    const int first = starts[static_cast<std::size_t>(v)];
+    const int first = starts[v];
     const int end = starts[static_cast<std::size_t>(v) + 1];
     const int rank = rank_of_stage(stages.key, v);
     const ClassWork& own = class_of(rank);
     const LayerTime layers = own_of(tables, stages, varuna ? plain : kinds, plain, first, end);
     const double own_parameters = layers.parameters + layers.expert_parameters;
     out.rank_of_stage.push_back(dual ? v : rank);
-    lane.passes.push_back(varuna || alone.empty()
-                              ? varuna_passes(layers, own, out.reduces_last)
-                              : pass_seconds(layers, alone[static_cast<std::size_t>(v)],
-                                             rank_alone[static_cast<std::size_t>(rank)],
-                                             own.time.total, out.reduces_last));
+    lane.passes.push_back(varuna || alone.empty() ? varuna_passes(layers, own, out.reduces_last)
+                                                  : pass_seconds(layers, alone[v], rank_alone[rank],
+                                                                 own.time.total, out.reduces_last));
     const StageTime& time = own.time;
     lane.communication.push_back(
         time.total > 0 ? (time.tensor + time.context + time.expert + time.shard) / time.total : 0);
-    parameters[static_cast<std::size_t>(rank)] += own_parameters;
+    parameters[rank] += own_parameters;
     out.reduce.push_back(own.reduce * own_parameters);
-    lane.send.push_back(
-        end > 0 && v + 1 < num_stages
-            ? boundary_seconds(tables, kinds, d,
-                               tables.model().layers[static_cast<std::size_t>(end - 1)])
-            : 0);
+    lane.send.push_back(end > 0 && v + 1 < num_stages
+                            ? boundary_seconds(tables, kinds, d, tables.model().layers[end - 1])
+                            : 0);
   }
   for (int v = 0; v < num_stages; ++v) {
-    const double all = parameters[static_cast<std::size_t>(rank_of_stage(stages.key, v))];
-    if (all > 0) out.reduce[static_cast<std::size_t>(v)] /= all;
+    const double all = parameters[rank_of_stage(stages.key, v)];
+    if (all > 0) out.reduce[v] /= all;
   }
   out.lanes.push_back(std::move(lane));
 

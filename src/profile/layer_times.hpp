@@ -26,8 +26,7 @@ struct Curve {
   double intercept = 0;
   bool is_measured(int samples) const { return samples <= static_cast<int>(points.size()); }
   double at(int samples) const {
-    return is_measured(samples) ? points[static_cast<std::size_t>(samples - 1)]
-                                : slope * samples + intercept;
+    return is_measured(samples) ? points[samples - 1] : slope * samples + intercept;
   }
   bool operator==(const Curve&) const = default;
 };

@@ -73,7 +73,7 @@ AmpTrial read_trial(const spec::Csv& csv, const spec::CsvRow& row, ErrorList& er
 plan::LayerRun stage_of(const AmpTrial& trial, int stage) {
   plan::LayerRun run;
   run.stage = stage;
-  run.first_layer = layers_before(trial.cuts[static_cast<std::size_t>(stage)]);
+  run.first_layer = layers_before(trial.cuts[stage]);
   run.num_layers = layers_before(trial.cuts[static_cast<std::size_t>(stage) + 1]) - run.first_layer;
   plan::Replicas teams;
   teams.count = trial.dp;

@@ -138,8 +138,8 @@ StashStep stash_step(const StashNetwork& net, const StashMachine& machine,
   for (const cost::Bucket& own : cost::bucket_gradients(bytes, options.buckets)) {
     double latest = 0;
     for (int i = 0; i < own.count; ++i) {
-      const StashTensor& tensor = net.tensors[static_cast<std::size_t>(own.first + i)];
-      latest = std::max(latest, done[static_cast<std::size_t>(tensor.layer)]);
+      const StashTensor& tensor = net.tensors[own.first + i];
+      latest = std::max(latest, done[tensor.layer]);
     }
     ready.push_back(latest);
     seconds.push_back(simulate::all_reduce_seconds(options.nccl, site, own.bytes));

@@ -22,10 +22,9 @@ PassProgram by_level(const PassProgram& program) {
   std::vector<int> rank_level(program.num_ops.size());
   for (std::size_t i = 0; i < program.ops.size();) {
     const std::size_t last = i + (program.ops[i].op.with_next ? 1 : 0);
-    int& own = rank_level[static_cast<std::size_t>(program.ops[i].rank)];
+    int& own = rank_level[program.ops[i].rank];
     for (std::size_t j = i; j <= last; ++j)
-      if (const int needs = program.ops[j].needs; needs >= 0)
-        own = std::max(own, level[static_cast<std::size_t>(needs)]);
+      if (const int needs = program.ops[j].needs; needs >= 0) own = std::max(own, level[needs]);
     ++own;
     for (; i <= last; ++i) level[i] = own;
   }
@@ -35,16 +34,13 @@ PassProgram by_level(const PassProgram& program) {
   for (const int own : level) ++next[static_cast<std::size_t>(own) + 1];
   for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
   std::vector<int> sequence(program.ops.size());
-  for (std::size_t i = 0; i < level.size(); ++i)
-    sequence[static_cast<std::size_t>(next[static_cast<std::size_t>(level[i])]++)] =
-        static_cast<int>(i);
+  for (std::size_t i = 0; i < level.size(); ++i) sequence[next[level[i]]++] = static_cast<int>(i);
   std::vector<int> place(sequence.size());
-  for (std::size_t i = 0; i < sequence.size(); ++i)
-    place[static_cast<std::size_t>(sequence[i])] = static_cast<int>(i);
+  for (std::size_t i = 0; i < sequence.size(); ++i) place[sequence[i]] = static_cast<int>(i);
   PassProgram out = program;
   for (std::size_t i = 0; i < sequence.size(); ++i) {
-    out.ops[i] = program.ops[static_cast<std::size_t>(sequence[i])];
-    if (int& needs = out.ops[i].needs; needs >= 0) needs = place[static_cast<std::size_t>(needs)];
+    out.ops[i] = program.ops[sequence[i]];
+    if (int& needs = out.ops[i].needs; needs >= 0) needs = place[needs];
   }
   return out;
 }
@@ -94,8 +90,8 @@ void ClockProgram::lay_out(const PassProgram& program) {
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const ProgramOp& op = program.ops[i];
     const int slot = slot_of(op);
-    Lane& lane = lanes_[static_cast<std::size_t>(op.rank)];
-    const int needs = op.needs < 0 ? 0 : numbers_[static_cast<std::size_t>(op.needs)];
+    Lane& lane = lanes_[op.rank];
+    const int needs = op.needs < 0 ? 0 : numbers_[op.needs];
     ops_.push_back({lane.free, needs, slot});
     const auto number = static_cast<int>(ops_.size());
     numbers_.push_back(number);
@@ -111,8 +107,8 @@ void ClockProgram::lay_out(const PassProgram& program) {
       ops_.push_back({number - 1, number, none});
       lane.free = number + 1;
     }
-    if (used[static_cast<std::size_t>(slot)]) continue;
-    used[static_cast<std::size_t>(slot)] = true;
+    if (used[slot]) continue;
+    used[slot] = true;
     const bool forward = op.op.pass == Pass::kForward;
     const bool end =
         op.op.pass != Pass::kWeight && op.op.stage == (forward ? size_.num_stages() - 1 : 0);
@@ -133,7 +129,7 @@ void ClockProgram::find_tails(const PassProgram& program) {
     if (op.op.pass == Pass::kInput || op.op.with_next) return;  // no reduction beside these
     if (left[rank] == 0) continue;
     const int number = numbers_[i];
-    Tail tail{number, ops_[static_cast<std::size_t>(number - 1)].slot, -1, false};
+    Tail tail{number, ops_[number - 1].slot, -1, false};
     const auto stage = static_cast<std::size_t>(op.op.stage);
     if (op.op.pass == Pass::kBackward && !found[stage]) {
       found[stage] = true;
@@ -172,29 +168,27 @@ void ClockProgram::find_round(Schedule schedule, const Order& order, const PassP
   std::vector<std::vector<int>> numbers(order.size());
   std::vector<int> position(program.ops.size());
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    auto& own = numbers[static_cast<std::size_t>(program.ops[i].rank)];
+    auto& own = numbers[program.ops[i].rank];
     position[i] = static_cast<int>(own.size());
     own.push_back(static_cast<int>(i));
   }
   int rounds = 1;
   for (std::size_t r = 0; r < order.size(); ++r)
     for (int j = cut[r] - length[r]; j < cut[r]; ++j) {
-      const ProgramOp& op =
-          program.ops[static_cast<std::size_t>(numbers[r][static_cast<std::size_t>(j)])];
+      const ProgramOp& op = program.ops[numbers[r][j]];
       if (op.needs < 0) continue;
-      const auto other =
-          static_cast<std::size_t>(program.ops[static_cast<std::size_t>(op.needs)].rank);
-      const int back = cut[other] - length[other] - position[static_cast<std::size_t>(op.needs)];
+      const auto other = static_cast<std::size_t>(program.ops[op.needs].rank);
+      const int back = cut[other] - length[other] - position[op.needs];
       rounds = std::max(rounds, (back + length[other] - 1) / length[other]);
     }
   std::vector<Twins> twins;
   for (std::size_t r = 0; r < order.size(); ++r)
     for (int j = cut[r] - rounds * length[r]; j < cut[r]; ++j) {
       if (j < length[r]) return;
-      const int after = numbers[r][static_cast<std::size_t>(j)];
-      const int before = numbers[r][static_cast<std::size_t>(j - length[r])];
-      const auto number = [&](int op) { return numbers_[static_cast<std::size_t>(op)]; };
-      const auto slot = [&](int op) { return ops_[static_cast<std::size_t>(number(op) - 1)].slot; };
+      const int after = numbers[r][j];
+      const int before = numbers[r][j - length[r]];
+      const auto number = [&](int op) { return numbers_[op]; };
+      const auto slot = [&](int op) { return ops_[number(op) - 1].slot; };
       if (slot(after) != slot(before)) return;
       twins.push_back({number(before), number(after)});
     }
@@ -234,7 +228,7 @@ void ClockProgram::fill_slots(const PipelineSeconds& times) {
   NEREUS_CHECK(times.stages.size() == static_cast<std::size_t>(size_.num_stages()),
                "every virtual stage has its times");
   for (const Source& source : sources_) {
-    const StageSeconds& own = times.stages[static_cast<std::size_t>(source.stage)];
+    const StageSeconds& own = times.stages[source.stage];
     const auto slot = static_cast<std::size_t>(source.stage * kNumSlots + source.slot);
     held_[slot] = source.sends ? message(own, source.slot) : source.end ? times.ends : 0;
     seconds_[slot] = takes(own, source.slot) + held_[slot];
@@ -253,9 +247,9 @@ void ClockProgram::run_pairs() {
   std::size_t next = 0;
   for (std::size_t i = 1; i <= ops_.size(); ++i) {
     const LeanOp& op = ops_[i - 1];
-    const auto at = [&](int number) { return there_[static_cast<std::size_t>(number)]; };
+    const auto at = [&](int number) { return there_[number]; };
     const auto of = [&](const std::vector<double>& list, const LeanOp& own) {
-      return list[static_cast<std::size_t>(own.slot)];
+      return list[own.slot];
     };
     const double start = std::max(at(op.before), at(op.needs));
     if (next == pairs_.size() || pairs_[next] != static_cast<int>(i)) {
@@ -278,8 +272,7 @@ bool ClockProgram::at_rest(double& round) const {
   double least = 1e300;
   round = 0;
   for (const Twins& twins : twins_) {
-    const double by = there_[static_cast<std::size_t>(twins.after)] -
-                      there_[static_cast<std::size_t>(twins.before)];
+    const double by = there_[twins.after] - there_[twins.before];
     least = std::min(least, by);
     round = std::max(round, by);
   }
@@ -298,10 +291,8 @@ bool ClockProgram::play(const PipelineSeconds& times, int micro_batches, bool st
     if (!at_rest(more)) return false;
     more *= static_cast<double>(micro_batches - size_.micro_batches) / round_;
   }
-  const auto there = [&](int number) { return there_[static_cast<std::size_t>(number)]; };
-  const auto of = [](const std::vector<double>& list, int slot) {
-    return list[static_cast<std::size_t>(slot)];
-  };
+  const auto there = [&](int number) { return there_[number]; };
+  const auto of = [](const std::vector<double>& list, int slot) { return list[slot]; };
   close.end.resize(lanes_.size());
   for (std::size_t r = 0; r < lanes_.size(); ++r) {
     const Lane& lane = lanes_[r];

@@ -62,7 +62,7 @@ Order dualpipe_order(const PipelineSize& size) {
   const int p = size.depth;
   const int pairs = p / 2;
   for (int i = 0; i < p; ++i) {
-    Rank rank(size, i, order[static_cast<std::size_t>(i)]);
+    Rank rank(size, i, order[i]);
     const int h = std::min(i, p - 1 - i);
     const int rest = pairs - h - 1;
     for (int n = 0; n < 2 * rest; ++n) rank.forward(0);

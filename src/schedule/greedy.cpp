@@ -17,7 +17,7 @@ class Ticker {
         ranks_(static_cast<std::size_t>(num_ranks)),
         order_(static_cast<std::size_t>(num_ranks)) {
     for (std::size_t s = 0; s < rank_of_stage.size(); ++s)
-      ranks_[static_cast<std::size_t>(rank_of_stage[s])].stages.push_back(static_cast<int>(s));
+      ranks_[rank_of_stage[s]].stages.push_back(static_cast<int>(s));
   }
 
   Order run() {
@@ -28,7 +28,7 @@ class Ticker {
       // All ranks see in the next tick what ends in this one.
       for (Rank& rank : ranks_) {
         if (rank.stage < 0 || rank.until > now_) continue;
-        Stage& stage = stages_[static_cast<std::size_t>(rank.stage)];
+        Stage& stage = stages_[rank.stage];
         ++(rank.forward ? stage.forward_done : stage.backward_done);
         rank.stage = -1;
       }
@@ -66,9 +66,7 @@ class Ticker {
     int back = -1, on = -1;
     for (const int s : rank.stages) {
       const auto i = static_cast<std::size_t>(s);
-      if (can_go_back(i) &&
-          (back < 0 || stages_[i].backward < stages_[static_cast<std::size_t>(back)].backward))
-        back = s;
+      if (can_go_back(i) && (back < 0 || stages_[i].backward < stages_[back].backward)) back = s;
       if (can_go_forward(i)) on = s;
     }
     const int stage = back >= 0 ? back : on;
@@ -76,7 +74,7 @@ class Ticker {
     rank.stage = stage;
     rank.forward = back < 0;
     rank.until = now_ + (rank.forward ? kForwardTicks : kBackwardTicks);
-    Stage& own = stages_[static_cast<std::size_t>(stage)];
+    Stage& own = stages_[stage];
     const int micro_batch = rank.forward ? own.forward++ : own.backward++;
     order_[r].push_back({rank.forward ? Pass::kForward : Pass::kBackward, stage, micro_batch});
   }

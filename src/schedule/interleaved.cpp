@@ -27,7 +27,7 @@ Order interleaved_order(const PipelineSize& size) {
   Order order(static_cast<std::size_t>(size.depth));
   const int all = size.micro_batches * size.chunks;
   for (int rank = 0; rank < size.depth; ++rank) {
-    auto& own = order[static_cast<std::size_t>(rank)];
+    auto& own = order[rank];
     const auto add = [&](Pass pass, int k) {
       const Turn turn = turn_of(size, k, pass == Pass::kForward);
       own.push_back({pass, turn.chunk * size.depth + rank, turn.micro_batch});

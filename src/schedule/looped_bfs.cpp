@@ -7,7 +7,7 @@ namespace nereus::schedule {
 Order looped_bfs_order(const PipelineSize& size) {
   Order order(static_cast<std::size_t>(size.depth));
   for (int rank = 0; rank < size.depth; ++rank) {
-    auto& own = order[static_cast<std::size_t>(rank)];
+    auto& own = order[rank];
     for (int chunk = 0; chunk < size.chunks; ++chunk)
       for (int m = 0; m < size.micro_batches; ++m)
         own.push_back({Pass::kForward, chunk * size.depth + rank, m});

@@ -9,7 +9,7 @@ namespace nereus::schedule {
 Order one_f_one_b_order(const PipelineSize& size) {
   Order order(static_cast<std::size_t>(size.depth));
   for (int rank = 0; rank < size.depth; ++rank) {
-    auto& own = order[static_cast<std::size_t>(rank)];
+    auto& own = order[rank];
     int forward = 0;
     const int ahead = std::min(size.micro_batches, size.depth - rank - 1);
     while (forward < ahead) own.push_back({Pass::kForward, rank, forward++});

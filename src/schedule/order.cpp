@@ -21,7 +21,7 @@ bool suits(Schedule schedule, const PipelineSize& size, const std::vector<int>& 
     const int way = v % (2 * size.depth);
     const int rank =
         schedule == Schedule::kZbV && way >= size.depth ? 2 * size.depth - 1 - way : v % size.depth;
-    if (rank_of_stage[static_cast<std::size_t>(v)] != rank) return false;
+    if (rank_of_stage[v] != rank) return false;
   }
   return suits(schedule, size);
 }

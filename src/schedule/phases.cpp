@@ -20,7 +20,7 @@ void one_way(const PipelineSize& size, std::vector<double>& ends, std::vector<do
   ends.assign(static_cast<std::size_t>(num_stages), 0);
   done.assign(static_cast<std::size_t>(num_stages), 0);
   for (int from = 0; from < num_stages; from = from == 0 ? size.depth : from + 1) {
-    double sum = from == 0 ? 0 : ends[static_cast<std::size_t>(from - size.depth)];
+    double sum = from == 0 ? 0 : ends[from - size.depth];
     double longest = 0;  // of a stage, all micro-batches after the first
     double longest_last = 0;
     double before = 0;
@@ -29,9 +29,9 @@ void one_way(const PipelineSize& size, std::vector<double>& ends, std::vector<do
       if (from == 0) before += first(s);
       longest = std::max(longest, before + more * takes(s));
       longest_last = std::max(longest_last, before + more * takes(s)) + last(s);
-      double& end = ends[static_cast<std::size_t>(s)];
+      double& end = ends[s];
       end = std::max(end, sum + longest);
-      double& with_last = done[static_cast<std::size_t>(s)];
+      double& with_last = done[s];
       with_last = std::max(with_last, sum + longest_last);
     }
   }
@@ -46,9 +46,7 @@ bool in_phases(Schedule schedule) {
 void play_phases(const PipelineSize& size, const PipelineSeconds& times, std::vector<double>& room,
                  PipelineClose& close) {
   const int num_stages = size.num_stages();
-  const auto stage = [&](int s) -> const StageSeconds& {
-    return times.stages[static_cast<std::size_t>(s)];
-  };
+  const auto stage = [&](int s) -> const StageSeconds& { return times.stages[s]; };
   const auto none = [](int) { return 0.0; };
   const bool sends = size.depth > 1;
   std::vector<double>& done = close.last_back;
@@ -71,8 +69,7 @@ void play_phases(const PipelineSize& size, const PipelineSeconds& times, std::ve
       size, room, done, [&](int i) { return takes(back(i)) + held(back(i)); }, none,
       [&](int i) { return longer(back(i)); });
   std::reverse(done.begin(), done.end());
-  for (int s = 0; s < num_stages; ++s)
-    done[static_cast<std::size_t>(s)] += turn - longer(s) - held(s) - takes(s);
+  for (int s = 0; s < num_stages; ++s) done[s] += turn - longer(s) - held(s) - takes(s);
   close.end.resize(static_cast<std::size_t>(size.depth));
   close.busy_after.resize(static_cast<std::size_t>(num_stages));
   for (int s = 0; s < num_stages; ++s) {

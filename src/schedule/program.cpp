@@ -72,17 +72,17 @@ class Compiler {
                       kNumSlots +
                   static_cast<std::size_t>(slot)];
   }
-  int rank_of(int number) const { return rank_of_[static_cast<std::size_t>(number)]; }
+  int rank_of(int number) const { return rank_of_[number]; }
   const PipelineOp& op(int number) const {
     const auto rank = static_cast<std::size_t>(rank_of(number));
-    return order_[rank][static_cast<std::size_t>(number - first_[rank])];
+    return order_[rank][number - first_[rank]];
   }
 
   Where where(int number) const {
     if (!locate_) return {};
     if (number == kNone) return locate_(-1, -1);
     const int rank = rank_of(number);
-    return locate_(rank, number - first_[static_cast<std::size_t>(rank)]);
+    return locate_(rank, number - first_[rank]);
   }
 
   [[noreturn]] void complain(const PipelineOp& op, int number, const std::string& what) const {
@@ -106,7 +106,7 @@ class Compiler {
     int number = 0;
     for (std::size_t rank = 0; rank < order_.size(); ++rank)
       for (const PipelineOp& op : order_[rank]) {
-        rank_of_[static_cast<std::size_t>(number)] = static_cast<int>(rank);
+        rank_of_[number] = static_cast<int>(rank);
         if (op.stage < 0 || op.stage >= size_.num_stages() || op.micro_batch < 0 ||
             op.micro_batch >= size_.micro_batches)
           complain(op, number,
@@ -174,7 +174,7 @@ class Compiler {
   // The unfinished pass that it waits for; kNone if there is none.
   int blocker(int number) {
     for (const int before : {needs_of_own(op(number)), needs(op(number))})
-      if (before != kNone && place_[static_cast<std::size_t>(before)] == kNone) return before;
+      if (before != kNone && place_[before] == kNone) return before;
     return kNone;
   }
 
@@ -204,13 +204,12 @@ class Compiler {
         int before = kNone;
         for (int i = first; i <= last && before == kNone; ++i) before = blocker(i);
         if (before != kNone) {
-          waiting[static_cast<std::size_t>(before)] = static_cast<int>(rank);
+          waiting[before] = static_cast<int>(rank);
           break;
         }
         for (int i = first; i <= last; ++i) add(i);
         for (int i = first; i <= last; ++i)
-          if (const int other = waiting[static_cast<std::size_t>(i)]; other != kNone)
-            ready.push_back(other);
+          if (const int other = waiting[i]; other != kNone) ready.push_back(other);
         next_[rank] = last + 1;
       }
     }
@@ -222,16 +221,15 @@ class Compiler {
 
   void add(int number) {
     const int before = needs(op(number));
-    place_[static_cast<std::size_t>(number)] = static_cast<int>(program_.ops.size());
-    program_.ops.push_back({op(number), rank_of(number),
-                            before == kNone ? kNone : place_[static_cast<std::size_t>(before)]});
+    place_[number] = static_cast<int>(program_.ops.size());
+    program_.ops.push_back({op(number), rank_of(number), before == kNone ? kNone : place_[before]});
     program_.ops.back().op.with_next = end_of_unit(number) != number;
   }
 
   void find_messages() {
     for (const ProgramOp& op : program_.ops) {
       if (op.needs == kNone) continue;
-      ProgramOp& from = program_.ops[static_cast<std::size_t>(op.needs)];
+      ProgramOp& from = program_.ops[op.needs];
       if (from.rank == op.rank) continue;
       from.sends =
           from.op.pass == Pass::kForward ? MessageKind::kActivation : MessageKind::kGradient;
@@ -246,8 +244,7 @@ class Compiler {
       }
     for (ProgramOp& op : program_.ops)
       op.sends_alone =
-          op.op.micro_batch ==
-          (op.sends == MessageKind::kActivation ? first : last)[static_cast<std::size_t>(op.rank)];
+          op.op.micro_batch == (op.sends == MessageKind::kActivation ? first : last)[op.rank];
   }
 
   void find_peaks() {
@@ -275,7 +272,7 @@ class Compiler {
     constexpr std::size_t kShown = 6;
     for (std::size_t i = 0; i < std::min(seen.size(), kShown); ++i) {
       const auto [stuck, before] = blocked(seen[i]);
-      const int next = next_[static_cast<std::size_t>(rank_of(before))];
+      const int next = next_[rank_of(before)];
       circle += fmt::format("{}{} on rank {} waits for {}", i == 0 ? "" : "; ", to_text(op(stuck)),
                             seen[i], to_text(op(before)));
       if (before == next) continue;
@@ -290,7 +287,7 @@ class Compiler {
   }
   // The pass at which a rank is stuck, and what that waits for.
   std::pair<int, int> blocked(int rank) {
-    const int first = next_[static_cast<std::size_t>(rank)];
+    const int first = next_[rank];
     for (int i = first; i <= end_of_unit(first); ++i)
       if (const int before = blocker(i); before != kNone) return {i, before};
     NEREUS_CHECK(false, "a rank that is stuck waits for something");
@@ -312,7 +309,7 @@ class Compiler {
 
 char letter_of(Pass pass) {
   constexpr char kLetters[kNumPasses] = {'F', 'B', 'I', 'W', 'R'};
-  return kLetters[static_cast<std::size_t>(pass)];
+  return kLetters[pass];
 }
 
 std::string to_text(const PipelineOp& op) {

@@ -162,7 +162,7 @@ bool VarunaClock::same_messages(double later, double tolerance) const {
   };
   const int by = lanes_.front().backs - lanes_before_.front().backs;
   for (int rank = 0; rank + 1 < size_.depth; ++rank) {
-    const Lane& own = lanes_[static_cast<std::size_t>(rank)];
+    const Lane& own = lanes_[rank];
     const Lane& next = lanes_[static_cast<std::size_t>(rank) + 1];
     if (!same(activations_, activations_before_, rank + 1, next.forwards, own.forwards, by) ||
         !same(gradients_, gradients_before_, rank, own.backs, next.backs, by))

@@ -70,10 +70,8 @@ class VarunaClock {
     return static_cast<std::size_t>(rank) * window_ +
            (static_cast<std::size_t>(micro_batch) & (window_ - 1));
   }
-  Lane& lane(int rank) { return lanes_[static_cast<std::size_t>(rank)]; }
-  const StageSeconds& stage(int rank) const {
-    return times_.stages[static_cast<std::size_t>(rank)];
-  }
+  Lane& lane(int rank) { return lanes_[rank]; }
+  const StageSeconds& stage(int rank) const { return times_.stages[rank]; }
 
   PipelineSize size_;
   PipelineSeconds times_;

@@ -34,12 +34,12 @@ void Wave::start(const PipelineSize& size, const PipelineSeconds& times) {
 }
 
 double Wave::forward_alone(int stage) const {
-  const StageSeconds& own = times_.stages[static_cast<std::size_t>(stage)];
+  const StageSeconds& own = times_.stages[stage];
   return own.forward + (stage + 1 == size_.num_stages() ? times_.ends : own.send_alone);
 }
 
 double Wave::back_alone(int stage) const {
-  const StageSeconds& own = times_.stages[static_cast<std::size_t>(stage)];
+  const StageSeconds& own = times_.stages[stage];
   return own.input + own.weight + (stage == 0 ? times_.ends : own.send_back_alone);
 }
 
@@ -118,8 +118,8 @@ void Wave::play_single(PipelineClose& close) {
     }
   }
   for (int r = 0; r < p; ++r) {
-    const StageSeconds& own = times_.stages[static_cast<std::size_t>(r)];
-    close.busy_after[static_cast<std::size_t>(r)] = own.input + own.weight;
+    const StageSeconds& own = times_.stages[r];
+    close.busy_after[r] = own.input + own.weight;
   }
 }
 
@@ -223,8 +223,8 @@ void Wave::play_chunks(PipelineClose& close) {
   for (int r = 0; r < p; ++r) {
     double later = 0;  // of chunks before, a round's passes
     for (int stage = r; stage < round; stage += p) {
-      const StageSeconds& own = times_.stages[static_cast<std::size_t>(stage)];
-      close.busy_after[static_cast<std::size_t>(stage)] = later + own.input + own.weight;
+      const StageSeconds& own = times_.stages[stage];
+      close.busy_after[stage] = later + own.input + own.weight;
       later += p * (own.input + own.weight);
     }
   }

@@ -13,7 +13,7 @@ Order zb_h_order(const PipelineSize& size, int k) {
   Order order(static_cast<std::size_t>(size.depth));
   const int m = size.micro_batches;
   for (int rank = 0; rank < size.depth; ++rank) {
-    auto& own = order[static_cast<std::size_t>(rank)];
+    auto& own = order[rank];
     int forward = 0;
     int weight = 0;
     const int ahead = std::min(m, k * (size.depth - rank));

@@ -16,12 +16,8 @@ class RankOfV {
   RankOfV(const PipelineSize& size, int rank, std::vector<PipelineOp>& out)
       : out_(out), stages_{rank, 2 * size.depth - 1 - rank} {}
 
-  void run(Pass pass, int chunk) {
-    out_.push_back({pass, stages_[static_cast<std::size_t>(chunk)], done(pass, chunk)++});
-  }
-  int& done(Pass pass, int chunk) {
-    return done_[static_cast<std::size_t>(pass)][static_cast<std::size_t>(chunk)];
-  }
+  void run(Pass pass, int chunk) { out_.push_back({pass, stages_[chunk], done(pass, chunk)++}); }
+  int& done(Pass pass, int chunk) { return done_[pass][chunk]; }
 
  private:
   std::vector<PipelineOp>& out_;
@@ -36,7 +32,7 @@ Order zb_v_order(const PipelineSize& size) {
   const int p = size.depth;
   const int m = size.micro_batches;
   for (int i = 0; i < p; ++i) {
-    RankOfV rank(size, i, order[static_cast<std::size_t>(i)]);
+    RankOfV rank(size, i, order[i]);
     const auto back = [&](int chunk) {
       rank.run(Pass::kInput, chunk);
       rank.run(Pass::kWeight, chunk);

@@ -35,7 +35,7 @@ class Cluster {
       for (const int rank : groups[g].ranks) {
         if (static_cast<std::size_t>(rank) >= group_of_.size())
           group_of_.resize(static_cast<std::size_t>(rank) + 1, -1);
-        group_of_[static_cast<std::size_t>(rank)] = static_cast<int>(g);
+        group_of_[rank] = static_cast<int>(g);
       }
   }
 
@@ -47,8 +47,8 @@ class Cluster {
       std::set<int> own;
       bool room = true;
       for (int r = first; r < first + job.num_ranks; ++r) {
-        const int g = group_of_[static_cast<std::size_t>(r)];
-        room = room && g >= 0 && groups_[static_cast<std::size_t>(g)].room >= job.bytes;
+        const int g = group_of_[r];
+        room = room && g >= 0 && groups_[g].room >= job.bytes;
         own.insert(g);
       }
       if (room) out.push_back({first, {own.begin(), own.end()}});
@@ -59,7 +59,7 @@ class Cluster {
   }
   bool shares(const Place& place) const {
     return std::any_of(place.groups.begin(), place.groups.end(),
-                       [&](int g) { return groups_[static_cast<std::size_t>(g)].used; });
+                       [&](int g) { return groups_[g].used; });
   }
   // Seconds of background work in a step that is longer by `paid`.
   double gain(const Place& place, double paid) {
@@ -67,7 +67,7 @@ class Cluster {
     auto known = gaps_.find(place.groups);
     if (known == gaps_.end()) {
       std::vector<const SharedRanks*> own;
-      for (const int g : place.groups) own.push_back(&groups_[static_cast<std::size_t>(g)]);
+      for (const int g : place.groups) own.push_back(&groups_[g]);
       known = gaps_.emplace(place.groups, gained_in_gaps(own, rules_)).first;
     }
     return known->second + paid * rules_.yield;
@@ -114,7 +114,7 @@ class Player {
         PlayedJob& job = out_.jobs[own.played];
         const double gained = std::min(own.left, own.gain * static_cast<double>(count));
         own.left -= gained;
-        const QueuedJob& queued = jobs_[static_cast<std::size_t>(job.job)];
+        const QueuedJob& queued = jobs_[job.job];
         job.steps += gained / queued.step_s;
         work +=
             queued.work_s > 0 ? gained / queued.step_s * queued.work_s : gained * queued.num_ranks;
@@ -169,8 +169,7 @@ class Player {
     std::erase_if(running_, [&](const Running& own) {
       const PlayedJob& job = out_.jobs[own.played];
       if (!job.done) return false;
-      for (int r = 0; r < jobs_[static_cast<std::size_t>(job.job)].num_ranks; ++r)
-        taken_.erase(own.place.first_rank + r);
+      for (int r = 0; r < jobs_[job.job].num_ranks; ++r) taken_.erase(own.place.first_rank + r);
       changed_ = true;
       return true;
     });

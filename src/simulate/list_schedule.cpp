@@ -33,9 +33,8 @@ ListSchedule run(const Graph& graph) {
   std::vector<bool> occupied(lanes);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     missing[i] = nodes[i].after.size();
-    for (const int before : nodes[i].after)
-      waiting_for[static_cast<std::size_t>(before)].push_back(static_cast<int>(i));
-    if (missing[i] == 0) ready[static_cast<std::size_t>(nodes[i].lane)].push(static_cast<int>(i));
+    for (const int before : nodes[i].after) waiting_for[before].push_back(static_cast<int>(i));
+    if (missing[i] == 0) ready[nodes[i].lane].push(static_cast<int>(i));
   }
 
   using Done = std::pair<std::int64_t, int>;  // when, node
@@ -47,8 +46,8 @@ ListSchedule run(const Graph& graph) {
       if (occupied[lane] || ready[lane].empty()) continue;
       const int next = ready[lane].top();
       ready[lane].pop();
-      const GraphNode& node = nodes[static_cast<std::size_t>(next)];
-      schedule.starts[static_cast<std::size_t>(next)] = now;
+      const GraphNode& node = nodes[next];
+      schedule.starts[next] = now;
       schedule.busy[lane] += node.duration;
       occupied[lane] = true;
       running.emplace(now + node.duration, next);
@@ -68,8 +67,8 @@ ListSchedule run(const Graph& graph) {
       occupied[freed] = false;
       changed.push_back(freed);
       for (const int next : waiting_for[done]) {
-        if (--missing[static_cast<std::size_t>(next)] > 0) continue;
-        const auto lane = static_cast<std::size_t>(nodes[static_cast<std::size_t>(next)].lane);
+        if (--missing[next] > 0) continue;
+        const auto lane = static_cast<std::size_t>(nodes[next].lane);
         ready[lane].push(next);
         changed.push_back(lane);
       }

@@ -46,8 +46,8 @@ RC_GTEST_PROP(ListSchedule, IsNoShorterThanItsLanesAndKeepsItsOrder, ()) {
   }
   RC_ASSERT(schedule.end <= sum);  // some lane is always at work
   for (int i = 0; i < count; ++i) {
-    const auto at = [&](int n) { return schedule.starts[static_cast<std::size_t>(n)]; };
-    const auto node = [&](int n) { return graph.nodes()[static_cast<std::size_t>(n)]; };
+    const auto at = [&](int n) { return schedule.starts[n]; };
+    const auto node = [&](int n) { return graph.nodes()[n]; };
     for (const int before : node(i).after) RC_ASSERT(at(i) >= at(before) + node(before).duration);
     for (int j = 0; j < i; ++j) {
       if (node(i).lane != node(j).lane) continue;

@@ -37,7 +37,7 @@ std::vector<Reduced> reduce(const std::vector<PipelineOp>& order, const PlayedRa
   std::vector<Reduced> stages;
   for (std::size_t i = order.size(); i-- > 0;) {
     const PipelineOp& op = order[i];
-    const double seconds = work.reduce[static_cast<std::size_t>(op.stage)];
+    const double seconds = work.reduce[op.stage];
     if (op.pass == Pass::kForward || op.pass == Pass::kRecompute || seconds <= 0) continue;
     if (std::any_of(stages.begin(), stages.end(),
                     [&](const Reduced& done) { return done.stage == op.stage; }))

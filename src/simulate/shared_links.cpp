@@ -30,11 +30,10 @@ class Builder {
       const SimulatedTeam& team = step_.teams[t];
       for (std::size_t r = 0; r < teams_[t].last.size(); ++r) {
         Picoseconds end = 0;
-        for (const int transfer : teams_[t].last[r])
-          end = std::max(end, played.arrivals[static_cast<std::size_t>(transfer)]);
+        for (const int transfer : teams_[t].last[r]) end = std::max(end, played.arrivals[transfer]);
         const Picoseconds begin = step_.staggered ? team.played.ranks[r].start() : 0;
-        takes = std::max(takes, static_cast<double>(end - begin) * 1e-12 +
-                                    work_.lanes[static_cast<std::size_t>(team.lane)].closing);
+        takes = std::max(takes,
+                         static_cast<double>(end - begin) * 1e-12 + work_.lanes[team.lane].closing);
       }
     }
     return takes + work_.closing;
@@ -79,8 +78,8 @@ class Builder {
 
   void add_team(const SimulatedTeam& team) {
     const Order& order = step_.order_of(team);
-    const SimulatedLaneOrder& lane = step_.lanes[static_cast<std::size_t>(team.lane)];
-    const cost::LaneWork& work = work_.lanes[static_cast<std::size_t>(team.lane)];
+    const SimulatedLaneOrder& lane = step_.lanes[team.lane];
+    const cost::LaneWork& work = work_.lanes[team.lane];
     const PassProgram program = compile(order, lane.size);
     Team own;
     for (std::size_t r = 0; r < order.size(); ++r) own.wires.push_back(wires_of());
@@ -113,7 +112,7 @@ class Builder {
       const std::size_t first = i > 0 && program.ops[i - 1].op.with_next ? i - 1 : i;
       for (std::size_t j = first; j <= i + (op.op.with_next ? 1 : 0); ++j)
         if (const int needs = program.ops[j].needs; needs >= 0)
-          if (const int before = arrived[static_cast<std::size_t>(needs)]; before >= 0)
+          if (const int before = arrived[needs]; before >= 0)
             all_.after_arrival(transfers[i], before);
       arrived[i] = transfers[i];
       if (op.sends == MessageKind::kNone || seconds_of(op) <= 0) continue;
@@ -122,9 +121,7 @@ class Builder {
       const auto [message, new_route] = message_routes.try_emplace({op.rank, to}, 0);
       if (new_route)
         message->second =
-            all_.add_route({{own.wires[r].out[kMessages], 1},
-                            {own.wires[static_cast<std::size_t>(to)].in[kMessages], 1}},
-                           0);
+            all_.add_route({{own.wires[r].out[kMessages], 1}, {own.wires[to].in[kMessages], 1}}, 0);
       arrived[i] = all_.add(message->second, seconds_of(op) * 1e12);
       all_.after_arrival(arrived[i], transfers[i]);
       // Messages to one rank keep their order.
@@ -142,7 +139,7 @@ class Builder {
       receivers_of_ = &program;
       receivers_.assign(program.ops.size(), -1);
       for (const ProgramOp& other : program.ops)
-        if (other.needs >= 0) receivers_[static_cast<std::size_t>(other.needs)] = other.rank;
+        if (other.needs >= 0) receivers_[other.needs] = other.rank;
     }
     return receivers_[op];
   }
@@ -158,7 +155,7 @@ class Builder {
 
   void add_reductions() {
     for (int stage = 0; stage < work_.num_stages(); ++stage) {
-      const double length = work_.reduce[static_cast<std::size_t>(stage)] * 1e12;
+      const double length = work_.reduce[stage] * 1e12;
       if (length <= 0) continue;
       for (std::size_t r = 0; r < static_cast<std::size_t>(work_.depth); ++r)
         reduce_on(stage, r, length);
@@ -176,8 +173,8 @@ class Builder {
       if (k < 0) continue;
       const std::vector<int>& ops = teams_[t].ops[r];
       const int at = work_.reduces_last ? static_cast<int>(ops.size()) - 1 : k - 1;
-      if (at >= 0) ready.push_back(ops[static_cast<std::size_t>(at)]);
-      done.push_back(ops[static_cast<std::size_t>(k)]);
+      if (at >= 0) ready.push_back(ops[at]);
+      done.push_back(ops[k]);
       route.push_back({teams_[t].wires[r].out[kReduction], 1});
       route.push_back({teams_[t].wires[r].in[kReduction], 1});
       members.push_back(t);

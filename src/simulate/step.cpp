@@ -75,8 +75,8 @@ class Simulation {
         meet = std::max(meet, team.end);
         takes = std::max(takes, team.takes);
         events[step] += team.played.events;
-        represented[step] += team.played.events * team.count *
-                             work_.lanes[static_cast<std::size_t>(team.lane)].ranks_per_team;
+        represented[step] +=
+            team.played.events * team.count * work_.lanes[team.lane].ranks_per_team;
       }
       const Picoseconds closing = picoseconds(work_.closing);
       out.steps[step] = static_cast<double>(takes + closing) * 1e-12;
@@ -175,7 +175,7 @@ class Simulation {
         const cost::LaneWork& lane = work_.lanes[l];
         for (int t = 0; t < lane.num_teams(); ++t)
           for (int r = 0; r < work_.depth; ++r) {
-            const int first = lane.ranks[static_cast<std::size_t>(t)][static_cast<std::size_t>(r)];
+            const int first = lane.ranks[t][r];
             if (slow.rank < first || slow.rank >= first + lane.ranks_per_team) continue;
             placed.push_back({(first_team_[l] + t) * work_.depth + r, slow.factor});
           }
@@ -202,7 +202,7 @@ class Simulation {
         const int number = first_team_[l] + t;
         const bool alone = varies_ || lane.joint || is_slow(number);
         if (!alone && alike >= 0) {
-          ++teams[static_cast<std::size_t>(alike)].count;
+          ++teams[alike].count;
           continue;
         }
         const Draws draws(jitter_, step, static_cast<std::uint64_t>(number), number * work_.depth,
@@ -229,7 +229,7 @@ class Simulation {
   }
 
   void finish(SimulatedTeam& team, const Order& order, const PlayedPipeline& played) const {
-    const Picoseconds host = picoseconds(work_.lanes[static_cast<std::size_t>(team.lane)].closing);
+    const Picoseconds host = picoseconds(work_.lanes[team.lane].closing);
     for (std::size_t r = 0; r < order.size(); ++r) {
       const PlayedRank& rank = played.ranks[r];
       team.reduced.push_back(reduce(order[r], rank, work_));

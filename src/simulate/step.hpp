@@ -66,7 +66,7 @@ struct SimulatedStep {
   std::optional<PlayedGraph> layers;    // if the work has layers
   const SimulatedTeam& slowest() const;
   const Order& order_of(const SimulatedTeam& team) const {
-    return team.order.empty() ? lanes[static_cast<std::size_t>(team.lane)].order : team.order;
+    return team.order.empty() ? lanes[team.lane].order : team.order;
   }
 };
 

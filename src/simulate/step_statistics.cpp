@@ -10,17 +10,15 @@ namespace {
 
 double seconds(Picoseconds ps) { return static_cast<double>(ps) * 1e-12; }
 
-double waited(const PlayedRank& rank, WaitCause cause) {
-  return seconds(rank.waited[static_cast<std::size_t>(cause)]);
-}
+double waited(const PlayedRank& rank, WaitCause cause) { return seconds(rank.waited[cause]); }
 
 RankStatistics rank_of(const cost::StepWork& work, const SimulatedStep& step,
                        const SimulatedTeam& team, std::size_t r) {
-  const cost::LaneWork& lane = work.lanes[static_cast<std::size_t>(team.lane)];
+  const cost::LaneWork& lane = work.lanes[team.lane];
   const PlayedRank& played = team.played.ranks[r];
   RankStatistics out;
   out.pipeline_rank = static_cast<int>(r);
-  out.first_rank = lane.ranks[static_cast<std::size_t>(team.team)][r];
+  out.first_rank = lane.ranks[team.team][r];
   double collectives = 0;
   for (std::size_t i = 0; i < played.ops.size(); ++i) {
     const auto v = static_cast<std::size_t>(step.order_of(team)[r][i].stage);
@@ -84,11 +82,10 @@ class Walker {
  public:
   Walker(const cost::StepWork& work, const SimulatedStep& step)
       : work_(work), step_(step), team_(step.slowest()), order_(step.order_of(team_)) {
-    const SimulatedLaneOrder& lane = step.lanes[static_cast<std::size_t>(team_.lane)];
+    const SimulatedLaneOrder& lane = step.lanes[team_.lane];
     program_ = compile(order_, lane.size);
     at_.resize(order_.size());
-    for (std::size_t i = 0; i < program_.ops.size(); ++i)
-      at_[static_cast<std::size_t>(program_.ops[i].rank)].push_back(i);
+    for (std::size_t i = 0; i < program_.ops.size(); ++i) at_[program_.ops[i].rank].push_back(i);
     index_.resize(program_.ops.size());
     for (const std::vector<std::size_t>& rank : at_)
       for (std::size_t k = 0; k < rank.size(); ++k) index_[rank[k]] = k;
@@ -106,8 +103,7 @@ class Walker {
       const Picoseconds before = k > 0 ? played(rank, k - 1).end : 0;
       if (k > 0 && op.start <= before) continue;  // its rank was busy
       const int needs = program_.ops[at_[rank][k]].needs;
-      const bool from_other = needs >= 0 && program_.ops[static_cast<std::size_t>(needs)].rank !=
-                                                static_cast<int>(rank);
+      const bool from_other = needs >= 0 && program_.ops[needs].rank != static_cast<int>(rank);
       if (from_other && arrives(static_cast<std::size_t>(needs)) <= op.start &&
           arrives(static_cast<std::size_t>(needs)) > before) {
         const auto sender = static_cast<std::size_t>(needs);
@@ -134,9 +130,7 @@ class Walker {
   Picoseconds arrives(std::size_t op) const {
     return played(static_cast<std::size_t>(program_.ops[op].rank), index_[op]).end;
   }
-  void add(PathPart part, Picoseconds ps) {
-    path_.seconds[static_cast<std::size_t>(part)] += seconds(ps);
-  }
+  void add(PathPart part, Picoseconds ps) { path_.seconds[part] += seconds(ps); }
 
   // The slowest rank, including what follows its last pass.
   std::size_t start() {
@@ -155,8 +149,7 @@ class Walker {
       tail = after;
     }
     add(PathPart::kReduction, tail);
-    path_.seconds[static_cast<std::size_t>(PathPart::kClosing)] +=
-        work_.closing + work_.lanes[static_cast<std::size_t>(team_.lane)].closing;
+    path_.seconds[PathPart::kClosing] += work_.closing + work_.lanes[team_.lane].closing;
     return longest;
   }
 
@@ -175,7 +168,7 @@ class Walker {
 std::string_view to_string(PathPart part) {
   constexpr std::string_view kNames[] = {"forward",  "recompute", "backward", "weight gradients",
                                          "messages", "reduction", "closing"};
-  return kNames[static_cast<std::size_t>(part)];
+  return kNames[part];
 }
 
 StepStatistics statistics_of(const cost::StepWork& work, const SimulatedStep& step) {

@@ -42,8 +42,7 @@ void make_equal(Case& c) {
   model::Model& model = c.model;
   std::vector<int> blocks;
   for (const int kind : model.layers)
-    if (model.kinds[static_cast<std::size_t>(kind)].role == model::LayerRole::kBlock)
-      blocks.push_back(kind);
+    if (model.kinds[kind].role == model::LayerRole::kBlock) blocks.push_back(kind);
   model.layers.assign(
       static_cast<std::size_t>(c.degrees.pp) * static_cast<std::size_t>(c.degrees.interleave) * 2,
       blocks.front());

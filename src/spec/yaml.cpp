@@ -186,7 +186,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (line_begin < 0 || mark.pos > static_cast<int>(text.size())) return mark.column + 1;
     if (mark.line != last_.line || mark.pos < last_.pos) last_ = {line_begin, mark.line, 0};
     for (; last_.pos < mark.pos; ++last_.pos)
-      if (!continues_utf8(text[static_cast<std::size_t>(last_.pos)])) ++last_.column;
+      if (!continues_utf8(text[last_.pos])) ++last_.column;
     return last_.column + 1;
   }
 

@@ -28,8 +28,8 @@ Courier::Courier(Link& link, std::vector<int> peers, double alive_every_s, OnMes
       on_message_(std::move(on_message)),
       on_tick_(std::move(on_tick)),
       pending_(static_cast<std::size_t>(link.size()), 0),
-      silence_s_(new std::atomic<double>[static_cast<std::size_t>(link.size())]) {
-  for (int rank = 0; rank < link.size(); ++rank) silence_s_[static_cast<std::size_t>(rank)] = 0;
+      silence_s_(new std::atomic<double>[link.size()]) {
+  for (int rank = 0; rank < link.size(); ++rank) silence_s_[rank] = 0;
 }
 
 void Courier::start() {
@@ -65,11 +65,11 @@ void Courier::wake() {
   wake_.notify_one();
 }
 
-double Courier::silence_s(int rank) const { return silence_s_[static_cast<std::size_t>(rank)]; }
+double Courier::silence_s(int rank) const { return silence_s_[rank]; }
 
 std::size_t Courier::num_pending(int rank) {
   const std::lock_guard lock(mutex_);
-  std::size_t count = pending_[static_cast<std::size_t>(rank)];
+  std::size_t count = pending_[rank];
   for (const Letter& letter : outbox_) count += letter.to == rank ? 1 : 0;
   return count;
 }
@@ -104,23 +104,23 @@ bool Courier::look() {
   {
     const std::lock_guard lock(mutex_);
     letters.swap(outbox_);
-    for (const Letter& letter : letters) ++pending_[static_cast<std::size_t>(letter.to)];
+    for (const Letter& letter : letters) ++pending_[letter.to];
   }
   bool traffic = !letters.empty();
   for (Letter& letter : letters) {
     if (!link_.send(letter.to, std::move(letter.bytes))) {
-      silence_s_[static_cast<std::size_t>(letter.to)] = std::numeric_limits<double>::infinity();
+      silence_s_[letter.to] = std::numeric_limits<double>::infinity();
     }
   }
   int from = 0;
   std::string bytes;
   while (link_.receive(from, bytes)) {
     traffic = true;
-    silence_s_[static_cast<std::size_t>(from)] = 0;
+    silence_s_[from] = 0;
     on_message_(from, bytes);
   }
   const std::lock_guard lock(mutex_);
-  for (const int peer : peers_) pending_[static_cast<std::size_t>(peer)] = link_.num_pending(peer);
+  for (const int peer : peers_) pending_[peer] = link_.num_pending(peer);
   return traffic;
 }
 
@@ -130,7 +130,7 @@ void Courier::count_silence() {
   last_s_ = now;
   since_alive_s_ += step;
   for (const int peer : peers_) {
-    std::atomic<double>& silence = silence_s_[static_cast<std::size_t>(peer)];
+    std::atomic<double>& silence = silence_s_[peer];
     silence = silence + step;
   }
 }

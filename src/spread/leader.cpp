@@ -89,7 +89,7 @@ void Leader::end_run(Outcome& outcome) {
 
 void Leader::on_message(int from, const std::string& bytes) {
   const std::lock_guard lock(mutex_);
-  Peer& peer = peers_[static_cast<std::size_t>(from)];
+  Peer& peer = peers_[from];
   Reader reader(bytes);
   switch (reader.kind()) {
     case Kind::kHello:
@@ -153,7 +153,7 @@ void Leader::on_results(Peer& peer, Reader& reader) {
 void Leader::on_tick() {
   const std::lock_guard lock(mutex_);
   for (int rank = 1; rank < size(); ++rank) {
-    Peer& peer = peers_[static_cast<std::size_t>(rank)];
+    Peer& peer = peers_[rank];
     look_for_lost(rank, peer);
     if (ledger_ != nullptr && peer.run == run_ && !peer.lost && !peer.bye && peer.credit > 0) {
       hand_out(rank, peer);
@@ -261,7 +261,7 @@ void Leader::wait_for_letters() {
     {
       const std::lock_guard lock(mutex_);
       for (int rank = 1; rank < size(); ++rank) {
-        if (!peers_[static_cast<std::size_t>(rank)].lost) pending += courier_.num_pending(rank);
+        if (!peers_[rank].lost) pending += courier_.num_pending(rank);
       }
     }
     if (pending == 0) return;

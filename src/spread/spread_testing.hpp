@@ -36,7 +36,7 @@ class MemoryNetwork {
   // How each rank's link was closed; -1 = not closed.
   int closed_with_all_there(int rank) {
     const std::lock_guard lock(mutex_);
-    return boxes_[static_cast<std::size_t>(rank)].closed;
+    return boxes_[rank].closed;
   }
 
  private:
@@ -83,7 +83,7 @@ class MemoryNetwork {
     const int rank_;
   };
 
-  Box& box(int rank) { return boxes_[static_cast<std::size_t>(rank)]; }
+  Box& box(int rank) { return boxes_[rank]; }
 
   std::mutex mutex_;
   std::vector<Box> boxes_;

@@ -77,8 +77,7 @@ TEST(WriteStacks, QuotesWhatTomlWouldMisread) {
 
 RC_GTEST_PROP(WriteStacksProperty, KeepsAnyNumberInItsRangeToFourDigits, ()) {
   const auto table = parameter_table();
-  const ParameterInfo& info =
-      table[static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(table.size())))];
+  const ParameterInfo& info = table[*rc::gen::inRange(0, static_cast<int>(table.size()))];
   const double share = *rc::gen::inRange(0, 1'000'001) * 1e-6;
   const double value = info.low + (info.high - info.low) * share;
   StackLibrary library;

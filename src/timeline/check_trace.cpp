@@ -57,7 +57,7 @@ class Checker {
   void complain(const TraceEvent& event, std::string_view what) {
     complain(fmt::format("event {} ({} \"{}\"): {}", event.index,
                          event.phase != 0 ? std::string(1, event.phase) : "?",
-                         trace_.names[static_cast<std::size_t>(event.name)], what));
+                         trace_.names[event.name], what));
   }
 
   void check_alone(const TraceEvent& event) {
@@ -101,7 +101,7 @@ class Checker {
   }
 
   void note_name(const TraceEvent& event) {
-    const std::string& name = trace_.names[static_cast<std::size_t>(event.name)];
+    const std::string& name = trace_.names[event.name];
     if (name != "process_name" && name != "thread_name") return;
     if (event.label < 0) return complain(event, "metadata without a name in args");
     if (name == "process_name") named_processes_.insert(event.process);
@@ -163,7 +163,7 @@ class Checker {
   }
 
   void check_flow(int key, const FlowEnds& ends) {
-    std::string text = trace_.names[static_cast<std::size_t>(key)];
+    std::string text = trace_.names[key];
     std::replace(text.begin(), text.end(), '\n', ' ');
     out_.num_flows += static_cast<std::int64_t>(std::min(ends.starts.size(), ends.ends.size()));
     if (ends.starts.empty())

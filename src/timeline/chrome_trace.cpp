@@ -83,8 +83,7 @@ class Writer {
     std::int64_t rest = options_.exact ? ps % kMicrosecond : ps % kMicrosecond / kNanosecond;
     std::array<char, 6> digits{};
     const int count = options_.exact ? 6 : 3;
-    for (int i = count; i-- > 0; rest /= 10)
-      digits[static_cast<std::size_t>(i)] = static_cast<char>('0' + rest % 10);
+    for (int i = count; i-- > 0; rest /= 10) digits[i] = static_cast<char>('0' + rest % 10);
     text_.append(digits.data(), static_cast<std::size_t>(count));
   }
 
@@ -259,10 +258,8 @@ class Writer {
   void flows() {
     const auto lanes = slices_by_lane(timeline_);
     for (const Flow& flow : timeline_.flows) {
-      const std::int64_t from =
-          bound(lanes[static_cast<std::size_t>(flow.from_lane)], flow.from_time, true);
-      const std::int64_t to =
-          bound(lanes[static_cast<std::size_t>(flow.to_lane)], flow.to_time, false);
+      const std::int64_t from = bound(lanes[flow.from_lane], flow.from_time, true);
+      const std::int64_t to = bound(lanes[flow.to_lane], flow.to_time, false);
       flow_end(flow, 's', from);
       flow_end(flow, 'f', std::max(from, to));
     }

@@ -83,7 +83,7 @@ std::string ends_fault(const RankTimeline& rank) {
   for (const FlowEnd& end : rank.ends) {
     if (end.lane < 0 || end.lane >= static_cast<int>(lanes.size()))
       return fmt::format("a message's end is in lane {}, of {}", end.lane, lanes.size());
-    const auto& slices = lanes[static_cast<std::size_t>(end.lane)];
+    const auto& slices = lanes[end.lane];
     const bool inside = std::any_of(slices.begin(), slices.end(), [&](std::size_t i) {
       const Slice& slice = rank.timeline.slices[i];
       return slice.start <= end.time && end.time <= slice.end;
@@ -192,7 +192,7 @@ Timeline join(const std::vector<RankTimeline>& ranks) {
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const RankTimeline& rank = ranks[r];
     const std::int64_t by = shift(rank);
-    const auto lane = [&](int i) { return lane_of[r][static_cast<std::size_t>(i)]; };
+    const auto lane = [&](int i) { return lane_of[r][i]; };
     const int process = rank.timeline.lanes.empty() ? 0 : rank.timeline.lanes.front().process;
     all.num_ranks = std::max(all.num_ranks, rank.timeline.num_ranks);
     for (Slice slice : rank.timeline.slices) {

@@ -53,8 +53,8 @@ RC_GTEST_PROP(TextDrawing, AgreesWithCountingEveryMoment, ()) {
     for (int column = 0; column < columns; ++column) {
       std::map<char, int> count;
       for (std::int64_t at = end * column / columns; at < end * (column + 1) / columns; ++at)
-        ++count[moments[static_cast<std::size_t>(at)]];
-      const char drawn = lines[lane][static_cast<std::size_t>(column)];
+        ++count[moments[at]];
+      const char drawn = lines[lane][column];
       for (const auto& [letter, times] : count) RC_ASSERT(times <= count[drawn]);
     }
   }

@@ -36,7 +36,7 @@ std::string slices_fault(const Timeline& timeline) {
     if (slice.lane < 0 || slice.lane >= static_cast<int>(timeline.lanes.size()))
       return fmt::format("slice {} is in lane {}, of {}", i, slice.lane, timeline.lanes.size());
     if (slice.start < 0) return fmt::format("slice {} starts at {} ps", i, slice.start);
-    std::int64_t& at = free[static_cast<std::size_t>(slice.lane)];
+    std::int64_t& at = free[slice.lane];
     if (slice.end < slice.start) return fmt::format("slice {} ends before it starts", i);
     if (slice.start < at)
       return fmt::format(
@@ -70,7 +70,7 @@ std::string flows_fault(const Timeline& timeline) {
          {std::pair(flow.from_lane, flow.from_time), std::pair(flow.to_lane, flow.to_time)}) {
       if (lane < 0 || lane >= static_cast<int>(lanes.size()))
         return fmt::format("flow {} touches lane {}, of {}", i, lane, lanes.size());
-      if (!touches(timeline, lanes[static_cast<std::size_t>(lane)], time))
+      if (!touches(timeline, lanes[lane], time))
         return fmt::format("flow {} touches lane {} at {} ps, where it has no slice", i, lane,
                            time);
     }
@@ -118,13 +118,13 @@ std::string_view to_string(SliceKind kind) {
       "reduce",  "optimizer", "other",          "recompute",       "receive",
       "tensor",  "context",   "expert",         "gather",          "copy",
       "host",    "wait"};
-  return kNames[static_cast<std::size_t>(kind)];
+  return kNames[kind];
 }
 
 std::string_view to_string(Stream stream) {
   constexpr std::array<std::string_view, kNumStreams> kNames = {"compute", "tensor", "send",
                                                                 "receive", "reduce", "copy"};
-  return kNames[static_cast<std::size_t>(stream)];
+  return kNames[stream];
 }
 
 Mark step_mark(int step, std::int64_t start, std::int64_t end) {
@@ -156,12 +156,12 @@ Timeline of_process(const Timeline& timeline, int process) {
     out.lanes.push_back(timeline.lanes[i]);
   }
   for (Slice slice : timeline.slices) {
-    slice.lane = lane_of[static_cast<std::size_t>(slice.lane)];
+    slice.lane = lane_of[slice.lane];
     if (slice.lane >= 0) out.slices.push_back(slice);
   }
   for (Flow flow : timeline.flows) {
-    flow.from_lane = lane_of[static_cast<std::size_t>(flow.from_lane)];
-    flow.to_lane = lane_of[static_cast<std::size_t>(flow.to_lane)];
+    flow.from_lane = lane_of[flow.from_lane];
+    flow.to_lane = lane_of[flow.to_lane];
     if (flow.from_lane >= 0 && flow.to_lane >= 0) out.flows.push_back(std::move(flow));
   }
   for (const Counter& counter : timeline.counters)
@@ -174,7 +174,7 @@ Timeline of_process(const Timeline& timeline, int process) {
 std::vector<std::vector<std::size_t>> slices_by_lane(const Timeline& timeline) {
   std::vector<std::vector<std::size_t>> lanes(timeline.lanes.size());
   for (std::size_t i = 0; i < timeline.slices.size(); ++i)
-    lanes[static_cast<std::size_t>(timeline.slices[i].lane)].push_back(i);
+    lanes[timeline.slices[i].lane].push_back(i);
   return lanes;
 }
 

@@ -26,7 +26,7 @@ inline Timeline make_timeline(std::int64_t unit) {
   const int slices = *rc::gen::inRange(0, 60);
   for (int i = 0; i < slices; ++i) {
     const int lane = *rc::gen::inRange(0, static_cast<int>(t.lanes.size()));
-    std::int64_t& at = free[static_cast<std::size_t>(lane)];
+    std::int64_t& at = free[lane];
     const std::int64_t start = at + unit * *rc::gen::inRange(0, 3);
     at = start + unit * *rc::gen::inRange(0, 5000);
     t.slices.push_back({lane, start, at,

@@ -53,8 +53,7 @@ UnevenPlan plan_of_widths(const model::Model& model, const std::vector<int>& wid
   for (int i = 0; i < num_runs; ++i) {
     const int begin = model.num_layers() * i / num_runs;
     const int end = model.num_layers() * (i + 1) / num_runs;
-    plan.stages.push_back(
-        stage_of(end - begin, 0, widths[static_cast<std::size_t>(i)], num_ranks, batch));
+    plan.stages.push_back(stage_of(end - begin, 0, widths[i], num_ranks, batch));
   }
   return plan;
 }
@@ -65,7 +64,7 @@ std::vector<int> chains_of(const model::Model& model) {
   std::vector<int> readers(layers.size()), lengths;
   for (const auto& layer : layers)
     for (const int from : layer->inputs)
-      if (from >= 0) ++readers[static_cast<std::size_t>(from)];
+      if (from >= 0) ++readers[from];
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const bool goes_on = i > 0 && layers[i]->inputs == std::vector<int>{static_cast<int>(i) - 1} &&
                          readers[i - 1] == 1;
@@ -199,7 +198,7 @@ TEST(BurstLinks, StagesWaitForWhatTheyRead) {
   for (int rank = 0; rank < 4; ++rank) {
     for (const StageWork& work : rank_plan(placement, rank, inputs_of(model)).stages) {
       for (const Link& link : work.from) {
-        const plan::LayerRun& maker = placement.runs[static_cast<std::size_t>(link.stage)];
+        const plan::LayerRun& maker = placement.runs[link.stage];
         for (const int value : link.values) {
           EXPECT_GE(value, maker.first_layer);
           EXPECT_LT(value, maker.first_layer + maker.num_layers);

@@ -118,8 +118,7 @@ void expect_sync_is_one_rank(const job::Job& together) {
   const ReadBatch in_order = [&](std::int64_t step, std::int64_t first, std::int64_t count) {
     std::vector<at::Tensor> inputs, targets;
     for (std::int64_t i = first; i < first + count; ++i) {
-      const Batch one =
-          testing::read_images(*model.cnn, step, order[static_cast<std::size_t>(i)], 1);
+      const Batch one = testing::read_images(*model.cnn, step, order[i], 1);
       inputs.push_back(one.inputs);
       targets.push_back(one.targets);
     }

@@ -186,7 +186,7 @@ class RankProcesses {
   RankProcesses(const RankProcesses&) = delete;
   RankProcesses& operator=(const RankProcesses&) = delete;
 
-  Rank& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  Rank& at(int rank) { return ranks_[rank]; }
 
   void start() {
     int asks[2], answers[2];

@@ -151,7 +151,7 @@ void after_one_step(const job::Job& job, const std::function<void(int, Executor&
   for (int rank = 0; rank < num_ranks; ++rank)
     threads.emplace_back([&, rank] {
       at::set_num_threads(1);
-      Executor executor(job, *comms[static_cast<std::size_t>(rank)], read);
+      Executor executor(job, *comms[rank], read);
       prepare(rank, executor);
       executor.run(0);
       const std::lock_guard lock(mutex);

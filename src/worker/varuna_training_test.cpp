@@ -44,8 +44,8 @@ Ran run_delayed(const job::Job& job, const std::string& backend, std::chrono::mi
   std::vector<std::vector<Done>> slices(num_ranks);
   const auto prepare = [&](int rank, Executor& executor) {
     this_rank = rank;
-    executor.slices = &slices[static_cast<std::size_t>(rank)];
-    ran.planned[static_cast<std::size_t>(rank)] = executor.rank_plan().order;
+    executor.slices = &slices[rank];
+    ran.planned[rank] = executor.rank_plan().order;
   };
   const int first_of_last = static_cast<int>(num_ranks) - static_cast<int>(num_ranks) / kDepth;
   const ReadBatch read = [&, inner = testing::reader_of(job.plan.model)](

@@ -29,7 +29,7 @@ inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read
     threads.emplace_back([&, rank] {
       try {
         at::set_num_threads(1);
-        Executor executor(job, *comms[static_cast<std::size_t>(rank)], read);
+        Executor executor(job, *comms[rank], read);
         if (prepare) prepare(rank, executor);
         const std::int64_t first = resume(job, executor);
         // Removes leftovers of others: must come before the first step.
@@ -50,7 +50,7 @@ inline Outcome run_job(const job::Job& job, int num_steps, const ReadBatch& read
         const std::lock_guard lock(mutex);
         add_statistics(executor, outcome);
       } catch (...) {
-        failures[static_cast<std::size_t>(rank)] = std::current_exception();
+        failures[rank] = std::current_exception();
       }
     });
   for (std::thread& thread : threads) thread.join();

@@ -21,8 +21,7 @@ std::string counts_text(const app::BurstRow& row, const std::vector<int>& counts
   for (std::size_t i = 0; i < blocks.size();) {
     std::size_t n = 1;
     while (i + n < blocks.size() && blocks[i + n] == blocks[i]) ++n;
-    parts.push_back(
-        fmt::format("{} x {}", counts[static_cast<std::size_t>(blocks[i].candidate)], n));
+    parts.push_back(fmt::format("{} x {}", counts[blocks[i].candidate], n));
     i += n;
   }
   const std::size_t more = parts.size() > kMost ? parts.size() - kMost : 0;
@@ -53,7 +52,7 @@ Json row_json(const app::BurstRow& row, const app::BurstAnswer& answer) {
   json["ranks"] = row.ranks;
   Json counts = Json::array();
   for (const burst::BlockPlace& own : row.plan.blocks)
-    counts.push_back(answer.counts[static_cast<std::size_t>(own.candidate)]);
+    counts.push_back(answer.counts[own.candidate]);
   json["ranks_by_layer"] = counts;
   json["placement"] =
       Json::parse(plan::plan_to_json(app::to_plan(row.predicted.plan)))["placement"];

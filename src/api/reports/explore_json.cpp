@@ -17,12 +17,12 @@ Json number_or_null(double value) { return value > 0 ? Json(value) : Json(nullpt
 Json point_json(const ExploreAnswer& answer, const PointDetail& point) {
   const explore::Study& study = answer.study;
   const explore::Answer& own = point.answer;
-  const explore::Variant& variant = study.variants[static_cast<std::size_t>(own.at.variant)];
+  const explore::Variant& variant = study.variants[own.at.variant];
   Json json;
   json["point"] = own.point;
   json["name"] = point.name;
   json["workload"] = variant.name;
-  json["machine"] = study.machines[static_cast<std::size_t>(own.at.machine)].name;
+  json["machine"] = study.machines[own.at.machine].name;
   Json axes = Json::object();
   for (std::size_t i = 0; i < study.axes.size(); ++i) {
     const Axis axis = study.axes[i].axis;
@@ -48,8 +48,7 @@ Json point_json(const ExploreAnswer& answer, const PointDetail& point) {
   json["binding"] = to_string(own.found.binding);
   Json seconds = Json::object();
   for (int i = 0; i < explore::kNumResources; ++i)
-    seconds[std::string(to_string(static_cast<explore::Resource>(i)))] =
-        point.seconds[static_cast<std::size_t>(i)];
+    seconds[std::string(to_string(static_cast<explore::Resource>(i)))] = point.seconds[i];
   json["resource_seconds"] = std::move(seconds);
   json["roofline"] = {{"flop_per_byte", point.roofline.intensity()},
                       {"ridge_flop_per_byte", point.roofline.ridge},
@@ -58,8 +57,7 @@ Json point_json(const ExploreAnswer& answer, const PointDetail& point) {
   json["degrees"] = degrees_json(own.found.degrees);
   Json parts = Json::object();
   for (int i = 0; i < cost::kNumParts; ++i)
-    parts[std::string(to_string(static_cast<cost::Part>(i)))] =
-        point.prediction.parts[static_cast<std::size_t>(i)];
+    parts[std::string(to_string(static_cast<cost::Part>(i)))] = point.prediction.parts[i];
   json["breakdown"] = std::move(parts);
   return json;
 }
@@ -108,13 +106,11 @@ std::string explore_json(const ExploreAnswer& answer) {
   json["database"] = answer.database.empty() ? Json(nullptr) : Json(answer.database);
   Json statuses = Json::object();
   for (int i = 0; i < explore::kNumStatuses; ++i)
-    statuses[std::string(to_string(static_cast<explore::Status>(i)))] =
-        all.by_status[static_cast<std::size_t>(i)];
+    statuses[std::string(to_string(static_cast<explore::Status>(i)))] = all.by_status[i];
   json["statuses"] = std::move(statuses);
   Json bindings = Json::object();
   for (int i = 0; i < explore::kNumResources; ++i)
-    bindings[std::string(to_string(static_cast<explore::Resource>(i)))] =
-        all.by_binding[static_cast<std::size_t>(i)];
+    bindings[std::string(to_string(static_cast<explore::Resource>(i)))] = all.by_binding[i];
   json["bindings"] = std::move(bindings);
   json["best"] = answer.best.empty() ? Json(nullptr) : point_json(answer, answer.best.front());
   Json best = Json::object();
@@ -140,7 +136,7 @@ std::string explore_json(const ExploreAnswer& answer) {
     const auto& axis = answer.study.axes[own.axis];
     Json line;
     line["axis"] = info(axis.axis).name;
-    const explore::AxisValue& value = axis.values[static_cast<std::size_t>(own.position)];
+    const explore::AxisValue& value = axis.values[own.position];
     line["value"] = value.value;
     line["relative"] = value.relative;
     line["best_step_s"] = own.best ? Json(own.best->found.step) : Json(nullptr);

@@ -44,13 +44,12 @@ std::string front_picture(const ExploreAnswer& answer) {
   scatter.point_name = "best plans of other clusters";
   std::set<std::pair<double, double>> on_front;
   for (const PointDetail& point : answer.front)
-    on_front.emplace(point.answer.found.values[static_cast<std::size_t>(x)],
-                     point.answer.found.values[static_cast<std::size_t>(y)]);
+    on_front.emplace(point.answer.found.values[x], point.answer.found.values[y]);
   for (const auto& [first, second] : answer.answers.sample)
     if (!on_front.contains({first, second})) scatter.points.push_back({.x = first, .y = second});
   for (const PointDetail& point : answer.front)
-    scatter.points.push_back({.x = point.answer.found.values[static_cast<std::size_t>(x)],
-                              .y = point.answer.found.values[static_cast<std::size_t>(y)],
+    scatter.points.push_back({.x = point.answer.found.values[x],
+                              .y = point.answer.found.values[y],
                               .label = point.name,
                               .front = true});
   return svg_of(scatter, "front");
@@ -63,7 +62,7 @@ std::string time_picture(const std::string& title, const std::string& id,
   std::vector<int> parts;
   for (int i = 0; i < cost::kNumParts; ++i) {
     const auto share = [&](const auto& bar) {
-      return bar.second.parts[static_cast<std::size_t>(i)] > 0.002 * bar.second.step;
+      return bar.second.parts[i] > 0.002 * bar.second.step;
     };
     if (!std::any_of(bars.begin(), bars.end(), share)) continue;
     parts.push_back(i);
@@ -73,8 +72,7 @@ std::string time_picture(const std::string& title, const std::string& id,
   }
   for (const auto& [name, prediction] : bars) {
     chart::Bar bar{name, {}};
-    for (const int part : parts)
-      bar.parts.push_back(prediction.parts[static_cast<std::size_t>(part)]);
+    for (const int part : parts) bar.parts.push_back(prediction.parts[part]);
     picture.bars.push_back(std::move(bar));
   }
   return svg_of(picture, id);
@@ -126,7 +124,7 @@ std::string marginal_picture(const ExploreAnswer& answer, std::size_t axis_index
     lines.categories.push_back(value.relative ? fmt::format("x{:g}", value.value)
                                               : value_text(axis.axis, value.value));
     chart::LinePoint point{static_cast<double>(own.position)};
-    if (own.best) point.y = own.best->found.values[static_cast<std::size_t>(goal)];
+    if (own.best) point.y = own.best->found.values[goal];
     series.points.push_back(point);
   }
   lines.series.push_back(std::move(series));
@@ -139,9 +137,7 @@ std::vector<std::pair<std::string, cost::Prediction>> bars_of(const ExploreAnswe
   constexpr std::size_t kMost = 24;
   if (!answer.machines.empty()) {
     for (const PointDetail& point : answer.machines)
-      bars.emplace_back(
-          answer.study.machines[static_cast<std::size_t>(point.answer.at.machine)].name,
-          point.prediction);
+      bars.emplace_back(answer.study.machines[point.answer.at.machine].name, point.prediction);
   } else {
     const bool along = answer.along.size() > 1;
     for (const PointDetail& point : along ? answer.along : answer.front)

@@ -44,7 +44,7 @@ Table summary_table(const ExploreAnswer& answer) {
                    {"seconds", "took", Unit::kSeconds}};
   std::vector<Cell> row = {all.points, all.strategies, all.evaluated, answer.seconds};
   for (int i = 0; i < explore::kNumStatuses; ++i) {
-    const std::int64_t count = all.by_status[static_cast<std::size_t>(i)];
+    const std::int64_t count = all.by_status[i];
     if (count == 0) continue;
     const std::string name(to_string(static_cast<explore::Status>(i)));
     table.columns.push_back({name, name, Unit::kCount});
@@ -119,9 +119,7 @@ Table points_table(const ExploreAnswer& answer, const std::vector<PointDetail>& 
 
 std::string stack_of(const ExploreAnswer& answer, const PointDetail& point) {
   const auto& at = point.answer.at;
-  return answer.study.machines[static_cast<std::size_t>(at.machine)]
-      .basis_for(answer.study.variants[static_cast<std::size_t>(at.variant)])
-      .stack.name;
+  return answer.study.machines[at.machine].basis_for(answer.study.variants[at.variant]).stack.name;
 }
 
 Table machines_table(const ExploreAnswer& answer) {
@@ -136,7 +134,7 @@ Table machines_table(const ExploreAnswer& answer) {
     table.columns.push_back({"stack", "software", Unit::kNone, false, false, 1});
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const PointDetail& point = answer.machines[i];
-    const auto& machine = answer.study.machines[static_cast<std::size_t>(point.answer.at.machine)];
+    const auto& machine = answer.study.machines[point.answer.at.machine];
     table.rows[i].front() = machine.name;
     table.rows[i].insert(table.rows[i].begin() + 1,
                          Cell(format_significant(slowest / point.value(Goal::kTime))));
@@ -234,8 +232,7 @@ std::vector<std::string> study_notes(const explore::Study& study) {
         fmt::join(stacks, ", ")));
   std::vector<std::string_view> free;
   for (const explore::StudyAxis& own : study.axes)
-    if (is_resource(own.axis) && own.values.size() > 1 &&
-        study.prices.usd_per_s[static_cast<std::size_t>(own.axis)] == 0)
+    if (is_resource(own.axis) && own.values.size() > 1 && study.prices.usd_per_s[own.axis] == 0)
       free.push_back(info(own.axis).title);
   const bool money =
       std::find(study.goals.begin(), study.goals.end(), Goal::kMoney) != study.goals.end();

@@ -13,7 +13,7 @@ chart::PageTable page_table(const Table& table) {
   chart::PageTable out{table.title, {}, {}};
   for (const Column& column : table.columns) {
     const bool numeric = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
-      return row[static_cast<std::size_t>(&column - table.columns.data())].is_number();
+      return row[&column - table.columns.data()].is_number();
     });
     out.columns.push_back({column.title, numeric});
   }

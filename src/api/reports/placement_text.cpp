@@ -54,9 +54,8 @@ std::vector<Does> by_rank(const plan::Placement& p, const cluster::Cluster& clus
     for (const plan::Replicas& r : run.replicas)
       for (int team = 0; team < r.count; ++team)
         for (int slice = 0; slice < r.tp * r.cp; ++slice) {
-          Does& own = all[static_cast<std::size_t>(r.first + team * r.team_stride +
-                                                   slice % r.tp * r.tensor_stride +
-                                                   slice / r.tp * r.context_stride)];
+          Does& own = all[r.first + team * r.team_stride + slice % r.tp * r.tensor_stride +
+                          slice / r.tp * r.context_stride];
           own.in_parts |=
               own.first_layer >= 0 && own.first_layer + own.num_layers != run.first_layer;
           own.first_layer = own.first_layer < 0 ? run.first_layer : own.first_layer;

@@ -60,10 +60,8 @@ Table plans_table(const app::PlanAnswer& answer, const app::PlanRequest& request
                 std::round(tokens_per_s(own)), p.mfu, p.memory.total / p.memory.capacity});
     if (priced) row.push_back(usd_per_billion(own));
     if (energy)
-      row.emplace_back(fmt::format(
-          "{:.3g}",
-          answer.search.plans[i].values[static_cast<std::size_t>(search::Objective::kEnergy)] /
-              3.6e6));
+      row.emplace_back(
+          fmt::format("{:.3g}", answer.search.plans[i].values[search::Objective::kEnergy] / 3.6e6));
     row.emplace_back(answer.mixed ? manner_text(own.plan.placement)
                                   : manner_text(*own.plan.degrees));
     table.rows.push_back(std::move(row));
@@ -130,7 +128,7 @@ Json search_json(const app::PlanAnswer& answer) {
   json["rejected"] = rejected;
   Json unbuildable = Json::object();
   for (int i = 0; i < plan::kNumRules; ++i)
-    if (const std::int64_t count = found.unbuildable[static_cast<std::size_t>(i)]; count > 0)
+    if (const std::int64_t count = found.unbuildable[i]; count > 0)
       unbuildable[std::string(plan::code_of(static_cast<plan::Rule>(i)))] = count;
   json["unbuildable_layouts"] = unbuildable;
   json["complete"] = found.complete;
@@ -158,9 +156,7 @@ std::string plan_json(const app::PlanAnswer& answer, const app::PlanRequest& req
       json["plans"].push_back(std::move(plan));
       continue;
     }
-    if (const double joules =
-            answer.search.plans[i].values[static_cast<std::size_t>(search::Objective::kEnergy)];
-        joules > 0)
+    if (const double joules = answer.search.plans[i].values[search::Objective::kEnergy]; joules > 0)
       plan["joules_per_step"] = joules;
     json["plans"].push_back(std::move(plan));
   }

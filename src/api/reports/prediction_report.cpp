@@ -188,7 +188,7 @@ Table prediction_memory(const app::PredictAnswer& answer) {
                           {"share", "share of device", Unit::kShare, true}}};
   const cost::Memory& memory = answer.prediction.memory;
   for (int i = 0; i < cost::kNumMemoryParts; ++i) {
-    const double bytes = memory.parts[static_cast<size_t>(i)];
+    const double bytes = memory.parts[i];
     if (bytes > 0)
       table.rows.push_back({std::string(to_string(static_cast<cost::MemoryPart>(i))), bytes,
                             bytes / memory.capacity});
@@ -216,8 +216,7 @@ std::string prediction_json(const app::PredictAnswer& answer) {
   json["fits"] = p.fits;
   Json parts;
   for (int i = 0; i < cost::kNumMemoryParts; ++i)
-    parts[std::string(to_string(static_cast<cost::MemoryPart>(i)))] =
-        p.memory.parts[static_cast<size_t>(i)];
+    parts[std::string(to_string(static_cast<cost::MemoryPart>(i)))] = p.memory.parts[i];
   json["memory"] = {{"worst_rank_bytes", p.memory.total},
                     {"capacity_bytes", p.memory.capacity},
                     {"worst_stage", p.memory.worst_stage},

@@ -62,10 +62,7 @@ Table ranks_table(const app::SimulateAnswer& answer, bool all_columns) {
   const auto slowest = &answer.step.slowest() - answer.step.teams.data();
   for (const RankStatistics& r : ranks) {
     if (r.team != slowest || table.rows.size() >= kMostRanks) continue;
-    const int size = answer.work
-                         .lanes[static_cast<std::size_t>(
-                             answer.step.teams[static_cast<std::size_t>(r.team)].lane)]
-                         .ranks_per_team;
+    const int size = answer.work.lanes[answer.step.teams[r.team].lane].ranks_per_team;
     std::vector<Cell> row{size > 1
                               ? Cell(fmt::format("{}-{}", r.first_rank, r.first_rank + size - 1))
                               : Cell(r.first_rank)};
@@ -106,7 +103,7 @@ Table path_table(const app::SimulateAnswer& answer) {
   double sum = 0;
   for (const double part : path.seconds) sum += part;
   for (int i = 0; i < simulate::kNumPathParts; ++i) {
-    const double part = path.seconds[static_cast<std::size_t>(i)];
+    const double part = path.seconds[i];
     if (part <= 0) continue;
     table.rows.push_back({std::string(to_string(static_cast<simulate::PathPart>(i))), part,
                           sum > 0 ? part / sum : 0});
@@ -244,7 +241,7 @@ std::string json_of(const app::SimulateAnswer& answer) {
   json["critical_path"] = Json::object();
   for (int i = 0; i < simulate::kNumPathParts; ++i)
     json["critical_path"][std::string(to_string(static_cast<simulate::PathPart>(i)))] =
-        answer.statistics.path.seconds[static_cast<std::size_t>(i)];
+        answer.statistics.path.seconds[i];
   json["ranks"] = Json::array();
   for (const RankStatistics& rank : answer.statistics.ranks)
     json["ranks"].push_back(rank_json(rank, answer.step.step));

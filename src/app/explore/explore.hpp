@@ -43,9 +43,7 @@ struct PointDetail {
   explore::ResourceSeconds seconds{};
   explore::Running running;
 
-  double value(explore::Goal goal) const {
-    return answer.found.values[static_cast<std::size_t>(goal)];
-  }
+  double value(explore::Goal goal) const { return answer.found.values[goal]; }
 };
 
 // The size of a study, estimated from a few of its points.

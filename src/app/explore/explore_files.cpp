@@ -15,10 +15,8 @@ void write_study_csv(const std::string& path, const ExploreAnswer& answer) {
 
 void write_best_plan(const std::string& path, const ExploreAnswer& answer) {
   const PointDetail& best = answer.best.front();
-  const explore::Variant& variant =
-      answer.study.variants[static_cast<std::size_t>(best.answer.at.variant)];
-  const explore::StudyMachine& machine =
-      answer.study.machines[static_cast<std::size_t>(best.answer.at.machine)];
+  const explore::Variant& variant = answer.study.variants[best.answer.at.variant];
+  const explore::StudyMachine& machine = answer.study.machines[best.answer.at.machine];
   plan::Plan file;
   file.model = variant.model;
   file.cluster = best.cluster;

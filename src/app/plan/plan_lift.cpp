@@ -157,7 +157,7 @@ std::string binding_constraint(const PlanAnswer& answer, double headroom) {
       return "no layout is possible: " + rule;
     std::string reasons;
     for (int i = 0; i < plan::kNumRules; ++i)
-      if (const std::int64_t count = result.unbuildable[static_cast<std::size_t>(i)]; count > 0)
+      if (const std::int64_t count = result.unbuildable[i]; count > 0)
         reasons += fmt::format("{}{} ({} layouts)", reasons.empty() ? "" : ", ",
                                plan::code_of(static_cast<plan::Rule>(i)), format_count(count));
     return reasons.empty() ? "no layout has these degrees"

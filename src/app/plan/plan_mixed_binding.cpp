@@ -47,7 +47,7 @@ double beside_state(const PlanAnswer& nothing, int group) {
   const Inputs& inputs = nothing.inputs;
   plan::Placement like;
   like.precision = nothing.choices.precision;
-  const mixed::Group own = mixed::groups_of(inputs.cluster)[static_cast<std::size_t>(group)];
+  const mixed::Group own = mixed::groups_of(inputs.cluster)[group];
   const plan::Placement alone =
       mixed::alone(like, inputs.model, own, {group, 1, plan::Recompute::kFull}, 1, 1);
   const cost::Memory memory =
@@ -77,9 +77,7 @@ std::string mixed_binding(const PlanRequest& request, const PlanAnswer& nothing)
         format_bytes(Bytes{memory}), free);
   if (nothing.search.space == 0) return no_team(nothing);
   int largest = 0;
-  const auto capacity = [&](int g) {
-    return cluster.groups[static_cast<std::size_t>(g)].node.device.capacity();
-  };
+  const auto capacity = [&](int g) { return cluster.groups[g].node.device.capacity(); };
   for (int g = 1; g < static_cast<int>(cluster.groups.size()); ++g)
     if (capacity(g).value > capacity(largest).value) largest = g;
   return fmt::format(
@@ -88,8 +86,7 @@ std::string mixed_binding(const PlanRequest& request, const PlanAnswer& nothing)
       "has {}",
       format_count(nothing.search.space), format_bytes(Bytes{state}), format_bytes(Bytes{memory}),
       free, format_bytes(Bytes{beside_state(nothing, largest)}),
-      cluster.groups[static_cast<std::size_t>(largest)].node.device.short_name,
-      format_bytes(capacity(largest)));
+      cluster.groups[largest].node.device.short_name, format_bytes(capacity(largest)));
 }
 
 }  // namespace nereus::app

@@ -136,7 +136,7 @@ PlanAnswer plan(const PlanRequest& given, const ProgressSink& progress) {
     };
   answer.search = search::search(inputs.model, clusters, inputs.basis, choices, options);
   for (const search::Candidate& found : answer.search.plans) {
-    const cluster::Cluster& machines = clusters[static_cast<std::size_t>(found.cluster)];
+    const cluster::Cluster& machines = clusters[found.cluster];
     // The checker knows nothing of the search.
     NEREUS_CHECK(plan::check(cost::expand_for(found.degrees, inputs.model, inputs.basis.stack),
                              inputs.model, machines)

@@ -94,7 +94,7 @@ PlannedRates plan_rates(const Inputs& inputs, int least, int most, search::Choic
       const simulate::JobRate found = best_rate(inputs, cluster, choices, copies);
       ++out.plans;
       if (found.samples_per_s <= 0) continue;
-      out.rates.by_machines[static_cast<std::size_t>(machines)] = found;
+      out.rates.by_machines[machines] = found;
       if (out.least == 0) out.least = machines;
       break;
     }

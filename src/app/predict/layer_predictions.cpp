@@ -17,7 +17,7 @@ double LayerPredictions::seconds(int layer, int samples) {
     one.global_batch = samples;
     known = by_samples_.emplace(samples, predictor_.layer_seconds(plan::expand(one, model_))).first;
   }
-  return known->second[static_cast<std::size_t>(layer)];
+  return known->second[layer];
 }
 
 }  // namespace nereus::app

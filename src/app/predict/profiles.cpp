@@ -198,8 +198,7 @@ class Sources {
         split.expert_tp = run.expert_tp;
         const cluster::Device* last = nullptr;
         for (int team = 0; team < r.count; ++team) {
-          const cluster::Device* device =
-              device_of_[static_cast<std::size_t>(r.first + team * r.team_stride)];
+          const cluster::Device* device = device_of_[r.first + team * r.team_stride];
           if (device == last) continue;
           last = device;
           for (const int samples : {r.micro_batch, r.last_micro_batch})
@@ -213,7 +212,7 @@ class Sources {
     split.samples = samples;
     int last = -1;
     for (int i = run.first_layer; i < run.first_layer + run.num_layers; ++i) {
-      const int kind = plan_.model.layers[static_cast<std::size_t>(i)];
+      const int kind = plan_.model.layers[i];
       if (kind != last) add(static_cast<std::size_t>(kind), device, placement.precision, split);
       last = kind;
     }

@@ -108,8 +108,8 @@ class Recommending {
   RecommendOption option_of(const rent::Choice& choice) {
     const cluster::Offer& offer = machines_.offer(choice.kind);
     const FoundPlan plan = machines_.found(choice.kind, choice.machines);
-    const rent::Kind& kind = machines_.kinds()[static_cast<std::size_t>(choice.kind)];
-    const rent::Tariff& tariff = kind.tariffs[static_cast<std::size_t>(choice.tariff)];
+    const rent::Kind& kind = machines_.kinds()[choice.kind];
+    const rent::Tariff& tariff = kind.tariffs[choice.tariff];
     RecommendOption o;
     o.provider = offer.node.provider;
     o.offer = offer.node.name;
@@ -169,7 +169,7 @@ void account_for(Machines& machines, const std::vector<int>& counts, const rent:
     if (std::any_of(rented.best.begin(), rented.best.end(),
                     [&](const rent::Choice& c) { return c.kind == k; }))
       continue;
-    const rent::Kind& kind = machines.kinds()[static_cast<std::size_t>(k)];
+    const rent::Kind& kind = machines.kinds()[k];
     double least = rent::kNever;
     for (const int n : counts)
       if (n <= kind.most) least = std::min(least, terms.start_hours + kind.least_hours(n));
@@ -194,8 +194,7 @@ std::vector<std::string> why_lines(Recommending& recommending, Machines& machine
   terms.deadline_hours = terms.budget_usd = rent::kNever;
   for (int k = 0; k < static_cast<int>(machines.kinds().size()); ++k) {
     if (machines.offer(k).node.name != offer) continue;
-    const rent::Rented own =
-        rent::rent({machines.kinds()[static_cast<std::size_t>(k)]}, counts, terms);
+    const rent::Rented own = rent::rent({machines.kinds()[k]}, counts, terms);
     if (own.front.empty())
       lines.emplace_back(
           "the model does not fit on any number of these "

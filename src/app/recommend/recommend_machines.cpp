@@ -155,7 +155,7 @@ FoundPlan Machines::search(const Hardware& hardware, int machines, const BatchWo
 }
 
 double Machines::least_hours(int kind, int machines, const BatchWork& work) const {
-  const Hardware& hardware = *of_kind_[static_cast<std::size_t>(kind)];
+  const Hardware& hardware = *of_kind_[kind];
   const double peak = hardware.node.device.peak_of(hardware.precision).value;
   const double step =
       model_.training_flops() * work.batch / (peak * hardware.node.num_devices * machines);
@@ -183,7 +183,7 @@ FoundPlan Machines::find_at(Hardware& hardware, int machines, const BatchWork& w
 }
 
 FoundPlan Machines::find(int kind, int machines, double limit) {
-  Hardware& hardware = *of_kind_[static_cast<std::size_t>(kind)];
+  Hardware& hardware = *of_kind_[kind];
   FoundPlan best;
   double least = rent::kNever;
   for (const BatchWork& work : works_) {
@@ -217,12 +217,8 @@ double Machines::goodput(int kind, int machines) {
                                            .copies = plan.copies});
 }
 
-const cost::Basis& Machines::basis(int kind) const {
-  return of_kind_[static_cast<std::size_t>(kind)]->basis;
-}
+const cost::Basis& Machines::basis(int kind) const { return of_kind_[kind]->basis; }
 
-cluster::Precision Machines::precision(int kind) const {
-  return of_kind_[static_cast<std::size_t>(kind)]->precision;
-}
+cluster::Precision Machines::precision(int kind) const { return of_kind_[kind]->precision; }
 
 }  // namespace nereus::app

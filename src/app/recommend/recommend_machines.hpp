@@ -47,7 +47,7 @@ class Machines {
   Machines(const Machines&) = delete;
 
   const std::vector<rent::Kind>& kinds() const { return kinds_; }
-  const cluster::Offer& offer(int kind) const { return *offers_[static_cast<std::size_t>(kind)]; }
+  const cluster::Offer& offer(int kind) const { return *offers_[kind]; }
   const std::vector<OfferRefusal>& refused() const { return refused_; }
   int num_offers() const { return num_offers_; }
 
@@ -56,9 +56,7 @@ class Machines {
   rent::FeedTime feed(int kind, int machines, int batch) const;
   double goodput(int kind, int machines);
   double goodput(const rent::SpotJob& job) const { return rent::spot_goodput(preemptions_, job); }
-  bool same_hardware(int a, int b) const {
-    return of_kind_[static_cast<std::size_t>(a)] == of_kind_[static_cast<std::size_t>(b)];
-  }
+  bool same_hardware(int a, int b) const { return of_kind_[a] == of_kind_[b]; }
   double present() const { return preemptions_.present; }
   const cost::Basis& basis(int kind) const;
   cluster::Precision precision(int kind) const;

@@ -93,12 +93,10 @@ class MixPlanner {
  private:
   using Place = std::tuple<std::string, std::string, bool, cluster::Precision, std::string>;
 
-  const rent::Kind& kind(int k) const { return machines_.kinds()[static_cast<std::size_t>(k)]; }
-  const rent::Tariff& tariff(const Candidate& c) const {
-    return kind(c.kind).tariffs[static_cast<std::size_t>(c.tariff)];
-  }
+  const rent::Kind& kind(int k) const { return machines_.kinds()[k]; }
+  const rent::Tariff& tariff(const Candidate& c) const { return kind(c.kind).tariffs[c.tariff]; }
   const cluster::Node& node(const Candidate& c) const { return machines_.offer(c.kind).node; }
-  const Candidate& chosen(int offer) const { return chosen_[static_cast<std::size_t>(offer)]; }
+  const Candidate& chosen(int offer) const { return chosen_[offer]; }
   MixPart part(const Candidate& c, int count) const {
     return {node(c).name, count, tariff(c).usd_per_hour};
   }
@@ -111,7 +109,7 @@ class MixPlanner {
     const Place place = place_of(c);
     const auto [at, is_new] = places_.try_emplace(place, static_cast<int>(places_.size()));
     if (is_new) num_of_place_.push_back(0);
-    int& num = num_of_place_[static_cast<std::size_t>(at->second)];
+    int& num = num_of_place_[at->second];
     for (const Candidate& known : chosen_)
       if (machines_.same_hardware(known.kind, c.kind) && place_of(known) == place) return;
     if (num == kMixOffers) return;

@@ -70,15 +70,14 @@ class Grouper {
     own.busy_until(step_.end, SliceKind::kReduce);
   }
   void add_team(const cost::StepWork& work, const simulate::SimulatedTeam& team) {
-    const cost::LaneWork& lane = work.lanes[static_cast<std::size_t>(team.lane)];
+    const cost::LaneWork& lane = work.lanes[team.lane];
     const simulate::Order& order = step_.order_of(team);
     for (std::size_t r = 0; r < team.played.ranks.size(); ++r) {
       std::vector<int> ranks;
       // A team represents the following teams that draw no durations.
       for (int t = 0; t < team.count; ++t)
         for (int i = 0; i < lane.ranks_per_team; ++i)
-          ranks.push_back(lane.ranks[static_cast<std::size_t>(lane.joint ? t : team.team + t)][r] +
-                          i);
+          ranks.push_back(lane.ranks[lane.joint ? t : team.team + t][r] + i);
       Filler own = add_group(std::move(ranks));
       for (std::size_t i = 0; i < order[r].size(); ++i) {
         const simulate::PlayedOp& op = team.played.ranks[r].ops[i];
@@ -107,8 +106,8 @@ void add_memory(std::vector<SharedRanks>& groups,
     std::erase_if(own.ranks, [&](int rank) { return rank >= static_cast<int>(bytes.size()); });
     own.room = bytes.empty() ? 0 : bytes.front().capacity;
     for (const int rank : own.ranks) {
-      used[static_cast<std::size_t>(rank)] = true;
-      const auto& rank_bytes = bytes[static_cast<std::size_t>(rank)];
+      used[rank] = true;
+      const auto& rank_bytes = bytes[rank];
       own.room = std::min(own.room, rank_bytes.capacity - rank_bytes.total);
     }
   }
@@ -117,7 +116,7 @@ void add_memory(std::vector<SharedRanks>& groups,
   for (std::size_t rank = 0; rank < bytes.size(); ++rank)
     if (!used[rank]) free.ranks.push_back(static_cast<int>(rank));
   if (free.ranks.empty()) return;
-  free.room = bytes[static_cast<std::size_t>(free.ranks.front())].capacity;
+  free.room = bytes[free.ranks.front()].capacity;
   groups.push_back(std::move(free));
 }
 

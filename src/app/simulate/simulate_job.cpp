@@ -181,7 +181,7 @@ void play_dedicated(const JobRequest& request, JobAnswer& answer) {
   take_rates(subject, std::max(1, nodes - kMissing), nodes, answer);
   const simulate::JobRate full = answer.rates.by_machines.back();
   simulate::JobRates whole = answer.rates;
-  for (int n = 0; n < nodes; ++n) whole.by_machines[static_cast<std::size_t>(n)] = {};
+  for (int n = 0; n < nodes; ++n) whole.by_machines[n] = {};
   if (node.price.on_demand.value > 0) answer.usd_per_hour = node.price.on_demand.value;
   if (request.usd_per_hour) answer.usd_per_hour = request.usd_per_hour;
   const JobCosts costs = job_costs(request, answer, node.network.value, node.num_devices);

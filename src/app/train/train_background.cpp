@@ -250,8 +250,7 @@ BackgroundJobs set_up_background(const TrainRequest& request, const TrainSetup& 
       const std::string file = fmt::format("{}/background-{}.json", folder, i);
       job::save_job(file, setup.job);
       std::vector<int> ranks(static_cast<std::size_t>(setup.num_ranks));
-      for (int rank = 0; rank < setup.num_ranks; ++rank)
-        ranks[static_cast<std::size_t>(rank)] = rank;
+      for (int rank = 0; rank < setup.num_ranks; ++rank) ranks[rank] = rank;
       launch::BackgroundJob job{fmt::format("{} ({})", i + 1, setup.resolved.model.name),
                                 rank_specs(its, ranks, setup.num_ranks, file), background.steps};
       for (launch::RankSpec& spec : job.ranks) {

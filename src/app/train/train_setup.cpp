@@ -165,7 +165,7 @@ int ranks_of(const plan::Placement& placement) {
 std::vector<int> ranks_to_start(const TrainRequest& request, int num_ranks) {
   if (request.launched) return {request.launched->rank};
   std::vector<int> ranks(static_cast<std::size_t>(num_ranks));
-  for (int i = 0; i < num_ranks; ++i) ranks[static_cast<std::size_t>(i)] = i;
+  for (int i = 0; i < num_ranks; ++i) ranks[i] = i;
   return ranks;
 }
 

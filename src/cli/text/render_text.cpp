@@ -66,7 +66,7 @@ int widest_text(const Layout& layout, const Table& table, int least, bool all) {
     const Column& column = table.columns[i];
     if (layout.right[i] || column.bar || layout.widths[i] <= least) continue;
     if (!all && !column.wrap && column.rank == 0) continue;
-    if (widest < 0 || layout.widths[i] > layout.widths[static_cast<size_t>(widest)]) {
+    if (widest < 0 || layout.widths[i] > layout.widths[widest]) {
       widest = static_cast<int>(i);
     }
   }
@@ -83,12 +83,12 @@ std::vector<std::string> fit(Layout& layout, const Table& table, int width) {
         layout.shown.begin(), layout.shown.end(),
         [&](size_t a, size_t b) { return table.columns[a].rank < table.columns[b].rank; });
     if (int i = widest_text(layout, table, 3 * kLeastText, false); i >= 0) {
-      layout.widths[static_cast<size_t>(i)] -= 1;
+      layout.widths[i] -= 1;
     } else if (last != layout.shown.end() && table.columns[*last].rank > 0) {
       hidden.push_back(table.columns[*last].title);
       layout.shown.erase(last);
     } else if (i = widest_text(layout, table, kLeastText, true); i >= 0) {
-      layout.widths[static_cast<size_t>(i)] -= 1;
+      layout.widths[i] -= 1;
     } else {
       break;  // nothing left to give: the terminal wraps
     }

@@ -166,8 +166,7 @@ std::vector<Member*> Coordinator::place(std::vector<Member*> members,
   std::vector<plan::HeldStage> held;
   for (const Member* member : members) held.push_back(member->stage);
   std::vector<Member*> places;
-  for (const int who : plan::places_that_keep_stages(held, stages))
-    places.push_back(members[static_cast<std::size_t>(who)]);
+  for (const int who : plan::places_that_keep_stages(held, stages)) places.push_back(members[who]);
   for (Member* member : members) member->rank = -1;  // but for those that are told one
   return places;
 }

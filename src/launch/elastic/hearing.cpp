@@ -50,7 +50,7 @@ void Coordinator::hear_of_generation(Member& member, const ElasticMessage& messa
     case ElasticKind::kStarted:
       if (member.started) break;
       member.started = true;
-      if (member.rank >= 0) member.stage = stages_[static_cast<std::size_t>(member.rank)];
+      if (member.rank >= 0) member.stage = stages_[member.rank];
       morph_.own_bytes += message.own_bytes;
       morph_.peer_bytes += message.peer_bytes;
       morph_.saved_bytes += message.saved_bytes;

@@ -22,7 +22,7 @@ void shape(const Call& call, Result& result) {
   out.dims = {last - first};
   out.has_values = true;
   for (std::int64_t i = first; i < last; ++i)
-    out.values.push_back(static_cast<double>(call.in(0).dims[static_cast<std::size_t>(i)]));
+    out.values.push_back(static_cast<double>(call.in(0).dims[i]));
   result.outputs = {out};
   result.constant = true;
 }

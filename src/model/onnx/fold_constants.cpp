@@ -60,7 +60,7 @@ void fold_gather(const Call& call, Tensor& out) {
     const double at = index < 0 ? index + static_cast<double>(data.values.size()) : index;
     if (!(at >= 0 && at < static_cast<double>(data.values.size())))
       throw ShapeError("an index out of range");
-    out.values.push_back(data.values[static_cast<std::size_t>(at)]);
+    out.values.push_back(data.values[at]);
   }
 }
 
@@ -74,7 +74,7 @@ void fold_slice(const Call& call, Tensor& out) {
   const std::int64_t raw = starts[0] < 0 ? starts[0] + n : starts[0];
   std::int64_t at = std::clamp<std::int64_t>(raw, 0, steps[0] > 0 ? n : n - 1);
   for (std::int64_t i = 0; i < out.dims[0] && at >= 0 && at < n; ++i, at += steps[0])
-    out.values.push_back(data.values[static_cast<std::size_t>(at)]);
+    out.values.push_back(data.values[at]);
 }
 
 void fold_reduction(const std::string& op, const Tensor& x, Tensor& out) {

@@ -52,8 +52,7 @@ class Importer {
     errors_.throw_if_any();
     for (const std::string& output : file_.outputs) {
       const auto it = tensors_.find(output);
-      if (it != tensors_.end() && it->second.root >= 0)
-        stored_[static_cast<std::size_t>(it->second.root)].leaves = true;
+      if (it != tensors_.end() && it->second.root >= 0) stored_[it->second.root].leaves = true;
     }
     if (drafts_.empty())
       throw_input_error("onnx.empty", "no operator of the graph works on the sample", where());
@@ -186,7 +185,7 @@ class Importer {
 
   void add_step(const Call& call, Result& result) {
     const int layer = layer_of(call, result.light);
-    Draft& draft = drafts_[static_cast<std::size_t>(layer)];
+    Draft& draft = drafts_[layer];
     const std::size_t step = draft.operators.size();
     draft.operators.push_back(result.work);
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
@@ -197,7 +196,7 @@ class Importer {
         for (int weight : input.weights) draft.weights.emplace(weight, step);
         continue;
       }
-      Stored& stored = stored_[static_cast<std::size_t>(input.root)];
+      Stored& stored = stored_[input.root];
       stored.kept = stored.kept || result.keeps_inputs;
       if (stored.layer == layer) continue;
       stored.leaves = true;
@@ -217,8 +216,7 @@ class Importer {
   int layer_of(const Call& call, bool light) {
     std::set<int> sources;
     for (const Tensor* input : call.inputs)
-      if (input != nullptr && !input->constant)
-        sources.insert(stored_[static_cast<std::size_t>(input->root)].layer);
+      if (input != nullptr && !input->constant) sources.insert(stored_[input->root].layer);
     if (light && sources.size() == 1 && *sources.begin() >= 0) return *sources.begin();
     drafts_.emplace_back();
     return static_cast<int>(drafts_.size()) - 1;
@@ -255,18 +253,18 @@ class Importer {
       LayerKind kind;
       std::map<int, double> from;
       for (const auto& [root, elements] : draft.reads) {
-        const Stored& stored = stored_[static_cast<std::size_t>(root)];
+        const Stored& stored = stored_[root];
         if (stored.layer >= 0) {
           from[stored.layer] += elements / batch_;
           continue;
         }
         kind.input_elements += elements / batch_;
-        if (stored.kept && !counted[static_cast<std::size_t>(root)])
+        if (stored.kept && !counted[root])
           draft.operators.front().saved_elements += stored.elements;
-        counted[static_cast<std::size_t>(root)] = true;
+        counted[root] = true;
       }
       for (const auto& [weight, step] : draft.weights) {
-        const double size = weights_[static_cast<std::size_t>(weight)];
+        const double size = weights_[weight];
         draft.operators[step].parameters += size;
         const auto [user, fresh] = first_user.emplace(weight, static_cast<int>(i));
         if (!fresh) tied.push_back({user->second, static_cast<int>(i), size});

@@ -24,9 +24,7 @@ struct Context {
   std::vector<RunState> states;
   Sharing sharing = Sharing::kCopies;
 
-  const plan::LayerRun& run(int index) const {
-    return placement.runs[static_cast<std::size_t>(index)];
-  }
+  const plan::LayerRun& run(int index) const { return placement.runs[index]; }
   int run_of_layer(int layer) const {
     int index = 0;
     while (layer >= run(index).first_layer + run(index).num_layers) ++index;
@@ -50,8 +48,7 @@ struct Context {
     double parameters = 0;
     for (const model::TiedWeights& tied : model.tied)
       if (run_of_layer(tied.second) == index &&
-          layout.stage_of_run[static_cast<std::size_t>(run_of_layer(tied.first))] ==
-              layout.stage_of_run[static_cast<std::size_t>(index)])
+          layout.stage_of_run[run_of_layer(tied.first)] == layout.stage_of_run[index])
         parameters += tied.parameters / (placement.split_vocabulary ? cut : 1);
     return parameters;
   }

@@ -252,7 +252,7 @@ TEST(Irregular, GatheringPerPassDoesNotGrowWithMicroBatches) {
     placement.gather = gather;
     placement.global_batch = 3 * num_micro_batches;
     for (int rank = 0; rank < 3; ++rank)
-      placement.runs.front().replicas[static_cast<std::size_t>(rank)] =
+      placement.runs.front().replicas[rank] =
           team_on(rank, 1, num_micro_batches, rank * num_micro_batches);
     return checked(placement, model, machines(3)).part(Part::kDataComm);
   };

@@ -109,9 +109,8 @@ std::vector<double> GeneralPredictor::layer_seconds(const plan::Placement& place
         tables_->wires.machine(machine), tables_->options, tables_->wires[costs.tensor_wire],
         placement.tensor_overlap, context.pipelined_across_nodes());
     for (int i = 0; i < run.num_layers; ++i) {
-      const int kind = tables_->model.layers[static_cast<std::size_t>(run.first_layer + i)];
-      const bool block =
-          tables_->model.kinds[static_cast<std::size_t>(kind)].role == model::LayerRole::kBlock;
+      const int kind = tables_->model.layers[run.first_layer + i];
+      const bool block = tables_->model.kinds[kind].role == model::LayerRole::kBlock;
       seconds.push_back(layer_time(costs.of(kind), block, recompute_at(r, i), rules).device());
     }
   }

@@ -37,8 +37,7 @@ class Writer {
     out_.reduces_last = out_.depth > 1 && splits_backward(out_.schedule);
     out_.rank_of_stage = ranks_of_stages(context_);
     for (std::size_t v = 0; v < out_.rank_of_stage.size(); ++v)
-      out_.reduce.push_back(reductions_.share[v] *
-                            reductions_.seconds[static_cast<std::size_t>(out_.rank_of_stage[v])]);
+      out_.reduce.push_back(reductions_.share[v] * reductions_.seconds[out_.rank_of_stage[v]]);
     for (std::size_t i = 0; i < layout.stages.size(); ++i)
       times_.push_back(work_.stage(static_cast<int>(i)));
     out_.reduce_overlap = 1;
@@ -109,7 +108,7 @@ class Writer {
     const PipelineShape& shape = context_.layout.pipeline;
     for (std::size_t stage = 0; stage < context_.layout.stages.size(); ++stage) {
       const int rank = out_.lanes.front().ranks.front()[stage];
-      const RankMemory& memory = loads_[static_cast<std::size_t>(rank)].memory;
+      const RankMemory& memory = loads_[rank].memory;
       const double on_device = memory.at_peak - memory.offloaded;
       const double total = total_of(
           memory_parts(memory, context_.options, context_.wires.machine_at(rank).parameters));

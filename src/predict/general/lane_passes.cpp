@@ -16,7 +16,7 @@ std::vector<LayerTime> layers_of(const Context& context, Work& work, std::size_t
   for (const Segment& segment : context.layout.stages[stage].segments) {
     const Lane& stands = segment.lanes[std::min(lane, segment.lanes.size() - 1)];
     for (const int run : segment.runs)
-      sums[static_cast<std::size_t>(context.run(run).stage)].add(work.layers_of(run, stands), 1);
+      sums[context.run(run).stage].add(work.layers_of(run, stands), 1);
   }
   std::vector<LayerTime> layers;
   for (const StageWork& sum : sums) layers.push_back(sum.sum);
@@ -36,7 +36,7 @@ std::vector<double> sends_of(const Context& context, std::size_t lane, Transfers
   const auto num_runs = static_cast<int>(context.placement.runs.size());
   for (int run = 0; run + 1 < num_runs; ++run)
     if (context.run(run).stage != context.run(run + 1).stage)
-      send[static_cast<std::size_t>(context.run(run).stage)] = transfers.seconds_of(run, lane);
+      send[context.run(run).stage] = transfers.seconds_of(run, lane);
   return send;
 }
 
@@ -58,7 +58,7 @@ std::vector<int> ranks_of_stages(const Context& context) {
   std::vector<int> ranks(static_cast<std::size_t>(context.placement.runs.back().stage) + 1);
   for (std::size_t i = 0; i < context.layout.stages.size(); ++i)
     for (const int run : context.layout.stages[i].runs)
-      ranks[static_cast<std::size_t>(context.run(run).stage)] = static_cast<int>(i);
+      ranks[context.run(run).stage] = static_cast<int>(i);
   return ranks;
 }
 
@@ -80,7 +80,7 @@ LaneAlone lane_alone(const Context& context, Work& work, std::size_t lane) {
         for (int k = 0; k < run.num_layers; ++k) {
           const model::LayerKind& layer = context.model.layer(run.first_layer + k);
           const bool again = recompute_at(replicas_of(run, stands), k) == plan::Recompute::kFull;
-          own[static_cast<std::size_t>(run.stage)].add(layer, again);
+          own[run.stage].add(layer, again);
           out.work[i].add(layer, again);
         }
       }
@@ -151,8 +151,7 @@ bool can_play(const Context& context, std::size_t lane, schedule::PipelineSize& 
         const Rounds rounds = context.rounds(r);
         if (m == 0) m = rounds.count();
         if (own.kinds.size() > 1 || rounds.size > 1 || rounds.count() != m) return false;
-        copies |= r.offload_activations > 0 ||
-                  context.states[static_cast<std::size_t>(run)].weights_beyond_device;
+        copies |= r.offload_activations > 0 || context.states[run].weights_beyond_device;
       }
     }
   const PipelineShape& shape = context.layout.pipeline;
@@ -193,7 +192,7 @@ double near_play(const ClosedForm& formula, Context& context, Work& work, std::s
   context.clock.play(schedule, size, {stages, ends}, split, close);
   const double beside =
       context.placement.data_overlap && !split ? reduction_overlap(context.reduced_as(), p) : 0;
-  const auto of_rank = [&](int rank) { return reductions.seconds[static_cast<std::size_t>(rank)]; };
+  const auto of_rank = [&](int rank) { return reductions.seconds[rank]; };
   const PlayedEnds play{close.end, close.last_back, close.busy_after, reductions.share};
   return cost::near_play(formula, reduced_end(play, size, of_rank, beside), kNear, copies, alike);
 }

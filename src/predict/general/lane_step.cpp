@@ -65,11 +65,11 @@ LaneStep lane_step(Context& context, Work& work, const std::vector<std::vector<L
       add_sends(paces[i], transfers.sends_of(static_cast<int>(i)), load, shape, p);
   }
   const PipelineTime pipeline = pipeline_time(paces, shape);
-  const LaneTime& slowest = stages[static_cast<std::size_t>(pipeline.slowest)][lane];
+  const LaneTime& slowest = stages[pipeline.slowest][lane];
   out.add(Part::kFixed, p.host_step + m * p.host_micro_batch);
   add_stage(out, slowest.all, 1, memory_share, p);
   out.add(Part::kPipelineComm, slowest.moved);
-  const double all = paces[static_cast<std::size_t>(pipeline.slowest)].all;
+  const double all = paces[pipeline.slowest].all;
   const double later = later_chunks(shape, pipeline.own, m);
   ReductionWindow window{kBackward * quickest, kBackward * later};
   if (shape.depth == 1) {

@@ -47,8 +47,7 @@ std::vector<Seat> seats_of(const LayerRun& run, int num_ranks) {
     for (int team = 0; team < r.count; ++team)
       for (int c = 0; c < r.cp; ++c)
         for (int t = 0; t < r.tp; ++t)
-          seats[static_cast<std::size_t>(rank_at(r, team, c, t))] = {static_cast<int>(g), team,
-                                                                     c * r.tp + t};
+          seats[rank_at(r, team, c, t)] = {static_cast<int>(g), team, c * r.tp + t};
   }
   return seats;
 }
@@ -66,8 +65,8 @@ Moves::Pattern Moves::pattern_of(const LayerRun& before, const LayerRun& after) 
   pattern.in.resize(after.replicas.size());
   std::vector<int> ranks;
   for (int rank = 0; rank < num_ranks; ++rank) {
-    const Seat& old_seat = old_seats[static_cast<std::size_t>(rank)];
-    const Seat& new_seat = new_seats[static_cast<std::size_t>(rank)];
+    const Seat& old_seat = old_seats[rank];
+    const Seat& new_seat = new_seats[rank];
     if (old_seat.replicas < 0 && new_seat.replicas < 0) continue;
     ranks.push_back(rank);
     const auto a = static_cast<std::size_t>(old_seat.replicas);
@@ -93,13 +92,13 @@ double Moves::seconds(const Segment& from, const Segment& to) {
   const LayerRun& before = context_.run(from.runs.back());
   const LayerRun& after = context_.run(to.runs.front());
   const int last = before.first_layer + before.num_layers - 1;
-  return between(before, after, context_.model.layers[static_cast<std::size_t>(last)], 1);
+  return between(before, after, context_.model.layers[last], 1);
 }
 
 double Moves::of_edge(const model::Edge& edge) {
   const LayerRun& before = context_.run(context_.run_of_layer(edge.from));
   const LayerRun& after = context_.run(context_.run_of_layer(edge.to));
-  const int kind = context_.model.layers[static_cast<std::size_t>(edge.from)];
+  const int kind = context_.model.layers[edge.from];
   const double whole = context_.model.layer(edge.from).output_elements;
   if (&before == &after || !(whole > 0)) return 0;
   return between(before, after, kind, edge.elements / whole);

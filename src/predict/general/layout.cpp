@@ -60,12 +60,12 @@ class Joined {
     std::iota(parent_.begin(), parent_.end(), 0);
   }
   int root(int i) const {
-    while (parent_[static_cast<std::size_t>(i)] != i) i = parent_[static_cast<std::size_t>(i)];
+    while (parent_[i] != i) i = parent_[i];
     return i;
   }
   void join(int a, int b) {
     a = root(a), b = root(b);
-    parent_[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+    parent_[std::max(a, b)] = std::min(a, b);
   }
 
  private:
@@ -83,26 +83,26 @@ void read_stages(const Placement& placement, Layout& layout) {
       continue;
     for (const Replicas& r : run.replicas)
       for_each_rank(r, [&](int rank, int) {
-        int& stage = layout.stage_of_rank[static_cast<std::size_t>(rank)];
+        int& stage = layout.stage_of_rank[rank];
         if (stage >= 0) joined.join(stage, run.stage);
         stage = run.stage;
       });
   }
   std::vector<int> physical(static_cast<std::size_t>(num_virtual), -1);
   for (std::size_t i = 0; i < placement.runs.size(); ++i) {
-    int& index = physical[static_cast<std::size_t>(joined.root(placement.runs[i].stage))];
+    int& index = physical[joined.root(placement.runs[i].stage)];
     if (index < 0) {
       index = static_cast<int>(layout.stages.size());
       layout.stages.emplace_back();
     }
-    layout.stages[static_cast<std::size_t>(index)].runs.push_back(static_cast<int>(i));
+    layout.stages[index].runs.push_back(static_cast<int>(i));
     layout.stage_of_run.push_back(index);
   }
   for (std::size_t rank = 0; rank < layout.stage_of_rank.size(); ++rank) {
     int& stage = layout.stage_of_rank[rank];
     if (stage < 0) continue;
-    stage = physical[static_cast<std::size_t>(joined.root(stage))];
-    PhysicalStage& own = layout.stages[static_cast<std::size_t>(stage)];
+    stage = physical[joined.root(stage)];
+    PhysicalStage& own = layout.stages[stage];
     if (own.lowest_rank < 0) own.lowest_rank = static_cast<int>(rank);
     own.highest_rank = static_cast<int>(rank);
     layout.used[rank] = true;
@@ -124,8 +124,7 @@ void read_ranks(const Placement& placement, Layout& layout) {
       for (const plan::RankRange& range : share.ranks)
         for (int i = 0; i < range.count; ++i)
           for (int s = 0; s < share.num_slices; ++s)
-            layout.used[static_cast<std::size_t>(range.first + i * range.stride +
-                                                 s * share.slice_stride)] = true;
+            layout.used[range.first + i * range.stride + s * share.slice_stride] = true;
     }
   layout.lowest_rank = -1;
   for (std::size_t rank = 0; rank < layout.used.size(); ++rank) {
@@ -150,9 +149,8 @@ void read_segments(const Placement& placement, Layout& layout) {
   for (PhysicalStage& stage : layout.stages) {
     for (const int run : stage.runs) {
       const auto same_as_before = [&] {
-        const LayerRun& before =
-            placement.runs[static_cast<std::size_t>(stage.segments.back().runs.back())];
-        return all_same(before, placement.runs[static_cast<std::size_t>(run)], same_teams);
+        const LayerRun& before = placement.runs[stage.segments.back().runs.back()];
+        return all_same(before, placement.runs[run], same_teams);
       };
       if (stage.segments.empty() || !same_as_before()) stage.segments.emplace_back();
       stage.segments.back().runs.push_back(run);
@@ -164,8 +162,7 @@ void read_segments(const Placement& placement, Layout& layout) {
 template <class F>
 void for_each_segment(const Placement& placement, Layout& layout, F&& f) {
   for (PhysicalStage& stage : layout.stages)
-    for (Segment& segment : stage.segments)
-      f(segment, placement.runs[static_cast<std::size_t>(segment.runs.front())]);
+    for (Segment& segment : stage.segments) f(segment, placement.runs[segment.runs.front()]);
 }
 
 // Puts a team into the lane of its signature, or opens one.

@@ -45,7 +45,7 @@ struct Lane {
 };
 
 inline const plan::Replicas& replicas_of(const plan::LayerRun& run, const Lane& lane) {
-  return run.replicas[static_cast<std::size_t>(lane.replicas)];
+  return run.replicas[lane.replicas];
 }
 
 // The recompute mode of the layer at this position in its run.

@@ -27,11 +27,11 @@ double stage_reduce_seconds(Context& context, const PhysicalStage& stage) {
   };
   for (const int index : stage.runs) {
     const LayerRun& run = context.run(index);
-    const RunState& state = context.states[static_cast<std::size_t>(index)];
+    const RunState& state = context.states[index];
     double dense = -context.tied_in(index, run.replicas.front().tp);
     double experts = 0;
     for (int i = 0; i < run.num_layers; ++i) {
-      const int kind = context.model.layers[static_cast<std::size_t>(run.first_layer + i)];
+      const int kind = context.model.layers[run.first_layer + i];
       dense += context.costs.dense_parameters(context.placement, kind, run.replicas.front().tp);
       experts += context.costs.expert_parameters(kind, run.ep * run.expert_tp);
     }
@@ -50,11 +50,11 @@ void add_shares(Context& context, const PhysicalStage& stage, std::vector<double
   for (const int index : stage.runs) {
     const LayerRun& run = context.run(index);
     for (int i = 0; i < run.num_layers; ++i) {
-      const int kind = context.model.layers[static_cast<std::size_t>(run.first_layer + i)];
+      const int kind = context.model.layers[run.first_layer + i];
       const double count =
           context.costs.dense_parameters(context.placement, kind, run.replicas.front().tp) +
           context.costs.expert_parameters(kind, run.ep * run.expert_tp);
-      share[static_cast<std::size_t>(run.stage)] += count;
+      share[run.stage] += count;
       sum += count;
     }
   }
@@ -62,7 +62,7 @@ void add_shares(Context& context, const PhysicalStage& stage, std::vector<double
   int last = -1;  // a virtual stage may have several runs
   for (const int index : stage.runs) {
     const int own = context.run(index).stage;
-    if (own != last) share[static_cast<std::size_t>(own)] /= sum;
+    if (own != last) share[own] /= sum;
     last = own;
   }
 }
@@ -86,9 +86,8 @@ double tied_seconds(Context& context) {
   for (const model::TiedWeights& tied : context.model.tied) {
     const int first = context.run_of_layer(tied.first);
     const Layout& layout = context.layout;
-    const auto a = static_cast<std::size_t>(layout.stage_of_run[static_cast<std::size_t>(first)]);
-    const auto b = static_cast<std::size_t>(
-        layout.stage_of_run[static_cast<std::size_t>(context.run_of_layer(tied.second))]);
+    const auto a = static_cast<std::size_t>(layout.stage_of_run[first]);
+    const auto b = static_cast<std::size_t>(layout.stage_of_run[context.run_of_layer(tied.second)]);
     if (a == b) continue;
     const int low = std::min(layout.stages[a].lowest_rank, layout.stages[b].lowest_rank);
     const int high = std::max(layout.stages[a].highest_rank, layout.stages[b].highest_rank);

@@ -11,8 +11,7 @@ TableStep table_step_of(Context& context, int index) {
   const TableSlices* slices = context.costs.table_slices(run);
   TableStep step;
   if (slices == nullptr) return step;
-  const Wire& copies =
-      context.states[static_cast<std::size_t>(index)].experts.weights.division.outer;
+  const Wire& copies = context.states[index].experts.weights.division.outer;
   TableUse use;
   use.samples = static_cast<double>(context.placement.global_batch) / copies.group.size;
   use.element = element_bytes(context.placement.precision);

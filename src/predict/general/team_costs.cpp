@@ -65,7 +65,7 @@ TableTiers table_tiers(const LayerRun& run) {
         continue;
       const double part =
           static_cast<double>(share.end - share.begin) / static_cast<double>(plan::kStateUnits);
-      found[static_cast<std::size_t>(share.tier)] += part;
+      found[share.tier] += part;
       sum += part;
     }
     if (sum <= 0) return;
@@ -134,7 +134,7 @@ double LayerCosts::dense_parameters(const Placement& placement, int kind, int cu
 }
 
 double LayerCosts::expert_parameters(int kind, int cut) const {
-  return model_.kinds[static_cast<std::size_t>(kind)].expert_parameters() / cut;
+  return model_.kinds[kind].expert_parameters() / cut;
 }
 
 }  // namespace nereus::cost::general

@@ -48,7 +48,7 @@ const LaneTime& slowest(const std::vector<LaneTime>& lanes) {
 }  // namespace
 
 std::vector<LaneTime> Work::stage(int index) {
-  const PhysicalStage& stage = context_.layout.stages[static_cast<std::size_t>(index)];
+  const PhysicalStage& stage = context_.layout.stages[index];
   std::vector<LaneTime> lanes;
   if (plays_layers()) {
     for (const Segment& segment : stage.segments) lanes.push_back(slowest(segment_times(segment)));
@@ -102,7 +102,7 @@ std::vector<Work::LayerClass> Work::classes_of(const Segment& segment) const {
     for (std::size_t b = 0; b + 1 < bounds.size(); ++b) {
       const std::size_t first = classes.size();
       for (int i = bounds[b]; i < bounds[b + 1]; ++i) {
-        const int kind = context_.model.layers[static_cast<std::size_t>(run.first_layer + i)];
+        const int kind = context_.model.layers[run.first_layer + i];
         const auto same =
             std::find_if(classes.begin() + static_cast<std::ptrdiff_t>(first), classes.end(),
                          [&](const LayerClass& c) { return c.kind == kind; });
@@ -231,8 +231,7 @@ LayerTime Work::time_of(const LayerClass& layers, const Lane& lane, int machine,
                         const Rounds& rounds) {
   const LayerRun& run = context_.run(layers.run);
   const Replicas& r = replicas_of(run, lane);
-  const bool block =
-      context_.model.kinds[static_cast<std::size_t>(layers.kind)].role == model::LayerRole::kBlock;
+  const bool block = context_.model.kinds[layers.kind].role == model::LayerRole::kBlock;
   StageWork sum;
   for (int i = 0; i < rounds.size; ++i) {
     const TeamCosts costs =

@@ -69,7 +69,7 @@ class Loader {
     double staged_bytes = 0;  // bytes of weights beyond the device
   };
 
-  RankLoad& at(int rank) { return loads_[static_cast<std::size_t>(rank)]; }
+  RankLoad& at(int rank) { return loads_[rank]; }
 
   // Many shares of a run ask for the same sum.
   double dense_of(const LayerRun& run, int cut) {
@@ -88,7 +88,7 @@ class Loader {
     return sum;
   }
   int kind_at(const LayerRun& run, int i) const {
-    return context_.model.layers[static_cast<std::size_t>(run.first_layer + i)];
+    return context_.model.layers[run.first_layer + i];
   }
 
   // For every second layer of a tied pair: which ranks hold the first, and so hold it once.
@@ -107,9 +107,7 @@ class Loader {
       for (const StateShare& share : context_.run(context_.run_of_layer(tied.first)).state)
         if (share.kind == StateKind::kWeights && !share.experts && !share.peer_copy &&
             share.begin < share.end)
-          for_each_piece(share, [&](int rank, double) {
-            entry.holds_first[static_cast<std::size_t>(rank)] = true;
-          });
+          for_each_piece(share, [&](int rank, double) { entry.holds_first[rank] = true; });
       tied_.push_back(std::move(entry));
     }
   }
@@ -117,14 +115,14 @@ class Loader {
   double tied_at(int run, int rank, int cut) const {
     double parameters = 0;
     for (const Tied& tied : tied_)
-      if (tied.second_run == run && tied.holds_first[static_cast<std::size_t>(rank)])
+      if (tied.second_run == run && tied.holds_first[rank])
         parameters += tied.parameters / (context_.placement.split_vocabulary ? cut : 1);
     return parameters;
   }
 
   void keep_state(int index) {
     const LayerRun& run = context_.run(index);
-    const RunState& state = context_.states[static_cast<std::size_t>(index)];
+    const RunState& state = context_.states[index];
     const bool whole_gradients = context_.keeps_whole();
     for (const StateShare& share : run.state) {
       if (share.begin >= share.end) continue;
@@ -185,7 +183,7 @@ class Loader {
     if (share.tier == Tier::kDevice)
       *device += held;
     else
-      memory.tiers[static_cast<std::size_t>(share.tier)] += held * bytes;
+      memory.tiers[share.tier] += held * bytes;
     if (share.peer_copy) return;
     if (share.kind == StateKind::kWeights) memory.held_weights += held;
     if (share.kind == StateKind::kOptimizer) load.updates += held;
@@ -193,12 +191,12 @@ class Loader {
     load.copied_seconds +=
         context_.wires.machine_at(rank).tier(share.tier).seconds(held * bytes, 0);
     if (held > 0) {
-      touched_[static_cast<std::size_t>(rank)] |= touch_of(share);
+      touched_[rank] |= touch_of(share);
       touches_ = true;
     }
     if (share.kind != StateKind::kWeights) return;
-    held_[static_cast<std::size_t>(rank)].staged_bytes += held * bytes;
-    Beyond& beyond = beyond_[static_cast<std::size_t>(rank)];
+    held_[rank].staged_bytes += held * bytes;
+    Beyond& beyond = beyond_[rank];
     if (beyond.run != index) beyond = {index, 0, 0};
     (share.experts ? beyond.experts : beyond.dense) += part;
   }
@@ -216,8 +214,8 @@ class Loader {
         RankMemory& memory = at(rank).memory;
         double& held = share.tier == Tier::kDevice
                            ? (weights ? memory.table_weights : memory.table_optimizer)
-                           : memory.tiers[static_cast<std::size_t>(share.tier)];
-        held += part * bytes[static_cast<std::size_t>(slice)];
+                           : memory.tiers[share.tier];
+        held += part * bytes[slice];
       });
     }
     const TableStep step = table_step_of(context_, index);
@@ -258,10 +256,9 @@ class Loader {
       computing_run_ = index;
       computing_.assign(loads_.size(), false);
       for (const Replicas& r : context_.run(index).replicas)
-        for_each_rank(
-            r, [&](int member, int) { computing_[static_cast<std::size_t>(member)] = true; });
+        for_each_rank(r, [&](int member, int) { computing_[member] = true; });
     }
-    return computing_[static_cast<std::size_t>(rank)];
+    return computing_[rank];
   }
 
   void keep_whole_gradients(int index, bool experts) {
@@ -277,7 +274,7 @@ class Loader {
   // Gathered sharded weights: those of two layers, or of all layers for the step.
   void keep_gathered(int index) {
     const LayerRun& run = context_.run(index);
-    const RunState& state = context_.states[static_cast<std::size_t>(index)];
+    const RunState& state = context_.states[index];
     const bool dense = state.dense.weights.divided;
     const bool experts = state.experts.weights.divided;
     if (!dense && !experts) return;
@@ -296,7 +293,7 @@ class Loader {
         if (context_.keeps_whole()) {
           at(rank).memory.gathered += sum - (dense ? tied_at(index, rank, r.tp) : 0);
         } else {
-          double& most = held_[static_cast<std::size_t>(rank)].largest_gather;
+          double& most = held_[rank].largest_gather;
           most = std::max(most, largest);
         }
       });
@@ -306,7 +303,7 @@ class Loader {
   void keep_activations(int index, std::size_t g) {
     const LayerRun& run = context_.run(index);
     const Replicas& r = run.replicas[g];
-    const int stage = context_.layout.stage_of_run[static_cast<std::size_t>(index)];
+    const int stage = context_.layout.stage_of_run[index];
     const Rounds rounds = context_.rounds(r);
     const bool by_layer = context_.gathers_each() && context_.gather() == plan::Gather::kPerPass;
     const double flight =
@@ -319,11 +316,11 @@ class Loader {
       if (kind != known) layers = layers_of(run, r, team, kind, rounds.list[0].samples);
       known = kind;
       RankMemory& memory = at(rank).memory;
-      Held& held = held_[static_cast<std::size_t>(rank)];
+      Held& held = held_[rank];
       memory.at_peak += layers.kept * flight;
       const double offloaded = r.offload_activations * layers.kept * flight;
       memory.offloaded += offloaded;
-      memory.tiers[static_cast<std::size_t>(r.offload_tier)] += offloaded;
+      memory.tiers[r.offload_tier] += offloaded;
       memory.transient = std::max(memory.transient, layers.transient);
       memory.logits += layers.logits;
       if (one_stage) memory.gathered_inputs += layers.gathered_inputs;
@@ -344,8 +341,7 @@ class Loader {
     RankMemory layers;
     for (int i = 0; i < run.num_layers; ++i) {
       const int kind = kind_at(run, i);
-      const bool block =
-          context_.model.kinds[static_cast<std::size_t>(kind)].role == model::LayerRole::kBlock;
+      const bool block = context_.model.kinds[kind].role == model::LayerRole::kBlock;
       layers.add(layer_memory(costs.of(kind), block, recompute_at(r, i), context_.options, p), 1);
     }
     return layers;
@@ -363,7 +359,7 @@ class Loader {
       const double extra = blocks * held.block * held.in_flight;
       memory.at_peak += extra;
       memory.offloaded += held.extra_offload * extra;
-      memory.tiers[static_cast<std::size_t>(held.extra_tier)] += held.extra_offload * extra;
+      memory.tiers[held.extra_tier] += held.extra_offload * extra;
       memory.on_the_way = std::min(memory.offloaded, held.way);
       memory.gathered += 2 * held.largest_gather;
       memory.staged = std::min(held.staged_bytes, held.staged_most);

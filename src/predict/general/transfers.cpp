@@ -42,7 +42,7 @@ TransferLoad Transfers::of(std::size_t lane, double memory_share) {
 
 SendCount Transfers::sends_of(int stage) const {
   SendCount sends;
-  const PhysicalStage& own = context_.layout.stages[static_cast<std::size_t>(stage)];
+  const PhysicalStage& own = context_.layout.stages[stage];
   if (context_.placement.schedule != plan::Schedule::kZbV) {
     // The ends are blocked like the other ranks: once in each direction per virtual stage.
     int before = -1;
@@ -53,7 +53,7 @@ SendCount Transfers::sends_of(int stage) const {
     sends.back = sends.forward;
   } else {
     for (const int run : boundaries_) {
-      const int from = context_.layout.stage_of_run[static_cast<std::size_t>(run)];
+      const int from = context_.layout.stage_of_run[run];
       const int to = context_.layout.stage_of_run[static_cast<std::size_t>(run) + 1];
       if (from == to) continue;
       sends.forward += from == stage ? 1 : 0;
@@ -65,8 +65,7 @@ SendCount Transfers::sends_of(int stage) const {
 }
 
 const PhysicalStage& Transfers::stage_of(int run) const {
-  return context_.layout.stages[static_cast<std::size_t>(
-      context_.layout.stage_of_run[static_cast<std::size_t>(run)])];
+  return context_.layout.stages[context_.layout.stage_of_run[run]];
 }
 
 std::pair<int, int> Transfers::kinds_of(int run) const {
@@ -79,13 +78,13 @@ const Lane& Transfers::lane_of(int run, std::size_t lane) const {
   for (const Segment& segment : stage_of(run).segments) {
     if (std::find(segment.runs.begin(), segment.runs.end(), run) == segment.runs.end()) continue;
     if (context_.layout.lanes_run_through) return segment.lanes[lane];
-    return *std::max_element(
-        segment.lanes.begin(), segment.lanes.end(), [&](const Lane& a, const Lane& b) {
-          const auto samples = [&](const Lane& l) {
-            return context_.run(run).replicas[static_cast<std::size_t>(l.replicas)].micro_batch;
-          };
-          return samples(a) < samples(b);
-        });
+    return *std::max_element(segment.lanes.begin(), segment.lanes.end(),
+                             [&](const Lane& a, const Lane& b) {
+                               const auto samples = [&](const Lane& l) {
+                                 return context_.run(run).replicas[l.replicas].micro_batch;
+                               };
+                               return samples(a) < samples(b);
+                             });
   }
   return stage_of(run).segments.front().lanes.front();
 }
@@ -104,7 +103,7 @@ double Transfers::seconds_of(int index, std::size_t lane) {
   const double message = context_.costs
                              .of(context_.placement, from, r, sender.team, sender.kinds.front(),
                                  context_.rounds(r).list[0].samples)
-                             .of(context_.model.layers[static_cast<std::size_t>(layer)])
+                             .of(context_.model.layers[layer])
                              .cost.message;
   const auto [kind_a, kind_b] = kinds_of(index);
   const int rank_a = rank_at(r, sender.team, 0, 0);

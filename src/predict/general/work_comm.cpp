@@ -41,14 +41,13 @@ double Work::shard(const Segment& segment, const Lane& lane) {
   };
   for (const int index : segment.runs) {
     const LayerRun& run = context_.run(index);
-    const RunState& state = context_.states[static_cast<std::size_t>(index)];
+    const RunState& state = context_.states[index];
     const int tp = replicas_of(run, lane).tp;
     if (state.dense.weights.divided)
       bucket_of(buckets[0], state.dense.weights).parameters -= context_.tied_in(index, tp);
     for (int i = 0; i < run.num_layers; ++i) {
-      const int kind = context_.model.layers[static_cast<std::size_t>(run.first_layer + i)];
-      const bool block =
-          context_.model.kinds[static_cast<std::size_t>(kind)].role == model::LayerRole::kBlock;
+      const int kind = context_.model.layers[run.first_layer + i];
+      const bool block = context_.model.kinds[kind].role == model::LayerRole::kBlock;
       if (state.dense.weights.divided) {
         Bucket& dense = bucket_of(buckets[0], state.dense.weights);
         dense.parameters += context_.costs.dense_parameters(context_.placement, kind, tp);
@@ -86,7 +85,7 @@ double Work::copies(const Segment& segment, const std::vector<LayerClass>& class
   double seconds = 0;
   for (const int index : segment.runs) {
     const LayerRun& run = context_.run(index);
-    if (kept || !context_.states[static_cast<std::size_t>(index)].weights_beyond_device) continue;
+    if (kept || !context_.states[index].weights_beyond_device) continue;
     bool holds[4][2] = {};  // by tier: dense weights, experts
     for (const plan::StateShare& share : run.state) {
       if (share.kind != plan::StateKind::kWeights || share.tier == plan::Tier::kDevice ||
@@ -96,17 +95,17 @@ double Work::copies(const Segment& segment, const std::vector<LayerClass>& class
       if (held <= 0) continue;
       double parameters = share.experts ? 0 : -context_.tied_in(index, share.cut);
       for (int i = 0; i < run.num_layers; ++i) {
-        const int kind = context_.model.layers[static_cast<std::size_t>(run.first_layer + i)];
+        const int kind = context_.model.layers[run.first_layer + i];
         parameters += share.experts
                           ? context_.costs.expert_parameters(kind, share.cut)
                           : context_.costs.dense_parameters(context_.placement, kind, share.cut);
       }
       seconds += machine.tier(share.tier)
                      .seconds(2 * times * held * parameters * context_.options.weight_bytes, 0);
-      holds[static_cast<std::size_t>(share.tier)][share.experts ? 1 : 0] = true;
+      holds[share.tier][share.experts ? 1 : 0] = true;
     }
     for (const plan::Tier tier : {plan::Tier::kExpanded, plan::Tier::kHost, plan::Tier::kNvme})
-      if (const auto& own = holds[static_cast<std::size_t>(tier)]; own[0] || own[1])
+      if (const auto& own = holds[tier]; own[0] || own[1])
         seconds += machine.tier(tier).seconds(
             0, 2 * times * context_.layers_with_weights(run, own[0], own[1]));
   }
@@ -114,8 +113,7 @@ double Work::copies(const Segment& segment, const std::vector<LayerClass>& class
     const LayerRun& run = context_.run(layers.run);
     const Replicas& r = replicas_of(run, lane);
     if (r.offload_activations <= 0) continue;
-    const bool block = context_.model.kinds[static_cast<std::size_t>(layers.kind)].role ==
-                       model::LayerRole::kBlock;
+    const bool block = context_.model.kinds[layers.kind].role == model::LayerRole::kBlock;
     for (int i = 0; i < active.rounds.size; ++i) {
       const Round& round = active.rounds.list[i];
       const TeamCosts costs = context_.costs.of(context_.placement, run, r, lane.team,

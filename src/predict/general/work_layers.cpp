@@ -27,7 +27,7 @@ std::vector<int> classes_of_ranks(const Context& context, int& num_classes) {
     seen.push_back(&run);
     std::vector<bool> inside(num_ranks);
     for (const Replicas& r : run.replicas)
-      for_each_rank(r, [&](int rank, int) { inside[static_cast<std::size_t>(rank)] = true; });
+      for_each_rank(r, [&](int rank, int) { inside[rank] = true; });
     // Classes by what they were and whether they are inside now, numbered by their first rank.
     std::map<std::pair<int, bool>, int> split;
     for (std::size_t rank = 0; rank < num_ranks; ++rank) {
@@ -43,8 +43,7 @@ std::vector<int> classes_of_ranks(const Context& context, int& num_classes) {
 std::vector<int> classes_in(const LayerRun& run, const std::vector<int>& class_of) {
   std::vector<int> out;
   for (const Replicas& r : run.replicas)
-    for_each_rank(r,
-                  [&](int rank, int) { out.push_back(class_of[static_cast<std::size_t>(rank)]); });
+    for_each_rank(r, [&](int rank, int) { out.push_back(class_of[rank]); });
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
@@ -89,7 +88,7 @@ void Work::add_layers(const Segment& segment, LayerGraph& graph) {
     std::map<std::pair<int, bool>, LayerTime> known;  // by kind, and whether it is recomputed
     const int again = replicas_of(run, lane).recompute_layers;
     for (int i = 0; i < run.num_layers; ++i) {
-      const int kind = context_.model.layers[static_cast<std::size_t>(run.first_layer + i)];
+      const int kind = context_.model.layers[run.first_layer + i];
       const auto [at, is_new] = known.try_emplace({kind, again < 0 || i < again});
       if (is_new)
         for (const int machine : lane.kinds) {
@@ -123,13 +122,11 @@ std::optional<LayerGraph> Work::layer_graph() {
   const std::vector<int> class_of = classes_of_ranks(context_, num_classes);
   graph.classes.resize(static_cast<std::size_t>(num_classes));
   for (std::size_t rank = 0; rank < class_of.size(); ++rank)
-    if (class_of[rank] >= 0)
-      graph.classes[static_cast<std::size_t>(class_of[rank])].push_back(static_cast<int>(rank));
+    if (class_of[rank] >= 0) graph.classes[class_of[rank]].push_back(static_cast<int>(rank));
   for (const Segment& segment : context_.layout.stages.front().segments) add_layers(segment, graph);
   for (const LayerRun& run : context_.placement.runs) {
     const std::vector<int> classes = classes_in(run, class_of);
-    for (int i = 0; i < run.num_layers; ++i)
-      graph.layers[static_cast<std::size_t>(run.first_layer + i)].classes = classes;
+    for (int i = 0; i < run.num_layers; ++i) graph.layers[run.first_layer + i].classes = classes;
   }
   add_moves(graph);
   return graph;
@@ -143,18 +140,18 @@ LaneTime Work::on_longest_path(const std::vector<LaneTime>& segments) {
   for (std::size_t s = 0; s < all.size(); ++s)
     for (const int index : all[s].runs)
       for (int i = 0; i < context_.run(index).num_layers; ++i)
-        segment_of[static_cast<std::size_t>(context_.run(index).first_layer + i)] = s;
+        segment_of[context_.run(index).first_layer + i] = s;
   LaneTime out;
   out.num_micro_batches = 1;
   double whole = 0, taken = 0;
   for (const LaneTime& segment : segments) whole += segment.total();
   for (const int i : path.layers) {
-    const double seconds = graph.layers[static_cast<std::size_t>(i)].seconds();
-    const LaneTime& own = segments[segment_of[static_cast<std::size_t>(i)]];
+    const double seconds = graph.layers[i].seconds();
+    const LaneTime& own = segments[segment_of[i]];
     if (own.total() > 0) add_part(out, own, seconds / own.total());
     taken += seconds;
   }
-  for (const int i : path.moves) out.moved += 2 * graph.moves[static_cast<std::size_t>(i)].each_way;
+  for (const int i : path.moves) out.moved += 2 * graph.moves[i].each_way;
   out.one += out.moved;
   out.passes += out.moved;
   out.backward += out.moved;

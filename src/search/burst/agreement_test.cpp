@@ -35,13 +35,11 @@ namespace {
 cost::LayerGraph graph_of(const Problem& problem, const BurstPlan& plan,
                           const std::vector<double>& forward) {
   cost::LayerGraph graph;
-  const auto count_of = [&](std::size_t i) {
-    return problem.counts[static_cast<std::size_t>(plan.blocks[i].candidate)];
-  };
+  const auto count_of = [&](std::size_t i) { return problem.counts[plan.blocks[i].candidate]; };
   int ranks = 0;
   for (std::size_t i = 0; i < plan.blocks.size(); ++i) {
     const BlockPlace& place = plan.blocks[i];
-    const double seconds = problem.blocks[i].seconds[static_cast<std::size_t>(place.candidate)];
+    const double seconds = problem.blocks[i].seconds[place.candidate];
     cost::PlacedLayer layer{
         static_cast<int>(i), {}, forward[i] * seconds, (1 - forward[i]) * seconds};
     for (int r = 0; r < count_of(i); ++r) layer.classes.push_back(place.first_rank + r);
@@ -50,8 +48,8 @@ cost::LayerGraph graph_of(const Problem& problem, const BurstPlan& plan,
   }
   for (int r = 0; r < ranks; ++r) graph.classes.push_back({r});
   for (const Edge& edge : problem.edges) {
-    const BlockPlace& from = plan.blocks[static_cast<std::size_t>(edge.from)];
-    const BlockPlace& to = plan.blocks[static_cast<std::size_t>(edge.to)];
+    const BlockPlace& from = plan.blocks[edge.from];
+    const BlockPlace& to = plan.blocks[edge.to];
     const bool away = from.first_rank != to.first_rank;
     const double seconds =
         away ? move_seconds(problem.away_of(from.candidate, to.candidate), edge.bytes)

@@ -6,9 +6,7 @@ namespace nereus::burst {
 
 namespace {
 
-const Block& block_of(const Problem& problem, int block) {
-  return problem.blocks[static_cast<std::size_t>(block)];
-}
+const Block& block_of(const Problem& problem, int block) { return problem.blocks[block]; }
 
 template <class Of>
 double sum_over(const Chain& chain, const Of& of) {

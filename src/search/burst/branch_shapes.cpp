@@ -48,7 +48,7 @@ void Shapes::write(const Branch& branch, Text& out) const {
   write(branch.ends[0], out);
   for (std::size_t i = 0; i < branch.inner.blocks.size(); ++i) {
     if (i > 0) write(branch.inner.links[i - 1], out);
-    out.push_back(kinds_[static_cast<std::size_t>(branch.inner.blocks[i])]);
+    out.push_back(kinds_[branch.inner.blocks[i]]);
   }
   write(branch.ends[1], out);
 }

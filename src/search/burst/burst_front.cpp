@@ -85,8 +85,7 @@ class Solver {
     part.problem = only(reduced_.problem, few);
     Front front = Solver(part, only(given_, few), others_, most_labels_ / kShare).solve();
     for (BurstPlan& own : front.plans)
-      for (BlockPlace& place : own.blocks)
-        place.candidate = static_cast<int>(few[static_cast<std::size_t>(place.candidate)]);
+      for (BlockPlace& place : own.blocks) place.candidate = static_cast<int>(few[place.candidate]);
     return front;
   }
 
@@ -159,8 +158,7 @@ class Solver {
   // Adds the plans with counts so large that all of them fit.
   Front within_gap(Front front, const Front& bound) const {
     const int first = first_that_fits(given_);
-    if (first < given_.num_candidates() &&
-        given_.counts[static_cast<std::size_t>(first)] <= reduced_.problem.trunk_ranks) {
+    if (first < given_.num_candidates() && given_.counts[first] <= reduced_.problem.trunk_ranks) {
       std::vector<std::size_t> wider;
       for (int c = first; c < given_.num_candidates(); ++c)
         wider.push_back(static_cast<std::size_t>(c));
@@ -237,13 +235,12 @@ BurstPlan evaluate(const Problem& problem, const std::vector<int>& candidates) {
     out.blocks.push_back({candidates[i], 0});
   }
   for (const Edge& edge : problem.edges) {
-    const int from = candidates[static_cast<std::size_t>(edge.from)];
-    const int to = candidates[static_cast<std::size_t>(edge.to)];
+    const int from = candidates[edge.from];
+    const int to = candidates[edge.to];
     if (from == to) continue;
     const double seconds = move_seconds(problem.near_of(from, to), edge.bytes);
     out.seconds += seconds;
-    out.rank_seconds += seconds * std::max(problem.counts[static_cast<std::size_t>(from)],
-                                           problem.counts[static_cast<std::size_t>(to)]);
+    out.rank_seconds += seconds * std::max(problem.counts[from], problem.counts[to]);
   }
   return out;
 }

@@ -34,15 +34,15 @@ class Judge {
 
   static double on_one(const Problem& p, const Tree::Part& part) {
     double sum = 0;
-    for (const int b : part.blocks) sum += p.blocks[static_cast<std::size_t>(b)].seconds[0];
+    for (const int b : part.blocks) sum += p.blocks[b].seconds[0];
     for (const Tree::Between& between : part.between)
       for (const Tree::Part& branch : between.branches) sum += on_one(p, branch);
     return sum;
   }
 
  private:
-  int k(int block) const { return c_[static_cast<std::size_t>(block)]; }
-  int count(int block) const { return p_.counts[static_cast<std::size_t>(k(block))]; }
+  int k(int block) const { return c_[block]; }
+  int count(int block) const { return p_.counts[k(block)]; }
   std::vector<int> all_of(const Tree::Part& part, bool trunk) const {
     std::vector<int> out = part.blocks;
     for (const Tree::Between& between : part.between)
@@ -66,7 +66,7 @@ class Judge {
       sum.memory += c.memory;
     };
     for (std::size_t i = 0; i < own.blocks.size(); ++i) {
-      const Block& b = p_.blocks[static_cast<std::size_t>(own.blocks[i])];
+      const Block& b = p_.blocks[own.blocks[i]];
       const auto at = static_cast<std::size_t>(k(own.blocks[i]));
       add({b.seconds[at], b.seconds[at] * count(own.blocks[i]), b.memory[at]});
       if (i + 1 < own.blocks.size())
@@ -113,7 +113,7 @@ std::vector<int> may_leave(const Problem& p, const Tree& tree) {
   const auto worst = [&](const Tree::Part& part, const auto& self) -> double {
     double sum = 0;
     for (const int b : part.blocks) {
-      const std::vector<double>& m = p.blocks[static_cast<std::size_t>(b)].memory;
+      const std::vector<double>& m = p.blocks[b].memory;
       sum += *std::max_element(m.begin(), m.end());
     }
     for (const Tree::Between& between : part.between)
@@ -185,8 +185,7 @@ void expect_same(const RandomGraph& graph, std::uint64_t seed) {
   for (const BurstPlan& own : front.plans) {
     std::vector<int> candidates;
     for (const BlockPlace& place : own.blocks) candidates.push_back(place.candidate);
-    for (auto& [block, away] : leaves)
-      away = own.blocks[static_cast<std::size_t>(block)].first_rank > 0;
+    for (auto& [block, away] : leaves) away = own.blocks[block].first_rank > 0;
     // Nested branches go where their own branch is.
     for (const Tree::Between& between : graph.tree.trunk.between)
       for (const Tree::Part& branch : between.branches) {

@@ -80,7 +80,7 @@ std::vector<int> least_samples(const BurstPlan& burst, const SamplesOf& samples_
 plan::Placement placement_of(const BurstPlan& burst, const std::vector<int>& counts,
                              int global_batch, cluster::Precision precision) {
   const auto samples_of = [&](const BlockPlace& place) {
-    return samples_per_rank(global_batch, counts[static_cast<std::size_t>(place.candidate)]);
+    return samples_per_rank(global_batch, counts[place.candidate]);
   };
   const std::vector<int> least = least_samples(burst, samples_of);
   plan::Placement out;

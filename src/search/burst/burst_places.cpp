@@ -22,7 +22,7 @@ class Places {
       const Step& own = walk_.step(index);
       if (own.block >= 0)
         for (const int member : reduced_.members[block_of(own)])
-          places_[static_cast<std::size_t>(member)] = {own.candidate, first_rank};
+          places_[member] = {own.candidate, first_rank};
       if (own.link < 0) continue;
       names_.push_back(own.renamed);
       visit(own.link, own.away ? free_rank(index) : first_rank);
@@ -33,7 +33,7 @@ class Places {
   std::size_t block_of(const Step& step) const {
     int block = step.block;
     for (std::size_t i = names_.size(); i-- > 0;)
-      if (names_[i] >= 0) block = walk_.renamed(names_[i])[static_cast<std::size_t>(block)];
+      if (names_[i] >= 0) block = walk_.renamed(names_[i])[block];
     return static_cast<std::size_t>(block);
   }
   // Behind the trunk's ranks and those of the link's other branches that left.
@@ -47,8 +47,7 @@ class Places {
     int most = 0;
     for (; index >= 0; index = walk_.step(index).before) {
       const Step& own = walk_.step(index);
-      if (own.block >= 0)
-        most = std::max(most, reduced_.problem.counts[static_cast<std::size_t>(own.candidate)]);
+      if (own.block >= 0) most = std::max(most, reduced_.problem.counts[own.candidate]);
       if (own.link >= 0) most = std::max(most, widest(own.link));
     }
     return most;

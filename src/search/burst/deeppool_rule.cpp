@@ -58,7 +58,7 @@ std::vector<int> deeppool_rule(const Problem& problem, double limit) {
                        [](const State& a, const State& b) { return a.best < b.best; }) -
       last.begin());
   std::vector<int> out(n);
-  for (std::size_t i = n; i-- > 0; at = states[i][static_cast<std::size_t>(at)].before) out[i] = at;
+  for (std::size_t i = n; i-- > 0; at = states[i][at].before) out[i] = at;
   return out;
 }
 

@@ -35,7 +35,7 @@ double memory_of(const Problem& problem, const BurstPlan& plan) {
     if (plan.blocks[i].first_rank > 0)
       away += *std::max_element(memory.begin(), memory.end());
     else
-      trunk += memory[static_cast<std::size_t>(plan.blocks[i].candidate)];
+      trunk += memory[plan.blocks[i].candidate];
   }
   return std::max(trunk, away);
 }
@@ -62,7 +62,7 @@ int first_that_fits(const Problem& problem) {
     double sum = 0;
     for (std::size_t i = 0; i < most.size(); ++i) {
       const std::vector<double>& memory = problem.blocks[i].memory;
-      if (!memory.empty()) most[i] = std::max(most[i], memory[static_cast<std::size_t>(c)]);
+      if (!memory.empty()) most[i] = std::max(most[i], memory[c]);
       sum += most[i];
     }
     if (sum > problem.memory_limit) break;

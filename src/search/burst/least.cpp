@@ -25,7 +25,7 @@ std::vector<Weight> usual_weights(int most_ranks) {
 }
 
 double LeastCosts::block_cost(const Weight& weight, int block, std::size_t candidate) const {
-  const double seconds = problem_.blocks[static_cast<std::size_t>(block)].seconds[candidate];
+  const double seconds = problem_.blocks[block].seconds[candidate];
   return weight.seconds * seconds + weight.rank_seconds * (seconds * problem_.counts[candidate]);
 }
 

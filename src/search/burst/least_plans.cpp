@@ -31,7 +31,7 @@ std::size_t cheapest_before(const std::vector<double>& best, const std::vector<d
 }  // namespace
 
 KnownPlan LeastCosts::cost_of(int block, std::size_t candidate) const {
-  const double seconds = problem_.blocks[static_cast<std::size_t>(block)].seconds[candidate];
+  const double seconds = problem_.blocks[block].seconds[candidate];
   return {seconds, seconds * problem_.counts[candidate]};
 }
 

@@ -140,8 +140,8 @@ TEST(BurstOverlap, TheBestOfSeveralSizes) {
   EXPECT_EQ(both.plans.front().seconds, second.plans.front().seconds);
   EXPECT_FALSE(both.time_gap);  // what lies between was not looked at
   for (std::size_t i = 0; i < blocks.size(); ++i)
-    EXPECT_EQ(all[static_cast<std::size_t>(both.plans.front().blocks[i].candidate)],
-              some[static_cast<std::size_t>(second.plans.front().blocks[i].candidate)]);
+    EXPECT_EQ(all[both.plans.front().blocks[i].candidate],
+              some[second.plans.front().blocks[i].candidate]);
   for (const Front* own : {&first, &second})
     for (const BurstPlan& plan : own->plans)
       EXPECT_TRUE(std::any_of(both.plans.begin(), both.plans.end(), [&](const BurstPlan& other) {

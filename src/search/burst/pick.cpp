@@ -47,7 +47,7 @@ std::optional<std::size_t> pick_throughput(const Front& front, const Workload& w
 int ranks_used(const BurstPlan& plan, const std::vector<int>& counts) {
   int most = 0;
   for (const BlockPlace& own : plan.blocks)
-    most = std::max(most, own.first_rank + counts[static_cast<std::size_t>(own.candidate)]);
+    most = std::max(most, own.first_rank + counts[own.candidate]);
   return most;
 }
 

@@ -107,7 +107,7 @@ TEST(BurstPlans, GraphsThatAreNotSeriesParallelAreCollapsed) {
   const Front front = solve(p);
   ASSERT_FALSE(front.plans.empty());
   for (const BurstPlan& own : front.plans)
-    for (int i = 2; i <= 4; ++i) EXPECT_EQ(own.blocks[static_cast<std::size_t>(i)], own.blocks[1]);
+    for (int i = 2; i <= 4; ++i) EXPECT_EQ(own.blocks[i], own.blocks[1]);
   EXPECT_THROW(reduce(Problem{}), Errors);
 }
 

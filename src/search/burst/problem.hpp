@@ -77,12 +77,8 @@ struct Problem {
     if (stop && stop()) throw Stopped{};
   }
   int num_candidates() const { return static_cast<int>(counts.size()); }
-  const MoveCost& near_of(int from, int to) const {
-    return near[static_cast<std::size_t>(from * num_candidates() + to)];
-  }
-  const MoveCost& away_of(int from, int to) const {
-    return away[static_cast<std::size_t>(from * num_candidates() + to)];
-  }
+  const MoveCost& near_of(int from, int to) const { return near[from * num_candidates() + to]; }
+  const MoveCost& away_of(int from, int to) const { return away[from * num_candidates() + to]; }
 };
 
 // ceil(B / l) for l = 1, 2, ...: ascending, at most `most`.

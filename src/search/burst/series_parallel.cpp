@@ -30,8 +30,7 @@ class Reducer {
     add_ends(problem);
     const auto n = static_cast<int>(out_.problem.blocks.size());
     next_.resize(static_cast<std::size_t>(n));
-    for (const Edge& edge : out_.problem.edges)
-      next_[static_cast<std::size_t>(edge.from)][edge.to] += edge.bytes;
+    for (const Edge& edge : out_.problem.edges) next_[edge.from][edge.to] += edge.bytes;
     std::vector<int> inner;
     for (int i = 1; i + 1 < n; ++i) inner.push_back(i);
     if (n == 1)
@@ -47,8 +46,8 @@ class Reducer {
     const std::size_t n = given.blocks.size();
     std::vector<bool> fed(n, false), read(n, false);
     for (const Edge& edge : given.edges) {
-      fed[static_cast<std::size_t>(edge.to)] = true;
-      read[static_cast<std::size_t>(edge.from)] = true;
+      fed[edge.to] = true;
+      read[edge.from] = true;
     }
     const bool first = std::count(fed.begin(), fed.end(), false) > 1;
     const bool last = std::count(read.begin(), read.end(), false) > 1;
@@ -64,7 +63,7 @@ class Reducer {
     out_.members.resize(p.blocks.size());
     for (std::size_t i = 0; i < n; ++i) {
       const int own = static_cast<int>(i) + shift;
-      out_.members[static_cast<std::size_t>(own)] = {static_cast<int>(i)};
+      out_.members[own] = {static_cast<int>(i)};
       if (first && !fed[i]) p.edges.push_back({0, own, 0});
       if (last && !read[i]) p.edges.push_back({own, static_cast<int>(n) + shift, 0});
     }
@@ -94,7 +93,7 @@ class Reducer {
   }
   int farthest_reader(int from, int b, const std::vector<int>& inner, bool with_b) const {
     int farthest = -1;
-    for (const auto& [to, bytes] : next_[static_cast<std::size_t>(from)])
+    for (const auto& [to, bytes] : next_[from])
       if ((to == b && with_b) || std::binary_search(inner.begin(), inner.end(), to))
         farthest = std::max(farthest, to);
     return farthest;
@@ -102,7 +101,7 @@ class Reducer {
 
   Link link(int a, int b, const std::vector<int>& between) {
     Link out;
-    const auto& reads = next_[static_cast<std::size_t>(a)];
+    const auto& reads = next_[a];
     if (const auto direct = reads.find(b); direct != reads.end())
       out.branches.push_back({{}, {}, direct->second});
     for (const std::vector<int>& part : parts_of(between))
@@ -119,7 +118,7 @@ class Reducer {
       return x;
     };
     for (const int x : blocks)
-      for (const auto& [to, bytes] : next_[static_cast<std::size_t>(x)])
+      for (const auto& [to, bytes] : next_[x])
         if (part.count(to) > 0) {
           const int one = root(x), other = root(to);
           part[std::max(one, other)] = std::min(one, other);
@@ -156,16 +155,13 @@ class Reducer {
         if (!block.memory.empty()) sum.memory[i] += block.memory[i];
       }
       members.insert(members.end(), out_.members[own].begin(), out_.members[own].end());
-      if (const auto edge = next_[static_cast<std::size_t>(a)].find(x);
-          edge != next_[static_cast<std::size_t>(a)].end())
-        in += edge->second;
+      if (const auto edge = next_[a].find(x); edge != next_[a].end()) in += edge->second;
       if (const auto edge = next_[own].find(b); edge != next_[own].end()) out += edge->second;
     }
     out_.notes.push_back(fmt::format(
         "{} blocks from {} to {} are not series-parallel: they are planned as one, on one set of "
         "ranks",
-        part.size(), p.blocks[static_cast<std::size_t>(part.front())].name,
-        p.blocks[static_cast<std::size_t>(part.back())].name));
+        part.size(), p.blocks[part.front()].name, p.blocks[part.back()].name));
     p.blocks.push_back(std::move(sum));
     out_.members.push_back(std::move(members));
     Branch branch;

@@ -40,11 +40,9 @@ class Walk {
   // time. The result of trunk() must then not be used.
   bool gave_up() const { return memory_binds_ && made_ > most_made_; }
 
-  const Step& step(int index) const { return steps_[static_cast<std::size_t>(index)]; }
+  const Step& step(int index) const { return steps_[index]; }
   // For each block of this branch, the corresponding block of the equal branch that was solved.
-  const std::vector<int>& renamed(int index) const {
-    return renamed_[static_cast<std::size_t>(index)];
-  }
+  const std::vector<int>& renamed(int index) const { return renamed_[index]; }
   std::int64_t labels() const { return labels_; }
 
  private:

@@ -239,8 +239,7 @@ void Database::append(const std::vector<PointResult>& results) {
         s.bind(12, own.intensity);
         s.bind(13, own.memory_bound);
         s.bind(14, static_cast<std::int64_t>(own.binding));
-        for (int goal = 0; goal + 1 < kNumGoals; ++goal)
-          s.bind(15 + goal, own.values[static_cast<std::size_t>(goal)]);
+        for (int goal = 0; goal + 1 < kNumGoals; ++goal) s.bind(15 + goal, own.values[goal]);
         s.bind(18, static_cast<std::int64_t>(own.values.back()));
       }
       s.run();
@@ -269,8 +268,7 @@ PointRow read_row(const Statement& rows) {
   own.intensity = rows.number(11);
   own.memory_bound = rows.number(12);
   own.binding = static_cast<Resource>(rows.whole(13));
-  for (int goal = 0; goal + 1 < kNumGoals; ++goal)
-    own.values[static_cast<std::size_t>(goal)] = rows.number(14 + goal);
+  for (int goal = 0; goal + 1 < kNumGoals; ++goal) own.values[goal] = rows.number(14 + goal);
   own.values.back() = static_cast<double>(rows.whole(17));
   return row;
 }

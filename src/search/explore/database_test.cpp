@@ -41,10 +41,10 @@ TEST_F(DatabaseFile, BrokenOffAndWholeAreTheSameBytes) {
   std::int64_t rows = 0;
   again.scan([&](std::int64_t point, int place, const PointRow& row) {
     ++rows;
-    const PointResult& own = results[static_cast<std::size_t>(point)];
+    const PointResult& own = results[point];
     ASSERT_EQ(row.status, own.status);
-    EXPECT_EQ(row.found.step, own.found[static_cast<std::size_t>(place)].step);
-    EXPECT_EQ(again.strategy(row.strategy), own.found[static_cast<std::size_t>(place)].degrees);
+    EXPECT_EQ(row.found.step, own.found[place].step);
+    EXPECT_EQ(again.strategy(row.strategy), own.found[place].degrees);
   });
   EXPECT_GE(rows, study.num_points());
 }

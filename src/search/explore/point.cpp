@@ -65,11 +65,10 @@ GoalValues goal_values(const Variant& variant, const Running& running, int devic
                        double busy) {
   const double steps = variant.steps();
   GoalValues values{};
-  values[static_cast<std::size_t>(Goal::kTime)] = steps * step;
-  values[static_cast<std::size_t>(Goal::kMoney)] = steps * step * running.usd_per_s;
-  values[static_cast<std::size_t>(Goal::kEnergy)] =
-      running.device_watts > 0 ? steps * joules(running, step, busy) : 0;
-  values[static_cast<std::size_t>(Goal::kDevices)] = devices;
+  values[Goal::kTime] = steps * step;
+  values[Goal::kMoney] = steps * step * running.usd_per_s;
+  values[Goal::kEnergy] = running.device_watts > 0 ? steps * joules(running, step, busy) : 0;
+  values[Goal::kDevices] = devices;
   return values;
 }
 
@@ -174,7 +173,7 @@ const Explorer::KnownSpace& Explorer::known_space(int variant_index,
   auto [place, fresh] = spaces_->known.try_emplace(key_of(variant_index, cluster));
   KnownSpace& space = place->second;
   if (!fresh) return space;
-  const Variant& variant = study_.variants[static_cast<std::size_t>(variant_index)];
+  const Variant& variant = study_.variants[variant_index];
   if (!study_.strategy.list.empty()) {
     space.list = stated(study_, variant, cluster);
     space.count = static_cast<std::int64_t>(space.list.size());
@@ -204,8 +203,8 @@ PointResult Explorer::evaluate_unlimited(int variant, int machine,
 
 PointResult Explorer::evaluate(int variant_index, int machine_index,
                                const cluster::Cluster& cluster, const Constraints& limits) {
-  const Variant& variant = study_.variants[static_cast<std::size_t>(variant_index)];
-  const StudyMachine& machine = study_.machines[static_cast<std::size_t>(machine_index)];
+  const Variant& variant = study_.variants[variant_index];
+  const StudyMachine& machine = study_.machines[machine_index];
   PointResult result;
   if (!variant.unbuildable.empty()) return result;
   const cost::Basis& basis = machine.basis_for(variant);
@@ -215,8 +214,8 @@ PointResult Explorer::evaluate(int variant_index, int machine_index,
     result.status = Status::kExcluded;
     return result;
   }
-  if (cluster.num_devices() > limits.most[static_cast<std::size_t>(Goal::kDevices)] ||
-      costs.watts() > limits.watts || costs.usd_per_s * 3600 > limits.usd_per_hour) {
+  if (cluster.num_devices() > limits.most[Goal::kDevices] || costs.watts() > limits.watts ||
+      costs.usd_per_s * 3600 > limits.usd_per_hour) {
     result.status = Status::kExcluded;
     return result;
   }
@@ -289,17 +288,16 @@ PointResult Explorer::evaluate(int variant_index, int machine_index,
 
 cost::Prediction Explorer::predict(int variant, int machine, const cluster::Cluster& cluster,
                                    const plan::Degrees& degrees) const {
-  const Variant& own = study_.variants[static_cast<std::size_t>(variant)];
-  const StudyMachine& machines = study_.machines[static_cast<std::size_t>(machine)];
+  const Variant& own = study_.variants[variant];
+  const StudyMachine& machines = study_.machines[machine];
   return cost::Predictor(own.model, cluster, machines.basis_for(own), 4).predict(degrees);
 }
 
 std::optional<Explorer::Lean> Explorer::leanest(int variant_index, int machine_index,
                                                 const cluster::Cluster& cluster) {
-  const Variant& variant = study_.variants[static_cast<std::size_t>(variant_index)];
+  const Variant& variant = study_.variants[variant_index];
   if (!variant.unbuildable.empty()) return std::nullopt;
-  const cost::Basis& basis =
-      study_.machines[static_cast<std::size_t>(machine_index)].basis_for(variant);
+  const cost::Basis& basis = study_.machines[machine_index].basis_for(variant);
   const KnownSpace& space = known_space(variant_index, cluster);
   std::optional<Lean> least;
   const auto offer = [&](const plan::Degrees& d, const cost::Memory& memory) {
@@ -321,11 +319,10 @@ std::optional<Explorer::Lean> Explorer::leanest(int variant_index, int machine_i
 
 std::vector<LayoutStep> Explorer::layouts(int variant_index, int machine_index,
                                           const cluster::Cluster& cluster, int top) {
-  const Variant& variant = study_.variants[static_cast<std::size_t>(variant_index)];
+  const Variant& variant = study_.variants[variant_index];
   std::vector<LayoutStep> out;
   if (!variant.unbuildable.empty()) return out;
-  const cost::Basis& basis =
-      study_.machines[static_cast<std::size_t>(machine_index)].basis_for(variant);
+  const cost::Basis& basis = study_.machines[machine_index].basis_for(variant);
   const KnownSpace& space = known_space(variant_index, cluster);
   if (static_cast<std::int64_t>(space.list.size()) < space.count) {
     search::SearchOptions options;

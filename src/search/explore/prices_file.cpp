@@ -108,7 +108,7 @@ void read_units(Reader& table, bool money, double lifetime, std::array<double, k
           key, "explore.bad-price", fmt::format("{}: {}", key, rate.wrong),
           fmt::format("\"{} per {}\"", money ? "$4" : "0.5 W", unit_example(info(axis).unit)));
     else
-      out[static_cast<std::size_t>(i)] = per_second(table, key.c_str(), rate, lifetime);
+      out[i] = per_second(table, key.c_str(), rate, lifetime);
   }
 }
 
@@ -177,7 +177,7 @@ void read_power(Reader& table, Prices& prices, ErrorList&) {
 }
 
 void read_constraints(Reader& table, Constraints& c, ErrorList&) {
-  const auto most = [&](Goal goal) -> double& { return c.most[static_cast<std::size_t>(goal)]; };
+  const auto most = [&](Goal goal) -> double& { return c.most[goal]; };
   if (table.has("time")) most(Goal::kTime) = table.required<Seconds>("time").value;
   if (table.has("money")) most(Goal::kMoney) = table.required<Usd>("money").value;
   if (table.has("devices")) most(Goal::kDevices) = table.required_int("devices", 1);

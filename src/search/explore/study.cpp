@@ -69,13 +69,11 @@ std::int64_t point_at(const Study& study, const Coordinates& at) {
 
 double axis_value(const Study& study, const Coordinates& at, std::size_t axis) {
   const StudyAxis& own = study.axes[axis];
-  return own.values[static_cast<std::size_t>(at.axes[axis])].on(
-      study.machines[static_cast<std::size_t>(at.machine)].cluster, own.axis);
+  return own.values[at.axes[axis]].on(study.machines[at.machine].cluster, own.axis);
 }
 
 std::optional<cluster::Cluster> cluster_at(const Study& study, const Coordinates& at) {
-  std::optional<cluster::Cluster> cluster =
-      study.machines[static_cast<std::size_t>(at.machine)].cluster;
+  std::optional<cluster::Cluster> cluster = study.machines[at.machine].cluster;
   // Factors are of the machine as it was given, so all values are looked up before any is set.
   std::array<double, kNumAxes> values;
   std::array<bool, kNumAxes> given{};
@@ -106,10 +104,9 @@ std::optional<cluster::Cluster> cluster_at(const Study& study, const Coordinates
 
 std::string point_name(const Study& study, const Coordinates& at) {
   std::vector<std::string> words;
-  if (study.variants.size() > 1)
-    words.push_back(study.variants[static_cast<std::size_t>(at.variant)].name);
+  if (study.variants.size() > 1) words.push_back(study.variants[at.variant].name);
   if (study.machines.size() > 1 || study.axes.empty())
-    words.push_back(study.machines[static_cast<std::size_t>(at.machine)].name);
+    words.push_back(study.machines[at.machine].name);
   for (std::size_t i = 0; i < study.axes.size(); ++i) {
     if (study.axes[i].values.size() < 2) continue;
     const Axis axis = study.axes[i].axis;
@@ -119,7 +116,7 @@ std::string point_name(const Study& study, const Coordinates& at) {
     else
       words.push_back(fmt::format("{} {}", info(axis).title, value_text(axis, value)));
   }
-  if (words.empty()) words.push_back(study.machines[static_cast<std::size_t>(at.machine)].name);
+  if (words.empty()) words.push_back(study.machines[at.machine].name);
   return fmt::format("{}", fmt::join(words, ", "));
 }
 

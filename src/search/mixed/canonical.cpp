@@ -29,9 +29,7 @@ bool neighbours_count(const cluster::Cluster& cluster) {
   });
 }
 
-int at(const std::vector<int>& rank_of, int rank) {
-  return rank_of[static_cast<std::size_t>(rank)];
-}
+int at(const std::vector<int>& rank_of, int rank) { return rank_of[rank]; }
 
 bool keeps_its_shape(const plan::Replicas& teams, int first, const std::vector<int>& rank_of) {
   for (int c = 0; c < teams.cp; ++c)

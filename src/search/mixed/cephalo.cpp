@@ -98,7 +98,7 @@ class Solver {
     std::vector<const CephaloShare*> best(static_cast<std::size_t>(p_.global_batch) + 1);
     for (const CephaloShare& option : kinds_[kind].second) {
       if (option.seconds > seconds) break;
-      const CephaloShare*& own = best[static_cast<std::size_t>(option.samples())];
+      const CephaloShare*& own = best[option.samples()];
       if (!own || option.memory < own->memory) own = &option;
     }
     return best;

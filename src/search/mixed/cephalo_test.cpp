@@ -51,9 +51,9 @@ Random any_problem() {
 void add_devices(Random& r) {
   const int devices = *rc::gen::inRange(1, 5);
   for (int i = 0; i < devices; ++i)
-    r.problem.devices.push_back({&r.times[static_cast<std::size_t>(
-                                     *rc::gen::inRange<int>(0, static_cast<int>(r.times.size())))],
-                                 *rc::gen::inRange(5, 40) * kGiB});
+    r.problem.devices.push_back(
+        {&r.times[*rc::gen::inRange<int>(0, static_cast<int>(r.times.size()))],
+         *rc::gen::inRange(5, 40) * kGiB});
   r.problem.memory = &r.memory;
 }
 

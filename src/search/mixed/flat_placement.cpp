@@ -65,9 +65,8 @@ plan::Placement flat_placement(const Machines& machines, const FlatManner& manne
     while (next < teams.size() && teams[next] == teams[i]) ++next;
     const auto count = static_cast<int>(next - i);
     const TeamShare& share = teams[i];
-    int& before = team_in_group[static_cast<std::size_t>(share.group)];
-    const int first =
-        machines.groups()[static_cast<std::size_t>(share.group)].first + before * manner.tp;
+    int& before = team_in_group[share.group];
+    const int first = machines.groups()[share.group].first + before * manner.tp;
     before += count;
     if (share.samples > 0) {
       run.replicas.push_back(replicas_of(manner, share, first, count, sample));

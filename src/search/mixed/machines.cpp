@@ -55,7 +55,7 @@ Machines::Machines(const model::Model& model, const cluster::Cluster& cluster,
 double Machines::seconds(const Manner& manner, int samples) {
   const auto [at, is_new] = seconds_.try_emplace({manner, samples});
   if (is_new) {
-    const Group& group = groups_[static_cast<std::size_t>(manner.group)];
+    const Group& group = groups_[manner.group];
     const auto step = [&](int n) {
       return predictor_.predict(alone(like_, model_, group, manner, samples, n)).step;
     };
@@ -67,8 +67,8 @@ double Machines::seconds(const Manner& manner, int samples) {
 const std::vector<double>& Machines::layers(const Manner& manner, int samples) {
   const auto [at, is_new] = layers_.try_emplace({manner, samples});
   if (is_new)
-    at->second = predictor_.layer_seconds(
-        alone(like_, model_, groups_[static_cast<std::size_t>(manner.group)], manner, samples, 1));
+    at->second =
+        predictor_.layer_seconds(alone(like_, model_, groups_[manner.group], manner, samples, 1));
   return at->second;
 }
 

@@ -34,13 +34,12 @@ plan::Placement pipeline_placement(const Machines& machines, const PipelineManne
     for (int i = 0; i < block.stages; ++i, ++stage) {
       plan::LayerRun run;
       run.stage = stage;
-      run.first_layer = starts[static_cast<std::size_t>(stage)];
+      run.first_layer = starts[stage];
       run.num_layers = starts[static_cast<std::size_t>(stage) + 1] - run.first_layer;
       plan::Replicas r;
       r.count = manner.width;
       r.tp = r.team_stride = block.tp;
-      r.first = machines.groups()[static_cast<std::size_t>(block.group)].first +
-                i * manner.width * block.tp;
+      r.first = machines.groups()[block.group].first + i * manner.width * block.tp;
       r.micro_batch = manner.micro_batch;
       r.num_micro_batches = batch / (manner.width * manner.micro_batch);
       r.team_sample_stride = manner.micro_batch;
@@ -63,7 +62,7 @@ plan::Placement pipeline_placement(const Machines& machines, const PipelineManne
 }
 
 int rank_of_stage(const plan::Placement& placement, int stage) {
-  return placement.runs[static_cast<std::size_t>(stage)].replicas.front().first;
+  return placement.runs[stage].replicas.front().first;
 }
 
 }  // namespace
@@ -98,8 +97,7 @@ std::vector<int> divide_layers(const std::vector<const std::vector<double>*>& se
   }
   if (least[stages][layers] == kNoPipeline) return {};
   std::vector<int> starts(stages + 1, static_cast<int>(layers));
-  for (std::size_t s = stages; s > 0; --s)
-    starts[s - 1] = static_cast<int>(from[s][static_cast<std::size_t>(starts[s])]);
+  for (std::size_t s = stages; s > 0; --s) starts[s - 1] = static_cast<int>(from[s][starts[s]]);
   return starts;
 }
 
@@ -130,8 +128,7 @@ std::optional<plan::Placement> best_pipeline(Machines& machines, const PipelineM
     ++machines.evaluated;
     bool fits = true;
     for (std::size_t s = 0; s < seconds.size(); ++s) {
-      const auto& own =
-          memory[static_cast<std::size_t>(rank_of_stage(placement, static_cast<int>(s)))];
+      const auto& own = memory[rank_of_stage(placement, static_cast<int>(s))];
       if (own.total <= room * own.capacity) continue;
       fits = false;
       const int layers = starts[s + 1] - starts[s];

@@ -157,7 +157,7 @@ RC_GTEST_PROP(Mixed, LayersAreDividedAsBruteForceDoes, ()) {
     }
     double sum = 0;
     for (int to = from + 1; to <= layers && to - from <= limits[s]; ++to) {
-      sum += seconds[s][static_cast<std::size_t>(to - 1)];
+      sum += seconds[s][to - 1];
       cut(s + 1, to, std::max(slowest, sum));
     }
   };

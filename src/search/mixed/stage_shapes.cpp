@@ -67,7 +67,7 @@ class ShapeList {
 
  private:
   const std::vector<Group>& groups() const { return machines_.groups(); }
-  const Group& group(int g) const { return groups()[static_cast<std::size_t>(g)]; }
+  const Group& group(int g) const { return groups()[g]; }
 
   std::vector<std::vector<int>> few() const {
     std::vector<int> all;

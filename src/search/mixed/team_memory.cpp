@@ -37,13 +37,13 @@ double TeamMemory::bytes(int group, int m, int n, double share) {
       }
       teams.push_back({static_cast<int>(g), 0, 1, 0});
     }
-  teams[static_cast<std::size_t>(own)].samples = m * n;
-  teams[static_cast<std::size_t>(own)].micro_batch = m;
-  teams[static_cast<std::size_t>(own)].state = other < 0 ? 1 : share;
-  if (other >= 0) teams[static_cast<std::size_t>(other)].state = 1 - share;
+  teams[own].samples = m * n;
+  teams[own].micro_batch = m;
+  teams[own].state = other < 0 ? 1 : share;
+  if (other >= 0) teams[other].state = 1 - share;
   const auto ranks =
       machines_.predictor().memory_by_rank(flat_placement(machines_, manner_, teams));
-  const auto& found = ranks[static_cast<std::size_t>(own_rank)];
+  const auto& found = ranks[own_rank];
   at->second = {found.total, found.capacity};
   capacity_[group] = found.capacity;
   return found.total;

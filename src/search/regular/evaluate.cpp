@@ -12,8 +12,7 @@ namespace {
 Values values_of(double step, double busy, const Judge& judge) {
   Values values{};
   for (int i = 0; i < kNumObjectives; ++i)
-    values[static_cast<std::size_t>(i)] =
-        value_of(static_cast<Objective>(i), step, busy, judge.rates);
+    values[i] = value_of(static_cast<Objective>(i), step, busy, judge.rates);
   return values;
 }
 

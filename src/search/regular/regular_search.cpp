@@ -99,7 +99,7 @@ class Search {
   }
 
   void bound(Slot& slot, Work& work) const {
-    const Space& space = spaces_[static_cast<std::size_t>(work.cluster)];
+    const Space& space = spaces_[work.cluster];
     if (options_.counts) work.count = space.count(*work.family);
     plan::Degrees d = work.family->degrees;
     std::vector<bool> flags;
@@ -107,9 +107,8 @@ class Search {
     d.tensor_overlap = !flags.empty() && flags.front();
     const cost::Predictor::Bound least = predictor(slot, work.cluster).bound(d);
     for (int i = 0; i < kNumObjectives; ++i)
-      work.bound[static_cast<std::size_t>(i)] =
-          value_of(static_cast<Objective>(i), least.step, least.busy,
-                   rates_[static_cast<std::size_t>(work.cluster)]);
+      work.bound[i] =
+          value_of(static_cast<Objective>(i), least.step, least.busy, rates_[work.cluster]);
   }
 
   void run_wave(std::size_t begin, std::size_t end) {
@@ -121,20 +120,18 @@ class Search {
         stop = true;
         return;
       }
-      const Judge judge{&options_, rates_[static_cast<std::size_t>(work.cluster)], &keeper_,
-                        work.cluster};
+      const Judge judge{&options_, rates_[work.cluster], &keeper_, work.cluster};
       if (keeper_.beyond(work.bound, work.cluster, work.family->degrees))
         results[i].pruned = work.count;
       else
-        results[i] = evaluate(*work.family, spaces_[static_cast<std::size_t>(work.cluster)],
-                              predictor(slot, work.cluster), judge);
+        results[i] =
+            evaluate(*work.family, spaces_[work.cluster], predictor(slot, work.cluster), judge);
     });
     if (stop) result_.complete = false;
     for (FamilyResult& own : results) take(own);
     if (options_.progress) {
       std::optional<double> best;
-      if (!keeper_.all().empty())
-        best = keeper_.all().front().values[static_cast<std::size_t>(options_.objectives.front())];
+      if (!keeper_.all().empty()) best = keeper_.all().front().values[options_.objectives.front()];
       options_.progress(result_.evaluated + result_.pruned, result_.space, best);
     }
   }

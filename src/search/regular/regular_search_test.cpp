@@ -104,7 +104,7 @@ void brute_force(const Problem& p, F&& take) {
   const plan::DegreeLimits limits = plan::degree_limits(p.model, p.cluster);
   const cluster::Node& node = p.cluster.groups.front().node;
   const bool has_experts = std::any_of(p.model.layers.begin(), p.model.layers.end(), [&](int kind) {
-    return p.model.kinds[static_cast<std::size_t>(kind)].expert_parameters() > 0;
+    return p.model.kinds[kind].expert_parameters() > 0;
   });
   const int devices = limits.devices;
   const int blocks = limits.span.blocks;
@@ -305,8 +305,7 @@ RC_GTEST_PROP(Search, TheFrontIsThatOfBruteForce, ()) {
       if (!fits(prediction, 0)) return;
       auto& values = all.emplace_back();
       for (int i = 0; i < kNumObjectives; ++i)
-        values[static_cast<std::size_t>(i)] =
-            value_of(static_cast<Objective>(i), prediction.step, prediction.busy, rates);
+        values[i] = value_of(static_cast<Objective>(i), prediction.step, prediction.busy, rates);
     });
   }
   SearchOptions options;

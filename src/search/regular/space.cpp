@@ -67,9 +67,8 @@ Space::Space(const Choices& choices, const model::Model& model, const cluster::C
   domain_ = std::max(node.num_devices, node.domain());
   causal_ = model.transformer && model.transformer->causal;
   // A model may name experts and have no layer with any.
-  has_experts_ = std::any_of(model.layers.begin(), model.layers.end(), [&](int kind) {
-    return model.kinds[static_cast<std::size_t>(kind)].expert_parameters() > 0;
-  });
+  has_experts_ = std::any_of(model.layers.begin(), model.layers.end(),
+                             [&](int kind) { return model.kinds[kind].expert_parameters() > 0; });
   offloads_ = choices.offloads;
   if (choices.offload_any) offloads_.clear();
   if (offloads_.empty()) offloads_.push_back({});
@@ -102,7 +101,7 @@ Space::Space(const Choices& choices, const model::Model& model, const cluster::C
 bool Space::buildable(const Degrees& d) {
   const plan::RuleSet violated = plan::violated_rules(d, limits_);
   if (violated == 0) return true;
-  ++unbuildable_[static_cast<std::size_t>(std::countr_zero(violated))];
+  ++unbuildable_[std::countr_zero(violated)];
   return false;
 }
 
@@ -166,7 +165,7 @@ void Space::add_experts(Degrees d) {
 
 void Space::add_families(Degrees d) {
   if (d.global_batch % d.dp != 0) {
-    ++unbuildable_[static_cast<std::size_t>(Rule::kBatch)];
+    ++unbuildable_[Rule::kBatch];
     return;
   }
   std::vector<bool> sequence = choices_.sequence_parallel;
@@ -178,8 +177,7 @@ void Space::add_families(Degrees d) {
     if (!buildable(d)) continue;
     for (const bool parallel : sequence) {
       if (parallel && d.tp == 1) {
-        if (choices_.sequence_parallel.size() == 1)
-          ++unbuildable_[static_cast<std::size_t>(Rule::kSequenceParallel)];
+        if (choices_.sequence_parallel.size() == 1) ++unbuildable_[Rule::kSequenceParallel];
         continue;
       }
       Family family{d};
@@ -187,7 +185,7 @@ void Space::add_families(Degrees d) {
       if (parallel && !buildable(family.degrees)) continue;
       schedules(family, some);
       if (some.empty())
-        ++unbuildable_[static_cast<std::size_t>(Rule::kMicroBatches)];
+        ++unbuildable_[Rule::kMicroBatches];
       else
         families_.push_back(family);
     }

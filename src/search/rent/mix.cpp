@@ -52,7 +52,7 @@ class Mixing {
   static bool by_money(const Terms& terms) {
     return terms.deadline_hours < kNever || terms.budget_usd == kNever;
   }
-  const MixOffer& of(int offer) const { return offers_[static_cast<std::size_t>(offer)]; }
+  const MixOffer& of(int offer) const { return offers_[offer]; }
   double value(const Mix& mix) const { return money_ ? mix.usd : mix.hours; }
   double usd_per_hour(const Mix& mix) const {
     return mix.num_first * of(mix.first).usd_per_hour +
@@ -74,7 +74,7 @@ class Mixing {
         {terms_.deadline_hours, terms_.budget_usd / per_hour, money_ ? least_ / per_hour : least_});
   }
   double rate(int offer) {
-    double& known = rates_[static_cast<std::size_t>(offer)];
+    double& known = rates_[offer];
     if (known < 0) known = std::min(of(offer).rate(), of(offer).peak_rate);
     return known;
   }

@@ -34,7 +34,7 @@ bool beats(const Choice& a, const Choice& b) {
 }
 
 Choice choice_of(const Kind& kind, int k, int t, int machines, double hours) {
-  const double usd_per_hour = kind.tariffs[static_cast<std::size_t>(t)].usd_per_hour;
+  const double usd_per_hour = kind.tariffs[t].usd_per_hour;
   return {k, t, machines, hours, hours * machines * usd_per_hour};
 }
 
@@ -77,7 +77,7 @@ class Renting {
 
  private:
   void add_work(int k, int machines) {
-    const Kind& kind = kinds_[static_cast<std::size_t>(k)];
+    const Kind& kind = kinds_[k];
     if (machines > kind.most || kind.tariffs.empty()) return;
     Work work{k, machines, {}};
     const double hours = terms_.start_hours + kind.least_hours(machines);
@@ -96,8 +96,7 @@ class Renting {
   double best_limit(const Choice& least) const {
     const double usd_per_hour = least.usd / least.hours;
     double limit = std::min(terms_.deadline_hours, terms_.budget_usd / usd_per_hour);
-    const std::optional<Choice>& best =
-        best_[static_cast<std::size_t>(least.kind)][static_cast<std::size_t>(least.tariff)];
+    const std::optional<Choice>& best = best_[least.kind][least.tariff];
     if (best) limit = std::min(limit, money_ ? best->usd / usd_per_hour : best->hours);
     return limit;
   }
@@ -139,12 +138,12 @@ class Renting {
   }
 
   std::vector<Choice> choices_of(const Work& work, double limit) const {
-    const Kind& kind = kinds_[static_cast<std::size_t>(work.kind)];
+    const Kind& kind = kinds_[work.kind];
     const double alone = kind.hours(work.machines, limit);
     std::vector<Choice> choices;
     if (alone >= kNever) return choices;
     for (int t = 0; t < static_cast<int>(kind.tariffs.size()); ++t) {
-      const double pace = kind.pace(work.machines, kind.tariffs[static_cast<std::size_t>(t)].spot);
+      const double pace = kind.pace(work.machines, kind.tariffs[t].spot);
       if (pace > 0)
         choices.push_back(
             choice_of(kind, work.kind, t, work.machines, terms_.start_hours + alone / pace));
@@ -156,8 +155,7 @@ class Renting {
     if (!nearest_ || rank_of(choice, near_money()) < rank_of(*nearest_, near_money()))
       nearest_ = choice;
     if (meets(choice, terms_)) {
-      std::optional<Choice>& best =
-          best_[static_cast<std::size_t>(choice.kind)][static_cast<std::size_t>(choice.tariff)];
+      std::optional<Choice>& best = best_[choice.kind][choice.tariff];
       if (!best || rank_of(choice, money_) < rank_of(*best, money_)) best = choice;
     }
     if (!terms_.front || std::any_of(front_.begin(), front_.end(),

@@ -21,8 +21,7 @@ Order last_first(const PipelineSize& size) {
   Order order = gpipe_order(size);
   for (std::size_t rank = 0; rank < order.size(); ++rank)
     for (int m = 0; m < size.micro_batches; ++m)
-      order[rank][static_cast<std::size_t>(size.micro_batches + m)].micro_batch =
-          size.micro_batches - 1 - m;
+      order[rank][size.micro_batches + m].micro_batch = size.micro_batches - 1 - m;
   return with_recompute(order, size, true);
 }
 

@@ -66,7 +66,7 @@ Availability from_counts(std::string name, const std::vector<CountStep>& steps, 
     }
     while (static_cast<int>(there.size()) > step.count) {
       guessed |= there.size() > 1;
-      std::swap(there[static_cast<std::size_t>(random.below(there.size()))], there.back());
+      std::swap(there[random.below(there.size())], there.back());
       out.events.push_back({step.time, there.back(), false});
       there.pop_back();
     }

@@ -24,14 +24,13 @@ std::vector<int> Members::workers() const {
   for (const int node : holders_)
     if (may_work(node)) {
       out.push_back(node);
-      chosen[static_cast<std::size_t>(node)] = 1;
+      chosen[node] = 1;
     }
   const auto others = static_cast<std::ptrdiff_t>(out.size());
   for (std::size_t i = 0; i < there_.size(); ++i)
     if (!chosen[i] && may_work(static_cast<int>(i))) out.push_back(static_cast<int>(i));
-  std::sort(out.begin() + others, out.end(), [&](int a, int b) {
-    return arrival_[static_cast<std::size_t>(a)] < arrival_[static_cast<std::size_t>(b)];
-  });
+  std::sort(out.begin() + others, out.end(),
+            [&](int a, int b) { return arrival_[a] < arrival_[b]; });
   return out;
 }
 
@@ -46,8 +45,8 @@ void Members::take(const JobRate& plan) {
   members_.clear();
   moves_ = plan.stages <= 0;
   for (const int who : plan::places_that_keep_stages(holds, stages_)) {
-    moves_ |= holds[static_cast<std::size_t>(who)] != stages_[members_.size()];
-    members_.push_back(machines[static_cast<std::size_t>(who)]);
+    moves_ |= holds[who] != stages_[members_.size()];
+    members_.push_back(machines[who]);
   }
 }
 
@@ -55,8 +54,7 @@ bool Members::every_stage_survives() const {
   if (held_.empty() || held_.front().stages <= 0) return true;
   std::vector<char> alive(static_cast<std::size_t>(held_.front().stages));
   for (std::size_t i = 0; i < holders_.size(); ++i)
-    if (holders_[i] >= 0 && there_[static_cast<std::size_t>(holders_[i])])
-      alive[static_cast<std::size_t>(held_[i].stage)] = 1;
+    if (holders_[i] >= 0 && there_[holders_[i]]) alive[held_[i].stage] = 1;
   return std::count(alive.begin(), alive.end(), 1) == held_.front().stages;
 }
 

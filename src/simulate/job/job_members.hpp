@@ -26,18 +26,18 @@ class Members {
   explicit Members(std::size_t nodes) : arrival_(nodes), there_(nodes), leaving_(nodes) {}
 
   void come(int node) {
-    there_[static_cast<std::size_t>(node)] = 1;
-    arrival_[static_cast<std::size_t>(node)] = ++arrivals_;
+    there_[node] = 1;
+    arrival_[node] = ++arrivals_;
   }
   void go(int node) {
-    there_[static_cast<std::size_t>(node)] = 0;
-    leaving_[static_cast<std::size_t>(node)] = 0;
+    there_[node] = 0;
+    leaving_[node] = 0;
     std::replace(holders_.begin(), holders_.end(), node, -1);  // it comes back without state
   }
   // The machine has been given notice: later plans do not use it.
-  void warn(int node, bool leaves) { leaving_[static_cast<std::size_t>(node)] = leaves; }
+  void warn(int node, bool leaves) { leaving_[node] = leaves; }
 
-  bool is_there(int node) const { return there_[static_cast<std::size_t>(node)]; }
+  bool is_there(int node) const { return there_[node]; }
   int num_there() const;
   int num_usable() const;  // available, without notice
   bool uses(int node) const;
@@ -52,10 +52,7 @@ class Members {
   bool every_stage_survives() const;
 
  private:
-  bool may_work(int node) const {
-    return node >= 0 && there_[static_cast<std::size_t>(node)] &&
-           !leaving_[static_cast<std::size_t>(node)];
-  }
+  bool may_work(int node) const { return node >= 0 && there_[node] && !leaving_[node]; }
   // Machines that hold state first, in the order of their places; then the others by arrival.
   std::vector<int> workers() const;
 

@@ -83,12 +83,11 @@ void add_chunk(Program& program, const Network& network, const CollectiveRequest
 
 FullestLink fullest_link(const Network& network, const Playable& playable, double seconds) {
   std::vector<double> on_route(playable.transfers.routes().size());
-  for (const Transfers::Transfer& t : playable.transfers.list())
-    on_route[static_cast<std::size_t>(t.route)] += t.bytes;
+  for (const Transfers::Transfer& t : playable.transfers.list()) on_route[t.route] += t.bytes;
   std::vector<double> on_link(playable.links.size());
   for (std::size_t r = 0; r < on_route.size(); ++r)
     for (const LinkUse& use : playable.transfers.routes()[r].links)
-      on_link[static_cast<std::size_t>(use.link)] += use.weight * on_route[r];
+      on_link[use.link] += use.weight * on_route[r];
   FullestLink fullest;
   for (std::size_t l = 0; l < on_link.size(); ++l) {
     const double share = on_link[l] / (playable.capacities[l] * seconds);
@@ -133,7 +132,7 @@ std::int64_t num_transfers(const Network& network, CollectiveRequest request) {
   std::int64_t count = 0;
   for (const Exchange& e : program) {
     // Named pairs are in every group of their dimension that is played; it is not folded.
-    const int size = network.dimensions()[static_cast<std::size_t>(e.dimension)].size;
+    const int size = network.dimensions()[e.dimension].size;
     count += e.pattern == Exchange::Pattern::kPairs
                  ? static_cast<std::int64_t>(e.pairs.size()) * (played / size)
                  : played;

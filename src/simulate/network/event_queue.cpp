@@ -13,7 +13,7 @@ int EventQueue::open(Picoseconds time) {
     number = free_.back();
     free_.pop_back();
   }
-  buckets_[static_cast<std::size_t>(number)].time = time;
+  buckets_[number].time = time;
   heap_.push_back({time, number});
   sift_up(heap_.size() - 1);
   return number;
@@ -21,7 +21,7 @@ int EventQueue::open(Picoseconds time) {
 
 const std::vector<QueuedEvent>& EventQueue::take() {
   const Entry first = heap_.front();
-  Bucket& bucket = buckets_[static_cast<std::size_t>(first.bucket)];
+  Bucket& bucket = buckets_[first.bucket];
   taken_.clear();
   std::swap(taken_, bucket.events);
   bucket.time = -1;

@@ -31,8 +31,8 @@ class EventQueue {
 
   void push(Picoseconds time, QueuedEvent event) {
     int& recent = recent_[slot(time)];
-    if (recent < 0 || buckets_[static_cast<std::size_t>(recent)].time != time) recent = open(time);
-    buckets_[static_cast<std::size_t>(recent)].events.push_back(event);
+    if (recent < 0 || buckets_[recent].time != time) recent = open(time);
+    buckets_[recent].events.push_back(event);
   }
 
   // Removes and returns the events of the earliest bucket; valid until the next call.

@@ -70,8 +70,7 @@ int Network::coordinate(int rank, int dimension) const {
 }
 
 int Network::moved(int rank, int dimension, int coordinate_there) const {
-  return rank + (coordinate_there - coordinate(rank, dimension)) *
-                    stride_[static_cast<std::size_t>(dimension)];
+  return rank + (coordinate_there - coordinate(rank, dimension)) * stride_[dimension];
 }
 
 Network::LinkPlace Network::place_of(int link) const {
@@ -89,7 +88,7 @@ int Network::link_at(const LinkPlace& place) const {
 }
 
 LinkClass Network::class_of(const LinkPlace& place) const {
-  const Dimension& d = dimensions_[static_cast<std::size_t>(place.dimension)];
+  const Dimension& d = dimensions_[place.dimension];
   switch (d.kind) {
     case DimensionKind::kRing:
       return place.index == kUp ? LinkClass::kForward : LinkClass::kBackward;
@@ -108,7 +107,7 @@ int Network::first_global(const Dimension& dragonfly) { return kLocal + dragonfl
 
 double Network::capacity_of(int link) const {
   const LinkPlace place = place_of(link);
-  return capacity(dimensions_[static_cast<std::size_t>(place.dimension)], class_of(place));
+  return capacity(dimensions_[place.dimension], class_of(place));
 }
 
 void Network::step_along(std::size_t d, int from, int to, Path& path) const {

@@ -41,8 +41,8 @@ class Sharing {
   // deterministic.
   const std::vector<int>& solve();
 
-  double rate(int route) const { return routes_[static_cast<std::size_t>(route)].rate; }
-  int num_flows(int route) const { return routes_[static_cast<std::size_t>(route)].flows; }
+  double rate(int route) const { return routes_[route].rate; }
+  int num_flows(int route) const { return routes_[route].flows; }
 
  private:
   struct RouteState {

@@ -192,7 +192,7 @@ Picoseconds vary(const Distribution& d, std::uint64_t bits, Picoseconds t) {
     case Distribution::Kind::kMeasured: {
       // The upper 32 bits: with fewer factors than that none is favoured by more than 2^-32 n.
       const std::uint64_t which = ((bits >> 32) * d.factors.size()) >> 32;
-      return rounded(base * d.factors[static_cast<std::size_t>(which)]);
+      return rounded(base * d.factors[which]);
     }
   }
   return t;

@@ -44,7 +44,7 @@ class OrderReader {
     errors_.throw_if_any();
     compile(out_.order, out_.size, RecomputeStart::kEarly, [&](int rank, int index) {
       if (rank < 0) return Where{source_.file, 0, 0};
-      const Place& place = places_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(index)];
+      const Place& place = places_[rank][index];
       return spec::where_in(source_, place.line, place.column);
     });
     return std::move(out_);

@@ -52,7 +52,7 @@ RC_GTEST_PROP(OrderFile, WhatItWritesItReads, ()) {
 RC_GTEST_PROP(OrderFile, SpoiltTextIsReadOrRefused, ()) {
   std::string text = write_order(schedule::varuna_order({3, 1, 4}));
   for (int i = *rc::gen::inRange(1, 4); i > 0; --i)
-    text[static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(text.size())))] =
+    text[*rc::gen::inRange(0, static_cast<int>(text.size()))] =
         *rc::gen::elementOf(std::string("FBIWRrank 0123456789:@+#\n"));
   try {
     const OrderFile file = parse_order(text, "a.order");

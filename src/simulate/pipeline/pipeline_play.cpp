@@ -10,7 +10,7 @@ namespace {
 
 const StageTimes& times_of(const PassTimes& times, const PipelineSize& size, const PipelineOp& op) {
   const bool last = !times.last.empty() && op.micro_batch == size.micro_batches - 1;
-  return (last ? times.last : times.stages)[static_cast<std::size_t>(op.stage)];
+  return (last ? times.last : times.stages)[op.stage];
 }
 
 WaitCause cause_of(Pass pass) {
@@ -107,12 +107,12 @@ const PlayedPipeline& PipelinePlayer::play(const PassTimes& times, const Draws* 
     Lane& lane = lanes_[r];
     PlayedRank& rank = played_.ranks[r];
     Picoseconds start = std::max(lane.free, lane.held);
-    rank.waited[static_cast<std::size_t>(WaitCause::kOwnSend)] += start - lane.free;
+    rank.waited[WaitCause::kOwnSend] += start - lane.free;
     for (std::size_t i = first; i <= last; ++i) {
       if (ops[i].needs < 0) continue;
-      const Picoseconds arrival = there_[static_cast<std::size_t>(ops[i].needs)];
+      const Picoseconds arrival = there_[ops[i].needs];
       if (arrival <= start) continue;
-      rank.waited[static_cast<std::size_t>(cause_of(ops[i].op.pass))] += arrival - start;
+      rank.waited[cause_of(ops[i].op.pass)] += arrival - start;
       start = arrival;
     }
     Picoseconds end = start;
@@ -121,7 +121,7 @@ const PlayedPipeline& PipelinePlayer::play(const PassTimes& times, const Draws* 
       Picoseconds time = pass_time(times, size, op);
       if (draws != nullptr) time = draws->compute(ops[i].rank, draw_key(op), time);
       rank.ops[lane.next++] = {end, end + time};
-      rank.busy_in[static_cast<std::size_t>(op.pass)] += time;
+      rank.busy_in[op.pass] += time;
       end += time;
     }
     rank.busy += end - start;

@@ -73,8 +73,8 @@ struct Wires {
   Picoseconds send(Picoseconds from, Picoseconds time, int at_once) {
     int first = 0;
     for (int i = 1; i < at_once; ++i)
-      if (free[static_cast<std::size_t>(i)] < free[static_cast<std::size_t>(first)]) first = i;
-    Picoseconds& own = free[static_cast<std::size_t>(first)];
+      if (free[i] < free[first]) first = i;
+    Picoseconds& own = free[first];
     own = (own > from ? own : from) + time;
     return own;
   }

@@ -39,8 +39,7 @@ TEST(Play, OneForwardOneBackwardHoldsWhatIsBehindIt) {
   for_each_size([](int p, int m) {
     const PlayedPipeline played = run(Schedule::k1f1b, {p, 1, m}, 5, 4, 3);
     EXPECT_EQ(played.bubble(), (p - 1) * (5 + 7));
-    for (int rank = 0; rank < p; ++rank)
-      EXPECT_EQ(played.ranks[static_cast<std::size_t>(rank)].peak, p - rank);
+    for (int rank = 0; rank < p; ++rank) EXPECT_EQ(played.ranks[rank].peak, p - rank);
   });
 }
 
@@ -52,8 +51,7 @@ TEST(Play, InterleavingDividesTheBubble) {
         const PlayedPipeline played = run(Schedule::kInterleaved, {p, v, rounds * p}, 5, 4, 3);
         EXPECT_EQ(played.bubble(), (p - 1) * (5 + 7));
         for (int rank = 0; rank < p; ++rank)
-          EXPECT_EQ(played.ranks[static_cast<std::size_t>(rank)].peak,
-                    2 * (p - rank - 1) + (v - 1) * p + 1);
+          EXPECT_EQ(played.ranks[rank].peak, 2 * (p - rank - 1) + (v - 1) * p + 1);
       }
 }
 

@@ -80,9 +80,9 @@ RC_GTEST_PROP(ScheduleTrace, IsTakenWhole, ()) {
   // The counter and the player agree about what is held at most.
   for (int rank = 0; rank < size.depth; ++rank) {
     double most = 0;
-    for (const timeline::Sample& sample : t.counters[static_cast<std::size_t>(rank)].samples)
+    for (const timeline::Sample& sample : t.counters[rank].samples)
       most = std::max(most, sample.value);
-    RC_ASSERT(most == played.ranks[static_cast<std::size_t>(rank)].peak);
+    RC_ASSERT(most == played.ranks[rank].peak);
   }
   const std::vector<std::string> drawing = timeline::text_drawing(t, 80);
   RC_ASSERT(drawing.size() == t.lanes.size());

@@ -24,7 +24,7 @@ TEST(VarunaClock, KnowsTheOrder) {
       for (int r = 0; r < p; ++r) {
         int forwards = 0;
         int backs = 0;
-        for (const PipelineOp& op : order[static_cast<std::size_t>(r)]) {
+        for (const PipelineOp& op : order[r]) {
           if (op.pass == Pass::kForward) ++forwards;
           if (op.pass != Pass::kBackward) continue;
           ASSERT_EQ(forwards, schedule::forwards_before(size, r, backs)) << p << " " << m;

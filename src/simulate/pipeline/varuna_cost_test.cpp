@@ -18,14 +18,14 @@ namespace {
 double closed_form(const PipelineSize& size, const PassTimes& times) {
   std::vector<cost::StagePace> stages;
   for (int s = 0; s < size.depth; ++s) {
-    const StageTimes& own = times.stages[static_cast<std::size_t>(s)];
+    const StageTimes& own = times.stages[s];
     const auto once = static_cast<double>(own.forward + own.input + own.weight);
     const double again = s + 1 < size.depth ? static_cast<double>(own.recompute) : 0;
     stages.push_back({once + again, size.micro_batches * (once + again), 1, once, 0});
   }
   const cost::PipelineTime time =
       cost::pipeline_time(stages, {plan::Schedule::kVaruna, size.depth, 1});
-  return stages[static_cast<std::size_t>(time.slowest)].all + time.bubble;
+  return stages[time.slowest].all + time.bubble;
 }
 
 // Equal stages, B + W = 2 F, R = F, the released order: exact or up to two F too long.
@@ -52,8 +52,7 @@ TEST(VarunaCost, HoldsAsManyAsThePlay) {
       PipelinePlayer player(schedule::varuna_order(size), size);
       const PlayedPipeline& played = player.play(equal_times(size, {1, 1, 1, 0, 0, 1}));
       for (int s = 0; s < p; ++s)
-        EXPECT_EQ(played.ranks[static_cast<std::size_t>(s)].peak,
-                  cost::in_flight({plan::Schedule::kVaruna, p, 1}, s, m));
+        EXPECT_EQ(played.ranks[s].peak, cost::in_flight({plan::Schedule::kVaruna, p, 1}, s, m));
     }
 }
 

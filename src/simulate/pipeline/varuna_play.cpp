@@ -66,20 +66,19 @@ bool VarunaPlayer::later(const Choice& a, const Choice& b) {
 
 // Advances a rank until it is done or must make a choice that depends on others.
 void VarunaPlayer::advance(int rank) {
-  const Lane& lane = lanes_[static_cast<std::size_t>(rank)];
+  const Lane& lane = lanes_[rank];
   while (lane.waits || pick(rank))
     if (!run(rank)) return;
 }
 
 bool VarunaPlayer::may_pull(const Lane& lane, int rank) const {
-  return lane.forwards < size_.micro_batches &&
-         lane.micro_batches < most_[static_cast<std::size_t>(rank)];
+  return lane.forwards < size_.micro_batches && lane.micro_batches < most_[rank];
 }
 
 // Finds what the rank runs next. Returns false if it is done, or must choose.
 bool VarunaPlayer::pick(int rank) {
-  Lane& lane = lanes_[static_cast<std::size_t>(rank)];
-  const std::vector<PipelineOp>& own = static_[static_cast<std::size_t>(rank)];
+  Lane& lane = lanes_[rank];
+  const std::vector<PipelineOp>& own = static_[rank];
   // Forward passes that were pulled ahead.
   while (lane.position < own.size() && own[lane.position].pass == Pass::kForward &&
          own[lane.position].micro_batch < lane.forwards)
@@ -106,8 +105,8 @@ bool VarunaPlayer::pick(int rank) {
 
 // Everything that happens earlier is known, so a gradient that is unknown has not arrived.
 void VarunaPlayer::choose(const Choice& choice) {
-  Lane& lane = lanes_[static_cast<std::size_t>(choice.rank)];
-  const PipelineOp& op = static_[static_cast<std::size_t>(choice.rank)][lane.position];
+  Lane& lane = lanes_[choice.rank];
+  const PipelineOp& op = static_[choice.rank][lane.position];
   const Picoseconds gradient = there_[cell(1, choice.rank + 1, op.micro_batch)];
   if (gradient != kNotKnown && gradient <= choice.at)
     take(lane, op);
@@ -144,17 +143,17 @@ bool VarunaPlayer::run(int rank) {
 
   PlayedRank& played = step_.played.ranks[r];
   Picoseconds start = std::max(lane.free, lane.held);
-  played.waited[static_cast<std::size_t>(WaitCause::kOwnSend)] += start - lane.free;
+  played.waited[WaitCause::kOwnSend] += start - lane.free;
   if (input != nullptr && *input > start) {
     const WaitCause cause = op.pass == Pass::kForward ? WaitCause::kInput : WaitCause::kGradient;
-    played.waited[static_cast<std::size_t>(cause)] += *input - start;
+    played.waited[cause] += *input - start;
     start = *input;
   }
   Picoseconds time = pass_time(*times_, size_, op);
   if (draws_ != nullptr) time = draws_->compute(rank, draw_key(op), time);
   lane.free = start + time;
   played.busy += time;
-  played.busy_in[static_cast<std::size_t>(op.pass)] += time;
+  played.busy_in[op.pass] += time;
   if (op.pass == Pass::kForward) played.peak = std::max(played.peak, ++lane.micro_batches);
   if (op.pass == Pass::kBackward) --lane.micro_batches;
   step_.order[r][lane.done] = op;
@@ -172,12 +171,12 @@ void VarunaPlayer::send(int rank, const PipelineOp& op, Picoseconds end) {
       *times_, size_,
       {op, rank, -1, forward ? MessageKind::kActivation : MessageKind::kGradient, alone});
   if (draws_ != nullptr) time = draws_->link(draw_key(op), time);
-  Lane& lane = lanes_[static_cast<std::size_t>(rank)];
+  Lane& lane = lanes_[rank];
   const Picoseconds arrival = lane.wires[forward ? 0 : 1].send(end, time, times_->at_once);
   there_[cell(forward ? 0 : 1, rank, op.micro_batch)] = arrival;
   if (times_->blocking) lane.held = std::max(lane.held, arrival);
   ++step_.played.events;
-  const Lane& other = lanes_[static_cast<std::size_t>(to)];
+  const Lane& other = lanes_[to];
   if (other.waits && other.next.micro_batch == op.micro_batch &&
       (other.next.pass == Pass::kForward) == forward)
     ready_.push_back(to);

@@ -49,8 +49,7 @@ TEST(Varuna, GivesTheLengthsOfTheReleasedLists) {
     const PlayedPipeline& played = player.play(equal_times(size, {1, 1, 1, 0, 0, 1}));
     EXPECT_EQ(played.end, number("makespan")) << schedule << " line " << row.line;
     EXPECT_EQ(played.ranks[0].peak, number("peak_first_stage")) << schedule << row.line;
-    EXPECT_EQ(played.ranks[static_cast<std::size_t>(size.depth / 2)].peak,
-              number("peak_middle_stage"))
+    EXPECT_EQ(played.ranks[size.depth / 2].peak, number("peak_middle_stage"))
         << schedule << row.line;
   }
 }
@@ -60,8 +59,7 @@ TEST(Varuna, HoldsThreeInputsForEveryStageBehind) {
     const PipelineSize size{p, 1, 8 * p};
     PipelinePlayer player(schedule::varuna_order(size), size);
     const PlayedPipeline& played = player.play(equal_times(size, {1, 1, 1, 0, 0, 1}));
-    for (int i = 0; i < p; ++i)
-      EXPECT_EQ(played.ranks[static_cast<std::size_t>(i)].peak, i + 1 < p ? 3 * (p - 1 - i) : 1);
+    for (int i = 0; i < p; ++i) EXPECT_EQ(played.ranks[i].peak, i + 1 < p ? 3 * (p - 1 - i) : 1);
   }
 }
 

@@ -27,10 +27,8 @@ void expect_as_libtorch(Element element, at::ScalarType type) {
   const auto n = static_cast<std::int64_t>(bits.size());
   at::Tensor a = at::empty({n * n}, at::kShort), b = at::empty({n * n}, at::kShort);
   for (std::int64_t i = 0; i < n * n; ++i) {
-    a.data_ptr<std::int16_t>()[i] =
-        static_cast<std::int16_t>(bits[static_cast<std::size_t>(i / n)]);
-    b.data_ptr<std::int16_t>()[i] =
-        static_cast<std::int16_t>(bits[static_cast<std::size_t>(i % n)]);
+    a.data_ptr<std::int16_t>()[i] = static_cast<std::int16_t>(bits[i / n]);
+    b.data_ptr<std::int16_t>()[i] = static_cast<std::int16_t>(bits[i % n]);
   }
   const at::Tensor x = a.view(type), y = b.view(type);
   at::Tensor sum = x.clone(), most = x.clone();

@@ -198,16 +198,15 @@ TEST_P(Backends, CollectivesGiveTheObviousResult) {
       const Handle e = group->all_reduce(largest, Reduction::kMax);
       for (const Handle& handle : {e, a, b, d}) handle->wait();
       complaints.check(at::equal(reduced, sum), "all-reduce");
-      const Range mine = ranges[static_cast<std::size_t>(group->index())];
+      const Range mine = ranges[group->index()];
       complaints.check(
           at::equal(scattered.slice(0, mine.begin, mine.end), sum.slice(0, mine.begin, mine.end)),
           "reduce-scatter");
       at::Tensor expected = own.clone();
       at::Tensor most = own.clone();
       for (int i = 0; i < group->size(); ++i) {
-        const Range range = ranges[static_cast<std::size_t>(i)];
-        const at::Tensor theirs =
-            numbers(c.order[static_cast<std::size_t>(i)], c.count, c.type, c.seed);
+        const Range range = ranges[i];
+        const at::Tensor theirs = numbers(c.order[i], c.count, c.type, c.seed);
         expected.slice(0, range.begin, range.end).copy_(theirs.slice(0, range.begin, range.end));
         most = at::maximum(most, theirs);
       }
@@ -228,7 +227,7 @@ TEST_P(Backends, SumsHaveTheSameBitsOnAllMembersEveryTime) {
         auto generator = at::detail::createCPUGenerator(static_cast<unsigned>(comm.rank()));
         at::Tensor flat = at::randn({300'001}, generator, at::kFloat).to(type);
         comm.group({3, 1, 4, 0, 2})->all_reduce(flat)->wait();
-        results[static_cast<std::size_t>(time * kNumRanks + comm.rank())] = flat;
+        results[time * kNumRanks + comm.rank()] = flat;
       });
     for (const auto& result : results) EXPECT_TRUE(at::equal(result, results[0]));
     at::Tensor sum = at::zeros({300'001}, at::kDouble);

@@ -238,8 +238,7 @@ std::vector<std::unique_ptr<Comm>> open_local_gloo(int num_ranks,
   std::vector<std::future<void>> opened;
   for (int rank = 0; rank < num_ranks; ++rank)
     opened.push_back(std::async(std::launch::async, [&, rank] {
-      comms[static_cast<std::size_t>(rank)] =
-          connect(store, "127.0.0.1", rank, num_ranks, timeout, false);
+      comms[rank] = connect(store, "127.0.0.1", rank, num_ranks, timeout, false);
     }));
   for (auto& one : opened) one.get();
   return comms;

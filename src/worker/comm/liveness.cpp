@@ -109,7 +109,7 @@ int Liveness::waits_for() const {
 }
 
 void Liveness::send(int to, Datagram datagram) {
-  const Peer& peer = peers_[static_cast<std::size_t>(to)];
+  const Peer& peer = peers_[to];
   datagram.token = peer.token;
   datagram.from = rank_;
   socket_.send(peer.address, &datagram, sizeof datagram);
@@ -151,7 +151,7 @@ void Liveness::run() {
 
 void Liveness::receive_one(const Datagram& datagram) {
   if (datagram.from < 0 || datagram.from >= static_cast<int>(peers_.size())) return;
-  Peer& peer = peers_[static_cast<std::size_t>(datagram.from)];
+  Peer& peer = peers_[datagram.from];
   peer.heard = Clock::now();
   if (datagram.blames >= 0) peer.blames = datagram.blames;
   switch (datagram.kind) {
@@ -185,7 +185,7 @@ std::optional<int> Liveness::blamed() const {
     // The blamed rank may blame another one.
     int blame = peer.blames;
     for (std::size_t steps = 0; steps < peers_.size(); ++steps) {
-      const int next = peers_[static_cast<std::size_t>(blame)].blames;
+      const int next = peers_[blame].blames;
       if (next < 0 || next == rank_) break;
       blame = next;
     }
@@ -197,7 +197,7 @@ std::optional<int> Liveness::blamed() const {
 int Liveness::follow_waits(int from) const {
   int at = from;
   for (std::size_t steps = 0; steps < peers_.size(); ++steps) {
-    const int next = peers_[static_cast<std::size_t>(at)].waits_for;
+    const int next = peers_[at].waits_for;
     if (next < 0 || next == rank_) return at;
     at = next;
   }
@@ -205,7 +205,7 @@ int Liveness::follow_waits(int from) const {
 }
 
 Liveness::Clock::duration Liveness::quiet_time(int rank, Clock::time_point now) const {
-  const Peer& peer = peers_[static_cast<std::size_t>(rank)];
+  const Peer& peer = peers_[rank];
   if (peer.left || !asking_since_) return Clock::duration::zero();
   return now - std::max(peer.heard.value_or(Clock::time_point{}), *asking_since_);
 }
@@ -221,8 +221,7 @@ std::optional<Verdict> Liveness::verdict_now(const Failure& failure, bool last) 
   if (silent != kNobody)
     return Verdict{silent,
                    fmt::format("shows no life for {:.1f} s", seconds(quiet_time(silent, now)))};
-  if (failure.peer >= 0 && peers_[static_cast<std::size_t>(failure.peer)].left)
-    return Verdict{failure.peer, "left the job"};
+  if (failure.peer >= 0 && peers_[failure.peer].left) return Verdict{failure.peer, "left the job"};
   if (!last) return std::nullopt;
 
   int behind = failure.peer;
@@ -230,7 +229,7 @@ std::optional<Verdict> Liveness::verdict_now(const Failure& failure, bool last) 
   std::uint64_t fewest = own == num_started_.end() ? 0 : own->second;
   for (const int member : failure.members) {
     if (member == rank_) continue;
-    const auto& counts = peers_[static_cast<std::size_t>(member)].num_started;
+    const auto& counts = peers_[member].num_started;
     const auto theirs = counts.find(failure.slot);
     if (theirs != counts.end() && theirs->second < fewest) {
       fewest = theirs->second;

@@ -64,7 +64,7 @@ class MatchedWire : public Wire {
 
   virtual void wake() = 0;                   // wakes the thread, from any other thread
   virtual bool is_gone(int peer) const = 0;  // called by threads that wait
-  Peer& peer(int other) { return peers_[static_cast<std::size_t>(other)]; }
+  Peer& peer(int other) { return peers_[other]; }
 
   // Only called by the wire's thread.
   bool take_new();  // false: the thread must end

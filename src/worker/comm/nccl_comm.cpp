@@ -111,13 +111,13 @@ class NcclMembers : public Group {
   }
   Handle reduce_scatter(at::Tensor flat, std::vector<Range> ranges) override {
     std::vector<std::vector<at::Tensor>> parts = {slices(flat, ranges)};
-    std::vector<at::Tensor> own = {parts[0][static_cast<std::size_t>(index_)]};
+    std::vector<at::Tensor> own = {parts[0][index_]};
     traffic_.scattered += bytes_of_others(flat, ranges);
     return started("reduce-scatter", group_->reduce_scatter(own, parts), flat);
   }
   Handle all_gather(at::Tensor flat, std::vector<Range> ranges) override {
     std::vector<std::vector<at::Tensor>> parts = {slices(flat, ranges)};
-    std::vector<at::Tensor> own = {parts[0][static_cast<std::size_t>(index_)]};
+    std::vector<at::Tensor> own = {parts[0][index_]};
     traffic_.gathered += bytes_of_others(flat, ranges);
     ++traffic_.num_gathers;
     return started("all-gather", group_->allgather(parts, own), flat);

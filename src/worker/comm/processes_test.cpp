@@ -188,8 +188,8 @@ TEST_P(Processes, ADeadRankIsNamed) {
       group->all_reduce(flat)->wait();
     });
     for (int rank = 0; rank < 3; ++rank)
-      if (rank != dead) expect_named(outcomes[static_cast<std::size_t>(rank)], dead);
-    EXPECT_EQ(outcomes[static_cast<std::size_t>(dead)].message, fmt::format("signal {}", SIGKILL));
+      if (rank != dead) expect_named(outcomes[rank], dead);
+    EXPECT_EQ(outcomes[dead].message, fmt::format("signal {}", SIGKILL));
   }
 }
 
@@ -203,8 +203,8 @@ TEST_P(Processes, AStoppedRankIsNamed) {
       group->all_reduce(flat)->wait();
     });
     for (int rank = 0; rank < 3; ++rank)
-      if (rank != stopped) expect_named(outcomes[static_cast<std::size_t>(rank)], stopped);
-    EXPECT_EQ(outcomes[static_cast<std::size_t>(stopped)].message, "stopped");
+      if (rank != stopped) expect_named(outcomes[rank], stopped);
+    EXPECT_EQ(outcomes[stopped].message, "stopped");
   }
 }
 
@@ -227,7 +227,7 @@ TEST_P(Processes, ARankThatNeverComesIsNamed) {
     const auto outcomes =
         run(3, [](const CommOptions& options) { warmed_up(*open_comm(options)); }, {absent});
     for (int rank = 0; rank < 3; ++rank)
-      if (rank != absent) expect_named(outcomes[static_cast<std::size_t>(rank)], absent);
+      if (rank != absent) expect_named(outcomes[rank], absent);
   }
 }
 

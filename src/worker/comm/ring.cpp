@@ -36,8 +36,7 @@ std::vector<std::vector<Chunk>> steps_of(const Ring& ring, const Elements& flat,
   const int n = static_cast<int>(ring.members.size());
   std::vector<std::vector<Chunk>> steps;
   for (int step = 0; step < n - 1; ++step)
-    steps.push_back(
-        chunks_of(ring, flat, ranges[static_cast<std::size_t>((first - step + 2 * n) % n)]));
+    steps.push_back(chunks_of(ring, flat, ranges[(first - step + 2 * n) % n]));
   return steps;
 }
 
@@ -77,7 +76,7 @@ void ring_reduce_scatter(const Ring& ring, const Elements& flat, std::span<const
   std::vector<std::pair<Chunk, bool>> queue;  // all that arrives, and whether it is sent on
   std::size_t largest = 0;
   for (int step = 0; step < n - 1; ++step)
-    for (const Chunk& chunk : arriving[static_cast<std::size_t>(step)]) {
+    for (const Chunk& chunk : arriving[step]) {
       queue.push_back({chunk, step < n - 2});
       largest = std::max(largest, chunk.bytes);
     }
@@ -90,7 +89,7 @@ void ring_reduce_scatter(const Ring& ring, const Elements& flat, std::span<const
       received[i] = ring.wire.receive(slot_of(i), queue[i].first.bytes, left, ring.slot);
   };
   for (std::size_t i = 0; i < kChunksAhead; ++i) start_receive(i);
-  const Range& first = ranges[static_cast<std::size_t>((ring.index - 1 + n) % n)];
+  const Range& first = ranges[(ring.index - 1 + n) % n];
   for (const Chunk& chunk : chunks_of(ring, flat, first))
     sent.push_back(ring.wire.send(chunk.data, chunk.bytes, right, ring.slot));
   for (std::size_t i = 0; i < queue.size(); ++i) {
@@ -115,10 +114,10 @@ void ring_all_gather(const Ring& ring, const Elements& flat, std::span<const Ran
     for (const Chunk& chunk : step)
       received.push_back(ring.wire.receive(chunk.data, chunk.bytes, left, ring.slot));
   Parcels sent;
-  for (const Chunk& chunk : chunks_of(ring, flat, ranges[static_cast<std::size_t>(ring.index)]))
+  for (const Chunk& chunk : chunks_of(ring, flat, ranges[ring.index]))
     sent.push_back(ring.wire.send(chunk.data, chunk.bytes, right, ring.slot));
   for (int step = 0; step < n - 1; ++step)
-    for (const Chunk& chunk : arriving[static_cast<std::size_t>(step)]) {
+    for (const Chunk& chunk : arriving[step]) {
       ring.wait(*received.front(), left);
       received.pop_front();
       if (step < n - 2) sent.push_back(ring.wire.send(chunk.data, chunk.bytes, right, ring.slot));

@@ -42,7 +42,7 @@ std::vector<std::unique_ptr<Comm>> open_local_shared(int num_ranks,
   }
   std::vector<std::unique_ptr<Comm>> comms;
   for (int rank = 0; rank < num_ranks; ++rank)
-    comms.push_back(open_on(memory, std::move(all[static_cast<std::size_t>(rank)]), rank, timeout));
+    comms.push_back(open_on(memory, std::move(all[rank]), rank, timeout));
   return comms;
 }
 

@@ -57,7 +57,7 @@ SharedWire::~SharedWire() {
 
 bool SharedWire::is_gone(int other) const {
   if (memory_->page(other).closed.load() != 0) return true;
-  const int process = processes_[static_cast<std::size_t>(other)];
+  const int process = processes_[other];
   if (process < 0) return false;
   pollfd ended{process, POLLIN, 0};
   return ::poll(&ended, 1, 0) > 0;
@@ -115,13 +115,13 @@ bool SharedWire::move_out(int other) {
   std::size_t free =
       ring_bytes - static_cast<std::size_t>(written - channel.read.load(std::memory_order_acquire));
   Message& message = *sending.front();
-  if (!head_sent_[static_cast<std::size_t>(other)]) {
+  if (!head_sent_[other]) {
     if (free < sizeof(MessageHead)) return false;
     const MessageHead head{message.slot, message.size};
     into_ring(ring, ring_bytes, written, reinterpret_cast<const char*>(&head), sizeof head);
     written += sizeof head;
     free -= sizeof head;
-    head_sent_[static_cast<std::size_t>(other)] = true;
+    head_sent_[other] = true;
   } else if (free == 0) {
     return false;
   }
@@ -135,7 +135,7 @@ bool SharedWire::move_out(int other) {
   if (message.moved == message.size) {
     finish(message);
     sending.pop_front();
-    head_sent_[static_cast<std::size_t>(other)] = false;
+    head_sent_[other] = false;
   }
   return true;
 }

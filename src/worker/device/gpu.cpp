@@ -30,8 +30,7 @@ void choose_gpu(int local_rank) {
                             std::to_string(local_rank) + " of its host",
                         {}, "--comm shared lets several ranks share a GPU");
   }
-  const std::string mine =
-      visible.empty() ? std::to_string(local_rank) : visible[static_cast<std::size_t>(local_rank)];
+  const std::string mine = visible.empty() ? std::to_string(local_rank) : visible[local_rank];
   setenv("CUDA_VISIBLE_DEVICES", mine.c_str(), 1);
 }
 

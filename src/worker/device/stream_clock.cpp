@@ -61,7 +61,7 @@ std::int64_t StreamClock::now() {
 }
 
 bool StreamClock::is_past(std::int64_t ticket) const {
-  return !events_ || events_->list[static_cast<std::size_t>(ticket)].query();
+  return !events_ || events_->list[ticket].query();
 }
 
 void StreamClock::settle() {
@@ -74,7 +74,7 @@ void StreamClock::settle() {
 
 std::int64_t StreamClock::time_of(std::int64_t ticket) const {
   if (!events_) return ticket;
-  const at::cuda::CUDAEvent& event = events_->list[static_cast<std::size_t>(ticket)];
+  const at::cuda::CUDAEvent& event = events_->list[ticket];
   return events_->origin_ns + std::llround(double{events_->list.front().elapsed_time(event)} * 1e6);
 }
 

@@ -53,8 +53,7 @@ class Sayings {
     }
     if (end == 0) return std::vector<std::string>(static_cast<std::size_t>(num_ranks_));
     at::Tensor flat = at::zeros({end}, at::kByte);
-    std::memcpy(bytes_at(flat) + ranges[static_cast<std::size_t>(rank_)].begin, mine.data(),
-                mine.size());
+    std::memcpy(bytes_at(flat) + ranges[rank_].begin, mine.data(), mine.size());
     world_->all_gather(flat, ranges)->wait();
     std::vector<std::string> said;
     for (const Range& range : ranges)
@@ -91,7 +90,7 @@ class Exchange {
     distrusted_ = odd_copies(holds_);
     for (const auto& [rank, place] : distrusted_)
       remark(fmt::format("rank {}'s copy of {} differs from the others'", rank,
-                         holds_[static_cast<std::size_t>(rank)][place].tensor));
+                         holds_[rank][place].tensor));
     Sources sources = find_sources(holds_, needs_, distrusted_);
     while (sources.missing.empty()) {
       move_all(sources.moves);
@@ -111,8 +110,8 @@ class Exchange {
   }
 
   void copy_own(const Move& move) {
-    const PartName& need = needs_[static_cast<std::size_t>(move.to)][move.needed];
-    const PartName& hold = holds_[static_cast<std::size_t>(move.from)][move.held];
+    const PartName& need = needs_[move.to][move.needed];
+    const PartName& hold = holds_[move.from][move.held];
     const std::int64_t width = width_of(need);
     for (const SharedRun& run : move.runs)
       std::memmove(target(move) + (run.to - need.begin) * width,
@@ -128,8 +127,7 @@ class Exchange {
   std::size_t size_of(const Message& message) const {
     std::size_t size = 0;
     for (const Move* move : message.moves)
-      size += static_cast<std::size_t>(
-          move->elements() * width_of(needs_[static_cast<std::size_t>(move->to)][move->needed]));
+      size += static_cast<std::size_t>(move->elements() * width_of(needs_[move->to][move->needed]));
     return size;
   }
 
@@ -138,7 +136,7 @@ class Exchange {
     at::Tensor buffer = bytes_tensor(size + kSumBytes);
     std::byte* out = bytes_at(buffer);
     for (const Move* move : message.moves) {
-      const PartName& hold = holds_[static_cast<std::size_t>(move->from)][move->held];
+      const PartName& hold = holds_[move->from][move->held];
       const std::int64_t width = width_of(hold);
       for (const SharedRun& run : move->runs) {
         const auto bytes = static_cast<std::size_t>(run.size * width);
@@ -164,7 +162,7 @@ class Exchange {
     }
     result_.peer_bytes += static_cast<std::int64_t>(size);
     for (const Move* move : message.moves) {
-      const PartName& need = needs_[static_cast<std::size_t>(move->to)][move->needed];
+      const PartName& need = needs_[move->to][move->needed];
       const std::int64_t width = width_of(need);
       for (const SharedRun& run : move->runs) {
         const auto bytes = static_cast<std::size_t>(run.size * width);
@@ -216,7 +214,7 @@ class Exchange {
         distrusted_.insert({from, held});
         again.insert({to, needed});
         remark(fmt::format("rank {} refused {} from rank {}: its checksum is another", to,
-                           needs_[static_cast<std::size_t>(to)][needed].tensor, from));
+                           needs_[to][needed].tensor, from));
       }
     }
     refused_.clear();

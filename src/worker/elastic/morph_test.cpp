@@ -38,9 +38,8 @@ struct Generation {
     comms = open_local_comms("gloo", ranks, std::chrono::seconds(60));
     executors.resize(comms.size());
     each([&](int rank) {
-      executors[static_cast<std::size_t>(rank)] =
-          std::make_unique<Executor>(job, *comms[static_cast<std::size_t>(rank)],
-                                     testing::reader_of(job.plan.model), starts_empty);
+      executors[rank] = std::make_unique<Executor>(
+          job, *comms[rank], testing::reader_of(job.plan.model), starts_empty);
     });
   }
 
@@ -61,14 +60,14 @@ struct Generation {
       if (failure) std::rethrow_exception(failure);
   }
 
-  Executor& executor(int rank) { return *executors[static_cast<std::size_t>(rank)]; }
+  Executor& executor(int rank) { return *executors[rank]; }
 
   std::vector<double> run(std::int64_t first, std::int64_t steps) {
     std::vector<double> losses(static_cast<std::size_t>(steps));
     each([&](int rank) {
       for (std::int64_t i = 0; i < steps; ++i) {
         const double loss = executor(rank).run(first + i).loss;
-        if (rank == 0) losses[static_cast<std::size_t>(i)] = loss;
+        if (rank == 0) losses[i] = loss;
       }
     });
     return losses;
@@ -252,7 +251,7 @@ TEST(CommAbort, FreesEveryWait) {
     };
     // Ranks 0 and 1 wait for rank 2, which never comes.
     for (int rank : {0, 1}) {
-      Comm& comm = *comms[static_cast<std::size_t>(rank)];
+      Comm& comm = *comms[rank];
       expect_freed([&comm, all] { comm.group(all)->all_reduce(at::zeros({1000}))->wait(); });
     }
     expect_freed([&] { comms[0]->receive(at::zeros({10}), 2, 7)->wait(); });
@@ -277,7 +276,7 @@ TEST(CommAbort, FreesThoseWhoLostARank) {
     const int lost = round % 3;
     for (int rank = 0; rank < 3; ++rank)
       threads.emplace_back([&, rank] {
-        Comm& comm = *comms[static_cast<std::size_t>(rank)];
+        Comm& comm = *comms[rank];
         try {
           const auto group = comm.group({0, 1, 2});
           for (int i = 0; rank != lost || i < 20; ++i)
@@ -288,7 +287,7 @@ TEST(CommAbort, FreesThoseWhoLostARank) {
         if (rank == lost) gone = true;
       });
     while (!gone) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    comms[static_cast<std::size_t>(lost)].reset();
+    comms[lost].reset();
     std::this_thread::sleep_for(std::chrono::milliseconds(round * 3));
     const auto began = std::chrono::steady_clock::now();
     for (const auto& comm : comms)

@@ -92,7 +92,7 @@ class Versions {
   ByLayer whole_versions(const std::vector<Holder>& holders, const PartName& need) const {
     ByLayer layers;
     for (const Holder& holder : holders) {
-      const PartName& held = holds_[static_cast<std::size_t>(holder.rank)][holder.place];
+      const PartName& held = holds_[holder.rank][holder.place];
       if (!distrusted_.contains({holder.rank, holder.place}) && held.shape == need.shape &&
           held.dtype == need.dtype)
         layers[held.layer].push_back(holder);
@@ -102,7 +102,7 @@ class Versions {
       Open open(0, whole.size());
       std::vector<SharedRun> taken;
       for (const Holder& holder : version.second) {
-        const PartName& held = holds_[static_cast<std::size_t>(holder.rank)][holder.place];
+        const PartName& held = holds_[holder.rank][holder.place];
         const SliceMap map(held.shape, held.slice);
         for (const SharedRun& run : checkpoint::shared_runs({map, held.begin, held.end, nullptr},
                                                             {whole, 0, whole.size(), nullptr}))
@@ -251,7 +251,7 @@ Sources find_sources(const std::vector<PartNames>& holds, const std::vector<Part
       Open open(need.begin, need.end);
       for (const Holder& holder : in_turn(versions.holders_for(need), to, place)) {
         if (open.empty()) break;
-        const PartName& held = holds[static_cast<std::size_t>(holder.rank)][holder.place];
+        const PartName& held = holds[holder.rank][holder.place];
         const SliceMap held_map(held.shape, held.slice);
         Move move{holder.rank, to, holder.place, place, need.layer, {}};
         for (const SharedRun& run :

@@ -61,15 +61,14 @@ TEST(Sources, CoverEveryElementOnceWithItself) {
       for (const PartName& need : needs[r])
         given[r].emplace_back(static_cast<std::size_t>(need.end - need.begin), 0);
     for (const Move& move : sources.moves) {
-      const PartName& need = needs[static_cast<std::size_t>(move.to)][move.needed];
-      const PartName& held = holds[static_cast<std::size_t>(move.from)][move.held];
+      const PartName& need = needs[move.to][move.needed];
+      const PartName& held = holds[move.from][move.held];
       const SliceMap to(need.shape, need.slice), from(held.shape, held.slice);
       for (const checkpoint::SharedRun& run : move.runs)
         for (std::int64_t i = 0; i < run.size; ++i) {
           ASSERT_EQ(from.element(run.from + i), to.element(run.to + i)) << seed;
           ASSERT_TRUE(run.from + i >= held.begin && run.from + i < held.end) << seed;
-          ++given[static_cast<std::size_t>(move.to)][move.needed]
-                 [static_cast<std::size_t>(run.to + i - need.begin)];
+          ++given[move.to][move.needed][run.to + i - need.begin];
         }
     }
     for (const auto& rank : given)
@@ -84,7 +83,7 @@ TEST(Sources, ItselfFirstAndReplicasInTurn) {
   const Sources sources = find_sources(whole, needs);
   ASSERT_EQ(sources.moves.size(), 4u);
   std::vector<int> from(4);
-  for (const Move& move : sources.moves) from[static_cast<std::size_t>(move.to)] = move.from;
+  for (const Move& move : sources.moves) from[move.to] = move.from;
   EXPECT_EQ(from[0], 0);
   EXPECT_EQ(from[1], 1);
   EXPECT_NE(from[2], from[3]);
@@ -101,11 +100,9 @@ TEST(Sources, ATiedWeightComesFromOneLayerForAll) {
   EXPECT_TRUE(odd_copies(holds).empty());
   const auto layer_for = [&](const std::vector<PartNames>& held, int layer, int rank) {
     std::vector<PartNames> needs(4);
-    needs[static_cast<std::size_t>(rank)] = {of(layer, 0)};
+    needs[rank] = {of(layer, 0)};
     const Sources sources = find_sources(held, needs);
-    return sources.moves.empty()
-               ? -1
-               : held[static_cast<std::size_t>(sources.moves[0].from)][sources.moves[0].held].layer;
+    return sources.moves.empty() ? -1 : held[sources.moves[0].from][sources.moves[0].held].layer;
   };
   for (int rank = 0; rank < 4; ++rank) {
     EXPECT_EQ(layer_for(holds, 0, rank), 0) << rank;

@@ -101,7 +101,7 @@ void Executor::build() {
 }
 
 void Executor::build_stage(const StageWork& work) {
-  const plan::LayerRun& run = job_.plan.placement.runs[static_cast<std::size_t>(work.stage)];
+  const plan::LayerRun& run = job_.plan.placement.runs[work.stage];
   teams_.push_back(groups_.get(work.team));
   data_.push_back(work.computes() ? groups_.get(data_ranks(run, work.slice)) : nullptr);
   const bool sync =
@@ -109,7 +109,7 @@ void Executor::build_stage(const StageWork& work) {
   norm_together_.push_back(sync ? norm_groups_.get(data_ranks(run, work.slice)) : nullptr);
   std::vector<LayerState*> states;
   for (int i = 0; i < work.num_layers; ++i) {
-    const Layer& layer = *layers_[static_cast<std::size_t>(work.first_layer + i)];
+    const Layer& layer = *layers_[work.first_layer + i];
     LayerState* alias = alias_of(layer, work);
     Tied tied = alias ? Tied{} : tied_of(layer, work);
     states_.push_back(std::make_unique<LayerState>(layer, run, work, comm_->rank(), options_,
@@ -162,8 +162,7 @@ Tied Executor::tied_of(const Layer& layer, const StageWork& work) {
       }
       const std::vector<int>& here = layer.index == other->index ? second : first;
       const auto at = std::find(here.begin(), here.end(), comm_->rank()) - here.begin();
-      tied.group =
-          groups_.get({first[static_cast<std::size_t>(at)], second[static_cast<std::size_t>(at)]});
+      tied.group = groups_.get({first[at], second[at]});
       return tied;
     }
   return {};

@@ -23,7 +23,7 @@ void Executor::run_cut(int passes) {
   for (int i = 0; i < passes; ++i) {
     const bool forward = i < work.num_layers;
     const int place = forward ? i : 2 * work.num_layers - 1 - i;
-    LayerState& state = *stage.states()[static_cast<std::size_t>(place)];
+    LayerState& state = *stage.states()[place];
     state.gather_start();
     if (forward)
       stage.forward_layer(record, place);

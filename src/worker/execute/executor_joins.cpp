@@ -36,15 +36,13 @@ void Executor::join_stages() {
     const Stage& stage = **at;
     if (stage.work().computes()) continue;
     const std::vector<LayerState*>& states = stage.states();
-    const auto begin = [&](int place) {
-      states[static_cast<std::size_t>(place)]->begin_backward();
-    };
+    const auto begin = [&](int place) { states[place]->begin_backward(); };
     if (options_.layered) {
       walk_backward(stage, begin);
       continue;
     }
     for (int place = stage.work().num_layers - 1; place >= 0; --place) {
-      LayerState& state = *states[static_cast<std::size_t>(place)];
+      LayerState& state = *states[place];
       if (state.is_tied_elsewhere()) continue;
       begin(place);
       state.reduce_start();

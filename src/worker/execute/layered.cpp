@@ -8,7 +8,7 @@ void walk_forward(const Stage& stage, const std::function<void(int place)>& comp
   const std::vector<LayerState*>& states = stage.states();
   const int end = stage.work().num_layers - (stage.is_head(stage.work().num_layers - 1) ? 1 : 0);
   for (int place = 0; place < end; ++place) {
-    LayerState& state = *states[static_cast<std::size_t>(place)];
+    LayerState& state = *states[place];
     state.gather_start_all();
     if (place + 1 < end) states[static_cast<std::size_t>(place) + 1]->gather_start_all();
     state.gathered();
@@ -21,7 +21,7 @@ void walk_backward(const Stage& stage, const std::function<void(int place)>& com
   const std::vector<LayerState*>& states = stage.states();
   LayerState* last = nullptr;  // whose reduction is on its way
   for (int place = stage.work().num_layers - 1; place >= 0; --place) {
-    LayerState& state = *states[static_cast<std::size_t>(place)];
+    LayerState& state = *states[place];
     state.gather_start_all();
     if (place > 0) states[static_cast<std::size_t>(place) - 1]->gather_start_all();
     state.gathered();

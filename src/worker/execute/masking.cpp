@@ -29,7 +29,7 @@ Batch hide_words(const at::Tensor& tokens, const model::TransformerShape& shape,
     auto* words = batch.inputs[i].data_ptr<std::int64_t>();
     auto* positions = batch.positions[i].data_ptr<std::int64_t>();
     for (std::int64_t j = 0; j < m; ++j) {
-      const std::int64_t place = positions[j] = places[static_cast<std::size_t>(j)];
+      const std::int64_t place = positions[j] = places[j];
       const double becomes = random.uniform();
       const std::uint64_t other = random.below(static_cast<std::uint64_t>(shape.vocab));
       if (becomes < 0.8)

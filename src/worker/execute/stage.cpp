@@ -28,7 +28,7 @@ Stage::Stage(const StageWork& work, const model::Model& model,
 
 std::vector<std::int64_t> Stage::value_shape(int layer, std::int64_t num_samples,
                                              const PassContext& pass) const {
-  std::vector<std::int64_t> shape = (*layers_)[static_cast<std::size_t>(layer)]->output_shape;
+  std::vector<std::int64_t> shape = (*layers_)[layer]->output_shape;
   if (pass.sequence_parallel) shape[0] /= pass.tensor_size();
   shape.insert(shape.begin(), num_samples);
   return shape;
@@ -45,8 +45,8 @@ bool Stage::keeps(int place) const {
 at::Tensor Stage::run_layer(Record& record, int place, std::vector<at::Tensor>& inputs,
                             bool again) const {
   record.pass->recomputing = again;
-  const Layer& layer = *(*layers_)[static_cast<std::size_t>(work_->first_layer + place)];
-  LayerState& state = *states_[static_cast<std::size_t>(place)];
+  const Layer& layer = *(*layers_)[work_->first_layer + place];
+  LayerState& state = *states_[place];
   return layer.forward(inputs, state.gathered(), *record.pass);
 }
 
@@ -65,11 +65,11 @@ void Stage::take_value(Record& record, int from, std::vector<at::Tensor>& inputs
 }
 
 void Stage::put_inputs(Record& record, int place) const {
-  LayerRecord& kept = record.layers[static_cast<std::size_t>(place)];
+  LayerRecord& kept = record.layers[place];
   if (!store_ || kept.output.defined()) return;
   kept.away.resize(kept.inputs.size());
   std::size_t next = 0;
-  for (const int from : (*layers_)[static_cast<std::size_t>(work_->first_layer + place)]->inputs) {
+  for (const int from : (*layers_)[work_->first_layer + place]->inputs) {
     if (from < 0) continue;
     const std::size_t i = next++;
     const auto away = record.values_away.find(from);
@@ -83,7 +83,7 @@ void Stage::put_inputs(Record& record, int place) const {
 
 // Frees the values that no later layer reads.
 void Stage::forget_values(Record& record, int place) const {
-  const Layer& layer = *(*layers_)[static_cast<std::size_t>(work_->first_layer + place)];
+  const Layer& layer = *(*layers_)[work_->first_layer + place];
   for (const int from : layer.inputs) {
     if (from < 0 || readers_.at(from).second != layer.index) continue;
     if (leaving_.count(from) > 0) continue;
@@ -95,8 +95,8 @@ void Stage::forget_values(Record& record, int place) const {
 void Stage::forward_layer(Record& record, int place, bool with_graph) const {
   const Pieces::Turn turn(pieces, piece(place, Pieces::Kind::kForward));
   record.layers.resize(static_cast<std::size_t>(work_->num_layers));
-  const Layer& layer = *(*layers_)[static_cast<std::size_t>(work_->first_layer + place)];
-  LayerRecord& kept = record.layers[static_cast<std::size_t>(place)];
+  const Layer& layer = *(*layers_)[work_->first_layer + place];
+  LayerRecord& kept = record.layers[place];
   for (const int from : layer.inputs)
     if (from >= 0) take_value(record, from, kept.inputs);
   at::Tensor output;
@@ -125,7 +125,7 @@ void Stage::put_value(Record& record, int place) const {
 }
 
 void Stage::put_gradients(Record& record, int place) const {
-  const Layer& layer = *(*layers_)[static_cast<std::size_t>(work_->first_layer + place)];
+  const Layer& layer = *(*layers_)[work_->first_layer + place];
   for (const int from : layer.inputs) {
     // Complete, and not for the stage before.
     if (from < work_->first_layer || readers_.at(from).first != layer.index) continue;
@@ -139,7 +139,7 @@ void Stage::put_gradients(Record& record, int place) const {
 
 void Stage::fetch_values(Record& record, int place) const {
   if (!store_) return;
-  for (const int from : (*layers_)[static_cast<std::size_t>(work_->first_layer + place)]->inputs)
+  for (const int from : (*layers_)[work_->first_layer + place]->inputs)
     if (const auto away = record.values_away.find(from); away != record.values_away.end())
       store_->fetch_start(away->second);
 }
@@ -147,7 +147,7 @@ void Stage::fetch_values(Record& record, int place) const {
 void Stage::fetch_for_backward(Record& record, int place) const {
   if (!store_) return;
   if (static_cast<std::size_t>(place) < record.layers.size())
-    for (const HostStore::Item& item : record.layers[static_cast<std::size_t>(place)].away)
+    for (const HostStore::Item& item : record.layers[place].away)
       if (item) store_->fetch_start(item);
   const auto away = record.gradients_away.find(work_->first_layer + place);
   if (away != record.gradients_away.end()) store_->fetch_start(away->second);
@@ -156,10 +156,10 @@ void Stage::fetch_for_backward(Record& record, int place) const {
 void Stage::forward(Record& record) const {
   for (int place = 0; place < work_->num_layers; ++place) {
     const std::int64_t start = clock_now();
-    states_[static_cast<std::size_t>(place)]->gather_start();
+    states_[place]->gather_start();
     if (place + 1 < work_->num_layers) states_[static_cast<std::size_t>(place) + 1]->gather_start();
     forward_layer(record, place);
-    states_[static_cast<std::size_t>(place)]->release();
+    states_[place]->release();
     clock_end(place, LayerClock::kForward, start);
   }
 }
@@ -173,20 +173,20 @@ void Stage::bring_back(LayerRecord& kept) const {
 void Stage::recompute(Record& record) const {
   const at::AutoGradMode with_graph(true);
   for (int place = 0; place < work_->num_layers; ++place) {
-    LayerRecord& kept = record.layers[static_cast<std::size_t>(place)];
+    LayerRecord& kept = record.layers[place];
     if (kept.output.defined()) continue;
     const Pieces::Turn turn(pieces, piece(place, Pieces::Kind::kRecompute));
     bring_back(kept);
     kept.output = run_layer(record, place, kept.inputs, true);
-    states_[static_cast<std::size_t>(place)]->release();
+    states_[place]->release();
   }
 }
 
 void Stage::backward_layer(Record& record, int place) const {
   const Pieces::Turn turn(pieces, piece(place, Pieces::Kind::kBackward));
-  const Layer& layer = *(*layers_)[static_cast<std::size_t>(work_->first_layer + place)];
-  LayerState& state = *states_[static_cast<std::size_t>(place)];
-  LayerRecord& kept = record.layers[static_cast<std::size_t>(place)];
+  const Layer& layer = *(*layers_)[work_->first_layer + place];
+  LayerState& state = *states_[place];
+  LayerRecord& kept = record.layers[place];
   state.begin_backward();
   bring_back(kept);
   if (!kept.output.defined()) {
@@ -225,13 +225,13 @@ void Stage::backward_layer(Record& record, int place) const {
 void Stage::backward(Record& record, const LayerDone& done) const {
   for (int place = work_->num_layers - 1; place >= 0; --place) {
     const std::int64_t start = clock_now();
-    states_[static_cast<std::size_t>(place)]->gather_start();
+    states_[place]->gather_start();
     if (place > 0) states_[static_cast<std::size_t>(place) - 1]->gather_start();
     fetch_for_backward(record, place);
     if (place > 0) fetch_for_backward(record, place - 1);
     backward_layer(record, place);
-    states_[static_cast<std::size_t>(place)]->release();
-    done(*states_[static_cast<std::size_t>(place)]);
+    states_[place]->release();
+    done(*states_[place]);
     clock_end(place, LayerClock::kBackward, start);
   }
 }
@@ -240,7 +240,7 @@ void Stage::backward_inputs(Record& record) const {
   record.pass->defer_weights = true;
   for (int place = work_->num_layers - 1; place >= 0; --place) {
     backward_layer(record, place);
-    states_[static_cast<std::size_t>(place)]->release();
+    states_[place]->release();
   }
 }
 
@@ -250,8 +250,7 @@ void Stage::backward_weights(Record& record, const LayerDone& done) const {
     record.pass->deferred[i]();
   }
   record.pass->deferred.clear();
-  for (int place = work_->num_layers - 1; place >= 0; --place)
-    done(*states_[static_cast<std::size_t>(place)]);
+  for (int place = work_->num_layers - 1; place >= 0; --place) done(*states_[place]);
 }
 
 }  // namespace nereus::worker

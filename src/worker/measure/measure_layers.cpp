@@ -117,7 +117,7 @@ class LayerRun {
     clock_.settle();
     const model::Model& model = job_.plan.model;
     for (int i = 0; i < model.num_layers(); ++i) {
-      const auto kind = static_cast<std::size_t>(model.layers[static_cast<std::size_t>(i)]);
+      const auto kind = static_cast<std::size_t>(model.layers[i]);
       times.forward[kind] += clock_.seconds(i, LayerClock::kForward) / count_of(model, kind);
       times.backward[kind] += clock_.seconds(i, LayerClock::kBackward) / count_of(model, kind);
     }
@@ -134,9 +134,8 @@ class LayerRun {
     for (int passes = 0; passes <= 2 * n; ++passes) until.push_back(replay_cut(passes));
     for (int i = 0; i < 2 * n; ++i) {
       const int layer = i < n ? i : 2 * n - 1 - i;
-      const auto kind = static_cast<std::size_t>(model.layers[static_cast<std::size_t>(layer)]);
-      const double seconds =
-          until[static_cast<std::size_t>(i) + 1] - until[static_cast<std::size_t>(i)];
+      const auto kind = static_cast<std::size_t>(model.layers[layer]);
+      const double seconds = until[static_cast<std::size_t>(i) + 1] - until[i];
       (i < n ? times.forward : times.backward)[kind] += seconds / count_of(model, kind);
     }
     times.update = seconds_of([&] { executor_.optimizer().update(next_step_++, 1); });
@@ -215,7 +214,7 @@ void add_rest(const model::Model& model, double update, StepTimes& step) {
   double passes = 0;
   for (std::size_t k = 0; k < model.kinds.size(); ++k)
     passes += count_of(model, k) * (step.forward[k] + step.backward[k]);
-  double& first = step.forward[static_cast<std::size_t>(model.layers.front())];
+  double& first = step.forward[model.layers.front()];
   const double rest = step.plain - update - passes;
   if (first + rest > 0) {
     first += rest;

@@ -65,7 +65,7 @@ at::Tensor Links::numbers(std::int64_t count) const {
 
 int Links::hosts_of(const std::vector<int>& ranks) const {
   std::set<double> names;
-  for (const int rank : ranks) names.insert(hosts_[static_cast<std::size_t>(rank)]);
+  for (const int rank : ranks) names.insert(hosts_[rank]);
   return static_cast<int>(names.size());
 }
 
@@ -105,9 +105,7 @@ std::vector<profile::RankLink> Links::measure_pairs(const Say& say) {
   std::vector<profile::RankLink> pairs;
   const int n = comm_->num_ranks();
   for (int a = 0; a < n; ++a)
-    for (int b = a + 1; b < n; ++b)
-      pairs.push_back(
-          {a, b, hosts_[static_cast<std::size_t>(a)] == hosts_[static_cast<std::size_t>(b)]});
+    for (int b = a + 1; b < n; ++b) pairs.push_back({a, b, hosts_[a] == hosts_[b]});
   std::vector<double> sizes = sizes_of(quick_);
   if (pairs.size() > kManyPairs) sizes = {4 << 10, 4 << 20, 32 << 20};
   const int rounds = depth_of(quick_).rounds;

@@ -106,8 +106,8 @@ TEST(Links, EveryPairAndRingIsThereOnEveryRank) {
   }
   EXPECT_EQ(rings, (std::set<int>{2, 3}));
   for (int rank = 1; rank < kRanks; ++rank) {
-    EXPECT_EQ(links[static_cast<std::size_t>(rank)], links[0]);
-    EXPECT_EQ(collectives[static_cast<std::size_t>(rank)], collectives[0]);
+    EXPECT_EQ(links[rank], links[0]);
+    EXPECT_EQ(collectives[rank], collectives[0]);
   }
 }
 

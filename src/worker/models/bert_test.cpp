@@ -13,7 +13,7 @@ TEST(Layers, HaveTheParametersThatTheModelCounts) {
     const Layers layers = build_layers(model);
     for (int i = 0; i < model.num_layers(); ++i) {
       double elements = 0;
-      for (const Parameter& p : layers[static_cast<std::size_t>(i)]->parameters())
+      for (const Parameter& p : layers[i]->parameters())
         elements += static_cast<double>(slice_elements(p, 0, 1));
       EXPECT_EQ(elements, model.layer(i).parameters()) << model.name << " layer " << i;
     }

@@ -53,7 +53,7 @@ at::Tensor layer_norm(const at::Tensor& x, const Weights& weights, int weight, d
 }
 
 at::Tensor learned_positions(const Weights& weights, int table, const PassContext& pass) {
-  const at::Tensor& all = weights.values[static_cast<std::size_t>(table)];
+  const at::Tensor& all = weights.values[table];
   return own_part_of_sequence(all.narrow(0, 0, pass.batch.inputs.size(1)).unsqueeze(0), pass);
 }
 

@@ -99,7 +99,7 @@ TEST_F(ScriptLayers, TrainAsTheModulesThemselves) {
     const c10::IValue right = modules.at("right").forward({stem});
     const c10::IValue head = modules.at("head").forward({right, left, entry});
     const at::Tensor loss = modules.at("loss").forward({head, batch.targets}).toTensor().mean();
-    EXPECT_NEAR(got.losses[static_cast<std::size_t>(step)], loss.item<double>(), 1e-12);
+    EXPECT_NEAR(got.losses[step], loss.item<double>(), 1e-12);
     const auto gradients = torch::autograd::grad({loss}, weights);
     const at::NoGradGuard no_graph;
     for (std::size_t i = 0; i < weights.size(); ++i) weights[i].sub_(gradients[i], 0.1);

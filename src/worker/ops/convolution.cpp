@@ -63,7 +63,7 @@ at::Tensor convolution(const at::Tensor& x, const Weights& weights, int weight, 
                        const ConvolutionShape& shape, PassContext& pass) {
   const ConvolutionCallPtr call = c10::make_intrusive<ConvolutionCall>();
   const auto place = [](const std::vector<at::Tensor>& list, int at) {
-    return at < 0 ? at::Tensor() : list[static_cast<std::size_t>(at)];
+    return at < 0 ? at::Tensor() : list[at];
   };
   call->bias = place(weights.values, bias);
   call->weight_gradient = place(weights.gradients, weight);

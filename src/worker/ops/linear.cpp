@@ -198,7 +198,7 @@ struct EmbedFunction : Function<EmbedFunction> {
 };
 
 at::Tensor place(const std::vector<at::Tensor>& list, int at) {
-  return at < 0 ? at::Tensor() : list[static_cast<std::size_t>(at)];
+  return at < 0 ? at::Tensor() : list[at];
 }
 
 LinearCallPtr make_call(const Weights& weights, int weight, int bias, PassContext& pass) {

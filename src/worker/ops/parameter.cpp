@@ -12,7 +12,7 @@ std::pair<std::int64_t, std::int64_t> slice_bounds(std::int64_t length, int slic
 std::vector<std::int64_t> slice_shape(const Parameter& parameter, int slice, int num_slices) {
   std::vector<std::int64_t> shape = parameter.shape;
   if (parameter.cut.dim < 0) return shape;
-  std::int64_t& length = shape[static_cast<std::size_t>(parameter.cut.dim)];
+  std::int64_t& length = shape[parameter.cut.dim];
   const auto [first, end] = slice_bounds(length / parameter.cut.groups, slice, num_slices);
   length = (end - first) * parameter.cut.groups;
   return shape;

@@ -96,7 +96,7 @@ class Blocks {
         report_(std::move(report)),
         executor_(job_, comm_, [this](auto... which) { return read_(which...); }) {
     if (job_.data.kind == job::Data::Kind::kImages) source_ = open_source(job_);
-    const auto here = [&](int rank) { return hosts_[static_cast<std::size_t>(rank)]; };
+    const auto here = [&](int rank) { return hosts_[rank]; };
     const int rank = real.rank();
     for (int other = 0; other < rank; ++other) turn_ += here(other) == here(rank);
     for (const int host : hosts_)

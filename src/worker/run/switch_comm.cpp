@@ -55,9 +55,7 @@ class SwitchGroup : public Group {
   bool is_near(int rank) const {
     return std::find(near_ranks_.begin(), near_ranks_.end(), rank) != near_ranks_.end();
   }
-  bool hears(int rank) const {
-    return rank == ranks()[static_cast<std::size_t>(index())] || (talks_near() && is_near(rank));
-  }
+  bool hears(int rank) const { return rank == ranks()[index()] || (talks_near() && is_near(rank)); }
   std::vector<Range> near_ranges(const std::vector<Range>& ranges) const {
     std::vector<Range> some;
     for (std::size_t i = 0; i < ranges.size(); ++i)

@@ -37,12 +37,10 @@ class LayerClock {
     clock_.settle();
     seconds_.assign(static_cast<std::size_t>(layers_), {});
     for (const Span& span : spans_)
-      seconds_[static_cast<std::size_t>(span.layer)][span.what] +=
+      seconds_[span.layer][span.what] +=
           1e-9 * static_cast<double>(clock_.time_of(span.end) - clock_.time_of(span.start));
   }
-  double seconds(int layer, What what) const {
-    return seconds_[static_cast<std::size_t>(layer)][what];
-  }
+  double seconds(int layer, What what) const { return seconds_[layer][what]; }
 
  private:
   struct Span {

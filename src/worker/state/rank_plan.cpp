@@ -40,9 +40,7 @@ std::vector<Route> holders(const LayerRun& run, int slice, std::int64_t first, s
 
 int run_of(const plan::Placement& placement, int layer) {
   int run = 0;
-  while (layer >= placement.runs[static_cast<std::size_t>(run)].first_layer +
-                      placement.runs[static_cast<std::size_t>(run)].num_layers)
-    ++run;
+  while (layer >= placement.runs[run].first_layer + placement.runs[run].num_layers) ++run;
   return run;
 }
 
@@ -106,8 +104,8 @@ bool find_work(const plan::Placement& placement, std::size_t stage, int rank,
           const auto routes = [&](const std::vector<Link>& links) {
             std::vector<std::vector<Route>> list;
             for (const Link& link : links)
-              list.push_back(holders(placement.runs[static_cast<std::size_t>(link.stage)], slice,
-                                     batch.first_sample, batch.num_samples));
+              list.push_back(holders(placement.runs[link.stage], slice, batch.first_sample,
+                                     batch.num_samples));
             return list;
           };
           batch.from = routes(work.from);

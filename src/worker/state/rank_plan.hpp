@@ -75,7 +75,7 @@ struct StageWork {
 
   bool computes() const { return !micro_batches.empty(); }
   const MicroBatch& micro_batch(int number) const {
-    return micro_batches[static_cast<std::size_t>(number - first_micro_batch)];
+    return micro_batches[number - first_micro_batch];
   }
   bool operator==(const StageWork&) const = default;
 };

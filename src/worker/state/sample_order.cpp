@@ -116,10 +116,9 @@ class Play {
     int back = -1, on = -1;
     for (const std::size_t i : team.pieces) {
       const Piece& piece = pieces_[i];
-      if (can_go_back(piece) &&
-          (back < 0 || piece.first < pieces_[static_cast<std::size_t>(back)].first))
+      if (can_go_back(piece) && (back < 0 || piece.first < pieces_[back].first))
         back = static_cast<int>(i);
-      const bool later = on < 0 || piece.stage > pieces_[static_cast<std::size_t>(on)].stage;
+      const bool later = on < 0 || piece.stage > pieces_[on].stage;
       if (later && can_go_forward(piece) && has_room(team, piece)) on = static_cast<int>(i);
     }
     if (back >= 0 || on >= 0) begin(team, back >= 0 ? back : on, back < 0);
@@ -129,16 +128,15 @@ class Play {
   void force() {
     int best = -1;
     for (std::size_t i = 0; i < pieces_.size(); ++i)
-      if (can_go_forward(pieces_[i]) &&
-          (best < 0 || pieces_[i].first < pieces_[static_cast<std::size_t>(best)].first))
+      if (can_go_forward(pieces_[i]) && (best < 0 || pieces_[i].first < pieces_[best].first))
         best = static_cast<int>(i);
     NEREUS_CHECK(best >= 0, "samples pass every stage");
-    begin(teams_.at(pieces_[static_cast<std::size_t>(best)].team), best, true);
+    begin(teams_.at(pieces_[best].team), best, true);
   }
 
   void begin(Team& team, int which, bool forward) {
-    Piece& piece = pieces_[static_cast<std::size_t>(which)];
-    const plan::LayerRun& run = placement_->runs[static_cast<std::size_t>(piece.stage)];
+    Piece& piece = pieces_[which];
+    const plan::LayerRun& run = placement_->runs[piece.stage];
     (forward ? piece.forward_begun : piece.backward_begun) = true;
     if (forward) team.held[piece.stage] += piece.count;
     team.running = which;
@@ -154,7 +152,7 @@ class Play {
     now_ = next;
     for (auto& [rank, team] : teams_) {
       if (team.running < 0 || team.until > now_) continue;
-      Piece& piece = pieces_[static_cast<std::size_t>(team.running)];
+      Piece& piece = pieces_[team.running];
       (team.forward ? piece.forward_done : piece.backward_done) = true;
       if (!team.forward) team.held[piece.stage] -= piece.count;
       team.running = -1;
