@@ -66,7 +66,7 @@ std::vector<int> ends_starts(const model::Model& model, int num_stages) {
     // The first block of the stage; no stage is left without a layer.
     const int layer =
         i == 0 ? 0 : std::max(begin - first + 1, starts[static_cast<std::size_t>(i) - 1] + 1);
-    starts[static_cast<std::size_t>(i)] = std::min(layer, layers - (num_stages - i));
+    starts[i] = std::min(layer, layers - (num_stages - i));
     begin += units / num_stages + (i < units % num_stages ? 1 : 0);
   }
   return starts;
@@ -122,7 +122,7 @@ void count_layers(const model::Model& model, int begin, int end, int recompute_b
                   std::vector<KindCount>& counts) {
   int blocks = 0;
   for (int i = begin; i < end; ++i) {
-    KindCount& layers = counts[static_cast<std::size_t>(model.layers[static_cast<std::size_t>(i)])];
+    KindCount& layers = counts[model.layers[i]];
     ++layers.count;
     const bool block = model.layer(i).role == model::LayerRole::kBlock;
     if (!block || recompute_blocks == 0 || blocks++ < recompute_blocks) ++layers.again;
@@ -185,9 +185,7 @@ void add_chunks(StageTable& table, const model::Model& model, const std::vector<
   if (!buildable) return;
   table.work.resize(table.classes.size());
   const auto sender = [&](std::size_t v) {  // kind of the layer before the boundary
-    return v > 0 && v + 1 < starts.size() && starts[v] > 0
-               ? model.layers[static_cast<std::size_t>(starts[v] - 1)]
-               : -1;
+    return v > 0 && v + 1 < starts.size() && starts[v] > 0 ? model.layers[starts[v] - 1] : -1;
   };
   for (std::size_t v = 0; v + 1 < starts.size(); ++v) {
     ChunkClass chunk;
@@ -200,12 +198,11 @@ void add_chunks(StageTable& table, const model::Model& model, const std::vector<
       const int some = key.recompute_blocks;
       chunk.work.add(model.layer(i), some == 0 || (block && blocks++ < some));
     }
-    chunk.rank_class =
-        table.class_of_rank[static_cast<std::size_t>(rank_of_stage(key, static_cast<int>(v)))];
+    chunk.rank_class = table.class_of_rank[rank_of_stage(key, static_cast<int>(v))];
     // Ranks of a class have the same layers; the first one represents all.
     const int rank = rank_of_stage(key, static_cast<int>(v));
-    if (table.classes[static_cast<std::size_t>(chunk.rank_class)].first == rank) {
-      ChunkWork& all = table.work[static_cast<std::size_t>(chunk.rank_class)];
+    if (table.classes[chunk.rank_class].first == rank) {
+      ChunkWork& all = table.work[chunk.rank_class];
       all.forward += chunk.work.forward;
       all.again += chunk.work.again;
     }
@@ -267,7 +264,7 @@ StageTable make_stage_table(const model::Model& model, const StageKey& key, Stag
   for (std::size_t v = 1; v < static_cast<std::size_t>(num_stages); ++v)
     if (starts[v] > 0) {
       const auto last = static_cast<std::size_t>(starts[v] - 1);
-      ++boundaries[static_cast<std::size_t>(model.layers[last])].count;
+      ++boundaries[model.layers[last]].count;
     }
   table.boundaries = only_present(boundaries);
   add_chunks(table, model, starts);

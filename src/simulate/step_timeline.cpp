@@ -44,18 +44,16 @@ class Drawer {
   void sort_lanes() {
     std::vector<int> order(out_.lanes.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-      return out_.lanes[static_cast<std::size_t>(a)].process <
-             out_.lanes[static_cast<std::size_t>(b)].process;
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return out_.lanes[a].process < out_.lanes[b].process; });
     std::vector<int> now(order.size());
     std::vector<timeline::Lane> lanes;
     for (std::size_t i = 0; i < order.size(); ++i) {
-      now[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
-      lanes.push_back(std::move(out_.lanes[static_cast<std::size_t>(order[i])]));
+      now[order[i]] = static_cast<int>(i);
+      lanes.push_back(std::move(out_.lanes[order[i]]));
     }
     out_.lanes = std::move(lanes);
-    const auto move = [&](int& lane) { lane = now[static_cast<std::size_t>(lane)]; };
+    const auto move = [&](int& lane) { lane = now[lane]; };
     for (Slice& slice : out_.slices) move(slice.lane);
     for (Flow& flow : out_.flows) {
       move(flow.from_lane);
@@ -64,8 +62,8 @@ class Drawer {
   }
 
   void draw_team(const SimulatedTeam& team) {
-    const cost::LaneWork& lane = work_.lanes[static_cast<std::size_t>(team.lane)];
-    const std::vector<int>& ranks = lane.ranks[static_cast<std::size_t>(team.team)];
+    const cost::LaneWork& lane = work_.lanes[team.lane];
+    const std::vector<int>& ranks = lane.ranks[team.team];
     const Order& order = step_.order_of(team);
     std::vector<std::array<int, kNumLanes>> lanes(order.size());
     for (std::size_t r = 0; r < order.size(); ++r) {
@@ -103,7 +101,7 @@ class Drawer {
       end = std::max(end, reduced.end);
     }
     // What follows all reductions; separate per rank if ranks do not wait for each other.
-    const double closing = work_.closing + work_.lanes[static_cast<std::size_t>(team.lane)].closing;
+    const double closing = work_.closing + work_.lanes[team.lane].closing;
     const auto length = static_cast<Picoseconds>(closing * 1e12);
     const Picoseconds start = step_.staggered ? end : std::max(end, step_.end - length);
     if (length > 0)
@@ -133,14 +131,13 @@ class Drawer {
 
   void draw_messages(const SimulatedTeam& team,
                      const std::vector<std::array<int, kNumLanes>>& lanes) {
-    const SimulatedLaneOrder& lane = step_.lanes[static_cast<std::size_t>(team.lane)];
+    const SimulatedLaneOrder& lane = step_.lanes[team.lane];
     const PassProgram program = compile(step_.order_of(team), lane.size);
     std::vector<std::size_t> next(lanes.size());
     std::vector<std::size_t> position(program.ops.size());
-    for (std::size_t i = 0; i < program.ops.size(); ++i)
-      position[i] = next[static_cast<std::size_t>(program.ops[i].rank)]++;
+    for (std::size_t i = 0; i < program.ops.size(); ++i) position[i] = next[program.ops[i].rank]++;
     const auto played = [&](std::size_t i) -> const PlayedOp& {
-      return team.played.ranks[static_cast<std::size_t>(program.ops[i].rank)].ops[position[i]];
+      return team.played.ranks[program.ops[i].rank].ops[position[i]];
     };
     std::vector<std::array<Picoseconds, 2>> wire(lanes.size());
     std::vector<Slice> messages(program.ops.size());
@@ -164,11 +161,10 @@ class Drawer {
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
       const int needs = program.ops[i].needs;
       if (needs < 0) continue;
-      const Slice& message = messages[static_cast<std::size_t>(needs)];
+      const Slice& message = messages[needs];
       const PlayedOp& op = played(i);
       if (message.end == 0 || op.end == op.start || op.start < message.end) continue;
-      out_.flows.push_back({message.lane, message.end,
-                            lanes[static_cast<std::size_t>(program.ops[i].rank)][kCompute],
+      out_.flows.push_back({message.lane, message.end, lanes[program.ops[i].rank][kCompute],
                             op.start, ++flow_,
                             fmt::format("micro-batch {}", program.ops[i].op.micro_batch)});
     }
