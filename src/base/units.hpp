@@ -1,6 +1,6 @@
-// Units as types. A number without a unit is a bug, so every physical quantity that crosses a
-// function boundary has one of these types. They hold one double in SI units and have no cost at
-// run time.
+// Units as types, for numbers that people write and read: parsing, printing and checks of a
+// dimension use them. They hold one double in SI units and have no cost at run time. Behind the
+// parsers, structs hold doubles in SI units (bytes, seconds, FLOP/s) and comments say which.
 //
 //   Seconds t = Bytes{1e9} / BytesPerSecond{450e9};
 //   Seconds u = Flops{2e12} / FlopsPerSecond{312e12};
