@@ -7,7 +7,8 @@
 //
 // A request is one JSON object; schema() says which members it may have, and which the answer has.
 // Nothing is printed, no file is written that the request does not name, and nothing is thrown for
-// a wrong request. Calls are made one at a time.
+// a wrong request. Make one call at a time: calls side by side are not
+// supported.
 #pragma once
 
 #include <functional>
@@ -40,7 +41,7 @@ struct Watch {
 Result call(std::string_view verb, std::string_view request, const Watch& watch = {});
 
 std::vector<std::string> verbs();
-// JSON Schema of a verb's request, or with "answer" of its answer; empty where there is none.
+// JSON Schema of a verb's request, or of its answer if `what` is "answer"; empty if there is none.
 std::string schema(std::string_view verb, std::string_view what = "request");
 
 }  // namespace nereus

@@ -6,8 +6,8 @@
 //   rank 0       joins and checks the reports, writes manifest.json, flushes the file and the
 //                folder, renames step-N.partial to step-N, and flushes FOLDER: now the checkpoint
 //                is complete
-//   then         all but `keep` - 1 checkpoints of earlier steps are removed; with `known` more may
-//                stay
+//   then         all but `keep` - 1 checkpoints of earlier steps are removed; if `known` is set, more
+//                may stay
 //
 // A folder step-N is therefore either complete or absent. A folder that ends in .partial is a
 // leftover, which rank 0 removes when a writer is constructed. All ranks must see the same FOLDER.
@@ -17,8 +17,8 @@
 //   if (!writer.busy()) ...                          // may be called at every step
 //   writer.wait();                                   // throws errors of the background thread
 //
-// The next save() or wait() throws the errors of a save. The parts' bytes must not change until
-// busy() is false: pass copies (own_copy), or buffers that nothing else writes to.
+// If a save fails, the next save() or wait() throws its error. The parts' bytes must not change
+// until busy() is false: pass copies (own_copy), or buffers that nothing else writes to.
 #pragma once
 
 #include <atomic>
@@ -70,9 +70,9 @@ struct WriterOptions {
   // Distinguishes attempts at the same step if ranks may have been replaced in between: a rank of
   // an earlier attempt that still writes must not mix its files with those of a later attempt.
   std::string attempt = {};
-  // Returns the last step that a restarted job may continue from; empty: any step. Checkpoints up
-  // to this step count towards `keep`. Of later checkpoints the writer removes only those that it
-  // wrote itself: another job may be training and saving the same steps by now.
+  // Returns the last checkpoint that the coordinator knows of: a restarted job never continues from
+  // a later one. Empty: no limit. Checkpoints up to it count towards `keep`. Later ones are removed
+  // only if this writer wrote them, because another generation may be saving the same steps.
   std::function<std::int64_t()> known = {};
   // Called on rank 0 around the commit, which completes a checkpoint: must call `commit`, or throw
   // instead. May be empty.

@@ -10,10 +10,10 @@
 //   all_reduce     = 2 (n-1)/n B / rate + min(ring steps, tree steps)
 //   all_gather     =   (n-1)/n B / rate + ring steps          B = the gathered whole
 //   reduce_scatter = all_gather
-//   all_to_all     = max(share inside / link, share outside / card) + one step each
+//   all_to_all     = max(share inside / link, share outside / card) + one step inside and one outside
 //   dispatch       = an all-to-all of tokens that each go to k ranks: either every copy is sent
-//                    separately, or a token is sent once to each rank of the node and once to each
-//                    other node, which passes it on inside. k copies that go to N places uniformly
+//                    separately, or each token is sent once to each rank of its own node that
+//                    gets a copy and once to each other such node, which passes it on inside. k copies that go to N places uniformly
 //                    reach N (1 - (1 - 1/N)^k) different places.
 //   broadcast      = B / rate + tree steps
 // All collectives except all-reduce wait for the slowest link of a ring: over N > 4 domains their
@@ -22,24 +22,25 @@
 //   padded   = (n-1)/n (n largest) / rate + 1.18 ring steps    pieces padded to the largest, copied
 //   grouped  = (n-1)/n B / (0.77 rate) + ring steps            a broadcast per piece, in one launch
 // The two numbers are fitted to measured times of both forms from 8 kB to 512 MB (UCC's NCCL
-// backend, 8 GPUs of one node: github.com/openucx/ucc/pull/347): grouped is faster below some MB,
+// backend, 8 GPUs of one node: github.com/openucx/ucc/pull/347): grouped is faster below a few MB,
 // padded above if the pieces are nearly even. Reduce-scatters of uneven pieces are assumed to cost
 // the same.
 //
 // Topologies. A device has a total rate R on any level, divided among its links: 2 on a ring, 6 on
-// a torus (three dimensions, which is what clusters state), N - 1 on a full connection of N
+// a torus (three dimensions, as in cluster files), N - 1 on a full connection of N
 // devices, 1 to a switch. Rings over a whole level use every link (in both directions; Patarasuk
 // 2009). So all-reduce, all-gather and reduce-scatter move the same bytes at rate R on all
 // topologies. The differences are:
 //   all-to-all     A message in a ring of n passes floor(n^2/4) / (n-1) links on average. So
 //                  n (n-1) messages of B/n load the 2 n links of R/2 for floor(n^2/4)/n B / R:
-//                  about n/4 times as long as a switch. A torus with side a = n^(1/3) sends all
-//                  bytes a/4 links far over 2 of 6 links: 3 a/4 times as long. Never less than on a
-//                  switch. The start-up is the longest path: n/2 links of a ring, 3 a/2 of a torus.
-//   few of many    A pair of a full connection has one link: m of N devices get (m-1)/(N-1) of R.
+//                  about n/4 times as long as a switch. On a torus with side a = n^(1/3) a message
+//                  passes a/4 links on average in each dimension, which has 2 of the 6 links: 3 a/4
+//                  times as long. Never less than on a switch. The start-up is the longest path: n/2 links of a ring, 3 a/2 of a torus.
+//   subgroups      Two devices of a full connection share one link, so a group of m of the N
+//                  devices has (m-1)/(N-1) of R.
 //   send           uses one link: R/(N-1) on a full connection, R/2 on a ring (of two devices: R),
 //                  R/6 on a torus. Assumes that the two devices are neighbors and that a device
-//                  sends one message at a time, as between stages, so the link carries no other.
+//                  sends one message at a time, as between stages, so the link carries no other message.
 //   ring steps     a torus needs 3 (a-1), one dimension after the other, instead of n-1.
 // Assumed: groups on a ring or torus are themselves rings and tori of the group's size. A fat tree
 // is a switch with the level's oversubscription. A dragonfly is a switch with factor 1, because its
@@ -80,8 +81,8 @@ double all_gather_seconds(const Fabric& fabric, Group group, double bytes);
 double reduce_scatter_seconds(const Fabric& fabric, Group group, double bytes);
 double all_to_all_seconds(const Fabric& fabric, Group group,
                           double bytes);  // bytes that each rank sends
-// `bytes` counts all copies of each token. `once` is the share of duplicate copies that is not
-// sent.
+// `bytes` counts all copies of each token. `once` is the share of duplicate copies that are left
+// out (0: every copy is sent).
 double dispatch_seconds(const Fabric& fabric, Group group, double bytes, double copies,
                         double once);
 double broadcast_seconds(const Fabric& fabric, Group group, double bytes);

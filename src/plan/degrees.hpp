@@ -26,9 +26,10 @@ enum class Schedule {
 enum class Attention { kUnfused, kFlash };  // whether the score matrix is ever written to memory
 // How a sequence is cut over the context axis. Ring: contiguous slices that pass keys and values
 // around a ring. Zig-zag: a ring with 2 cp chunks, where slice c holds chunks c and 2 cp - 1 - c,
-// which balances a causal mask. All-to-all: contiguous slices that are exchanged for heads.
+// which balances a causal mask. All-to-all: contiguous slices; an all-to-all gives each rank whole
+// sequences of some heads.
 enum class ContextKind { kRing, kZigzag, kAllToAll };
-enum class Tier { kDevice, kExpanded, kHost, kNvme };  // with the names of cluster::MemoryTier
+enum class Tier { kDevice, kExpanded, kHost, kNvme };  // named as in cluster::MemoryTier
 // How the ep ranks of a group share one copy of a model's embedding tables
 // (plan/table_placement.hpp). kTable and kLookups: whole tables, balanced by bytes or by look-ups.
 // kRow: blocks of every table's rows. kColumn: columns of every table.
@@ -58,13 +59,13 @@ struct Degrees {
   int pp = 1;
   int dp = 1;
   int cp = 1;
-  int ep = 1;          // ranks that share the experts or the tables: taken from dp x cp (x tp)
-  int expert_tp = 1;   // tensor degree inside experts
+  int ep = 1;         // ranks that share the experts or tables; ep x expert_tp divides tp x cp x dp
+  int expert_tp = 1;  // tensor degree inside experts
   int interleave = 1;  // virtual stages per rank
   int micro_batch = 1;
   int global_batch = 1;
   Recompute recompute = Recompute::kNone;
-  // Under full recompute: the first blocks of each virtual stage; 0 = all.
+  // Under full recompute: how many blocks of each virtual stage, from its first; 0 = all.
   int recompute_blocks = 0;
   int zero = 0;  // 0..3
   // Ranks that share one copy of sharded state: neighbors in the data-parallel group (context x

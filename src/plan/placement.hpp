@@ -13,9 +13,9 @@
 // Tensor slices are equal. Context slice c of cp holds tokens [c, c + 1) s / cp; zig-zag cuts the
 // sequence into 2 cp chunks and gives slice c the chunks c and 2 cp - 1 - c. Embedding, head and
 // loss are split by vocabulary over the tensor slices of their team, unless `split_vocabulary` is
-// off. They may be in a separate run that spreads them over other ranks than the blocks. A tied
-// weight belongs to the flat buffer of its first layer; on ranks that do not hold the first layer,
-// it belongs to the buffer of its second.
+// off. They may be in a separate run that places them on other ranks than those of the blocks. A
+// tied weight belongs to the flat buffer of its first layer; on ranks that do not hold the first
+// layer, it belongs to the buffer of its second.
 //
 // Size: a regular plan for 16,384 ranks x 126 layers has pp x interleave runs, each with one
 // Replicas and three StateShares (six with experts). As JSON it stays far under 1 MB.
@@ -94,17 +94,17 @@ struct Replicas {
 enum class StateKind { kWeights, kGradients, kOptimizer };
 
 // A position in a flat buffer is counted in units: kStateUnits units are the whole buffer, so that
-// one share fits layers of every size. There are more units (3.1e15) than any buffer has bytes, so
-// every byte range can be written exactly. The number is divisible by 1 .. 16 and by powers of two,
-// and is exact as a double.
+// one share can describe layers of any size. There are more units (3.1e15) than any buffer has
+// bytes, so every byte range can be written exactly. The number is divisible by 1 .. 16 and by
+// powers of two, and is exact as a double.
 inline constexpr std::int64_t kStateUnits = 720720LL << 32;
 
 // The layer's weights are cut into `cut` equal slices, each a flat buffer. `cut` is tp; for experts
 // it is ep x expert_tp (slice e expert_tp + t is tensor part t of the e-th group of experts); for
 // embedding tables it is ep, and the run's table_split decides the slices, whose lengths may then
-// differ. This share says where the range [begin, end) of the slices first_slice .. first_slice +
-// num_slices - 1 is stored: that of slice first_slice on `ranks`, that of each further slice on the
-// same ranks shifted by slice_stride. [begin, end) is divided into `pieces` equal pieces, and the
+// differ. A share places the range [begin, end) of the slices first_slice .. first_slice +
+// num_slices - 1: slice first_slice is on `ranks`, and each next slice on the ranks slice_stride
+// further. [begin, end) is divided into `pieces` equal pieces, and the
 // j-th of the ranks holds piece j modulo `pieces`. 1 piece = a whole copy on each rank; as many
 // pieces as ranks = sharded (ZeRO); in between = sharded within groups (HSDP).
 struct StateShare {
@@ -133,7 +133,8 @@ struct ElementRange {
   bool operator==(const ElementRange&) const = default;
 };
 ElementRange elements_of_piece(const StateShare& share, int piece, std::int64_t length);
-// The smallest unit that falls on `element`: write it to put a boundary at that element.
+// The smallest unit at or after the start of `element`: as `begin` or `end` of a share it puts a
+// boundary exactly there.
 std::int64_t unit_of_element(std::int64_t element, std::int64_t length);
 
 struct LayerRun {

@@ -49,9 +49,9 @@ class Predictor {
 
   // Like predict(), but stops early once the result cannot matter. A pipeline may have to be
   // simulated pass by pass (predict/played.hpp), which is slow. Before that, a lower bound of its
-  // step is computed, and `counts` is asked whether a prediction with this step would still matter.
-  // If not, that prediction is returned with `exact` = false: its step is only a lower bound. An
-  // empty `counts` always continues.
+  // step is computed, and the callback `counts` decides whether a prediction with this step could
+  // still matter. If not, that prediction is returned with `exact` = false: its step is only a
+  // lower bound. An empty `counts` always continues.
   struct Sketch {
     Prediction prediction;
     bool exact = true;

@@ -1,13 +1,13 @@
 // The static order in which every pipeline rank runs its passes; each schedule has a source file.
 //
 // A pass is the forward pass, its recompute, the backward pass, or one half of the backward pass of
-// one micro-batch on one virtual stage. The model alone decides what a pass waits for:
+// one micro-batch on one virtual stage. What a pass waits for is the same in every schedule:
 //   forward(s, m)    forward(s - 1, m)
 //   recompute(s, m)  forward(s, m)
-//   backward(s, m)   forward(s, m), recompute(s, m) if any, backward(s + 1, m)   also for kInput
+//   backward(s, m)   forward(s, m), recompute(s, m) if any, backward(s + 1, m)   input(s, m) alike
 //   weight(s, m)     input(s, m)
-// so an order is correct if every pass is in it once (recompute at most once), and all passes of a
-// micro-batch on a stage are on the same rank.
+// so an order is correct if it has every pass once (recompute at most once), all passes of a
+// micro-batch on a stage are on the same rank, and it does not deadlock.
 //
 //   const Order order = make_order(Schedule::kZbH1, {8, 1, 32});   // ranks, chunks, micro-batches
 //   order[0];                                    // the passes of the first pipeline rank

@@ -6,16 +6,16 @@
 // the slowest team has reduced all of them, all ranks update:
 //   step = max over teams (last pass or reduction + host of the lane) + closing
 // Zero-bubble schedules update without a common barrier (Qi 2023, post-validation): each rank
-// starts the next step when it has finished this one, so that a step takes the maximum of
-//   last pass or reduction - first pass        over ranks
-// instead of the time from the first pass of all ranks.
+// starts the next step when it has finished this one. A step then takes the maximum over ranks of
+//   end of the rank's last pass or reduction - start of its first pass
+// and not the time since the earliest first pass of any rank.
 //
 // simulate/lane_order.hpp has the times and the order of a lane's passes and messages.
 //
 // The teams of a lane are folded into one, because they do the same at the same time. If durations
-// vary (simulate/pipeline/jitter.hpp), every team has separate draws; a slow rank unfolds its team.
-// If teams wait for each other at every pass (LaneWork::joint), each pass is as long as the longest
-// of their draws.
+// vary (simulate/pipeline/jitter.hpp), every team has separate draws; a team with a slow rank is
+// simulated on its own. If teams wait for each other at every pass (LaneWork::joint), each pass is
+// as long as the longest of their draws.
 //
 // Burst plans, whose work has the time of every layer, are first simulated layer by layer
 // (simulate/played_layers.hpp); the result gives the length of their forward and backward pass.

@@ -257,7 +257,8 @@ void add_notes(Table& table, const app::PlanAnswer& answer, const app::PlanReque
   if (best.expected.rows > 0)
     table.notes.push_back(fmt::format(
         "expected error of one prediction: {:.0f} % median, {:.0f} % mean (over {} held-out runs "
-        "of {}); the prediction of the best of many candidates is likely a little too low",
+        "of {}); the step time of the best of many candidates is likely predicted a little too "
+        "short",
         100 * best.expected.median, 100 * best.expected.mean, format_count(best.expected.rows),
         best.plan.basis.stack.name));
   else

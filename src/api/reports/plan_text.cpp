@@ -31,7 +31,7 @@ std::string manner_text(const plan::Degrees& d) {
   if (d.cp > 1 && d.context == plan::ContextKind::kAllToAll)
     list.emplace_back("context by all-to-all");
   if (d.zero > 0)
-    list.push_back(d.zero_group > 0 ? fmt::format("ZeRO-{} in {}s", d.zero, d.zero_group)
+    list.push_back(d.zero_group > 0 ? fmt::format("ZeRO-{} in groups of {}", d.zero, d.zero_group)
                                     : fmt::format("ZeRO-{}", d.zero));
   if (d.expert_tp > 1) list.push_back(fmt::format("expert tp {}", d.expert_tp));
   for (const auto& [share, what] :

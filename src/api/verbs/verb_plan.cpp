@@ -111,9 +111,11 @@ void add_space_options(Command& command, PlanOptions& request) {
       "state and activations that may be offloaded (default: none); any = optimizer, activations "
       "and weights in steps of 1/8, to every memory tier of the nodes");
   command.toggle("--sequence-parallel", request.sequence_parallel,
-                 "only with it (=off: only without)");
-  command.toggle("--tensor-overlap", request.tensor_overlap, "only with it (=off: only without)");
-  command.toggle("--data-overlap", request.data_overlap, "only with it (=off: only without)");
+                 "only plans with sequence parallelism (=off: only without)");
+  command.toggle("--tensor-overlap", request.tensor_overlap,
+                 "only plans that overlap tensor-parallel communication (=off: only without)");
+  command.toggle("--data-overlap", request.data_overlap,
+                 "only plans that overlap data-parallel communication (=off: only without)");
 }
 
 void add_goal_options(Command& command, PlanOptions& request) {
@@ -137,7 +139,7 @@ void add_goal_options(Command& command, PlanOptions& request) {
     engines.push_back(
         {name, [&request, name] { request.plan.engine = exporting::parse_engine(name); }});
   command.choice("--engine", std::move(engines),
-                 "search only plans that this engine can run, predicted for its software");
+                 "search only plans that this engine can run, predicted for its software stack");
   command.list("--nodes", whole_list("--nodes", request.plan.nodes, 1),
                "node counts to search, instead of all nodes of the cluster");
   command.whole("--max-tp", request.max_tp, 1, "largest tensor-parallel degree");
@@ -155,11 +157,12 @@ void add_spot_options(Command& command, PlanOptions& request) {
   command.flag("--spot", request.spot,
                "plan pipelines for any number of machines, with unequal replicas; plans are "
                "ranked by simulation");
-  command.text("--jitter", "FORM", request.spot_options.jitter,
-               "how compute varies in that simulation, as for nereus simulate");
+  command.text(
+      "--jitter", "FORM", request.spot_options.jitter,
+      "with --spot: how compute times vary in the simulation that ranks plans; forms as in "
+      "nereus simulate");
   command.text("--link-jitter", "FORM", request.spot_options.link_jitter,
-               "how message times vary "
-               "in that simulation");
+               "with --spot: how message times vary there");
 }
 
 void add_burst_options(Command& command, PlanOptions& request) {
@@ -167,13 +170,15 @@ void add_burst_options(Command& command, PlanOptions& request) {
   command.flag("--burst", request.burst,
                "choose the number of ranks for each layer; works with --objective time, money or "
                "throughput");
-  command.number("--amplification", request.amplification,
-                 "the fastest plan that uses at most X times the rank-seconds of one rank");
+  command.number(
+      "--amplification", request.amplification,
+      "the fastest plan whose rank-seconds (busy time of all ranks) are at most X times those "
+      "of a step on one rank");
   command.number("--background-yield", request.background_yield,
                  "for throughput: share of a free rank's time that background jobs can use, 0 to "
                  "1 (default: 1)");
   command.number("--slower", request.slower,
-                 "for throughput: how many times slower than data parallelism a step may be "
+                 "for throughput: a step may take at most X times as long as with data parallelism "
                  "(default: 1)");
   command.flag("--powers-of-two", request.burst_options.powers_of_two,
                "use only powers of two as numbers of ranks");
@@ -181,8 +186,8 @@ void add_burst_options(Command& command, PlanOptions& request) {
                "allow separate ranks for parallel branches of the model");
   command.text("--samples-to-target", "NAME|LEAST:CRITICAL",
                request.burst_options.samples_to_target,
-               "choose the batch too; training needs LEAST (1 + batch / CRITICAL) samples to "
-               "reach the target");
+               "also choose the global batch: training to the target needs LEAST * (1 + batch / "
+               "CRITICAL) samples; NAME has both numbers fitted to MLPerf");
 }
 
 bool asks_for_burst(const PlanOptions& request) {
@@ -316,12 +321,12 @@ Verb plan_verb(Caller& caller) {
   command->example(
       "nereus plan --model llama3-70b --cluster 64xp5.48xlarge --nodes 8..64*2 --objective "
       "time,money",
-      "choose the number of nodes by the Pareto front");
+      "compare numbers of nodes by time and cost (Pareto front)");
   command->example(
       "nereus plan --spot --model gpt2-xl --cluster 37xp3.2xlarge --jitter normal:2ms "
       "--link-jitter "
       "delay:10ms",
-      "37 spot machines, a number that no degree divides");
+      "37 spot machines (a prime number)");
   command->example(
       "nereus plan --burst --model vgg16 --cluster 1xdgx-a100-80 --global-batch 32 "
       "--amplification 2 -o vgg.plan",

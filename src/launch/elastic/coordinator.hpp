@@ -4,23 +4,24 @@
 //
 // A generation is a plan on the available members. It ends
 //   at once          if a member's connection broke, if it or its worker has sent no heartbeat for
-//                    `dead_after_s`, or if a worker lost another: the survivors' waits are aborted,
+//                    `dead_after_s`, or if a worker lost its connection to another: the survivors' waits are aborted,
 //                    and they report their last step
-//   after the step   if a member has notice, if members joined with whom continuing pays off
-//                    (growth.hpp), or if a member is so slow that continuing without it pays off
-//                    (step_times.hpp): all agree on the step
+//   after the step   if a member was warned that its machine will be taken away, if members joined
+//                    and the gain outweighs the morph (growth.hpp), or if a member is so slow that
+//                    the others are faster without it, the morph included (step_times.hpp): all
+//                    agree on the step
 // Then the job is planned again for the remaining members (`plan`). Each member is told its rank,
-// and from whose state of which step to continue: the commit rule (worker/execute/executor.hpp)
-// makes that one step for all. A member that is voted out is told to kill its worker, and may join
-// again as a new one; its messages for older generations are ignored. Clocks of other machines are
-// never used.
+// and whose state of which step to continue from. The commit rule (worker/execute/executor.hpp)
+// ensures that this step is the same for all. A member that was dropped is told to kill its worker,
+// and may join again as a new member; its messages for older generations are ignored. Clocks of
+// other machines are never used.
 //
 // A job is done when its final state is saved. If the last checkpoint cannot be written, the job
-// fails (elastic.not-saved), and the same call continues from the last existing checkpoint.
+// fails (elastic.not-saved), and the same command continues from the last checkpoint.
 //
 // DIR/coordinator.json stores the generation, its members and its plan, DIR/steps.jsonl the steps.
-// After a crash, the same call continues with the agents that connect again, which have continued
-// to train.
+// After a crash of the coordinator the same command continues with the agents that reconnect; they
+// have kept training meanwhile.
 //
 //   CoordinatorOptions options{.folder = "run", .listen = {"0.0.0.0", 29400}, .token = token};
 //   JobOutcome outcome = run_coordinator(options, hooks);
@@ -44,10 +45,10 @@ struct CoordinatorOptions {
   std::string token;
   std::string build;
   std::int64_t steps = 0;   // of the job, in total
-  std::int64_t known = 0;   // of them, known to be done before
+  std::int64_t known = 0;   // of these, done before this start
   int first_members = 1;    // how many to wait for at the start
   double dead_after_s = 2;  // without a heartbeat, of an agent or its worker
-  // For survivors to report their last step; three times a step if that is longer.
+  // How long survivors have to report their last step: at least the time of three steps.
   double answer_s = 10;
   double return_s = 10;      // for agents to connect again after a restart of this program
   bool paces_saves = false;  // decides when to save (save_pace.hpp); otherwise the job does
@@ -64,7 +65,8 @@ struct PlannedJob {
 };
 
 struct ElasticEvent {
-  std::string kind;        // "joined", "lost", "notice", "fenced", "refused", "slow", "morph", ..
+  std::string
+      kind;  // "joined", "lost", "notice", "fenced" (dropped), "refused", "slow", "morph", ..
   std::int64_t step = -1;  // number of steps done
   int rank = -1;
   std::string text;
@@ -72,7 +74,7 @@ struct ElasticEvent {
   std::int64_t generation = -1;
   int num_ranks = 0;
   double own_bytes = 0, peer_bytes = 0, saved_bytes = 0;
-  double seconds = 0;  // from the sign that ended the last generation to the first step after it
+  double seconds = 0;  // from the event that ended the last generation to the first step after it
   std::int64_t lost_steps = 0;  // number of steps that were done twice
 };
 

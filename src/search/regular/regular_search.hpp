@@ -6,19 +6,19 @@
 //   result.plans[0].degrees;                       // empty if no candidate fits
 //
 // What is pruned:
-//   - families and schedules whose bound (predict/predictor_bound.cpp) is above the worst plan
+//   - families (layout, micro-batch, sequence parallelism) and schedules whose bound (predict/predictor_bound.cpp) is above the worst plan
 //     worth keeping;
 //   - dominated candidates, which take at least as long and have no advantage: more recompute or
-//     offload if a plan with less already fits and memory slows nothing down; communication without
+//     offload if a plan with less already fits and full memory does not slow that plan down; communication without
 //     overlap if overlap is allowed.
 //
 // One plan is kept per layout (devices, tp, pp, ep), the best one, so that the list does not show
 // variants of the same layout. With several objectives the Pareto front is kept instead: every plan
-// that no other beats in one objective without losing in another.
+// for which no other is better in one objective and not worse in the others.
 //
-// Families are evaluated in the order of their bounds, in waves of a fixed number; within a wave,
-// all are compared with what was known before the wave. So the answer and all counts are the same
-// for any number of threads.
+// Families are evaluated in the order of their bounds, in waves of a fixed size; families of a
+// wave are compared only with the results of earlier waves. So the answer and all counts are the
+// same for any number of threads.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ struct SearchOptions {
   // above it need not be the best.
   double limit = std::numeric_limits<double>::infinity();
   int threads = 0;  // 0 = all cores
-  // Whether SearchResult::space and pruned are needed: costs a fifth of the time.
+  // Whether SearchResult::space and pruned are needed: counting takes a fifth of the time.
   bool counts = true;
   // A further condition for plans (such as: an engine can express it). Only called for plans that
   // fit and would be kept. Called from several threads.
@@ -61,15 +61,15 @@ struct Candidate {
 
 struct SearchResult {
   std::vector<Candidate> plans;  // best first; a front in the order of its first objective
-  std::int64_t space = 0;        // candidates whose cost can differ
+  std::int64_t space = 0;        // number of candidates; those of the same cost count once
   std::int64_t evaluated = 0;
   std::int64_t pruned = 0;           // space - evaluated, if the search was not stopped
   std::int64_t too_much_memory = 0;  // evaluated candidates that do not fit into device memory
   std::int64_t too_much_beyond = 0;  // evaluated candidates that do not fit into their offload tier
   std::int64_t not_accepted = 0;     // candidates that fit, but that SearchOptions::accept rejected
   std::array<std::int64_t, plan::kNumRules> unbuildable{};  // number of layouts, by rule
-  // The shortest step of a plan that only lacks memory; 0 if there was none. Exact if it is below
-  // the best step: no faster candidate is pruned.
+  // The shortest step of the plans that fail only for lack of memory; 0 if there was none. Exact if
+  // it is below the best step, since no candidate that fast is pruned.
   double beyond = 0;
   // If no plan fits: the plan that lacks the least memory.
   std::optional<Candidate> nearest;
