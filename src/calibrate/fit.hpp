@@ -1,14 +1,14 @@
-// Fits a library's free numbers to measured runs.
+// Fits the free parameters of a library of stacks (stack/stack.hpp) to measured runs.
 //
 // Maximum a posteriori with a robust loss: it minimizes
 //   sum over rows     w * c (sqrt(1 + (r/c)^2) - 1)
 //   + sum over numbers  lambda * ((x - prior) / spread)^2
 // with r = ln(predicted / measured) of step time (or the relative error of memory), c = 0.03, x =
 // ln(value) for numbers that cannot be zero, and x = the value for shares. The loss is about |r|
-// for large errors, so that a few outliers do not distort the fit. Rows of small sets have more
-// weight (the square root of the ratio of sizes, at most 4). Solved by iteratively reweighted
-// Levenberg-Marquardt with numerical derivatives (Marquardt 1963), with each number kept in its
-// physical range.
+// for large errors, so that a few outliers do not distort the fit. The weight w of rows of
+// small sets is larger: sqrt(rows of the largest set / rows of this set), at most 4. Solved by
+// iteratively reweighted Levenberg-Marquardt with numerical derivatives (Marquardt 1963), with each
+// number kept in its physical range.
 //
 // The interval of a number is computed from the curvature at the solution (Laplace's
 // approximation): +- 2 standard deviations, cut at the range.

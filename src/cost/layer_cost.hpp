@@ -5,9 +5,9 @@
 //             its input gradient in the backward pass (Shoeybi 2019). With sequence parallelism
 //             these are an all-gather in and a reduce-scatter out, mirrored in the backward pass,
 //             and the input is gathered once more for the weight gradient (Korthikanti 2022)
-//   context   ring attention passes keys and values around while it computes on the last piece (Liu
-//             2023): exposed = max(share r, r - attention), where r is the time around the ring,
-//             for the forward pass. The backward pass also passes gradients (2 r), and overlaps
+//   context   ring attention passes keys and values around while it computes on the piece received
+//             before (Liu 2023). The forward pass exposes max(0.1 r, r - attention), where r is the
+//             time around the ring. The backward pass also passes gradients (2 r), and overlaps
 //             them with kernels that take twice as long. All-to-all (Jacobs 2023) exchanges
 //             sequence for heads: queries, keys and values before attention, its output after,
 //             without overlap; the same in the backward pass
@@ -16,11 +16,11 @@
 //             gathered among the parts and the outputs all-reduced, mirrored in the backward pass
 //   tables    indices go to the ranks that have the tables, pooled vectors come back, gradients go
 //             the same way (cost/embedding.hpp). Layers between the tables and the first layer that
-//             reads them run concurrently with the last two
+//             reads them run concurrently with the exchanges of vectors and gradients
 //
 // Monotone: if attention is faster by x, at most x more is exposed in the forward pass. In the
-// backward pass, at most the time is exposed that its kernels became faster by. So the layer never
-// gets slower.
+// backward pass, the exposed time grows by at most the time by which its kernels became faster. So
+// the layer never gets slower.
 //
 // Measured times replace those of the kernels and, if they include collectives, those of the
 // collectives (cost/measured.hpp).
@@ -62,7 +62,7 @@ struct LayerWires {
   Wire expert_parts;  // of the ranks that hold parts of the same experts
 };
 
-// The kind of slices has no effect if cp = 1: returns the same kind for all of them.
+// With cp = 1 the kind of slices has no effect, so one kind stands for all.
 inline plan::ContextKind context_of(int cp, plan::ContextKind kind) {
   return cp > 1 ? kind : plan::ContextKind::kZigzag;
 }

@@ -159,11 +159,12 @@ class Matcher {
     const auto repaired = [&](const std::vector<double>& seconds) {
       const profile::RepairedCurve curve = profile::curve_of(layer.samples, seconds);
       if (curve.moved > 0)
-        note(fmt::format(
-            "{} of {} on {}, tp {}: at {} of {} points more samples take less time; the times "
-            "were smoothed by at most {:.0f} %",
-            to_string(layer.role), layer.model, layer.device, layer.tp, curve.moved, seconds.size(),
-            100 * (curve.most - 1)));
+        note(
+            fmt::format("{} of {} on {}, tp {}: at {} of {} points the time falls though there are "
+                        "more samples; the times "
+                        "were smoothed by at most {:.0f} %",
+                        to_string(layer.role), layer.model, layer.device, layer.tp, curve.moved,
+                        seconds.size(), 100 * (curve.most - 1)));
       return curve.curve;
     };
     for (const MeasuredKind& known : own->kinds[kind])

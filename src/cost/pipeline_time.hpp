@@ -17,18 +17,20 @@
 //
 // (Huang 2019; Narayanan 2019, 2021; Lamy-Poirier 2023; Qi 2023, 2024; DeepSeek-AI 2024, where the
 // paired forward and backward pass takes F + B + W.) Zero-bubble schedules run weight gradients
-// while other stages wait. No formula for ZB-V is known except for F = B = W, so half of ZB-H2's is
-// used, since each of its two passes fills with half a stage. A rank of DualPipe holds stages i and
-// p - 1 - i, and runs half of the micro-batches through each: here its n = p / 2 pairs count.
+// while other stages wait. No formula for ZB-V is known except for F = B = W, so half of ZB-H2's
+// bubble is taken, because each rank holds two stages of half the size. A rank of DualPipe holds
+// stages i and p - 1 - i, and runs half of the micro-batches through each, so n is the number of
+// pairs, p / 2.
 //
 // Varuna recomputes R of T on every stage but the last, concurrently with the next stage's backward
-// pass. So the other stages wait for T - R. The deciding stage overlaps its first R with the wait
-// for its first gradient, so it adds A_i - T_i. The simulated step (simulate/pipeline/varuna.hpp)
-// is never longer than this formula with equal stages, B + W = 2 F and R = F: it is as long, or up
-// to two forward passes shorter. Over 3,000 cases with up to 12 stages that differ by up to a half
-// and with any B and R, it is 0 to 17 % shorter (median 5 %). With the number in flight limited as
-// below, it is from 2.6 % longer to 18 % shorter. Therefore plans are always simulated
-// (predict/played.hpp); the formula is used if there are too many passes.
+// pass. So the other stages wait for T - R. The stage with the maximum (the deciding stage)
+// overlaps its first R with the wait for its first gradient, so it adds A_i - T_i. The simulated
+// step (simulate/pipeline/varuna.hpp) is never longer than this formula with equal stages, B + W =
+// 2 F and R = F: it is as long, or up to two forward passes shorter. Over 3,000 cases with up to 12
+// stages that differ by up to a half and with any B and R, it is 0 to 17 % shorter (median 5 %).
+// With the number in flight limited as below, it is from 2.6 % longer to 18 % shorter. Therefore
+// Varuna plans are simulated (predict/played.hpp), and the formula is used only if there are too
+// many passes.
 //
 // The deciding stage counts with its whole work; what the others add is the bubble. The first and
 // the last stage (embedding, head) have their T_i like all others.
@@ -40,13 +42,13 @@
 // Transfers. Every tensor rank holds the whole activation: each sends its share, and the receivers
 // gather it (Narayanan 2021, scatter/gather). With sequence parallelism the activation is already
 // divided. The first micro-batch crosses every boundary twice without overlap. In addition, an
-// exchange after each pass blocks the rank, less what the stack overlaps: S_i = (2 v m - 1) c,
-// which is added to A_i. This includes the first and the last rank, which exchange with only one
-// neighbor: measured runs with two and four stages show it (docs/method-pipeline.md). In ZB-V and
-// DualPipe each rank sends the messages of all its stages. DualPipe sends in both directions at
-// once, so half counts. Varuna sends concurrently with its passes: only messages that take longer
-// than a stage block it. If a stack's sends stall on very large jobs, that stall is added to each
-// send and receive.
+// exchange after each pass blocks the rank, less what the stack overlaps: S_i = (2 v m - 1) e,
+// where e is the exposed time of one exchange, is added to A_i. This includes the first and the
+// last rank, which exchange with only one neighbor: measured runs with two and four stages show it
+// (docs/method-pipeline.md). In ZB-V and DualPipe each rank sends the messages of all its stages.
+// DualPipe sends in both directions at once, so half counts. Varuna sends concurrently with its
+// passes: only messages that take longer than a stage block it. If a stack's sends stall on very
+// large jobs, that stall is added to each send and receive.
 //
 // Activations in flight on stage i of p: GPipe and looped BFS m; 1F1B min(m, p - i); interleaved
 // min(m, (2 (p - i - 1) + (v - 1) p + 1) / v), which on stage 0 is p (1 + (p - 1) / (p v)); ZB-H1
@@ -87,8 +89,8 @@ struct StagePace {
   int count = 1;
   // Seconds of one micro-batch without its weight gradients (`passes`), and of the backward pass
   // only (`backward`). Only used if the schedule splits the backward pass. Under Varuna: `passes`
-  // is without recompute, and `backward` is that without the time of copies to and from an offload
-  // tier.
+  // is forward and backward without recompute, and `backward` is `passes` without the time of
+  // copies to and from an offload tier.
   double passes = 0;
   double backward = 0;
   // Seconds of the step in which messages block the stage, except those of the first micro-batch:
@@ -118,7 +120,7 @@ PipelineTime pipeline_time(std::span<const StagePace> stages, const PipelineShap
 // Seconds of a stage's micro-batch that the gradient reduction can overlap with. None under a
 // zero-bubble schedule, which computes weight gradients last. Under Varuna neither recompute nor
 // copies count: recompute comes before the last backward pass, and copies may already overlap with
-// recompute, so counting them could make a step shorter.
+// recompute, so counting them would overlap the same time twice.
 double reduction_window(const StagePace& stage, const PipelineShape& shape);
 
 // Seconds of work that a rank still has, at the end of a step, after its last chunk has finished

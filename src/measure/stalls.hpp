@@ -1,8 +1,8 @@
-// Computes what a step waits for, by cause, from differences between blocks of steps that differ in
-// one thing (job/measuring.hpp), round by round.
+// A job runs blocks of steps that differ in one thing (job/measuring.hpp), each block once per
+// round. The differences between blocks of a round are what a step waits for, by cause.
 //
-//   contention     together - alone         of the median rank
-//   straggler      the slowest rank of each step, together - the median rank
+//   contention     `together` - `alone`, both of the median rank
+//   straggler      in `together`: the slowest rank of each step - the median rank
 //   interconnect   communication within hosts - the slowest rank of each step
 //   network        communication between hosts - within hosts
 //   host copy      samples from the host's memory - from the device's        (GPUs)
@@ -14,7 +14,7 @@
 // Stash (Sharma 2023) subtracts single runs of one epoch each, in which contention and stragglers
 // count as interconnect, and sets negative differences to zero. Here each difference is taken
 // within a round, so that slow changes of a machine cancel. The mean over rounds has a Student's t
-// interval, such that the intervals of all stalls together have 95 % (Bonferroni); a negative mean
+// interval, such that all intervals hold together with 95 % (Bonferroni); a negative mean
 // stays negative. A stall is significant if its interval lies above kNegligible of the step.
 //
 //   StallReport report = find_stalls(times);

@@ -55,7 +55,8 @@ void add_layer(Profile& profile, MeasuredLayer layer) {
   }
   if (moved > 0)
     profile.notes.push_back(
-        fmt::format("{}: at {} points more samples take less time; these times are smoothed by at "
+        fmt::format("{}: at {} points the time falls though there are more samples; these times "
+                    "are smoothed by at "
                     "most {:.0f} % when they are used",
                     name(), moved, 100 * (most - 1)));
   profile.layers.push_back(std::move(layer));

@@ -103,7 +103,8 @@ TEST(ImportProfile, NoiseOfSailorIsNotedOrLeftOut) {
   const Profile some =
       import_profiles({{"OPT/A100-40/profile.json", noisy}, {"llm_info.json", kSizes}});
   EXPECT_EQ(some.layers.size(), 6u);
-  EXPECT_THAT(some.notes, Contains(HasSubstr("at 2 points more samples take less time")));
+  EXPECT_THAT(some.notes,
+              Contains(HasSubstr("at 2 points the time falls though there are more samples")));
   const std::string broken = replaced(kSailor, "[0.05, 0.1,", "[0.005, 0.1,");
   const Profile less =
       import_profiles({{"OPT/A100-40/profile.json", broken}, {"llm_info.json", kSizes}});

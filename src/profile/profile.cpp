@@ -76,7 +76,7 @@ void mend_falling(MeasuredLayer& layer, std::vector<std::string>& notes) {
       high[i] = std::max(high[i], times[i]);
     }
     notes.push_back(
-        fmt::format("{} {}: at {} points more samples took less time; smoothed by "
+        fmt::format("{} {}: at {} points the time fell though there were more samples; smoothed by "
                     "{:.0f} %",
                     layer.layer, pass, curve.moved, 100 * (curve.most - 1)));
   };

@@ -9,9 +9,9 @@
 //                "memory_bytes": 360726528}]}
 //
 // Seconds and bytes are those of one rank in a tensor group of `tp`. If seq is unknown, `elements`
-// (seq x hidden) identifies what was measured; for a layer of a vision model, which has a name in
-// `layer`, it is what the layer reads. `nereus measure` adds its other measurements of the machine
-// (profile/machine_profile.hpp); `layers` may then be empty.
+// (seq x hidden) identifies what was measured; for a layer of a vision model, whose type is in
+// `layer`, `elements` is the number of its input elements per sample. `nereus measure` adds its
+// other measurements of the machine (profile/machine_profile.hpp); `layers` may then be empty.
 //
 //   Profile p = parse_profile(text, "a100.json");          // or one of profile/import_file.hpp
 //   TimeCurve forward = curve_of(p.layers[0].samples, p.layers[0].forward).curve;
@@ -113,8 +113,9 @@ struct RepairedCurve {
 };
 RepairedCurve curve_of(const std::vector<double>& samples, const std::vector<double>& seconds);
 
-// If launches take longer than kernels, few samples take as long as many, and noise makes times
-// decrease. A measured layer that decreases by more than noise allows is repaired, with a note.
+// If launches take longer than kernels, a few samples take as long as many, and noise can make the
+// measured times fall as samples grow. Where they fall by more than noise explains, the repaired
+// curve replaces them, with a note.
 void mend_falling(MeasuredLayer& layer, std::vector<std::string>& notes);
 
 }  // namespace nereus::profile

@@ -189,7 +189,7 @@ class DeepPool {
                              format_significant(least * 1e3),
                              format_significant(rule.rank_seconds * 1e3), front.plans.size());
     if (settings_.options.empty())
-      claim.note += fmt::format("; elsewhere the rule gave {}", elsewhere);
+      claim.note += fmt::format("; a separate implementation of the rule gave {}", elsewhere);
   }
 
   void add_scale() {

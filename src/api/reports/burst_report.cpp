@@ -100,7 +100,7 @@ Report burst_report(const app::BurstAnswer& answer) {
   if (std::string note = too_full_text(answer.rows); !note.empty())
     table.notes.push_back(std::move(note));
   table.notes.push_back(fmt::format(
-      "Pareto front of {} plans over {} numbers of ranks",
+      "Pareto front of {} plans; {} rank counts tried per layer",
       format_count(static_cast<std::int64_t>(answer.front.plans.size())), answer.counts.size()));
   if (answer.target) {
     const app::SamplesToTarget& t = answer.target->target;

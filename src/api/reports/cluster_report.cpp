@@ -58,12 +58,13 @@ Table settings_table(const app::ClusterAnswer& answer) {
                           digits(row.foreground), digits(row.background), digits(row.cluster()),
                           digits(row.cluster() / answer.rows.front().cluster()), row.idle});
   table.notes.emplace_back(
-      "foreground, background, cluster: work per time, in devices; one device's worth is what the "
-      "job does on one device alone");
+      "foreground, background, cluster: throughput as a number of fully used devices; 1 is what "
+      "one "
+      "device does if it runs only that job");
   table.notes.push_back(fmt::format(
       "sharing: background jobs run in pieces of {} after {} of switching, at {:g} % of their "
-      "speed alone; steps may become {:g} % longer, of which {:g} % is used while background jobs "
-      "run on their devices",
+      "standalone speed; foreground steps may become {:g} % longer, and become {:g} % of that "
+      "longer while background jobs run on the same devices",
       human(answer.rules.piece, Unit::kSeconds), human(answer.rules.switching, Unit::kSeconds),
       100 * answer.rules.yield, 100 * answer.rules.bound, 100 * answer.rules.aim));
   table.notes.push_back(fmt::format("simulated in {:.2g} s", answer.seconds));

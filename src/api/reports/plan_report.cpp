@@ -78,8 +78,9 @@ std::string searched_text(const app::PlanAnswer& answer) {
       format_count(found.pruned));
   if (answer.mixed)
     text = fmt::format(
-        "{} candidates in {:.2f} s: {} placements predicted, {} candidates pruned because they "
-        "cannot be better",
+        "{} candidates in {:.2f} s: {} placements predicted (some candidates need several), {} "
+        "candidates pruned "
+        "because they cannot be better",
         format_count(found.space), answer.seconds, format_count(found.evaluated),
         format_count(found.pruned));
   if (answer.mixed && found.space == 0 && answer.plans.empty())

@@ -181,7 +181,7 @@ void add_burst_options(Command& command, PlanOptions& request) {
                  "for throughput: a step may take at most X times as long as with data parallelism "
                  "(default: 1)");
   command.flag("--powers-of-two", request.burst_options.powers_of_two,
-               "use only powers of two as numbers of ranks");
+               "use only powers of two as rank counts");
   command.flag("--branches-apart", request.burst_options.branches_apart,
                "allow separate ranks for parallel branches of the model");
   command.text("--samples-to-target", "NAME|LEAST:CRITICAL",

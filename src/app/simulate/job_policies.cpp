@@ -118,7 +118,8 @@ void add_assumptions(const JobRequest& request, const JobCosts& costs, JobAnswer
     out.push_back(
         fmt::format("ours: takes {} to detect a machine that goes silent (a process that dies is "
                     "detected at once){}; takes state from a surviving copy if there is one; "
-                    "leaves at a notice; checkpoints asynchronously, with {} of exposed time "
+                    "a machine with a notice hands over its state and leaves; checkpoints "
+                    "asynchronously, with {} of exposed time "
                     "each; adds machines if that pays",
                     format_seconds(Seconds{request.detect.value_or(simulate::kOurDetection)}),
                     request.morph > 0 ? fmt::format(", and {} more to change the plan",

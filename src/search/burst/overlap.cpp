@@ -105,7 +105,7 @@ void tell_gap(Front& front, bool some_counts) {
   }
   if (front.is_stopped) {
     front.notes.push_back(
-        "stopped early: only plans with one or few different numbers of ranks, and plans close to "
+        "stopped early: only plans with one or few different rank counts, and plans close to "
         "these, were compared");
     return;
   }
@@ -118,7 +118,7 @@ void tell_gap(Front& front, bool some_counts) {
   else if (front.time_gap)
     note += fmt::format("; no plan is more than {:.2g} % faster than the fastest one here",
                         100 * *front.time_gap / (1 + *front.time_gap));
-  if (some_counts) note += "; only some numbers of ranks were tried on part of the machines";
+  if (some_counts) note += "; only some rank counts were tried on part of the machines";
   front.notes.push_back(std::move(note));
 }
 

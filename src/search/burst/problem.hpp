@@ -12,11 +12,11 @@
 //   chain        times and rank-seconds are sums. A rank that waits is not held: others may use it
 //   branches     between a fork and its join, each branch runs either on the trunk's ranks, one
 //                after the other, or concurrently on other ranks. The branch that takes longest on
-//                one rank stays on the trunk. The time is the maximum of the total of the branches
-//                that stay and of each other branch; rank-seconds are the sum over all branches. A
+//                one rank stays on the trunk. The time is the larger of the sum of the branches
+//                that stay and the longest branch that leaves; rank-seconds are the sum over all branches. A
 //                branch within a branch stays with it
-//   ranks        the trunk has `trunk_ranks`. The branches of a link that leave the trunk share the
-//                remaining ranks evenly
+//   ranks        the trunk has `trunk_ranks`. The branches that leave it between one fork and its
+//                join share the remaining ranks evenly
 //   memory       is that of the fullest rank, which computes its share of every block of the trunk
 //
 // Which counts are candidates: the work of a rank depends on l only. With equal l, an all-reduce
@@ -24,12 +24,12 @@
 // smallest, ceil(B / l), is at least as good as the others: about 2 sqrt(B) counts are enough
 // (candidate_counts).
 //
-// Where the samples are: chunk i of l samples lies on the rank of its first sample, floor(i l /
-// l*), where l* is the smallest l of all candidates. Consider two layers with l < l' samples per
-// rank. If l divides l', every rank of the second layer keeps l samples and receives l' - l more.
-// Otherwise a rank may hold none of its samples and receive all l'. A rank that only the first
-// layer uses sends l samples. None of this depends on earlier layers, so only pairs of neighboring
-// layers need a price (moved_samples).
+// Where the samples are: chunk i of l samples lies on rank floor(i l / l*), which holds its first
+// sample in the finest division; l* is the smallest l of all candidates. Consider two layers with l
+// < l' samples per rank. If l divides l', every rank of the second layer keeps l samples and
+// receives l' - l more. Otherwise a rank may hold none of its samples and receive all l'. A rank
+// that only the first layer uses sends l samples. None of this depends on earlier layers, so only
+// pairs of neighboring layers need a price (moved_samples).
 #pragma once
 
 #include <functional>
@@ -86,7 +86,8 @@ std::vector<int> candidate_counts(int global_batch, int most);
 // 1, 2, 4, ... up to the smaller of `global_batch` and `most`.
 std::vector<int> powers_of_two(int global_batch, int most);
 // Picks some of the ascending counts up to `most`, and returns their indices: all up to `all_to`,
-// then each at most twice the one before if there is such a count, and the last one.
+// then repeatedly the largest count that is at most twice the one before (else the next one), and
+// always the last one.
 std::vector<std::size_t> doubling(const std::vector<int>& counts, int most, int all_to = 1);
 // The counts that doubling() picks; all counts up to `most` if there are at most kFewCounts.
 inline constexpr std::size_t kFewCounts = 16;

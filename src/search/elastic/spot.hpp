@@ -1,9 +1,9 @@
-// The best pipelines for any number of machines, as needed with spot machines: no number is
-// rejected because it does not divide something.
+// The best pipelines for any number of machines, as needed with spot machines: the number
+// need not be divisible by anything.
 //
 //   SpotResult r = search({model, cluster, basis, 8192, precision, jitter});
 //   r.plans[0].seconds_per_sample();
-//   varuna_rule(problem);                 // what Varuna would choose, in the same clock
+//   varuna_rule(problem);                 // what Varuna would choose, simulated alike
 //
 // The search tries every depth p up to the number of blocks (stages are balanced by time, so p need
 // not divide it). d = floor(machines / p) replicas, or a half, a quarter, ... of them, share the

@@ -1,5 +1,6 @@
-// Data parallelism over unequal devices: each team has a separate number of samples, micro-batch
-// and share of the state (as in Cephalo). A team may have only samples, only state, or neither.
+// Data parallelism over unequal devices: each team (a device, or the devices of a
+// tensor-parallel group) has a separate number of samples, micro-batch and share of the state (as
+// in Cephalo). A team may have only samples, only state, or neither.
 //
 // Given how all teams compute (tensor degree, recompute) and what is sharded (ZeRO 0 to 3), samples
 // are chosen such that the slowest team finishes as early as possible:
@@ -25,7 +26,7 @@ struct FlatManner {
   plan::Recompute recompute = plan::Recompute::kNone;
   double offload = 0;       // share of kept activations that is offloaded to host memory
   int zero = 0;             // 3: weights are gathered once per pass, layer by layer
-  std::vector<int> uses{};  // number of teams of each group that take part, its first ones
+  std::vector<int> uses{};  // per group: how many teams take part, the first ones
   bool operator==(const FlatManner&) const = default;
 };
 

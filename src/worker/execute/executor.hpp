@@ -11,7 +11,7 @@
 // has not arrived, and the input of the next forward pass has, the forward pass runs first. It does
 // so only while the rank holds fewer micro-batches than the peak of its order, so that memory stays
 // within the plan. Backward passes keep their order, so every sum keeps the order of its terms, and
-// the result is bit-equal to that without pulling ahead. The ranks of a team choose together. If
+// the result is bit-equal to that of the fixed order. The ranks of a team choose together. If
 // passes contain collectives over data-parallel ranks (sharded weights and gradients, synchronous
 // norms), the order is not changed.
 //
@@ -91,8 +91,8 @@ class Executor {
   // weights.
   void run_cut(int passes);
 
-  // Whether all reductions of the current step are complete on this rank, and its update is not
-  // done. The rank then needs no other rank any more.
+  // Whether this rank has reached the last reduction of the current step (loss and norm) and has
+  // not updated yet. From then on it needs nothing of other ranks but that norm.
   //
   // A step is taken by all ranks or by none (commit rule). Passes and reductions change no state;
   // the last reduction is a sum of loss and norm over all ranks, which no rank has before every
@@ -109,8 +109,8 @@ class Executor {
   std::function<void()> before_update;
   // Bytes moved by the collectives of layers so far.
   Traffic traffic() const { return groups_.traffic(); }
-  // Records the maximum of the bytes of values, layer inputs and gradients on the device between
-  // layers while it is set; does not count what autograd keeps inside a layer.
+  // While it is set: the peak number of bytes of values, layer inputs and gradients on the device,
+  // sampled between layers. Does not count what autograd keeps inside a layer.
   std::int64_t* most_kept = nullptr;
   const HostStore& host_store() const { return store_; }
 
@@ -176,7 +176,7 @@ class Executor {
   std::vector<std::unique_ptr<LayerState>> states_;
   std::vector<std::unique_ptr<Stage>> stages_;
   GradientBuckets buckets_;
-  // By weight: the ranks that compute either layer.
+  // By name of the tied weight: the ranks that compute one or both of its layers.
   std::map<std::string, std::shared_ptr<Group>> wide_ties_;
   Optimizer optimizer_;
   StateOptions options_;
