@@ -165,7 +165,7 @@ class Search {
     own.recompute = Recompute::kNone;
     own.offload = 0;
     const auto [at, is_new] = sent_.try_emplace({own.tp, own.zero, own.uses});
-    if (is_new) at->second = sent_bound(machines_, own);
+    if (is_new) at->second = own.zero < 3 ? sent_bound(machines_, own) : 0;
     return at->second;
   }
 
