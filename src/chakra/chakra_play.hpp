@@ -33,7 +33,7 @@ struct LayerPlay {
   std::int64_t nodes = 0;               // simulated nodes
   std::int64_t collectives = 0;         // simulated nodes that are collectives
   std::int64_t events = 0;              // starts and ends of nodes, and of steps of collectives
-  std::int64_t events_represented = 0;  // the same for all ranks, simulated or represented
+  std::int64_t events_represented = 0;  // events of all ranks, simulated or represented
 };
 
 LayerPlay play_layers(const ChakraStep& step, const simulate::Network& network);

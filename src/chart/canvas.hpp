@@ -52,7 +52,7 @@ class Canvas {
   void rule(std::string_view css);
   void use_ramp() { ramp_ = true; }
   // A fill pattern of lines: class "hatch0" (/), "hatch1" (\), "hatch2" (both), "hatch3" (dots),
-  // "hatch4" (\ in the color of the paper). It is defined where it is used.
+  // "hatch4" (\ in the color of the paper). The picture then includes the pattern's definition.
   void use_hatch(int kind);
 
   std::string finish(double width, double height, std::string_view label) const;

@@ -7,7 +7,7 @@
 // Every two-terminal series-parallel graph is such a chain. A part between two blocks that is not
 // series-parallel (no block that all its paths pass, and no disjoint parts) is collapsed to one
 // block, which runs its members one after the other on one set of ranks; `notes` reports this. If
-// several blocks read the sample, or the output of several blocks is not read by any, they get a
+// several blocks read the sample, or several blocks have an output that no block reads, they get a
 // common first or last block without cost.
 //
 //   const Reduced reduced = reduce(problem);

@@ -71,7 +71,7 @@ class Walk {
   // Adds the labels from all candidates to one of them, over an edge, plus `more`, to `to`.
   void hop(const States& from, const Moves::Table& moves, std::size_t candidate,
            const Addition& more, const double* rest, bool two, Labels& to);
-  // The same over a link with branches.
+  // As above, but over a link with branches.
   void hop(const States& from, const LinkTable& table, std::size_t candidate, const Addition& more,
            const double* rest, bool two, Labels& to);
   // The table of a link for the first `candidates` candidates.
