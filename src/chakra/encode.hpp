@@ -19,7 +19,7 @@ class Encoder {
   Encoder& number(int field, std::uint64_t value);
   Encoder& text(int field, std::string_view value);
   Encoder& numbers(int field, const std::vector<std::uint64_t>& values);  // packed
-  // Always written: a oneof is set if it is present.
+  // Written even if zero or empty, because a field of a oneof counts as set only if it is present.
   Encoder& set_number(int field, std::uint64_t value);
   Encoder& set_text(int field, std::string_view value);
   Encoder& message(int field, const Encoder& value);

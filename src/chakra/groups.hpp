@@ -6,15 +6,16 @@
 //   tensor         equal g                          context       equal t and g / cp
 //   state          `pieces` neighbors of g, equal t: one sharded copy of dense weights (ZeRO)
 //   copies         equal g modulo pieces and equal t: ranks that hold the same piece
-//   experts        the ep groups of experts of a run of ep x expert_tp ranks
+//   experts        in each run of ep x expert_tp neighboring ranks: the ep ranks that together hold
+//                  the same part of all experts
 //   expert parts   the expert_tp ranks that hold parts of the same experts
 //   expert state, expert copies                     like state and copies, with runs instead of g
-//   tied           the ranks at the same position of two stages that share a weight, if these
-//                  are on two pipeline ranks
-// DualPipe keeps each stage on pipeline ranks p and pp - 1 - p: copies span both.
+//   tied           the ranks at the same position of two stages that share a weight, if the two
+//                  stages are on different pipeline ranks
+// DualPipe keeps each stage on pipeline ranks p and pp - 1 - p: the groups of copies span both.
 //
-// Groups with one rank do not exist. The others are numbered from 1, because ASTRA-sim uses 0 for
-// all ranks.
+// Groups of one rank are left out. The others are numbered from 1, because ASTRA-sim uses 0 for the
+// group of all ranks.
 //
 //   Groups groups(degrees, plan_shape.dense.pieces, plan_shape.experts.pieces, {0, pp - 1});
 //   groups.id(GroupKind::kTensor, rank);             // 0 if the rank has no such group

@@ -3,8 +3,8 @@
 // rank is written.
 //
 //   compute nodes    in the order of the schedule, each after the previous one
-//   collectives      of a layer come before and after its node, in the chain; those of keys and
-//                    values run concurrently
+//   collectives      of a layer come before and after its compute node, in the same chain; those of
+//                    keys and values run concurrently with it
 //   sends            after the last node of a pass, concurrent with what follows
 //   receives         after the previous pass; the pass waits for them
 //   gradients        reduced after the layer's last backward pass, concurrent with what follows (if
@@ -13,7 +13,7 @@
 //
 // Nodes are numbered from 1 in an order that respects all dependencies, so the graph has no cycle.
 // A simulator that starts ready nodes in the order of their numbers starts the collectives of a
-// group in the same order on all its ranks.
+// group in the same order on all ranks of the group.
 //
 // Durations are whole microseconds: each node's duration is the difference of rounded cumulative
 // sums, so that the total of a rank is accurate to half a microsecond.
@@ -48,7 +48,7 @@ struct GraphNode {
   Action action = Action::kForward;
   int layer = -1;
   int micro_batch = -1;
-  std::vector<std::uint64_t> after;  // numbers of nodes: index + 1
+  std::vector<std::uint64_t> after;  // numbers (index + 1) of the nodes that it waits for
   // Compute.
   std::uint64_t microseconds = 0;
   std::int64_t flops = 0;

@@ -1,7 +1,7 @@
 // The constants of MLCommons Chakra's execution traces: fields of its protobuf messages, kinds of
 // nodes and collectives. Source: github.com/mlcommons/chakra, schema/protobuf/et_def.proto (2025),
-// and for the types of attributes src/feeder/et_feeder_node.cpp, which reads each attribute with
-// only one type.
+// and, for the types of attributes, src/feeder/et_feeder_node.cpp, which accepts only one type for
+// each attribute.
 //
 // A file is a stream of messages, each preceded by its length as a varint: one GlobalMetadata, then
 // Nodes. ASTRA-sim (its workload/Workload.cc) interprets nodes as follows:
@@ -9,7 +9,7 @@
 //   collective  all-reduce, all-gather, reduce-scatter, all-to-all; pg_name is a key in the file of
 //               communicator groups, a whole number above 0
 //   comm_size   all-reduce, reduce-scatter, all-to-all: the rank's whole buffer; all-gather: the
-//               part of the rank
+//               rank's own part
 #pragma once
 
 #include <cstdint>

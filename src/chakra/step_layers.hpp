@@ -1,14 +1,14 @@
 // One step of a regular plan layer by layer, for one rank of each stage: seconds of compute, FLOP
 // and bytes, and every collective with its group and size.
 //
-// Seconds are those of the simulator (cost::Predictor::work) without the exposed time of
-// collectives, which the simulator of the trace adds:
+// Seconds are the simulator's (cost::Predictor::work) without the exposed time of collectives,
+// because the simulator that reads the trace adds that time:
 //   sum over layers and passes of one micro-batch = F + B + W - communication     of the stage
-// This also holds for each pass if no sharded weights are gathered; the time is divided in
-// proportion to the layers' kernels (cost/layer_cost.hpp), and includes exposed host launches and
-// copies. FLOP are those of the model: forward / (tp cp) on each rank, backward twice that, and
-// half of it for each half of a split backward pass. So they sum to the model's FLOP per step over
-// all ranks.
+// This also holds for each pass if no sharded weights are gathered. The time of a pass is divided
+// in proportion to the layers' kernels (cost/layer_cost.hpp), and includes exposed host launches
+// and copies. FLOP are the model's: forward FLOP / (tp cp) on each rank, twice as many for a
+// backward pass, and half of these for each half of a split backward pass. So over all ranks they
+// sum to the model's FLOP per step.
 //
 // The collectives of a layer come before, concurrently with, and after its kernels. Their number,
 // groups and sizes are exact, but not their position among the kernels of a layer. Sizes are
@@ -52,7 +52,8 @@ struct LayerWork {
   Collectives before_backward, beside_backward, after_backward;
   Collectives before_weight;  // the inputs are gathered again, for weight gradients
   bool repeats = false;       // forward runs again before backward, including its collectives
-  // For sharded weights that are not kept: before each pass, and after each backward pass.
+  // For sharded weights that are not kept: gathered before each pass, scattered after each backward
+  // pass.
   Collectives gather, scatter;
   // Once per step: after the last backward pass, and after the optimizer.
   Collectives reduce, regather;
@@ -76,10 +77,10 @@ struct StepWork {
   std::vector<StageLayers> stages;  // by virtual stage
   std::vector<Update> optimizer;    // by pipeline rank
   bool gathers_messages = false;    // receivers gather the message over their tensor group
-  std::int64_t tied_bytes = 0;      // gradient of a weight that two pipeline ranks hold; 0 = none
-  int tied_first = -1;              // the layers that hold it
+  std::int64_t tied_bytes = 0;      // gradient of a weight that two pipeline ranks share; 0 = none
+  int tied_first = -1;              // the first and the last layer with that weight
   int tied_last = -1;
-  std::pair<int, int> tied_ranks{0, 0};  // the pipeline ranks that have them
+  std::pair<int, int> tied_ranks{0, 0};  // the pipeline ranks of these two layers
   int pieces = 1;
   int expert_pieces = 1;
   double flops = 0;  // of the model, per step

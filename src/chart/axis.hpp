@@ -3,8 +3,8 @@
 // A linear axis has steps of 1, 2 or 5 times a power of ten in the unit of its largest value (20
 // min, not 1200 s), with one unit for all labels. A logarithmic axis has powers of ten, and 2 and 5
 // times them if there is space; times use seconds, minutes, hours and days, bytes use powers of
-// two. If the range of an axis is too small for these, it has linear ticks at logarithmic
-// positions.
+// two. If the range of a logarithmic axis is too small for these ticks, it has linear ticks at
+// logarithmic positions.
 //
 // Invariants: ticks are ascending and within [low, high], and all have different labels. A value
 // has no position if it is not finite, beyond 1e100, or not positive on a logarithmic axis.
@@ -50,9 +50,11 @@ struct AxisScale {
 
 bool has_place(double value, bool log);
 
-enum class Ends { kRound, kTight };  // at ticks or slightly beyond the values; or at the values
+// Where an axis ends. kRound: at ticks, or slightly beyond the values. kTight: at the values.
+enum class Ends { kRound, kTight };
 
-// Values without a position are ignored. If none is left, the axis goes from 0 (1) to 1 (10).
+// Values without a position are ignored. If no value is left, the axis goes from 0 to 1
+// (logarithmic: from 1 to 10).
 AxisScale make_scale(const Axis& axis, std::span<const double> values, double from, double to,
                      int max_ticks, Ends ends = Ends::kRound);
 

@@ -1,6 +1,6 @@
-// An SVG picture that is being drawn. All of its styles and ids begin with its id, so that several
-// pictures can be in one page. Colors are the custom properties of chart/colours.hpp, so the
-// picture follows the reader's light or dark mode, both alone and inside a page.
+// An SVG picture that is being drawn. All its styles and ids begin with the picture's id, so that
+// several pictures can be in one page. Colors are the custom properties of chart/colours.hpp, so
+// the picture follows the reader's light or dark mode, both as a separate file and inside a page.
 //
 //   Canvas canvas("fig1");
 //   canvas.text(10, 20, "a < b", {.size = 15, .bold = true});
@@ -52,7 +52,7 @@ class Canvas {
   void rule(std::string_view css);
   void use_ramp() { ramp_ = true; }
   // A fill pattern of lines: class "hatch0" (/), "hatch1" (\), "hatch2" (both), "hatch3" (dots),
-  // "hatch4" (\ in the color of the paper). It is defined where it is used.
+  // "hatch4" (\ in the color of the paper). The picture then includes the pattern's definition.
   void use_hatch(int kind);
 
   std::string finish(double width, double height, std::string_view label) const;

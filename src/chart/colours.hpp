@@ -1,13 +1,13 @@
 // Colors of all pictures and of the page, in light and dark mode.
 //
-// kRamp has even steps of CIE lightness L*, starting near that of the paper. So equal steps look
-// equal, also in gray and to color-blind readers. Black or white text on every level has a contrast
-// of 4.5 or more (WCAG 2.1, 1.4.3). kSeries are eight colors that differ by 0.06 or more in Oklab
-// (Ottosson 2020), for normal vision and under full protanopia, deuteranopia and tritanopia
-// (Machado et al. 2009), each with a contrast of 3 or more to the paper (WCAG 2.1, 1.4.11).
-// colours_test.cpp checks all of this.
+// The ramp has even steps of CIE lightness L*, starting near the lightness of the paper. So equal
+// steps look equal, also in gray and to color-blind readers. Black or white text on every level has
+// a contrast of 4.5 or more (WCAG 2.1, 1.4.3). The series have eight colors that differ by 0.06 or
+// more in Oklab (Ottosson 2020), for normal vision and under full protanopia, deuteranopia and
+// tritanopia (Machado et al. 2009), each with a contrast of 3 or more to the paper (WCAG 2.1,
+// 1.4.11). colours_test.cpp checks all of this.
 //
-// They are CSS custom properties, so that one picture works in both modes:
+// The colors are CSS custom properties, so that one picture works in both modes:
 //
 //   theme_css("#fig1");   // "#fig1{--paper:#ffffff;...}@media screen and
 //                         //  (prefers-color-scheme:dark){#fig1{--paper:#16181d;...}}"

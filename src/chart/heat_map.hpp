@@ -2,9 +2,9 @@
 //
 // The better a value, the more its color differs from the paper (chart/colours.hpp), in light and
 // dark mode. Cells without a value (not a number, or not positive on a logarithmic scale) are
-// hatched, with another pattern for each reason; the legend lists the reasons, and the fourth
-// pattern is for all others. Values are written into cells if there is space. With more than 2,500
-// cells there are only colors, without text and tooltips.
+// hatched, with another pattern for each reason; the legend lists the reasons. After the first
+// three reasons, the fourth pattern stands for all others. Values are written into cells if there
+// is space. With more than 2,500 cells there are only colors, without text and tooltips.
 //
 //   HeatMap map{.title = "step time", .rows = {"tp 1", "tp 2"}, .columns = {"a100", "h100"},
 //               .cells = {{{1.2}, {0.7}}, {{.reason = "does not fit"}, {0.8}}},

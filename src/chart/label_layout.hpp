@@ -1,4 +1,4 @@
-// Positions for the labels of points, such that none overlaps another label, a point, a line or the
+// Positions for the labels of points. No label overlaps another label, a point, a line or the
 // border.
 //
 // Greedy: labels are placed in the order given, each at the first free one of 24 positions around
@@ -42,8 +42,8 @@ std::vector<std::optional<Box>> place_labels(std::span<const PointLabel> labels,
                                              std::span<const Box> obstacles, const Box& area,
                                              const LabelOptions& options = {});
 
-// The end, at the label, of the line that connects it to its point; empty if they are close. Leader
-// lines cross no label.
+// Where the line from a point to its label meets the label; empty if the two are so close that no
+// line is needed. Leader lines cross no label.
 struct Leader {
   double x = 0, y = 0;
 };

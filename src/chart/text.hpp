@@ -1,8 +1,8 @@
 // Text in pictures and pages: escaping, and estimates of its width without access to fonts.
 //
-// Widths are those of DejaVu Sans, in hundredths of the font size (from its advance widths). It is
-// wider than other sans-serif fonts of browsers, so text that fits by this estimate fits there too.
-// Bold text is assumed to be 1.12 times as wide.
+// Widths are those of DejaVu Sans, in hundredths of the font size (from its advance widths). This
+// font is wider than other sans-serif fonts of browsers, so text that fits by this estimate fits
+// there too. Bold text is assumed to be 1.12 times as wide.
 //
 //   escaped("a < b");                         // "a &lt; b"
 //   text_width("tp 8", 12);                   // pixels

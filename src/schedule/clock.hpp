@@ -2,23 +2,26 @@
 // simulate/pipeline/pipeline_play.hpp, made to be evaluated millions of times.
 //
 // A rank runs its passes in the schedule's order (schedule/order.hpp); after each pass it is
-// blocked until its message has arrived. With x_n the times at which the passes of the n-th round
-// end,
-//   x_{n+1} = A (x) x_n                          (x): max-plus product, A the same in every round
-// So once a whole round is equal to the one before, a constant c later on every rank, all later
-// rounds are too, and m micro-batches take
+// blocked until its message has arrived. The steady state consists of rounds: groups of P
+// micro-batches whose passes have the same order. With x_n the times at which the passes of the
+// n-th round end,
+//   x_{n+1} = A (x) x_n                          (x): max-plus product; A is equal in every round
+// So once every pass of a round ends a constant c later than the same pass of the round before,
+// this holds for all later rounds too, and m micro-batches take
 //   t(m) = t(m') + (m - m') / P c                P micro-batches a round
 // 1F1B and interleaved 1F1B are simulated in waves over the ranks until they reach this steady
 // state (schedule/wave.hpp). For other schedules the clock simulates m' = 4 p micro-batches; if the
-// steady state is not reached, twice as many, and so on, up to m. It needs no knowledge of the
-// schedule: P and the round are read from the orders of m' and m' + P micro-batches, which must
-// differ in exactly one round (schedule/clock_program.hpp). GPipe and looped BFS have no such
-// round, but a closed form (schedule/phases.hpp). Varuna's ranks decide at run time, and send
-// concurrently with their passes (schedule/varuna_clock.hpp); the following does not hold for it.
+// steady state is not reached, it simulates twice as many, and so on, up to m. It needs to know
+// only P: the passes of a round are found by comparing the orders of m' and m' + P micro-batches,
+// which must differ in exactly one round (schedule/clock_program.hpp). GPipe and looped BFS have no
+// such rounds, but a closed form (schedule/phases.hpp). Varuna's ranks decide at run time which
+// pass is next, and send concurrently with their passes (schedule/varuna_clock.hpp); the following
+// does not hold for Varuna.
 //
-// Longer passes or messages never end earlier, because all end times are maxima of sums of them.
-// Nor do they shorten the time of a rank from its first pass on: whatever the rank waits for has
-// come through every stage before it, like its first micro-batch.
+// Longer passes or messages never make the pipeline end earlier, because every end time is a
+// maximum of sums of their times. Nor do they shorten the time from a rank's first pass to its
+// last: whatever the rank waits for has come through every stage before it, like its first
+// micro-batch.
 //
 //   Clock clock;
 //   PipelineClose close;
@@ -42,7 +45,8 @@ struct StageSeconds {
   double weight = 0;
   double send = 0;       // to send its output
   double send_back = 0;  // to send its input's gradient
-  // The two send times for the rank's first micro-batch, and for the gradients of its last.
+  // The two send times when there is nothing to overlap with: for the activations of the rank's
+  // first micro-batch, and for the gradients of its last.
   double send_alone = 0;
   double send_back_alone = 0;
   double recompute = 0;  // if it is a separate pass: under Varuna
@@ -51,10 +55,12 @@ struct StageSeconds {
 
 struct PipelineSeconds {
   std::span<const StageSeconds> stages;  // by virtual stage
-  double ends = 0;  // block time of the last stage's forward and the first stage's backward passes
+  // Seconds for which the passes that send nothing block their rank: the last stage's forward
+  // passes and the first stage's backward passes.
+  double ends = 0;
 };
 
-// How the ranks end.
+// How the simulation ends on every rank.
 struct PipelineClose {
   std::vector<double> end;  // by rank: end of its last pass
   // By virtual stage, if backward passes are whole: the start of its last backward pass, and the

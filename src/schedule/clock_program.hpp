@@ -1,5 +1,5 @@
-// The order of one size of a pipeline, laid out so that its simulation is one pass over an array,
-// and so that the simulation can be extrapolated beyond that size (schedule/clock.hpp).
+// The order of the passes of one pipeline size, laid out so that simulating it is one loop over an
+// array, and so that the simulation can be extrapolated beyond that size (schedule/clock.hpp).
 //
 //   ClockProgram program(Schedule::kInterleaved, {8, 2, 48}, true);
 //   program.play(times, 512, false, close);     // false: no steady state after 48 micro-batches
@@ -30,19 +30,19 @@ class ClockProgram {
     int stage = 0;
     Slot slot = kForward;
     bool sends = false;
-    bool end = false;  // at the end of the pipeline: blocked without a message
+    bool end = false;  // at an end of the pipeline: blocks its rank although it sends nothing
   };
 
-  // A pass is done, and its message has arrived, at max(the same time of the pass before it on its
-  // rank, that of the pass it needs) + its time with the message. (If it sends nothing, only its
-  // rank needs it.) Passes are numbered from 1; 0 means none.
+  // The end of a pass is the time at which its message has arrived: max(end of the pass before it
+  // on its rank, end of the pass whose output it needs) + its time including the message. (A pass
+  // that sends nothing is needed only by its own rank.) Passes are numbered from 1; 0 means none.
   struct LeanOp {
     int before = 0;
     int needs = 0;
     int slot = 0;
   };
 
-  // A pair of equal passes in two rounds.
+  // The same pass in two consecutive rounds.
   struct Twins {
     int before = 0;
     int after = 0;
@@ -84,7 +84,7 @@ class ClockProgram {
   std::vector<int> numbers_;  // for each pass of the order, its index in `ops_`, from 1
   std::vector<int> pairs_;    // the first of two passes that run as one
   std::vector<Source> sources_;
-  std::vector<double> seconds_, held_;  // by slot: with the message, and the message only
+  std::vector<double> seconds_, held_;  // by slot: time with the message; of the message only
   std::vector<Twins> twins_;
   std::vector<double> there_;
   std::vector<Lane> lanes_;

@@ -1,9 +1,8 @@
-// An order of passes, checked, and laid out so that simulating it is one pass over an array.
+// An order of passes, checked, and laid out so that simulating it is one loop over an array.
 //
 // Which pass waits for which does not depend on durations. So one sequence in which every pass
 // comes after all passes it waits for (those before it on its rank, and the one whose output it
-// needs) is valid for any durations. It is found once; orders that cannot run are detected at the
-// same time.
+// needs) is valid for any durations. compile() finds it once, and detects orders that cannot run.
 //
 //   const PassProgram program = compile(order, size);           // throws Errors
 //   for (const ProgramOp& op : program.ops) ...             // in a valid sequence
@@ -27,7 +26,7 @@ enum class MessageKind : std::uint8_t { kNone, kActivation, kGradient };
 struct ProgramOp {
   PipelineOp op;
   int rank = 0;
-  int needs = -1;  // index in PassProgram::ops of the pass whose output it needs; -1: none
+  int needs = -1;  // index in PassProgram::ops of the pass whose output this pass needs; -1: none
   MessageKind sends = MessageKind::kNone;  // to another rank, after the pass
   // Whether its message has nothing to overlap with: activations of the rank's first micro-batch,
   // gradients of its last.

@@ -2,24 +2,26 @@
 // simulate/pipeline/varuna.hpp (forward passes pulled ahead within the peak, early recompute), made
 // to be evaluated often.
 //
-// In the order of varuna.cpp, rank r of p has run before its j-th recompute and backward pass
-//   n_r(j) = min(m, 3 (p - 1 - r) + 3 floor(j / 3))          forward passes; the last rank j + 1
-// and holds at most min(m, 3 (p - 1 - r)) micro-batches. A rank that has run these and reaches a
-// recompute whose gradient has not arrived runs forward passes first, as long as it holds fewer.
-// What arrives in the meantime decides this, so ranks choose in the order of time: each runs until
-// it must choose, and the earliest choice of all ranks is made first. Messages are sent
-// concurrently with passes; those of a rank in one direction go one after the other.
+// In the order of varuna.cpp, the number of forward passes that rank r of p has run before its j-th
+// recompute and backward pass is
+//   n_r(j) = min(m, 3 (p - 1 - r) + 3 floor(j / 3))          on the last rank: j + 1
+// and the rank holds at most min(m, 3 (p - 1 - r)) micro-batches. A rank that has run these forward
+// passes and reaches a recompute whose gradient has not arrived runs further forward passes first,
+// as long as it holds fewer micro-batches than that. What arrives in the meantime decides this, so
+// ranks choose in the order of time: each runs until it must choose, and the earliest choice of all
+// ranks is made first. Messages are sent concurrently with passes; the messages of a rank in one
+// direction go one after the other.
 //
 // The relative state of the ranks (passes ahead, seconds, messages in flight) decides what follows,
-// as long as forward passes are left. So if the ranks are in the same relative state as k
-// micro-batches before, c seconds later, with k a multiple of three, then every further k
-// micro-batches take c:
+// as long as forward passes are left. So if the ranks reach the same relative state again after k
+// micro-batches (a multiple of three) and c seconds, then every further k micro-batches take c:
 //   t(m) = t(m - n k) + n c
 // One earlier state is stored for comparison; it is replaced whenever twice as many micro-batches
 // have passed (Brent 1980).
 //
 // Unlike with fixed orders, longer passes may end earlier: a later gradient may lead to a better
-// choice. No rank ends before its passes and the path to it and back:
+// choice. The pipeline does not end before any rank has had time for all its passes and for the
+// path of a micro-batch to that rank and back:
 //   end >= max over ranks r of  m (F_r + R_r + B_r) + sum over q < r of F_q + B_q + messages
 //
 //   VarunaClock clock;
@@ -49,9 +51,9 @@ class VarunaClock {
     double sent = 0, sent_back = 0;  // when its last message in each direction has arrived
     double last_start = 0;           // start of its last backward pass
     double choice = 0;               // when it must choose; or kNever
-    int forwards = 0;                // number run
-    int backs = 0;
-    int most = 0;  // most micro-batches that it may hold
+    int forwards = 0;                // forward passes run
+    int backs = 0;                   // backward passes run
+    int most = 0;                    // most micro-batches that it may hold
     Next next = Next::kChoose;
   };
 
@@ -83,7 +85,7 @@ class VarunaClock {
   std::vector<Lane> lanes_before_;
   std::vector<double> activations_before_, gradients_before_;
   int looked_at_ = 0;    // backward passes of the first rank at the last comparison
-  int next_moment_ = 0;  // number of them at which a new state is stored
+  int next_moment_ = 0;  // number of backward passes at which a new state is stored
   double left_out_ = 0;  // seconds of micro-batches that were not simulated
 };
 

@@ -1,9 +1,11 @@
-// 1F1B and interleaved 1F1B in waves: the model of schedule/clock.hpp, without building an order.
+// Simulates 1F1B and interleaved 1F1B in waves over the ranks: the model of schedule/clock.hpp,
+// without building an order.
 //
 // Rank r runs forward passes 0 .. w_r - 1 and then pairs of its (w_r + j)-th forward and its j-th
 // backward pass, as long as there are any. Pairs have levels that rise by at least one whenever one
 // waits for another, so that all pairs of a level can be simulated at once, in place. With f_r and
-// b_r the times at which the messages of rank r's last forward and last backward pass have arrived,
+// b_r the times at which the messages of rank r's most recent forward and backward pass have
+// arrived,
 //   f_r <- max(b_r, f_{r-1}) + F_r        b_r <- max(f_r, b_{r+1}) + B_r
 //   1F1B          w_r = p - 1 - r                     level 2 j - r; a level has every second rank
 //   interleaved   w_r = 2 (p - 1 - r) + (v - 1) p     level j - r; rank 0 continues from rank p - 1
@@ -11,8 +13,8 @@
 // forward pass of pair j on rank r belongs to pair j + 1 or j + 2; backward passes stay in pair j.)
 // At every level one rank starts its next chunk.
 //
-// A round of p micro-batches (1F1B: one) uses the same levels again and again. Once a round makes
-// all f and b later by the same c, every later round does too, so the remaining rounds take c each.
+// Every round of p micro-batches (1F1B: of one) repeats the same levels. Once a round makes all f
+// and b later by the same c, every later round does too, so the remaining rounds take c each.
 //
 //   Wave wave;
 //   wave.play({8, 2, 64}, {stages, 0.0}, close);
@@ -61,8 +63,8 @@ class Wave {
   PipelineSize size_;
   PipelineSeconds times_;
   std::vector<double> room_;
-  // By rank, in `room_`. The entry before the first of f_, and after the last of b_, is that of the
-  // rank from which it continues, or 0.
+  // By rank, in `room_`. f_ has one more entry before its first and b_ one after its last: the
+  // value of the rank from which the first (last) rank continues, or 0.
   double* f_ = nullptr;
   double* b_ = nullptr;
   double* forward_ = nullptr;  // seconds of its next passes, with their messages

@@ -1,34 +1,37 @@
-// Simulates a cluster that runs one foreground job and a queue of background jobs in its idle time,
-// from one foreground step to the next, over the idle spans of every rank.
+// Simulates a cluster that runs one foreground job, and a queue of background jobs in the idle time
+// of every rank. Advances from one foreground step to the next.
 //
 //   gaps      spans in which a rank of the foreground is idle: as many background pieces of `piece`
 //             seconds as fit after `switching`; none overlaps with the foreground
-//   paid      the pacing controller (launch/background/pace.hpp) aims at `aim` x the promised
-//             slow-down `bound`: while background jobs run on its ranks, the mean foreground step
-//             is longer by that share, and every rank computes for the background for that time
-//   yield     speed of a background job in both, relative to its speed without the foreground
-//   ranks     that the foreground does not use belong to the background the whole time, without
-//             loss
+//   paid      the pacing controller (launch/background/pace.hpp) aims at a slow-down of `aim` x the
+//             promised `bound`: while background jobs run on the foreground's ranks, the mean
+//             foreground step is longer by that share, and every rank computes for the background
+//             for that additional time
+//   yield     speed of a background job in gaps and in paid time, relative to its speed without the
+//             foreground
+//   unused    ranks that the foreground does not use run background jobs all the time, at full
+//             speed
 //
-// Measured on an H200 with alternating runs (bench/gpu/RESULTS.md; shares are of the background's
-// speed without the foreground):
+// Measured on an H200 with alternating runs (bench/gpu/RESULTS.md; a share is the background job's
+// speed relative to its speed without the foreground):
 //
-//   piece, switching   as the runtime cuts graphs (worker/execute/cut_graph.hpp), and the time that
-//                      it needs to switch from one process to the other and back
-//                      (launch/background/runner.hpp)
-//   yield, aim         of runs with pieces of that size:   share, %     mean step longer by, %
+//   piece, switching   the size of the pieces into which the runtime cuts graphs
+//                      (worker/execute/cut_graph.hpp), and the time that it needs to switch from
+//                      one process to the other and back (launch/background/runner.hpp)
+//   yield, aim         measured with pieces of that size:  share, %     mean step longer by, %
 //                      GPT-2, always computing             2.9 to 3.3   3.5 to 3.9
 //                      ResNet-50, always computing         1.9 to 3.3   2.2 to 4.1
-//                      here, both                          3.3          4
+//                      assumed here for both               3.3          4
 //                      GPT-2, waiting half of its time     45 to 47     1.4 to 4.2
-//                      here                                43           4
-//                      In the run with 1.9, two of three turns were granted only partly.
+//                      assumed here                        43           4
+//                      In the run with a share of 1.9 %, two of three turns were granted only
+//                      partly.
 //
-// A job with n ranks runs on n neighboring ranks, starting at a multiple of n. All of them must be
-// free of other background jobs and have enough memory; the job advances while all of them are
-// available to it. Of several free places, it gets the one with the most available time per step.
-// Jobs start in order, together with a foreground step; when a job ends, the next one that fits
-// starts.
+// A job with n ranks runs on n neighboring ranks, starting at a multiple of n. Such a set of ranks
+// is a place: all of them must be free of other background jobs and have enough memory; the job
+// advances while all of them are available to it. Of several free places, the job gets the one with
+// the most available time per step. Jobs start in the order of the queue, at the start of a
+// foreground step; when a job ends, the next one that fits starts.
 //
 //   QueuePlay play = play_queue(ranks, 12e-3, jobs, {}, 1000);
 //   play.background;                          // background work, in devices
@@ -59,7 +62,7 @@ struct QueuedJob {
   double step_s = 0;       // seconds per step without the foreground
   double bytes = 0;        // per rank
   std::int64_t steps = 0;  // 0: as long as the foreground runs
-  int copies = 1;          // 0: as many as there are places at the start
+  int copies = 1;          // 0: one for each place that is free at the start
   double work_s = 0;       // device seconds per step; 0: the time of all its ranks
 };
 
@@ -72,10 +75,10 @@ struct SharingRules {
 };
 
 struct PlayedJob {
-  int job = 0;  // index in the jobs
+  int job = 0;  // index in the `jobs` of play_queue
   int first_rank = 0;
   double start = 0;
-  double end = 0;  // when it ended, or the end of the simulation
+  double end = 0;  // when the job ended, or the end of the simulation
   double steps = 0;
   bool done = false;
 };
@@ -83,8 +86,8 @@ struct PlayedJob {
 struct QueuePlay {
   double seconds = 0;     // of all foreground steps
   double step_s = 0;      // mean of all steps
-  double slowdown = 0;    // of the mean step
-  double background = 0;  // mean over time, in devices
+  double slowdown = 0;    // mean step / step without background - 1
+  double background = 0;  // background work: mean number of devices that do it
   std::vector<PlayedJob> jobs;
   std::int64_t waiting = 0;  // copies that never started
 };

@@ -1,11 +1,14 @@
-// The passes of one lane of a step: their order, and the times of passes and messages.
+// The passes of one lane (a set of teams that behave alike, simulate/step.hpp): their order, and
+// the times of passes and messages.
 //
 // A rank is blocked while it sends, less what the stack overlaps in the steady state
-// (pipeline_overlap). The first activations and the last gradients do not overlap. The ends of the
-// pipeline are blocked as often, as cost/pipeline_time.hpp says. Varuna sends while it computes.
+// (pipeline_overlap). The messages with the first micro-batch's activations and with the last
+// micro-batch's gradients do not overlap with passes. The first and the last rank are blocked as
+// often as the others, although they exchange messages with only one neighbor
+// (cost/pipeline_time.hpp); not under ZB-V and DualPipe. Varuna sends while it computes.
 //
-// The order of passes is that of the schedule, or a given one. If the schedule has no order for
-// this placement of stages on ranks, or for so few micro-batches, schedule/greedy.hpp makes one.
+// The passes have the schedule's order, or a given order. If the schedule has no order for this
+// placement of stages on ranks, or for so few micro-batches, schedule/greedy.hpp makes one.
 //
 //   SimulatedLaneOrder own = lane_order(work, work.lanes[0], {});
 //   PipelinePlayer(own.order, own.size).play(own.times);

@@ -5,11 +5,12 @@
 // for all-reduce and n-1 for the others. With the best size of pipelined pieces, W bytes over s
 // steps of latency a take
 //   (sqrt(W / R) + sqrt(s a))^2 = W/R + s a + 2 sqrt(W/R s a)       R = efficiency x wire
-// The first two terms are the classic ring; the third is the cost of filling and draining the
-// pipeline of pieces. It is the reason why bandwidth keeps growing up to hundreds of MiB, with any
-// protocol (LL, LL128, Simple). The last piece is received and copied out when there is nothing
-// left to send. This takes a share `tail` of a step, B/n / R x tail, which matters most with few
-// steps (two devices). The floor comes first: launch, and waiting for each other.
+// The first two terms on the right are the classic ring; the third is the cost of filling and
+// draining the pipeline of pieces. It is the reason why bandwidth keeps growing up to hundreds of
+// MiB, with any protocol (LL, LL128, Simple). When the last piece is received and copied out, there
+// is nothing left to send at the same time. This takes a share `tail` of a step, B/n / R x tail,
+// which matters most with few steps (two devices). The floor is added: the launch, and the time in
+// which ranks wait for each other to start.
 //
 //   time = floor + (sqrt(W/R) + sqrt(s a))^2 + tail B / (n R)
 //

@@ -1,10 +1,11 @@
-// The time of an NCCL collective across nodes, and inside a switch that reduces in hardware:
+// The time of an NCCL collective across nodes, or in a node whose switch reduces in hardware:
 // simulate/nccl_model.hpp with a second level.
 //
 // N nodes have r ranks each, n = N r. A device has the rate `link` inside a node, a node has the
-// rate `network`, both one way. Pieces are pipelined as in simulate/nccl_model.hpp: W / R seconds
-// of bytes and a total latency A take floor + (sqrt(W/R) + sqrt(A))^2. With latency a per step
-// inside and b per step between nodes,
+// rate `network`, both one way. Pieces are pipelined as in simulate/nccl_model.hpp: a collective
+// whose bytes take W/R seconds on the wire, and whose steps have a total latency A, takes floor +
+// (sqrt(W/R) + sqrt(A))^2. With latency a per step inside a node and b per step between nodes, and
+// with efficiencies e inside a node, f between nodes and g of the switch,
 //   ring    W/R = 2 (n-1)/n B / min(e link, f network)           A = 2 ((n - N) a + (N - 1) b)
 //   tree    W/R = max(B / (e link), c B / (f network))           A = 2 ((r-1) a + log2(N) b)
 //           all-reduce only; B goes up and down at the same time. c = 1 for two nodes: half of the
@@ -13,8 +14,8 @@
 //           of one tree sends up and to two children, and is a leaf of the other (Sanders 2009).
 //   switch  W/R = B / (g link),  A = 2 a       all-reduce in a node whose switch reduces (NVLS):
 //           each value goes up once and comes down once
-// All-reduce uses the fastest one that is available. All-gather and reduce-scatter use a ring with
-// half the bytes and latencies. One node without such a switch uses simulate/nccl_model.hpp.
+// All-reduce uses the fastest of these that is available. All-gather and reduce-scatter use a ring
+// with half the bytes and latencies. One node without such a switch uses simulate/nccl_model.hpp.
 //
 // e, floor, a and the tail are fitted to one node of A100 (kNcclA100). g = 0.61: 275 of 450 GB/s,
 // as NCCL's maintainers state for H100 (github.com/NVIDIA/nccl-tests issue 212). f = 0.7 is the

@@ -1,9 +1,10 @@
 // Simulates a step layer by layer (cost/layer_graph.hpp): first the forward pass of all layers,
-// then the backward pass in the opposite order, with the moves of each direction separately. The
-// result says when each rank computes, takes part in a move, or waits.
+// then the backward pass in the opposite order, with separate moves (of samples or their gradients
+// between ranks) in each direction. The result shows when each rank computes, takes part in a move,
+// or waits.
 //
-// Ranks that do the same form one class, so the size of the simulation does not grow with the
-// ranks.
+// Ranks that do the same in every layer form one class, so the size of the simulation does not grow
+// with the number of ranks.
 //
 //   PlayedGraph played = play_layers(graph);
 //   played.classes[0].held;                // what the first class of ranks does, and when
@@ -20,7 +21,7 @@ struct HeldSpan {
   Picoseconds start = 0;
   Picoseconds end = 0;
   int layer = -1;         // index in the graph's layers; -1: a move
-  bool backward = false;  // the pass it belongs to
+  bool backward = false;  // whether it belongs to the backward pass
   bool operator==(const HeldSpan&) const = default;
 };
 

@@ -1,11 +1,12 @@
 // Gradient reduction of one pipeline rank, overlapped with its last backward passes.
 //
 // The gradients of a virtual stage become final during its last backward pass. From the start of
-// that pass on, they are reduced bucket by bucket. A reduction gets the whole wire while its rank
-// waits, and the share `overlap` of the time while the rank computes. Virtual stages are reduced
-// one after the other. At least 5 % of the total runs after the rank's last pass (the last bucket,
-// as in cost/data_parallel.hpp). If weight gradients come last (zero-bubble schedules), or the plan
-// has no data overlap, the whole reduction does.
+// that pass on, they are reduced bucket by bucket. While its rank waits, a reduction uses the whole
+// wire; while the rank computes, it advances at the share StepWork::reduce_overlap of that speed.
+// Virtual stages are reduced one after the other. At least 5 % of the total runs after the rank's
+// last pass (the last bucket, as in cost/data_parallel.hpp). The whole reduction runs after the
+// rank's last pass if weight gradients come last (zero-bubble schedules), or if the plan has no
+// data overlap.
 //
 //   std::vector<Reduced> done = reduce(order[r], played.ranks[r], work);
 //   done.back().end;
@@ -22,7 +23,7 @@ struct Reduced {
   int stage = 0;  // virtual stage
   Picoseconds start = 0;
   Picoseconds end = 0;
-  Picoseconds wire = 0;  // time on the wire without compute
+  Picoseconds wire = 0;  // duration if its rank did not compute meanwhile
   bool operator==(const Reduced&) const = default;
 };
 

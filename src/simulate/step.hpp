@@ -2,23 +2,24 @@
 // (predict/step_work.hpp).
 //
 // Every lane (a set of teams that behave alike) runs a separate pipeline (simulate/pipeline). Each
-// of its ranks reduces its gradients overlapped with its last passes (simulate/reduction.hpp). When
-// the slowest team has reduced all of them, all ranks update:
-//   step = max over teams (last pass or reduction + host of the lane) + closing
+// of its ranks reduces its gradients, overlapped with its last passes (simulate/reduction.hpp).
+// When the slowest team has reduced all its gradients, all ranks update:
+//   step = max over teams (end of last pass or reduction + host time of the lane) + closing
 // Zero-bubble schedules update without a common barrier (Qi 2023, post-validation): each rank
-// starts the next step when it has finished this one. A step then takes the maximum over ranks of
+// starts the next step when it has finished this one. The step time is then the maximum over ranks
+// of
 //   end of the rank's last pass or reduction - start of its first pass
-// and not the time since the earliest first pass of any rank.
+// and is not counted from the earliest first pass of any rank.
 //
 // simulate/lane_order.hpp has the times and the order of a lane's passes and messages.
 //
-// The teams of a lane are folded into one, because they do the same at the same time. If durations
-// vary (simulate/pipeline/jitter.hpp), every team has separate draws; a team with a slow rank is
-// simulated on its own. If teams wait for each other at every pass (LaneWork::joint), each pass is
-// as long as the longest of their draws.
+// One team represents all teams of its lane, because they do the same at the same time. If
+// durations vary (simulate/pipeline/jitter.hpp), every team has separate draws; a team with a slow
+// rank is simulated separately. If teams wait for each other at every pass (LaneWork::joint), each
+// pass takes the longest of the teams' draws.
 //
 // Burst plans, whose work has the time of every layer, are first simulated layer by layer
-// (simulate/played_layers.hpp); the result gives the length of their forward and backward pass.
+// (simulate/played_layers.hpp); the result gives the lengths of their forward and backward passes.
 //
 //   SimulatedStep step = simulate_step(predictor.work(degrees), {});
 //   step.step;                                   // seconds
@@ -36,7 +37,7 @@
 namespace nereus::simulate {
 
 struct StepOptions {
-  std::optional<Order> order;  // instead of the schedule's; for all lanes
+  std::optional<Order> order;  // replaces the schedule's order in all lanes
   Jitter jitter;
   int num_steps = 1;  // steps with different draws
 };
@@ -46,11 +47,11 @@ struct SimulatedTeam {
   int lane = 0;
   int team = 0;
   int count = 1;
-  Order order;  // as it was run; empty: the lane's order
+  Order order;  // the order in which its passes ran; empty: the lane's order
   PlayedPipeline played;
   std::vector<std::vector<Reduced>> reduced;  // by pipeline rank
   Picoseconds end = 0;    // end of passes and reductions, plus the lane's host time
-  Picoseconds takes = 0;  // the same, from its first pass
+  Picoseconds takes = 0;  // `end`; if staggered, the largest time from a rank's first pass on
 };
 
 struct SimulatedStep {

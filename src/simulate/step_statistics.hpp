@@ -1,20 +1,20 @@
 // How the time of a simulated step is spent: on every rank, and along the critical path of passes
 // and messages.
 //
-// On each rank, these add up to the step:
+// On each rank, these parts add up to the step time:
 //   compute         passes, without the following parts
 //   collectives     exposed in passes: tensor, context, experts, gathering of sharded weights
-//   send            the rank is blocked by its messages
+//   send            is blocked by its own messages
 //   wait_input      waits for activations of the previous stage (fill, or a slower stage)
 //   wait_gradient   waits for gradients of the next stage (drain, or a slower stage)
 //   reduction       gradient reduction after the last pass
 //   wait_others     waits for slower teams and stages at the end
 //   closing         optimizer, tied weights, host
 //
-// The critical path is traced from the end. A pass started either when its rank became free: then
-// the pass before it on the rank is next on the path. Or it started when its input arrived: then
-// the message and the sender's pass are next. The parts of the path show what would shorten the
-// step: compute of which rank, messages, or the reduction.
+// The critical path is traced from the end. If a pass started when its rank became free, the pass
+// before it on the rank is next on the path. If it started when its input arrived, the message and
+// the sender's pass are next. The parts of the path show what would shorten the step: faster
+// compute on a certain rank, faster messages, or a faster reduction.
 //
 //   StepStatistics s = statistics_of(work, step);
 //   s.ranks[0].wait_gradient / step.step;

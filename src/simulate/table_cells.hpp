@@ -1,5 +1,5 @@
-// Reads cells of one row of a table by column name. Errors in cells are collected with their place,
-// so that all errors of a table are reported at once.
+// Reads cells of one row of a table by column name. Errors in cells are collected with their
+// places, so that all errors of a table are reported at once.
 //
 //   Cells cells(csv, row, errors);
 //   const int gpus = cells.whole("gpus", 2, 65536);

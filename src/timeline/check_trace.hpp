@@ -1,11 +1,11 @@
-// Checks that Perfetto's trace processor reads a Chrome trace as intended. It does not know the
-// writer (timeline/chrome_trace.hpp): it reads any JSON trace, including those of PyTorch's
+// Checks that Perfetto's trace processor reads a Chrome trace as intended. The check is independent
+// of the writer (timeline/chrome_trace.hpp): it reads any JSON trace, including those of PyTorch's
 // profiler.
 //
 // Rules, from Perfetto's JSON importer and slice tracker (src/trace_processor/importers, 2025):
 //   - the file is an array of events, or an object with the array traceEvents
 //   - ph is one of B E X i I R C s t f b e n M; all but M have a time ts that is not negative
-//   - an X has a dur that is not negative; times count in nanoseconds, each rounded separately
+//   - an X has a dur that is not negative; every ts and dur is rounded separately to nanoseconds
 //   - slices of one thread must be nested or disjoint: one that starts inside another and ends
 //     after it is dropped. Every B has its E
 //   - a flow has s and f with equal (cat, name, id), s not after f; each end is in a slice of its

@@ -11,8 +11,8 @@
 // (CoerceToTs of its JSON importer), and drops a slice if it then overlaps the previous one by a
 // nanosecond. So the edges of slices are rounded here, and dur is the distance between the rounded
 // edges: two adjacent slices stay adjacent. `exact` writes all six digits (picoseconds) instead,
-// for tools that do not round. Ends of a flow are moved into their slice, at most to the nearest
-// nanosecond inside it, because Perfetto binds a flow to the slice that is open at its time.
+// for tools that do not round. Each end of a flow is moved into its slice, at most to the nearest
+// nanosecond inside it, because Perfetto binds a flow's end to the slice that is open at that time.
 //
 // If a timeline has one process and the number of ranks of the job, distributedInfo {rank,
 // world_size} tells tools that compare ranks (Holistic Trace Analysis) which rank it is. With

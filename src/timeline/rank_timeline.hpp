@@ -10,8 +10,8 @@
 //
 // Times are picoseconds from the rank's origin, which is a wall-clock time in nanoseconds; join
 // converts them to times from the earliest origin. A rank sees only one end of a message; join
-// makes a flow from two ends with the same id, if time goes forward between them: clocks of
-// different hosts may disagree.
+// makes a flow from two ends with the same id. It leaves out a flow that would go backward in time,
+// because clocks of different hosts may disagree.
 //
 //   write_file(path, rank_timeline_to_json(mine));            // called by the worker, at its end
 //   Timeline all = join({parse_rank_timeline(text, path), ..});

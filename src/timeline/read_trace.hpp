@@ -1,7 +1,7 @@
 // Reads the events of a Chrome trace for check_trace: one pass over the JSON, with a few words per
 // event and without a tree.
 //
-//   ReadTrace trace = read_trace(text);            // trace.faults says if it is not a trace
+//   ReadTrace trace = read_trace(text);            // trace.faults is not empty if it is no trace
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct TraceEvent {
   std::int64_t index = 0;  // in the array
   char phase = 0;          // 0: none, or not a string
   std::int64_t process = 0;
-  std::int64_t thread = 0;  // text gets numbers below zero
+  std::int64_t thread = 0;  // an id that is text gets a number below zero
   std::int64_t start = kNoTime;
   std::int64_t duration = kNoTime;  // nanoseconds
   int name = -1;                    // index in `names`

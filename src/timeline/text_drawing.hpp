@@ -1,7 +1,7 @@
 // Lanes in a terminal: one line per lane, one character per interval.
 //
-// A cell is an equal part of the time. The kind and micro-batch that takes most of it decides the
-// letter; it is blank if the lane is idle for longer than that.
+// Each character stands for an equal interval. It shows the kind and micro-batch that takes most of
+// that interval, or is blank if the lane is idle for longer than that.
 //   digits   forward: the last digit of the micro-batch       letters   backward: a = micro-batch 0
 //   .        weight gradients                                  :         recompute
 //   >  <     send, receive                                     t c e     tensor, context, expert

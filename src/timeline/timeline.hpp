@@ -1,5 +1,5 @@
-// Records what each lane (a stream of a rank) did at which time. Plain data: the simulator and the
-// worker write it, people look at it.
+// Records what each lane (a stream of a rank) did at which time. It is plain data, written by the
+// simulator and the worker.
 //
 //   Timeline t;
 //   t.lanes.push_back({.process = 0, .process_name = "rank 0", .name = "compute"});
@@ -10,7 +10,7 @@
 // (first_fault checks all of them):
 //   lanes      sorted by process, then by stream; a process has one name
 //   slices     of one lane are in order and do not overlap
-//   flows      go forward in time; each end is in a slice of its lane or on an edge of one; ids are
+//   flows      go forward in time; each end is within a slice of its lane, edges included; ids are
 //              unique
 //   counters   samples are in order of time, with finite values; names are unique per process
 //   marks      of one process (or of all) are in order and do not overlap

@@ -1,6 +1,6 @@
 // Detects branches and links that are the same problem: equal blocks (seconds and memory at every
 // candidate) and equal bytes on their edges, in the same order. The repeated blocks of a ResNet are
-// an example. The solution of one of them holds for all. Only for use inside search/burst.
+// an example. The solution for one of them is valid for all. Only for use inside search/burst.
 //
 //   Shapes shapes(problem);
 //   if (shapes.of(a) == shapes.of(b)) ...      // equal, except for the numbers of their blocks

@@ -1,10 +1,10 @@
-// Bounds of the burst search (search/burst/burst_front.hpp): what a label can still become. Only
-// for use inside search/burst.
+// Bounds of the burst search (search/burst/burst_front.hpp): the least costs of the plans that a
+// label (search/burst/labels.hpp) can still become. Only for use inside search/burst.
 //
 // A label can be dropped if all its completions are dominated by known plans. A completion that is
-// not dominated lies below a corner of the known front (seconds of the next known plan,
-// rank-seconds of this one). So with `rest` the least cost of the part that is still missing, a
-// useful label satisfies for all weights (u, v):
+// not dominated lies below a corner of the known front (seconds of a known plan, rank-seconds of
+// the known plan before it). So a useful label with t seconds and c rank-seconds satisfies for all
+// weights (u, v), with `rest` the least cost of the part of the plan that is still missing:
 //
 //   u t + v c + rest(u, v) <= max of u T + v C over the corners (T, C) with T >= t and C >= c
 #pragma once
@@ -18,8 +18,9 @@ namespace nereus::burst {
 class Bounds {
  public:
   // `weights` are as in usual_weights: seconds only, rank-seconds only, then others. `known` are
-  // any plans. `before` is empty, or a list of plans such that every plan that `known` does not
-  // dominate is dominated by one of them; a corner that none of these plans lies below is closed.
+  // any plans. `before` is empty, or a list of plans that bounds what is left to find: every plan
+  // that `known` does not dominate must be dominated by a plan of `before`. A corner is then
+  // dropped if no plan of `before` is below it.
   Bounds(const std::vector<Weight>& weights, std::vector<KnownPlan> known,
          const std::vector<KnownPlan>& before);
 

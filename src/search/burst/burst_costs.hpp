@@ -1,8 +1,9 @@
 // Costs of a burst problem (search/burst/problem.hpp) from times of blocks and of links.
 //
-//   block   seconds(l) of l samples, measured or predicted, plus the gradient all-reduce over the
-//           block's ranks: all of it, or its exposed share (search/burst/overlap.hpp)
-//   move    from the most bytes that a rank sends or receives, forward and back
+//   block   seconds(l) of l samples, measured or predicted, plus the time of the gradient
+//           all-reduce over the block's ranks: all of it, or its exposed share
+//           (search/burst/overlap.hpp)
+//   move    time for the most bytes that any rank sends or receives, forward and back
 //   memory  of a rank: the state of the block, plus what each of its samples keeps for backward
 //
 //   Prices prices = deeppool_prices(266e9, 40e-6);
@@ -29,7 +30,7 @@ struct BlockCosts {
 struct Prices {
   // All-reduce of gradients over `count` ranks.
   std::function<double(int count, double bytes)> sum{};
-  std::function<MoveCost(int samples)> move{};  // of that many samples, both directions
+  std::function<MoveCost(int samples)> move{};  // cost to move so many samples, both directions
   double overlap = 0;                           // share of a backward pass that all-reduces can use
 };
 

@@ -1,21 +1,21 @@
-// The Pareto front of a burst problem (search/burst/problem.hpp): all plans such that no other plan
-// is as good in both seconds and rank-seconds.
+// The Pareto front of a burst problem (search/burst/problem.hpp): all plans for which no other plan
+// is at least as good in both seconds and rank-seconds.
 //
 // The search carries labels (seconds, rank-seconds, and bytes if memory is limited) along the
-// chain, for each candidate of the current block. Of two labels at the same place, one that is no
-// better in any number is dropped, because whatever follows costs both the same. A link with
-// branches is a table of labels between every pair of candidates. On the trunk, a label is also
-// dropped if no completion of it can improve the front of known plans. The bounds on completions
-// are the least costs of seconds + lambda rank-seconds for some values of lambda, computed from the
-// back. The known plans are those with few candidates, or come from a first walk that drops labels
-// with little gain. Branches with equal blocks are solved once. All this only saves time: the front
-// is exact.
+// chain, for each candidate of the current block. If one of two labels at the same place is no
+// better than the other in any number, it is dropped, because whatever follows costs the same for
+// both. A link with branches is a table of labels between every pair of candidates. On the trunk, a
+// label is also dropped if no completion of it can improve the front of known plans. The bounds on
+// completions are the least costs of seconds + lambda rank-seconds for some values of lambda,
+// computed from the end of the chain. The known plans come from a search with only few candidates,
+// or from a first walk that also drops labels with little gain. Branches with equal blocks are
+// solved once. All this only saves time: the front is exact.
 //
-// If memory is limited, the front without memory is computed first. Those of its plans that fit are
-// optimal, and no plan lies between two neighbors that both fit. Labels of three numbers are only
-// used where some plans do not fit. They can still be too many (if memory is too small for half of
-// a large front). Then the rest of the front is limited to counts at which every plan fits, and
-// `gap` says how far it may be from the optimum.
+// If memory is limited, the front without that limit is computed first. Those of its plans that fit
+// are optimal, and between two neighbors on the front that both fit there is no other optimal plan.
+// Labels with bytes are only used where some plans do not fit. There can still be too many of them
+// (if memory is too small for half of a large front). Then the rest of the front is limited to
+// counts at which every plan fits, and `gap` bounds its distance from the optimum.
 //
 //   const Front front = solve(problem);
 //   front.plans.front();          // the fastest
@@ -61,8 +61,8 @@ struct Front {
   bool is_stopped = false;  // only few counts were tried, because the search was stopped
 };
 
-// If `stop` of the problem returns true, throws Stopped if there are no plans yet, else sets
-// `is_stopped`. `most_labels` limits the labels of the exact search if memory is limited.
+// If Problem::stop returns true, throws Stopped if there are no plans yet, else sets `is_stopped`.
+// `most_labels` limits the labels of the exact search if memory is limited.
 inline constexpr std::int64_t kMostLabels = 3'000'000;
 Front solve(const Problem& problem, std::int64_t most_labels = kMostLabels);
 

@@ -1,5 +1,5 @@
-// The cost of moves between every pair of candidates, computed once per number of bytes. Only for
-// use inside search/burst.
+// The costs of moves between every pair of candidates, computed once for each number of bytes. Only
+// for use inside search/burst.
 //
 //   Moves moves(problem, k);
 //   moves.of(bytes, false).seconds[from * k + to];

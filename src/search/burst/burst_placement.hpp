@@ -1,8 +1,8 @@
 // Converts a burst plan to a placement (plan/placement.hpp): each layer on its ranks, with whole
 // samples, one micro-batch, and a copy of the state on each rank that computes the layer.
 //
-// Chunk i of l samples lies on rank first + floor(i l / l*), where l* is the least l of the trunk
-// or of the branch's layers, so that samples stay where they are (search/burst/problem.hpp).
+// Chunk i of l samples is on rank first + floor(i l / l*), where l* is the least l of the trunk or
+// of the branch's layers, so that samples stay where they are (search/burst/problem.hpp).
 //
 //   plan::Placement p = placement_of(plan, counts, 32, precision);
 #pragma once

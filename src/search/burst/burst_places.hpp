@@ -1,4 +1,5 @@
-// Where every block of a plan runs, from the steps of its label. Only for use inside search/burst.
+// Finds where every block of a plan runs, by following the steps of the plan's label. Only for use
+// inside search/burst.
 #pragma once
 
 #include <vector>

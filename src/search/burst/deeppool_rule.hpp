@@ -3,11 +3,11 @@
 //
 // Counts are powers of two. The best time that ends in (block i, count g) is found by looking at
 // the counts g' of the block before, from the smallest. A g' is chosen if it is the first, or if it
-// lowers the time and its amplification is below the limit or below that of the current choice. The
-// amplification of block i - 1 on g' ranks is its seconds there, including the gradient all-reduce
-// and the move into it, times g', divided by its seconds on one rank. Blocks of 300 us or less on
-// one rank have an amplification of 1. The last block's amplification is not checked, and there is
-// no limit for the whole plan.
+// lowers the time and its amplification is below the limit or below the amplification of the
+// current choice. The amplification of block i - 1 on g' ranks is its seconds there, including the
+// gradient all-reduce and the move into it, times g', divided by its seconds on one rank. Blocks of
+// 300 us or less on one rank have an amplification of 1. The last block's amplification is not
+// checked, and there is no limit for the whole plan.
 //
 //   std::vector<int> candidates = deeppool_rule(problem, 2.0);
 #pragma once

@@ -5,10 +5,10 @@
 
 namespace nereus::burst {
 
-// The plans of both fronts that the other does not dominate.
+// The plans of each front that the other front does not dominate.
 Front merged(Front a, Front b);
 
-// Memory of the plan's fullest rank on the trunk or, if more, on a branch that left it.
+// Memory of the plan's fullest rank: on the trunk, or on a branch that left the trunk.
 double memory_of(const Problem& problem, const BurstPlan& plan);
 // The least memory that any plan needs.
 double least_memory(const Problem& problem);

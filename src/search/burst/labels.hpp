@@ -10,7 +10,8 @@
 namespace nereus::burst {
 
 // How a label was built: the label before it, the choice on the link between, and the block. A step
-// that joins branches has no block: `before` are the branches so far, and `link` is this branch.
+// that joins branches has no block: `before` is the step of the branches joined so far, and `link`
+// is the step of the branch that is added.
 struct Step {
   int before = -1;
   int link = -1;
@@ -75,7 +76,7 @@ inline std::size_t num_as_fast(LabelList labels, double seconds) {
   return num;
 }
 
-// Whether a label of such a list is at least as good, in seconds and rank-seconds.
+// Whether a label of a list sorted by seconds is at least as good, in seconds and rank-seconds.
 inline bool has_as_good(LabelList labels, double seconds, double rank_seconds) {
   const std::size_t num = num_as_fast(labels, seconds);
   return num > 0 && labels[num - 1].rank_seconds <= rank_seconds;

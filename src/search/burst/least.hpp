@@ -41,9 +41,10 @@ class LeastCosts {
 
   const std::vector<Weight>& weights() const { return weights_; }
   std::size_t num_weights() const { return weights_.size(); }
-  // Each function returns one number per weight: the cost of everything after a block of the trunk;
-  // of everything up to and including it; of the link after it; of a branch of that link; of a
-  // branch that stays; of the block only.
+  // Each function returns one cost per weight: behind(), of everything after a block of the trunk;
+  // up_to(), of everything up to and including the block; link(), of the link after the block;
+  // branch(), of a branch of that link; branch_that_stays(), of such a branch if it stays on the
+  // trunk; add_block() adds the cost of the block only.
   const double* behind(std::size_t block, std::size_t candidate) const {
     return &behind_[block][candidate * weights_.size()];
   }

@@ -2,8 +2,8 @@
 //
 //   out(i, j) = min over m of a(i, m) + b(m, j)
 //
-// It computes n^3 sums and dominates the time for bounds of a burst search; a tile of sums stays in
-// registers. Infinite entries are allowed. Only for use inside search/burst.
+// It computes n^3 sums, which take most of the time for the bounds of a burst search; a tile of
+// sums stays in registers. Infinite entries are allowed. Only for use inside search/burst.
 //
 //   const std::vector<double> both = min_plus(first, second, n);  // row after row
 #pragma once

@@ -2,13 +2,14 @@
 // using the exact costs. For each plan, it evaluates all plans that differ in one range of blocks.
 // Those that no known plan dominates are kept and examined in turn, until no new plan is found.
 //
-//   blocks with one count in a row   the first or the last few, or all, get another count
-//   within such a row                one to four blocks get the next larger or smaller count
-//   two rows at once                 all of one, and the first few or all of the other; only if
-//                                    nothing else is left to examine
+//   one row            (consecutive blocks with equal counts) its first or last few blocks, or all,
+//                      get another count
+//   within a row       one to four blocks get the next larger or smaller count
+//   two rows at once   all blocks of one, and the first few or all of the other, get another count;
+//                      only if nothing else is left to examine
 //
 // Only plans on the trunk are changed; plans with branches on other ranks are kept as they are. The
-// result is not proven to be complete; `overlap_test.cpp` compares it with brute force.
+// result is not proven to be the whole front; `overlap_test.cpp` compares it with brute force.
 //
 //   front.plans = with_neighbours(own, std::move(front.plans));
 #pragma once

@@ -5,7 +5,7 @@
 //   time            the fastest plan
 //   money           the least seconds x largest count: all ranks that the plan ever uses are paid
 //                   for the whole time
-//   throughput      the most work of the whole cluster among plans within a time limit. Work is
+//   throughput      the plan within a time limit with the most work of the whole cluster. Work is
 //                   measured in ranks: the foreground's W / T (W: seconds on one rank, T: seconds
 //                   per step), plus the background's yield x (N - C / T) on ranks that the
 //                   foreground does not hold, where C is its rank-seconds. Without a limit the

@@ -2,7 +2,7 @@
 // fixed, and every block of the model may run on a different number of ranks. This is the exact
 // model that the search optimizes:
 //
-//   candidates   the numbers of ranks c_1 < ... < c_K. A block on c ranks has l = ceil(B / c)
+//   candidates   the rank counts c_1 < ... < c_K. A block on c ranks has l = ceil(B / c)
 //                samples per rank; the last rank has the remainder
 //   block        t_b(c) is the time of forward and backward of l samples, and of the all-reduce of
 //                the block's gradients over c ranks. The block holds c ranks for that time
@@ -13,23 +13,23 @@
 //   branches     between a fork and its join, each branch runs either on the trunk's ranks, one
 //                after the other, or concurrently on other ranks. The branch that takes longest on
 //                one rank stays on the trunk. The time is the larger of the sum of the branches
-//                that stay and the longest branch that leaves; rank-seconds are the sum over all branches. A
-//                branch within a branch stays with it
+//                that stay and the longest branch that leaves; rank-seconds are the sum over all
+//                branches. A branch within a branch runs on the same ranks as the outer one
 //   ranks        the trunk has `trunk_ranks`. The branches that leave it between one fork and its
 //                join share the remaining ranks evenly
-//   memory       is that of the fullest rank, which computes its share of every block of the trunk
+//   memory       bytes of the fullest rank: one that computes its share of every block of the trunk
 //
 // Which counts are candidates: the work of a rank depends on l only. With equal l, an all-reduce
 // over more ranks is never faster, and it holds more ranks. So among all counts with the same l the
 // smallest, ceil(B / l), is at least as good as the others: about 2 sqrt(B) counts are enough
 // (candidate_counts).
 //
-// Where the samples are: chunk i of l samples lies on rank floor(i l / l*), which holds its first
-// sample in the finest division; l* is the smallest l of all candidates. Consider two layers with l
-// < l' samples per rank. If l divides l', every rank of the second layer keeps l samples and
-// receives l' - l more. Otherwise a rank may hold none of its samples and receive all l'. A rank
-// that only the first layer uses sends l samples. None of this depends on earlier layers, so only
-// pairs of neighboring layers need a price (moved_samples).
+// Where the samples are: chunk i of l samples is on rank floor(i l / l*), the rank that has the
+// chunk's first sample in the finest division, where l* is the smallest l of all candidates.
+// Consider two layers with l < l' samples per rank. If l divides l', every rank of the second layer
+// keeps l samples and receives l' - l more. Otherwise a rank may have none of its samples for the
+// second layer, and receive all l'. A rank that only the first layer uses sends l samples. None of
+// this depends on earlier layers, so only pairs of neighboring layers need a price (moved_samples).
 #pragma once
 
 #include <functional>

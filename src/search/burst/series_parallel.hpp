@@ -1,14 +1,14 @@
 // A graph of blocks as chains of links, the form that burst planning needs.
 //
 //   chain   blocks b_0, b_1, ... b_n that every path from b_0 to b_n passes
-//   link    what connects two of them: branches, each of which is an edge, or a chain with a link
-//           at either end
+//   link    what connects two consecutive blocks of a chain: branches. A branch is an edge, or a
+//           chain with a link at each end
 //
-// Every two-terminal series-parallel graph is such a chain. A part that is not (between two blocks,
-// with neither a block that all paths pass nor disjoint parts) is collapsed to one block, which
-// runs its members one after the other on one set of ranks; `notes` reports it. If several blocks
-// read the sample, or the output of several blocks is not read by any, they get a common first or
-// last block without cost.
+// Every two-terminal series-parallel graph is such a chain. A part between two blocks that is not
+// series-parallel (no block that all its paths pass, and no disjoint parts) is collapsed to one
+// block, which runs its members one after the other on one set of ranks; `notes` reports this. If
+// several blocks read the sample, or several blocks have an output that no block reads, they get a
+// common first or last block without cost.
 //
 //   const Reduced reduced = reduce(problem);
 //   for (const Link& link : reduced.chain.links) ...
@@ -30,7 +30,7 @@ struct Chain {
 
 struct Branch {
   Chain inner;             // without blocks: an edge
-  std::vector<Link> ends;  // of a chain, two: from the fork, and to the join
+  std::vector<Link> ends;  // of a chain: the links from the fork and to the join; of an edge: none
   double bytes = 0;        // of an edge, per sample
   bool edge() const { return inner.blocks.empty(); }
 };

@@ -36,8 +36,8 @@ class Walk {
   const std::set<std::size_t>& used() const { return least_.used(); }
 
   bool memory_binds() const { return memory_binds_; }
-  // True if memory is limited and there are too many labels of three numbers for an exact answer in
-  // time. The result of trunk() must then not be used.
+  // True if memory is limited and there are too many labels (each with seconds, rank-seconds and
+  // bytes) for an exact answer in time. The result of trunk() must then not be used.
   bool gave_up() const { return memory_binds_ && made_ > most_made_; }
 
   const Step& step(int index) const { return steps_[index]; }
@@ -68,17 +68,17 @@ class Walk {
   // Adds all continuations of `from` to `to`. `rest`: least costs of everything after, or null.
   void extend(LabelList from, const Addition& more, const double* rest, bool two, Labels& to);
   void extend_two(LabelList from, const Addition& more, const double* rest, Labels& to);
-  // From all candidates to one of them, over an edge, then `more`.
+  // Adds the labels from all candidates to one of them, over an edge, plus `more`, to `to`.
   void hop(const States& from, const Moves::Table& moves, std::size_t candidate,
            const Addition& more, const double* rest, bool two, Labels& to);
-  // From all candidates to one of them, over a link with branches, then `more`.
+  // As above, but over a link with branches.
   void hop(const States& from, const LinkTable& table, std::size_t candidate, const Addition& more,
            const double* rest, bool two, Labels& to);
   // The table of a link for the first `candidates` candidates.
   const LinkTable& table_of(const Link& link, Where where, std::size_t position, int candidates);
   // The labels of one branch for the first candidates, from a candidate of the fork, by candidate
-  // of the join. `rests` is empty, or has for each block of the branch and for its end what next()
-  // has as `rest`.
+  // of the join. `rests` is empty, or has the `rest` of next() for each block of the branch and for
+  // its end.
   using Rests = std::vector<std::vector<double>>;
   States branch(const Branch& branch, int fork, Where where, int candidates, const Rests& rests);
   States branch_start(const Branch& branch, int fork, Where where, int candidates,

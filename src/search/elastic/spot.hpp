@@ -6,23 +6,24 @@
 //   varuna_rule(problem);                 // what Varuna would choose, simulated alike
 //
 // The search tries every depth p up to the number of blocks (stages are balanced by time, so p need
-// not divide it). d = floor(machines / p) replicas, or a half, a quarter, ... of them, share the
-// batch of B samples in U = ceil(B / m) micro-batches of m. Some replicas have ceil(U / d)
-// micro-batches, the others one less, so that every sample is trained once and no replica waits for
-// another by more than one micro-batch. A step takes as long as the fullest replicas:
+// not divide the number of blocks). d = floor(machines / p) replicas, or a half, a quarter, ... of
+// them, share the batch of B samples in U = ceil(B / m) micro-batches of m. Some replicas have
+// ceil(U / d) micro-batches, the others one less, so that every sample is trained once and no
+// replica waits for another by more than one micro-batch. A step takes as long as the fullest
+// replicas:
 //   step(B) = step of the regular plan with d m ceil(U / d) samples
 // because the reduction waits for the last one. The other replicas reach the reduction earlier and
-// may overlap a part of theirs: one of 100 random cases is 2 % off the general predictor's step for
-// the same placement. m takes every value that matters: for every k, the least m with k
-// micro-batches. Recompute (none, selective, full), ZeRO (0, 1) and schedule (1F1B; Varuna's with
-// full recompute) are searched. Depths whose bound (predict/predictor_bound.cpp) is above the best
-// few are pruned. The best few in closed form are then simulated with jitter (simulate/step.hpp),
-// and ranked by the result.
+// may overlap a part of it, which this formula ignores: in one of 100 random cases it is 2 % off
+// the general predictor's step for the same placement. m takes every value that matters: for every
+// k, the least m with k micro-batches. Recompute (none, selective, full), ZeRO (0, 1) and schedule
+// (1F1B; Varuna's with full recompute) are searched. Depths whose bound
+// (predict/predictor_bound.cpp) is above the best few are pruned. The best few by the closed form
+// are then simulated with jitter (simulate/step.hpp), and ranked by their simulated time.
 //
-// Varuna's rule (its released configure.py; EuroSys 2022): p divides the number of blocks and is
-// less than it, m is the largest that fits, with full recompute and d = floor(machines / p). Varuna
-// gives each replica floor(B / d) samples, so up to d - 1 samples of a batch are not trained. Here
-// each replica has up to ceil(B / d) samples, so that both strategies do the same work.
+// Varuna's rule (its released configure.py; EuroSys 2022): p is a proper divisor of the number of
+// blocks, m is the largest that fits, with full recompute and d = floor(machines / p). Varuna gives
+// each replica floor(B / d) samples, so up to d - 1 samples of a batch are not trained. Here each
+// replica has up to ceil(B / d) samples, so that both strategies do the same work.
 //
 // Idle machines: machines - p d < p, or more if fewer replicas are faster. Pipelines of different
 // depths at the same time, which could use the idle machines, are not searched.
@@ -52,7 +53,7 @@ struct SpotProblem {
 };
 
 struct SpotPlan {
-  plan::Degrees degrees;   // of the fullest replicas, as if all were as full
+  plan::Degrees degrees;   // as if all replicas were as full as the fullest
   int short_replicas = 0;  // number of replicas that run one micro-batch less
   int idle = 0;            // number of devices
   int samples = 0;         // samples per step

@@ -1,5 +1,6 @@
-// Converts a spot plan (search/elastic/spot.hpp) to a placement: every sample of the batch once,
-// some replicas with one micro-batch less, the remainder in the last micro-batch.
+// Converts a spot plan (search/elastic/spot.hpp) to a placement: every sample of the batch is
+// computed once, some replicas have one micro-batch less, and the last micro-batch has the
+// remainder.
 //
 //   plan::Placement p = uneven_placement(plan, problem);
 //   plan::check(p, model, cluster).empty();

@@ -1,6 +1,6 @@
 // The answers of a study: the best plan, the front, and the best plan per value of an axis and per
-// machine. They come from one pass over the database and nothing else, so that a study that is
-// opened again has the same answers.
+// machine. They are computed only from one pass over the database, so that a study that is opened
+// again has the same answers.
 //
 //   Answers a = answers(study, database);
 //   a.best->values[0];
@@ -42,7 +42,7 @@ struct Answers {
   std::vector<Answer> front;
   std::vector<Marginal> marginals;
   std::vector<std::optional<Answer>> machines;  // best of each machine by the first goal
-  std::vector<std::optional<Answer>> variants;
+  std::vector<std::optional<Answer>> variants;  // best of each variant by the first goal
   // Some of the other points, evenly spread, for a picture: (first goal, second goal).
   std::vector<std::array<double, 2>> sample;
 };

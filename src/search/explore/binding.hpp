@@ -1,8 +1,8 @@
-// The resource that limits a step most: divides the exposed seconds of a prediction by what would
-// shorten them.
+// The resource that limits a step most: assigns the exposed seconds of a prediction to the
+// resources that would shorten them.
 //
-//   compute            matrix units: compute and recompute except its memory-bound share
-//   memory bandwidth   that share (predict/roofline.hpp), and the optimizer
+//   compute            matrix units: compute and recompute except their memory-bound share
+//   memory bandwidth   the memory-bound share (predict/roofline.hpp), and the optimizer
 //   inside links       collectives of groups that fit into the fast links of a node
 //   network            collectives and messages between nodes
 //   far memory         waits for host or expanded memory

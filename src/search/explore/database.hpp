@@ -3,13 +3,13 @@
 //   points       one row per kept plan of a point: place 0 is the best
 //   strategies   the plans that points refer to
 //   axes, axis_values, variants, machines   what a point's number means (study.hpp)
-//   results      a view with all of it in words
+//   results      a view of all these tables, with names instead of numbers
 //   study        identity of the study, and its progress
 //
 // One writer adds points in order, with a fixed number per transaction. If the writer dies, the
-// file still has whole transactions (SQLite rolls the last one back). Two files of the same study
-// are equal byte for byte, however often the work was interrupted, and whichever process computed
-// it.
+// file contains only whole transactions (SQLite rolls the last one back). Two files of the same
+// study are equal byte for byte, no matter how often the work was interrupted and which process
+// computed which point.
 //
 //   Database db = Database::open("study.sqlite", identity, study);   // new, or continued
 //   db.append(results);                                              // of the next points

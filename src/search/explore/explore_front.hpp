@@ -31,7 +31,8 @@ class Front {
   bool at_least_as_good(const GoalValues& a, const GoalValues& b) const;
 
   std::vector<Goal> goals_;
-  // Entries that recently dominated others come first: they probably will again.
+  // Entries that recently dominated others come first, because they are likely to dominate the next
+  // ones too.
   std::vector<Entry> kept_;
 };
 

@@ -1,5 +1,5 @@
 // First-principles footprint of a dense GPT on MP x DP: how many bytes must fit, and how many must
-// be sent. For comparison with published figures of this kind.
+// be sent. For comparison with published estimates of the same kind.
 //
 // With parameters P = 12 L h^2 / mp per node (Narayanan 2021: 4 h^2 of attention and 8 h^2 of MLP
 // per layer), mixed-precision Adam at 2 + 2 + 12 bytes (Rajbhandari 2020), t = mp:

@@ -33,7 +33,7 @@ std::string_view to_string(Status status);
 struct Found {
   plan::Degrees degrees;
   double step = 0;    // seconds
-  double busy = 0;    // seconds of them in which a device computes
+  double busy = 0;    // seconds of the step in which a device computes
   double memory = 0;  // bytes on the fullest rank
   double mfu = 0;
   double intensity = 0;     // FLOP per byte
@@ -47,7 +47,7 @@ struct PointResult {
   Status status = Status::kNoCluster;
   std::int64_t strategies = 0;  // in the space
   std::int64_t evaluated = 0;   // the others were pruned by a bound
-  double beyond = 0;            // fastest step that only lacks memory, if it is faster; else 0
+  double beyond = 0;            // fastest step of plans that only lack memory, if faster; else 0
   std::vector<Found> found;     // best first
   bool operator==(const PointResult&) const = default;
 };
@@ -66,8 +66,8 @@ class Explorer {
   Explorer(Explorer&&) noexcept;
 
   PointResult evaluate(std::int64_t point);
-  // Evaluates any cluster: sensitivities need clusters that are not in the grid. `machine` decides
-  // the stack, and the base of prices.
+  // Evaluates any cluster: sensitivities need clusters that are not in the grid. `machine`
+  // determines the stack, and the cluster to which prices refer.
   PointResult evaluate(int variant, int machine, const cluster::Cluster& cluster);
 
   // Like evaluate(), without the constraints of the study.

@@ -5,9 +5,9 @@
 //   $/h of a node = node + devices x device + sum amount x unit price  (base = "none")
 //   + electricity x watts                                              (both)
 //
-// Prices without "/h" are paid once and spread over `lifetime`. Watts are computed in the same way:
-// a device's rated power, plus (amount - the machine's amount) x unit watts, plus `node_watts`.
-// Everything except the rated power of devices is used all the time.
+// Prices without "/h" are paid once, and are spread evenly over `lifetime`. Watts are computed in
+// the same way: a device's rated power, plus (amount - the machine's amount) x unit watts, plus
+// `node_watts`. All of this power except that of the devices is used all the time.
 //
 //   const Running r = running(prices, machine.cluster, cluster);
 //   double usd = r.usd_per_s * seconds;

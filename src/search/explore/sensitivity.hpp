@@ -1,4 +1,5 @@
-// How much a little more of each resource helps at one point, and what it may cost.
+// How much a little more of each resource helps at one point, and how much it may cost to be
+// worthwhile.
 //
 // Sensitivity: the step with `factor` times the resource and everything else unchanged, once with
 // the same plan (as `predict` computes it) and once with the best plan for the changed resource.
@@ -8,10 +9,11 @@
 //
 // Break-even: a resource that shortens the job from t0 to t1 is worth its price up to
 //
-//   unit price = (usd0 t0 / t1 - usd1) / (more of it x devices)
+//   unit price = (usd0 t0 / t1 - usd1) / (additional amount per device x devices)
 //
-// where usd0 is the cost per second of the machines with less of it, and usd1 the cost with more of
-// it, without its price (electricity may differ). At that price both jobs cost the same.
+// where usd0 is the cost per second of the machines with less of the resource, and usd1 the cost
+// per second with more of it, without the price of the addition (electricity may differ). At that
+// unit price both jobs cost the same.
 //
 //   for (const Sensitivity& s : sensitivities(explorer, study, answer)) s.best_plan;
 #pragma once
@@ -46,14 +48,14 @@ struct BreakEven {
   double to = 0;
   std::optional<double> time_from;  // of the job, seconds; empty if no plan fits
   std::optional<double> time_to;
-  // $ per second for one SI unit on one device. Empty if no price is known, or if nothing fits
-  // without it.
+  // $ per second for one SI unit on one device. Empty if no price is known, or if no plan fits
+  // without the addition.
   std::optional<double> unit_usd_per_s;
-  bool needed = false;  // nothing fits without it
+  bool needed = false;  // no plan fits without the addition
 };
 
-// For each resource that is an axis: from its least amount to each of the others, with the other
-// axes as they are at `answer`.
+// For each resource that is an axis: from its least amount to each of its other amounts, with the
+// other axes as they are at `answer`.
 std::vector<BreakEven> break_evens(Explorer& explorer, const Study& study, const Answer& answer);
 
 }  // namespace nereus::explore

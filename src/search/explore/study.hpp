@@ -39,8 +39,8 @@ struct Variant {
   std::string unbuildable;  // why the model cannot be built; empty = it can
   int global_batch = 0;
   cluster::Precision precision = cluster::Precision::kBf16;
-  int stack = 0;       // variants with the same precision and kind of model share one
-  double samples = 0;  // in the whole job; 0 = only one step is asked for
+  int stack = 0;       // an index; variants with equal precision and kind of model share a stack
+  double samples = 0;  // in the whole job; 0 = the job is one step
 
   double steps() const { return samples > 0 ? samples / global_batch : 1; }
   double units_per_sample() const {  // tokens, or samples if the model has no tokens

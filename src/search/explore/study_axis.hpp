@@ -7,7 +7,8 @@
 // Values are SI numbers PER DEVICE if that makes sense (network, expanded memory), so that they
 // have the same meaning for every size of node. Changing the number of devices per node keeps each
 // device's share of the node's network, memory tiers and price. `peak` is the 16-bit rate; the
-// other precisions keep their ratio to it. `memory` keeps the share of it that a program can use.
+// other precisions keep their ratio to it. Changing `memory` keeps the share of memory that a
+// program can use.
 //
 // Axes are set in the order of the enumeration, sizes first. So the order in a file does not
 // matter.
@@ -72,7 +73,8 @@ std::vector<std::string> axis_names();
 double get(const cluster::Cluster& cluster, Axis axis);
 void set(cluster::Cluster& cluster, Axis axis, double value);
 
-// Whether more of it can only help. Sensitivities and break-even prices exist only for resources.
+// Whether more of the axis can only help. Sensitivities and break-even prices exist only for
+// resources.
 bool is_resource(Axis axis);
 
 // "80 GB/s", "1,024", "torus".

@@ -8,8 +8,8 @@
 
 namespace nereus::explore {
 
-// Adds the variants of one workload: the product of its axes. `machine` is the first of the study;
-// derived values depend on it.
+// Adds the variants of one workload: the product of its axes. `machine` is the first machine of the
+// study, on which derived values depend.
 void read_workload(spec::Reader& table, int index, const cluster::Cluster& machine, Study& study,
                    ErrorList& errors);
 

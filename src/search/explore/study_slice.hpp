@@ -1,5 +1,5 @@
 // A study along one axis, with the other axes fixed at an answer: the time of each layout at each
-// value. Heat maps and lines are drawn from it.
+// value. Heat maps and line charts are drawn from this slice.
 //
 //   Slice s = slice(explorer, study, answer, axis, 12);
 //   s.cells[row][column].step;

@@ -1,6 +1,6 @@
-// A mixed cluster in a form that does not depend on how it was written: groups of equal nodes are
-// merged, and groups have a fixed order. A search uses this form, so that its answer and its time
-// are the same for 1xa+1xb+1xa and 2xa+1xb.
+// A mixed cluster in a form that does not depend on how the user wrote the cluster: groups of equal
+// nodes are merged, and groups have a fixed order. A search uses this form, so that its answer and
+// its time are the same for 1xa+1xb+1xa and 2xa+1xb.
 //
 //   const Canonical same = canonical(cluster);
 //   auto placement = renumbered(found_there, same.rank_of);   // ranks of the given cluster
@@ -21,7 +21,7 @@ namespace nereus::mixed {
 struct Canonical {
   cluster::Cluster cluster{};
   std::vector<int> rank_of{};  // for each rank of this cluster, the rank of the given cluster
-  bool same = true;            // the ranks are the same
+  bool same = true;            // every rank has its number in the given cluster
 };
 
 Canonical canonical(const cluster::Cluster& given);

@@ -10,14 +10,15 @@
 //   F = n f(m), K = n b(m) + penalty (n - 1)
 //
 // with limit 0.75, reserve 2 GiB and penalty 10 ms. AG and RS are 1.25 times as long on a device
-// whose micro-batch would not fit together with an even share of the state. The problem leaves out
-// the optimizer, embedding and head, the host link, and that ranks wait for each other at every
-// layer. search/mixed models these; this file is for comparison.
+// whose micro-batch would not fit together with an even share of the state. The problem ignores the
+// optimizer, the embedding and head, the host link, and the waiting of ranks for each other at
+// every layer. search/mixed models these; this file is for comparison.
 //
-// T is one of the devices' option times, so a bisection over them finds it. Each probe computes the
-// least memory with which the first devices reach each number of samples within T: N B^2 / 2 sums.
-// Among plans with that T, the one with the least memory is returned; if several are equal, the one
-// whose first devices have the fewest samples.
+// T equals the time of one option (m, n) of one device, so a bisection over all option times finds
+// it. Each probe computes, for the first 1, 2, ... N devices, the least memory with which they
+// reach each number of samples within T: N B^2 / 2 sums. Among plans with that T, the one with the
+// least memory is returned; if several are equal, the one whose first devices have the fewest
+// samples.
 //
 // State shares (Cephalo's shares are wrong, see docs/cephalo.md): even; what does not fit on a
 // device is spread evenly over those with room. No device exceeds its limit if there is a plan.
@@ -54,7 +55,7 @@ struct CephaloProblem {
 struct CephaloShare {
   int micro_batch = 0;
   int num_micro_batches = 0;
-  double state = 0;  // share of the whole state
+  double state = 0;  // its share of the whole training state
   double seconds = 0;
   double memory = 0;          // bytes, including state
   bool extrapolated = false;  // its micro-batch was never measured

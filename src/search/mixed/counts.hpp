@@ -1,10 +1,10 @@
 // How many teams of each group may take part in data parallelism.
 //
 //   const TeamCounts counts = team_counts(machines, tp);
-//   counts.lists;                          // by group; the first list has all of each group
-//   counts.every;                          // nothing is left out
+//   counts.lists;                          // team counts by group; the first list has all teams
+//   counts.every;                          // true if no list is left out
 //
-// Uses the finest of these steps that gives at most kMostCounts lists:
+// Uses the first of these steps, from fine to coarse, that gives at most kMostCounts lists:
 //   every number of teams; every number of nodes; 1, 2, 3, 4, 6, 8, 12, ... nodes and all;
 //   all or none; all of the fastest groups, for every number of groups.
 // Within a step, every list that is tried on a cluster is also tried on a cluster with one more

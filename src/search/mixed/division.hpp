@@ -1,12 +1,13 @@
-// How many samples each team computes such that all finish within T seconds and the state still
-// fits.
+// How many samples each team computes, so that all teams finish within T seconds and the state
+// still fits.
 //
 //   capacity of a team    m n samples with n seconds(m) <= T, and a smaller last micro-batch
 //   a division exists     if the capacities reach B and the free memory holds the sharded state
 //
-// Of several (m, n), those with more memory and no more samples are dropped. A table over teams
-// then finds the least memory for every number of samples, so that the answer is exact for this T.
-// If teams x samples are too many for a table, all teams of a kind do the same.
+// Of several (m, n), where m is the micro-batch size and n the number of micro-batches, those with
+// more memory and no more samples are dropped. A table over teams then finds the least memory for
+// every number of samples, so that the answer is exact for this T. If teams x samples are too many
+// for a table, all teams of a kind get the same (m, n).
 //
 //   Division division(machines, candidate, room);
 //   if (division.exists(0.2)) std::vector<TeamShare> teams = division.within(0.2);

@@ -3,13 +3,13 @@
 // in Cephalo). A team may have only samples, only state, or neither.
 //
 // Given how all teams compute (tensor degree, recompute) and what is sharded (ZeRO 0 to 3), samples
-// are chosen such that the slowest team finishes as early as possible:
+// are divided so that the slowest team finishes as early as possible:
 //
 //   least T with   sum over teams of capacity(T) >= B,   sum of free memory >= sharded state
 //
 // (division.hpp defines a team's capacity). The state is spread evenly over teams. If a share does
-// not fit, the excess goes evenly to teams with room, which minimizes the largest piece, since an
-// all-gather waits for it.
+// not fit, the excess goes evenly to teams with room. This minimizes the largest piece, for which
+// an all-gather waits.
 //
 //   for (const FlatManner& candidate : candidates)
 //     if (auto placement = best_flat(machines, candidate, room)) ...
@@ -26,7 +26,7 @@ struct FlatManner {
   plan::Recompute recompute = plan::Recompute::kNone;
   double offload = 0;       // share of kept activations that is offloaded to host memory
   int zero = 0;             // 3: weights are gathered once per pass, layer by layer
-  std::vector<int> uses{};  // per group: how many teams take part, the first ones
+  std::vector<int> uses{};  // per group: how many of its first teams take part
   bool operator==(const FlatManner&) const = default;
 };
 
@@ -51,9 +51,9 @@ plan::Placement flat_placement(const Machines& machines, const FlatManner& manne
 
 // Seconds of the slowest team, ignoring memory: no division of samples is faster.
 double flat_bound(Machines& machines, const FlatManner& manner);
-// Seconds of the reduction among all these teams with even state, all exposed. A lower bound for
-// every step, because only compute can overlap with it. It does not depend on recompute. Only for
-// `zero` below 3: a team that only stores state saves a part of what ZeRO-3 gathers.
+// Seconds of the fully exposed reduction among all these teams, with evenly spread state. A lower
+// bound for every step, because only compute can overlap with it. It does not depend on recompute.
+// Only for `zero` below 3: a team that only stores state saves a part of what ZeRO-3 gathers.
 double sent_bound(Machines& machines, const FlatManner& manner);
 // Empty if memory is not sufficient. `room`: usable share of every device's memory.
 std::optional<plan::Placement> best_flat(Machines& machines, const FlatManner& manner, double room);

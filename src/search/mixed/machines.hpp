@@ -4,8 +4,9 @@
 //   machines.seconds({group, tp, recompute}, 4);              // of one micro-batch of four samples
 //   machines.fastest_rate();                                  // samples/s of all devices at most
 //
-// The time of a lane is that of one team without others: (step with two micro-batches) - (step with
-// one). It equals the predictor's time exactly if lanes do not wait for each other.
+// The time of a team's micro-batch is computed without other teams: (step with two micro-batches) -
+// (step with one). It equals the predictor's time for all teams exactly if teams do not wait for
+// each other.
 #pragma once
 
 #include <functional>
@@ -36,7 +37,7 @@ struct Manner {
   auto operator<=>(const Manner&) const = default;
 };
 
-// Whether a layer of the model can be cut into tp slices, and its sequence too.
+// Whether both the model's layers and its sequence can be cut into tp slices.
 bool can_cut(const model::Model& model, int tp);
 
 // A run of all layers on one team of a group, with copies of all state on it.

@@ -1,6 +1,6 @@
 // Pipelines whose stages are on different kinds of machine: each group of devices has some
 // consecutive stages, all `width` teams wide, and the groups may be in any order. Layers are
-// divided such that the slowest stage is as fast as possible:
+// divided so that the slowest stage is as fast as possible:
 //
 //   minimize  max over stages s of  sum of its layers' seconds on its kind of device
 //
@@ -42,8 +42,9 @@ struct PipelineManner {
 std::vector<int> divide_layers(const std::vector<const std::vector<double>*>& seconds,
                                const std::vector<int>& limits);
 
-// A lower bound for every division of layers: layers cut anywhere, so that all stages take equally
-// long, plus the first micro-batch once through on the fastest kind.
+// A lower bound of the time for every division of layers: as if layers could be cut anywhere, so
+// that all stages take equally long, plus the time of the first micro-batch through all layers on
+// the fastest kind.
 double pipeline_bound(Machines& machines, const PipelineManner& manner);
 std::optional<plan::Placement> best_pipeline(Machines& machines, const PipelineManner& manner,
                                              double room);

@@ -10,16 +10,16 @@
 //
 // For each candidate of a family (degrees, recompute, sharding), the samples or layers are chosen
 // exactly for the time of the slowest team or stage. Every candidate is tried, or pruned because
-// its bound is above the best plan found. Not searched are teams of different tensor degree in one
-// stage, stages of different width, and schedules other than 1F1B. So the answer is the best of
-// that space, except that communication is not part of the time of the slowest team. `bound` says
-// how much faster any other plan could be.
+// its bound is above the best plan found. The space has no teams of different tensor degree in one
+// stage, no stages of different width, and no schedules other than 1F1B. The answer is the best
+// plan of that space, except that communication is not part of the time by which samples and layers
+// are chosen. `bound` shows how much faster any other plan could be.
 //
 // The answer does not depend on the order of the groups, nor on whether equal nodes are written as
 // one group or several (search/mixed/canonical.hpp).
 //
-// The baselines are members of the space, or are added to it. So no plan is slower than a baseline
-// that fits.
+// The baselines are members of the space, or are added to it. So the best plan is never slower than
+// a baseline that fits.
 #pragma once
 
 #include <functional>

@@ -9,7 +9,8 @@
 // groups with the most compute; and the k groups with the most compute sorted by speed, ascending
 // and descending, all with one tensor degree. Stages of a group: any number if there are few
 // shapes, else 1, 2, 3, 4, 6, 8, 12, ... and the maximum; if these are too many, only the maximum;
-// with five groups or more, one stage per group, or the maximum. Never more than kMostShapes.
+// with five groups or more, one stage per group, or the maximum. There are never more than
+// kMostShapes shapes.
 #pragma once
 
 #include "search/mixed/mixed_pipeline.hpp"

@@ -12,13 +12,13 @@
 namespace nereus::mixed {
 
 // Memory of a team from the predictor: without sharded state, and the amount that all sharded state
-// would add. For the first, the state is placed on another team.
+// would add. For the amount without state, the state is placed on another team.
 class TeamMemory {
  public:
   TeamMemory(Machines& machines, const FlatManner& manner) : machines_(machines), manner_(manner) {}
 
-  // If all micro-batches pass one layer before the next, the activations that each of them keeps
-  // add up.
+  // If all micro-batches pass through one layer before the next layer starts, the activations that
+  // they keep add up.
   double without_state(int group, int m, int n);
   double state(int group) {
     if (manner_.zero == 0) return 0;

@@ -1,7 +1,7 @@
 // Evaluates candidates in order, several at a time, with the same answer for any number of threads:
 // the results of a wave of candidates are processed one by one, in order, as if each had been
-// evaluated in its turn. Some candidates are evaluated although the best plan of their wave prunes
-// them.
+// evaluated only after the one before it. Some candidates are therefore evaluated although the best
+// plan of their wave would prune them.
 //
 //   Waves waves([&] { return std::make_unique<Machines>(...); });
 //   waves.run(candidates,

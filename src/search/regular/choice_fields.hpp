@@ -1,5 +1,5 @@
-// The lists of Choices, each with the option that fills it: the counterpart of
-// plan/degree_fields.hpp for searches.
+// The lists in Choices, each with the command-line option that fills it. plan/degree_fields.hpp is
+// the counterpart for one plan.
 //
 //   for_each_choice([&](const auto& field) { use(field.name, choices.*field.list); });
 //   given_options(choices);   // {"--tp", "--max-tp"}: what a planner without degrees rejects

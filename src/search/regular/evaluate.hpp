@@ -1,4 +1,5 @@
-// Evaluates all candidates of one family, and returns those that are worth keeping.
+// Evaluates all candidates of one family (search/regular/space.hpp), and returns those that are
+// worth keeping.
 //
 //   FamilyResult r = evaluate(family, space, predictor, judge);
 #pragma once
@@ -25,7 +26,7 @@ struct FamilyResult {
 struct Judge {
   const SearchOptions* options = nullptr;
   Rates rates;
-  const Keeper* known = nullptr;  // as it was before the wave
+  const Keeper* known = nullptr;  // the plans kept before the wave
   int cluster = 0;
 };
 

@@ -29,7 +29,7 @@ class Keeper {
 
   // Candidates must come in a fixed order; of equal ones the first stays.
   void offer(const Candidate& candidate);
-  // Whether a candidate of that layout can be skipped if it is no better than these values.
+  // Whether a candidate of that layout can be skipped, given that it is no better than `bound`.
   bool beyond(const Values& bound, int cluster, const plan::Degrees& layout) const;
   std::vector<Candidate> take_sorted();
   const std::vector<Candidate>& all() const { return kept_; }

@@ -2,11 +2,11 @@
 //
 //   money    price of the nodes x step
 //   energy   devices x power x (w step + (1 - w) busy)        w = 0.4: a device that waits for
-//            others or for its memory keeps its clocks and uses about that share of its rated
-//            power (assumed; the rated power is that of the data sheet). Only devices count.
+//            others or for its memory keeps its clock rate and uses about that share of its rated
+//            power (w is assumed; the rated power is from the data sheet). Only devices count.
 //
-// Each objective grows with the step and with the time that a device computes, so bounds of these
-// two give bounds of all objectives.
+// Each objective grows with the step and with the time that a device computes, so lower bounds of
+// these two times give lower bounds of all objectives.
 //
 //   const Rates rates = rates_of(cluster);
 //   if (const std::string why = missing(Objective::kMoney, rates); !why.empty()) ...

@@ -6,13 +6,13 @@
 //   result.plans[0].degrees;                       // empty if no candidate fits
 //
 // What is pruned:
-//   - families (layout, micro-batch, sequence parallelism) and schedules whose bound (predict/predictor_bound.cpp) is above the worst plan
-//     worth keeping;
+//   - families (layout, micro-batch, sequence parallelism) and schedules whose bound
+//     (predict/predictor_bound.cpp) is above the worst plan worth keeping;
 //   - dominated candidates, which take at least as long and have no advantage: more recompute or
-//     offload if a plan with less already fits and full memory does not slow that plan down; communication without
-//     overlap if overlap is allowed.
+//     offload if a plan with less already fits and full memory does not slow that plan down;
+//     communication without overlap if overlap is allowed.
 //
-// One plan is kept per layout (devices, tp, pp, ep), the best one, so that the list does not show
+// Per layout (devices, tp, pp, ep) only the best plan is kept, so that the list does not show
 // variants of the same layout. With several objectives the Pareto front is kept instead: every plan
 // for which no other is better in one objective and not worse in the others.
 //
@@ -38,8 +38,8 @@ struct SearchOptions {
   std::vector<Objective> objectives = {Objective::kTime};  // several: the Pareto front
   int top = 5;                                             // layouts kept, with one objective
   double headroom = 0;                                     // share of device memory left free
-  // Limit for the first objective: candidates whose bound is above it are skipped. Plans found
-  // above it need not be the best.
+  // Limit for the first objective: candidates whose bound is above the limit are skipped. So the
+  // plans found above the limit need not be the best.
   double limit = std::numeric_limits<double>::infinity();
   int threads = 0;  // 0 = all cores
   // Whether SearchResult::space and pruned are needed: counting takes a fifth of the time.
@@ -61,7 +61,7 @@ struct Candidate {
 
 struct SearchResult {
   std::vector<Candidate> plans;  // best first; a front in the order of its first objective
-  std::int64_t space = 0;        // number of candidates; those of the same cost count once
+  std::int64_t space = 0;        // number of candidates, without duplicates (space.hpp)
   std::int64_t evaluated = 0;
   std::int64_t pruned = 0;           // space - evaluated, if the search was not stopped
   std::int64_t too_much_memory = 0;  // evaluated candidates that do not fit into device memory

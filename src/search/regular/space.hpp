@@ -19,14 +19,16 @@
 //   interleave      1 .. what the blocks can fill, under interleaved schedules
 //   micro_batch     all divisors of a replica's part of the batch
 //   recompute       none, selective, full, and full for the first blocks of each virtual stage:
-//                   every number of them up to 8 per stage, else eighths; only full under varuna
+//                   every number of blocks if a stage has up to 8, else multiples of an eighth of
+//                   the stage; only full under varuna
 //   zero            0 .. 3; over the whole data group, or over as many neighbors as share a fast
 //                   domain (HSDP)
-//   offload         none: no measured run supports its predicted cost, so it is searched only if a
-//                   user asks for it (`offload_any`). Then in every tier that all nodes have, in
-//                   eighths, cheapest first: optimizer; all of it and activations; all of both and
-//                   weights; activations only. All of each comes before its parts: if a device is
-//                   too full with all of it offloaded, it is too full with less
+//   offload         none: no measured run supports its predicted cost, so offload is searched only
+//                   if a user chooses it (`offload_any`). Then it is searched in every tier that
+//                   all nodes have, for shares in eighths of: the optimizer state; activations,
+//                   with the whole optimizer state; weights, with the whole of both; activations
+//                   only. Whole parts come before shares of them: if a device is too full with a
+//                   whole part offloaded, it is too full with a share
 //   schedules       1f1b and interleaved, which every engine has
 //   overlap         tensor and data communication, each on and off
 #pragma once
@@ -92,14 +94,14 @@ class Space {
   // degrees and micro-batches, and their schedules.
   const std::array<std::int64_t, plan::kNumRules>& unbuildable() const { return unbuildable_; }
 
-  // The lists of one family, in the order in which a search tries them: those that take the least
-  // time first. They are written into `out`, which is cleared.
+  // The lists of one family, in the order in which a search tries their entries: those that take
+  // the least time first. They are written into `out`, which is cleared.
   void schedules(const Family& family, std::vector<ScheduleSetting>& out) const;
   void recomputes(const Family& family, ScheduleSetting schedule,
                   std::vector<RecomputeSetting>& out) const;
   void zeros(const Family& family, std::vector<ZeroSetting>& out) const;
   const std::vector<plan::Offload>& offloads() const { return offloads_; }
-  // True first, if both values are allowed and differ.
+  // true comes first, if both values are allowed and make a difference.
   void tensor_overlaps(const Family& family, std::vector<bool>& out) const;
   void data_overlaps(const Family& family, std::vector<bool>& out) const;
 

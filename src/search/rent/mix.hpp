@@ -1,20 +1,21 @@
-// Two kinds of machines rented together: finds, over every pair of offers in one place (provider
-// and region) and every two numbers from a list, the mix that is better than all others and better
-// than a given choice of one kind, exactly.
+// Two kinds of machines rented together: finds exactly the best mix over every pair of offers in
+// one place (provider and region) and every two machine counts from a list, if that mix is better
+// than a given choice of one kind.
 //
 //   usd = hours (n1 usd_per_hour1 + n2 usd_per_hour2)
 //
 // A separate search (search/mixed) finds the hours of a mix; it is expensive. No plan is faster
-// than all devices at the best rate that each reaches by itself (search/mixed/machines.hpp), and
-// that rate is at most the rate at peak FLOP/s, which costs nothing to compute:
+// than all devices together, each at the best rate that it reaches by itself
+// (search/mixed/machines.hpp). That rate is at most the rate at peak FLOP/s, which takes no time to
+// compute:
 //
 //   hours >= start-up + 1 / (n1 rate1 + n2 rate2)         rate: whole jobs per hour and machine
 //
-// So a mix costs at least as much per sample as the cheaper of its two kinds at that rate. It can
-// be cheaper than both only if one kind alone does not reach its rate (because it scales badly, or
-// because plans that fit are slow). Mixes are tried in the order of their cost bounds, a few at a
-// time, until the bound of the next is not better than the best. The answer is the same for any
-// number of threads.
+// So a mix costs at least as much per sample as the cheaper of its two kinds at that rate. A mix
+// can be cheaper than both kinds only if one kind by itself does not reach its rate (because it
+// scales badly, or because plans that fit are slow). Mixes are tried in the order of their cost
+// bounds, a few at a time, until the bound of the next is not better than the best. The answer is
+// the same for any number of threads.
 //
 //   Mixed m = best_mix(offers, {1, 2, 4}, terms, best_single, hours);
 //   if (m.best) m.best->usd;
@@ -42,8 +43,8 @@ struct Mix {
 
 struct Mixed {
   std::optional<Mix> best;
-  int planned = 0;  // mixes whose hours were computed
-  int cut = 0;
+  int planned = 0;   // mixes whose hours were computed
+  int cut = 0;       // mixes that were pruned by their bounds
   int left_out = 0;  // mixes that might have been better, skipped because of `most`
 };
 

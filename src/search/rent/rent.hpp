@@ -1,13 +1,14 @@
-// Which machines to rent, how many, and for how long: computes hours and dollars of the whole job
-// for every (kind, number, tariff), and returns exactly the cheapest choice within a deadline, the
-// fastest within a budget, and every choice that no other beats in both (the front).
+// Which machines to rent, how many, and for how long: computes the hours and dollars of the whole
+// job for every choice of (kind, number, tariff), and returns exactly the cheapest choice within a
+// deadline, the fastest within a budget, and every choice that no other beats in both (the front).
 //
 //   hours = start-up + work(kind, number) / pace(kind, number, tariff)
 //   usd   = hours number usd_per_hour(tariff)
 //
-// A separate search (search/regular) finds the work; it is expensive. A lower bound of the work
-// from the devices' peak is cheap. So choices are tried in the order of their cost bounds, a fixed
-// number at a time, and one is pruned if even its bound is beaten:
+// The work is hours at full speed; a separate, slow search (search/regular) finds it. The pace is
+// the share of that speed that the job keeps. A lower bound of the work from the devices' peak rate
+// is fast to compute. So choices are tried in the order of their cost bounds, a fixed number at a
+// time, and a choice is pruned if even its bound is beaten:
 //   - within its kind and tariff, by a cheaper choice that meets the terms;
 //   - on the front, by a choice that is at least as fast and as cheap.
 // The search of a choice gets the number of hours beyond which the choice would be beaten, and
@@ -63,9 +64,9 @@ struct Rented {
   // budget, else the cheapest.
   std::vector<Choice> best;
   std::vector<Choice> front;      // fastest first
-  std::optional<Choice> nearest;  // if none meets the terms: the fastest or the cheapest choice
+  std::optional<Choice> nearest;  // if no choice meets the terms: the fastest or the cheapest one
   int asked = 0;                  // choices whose work was computed
-  int cut = 0;
+  int cut = 0;                    // choices that were pruned by their bounds
 };
 
 Rented rent(const std::vector<Kind>& kinds, const std::vector<int>& counts, const Terms& terms);

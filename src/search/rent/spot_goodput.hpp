@@ -3,8 +3,8 @@
 // Each machine is taken away with rate l (per second), and on average a share p of the requested
 // machines is available. The speed is assumed to be proportional to the available machines. With n
 // requested machines, a loss costs the detection, half a step, and the time m in which a machine
-// receives its new state. The machine that replaces it costs m again (simulate/job/policy.hpp,
-// `ours`):
+// receives its new state. When a machine joins as the replacement, m is lost again
+// (simulate/job/policy.hpp, `ours`):
 //
 //   goodput = p max(0, 1 - l p n (detect + step / 2 + 2 m))
 //
@@ -14,8 +14,8 @@
 //
 //   goodput = p daly_useful_share(interval, save, detect + m, 1 / (l p n))
 //
-// Both formulas ignore that losses come in groups; `simulate --availability` replays a recorded
-// trace.
+// Both formulas ignore that several machines are often lost together; `simulate --availability`
+// replays a recorded trace.
 #pragma once
 
 #include "simulate/job/availability.hpp"

@@ -2,15 +2,16 @@
 // tensor-parallel on the first network dimension and data-parallel on the second. Equal to
 // ASTRA-sim's result to the nanosecond.
 //
-// Its rules: a rank has at most one compute node and at most one collective in flight (a tensor
-// all-reduce waits for a data all-reduce although they use different wires), the lowest node number
-// first. All ranks are equal, so one rank's graph is the whole run.
+// ASTRA-sim's rules: a rank has at most one compute node and at most one collective in flight (a
+// tensor all-reduce waits for a data all-reduce although they use different wires), and starts the
+// ready node with the lowest number first. All ranks are equal, so one rank's graph is the whole
+// run.
 //
 // The graph, with T = seq x batch tokens, h hidden, a heads, p = tp; 2 bytes per element, each
-// operand moved once; duration = floor(10^9 FLOP / min(peak, memory FLOP / bytes)) ns. As (m, k,
-// n):
+// operand moved once; duration = floor(10^9 FLOP / min(peak, memory FLOP / bytes)) ns. GEMMs as (m,
+// k, n):
 //   qkv (T, h, 3h/p)   proj (T, h/p, h)   fc1 (T, h, 4h/p)   fc2 (T, 4h/p, h)
-//   attention: 4 T seq h/p FLOP, 2 (3 T h/p + 2 batch (a/p) seq^2) bytes; backward twice both
+//   attention: 4 T seq h/p FLOP, 2 (3 T h/p + 2 batch (a/p) seq^2) bytes; backward: twice as many
 // The graph is a chain; each node follows the one before. Forward, layer by layer: qkv, attention,
 // proj, tensor all-reduce of 2Th bytes, fc1, fc2, tensor all-reduce. Backward, layers in reverse:
 // fc2, fc1, proj, attention, qkv; each GEMM first computes its input gradient (m, n, k), then for

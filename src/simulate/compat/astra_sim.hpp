@@ -18,16 +18,16 @@
 //   halving-doubling  all-reduce      sum_{i=1..k} 2 t(c/2^i) + sum_{i=2..k} r(c/2^i) + (2k+1) e
 //                     reduce-scatter  sum_{i=1..k} t(c/2^i) + sum_{i=2..k} r(c/2^i) + (k+1) e
 //                     all-gather      sum_{i=0..k-1} t(2^i c) + (k+1) e
-// and chunks follow one another. `bytes` of its all-gather is what each rank contributes; for the
-// other collectives it is the whole buffer. A remainder becomes one more whole chunk: there are
-// ceil(bytes / c) chunks.
+// and chunks follow one another. `bytes` of an all-gather in ASTRA-sim is what each rank
+// contributes; for the other collectives it is the whole buffer. A remainder becomes one more whole
+// chunk: there are ceil(bytes / c) chunks.
 //
 // In the congestion-aware back end, a Switch stores and forwards,
 //   t(x) = 2 floor(latency + x/B),
 // and "direct" also queues its n - 1 messages on the sender's port,
 //   t(x) = (n-2) floor(x/B) + 2 floor(latency + x/B).
-// In the other back end, chunks that are active at the same time do not share the link: the time is
-// total / active chunks.
+// In the congestion-unaware back end, chunks that are active at the same time do not share the
+// link: the time is the total of all chunks / number of active chunks.
 //
 // Source: derived by comparison with runs of ASTRA-sim (commit 518bd51), data/collectives. Cases
 // without a formula (double binary tree, several dimensions, active chunks with congestion) are

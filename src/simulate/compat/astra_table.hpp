@@ -9,8 +9,8 @@
 // (1600).
 //
 // Impossible values (no bandwidth, an unknown algorithm, more entries than dimensions) throw one
-// Errors that lists every such cell. A blank simulated_ns, or "none", is a run without an answer:
-// -1.
+// Errors that lists every such cell. If simulated_ns is blank or "none", the run gave no answer; it
+// is read as -1.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,10 @@
 //              recomputes on every stage, even the last, and does not wait for the gradient
 //   jitter     every pass varies normally, 2 ms; every message has a half-normal delay, 10 ms
 //   messages   up to four in flight from a stage, each as long as if it were the only one; here
-//              four per direction. `long_send` is between stages on two machines with `gpus_per_vm`
-// One run is one draw of its jitter; ours is repeated, for a mean and a standard deviation.
+//              four per direction. `long_send` applies between stages on two machines, each with
+//              `gpus_per_vm` devices
+// A run of that simulator is one draw of the jitter; our simulation is repeated, for a mean and a
+// standard deviation.
 //
 //   for (const VarunaRun& run : read_varuna_runs(csv))
 //     play_varuna_run(run, {.recompute_waits = true, .jitter = true}, 10).mean;

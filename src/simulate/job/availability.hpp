@@ -21,7 +21,7 @@ struct AvailabilityEvent {
   int node = 0;     // index in Availability::nodes
   bool added = true;
   // For a removal, if the trace has it: seconds until the loss is detected. A negative number means
-  // that it was known that long before.
+  // that the removal was known that many seconds before.
   std::optional<double> seen{};
   bool operator==(const AvailabilityEvent&) const = default;
 };
@@ -51,7 +51,7 @@ AvailabilitySummary summary_of(const Availability& trace);
 std::string first_fault(const Availability& trace);
 
 // A number of machines from a certain time on. Nodes are named in order of arrival. The source does
-// not say which of them leaves, so it is drawn uniformly with a fixed seed, and is the same in
+// not state which nodes leave, so these are drawn uniformly with a fixed seed, and are the same in
 // every simulation.
 struct CountStep {
   double time = 0;

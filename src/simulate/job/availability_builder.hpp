@@ -38,7 +38,8 @@ class AvailabilityBuilder {
                          const std::string& hint) const;
   double time(const TraceLine& line, const std::string& text, double unit) const;
   int count(const TraceLine& line, const std::string& text) const;
-  // `seen`, for a removal: seconds until it is detected; negative: known that long before.
+  // `seen`, for a removal: seconds until it is detected; negative: it was known that many seconds
+  // before.
   void event(const TraceLine& line, double time, const std::string& word, const std::string& node,
              std::optional<double> seen = std::nullopt);
   void step(double time, int count) { steps_.push_back({time, count}); }

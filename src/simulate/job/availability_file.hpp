@@ -17,8 +17,9 @@
 //   regular:30:1h:15            30 machines, one less every hour, down to 15
 //   poisson:64:100h:30min:7d    64 machines, each fails every 100 h, is back after 30 min, for 7 d
 //
-// Rows of numbers that are out of order are sorted, and of several at the same time the last one
-// counts; a note reports it. Anything else that is wrong is an Error with its place.
+// In formats with numbers of machines, rows that are out of order are sorted, and of several rows
+// with the same time the last one counts; a note reports both. Anything else that is wrong is an
+// Error with its place.
 #pragma once
 
 #include <string>

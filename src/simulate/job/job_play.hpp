@@ -6,14 +6,14 @@
 //   play.samples / play.seconds; play.shares().useful;
 //
 // At any time the job is in a step, a checkpoint, a restart (detection, waiting, moving state), or
-// idle (no plan for so few machines). A step that is interrupted is lost. If the state comes from a
-// checkpoint, the steps since that checkpoint are lost too; their time then counts as lost instead
-// of useful. So the five parts add up exactly to the duration. A step in progress at the end of the
-// trace counts as useful time, but its samples do not count.
+// idle (no plan for so few machines). A step that is interrupted is lost. If the job restarts from
+// a checkpoint, the steps since that checkpoint are lost too; the time of these steps then counts
+// as lost instead of useful. So the five parts add up exactly to the duration. A step in progress
+// at the end of the trace counts as useful time, but its samples do not count.
 //
-// If plans give their number of stages, each machine holds one stage (plan/places.hpp): state
-// survives if every stage has a machine left, and moves only to machines that change their stage.
-// Between plans of different depth, all state moves. Machines that the plan does not use are
+// If plans give their number of stages, each machine holds one stage (plan/places.hpp): the state
+// survives if every stage has a machine left, and only machines that change their stage receive
+// state. Between plans of different depth, all state moves. Machines that the plan does not use are
 // spares: losing one costs nothing. A plan without a number of stages is assumed to keep a copy of
 // its state.
 //
@@ -36,7 +36,7 @@ struct JobRate {
   int stages = 0;          // 0 = unknown
   double state_bytes = 0;  // that the fullest machine must receive
   std::string plan = {};   // in words
-  double planned = 0;      // samples/s by which plans are chosen, if different; 0 = not different
+  double planned = 0;      // samples/s by which plans are compared; 0 = samples_per_s
 
   double choice() const { return planned > 0 ? planned : samples_per_s; }
 };

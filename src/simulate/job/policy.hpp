@@ -10,11 +10,13 @@
 //             or from the checkpoint if no copy survived          checkpoint if no copy survived
 //
 // Varuna's and Oobleck's numbers are those of Oobleck's artifact (data/varuna/SOURCES.md), or
-// follow from the job's bytes and bandwidth. Ours needs the detection plus the bytes that the
-// fullest machine receives over its link. It grows only if that pays off, at the end of a step:
+// follow from the job's bytes and bandwidth. Our policy takes the detection time, plus the time in
+// which the fullest machine receives its bytes over its link. It grows only if growing pays off, at
+// the end of a step:
 //   (rate after - rate now) * expected time to the next change > rate after * seconds of the morph
-// The expected time is the mean so far. With look-ahead (Parcae, Duan et al., NSDI 2024) it is the
-// true time if the next change is within the look-ahead, as with a perfect prediction.
+// The expected time is the mean time between the changes so far. With look-ahead (Parcae, Duan et
+// al., NSDI 2024) it is the true time if the next change is within the look-ahead, as with a
+// perfect prediction; else it is at least the look-ahead.
 //
 //   Policy p = varuna_policy({.checkpoint = 50, .restart = 515, .rendezvous = 10});
 #pragma once
@@ -32,17 +34,17 @@ struct Policy {
   // Whether a change during a restart becomes part of it; otherwise the restart begins again.
   bool absorbs = false;
 
-  // Whether a loss is detected when the trace says so; otherwise after `detect`.
+  // Whether a loss is detected at the time given in the trace; otherwise after `detect`.
   bool sees_as_traced = false;
   double detect = 0;     // seconds from a loss until it is detected
   double restart = 0;    // from then until training continues, for any job
   double load = 0;       // additional seconds if the state comes from the checkpoint
   double bandwidth = 0;  // bytes/s of a machine's link, over which it receives its new state
 
-  double checkpoint = 0;        // seconds that training pauses for one
-  double write = 0;             // seconds from then until it is complete, while training continues
-  int checkpoint_steps = 0;     // one every so many steps; 0 = by time
-  double checkpoint_every = 0;  // seconds of training between two; 0 = none
+  double checkpoint = 0;        // seconds that training pauses for one checkpoint
+  double write = 0;             // seconds until it is complete, while training already continues
+  int checkpoint_steps = 0;     // steps between two checkpoints; 0 = by time
+  double checkpoint_every = 0;  // seconds of training between two checkpoints; 0 = none
   double notice = 0;            // seconds before a removal at which it becomes known
   double look_ahead = 0;        // seconds
   double gather = 0;            // seconds that a new machine waits for others, to grow only once

@@ -2,8 +2,9 @@
 //
 //   ring               reduce-scatter, all-gather: n-1 steps that send B/n to the next rank;
 //                      all-to-all: step k sends to the k-th next rank (routed)
-//   two-way ring       half of it in each direction; all-to-all: steps +k and -k at the same time
-//   direct             the same in one step, to all other ranks at the same time
+//   two-way ring       half of the bytes in each direction; all-to-all: steps +k and -k at the same
+//                      time
+//   direct             the ring's n-1 sends as one step, to all other ranks at the same time
 //   halving-doubling   log2 n steps with halves, quarters, ... (Thakur, Rabenseifner, Gropp 2005);
 //                      see below for other n. All-to-all: Bruck's, ceil(log2 n) steps with half
 //                      the bytes, any n (Bruck et al. 1997)
@@ -12,8 +13,9 @@
 //                      other (Sanders, Speck, Träff 2009)
 // If n is not a power of two, halving-doubling works as follows: the n - p ranks above p =
 // 2^floor(log2 n) first give their data to a partner below p, and receive the result at the end.
-// Without a tree, all-reduce is a reduce-scatter and an all-gather. B is always the whole buffer:
-// what is reduced, what is gathered in the end, what one rank sends to all.
+// Without a tree, all-reduce is a reduce-scatter and an all-gather. B is always the size of the
+// whole buffer: what is reduced, what each rank has after a gather, or what one rank sends to all
+// others together.
 //
 //   Program program;
 //   const std::vector<int> last = add_phase(program, {Algorithm::kRing, 0, 8},

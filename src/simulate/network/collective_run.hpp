@@ -1,11 +1,11 @@
 // Simulates one collective on one network, event by event.
 //
 // The bytes are cut into chunks. On several dimensions an all-reduce is hierarchical:
-// reduce-scatter along the first, ..., all-reduce along the last on the remaining part, then
-// all-gathers back. A reduce-scatter goes from the first to the last dimension, an all-gather from
-// the last to the first; an all-to-all sends everything along each dimension in turn. Step i of a
-// chunk follows step i of the previous chunk on every rank, so that chunks overlap with each
-// other's latencies and use several dimensions at once.
+// reduce-scatters along all dimensions but the last, an all-reduce of the remaining part along the
+// last, then all-gathers in reverse order. A reduce-scatter goes from the first to the last
+// dimension, an all-gather from the last to the first; an all-to-all sends everything along each
+// dimension in turn. Step i of a chunk follows step i of the previous chunk on every rank, so that
+// chunks overlap with each other's latencies and use several dimensions at once.
 //
 // Folding (simulate/network/fold.hpp): if ranks provably do the same at the same time, only a few
 // of them are simulated. The run time then grows with the steps, not with the ranks.
@@ -59,7 +59,7 @@ SimulatedCollective simulate(const Network& network, const CollectiveRequest& re
 Program program_of(const Network& network, const CollectiveRequest& request);
 Fold fold_of(const Network& network, const Program& program, Folding folding);
 
-// The number of transfers that it would simulate; more than kMostTransfers throws.
+// The number of transfers that simulate() would simulate; it throws for more than kMostTransfers.
 inline constexpr std::int64_t kMostTransfers = 8'000'000;
 std::int64_t num_transfers(const Network& network, CollectiveRequest request);
 

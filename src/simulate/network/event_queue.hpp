@@ -1,9 +1,10 @@
 // A queue of events that returns all events with the same time together: in a collective, most
 // events happen at few distinct times.
 //
-// It has one bucket per time, a 4-ary heap of buckets, and a small table of recently used buckets,
-// so that an event at a known time needs no search. Buckets are reused: once they have grown,
-// nothing is allocated. Two buckets may have the same time; they are returned one after the other.
+// Events with the same time share a bucket. Buckets are in a 4-ary heap, and a small table of
+// recently used buckets finds the bucket of a time without a search. If the table no longer has
+// that bucket, a second bucket gets the same time; the two are then returned one after the other.
+// Buckets are reused: once they have grown, nothing is allocated.
 //
 //   EventQueue queue;
 //   queue.push(500, {.what = 3});

@@ -6,10 +6,11 @@
 //   kShift   each rank sends to the rank `amount` further (cyclic)
 //   kXor     each rank sends to the rank whose coordinate differs in the bits of `amount`
 //   kPairs   the listed coordinates send, the others do not
-//   kJoin    no rank sends; exchanges that wait for it wait for everything in its `after`
-// A message starts when both ends are done with the exchanges of `after`: messages to them have
-// arrived, and the sender's messages have left, as with a blocking send and receive. For in-order
-// channels, the sender's message in exchange `follows` must have left, too.
+//   kJoin    no rank sends; an exchange that waits for it waits for everything in its `after`
+// A message starts when its sender and its receiver are done with the exchanges in `after`: all
+// messages to these two ranks have arrived, and the sender's own messages have left, as with a
+// blocking send and receive. For in-order channels, the sender's message in exchange `follows` must
+// have left, too.
 #pragma once
 
 #include <utility>

@@ -1,13 +1,13 @@
-// Programs as transfers: of every rank, or of a few ranks that represent all.
+// Converts programs to transfers: those of every rank, or of a few ranks that represent all.
 //
 // A dimension can be rotated onto itself by its period p: moving every coordinate c to c + p (or
 // flipping bits of c from p on) maps its links to links of the same capacity. If all exchanges
-// along it do the same at every coordinate (shifts; or exchanges of bits; not both), the whole
-// collective is unchanged by the rotation. So ranks that are a multiple of p apart do the same at
-// the same time. Only coordinates 0 ... p-1 are simulated; a link of another rank is the link of
-// the rank that represents it. No rotation keeps a rank, a switch or a group in place, so the
-// number of flows across each link of a class is the number of links of that class that one flow
-// crosses.
+// along it do the same at every coordinate (all are shifts, or all are exchanges of bits), the
+// rotation leaves the whole collective unchanged. So ranks that are a multiple of p apart do the
+// same at the same time. Only coordinates 0 ... p-1 are simulated; a link of another rank is
+// replaced by the same link of the rank that represents it. No rotation keeps a rank, a switch or a
+// group in place. So as many flows of a class (flows that rotations map to each other) cross each
+// link of a class as one flow crosses links of that class.
 //
 //   p                shifts                                bits
 //   ring             1                                     size (1 if that is 2)

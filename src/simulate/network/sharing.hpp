@@ -10,9 +10,9 @@
 // numbers of flows. When flows start or end, the routes on their links are solved again, while all
 // others keep their rates. Then every touched link is checked for the condition above: each route
 // must have a full link on which no other route has a higher rate. If the condition fails for a
-// route that kept its rate, or because of such a route, the routes of that link are solved too, and
-// so on. The result satisfies the condition everywhere, so it is the unique allocation; most
-// changes end after a few links. Once the lists have grown, nothing is allocated.
+// route that kept its rate, or because of such a route, all routes of that link are solved again
+// too, and so on. The result satisfies the condition everywhere, so it is the unique allocation;
+// most changes end after a few links. Once the lists have grown, nothing is allocated.
 //
 //   Sharing sharing(capacities, routes);
 //   sharing.add(0);                                   // one more flow on route 0
@@ -50,12 +50,12 @@ class Sharing {
     int flows = 0;
     int held_by = -1;  // the full link on which no other route has a higher rate
     double rate = 0;
-    bool free = false;     // while solving: its rate is unknown
+    bool free = false;     // while solving: its rate is not decided yet
     bool growing = false;  // while filling: not yet frozen
   };
   struct LinkState {
     double capacity = 0;
-    double left = 0;    // while filling: capacity that is left by flows with a known rate
+    double left = 0;    // while filling: capacity minus the flows with a known rate
     double weight = 0;  // while filling: of the flows that still grow
     bool changed = false, found = false;
     std::vector<int> users;  // uses of routes with flows

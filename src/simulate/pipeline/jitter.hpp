@@ -6,7 +6,8 @@
 //   delay:10ms           t + 10 ms |z|: never early, 8.0 ms late on average (10 ms sqrt(2 / pi))
 //   lognormal:0.1        t exp(0.1 z - 0.1^2 / 2): its mean is t
 //   measured:FILE        t times a factor from the file, all with equal probability
-//   slow RANK:FACTOR     all compute of that lane times the factor, before it varies
+//   slow RANK:FACTOR     all compute times of that lane (a pipeline rank of one replica) are
+//                        multiplied by the factor before they vary
 //
 // A duration is never below 0: a normal distribution is cut off at 0, which raises its mean by less
 // than 1e-6 of t up to a spread of 24 %, by 0.4 % at 50 %, and by 8 % at 100 %. Factors from a file
@@ -39,14 +40,14 @@ struct Distribution {
   enum class Kind { kNone, kNormal, kDelay, kLogNormal, kMeasured };
   Kind kind = Kind::kNone;
   double relative = 0;  // normal, delay: standard deviation of the term with z, as share of t
-  double seconds = 0;   // normal, delay: the same in seconds; both may be given
+  double seconds = 0;   // normal, delay: standard deviation in seconds; both may be given
   double sigma = 0;     // log-normal
   std::vector<double> factors = {};  // measured; must not be empty then
   bool operator==(const Distribution&) const = default;
 };
 
 struct SlowRank {
-  int rank = 0;  // a lane: pipeline rank r of replica d, in a pipeline of p ranks, is d p + r
+  int rank = 0;  // number of a lane: d p + r is pipeline rank r of p in replica d
   double factor = 1;
   bool operator==(const SlowRank&) const = default;
 };
@@ -82,8 +83,9 @@ constexpr std::uint64_t draw_key(const PipelineOp& op) {
 // The draws of one replica in one step. Keeps a pointer to the jitter.
 class Draws {
  public:
-  // `first_lane` is the lane of the replica's pipeline rank 0. If `together` replicas wait for each
-  // other at every pass, a draw is the maximum over them; their lanes are `apart` lanes apart.
+  // `first_lane` is the lane number (SlowRank::rank) of the replica's pipeline rank 0. If
+  // `together` replicas wait for each other at every pass, a draw is the maximum over these
+  // replicas, whose lane numbers are `apart` apart.
   Draws(const Jitter& jitter, std::uint64_t step, std::uint64_t replica, int first_lane = 0,
         int together = 1, int apart = 0);
 

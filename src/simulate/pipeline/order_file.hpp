@@ -5,11 +5,11 @@
 //   rank 1: F0 B0 F1 B1 F2 B2
 //
 // F is forward, B is backward, I and W are its halves (gradient of the input, gradient of the
-// weights), R is recompute; then follows the micro-batch, counted from 0. `F3@5` is on virtual
-// stage 5; without `@` the stage is the rank's number. `F3+ B1` run as one: they start when both
-// can, and both end together. `#` starts a comment. There is one rank per line, numbered from 0.
-// The numbers of stages and micro-batches are those that appear; the number of stages must be a
-// multiple of the number of ranks.
+// weights), R is recompute; the number after it is the micro-batch, counted from 0. `F3@5` is on
+// virtual stage 5; without `@` the stage is the rank's number. `F3+ B1` runs two passes as one:
+// they start when both can, and both end together. `#` starts a comment. There is one rank per
+// line, numbered from 0. The stage count and the micro-batch count follow from the largest numbers
+// that appear; the stage count must be a multiple of the rank count.
 //
 //   const OrderFile file = read_order("mine.order");     // Errors with line and column
 //   play(file.order, file.size, times);

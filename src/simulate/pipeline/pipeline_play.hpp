@@ -12,7 +12,7 @@
 // of one sender in one direction (activations, gradients) share its wire: at most `at_once` of them
 // are in flight at the same time.
 //
-//   bubble  = the largest over ranks of (end of its last pass - start of its first - its busy time)
+//   bubble  = maximum over ranks of (end of last pass - start of first pass - busy time)
 //   peak    = the most micro-batches of a rank's virtual stages whose forward pass has begun and
 //             whose backward pass (with weight gradients) has not ended
 //   end of a rank's last pass = busy + waits, from time 0
@@ -60,7 +60,7 @@ struct PassTimes {
 };
 PassTimes equal_times(const PipelineSize& size, const StageTimes& each);
 
-// Checks that all simulators of this folder make of `times` (bugs, not user errors).
+// Checks `times`, in all simulators of this folder. A failed check is a bug, not a user error.
 void check_times(const PassTimes& times, const PipelineSize& size);
 Picoseconds pass_time(const PassTimes& times, const PipelineSize& size, const PipelineOp& op);
 Picoseconds message_time(const PassTimes& times, const PipelineSize& size, const ProgramOp& op);
@@ -69,7 +69,7 @@ Picoseconds message_time(const PassTimes& times, const PipelineSize& size, const
 struct Wires {
   static constexpr int kMost = 4;
   std::array<Picoseconds, kMost> free{};
-  // Returns when a message arrives that is ready to leave at `from`.
+  // Returns the arrival time of a message that is ready to leave at `from`.
   Picoseconds send(Picoseconds from, Picoseconds time, int at_once) {
     int first = 0;
     for (int i = 1; i < at_once; ++i)

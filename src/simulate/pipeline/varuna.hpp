@@ -3,15 +3,16 @@
 //
 // A rank runs the passes of its order in turn. If the next pass is a recompute whose gradient has
 // not arrived yet, and forward passes are left, the next forward pass runs first; the rank even
-// waits for its input. If none is left, the recompute runs at once (RecomputeStart::kEarly, as in
-// the released workers), or waits for its gradient (kWithGradient, as in the released simulator).
+// waits for that pass's input. If no forward pass is left, the recompute runs at once
+// (RecomputeStart::kEarly, as in the released workers), or waits for its gradient (kWithGradient,
+// as in the released simulator).
 //
-// The released workers pull ahead any number of forward passes, up to all m, and keep their inputs
-// in host memory. PullAhead::kWithinPeak pulls one ahead only while the rank holds fewer
-// micro-batches than the static order does at its peak, so that memory stays as in
-// cost/pipeline_time.hpp; otherwise it recomputes at once. Ranks cannot deadlock then: if a rank is
-// full but the next one is not, it has sent three more micro-batches than it has back, so the
-// gradient that it waits for is in flight.
+// The released workers pull ahead any number of forward passes, up to all m, and keep the inputs of
+// these passes in host memory. PullAhead::kWithinPeak pulls one ahead only while the rank holds
+// fewer micro-batches than the static order does at its peak, so that memory stays as in
+// cost/pipeline_time.hpp; otherwise the rank recomputes at once. Ranks cannot deadlock then: if a
+// rank is full but the next one is not, the rank has sent three micro-batches more than it has
+// received gradients, so the gradient that it waits for is in flight.
 //
 // Which pass a rank runs next depends on when messages arrive, so ranks advance in the order of
 // time: each runs until it must choose, and the earliest choice of all ranks is made first. By then
