@@ -5,6 +5,7 @@
 # Most of a compilation is parsing headers, so 12 files are compiled as one (NEREUS_UNITY). Names in anonymous namespaces must
 # therefore differ within a folder; files that cannot be put together with others are named by ALONE.
 option(NEREUS_UNITY "Compile several files as one" ON)
+set(NEREUS_UNOPTIMIZED "" CACHE STRING "Folders of src/ compiled with -O0, to build sooner where the code takes little time")
 function(nereus_folder name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;OPTIONS;ALONE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
@@ -26,6 +27,9 @@ function(nereus_folder name)
     target_include_directories(nereus_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
     target_link_libraries(nereus_${name} PUBLIC ${links})
     target_compile_options(nereus_${name} PRIVATE ${ARG_OPTIONS})
+    if(name IN_LIST NEREUS_UNOPTIMIZED)
+      target_compile_options(nereus_${name} PRIVATE -O0)
+    endif()
     set_target_properties(nereus_${name} PROPERTIES UNITY_BUILD ${NEREUS_UNITY} UNITY_BUILD_BATCH_SIZE 12)
     foreach(file ${ARG_ALONE})
       set_source_files_properties(${PROJECT_SOURCE_DIR}/src/${name}/${file} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
