@@ -1,4 +1,4 @@
-// Reads a checkpoint for any plan: every rank asks for the elements that it must hold, no matter
+// Reads a checkpoint for any plan: every rank requests the elements that it must hold, no matter
 // which ranks wrote them and how they were divided.
 //
 //   const std::optional<std::string> folder = find_latest("run/checkpoints");
@@ -32,7 +32,8 @@ namespace nereus::checkpoint {
 std::string step_folder(std::int64_t step);
 // Complete checkpoints in a folder, by step; other files are ignored.
 std::map<std::int64_t, std::string> list_checkpoints(const std::string& folder);
-// The newest complete checkpoint in a folder of checkpoints, or the folder itself if it is one.
+// The newest complete checkpoint in a folder of checkpoints, or the folder itself if it is a
+// checkpoint.
 std::optional<std::string> find_latest(const std::string& folder);
 
 class Checkpoint {

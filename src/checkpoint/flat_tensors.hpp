@@ -1,5 +1,5 @@
-// A layer's tensors as one flat buffer, of which a rank keeps a range. This is how the worker
-// stores state; here it is saved and read in one call.
+// A layer's tensors as one flat buffer, of which a rank keeps a range. The worker stores state in
+// this form; each function here saves or reads it in one call.
 //
 //   flat buffer of slice t:   [ tensor 0's slice | tensor 1's slice | .. ]     offsets in elements
 //   this rank keeps                        [begin        end)
@@ -40,13 +40,13 @@ struct FlatLayer {
   std::int64_t end = 0;
 };
 
-// `bytes` are the elements [begin, end); they are not copied, and `owner` keeps them alive. `all`:
-// also add tensors that slice 0 has too.
+// `bytes` are the elements [begin, end); they are not copied, and `owner` keeps them alive. With
+// `all`, a slice other than 0 also adds the uncut tensors, which slice 0 adds in any case.
 void add_parts(const FlatLayer& layer, TensorKind kind, DType dtype,
                std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner,
                std::vector<Part>& parts, bool all = false);
 
-// Fills the elements [begin, end). Throws Errors that list all tensors that are missing in the
+// Fills the elements [begin, end). Throws Errors that list all tensors that are missing from the
 // checkpoint ("checkpoint.no-tensor"), or have another shape ("checkpoint.shape") or dtype
 // ("checkpoint.dtype").
 void read_flat(const Checkpoint& saved, const FlatLayer& layer, TensorKind kind, DType dtype,

@@ -5,7 +5,7 @@
 //
 //   const FolderLock lock("run");      // creates the folder; throws Errors (checkpoint.running)
 //
-// If the file system does not support locks, there is none, and the job continues.
+// If the file system does not support locks, no lock is taken, and the job continues.
 #pragma once
 
 #include <string>

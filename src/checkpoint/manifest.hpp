@@ -12,10 +12,10 @@
 //                  "checksum": "93.."}, ..]}, ..],
 //    "checksum": "5b.."}
 //
-// Checksums are Xxh64 (checkpoint/checksum.hpp). That of a file covers all of its bytes. That of a
-// piece covers only the piece, so that a part of a file can be read without the rest. That of the
-// manifest covers all bytes before the last line. checkpoint/tensor_slice.hpp defines pieces; begin
-// and end count elements of the slice.
+// Checksums are Xxh64 (checkpoint/checksum.hpp). A file's checksum covers all of its bytes. A
+// piece's checksum covers only the piece, so that a part of a file can be read without the rest.
+// The manifest's checksum covers all bytes before its last line. checkpoint/tensor_slice.hpp
+// defines pieces; begin and end count elements of the slice.
 //
 // Invariants (violations are "checkpoint.manifest"): each pair of tensor name and kind appears
 // once; a tensor's pieces are cut alike (same of, dim, groups), and cover each of its elements
@@ -106,7 +106,7 @@ void check_manifest(const Manifest& manifest, const std::string& file, ErrorList
 
 std::string manifest_to_json(const Manifest& manifest);
 Manifest parse_manifest(std::string_view text, const std::string& file);
-// Appends the last line with the checksum to a text without it.
+// Appends the last line, which has the checksum, to a manifest without this line.
 std::string seal(std::string body);
 
 // The form in which ranks send reports.

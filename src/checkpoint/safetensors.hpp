@@ -3,7 +3,8 @@
 //
 //   8 bytes   N, the header's length, little-endian
 //   N bytes   JSON: {"NAME": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, ..,
-//             "__metadata__": {"KEY": "TEXT"}}, padded with spaces so that data begins at 8 n
+//             "__metadata__": {"KEY": "TEXT"}}, padded with spaces so that the data begin at a
+//             multiple of 8
 //   the rest  the tensors' bytes, row-major, little-endian; offsets count from here
 //
 // Rejected, as by the reference implementation: a header of more than 100 MB, duplicate names,
@@ -59,7 +60,8 @@ std::string_view to_string(DType dtype);  // "BF16"
 std::optional<DType> parse_dtype(std::string_view text);
 std::vector<std::string> dtype_names();
 
-// Bytes of a tensor; empty if they need more than 63 bits, or a length is negative.
+// Number of bytes of a tensor; empty if the number needs more than 63 bits, or a length is
+// negative.
 std::optional<std::uint64_t> num_bytes(DType dtype, const Shape& shape);
 
 struct StoredTensor {

@@ -12,9 +12,9 @@
 //        e f g h            ->     c d / g h / k l         ->     g h k
 //        i j k l
 //
-// Both are increasing functions from the slice's elements to the tensor's, made of contiguous runs.
-// Two divisions are matched by walking over the runs of both at once. Each part that two runs share
-// is one memcpy; if the divisions are equal, everything is one memcpy.
+// Both cuts map elements of the slice to elements of the tensor in increasing order, as contiguous
+// runs. Two divisions are matched by walking over the runs of both at once. Each part that two runs
+// share is copied by one memcpy; if the divisions are equal, one memcpy copies everything.
 //
 //   const SliceMap from(shape, {1, 2, 1, 1}), to(shape, {});
 //   copy_overlap({from, 2, 5, source}, {to, 0, 12, target}, 4);   // three floats
@@ -46,8 +46,8 @@ std::string fault_of(const SliceSpec& spec, const Shape& shape);
 std::int64_t num_elements(const Shape& shape);
 Shape slice_shape(const Shape& shape, const SliceSpec& spec);
 
-// Maps elements of a slice to elements of the tensor, as runs of `run` elements; each of the rows
-// above `dim` has `groups` of them.
+// Maps elements of a slice to elements of the tensor, as runs of `run` elements; each index of the
+// dims before `dim` has `groups` runs.
 class SliceMap {
  public:
   SliceMap(const Shape& shape, const SliceSpec& spec);  // must be valid
@@ -56,7 +56,7 @@ class SliceMap {
   std::int64_t element(std::int64_t index) const {
     return index / run_ * stride_ + first_ + index % run_;
   }
-  // How many elements from here on are contiguous in the tensor.
+  // How many elements from `index` on are contiguous in the tensor.
   std::int64_t run_left(std::int64_t index) const { return run_ - index % run_; }
   // The first index whose element is at or after this one; size() or more if there is none.
   std::int64_t index_from(std::int64_t element) const;
@@ -92,12 +92,12 @@ struct SharedRun {
   std::int64_t size = 0;
   bool operator==(const SharedRun&) const = default;
 };
-// In order; does not access any bytes.
+// The shared runs, in order; does not access any bytes.
 std::vector<SharedRun> shared_runs(const SourceRange& from, const TargetRange& to);
 
 // Copies the elements of one tensor that both have; returns their number.
 std::int64_t copy_overlap(const SourceRange& from, const TargetRange& to, std::size_t element_size);
-// Whether that would copy anything; does not access any bytes.
+// Whether copy_overlap() would copy anything; does not access any bytes.
 bool overlap(const SourceRange& from, const TargetRange& to);
 
 }  // namespace nereus::checkpoint

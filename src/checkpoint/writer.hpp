@@ -6,8 +6,8 @@
 //   rank 0       joins and checks the reports, writes manifest.json, flushes the file and the
 //                folder, renames step-N.partial to step-N, and flushes FOLDER: now the checkpoint
 //                is complete
-//   then         all but `keep` - 1 checkpoints of earlier steps are removed; if `known` is set, more
-//                may stay
+//   then         all but `keep` - 1 checkpoints of earlier steps are removed; if `known` is set,
+//                more may stay
 //
 // A folder step-N is therefore either complete or absent. A folder that ends in .partial is a
 // leftover, which rank 0 removes when a writer is constructed. All ranks must see the same FOLDER.
@@ -74,8 +74,8 @@ struct WriterOptions {
   // a later one. Empty: no limit. Checkpoints up to it count towards `keep`. Later ones are removed
   // only if this writer wrote them, because another generation may be saving the same steps.
   std::function<std::int64_t()> known = {};
-  // Called on rank 0 around the commit, which completes a checkpoint: must call `commit`, or throw
-  // instead. May be empty.
+  // Called on rank 0 when all files of a checkpoint are written: must call `commit`, which
+  // completes the checkpoint, or throw. May be empty.
   std::function<void(const std::function<void()>& commit)> allow = {};
 };
 

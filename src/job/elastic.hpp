@@ -7,8 +7,9 @@
 //   worker -> coordinator   said (a job::Message), note, started, ended, remark
 //   agent -> coordinator    hello, beat, notice, lost
 //
-// A generation is a set of ranks with a plan; generations are numbered. A message of a generation
-// has its number. Messages that arrive late, for a generation that has ended, are ignored.
+// A generation is a set of ranks with a plan; generations are numbered. A message that belongs to a
+// generation contains its number. Messages that arrive late, for a generation that has ended, are
+// ignored.
 //
 //   ElasticMessage m; m.kind = ElasticKind::kEnd; m.generation = 4;
 //   write(fd, to_line(m) + "\n");
@@ -24,20 +25,20 @@ namespace nereus::job {
 enum class ElasticKind {
   kHello,       // an agent: its name, and what its worker holds
   kBeat,        // heartbeat: how long its worker has been silent
-  kNotice,      // its machine will be taken away: hand over and let it leave
-  kLost,        // its worker ended
+  kNotice,      // the agent's machine will be taken away: plan without it, and let it leave
+  kLost,        // the agent's worker ended
   kGeneration,  // become this rank of that job, with that state
   kEnd,         // the generation has ended: stop, and report what you hold
   kEndAfter,    // stop after the current step, all ranks together
   kSaveAfter,   // save after the current step, all ranks together; only sent to rank 0
-  kKnown,       // a checkpoint of `done` steps was reported and counts; only sent to rank 0
+  kKnown,       // the coordinator knows of a checkpoint of `done` steps; only sent to rank 0
   kNote,        // for a generation's board: addresses
-  kLeave,       // leave the job: why
-  kRefuse,      // rejected: why
-  kRestart,     // you are out of the job with what you hold; join again as a new member
+  kLeave,       // leave the job; `text`: why
+  kRefuse,      // the agent is rejected; `text`: why
+  kRestart,     // the job continues without you and your state; join again as a new member
   kSaid,        // a message of the worker
-  kStarted,     // its state is complete: where it came from
-  kEnded,       // it has left the generation: what it holds
+  kStarted,     // the worker's state is complete: where the state came from
+  kEnded,       // the worker has left the generation: what it holds
   kRemark,      // something a user should know that does not end the job
 };
 
@@ -56,23 +57,24 @@ struct ElasticMessage {
   int num_ranks = 0;
   int num_present = 0;          // including helpers
   std::string job = {};         // job_to_json()
-  std::string address = {};     // a rank uses its own address on the route to this one
-  std::int64_t next_held = -1;  // the generation whose state continues; -1: none
-  // Steps that the coordinator knows. A checkpoint of a later step is ignored, because ranks that
-  // were voted out wrote it. -1: use any checkpoint.
+  std::string address = {};     // each rank uses its own address on the route to this one
+  std::int64_t next_held = -1;  // the generation whose state this one continues; -1: none
+  // Number of steps that the coordinator knows to be done. A checkpoint of a later step is ignored,
+  // because ranks that the job had dropped wrote it. -1: use any checkpoint.
   std::int64_t most_done = -1;
-  // Steps whose updates are in the state. kGeneration: after it is brought up to date. Also
-  // kStarted, kEnded, kKnown.
+  // Number of steps whose updates are in the state; also used by kStarted, kEnded and kKnown. In
+  // kGeneration: after the state is brought up to date.
   std::int64_t done = 0;
   double gradient_norm = 0;  // of step `done` - 1
   // kEnded, kHello
   std::int64_t held = -1;  // the generation of its state
-  // A state that it could hold instead: complete here, but not yet on all ranks.
+  // The generation of a state that the worker could hold instead: complete on this rank, but not
+  // yet on all ranks.
   std::int64_t filled = -1;
   std::int64_t filled_done = 0;
   bool arrived = false;   // the reductions of step `done` are complete here
   bool agreed = false;    // all ranks ended after the same step
-  bool complete = false;  // and it was the job's last step
+  bool complete = false;  // `agreed`, and that was the job's last step
   int missing_rank = -1;
   // kStarted
   double own_bytes = 0;

@@ -13,11 +13,11 @@
 // and how much is saved until one step in kStepsPerTurn grants all of it at once (`long_yield`).
 // Every opening loses the time to change from one job to the other. So with short steps, many short
 // openings consist mostly of changes, and one long opening does not. All ranks use the same step
-// for it, because they wait for each other.
+// for the long opening, because they wait for each other.
 //
-// A job whose pieces have never run cannot know whether they fit. If it says so, the foreground
-// gives it the device once, at the end of one step, until it has measured them, or for
-// kLongestFirst.
+// A background job whose pieces have never run cannot predict whether they fit. If it announces
+// this (Guest::kNew), the foreground gives it the device once, at the end of one step, until it has
+// measured its pieces, but at most for kLongestFirst.
 //
 //   Gate gate = Gate::make(file);              // the launcher; always open
 //   Gate gate(file);                           // a rank
@@ -46,17 +46,19 @@ struct GatePage {
   std::atomic<std::uint32_t> num_openings = 0;     // waiting threads sleep until it changes
   // Written by the launcher. While a foreground is measured without background, nothing is granted.
   alignas(64) std::atomic<std::int64_t> grant = 0;  // per step
-  std::atomic<std::int64_t> most_yield = 0;  // part of it beyond the foreground's waiting time
-  std::atomic<std::int64_t> long_yield = 0;  // the same, in one step for many
-  // Written by the foreground: steps in which a piece waited that is longer than a step may grant.
+  std::atomic<std::int64_t> most_yield = 0;  // how much of the grant may exceed the waiting time
+  std::atomic<std::int64_t> long_yield = 0;  // the same, saved up for one step in many
+  // Written by the foreground: steps in which the waiting piece was longer than the time that the
+  // step may grant.
   alignas(64) std::atomic<std::int64_t> num_too_long = 0;
   std::atomic<std::int64_t> longest = 0;  // the longest of those pieces
   // Written by the background.
   alignas(64) std::atomic<std::int64_t> wanted =
-      0;                               // what the piece takes that waits; 0: none does
-  std::atomic<std::int64_t> used = 0;  // by all pieces so far
+      0;                               // time of the piece that waits; 0: no piece waits
+  std::atomic<std::int64_t> used = 0;  // device time of all pieces so far
   std::atomic<Guest> guest = Guest::kNobody;
-  // No other piece fits into that opening, and the last of those that did ends then.
+  // `declined`: the number of the opening into which no further piece fits; `free_at`: when the
+  // last piece that did fit ends.
   std::atomic<std::uint32_t> declined = 0;
   std::atomic<std::int64_t> free_at = 0;
   std::atomic<std::int64_t> num_pieces = 0;
@@ -81,8 +83,9 @@ class Gate {
   std::shared_ptr<GatePage> page_;
 };
 
-// The foreground's side. Its destructor opens the gate for good. `watches`: it has a separate core,
-// and continues as soon as the background has used what it can; otherwise it sleeps.
+// The foreground's side. Its destructor opens the gate for good. `watches`: the rank has a core of
+// its own and polls, so that it continues as soon as the background has used what it can; otherwise
+// it sleeps.
 class GateHost {
  public:
   explicit GateHost(Gate gate, bool watches = false) : gate_(std::move(gate)), watches_(watches) {}
@@ -91,17 +94,20 @@ class GateHost {
   GateHost& operator=(const GateHost&) = delete;
 
   void close() { gate_.close(); }
-  // For a wait for others that will take about that long; close() ends it.
+  // Opens the gate for a wait for other ranks that will take about `seconds`; close() ends the
+  // opening.
   void open_for(double seconds);
   // At the end of a step: instead of waiting for `gap_s`, opens the gate for that time, and for as
   // much longer as the launcher grants. Returns the seconds it took.
   double give_way(double gap_s);
 
-  // One step in so many is longer than promised for the others, and some steps after it were
-  // measured to be slower, for about 30 ms (probably because a GPU's clock recovers from the other
-  // job's power). With so many, these are fewer than one in a hundred.
+  // One step in kStepsPerTurn grants the time of all, so it is longer than the promise for a single
+  // step. In measurements, the steps in the 30 ms after it were slower too (probably because a
+  // GPU's clock recovers from the other job's power). With this value, all these steps are fewer
+  // than one in a hundred.
   static constexpr std::int64_t kStepsPerTurn = 1024, kFirstTurn = 320;
-  // If that step had to be measured without background, it tries again after so many steps.
+  // If the step of a turn had to be measured without background, the foreground tries again after
+  // this many steps.
   static constexpr std::int64_t kNextTry = 32;
   static constexpr std::int64_t kLongestFirst = 10'000'000'000;
 

@@ -89,8 +89,8 @@ struct Machine {
 struct Sharing {
   std::string gates =
       {};  // folder with gate-0, gate-1, ..: one per device; empty = the device is not shared
-  int num_gates = 1;   // rank i of a host uses number i modulo this
-  bool waits = false;  // true: the background, which waits; false: the foreground, which opens
+  int num_gates = 1;   // rank i of a host uses gate i modulo this
+  bool waits = false;  // true: this job is the background; false: the foreground
   double gap_s = 0;    // time per step to wait as if for other ranks (for experiments)
   bool operator==(const Sharing&) const = default;
 };
@@ -99,7 +99,7 @@ struct Output {
   // Folder for the timelines of all ranks, as rank-R.json (timeline/rank_timeline.hpp); empty =
   // none
   std::string timeline = {};
-  std::int64_t timeline_steps = 3;  // the last steps of the job
+  std::int64_t timeline_steps = 3;  // number of steps, the last of the job
   std::string gradients = {};       // folder for the gradients of the first step, for tests
   bool operator==(const Output&) const = default;
 };
@@ -133,7 +133,7 @@ std::string_view to_string(Data::Kind kind);        // "tokens"
 std::string job_to_json(const Job& job);
 // Checks syntax, keys, types and ranges; throws Errors.
 Job parse_job(std::string_view text, const std::string& file);
-// Also checks its plan (plan/check.hpp).
+// Also checks the job's plan (plan/check.hpp).
 Job load_job(const std::string& path);
 void save_job(const std::string& path, const Job& job);
 

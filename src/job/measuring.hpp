@@ -1,14 +1,15 @@
-// How a job is measured instead of trained: blocks of steps that differ in one thing each, round
-// after round, so that the difference between two blocks is the cost of that thing.
+// How a job is measured instead of trained: blocks of steps are run, round after round. A block
+// differs from the one before it in this list in one thing, so that the difference of their times
+// is the cost of that thing.
 //
 //   alone      one rank per host at a time; samples already prepared; no communication
 //   together   all ranks at the same time, without communication
 //   host       communication between the ranks of one host
 //   all        communication between all ranks
-//   copied     and samples come from the host's memory, as in training (GPUs)
-//   warm       and samples are read and prepared, from files in the page cache
-//   cold       and their files are not in the page cache
-//   launch     seconds of an operation without work; a step has `count` of them
+//   copied     as `all`, and samples come from the host's memory, as in training (GPUs)
+//   warm       as the block before, and samples are read and prepared, from files in the page cache
+//   cold       as `warm`, but the samples' files are not in the page cache
+//   launch     seconds of an operation without work; `count` is the number of operations of a step
 #pragma once
 
 #include <cstdint>

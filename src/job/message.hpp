@@ -1,4 +1,4 @@
-// The messages of a worker while it runs: one JSON object per line on the pipe from its launcher.
+// The messages of a worker while it runs: one JSON object per line on the pipe to its launcher.
 //
 //   {"kind": "step", "rank": 2, "step": 17, "loss": 3.2, "seconds": 0.41, ..}
 //
@@ -8,10 +8,10 @@
 //   write(report_fd, to_line(message) + "\n");
 //   Message message = parse_line(line);
 //
-// A worker ends with the exit code that nereus gives for it: 0 done, 2 user error, 5 failed, 10
-// ended early on request (SIGINT), 75 ended after a saved checkpoint (SIGTERM). Before 2 and 5 it
-// sends a kError (or several, if several things are wrong with the input), before the others a
-// kDone.
+// The exit codes of a worker are those of nereus: 0 done, 2 user error, 4 environment error, 5
+// failed, 10 ended early on request (SIGINT), 75 ended after a saved checkpoint (SIGTERM). Before
+// it ends with 2, 4 or 5, it sends a kError (or several, if several things are wrong with the
+// input); otherwise it sends a kDone.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace nereus::job {
 
 enum class MessageKind {
   kHello,       // the worker is ready: build, library
-  kAlive,       // every second, from a separate thread: number and name of its operation
+  kAlive,       // every second, from a separate thread: number and name of the current operation
   kStep,        // a step is done
   kCheckpoint,  // a checkpoint is complete
   kBlock,       // a block of steps was measured (job/measuring.hpp); rank 0 reports for all
@@ -66,7 +66,7 @@ struct Message {
   Block block = Block::kAlone;
   int round = 0;
   int of_rank = 0;
-  int host = 0;            // number of this rank's host
+  int host = 0;            // number of the host of rank of_rank
   double slowest = 0;      // for `together`: mean over the steps of the slowest rank's time
   double bytes = 0;        // from storage, per step
   std::int64_t count = 0;  // steps of the block, or operations per step

@@ -1,4 +1,4 @@
-// Checks that a plan can give BatchNorm the groups that the job asks for. A layer normalizes over
+// Checks that a plan can give BatchNorm the groups that the job requires. A layer normalizes over
 //
 //   group, n    n consecutive samples of the step, on any ranks: the result is the same under every
 //               plan whose micro-batches hold whole groups

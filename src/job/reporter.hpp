@@ -47,8 +47,8 @@ class Reporter {
   std::thread thread_;
 };
 
-// The request of a signal to this process: SIGINT, to end after the step; SIGTERM, to save and end.
-// The latter has priority. Ranks must agree on it before they act.
+// What a signal to this process requests: SIGINT, to end after the step; SIGTERM, to save and end.
+// SIGTERM has priority. Ranks must agree on a request before they act on it.
 enum class Asked { kNothing, kEnd, kSave };
 
 class AskedGuard {  // during its lifetime, the two signals have no other effect

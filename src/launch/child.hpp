@@ -40,14 +40,14 @@ struct Child {
 };
 
 // Throws Errors (environment) if no process or pipe can be created. If the program cannot be
-// started, the child ends with exit code 127 and writes the reason to its errors.
+// started, the child ends with exit code 127 and writes the reason to its standard error.
 Child start_child(const ChildSpec& spec);
 
 // Appends what is available, without blocking. Returns false if no more will come.
 bool read_available(int fd, std::string& text);
 
-// Runs a program to its end, and returns its standard output and errors. The exit code is -1 if it
-// was killed, by a signal or by the time-out.
+// Runs a program to its end, and returns its standard output and standard error. The exit code is
+// -1 if it was killed, by a signal or by the time-out.
 struct Captured {
   int exit_code = -1;
   std::string text;

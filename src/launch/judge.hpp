@@ -3,13 +3,13 @@
 // looks at all of them together.
 //
 //   Ranks that blame no other rank come first, ordered by the time of their failure:
-//     ended without a message   when its pipe closed, minus kBias: nothing else explains it; the
-//                               errors of the others follow
+//     ended without a message   when its pipe closed, minus kBias: nothing else explains such an
+//                               end, and the errors of the other ranks follow from it
 //     an error of its own       when it was sent
-//     no sign of life           when it was last heard, if that is timeout_s / 2 ago
+//     no sign of life           when it was last heard, if that is at least timeout_s / 2 ago
 //   An abort (SIGABRT) has no bias, because libraries abort when a connection breaks.
-//   If all ranks blame another one: the chain of blame is followed from the first message to the
-//   rank that says nothing.
+//   If only ranks that blame others have a problem: the chain of blame is followed, from the rank
+//   that reported first to the rank that blames no other.
 //   An error that the user can fix comes before all others: a wrong input is a cause, not a
 //   consequence.
 //
@@ -39,7 +39,7 @@ struct RankState {
   double ended_at = 0;
   int exit_code = 0;        // if it ended by itself
   int signal = 0;           // if it was killed
-  std::string last_text{};  // the last line of its errors
+  std::string last_text{};  // the last line of its output
 };
 
 struct Failure {
@@ -55,8 +55,8 @@ struct Failure {
 
 inline constexpr double kBias = 1.0;  // seconds
 
-// Whether the exit code is one of a rank that reported that it is done: 0, 10 (asked to end) or 75
-// (ended after a checkpoint).
+// Whether the rank reported that it is done, and its exit code is 0, 10 (asked to end) or 75 (ended
+// after a checkpoint).
 bool ended_well(const RankState& state);
 // Whether this rank has a problem, or reports one of another rank.
 bool troubled(const RankState& state, double now, double timeout_s);

@@ -1,6 +1,6 @@
-// Controls how much a background job may run while a foreground job runs, by the step times of the
-// foreground. A plain class without processes or clocks: the caller reports steps, and asks for the
-// share of the time.
+// Controls how much a background job may run while a foreground job runs, based on the step times
+// of the foreground. A plain class without processes or clocks: the caller reports steps, and reads
+// the share of the time in which the background may run.
 //
 //   slow-down of a step = seconds / alone - 1
 //   alone               = median of the last steps without background
@@ -9,13 +9,13 @@
 // each window, the new share of the time follows from the window's median, with a model that has
 // one unknown (the slow-down is proportional to the share), aiming below the promised bound:
 //
-//   share <- share x aim / slow-down, aim = 0.6 bound        at most twice, at least a tenth of it
+//   share <- share x aim / slow-down, aim = 0.6 bound      at most doubled, at least a tenth of it
 //
 // The share stays if the slow-down is within 0.35 to 0.8 of the bound, so that it does not
 // oscillate. Two consecutive steps over the bound end a window at once. Every `probe_every` steps,
-// and if a cut did not help (then the background is not to blame), some steps without background
-// are measured again. If even the smallest share is too much, the background does not run until the
-// next probe.
+// and if a cut of the share did not help (then the background is not to blame), some steps without
+// background are measured again. If even the smallest share is too much, the background does not
+// run until the next probe.
 //
 //   Pace pace({.bound = 0.05});
 //   pace.step(seconds, ran);      // `ran`: share of that step in which the background ran
@@ -36,44 +36,48 @@ struct PaceOptions {
   double bound = 0.05;        // promised slow-down of the foreground's step
   double first_share = 0.02;  // cautious, because the first steps with background count too
   int warmup_steps = 2;       // at the start, ignored
-  int alone_steps = 8;        // then, without background
+  int alone_steps = 8;        // after these, without background
   int window = 8;             // steps between decisions
   int probe_every = 128;
   int probe_steps = 4;  // without background
   bool by_turns = false;
-  double given = 0.65;  // share of the bound that turns may use, at a share of one
+  double given = 0.65;  // share of the bound that turns may use if `share` is 1
 };
 
-// If jobs take turns, each step limits how long the background may run (job/gate.hpp): share x
-// given x bound of a step without background. The cost is this time plus the time to change from
-// one job to the other and back, which does not depend on the share. So the rule is
+// If jobs take turns, the background may run for a limited time in each step (job/gate.hpp): share
+// x given x bound x the time of a step without background. The cost is this time plus the time to
+// change from one job to the other and back, which does not depend on the share. So the rule is
 //
 //   slow-down = change + share x given x bound
-//   share <- share + (0.8 - slow-down / bound) / (2 given)      if that is not 0.65 to 0.9
+//   share <- share + (0.8 - slow-down / bound) / (2 given)  unless slow-down / bound is 0.65 to 0.9
 //
-// This is half of the way to the model's solution. The share is never below a quarter, because then
-// even short pieces could not run. The larger of two slow-downs decides: the window's median, and
+// This change is half of the way to the model's solution. The share is never below a quarter,
+// because even short pieces could not run with less. The larger of two slow-downs decides: the
+// window's median, and
 //
-//   tail = (1 + 95th percentile of the last steps with) / (1 + the same of steps without) - 1
+//   tail = (1 + p95 with background) / (1 + p95 without) - 1,   p95: 95th percentile of slow-downs
+//                                                               of the last steps
 //
-// because the 99th percentile is promised too, but few steps are not enough to estimate it. If a
-// quarter is over the bound in four decisions in a row (128 steps), the background rests for 16,384
-// steps, so that fewer than one in a hundred steps is slower than promised.
+// because the 99th percentile is promised too, but few steps are not enough to estimate it. If the
+// slow-down exceeds the bound at a share of a quarter in four decisions in a row (128 steps), the
+// background rests for 16,384 steps, so that fewer than one in a hundred steps is slower than
+// promised.
 //
-// If one step in many grants the time of all of them (runner.hpp), this rule does not see it, as
-// intended: that time is limited as a share of all steps.
+// If one step in many grants the time of all of them (runner.hpp), this rule intentionally ignores
+// that time, which is limited as a share of all steps.
 PaceOptions pace_of_turns(double bound);
 
 struct Slowdown {
-  double alone_s = 0;  // median of all steps without background; the others are relative to it
-  double median = 0;   // of the steps with background
+  double alone_s = 0;  // median of all steps without background
+  // Slow-downs, relative to steps without background.
+  double median = 0;  // of the steps with background
   double p99 = 0;
   double mean = 0;  // all steps with background compared with all without: the cost in throughput
-  double alone_p99 = 0;  // variation of the steps without background, relative to their median
+  double alone_p99 = 0;  // 99th percentile of the steps without background
   std::int64_t num_alone = 0;
   std::int64_t num_shared = 0;
-  // Compares like with like: the median must be within the bound, and the 99th percentile within
-  // the bound of that of steps without background.
+  // Compares like with like: relative to steps without background, neither the median nor the 99th
+  // percentile may be slower by more than the bound.
   bool held(double bound) const {
     return median <= bound && 1 + p99 <= (1 + alone_p99) * (1 + bound);
   }
@@ -84,13 +88,13 @@ class Pace {
   explicit Pace(const PaceOptions& options) : options_(options) {}
 
   // Reports a foreground step; `ran` is the share of it in which the background ran. `present`: a
-  // job that takes turns could have run, so this is not a step without background in any case.
+  // job that takes turns could have run, so this step never counts as one without background.
   void step(double seconds, double ran, bool present = false);
   // Share of the time, from now on.
   double share() const { return alone_left_ > 0 || rest_left_ > 0 ? 0 : share_; }
   // Median slow-down of the steps before the last decision; at least 0.
   double usual_slowdown() const { return usual_slowdown_; }
-  // How often turns cost more than promised, however short.
+  // How often the background rested, because even the shortest turns cost more than promised.
   std::int64_t num_rests() const { return num_rests_; }
   // Seconds per step without background; 0 until one was measured.
   double alone() const { return alone_; }
@@ -122,8 +126,8 @@ class Pace {
   std::deque<double> recent_alone_;             // the last steps without background
   std::vector<double> window_;                  // slow-downs
   std::deque<double> tail_alone_;               // slow-downs of the last steps without background
-  std::deque<double> tail_shared_;              // and with background, since the share was changed
-  std::vector<double> all_alone_, all_shared_;  // steps / alone
+  std::deque<double> tail_shared_;              // with background, since the share was changed
+  std::vector<double> all_alone_, all_shared_;  // step times / alone
   std::vector<double> alone_seconds_;
 };
 

@@ -17,10 +17,10 @@
 //   once per step        share x 0.65 x bound x (a step without background)
 //   once per 1,024 steps share x (0.85 x bound - slow-down of the others) x (1,024 such steps)
 //
-// The first rule keeps every step within the promise; it is used if the time is worth eight changes
-// from one job to the other and back. Otherwise one step in 1,024 grants the time of all, so that
-// the sum of these steps is within the promise, and their 99th percentile is as without background.
-// If steps are longer, the share is reduced.
+// The first rule keeps every step within the promise; it is used if its time is at least that of
+// eight changes from one job to the other and back. Otherwise one step in 1,024 grants the time of
+// all of them, so that the sum of these steps is within the promise, and their 99th percentile is
+// as without background. If steps become slower than promised, the share is reduced.
 //
 // A failing background job never affects the foreground: they share nothing but the machine. A job
 // that fails, or exceeds its memory quota, is ended and named in the outcome, and the next job
@@ -50,7 +50,8 @@ struct BackgroundJob {
   std::int64_t num_steps = 0;  // total; 0: until the foreground ends
 };
 
-// Seconds; the value for GPUs was measured on an H200 (bench/gpu/RESULTS.md).
+// Seconds to change to the other job and back; the value for GPUs was measured on an H200
+// (bench/gpu/RESULTS.md).
 inline constexpr double kChangeOnCpus = 50e-6, kChangeOnGpus = 0.25e-3;
 
 struct BackgroundOptions {
@@ -109,8 +110,8 @@ class BackgroundRunner {
   // In total, since the first job's start.
   std::optional<Clock::time_point> begun_{};
   Clock::duration ran_in_all_{};
-  // If jobs take turns: when the running job and the first job started to, and their seconds of
-  // device time then and at the foreground's last step.
+  // If jobs take turns: when the running job and the first job began to do so; the background's
+  // seconds of device time at the first job's beginning, and at the foreground's last step.
   std::optional<Clock::time_point> turns_since_{}, first_step_{};
   double first_used_ = 0, used_ = 0;
 

@@ -2,10 +2,11 @@
 // nereus-worker running, and forwards messages between the two. It decides nothing about the job.
 //
 //   - The worker survives several generations. If it ends by itself, the agent reports it and
-//     starts another, which joins as a new member; after three in 30 s the agent gives up.
-//   - If the coordinator is gone, the agent calls again and again, and the worker continues to
-//     train. Recent messages are repeated, because the coordinator may be a new one.
-//   - A heartbeat every half second says how long the worker has been silent.
+//     starts another, which joins as a new member; after three such ends in 30 s it gives up.
+//   - If the coordinator is gone, the agent tries to reconnect again and again, and the worker
+//     continues to train. The agent then repeats recent messages, because the coordinator may
+//     have been restarted.
+//   - A heartbeat every half second contains how long the worker has been silent.
 //   - On SIGTERM, SIGUSR1, or a cloud's notice (notices.hpp), the agent tells the coordinator,
 //     which plans without this machine and lets it leave. A second SIGTERM ends the agent at once.
 //   - If the agent dies, the kernel kills the worker; the worker also ends when its pipe closes.
@@ -32,8 +33,8 @@ struct AgentOptions {
 
 using Say = std::function<void(const std::string& line)>;
 
-// Returns the exit code: 0, the job is done or let it leave; 2, rejected (another token, build or
-// name); 4, no coordinator; 5, its worker fails again and again.
+// Returns the exit code: 0, the job is done, or the coordinator let the agent leave; 2, rejected
+// (another token, build or name); 4, no coordinator; 5, its worker fails again and again.
 int run_agent(const AgentOptions& options, const Say& say);
 
 }  // namespace nereus::launch

@@ -5,9 +5,9 @@
 //   handshake  coordinator: challenge C        agent: answer A HMAC(token, "agent" C A)
 //              coordinator: accepted HMAC(token, "coordinator" A C)
 //
-// A side that cannot prove it is rejected: it is told why ("refused WHY"), the connection closes,
-// and fault() returns the reason on both sides. Until then a frame is limited to 1 KiB. No function
-// blocks: the owner polls fd() and calls pump().
+// A side that cannot prove this is rejected: the other side sends the reason ("refused WHY"), the
+// connection closes, and fault() returns the reason on both sides. During the handshake a frame is
+// limited to 1 KiB. No function blocks: the owner polls fd() and calls pump().
 //
 //   Connection c(fd, token, Connection::Side::kCoordinator);
 //   if (!c.pump(frames)) ... c.fault() ...       // closed
@@ -64,7 +64,8 @@ struct Address {
 };
 Address parse_address(const std::string& text, const std::string& option);  // throws Errors
 
-// Opens a listening socket. Port 0: any port; `address` is set to it. Throws Errors (environment).
+// Opens a listening socket. Port 0: any free port; `address.port` is then set to it. Throws Errors
+// (environment).
 int listen_on(Address& address);
 int accept_from(int listener);  // -1: none is waiting
 // Returns a socket that is connecting, or -1.

@@ -1,20 +1,20 @@
 // The coordinator of an elastic job: it decides which members form a generation, and from which
-// step it continues. Like Varuna's manager (Athlur 2022), but without fixed waits, ssh and shared
-// storage.
+// step the generation continues. Like Varuna's manager (Athlur 2022), but without fixed waits, ssh
+// and shared storage.
 //
 // A generation is a plan on the available members. It ends
 //   at once          if a member's connection broke, if it or its worker has sent no heartbeat for
-//                    `dead_after_s`, or if a worker lost its connection to another: the survivors' waits are aborted,
-//                    and they report their last step
+//                    `dead_after_s`, or if a worker lost its connection to another: the waits of
+//                    the survivors are aborted, and they report their last step
 //   after the step   if a member was warned that its machine will be taken away, if members joined
 //                    and the gain outweighs the morph (growth.hpp), or if a member is so slow that
-//                    the others are faster without it, the morph included (step_times.hpp): all
-//                    agree on the step
+//                    the others are faster without it, even with the cost of a morph
+//                    (step_times.hpp): all agree on the step
 // Then the job is planned again for the remaining members (`plan`). Each member is told its rank,
-// and whose state of which step to continue from. The commit rule (worker/execute/executor.hpp)
-// ensures that this step is the same for all. A member that was dropped is told to kill its worker,
-// and may join again as a new member; its messages for older generations are ignored. Clocks of
-// other machines are never used.
+// and from which step of which generation's state it continues. The commit rule
+// (worker/execute/executor.hpp) ensures that all members can continue from this step. A member that
+// was dropped is told to kill its worker, and may join again as a new member; its messages for
+// older generations are ignored. Clocks of other machines are never used.
 //
 // A job is done when its final state is saved. If the last checkpoint cannot be written, the job
 // fails (elastic.not-saved), and the same command continues from the last checkpoint.
@@ -48,10 +48,10 @@ struct CoordinatorOptions {
   std::int64_t known = 0;   // of these, done before this start
   int first_members = 1;    // how many to wait for at the start
   double dead_after_s = 2;  // without a heartbeat, of an agent or its worker
-  // How long survivors have to report their last step: at least the time of three steps.
+  // How long survivors have to report their last step; never less than the time of three steps.
   double answer_s = 10;
   double return_s = 10;      // for agents to connect again after a restart of this program
-  bool paces_saves = false;  // decides when to save (save_pace.hpp); otherwise the job does
+  bool paces_saves = false;  // chooses when to save (save_pace.hpp); else the job's settings do
   double probation_s = 60;   // until a slow machine is tried again for the first time
 };
 
@@ -82,7 +82,7 @@ struct CoordinatorHooks {
   // Returns nothing if there are too few members. Called with the number of available members.
   std::function<std::optional<PlannedJob>(int num_members)> plan;
   std::function<void(const PlannedJob&)> begins{};  // a generation with this plan begins
-  // From one rank; a step may be reported twice.
+  // Called for every step of every rank; a step may be reported twice.
   std::function<void(const job::Message& step)> step{};
   std::function<void(const ElasticEvent&)> event{};
   std::function<void(const std::string&)> say{};

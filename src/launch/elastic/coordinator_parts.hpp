@@ -1,12 +1,12 @@
 // Shared by the source files of the coordinator (coordinator.hpp explains it).
 //
-//   coordinator.cpp   main loop: waits for messages, signals and time
-//   members.cpp       membership: strangers, hellos, heartbeats, losses
-//   hearing.cpp       messages of members and their workers
-//   generations.cpp   how a generation begins, ends and is followed by the next
-//   growth.cpp        whether continuing with more machines pays off
-//   slowness.cpp      whether continuing without a slow machine pays off
-//   saving.cpp        when to save
+//   coordinator.cpp     main loop: waits for messages, signals and time
+//   members.cpp         membership: strangers (no hello yet), hellos, heartbeats, losses
+//   hearing.cpp         messages of members and their workers
+//   generations.cpp     how a generation begins, ends and is followed by the next
+//   growth.cpp          whether continuing with more machines pays off
+//   slowness.cpp        whether continuing without a slow machine pays off
+//   elastic_saving.cpp  when to save
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ struct Member {
   bool helper = false;      // is in the generation only to send the state it holds
   std::optional<ElasticMessage> ended;
   std::optional<Clock::time_point> slow_until;  // not used in plans until then
-  double probation_s = 0;                       // the last one
+  double probation_s = 0;                       // length of the last one, in seconds
 
   void tell(const ElasticMessage& message) {
     if (connection) connection->send(to_line(message));
@@ -99,10 +99,10 @@ class Coordinator {
   void hear_of_generation(Member& member, const ElasticMessage& message);
   void hear_worker(Member& member, const job::Message& message);
   void member_step(const Member& member, const job::Message& message);
-  // The member is gone, and its connection is closed.
+  // For a member that is gone: removes it, and closes its connection.
   void drop(std::string name, const std::string& why);
   static std::string lost_text(int rank);
-  // The agent is connected, but its worker is gone or no longer trusted.
+  // For a member whose agent is connected, but whose worker is gone or no longer trusted.
   void lose(Member& member, const std::string& why);
   void check_beats();
   // Lets members with notice leave, now that the others continue without them.
@@ -133,7 +133,7 @@ class Coordinator {
   void leave_out_slow();
   void end_probations(bool all);
 
-  // saving.cpp
+  // elastic_saving.cpp
   void save_when_due();
   void tell_interval();  // if it differs from the last one
   // Whether the final checkpoint is known: reported, or seen on the disk.
@@ -171,7 +171,7 @@ class Coordinator {
   std::vector<plan::HeldStage> stages_;  // of the generation's ranks
   bool changed_ = true;
   int tried_ = -1;      // number of members of the last failed planning
-  int grown_for_ = -1;  // the same, for growing
+  int grown_for_ = -1;  // number of members for which growing was last considered
   int fruitless_ = 0;
   std::optional<Clock::time_point> returning_until_;
   int changes_ = 0;  // machines that joined, left or will leave since `begun_`

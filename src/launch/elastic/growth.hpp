@@ -1,6 +1,6 @@
 // Whether a morph to more machines pays off: the gain until machines join or leave again must
-// exceed the work that could be done during the morph. It is the rule of simulate/job/policy.hpp,
-// in step times:
+// exceed the work that could be done during the morph. This is the rule of simulate/job/policy.hpp,
+// in terms of step times (lasts: time until machines join or leave again):
 //
 //   (rate after - rate now) * lasts > rate after * morph
 //   <=> (1 - step after / step now) * lasts > morph
@@ -10,7 +10,8 @@
 
 namespace nereus::launch {
 
-// Seconds: machines that join shortly after one another are added together.
+// Growing is considered only when no machine has joined for this many seconds, so that machines
+// that join shortly after one another are added by one morph.
 constexpr double kMoreJoin = 0.7;
 
 struct Growth {

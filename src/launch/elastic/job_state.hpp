@@ -1,5 +1,5 @@
-// The state that a coordinator stores on disk, so that the same call can continue after it was
-// killed.
+// The state that a coordinator stores on disk, so that the same command can continue the job after
+// the coordinator was killed.
 //
 //   save_state(folder, state);                              // atomic
 //   std::optional<JobState> state = load_state(folder);     // empty: a new job. Throws Errors

@@ -9,8 +9,8 @@
 //   gcp     GET /computeMetadata/v1/instance/preempted   Metadata-Flavor: Google: TRUE or FALSE
 //           (Compute Engine, "Preemptible VM instances"); 30 s
 //
-// Times in a notice are of the cloud's clock, so they are not compared with ours: the notice time
-// that the cloud promises is used instead.
+// Times in a notice are times of the cloud's clock, so they are not compared with ours: the notice
+// time that the cloud promises is used instead.
 //
 //   NoticeWatch watch("azure");                    // at 169.254.169.254:80, or azure=HOST:PORT
 //   if (auto notice = watch.take()) ...

@@ -1,15 +1,15 @@
 // Decides when an elastic job saves if the user does not say: as often as the measurements justify.
 //
-//   interval = max(Daly's (base/checkpoint_interval.hpp) from cost and mean time between losses,
-//                  kWriting times the time to write a checkpoint)
+//   interval = max(Daly's interval (base/checkpoint_interval.hpp) for the cost and the mean time
+//                  between losses, kWriting times the time to write a checkpoint)
 //   cost     the larger of the seconds that training waits for a checkpoint, and the extra time of
 //            steps until it is written; averaged over past checkpoints
-//   losses   those that no copy survives: all losses if some state of the plan has only one copy,
-//            else those after which a checkpoint was read. None so far counts as one: the longer
-//            the job runs without losses, the less often it saves
+//   losses   only those after which state has no copy left: all losses of machines if some state of
+//            the plan has only one copy, else those after which a checkpoint was read. Zero losses
+//            count as one: the longer the job runs without losses, the less often it saves
 //
 // The first checkpoint comes after kFirstSteps steps, to have one to return to and to measure the
-// cost. Times are seconds of one steady clock; machines' dates do not matter.
+// cost. Times are seconds of one steady clock; the clocks of other machines do not matter.
 //
 //   SavePace pace;
 //   pace.step(now, seconds);                      // each new step
@@ -31,7 +31,7 @@ class SavePace {
   static constexpr double kWriting = 5;
   static constexpr double kGivenUp = 60;  // seconds
 
-  void begin(double now);  // of the job, or of this program; only the first call counts
+  void begin(double now);  // start of the job or of this program; only the first call counts
   void step(double now, double seconds);  // `seconds` is the time of the step
   void copied(double seconds);            // time that a rank waited for the requested checkpoint
   void lost() { ++losses_; }              // a machine of the plan was lost

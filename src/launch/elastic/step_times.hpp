@@ -2,8 +2,9 @@
 //
 // A rank is busy for its step time minus the time in which it waited for others; the median of
 // kWindow / 2 steps of a generation counts. The busiest rank is slow if it is kSlow times as busy
-// as the median of the others, both in the last kWindow / 2 steps and in those before, so that a
-// short disturbance does not count. If it were as fast as the next busiest rank, a step would take
+// as the median of the others, both in the last kWindow / 2 steps and in the kWindow / 2 steps
+// before them, so that a short disturbance does not count. If this rank were as fast as the next
+// busiest rank, a step would take
 //
 //   healthy = step - (busy - busy of the next)
 //
@@ -28,9 +29,9 @@ namespace nereus::launch {
 struct SlowRank {
   int rank = -1;
   double busy = 0;     // seconds per step
-  double others = 0;   // median of the other ranks
+  double others = 0;   // median busy time of the other ranks
   double step = 0;     // the current step
-  double healthy = 0;  // if it were as fast as the next busiest rank
+  double healthy = 0;  // the step, if this rank were as fast as the next busiest one
 };
 
 class StepTimes {

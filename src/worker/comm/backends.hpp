@@ -1,5 +1,5 @@
-// The backends of this build. Each opens a Comm. They throw CommError if ranks are missing, and
-// Errors if the options are wrong.
+// The backends of this build: each function opens a Comm. The functions throw CommError if ranks
+// are missing, and Errors if the options are wrong.
 #pragma once
 
 #include "worker/comm/comm.hpp"

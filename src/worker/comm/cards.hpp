@@ -1,4 +1,5 @@
-// The text that a rank sends when it meets the others: its address, and its card (job/alike.hpp).
+// The text that a rank sends when it meets the others: its address, and its card, which lists the
+// options that all ranks must share (job/alike.hpp).
 //
 //   std::vector<std::string> addresses = addresses_of_alike(said);   // throws if cards differ
 #pragma once
@@ -9,7 +10,7 @@
 namespace nereus::worker {
 
 std::string address_and_card(const std::string& address, const std::string& card);
-// The addresses of all ranks, after their cards were compared. Throws Errors.
+// Returns the addresses of all ranks. Throws Errors if their cards differ.
 std::vector<std::string> addresses_of_alike(const std::vector<std::string>& said);
 
 }  // namespace nereus::worker

@@ -1,6 +1,6 @@
 // How ranks communicate: point-to-point messages and collectives of a group. One small interface
-// over c10d with Gloo (CPUs) and NCCL (GPUs), and over shared memory for ranks of one host (several
-// ranks on one GPU, which NCCL does not support).
+// over c10d with Gloo (CPUs) and NCCL (GPUs), and over shared memory for ranks of one host
+// (including several ranks on one GPU, which NCCL does not support).
 //
 // Every operation is asynchronous: start it, compute, then wait for it:
 //
@@ -12,18 +12,19 @@
 //
 // Rules. Tensors must be contiguous and must not change until wait() returns (the handle keeps them
 // alive). All members must start the operations of a group in the same order. Operations of one
-// group run in that order; different groups and messages run concurrently. A message goes to the
-// receive with the same tag. Messages in flight between the same two ranks should have different
-// tags; messages with equal tags are matched in order. Tags must not be negative, and a rank must
-// not send to itself. A send may block until its receive is started, and the handle of a message
-// must be waited on before it is dropped. Reductions are deterministic: the same inputs on the same
-// group give the same bits on every member, every time.
+// group run in that order; different groups and messages run concurrently. A message is delivered
+// to the receive() with the same tag. Messages in flight between the same two ranks should have
+// different tags; messages with equal tags are matched in order. Tags must not be negative, and a
+// rank must not send to itself. A send may block until its receive is started, and the handle of a
+// message must be waited on before it is dropped. Reductions are deterministic: the same inputs on
+// the same group give the same bits on every member, every time.
 //
 // Nothing waits forever. An operation that is not done within the time-out throws a CommError. The
 // error names the operation, its number in the group, and the missing rank: the one that shows no
 // sign of life, or else the one that is furthest behind. The time-out of a message starts with the
-// call of wait(); that of a collective starts again with each part that arrives. After a CommError
-// the Comm is unusable. abort() makes the Comm unusable: every wait, on any thread, ends at once.
+// call of wait(). The time-out of a collective restarts whenever a part of the data arrives. After
+// a CommError the Comm is unusable. abort() makes the Comm unusable: every wait, on any thread,
+// ends at once.
 #pragma once
 
 #include <chrono>
@@ -49,7 +50,7 @@ class Pending {
  public:
   virtual ~Pending() = default;
   virtual void wait() = 0;  // a second call returns at once
-  // Whether wait() would return at once. May return false although it would.
+  // Whether wait() would return at once. May return false even if it would.
   virtual bool done() { return false; }
 };
 using Handle = std::shared_ptr<Pending>;
@@ -125,7 +126,8 @@ struct CommOptions {
 
 std::unique_ptr<Comm> open_comm(const CommOptions& options);
 
-// Ranks as threads of this process, for tests: the same backend, meeting in memory.
+// For tests, the Comms of ranks that are threads of this process: the same backend, but the ranks
+// meet in memory.
 std::vector<std::unique_ptr<Comm>> open_local_comms(const std::string& backend, int num_ranks,
                                                     std::chrono::milliseconds timeout);
 

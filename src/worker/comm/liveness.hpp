@@ -7,11 +7,13 @@
 // order:
 //   1. the rank that another rank already found missing (so all agree quickly);
 //   2. a rank that did not answer for the length of `window`;
-//   3. a rank that left the job, if it is waited for;
+//   3. a rank that left the job, if this rank waits for it;
 //   4. for a collective, the member that started the fewest operations of the group; for a message,
-//      the other end. From there it follows "waits for", to a rank that waits for no other.
+//      the other end. From that rank, the search follows the chain of "waits for" to a rank that
+//      waits for no other.
 // window = a third of the time-out, at most 3 s; period = a tenth of the window. So a stopped rank
-// is known when the time-out ends, and a broken connection is explained within `window`.
+// is already identified when the time-out ends, and the rank behind a broken connection is
+// identified within `window`.
 //
 //   Liveness liveness(rank, num_ranks, own_address, timeout);
 //   liveness.start(addresses);                         // liveness.address() of every rank
@@ -52,8 +54,9 @@ class Liveness {
   std::string address() const;  // must be passed to start() of every rank
   void start(const std::vector<std::string>& addresses);
 
-  // An operation that waits for a peer. The waits of the caller (not those of a group's thread)
-  // decide what the rank as a whole waits for.
+  // An operation that waits for a peer. Two kinds of threads wait: the caller (the thread that uses
+  // the Comm) and the threads of groups. Only the caller's waits decide which rank this rank waits
+  // for.
   class Wait {
    public:
     Wait(Liveness& liveness, int peer);                      // for a thread of a group
@@ -77,13 +80,14 @@ class Liveness {
     std::uint64_t slot = 0;
     std::vector<int> members = {};  // of the group; empty: a message failed
   };
-  // Returns within about `window`, and tells the other ranks.
+  // Returns within about `window`, and tells the other ranks which rank is missing.
   Verdict find_missing(const Failure& failure);
 
   // From now on find_missing() returns at once without a verdict, even if it is already searching.
   void stop_looking();
 
-  // Says good-bye to the others and, if `wait`, waits for theirs, at most `window`.
+  // Tells the other ranks that this rank leaves. With `wait`, also waits until they leave too, but
+  // at most for `window`.
   void leave(bool wait);
 
  private:

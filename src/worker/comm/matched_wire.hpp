@@ -1,7 +1,7 @@
-// Shared by wires that have a thread: it keeps messages that were started and not yet moved, and
-// matches sends with receives. A message waits until the other side has started the receive of its
-// slot and has sent a notice, so that no message blocks those behind it. The wire's thread moves
-// the bytes.
+// The base class of wires that have a thread: keeps the messages that were started and not yet
+// moved, and matches sends with receives. A message is sent only after the other side has started a
+// receive for its slot and has announced this in a notice, so that no message blocks the messages
+// behind it. The wire's thread moves the bytes.
 //
 // A wire calls take_new(), sends notices to the other side, passes received notices to
 // hear_notice(), moves the bytes of sending.front() and of arriving messages, and calls finish().
@@ -38,7 +38,8 @@ class MatchedWire : public Wire {
 
  protected:
   struct Message {
-    // Null after its owner was destroyed: the bytes still pass, from or to nowhere.
+    // Null after the parcel of the message was destroyed. The transfer still takes place, but
+    // arriving bytes are discarded, and the bytes of a send are arbitrary.
     char* bytes = nullptr;
     std::size_t size = 0;
     int peer = 0;
@@ -55,7 +56,7 @@ class MatchedWire : public Wire {
   struct Peer {
     std::map<std::uint64_t, Queue> to_send, to_receive;  // by slot
     std::map<std::uint64_t, std::uint64_t> ready;        // receives that the other side has started
-    Queue sending;                                       // those whose receive has started
+    Queue sending;                                       // messages whose receive has started
     std::deque<std::uint64_t> notices;                   // not yet sent
     std::shared_ptr<Message> arriving;
   };

@@ -24,9 +24,9 @@ struct CommCore {
   std::string name;
   std::unique_ptr<Wire> wire;
   std::unique_ptr<Liveness> liveness;
-  // Whether the final good-bye waits for those of the other ranks, so that no connection closes
-  // while another rank still reads from it. Must be off for ranks that one thread closes one after
-  // the other.
+  // Whether the destructor says good-bye and then waits for the good-byes of the other ranks, so
+  // that no connection closes while another rank still reads from it. Must be off for ranks that
+  // one thread closes one after the other.
   bool ends_together = true;
   std::atomic<bool> failed = false;
   std::atomic<bool> aborted = false;

@@ -1,7 +1,7 @@
-// How ranks on several hosts find each other: a c10d store on rank 0. It is only used at the start,
-// because later a stopped host would block every rank that asks. This can happen at the start too,
-// since a request to the store waits for its answer without a time-out. So requests run on a
-// separate thread, which is left behind when the time is over.
+// How ranks on several hosts find each other: a c10d store on rank 0. It is only used at the start:
+// a request to the store waits for its answer without a time-out, so if rank 0's host stopped
+// later, every rank that sends a request would block. Because the host can stop during the start
+// too, requests run on a separate thread, which is abandoned when the time-out ends.
 //
 //   auto store = open_store(options);
 //   auto addresses = meet(store, rank, num_ranks, own_address, timeout);
@@ -29,8 +29,8 @@ StorePointer open_store(const CommOptions& options);
 StorePointer local_store();  // for ranks that are threads
 StorePointer board_store(std::shared_ptr<Board> board);
 
-// Returns the text of every rank, when all are there; otherwise throws a CommError that names the
-// first missing rank.
+// Publishes `says`, and returns the texts of all ranks once all have published theirs. After
+// `timeout`, throws a CommError that names the first missing rank.
 std::vector<std::string> meet(const StorePointer& store, int rank, int num_ranks,
                               const std::string& says, std::chrono::milliseconds timeout);
 
@@ -39,8 +39,9 @@ std::vector<std::string> meet_alike(const StorePointer& store, int rank, int num
                                     const std::string& address, const std::string& card,
                                     std::chrono::milliseconds timeout);
 
-// Returns or throws what `work` does; empty if it takes longer than `timeout`. It then continues on
-// its thread, so it must own everything it uses. A board that closes ends the wait.
+// Returns what `work` returns, or throws what it throws; empty if `work` takes longer than
+// `timeout`. In that case `work` continues on its thread, so it must own everything it uses. If the
+// board closes, the wait ends with BoardClosed.
 template <class Work>
 auto in_time(std::chrono::milliseconds timeout, Work work,
              const std::shared_ptr<Board>& board = {}) {

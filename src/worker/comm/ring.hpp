@@ -28,8 +28,8 @@ namespace nereus::worker {
 
 using Combine = void (*)(Element, void* into, const void* from, std::size_t count);
 
-// Memory for chunks before they are added. It is kept between collectives, because the first access
-// to fresh memory takes as long as the copy.
+// Memory for received chunks until they are added to the sum. It is kept between collectives,
+// because the first access to fresh memory takes as long as the copy.
 class Landing {
  public:
   char* at_least(std::size_t bytes);

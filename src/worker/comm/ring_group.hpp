@@ -16,7 +16,8 @@ namespace nereus::worker {
 
 class RingGroup : public Group {
  public:
-  // `slot` is for all messages of this group; no other group with two of its members may use it.
+  // All messages of this group use `slot`. Another group that shares two or more members with this
+  // group must use another slot.
   RingGroup(std::shared_ptr<CommCore> core, std::vector<int> ranks, std::uint64_t slot);
   const std::vector<int>& ranks() const override { return ranks_; }
   int index() const override { return index_; }

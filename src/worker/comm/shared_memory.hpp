@@ -1,10 +1,11 @@
 // Memory shared by the ranks of one host: a page per rank, and for each ordered pair of ranks a
 // ring buffer from one to the other.
 //
-// Rank 0 creates it under a name with the user and the job (shm_open), the others open it, and when
-// all have opened it the name is removed: nothing remains, however the processes end. If a killed
-// start left the name behind, it is recognized by its dead creator and replaced. Counters never
-// decrease, and each has only one writer.
+// Rank 0 creates the memory under a name that contains the user and the job (shm_open), the others
+// open it, and when all have opened it the name is removed: nothing remains, however the processes
+// end. If a start was killed before the name was removed, the next start finds that the creator of
+// the memory is dead, and replaces the memory. Counters never decrease, and each has only one
+// writer.
 //
 //   auto memory = SharedMemory::meet(options, says);
 //   Channel& channel = memory->channel(from, to);
@@ -31,14 +32,15 @@ struct RankPage {
   std::atomic<std::uint32_t> closed = 0;
   // Incremented when there may be work.
   alignas(kCacheLine) std::atomic<std::uint32_t> doorbell = 0;
-  std::atomic<std::uint32_t> sleeping = 0;  // whether a thread waits for it
+  std::atomic<std::uint32_t> sleeping = 0;  // whether a thread waits for the doorbell
   alignas(kCacheLine) pid_t process = 0;
   char says[4096] = {};
 };
 
-// From one rank to another. The `written - read` bytes before position written % size are in the
-// ring. Notices go in the opposite direction: a notice is the slot of a receive that was started. A
-// message is only sent after its notice, so that no message blocks those behind it.
+// The channel from one rank to another. The ring buffer contains the `written - read` bytes before
+// position written % size. Notices go in the opposite direction: a notice is the slot of a receive
+// that was started. A message is only sent after its notice, so that no message blocks the messages
+// behind it.
 struct Channel {
   alignas(kCacheLine) std::atomic<std::uint64_t> written = 0;
   alignas(kCacheLine) std::atomic<std::uint64_t> read = 0;
@@ -65,7 +67,8 @@ class SharedMemory {
   std::vector<std::string> said() const;  // what every rank said when it joined
 
   void join(int rank, const std::string& says);
-  // Wakes a rank; or waits until this rank's doorbell is no longer `heard`.
+  // ring_doorbell() wakes a rank. sleep() waits, at most 0.1 s, until the rank's doorbell differs
+  // from `heard`.
   void ring_doorbell(int rank) const;
   void sleep(int rank, std::uint32_t heard) const;
 

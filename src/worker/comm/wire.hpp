@@ -1,9 +1,9 @@
 // Messages of plain bytes between two ranks: all that a backend must provide. Messages of tensors
 // and collectives are implemented on top of it, for all backends (message_comm.hpp, ring.hpp).
 //
-// A message goes to the receive with the same slot; messages with one slot between two ranks are
-// matched in order. A send may block until its receive is started. Memory must stay alive and
-// unchanged until wait() returns or the parcel is destroyed.
+// A message is delivered to the receive() with the same slot; messages with the same slot between
+// the same two ranks are matched in order. A send may block until its receive is started. Memory
+// must stay alive and unchanged until wait() returns or the parcel is destroyed.
 //
 //   auto parcel = wire.receive(buffer, bytes, from, slot);
 //   parcel->wait();  // throws WireError

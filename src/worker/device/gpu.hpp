@@ -2,9 +2,9 @@
 // a step's passes as one CUDA graph. Without CUDA they do nothing.
 //
 // A graph holds the launches of a whole step, so that a replay costs the host one call instead of
-// thousands. It uses the addresses of its first run: samples must be in the same tensors at every
-// step, and nothing may read a value during the capture. A graph cannot be captured on the default
-// stream, so a rank uses another stream from the start.
+// thousands. A replay uses the addresses that were captured: samples must be in the same tensors at
+// every step, and nothing may read a value during the capture. A graph cannot be captured on the
+// default stream, so a rank uses another stream from the start.
 //
 //   use_own_stream(device);
 //   StepGraph graph;

@@ -36,7 +36,7 @@ class StreamClock {
   bool has_tickets() const;  // whether results of now() need settle() first
   std::int64_t now();
   void settle();
-  bool is_past(std::int64_t ticket) const;  // whether time_of() knows it already
+  bool is_past(std::int64_t ticket) const;  // whether time_of() can give its time
   std::int64_t time_of(std::int64_t ticket) const;
 
  private:

@@ -46,15 +46,16 @@ class Commands {
   Commands(int fd, LineOut& out);
   ~Commands() = delete;  // must live as long as the process: its thread waits in read()
 
-  // Waits for the next generation. It also returns one that has already ended, because every
-  // generation that begins must be reported as ended.
+  // Waits for the next generation. It also returns a generation that has already ended, because
+  // every generation that begins must be reported as ended.
   job::ElasticMessage next();
   std::shared_ptr<Board> board(std::int64_t generation);
   bool is_over(std::int64_t generation);
   enum class Ending { kNone, kEnd, kSave };
   Ending ends_after_step(std::int64_t generation);
   bool take_save(std::int64_t generation);  // true once per request
-  // Steps of the newest checkpoint of the generation that the coordinator knows; -1: none.
+  // Number of steps done in the newest checkpoint that the coordinator knows of, in this
+  // generation; -1: none.
   std::int64_t known_saved(std::int64_t generation);
 
   // During its lifetime, the end of the generation aborts the Comm. Throws BoardClosed if the
@@ -85,7 +86,7 @@ class Commands {
   std::int64_t over_ = -1;       // this generation and all before it have ended
   std::int64_t end_after_ = -1;  // this generation and all before it must end
   bool saves_at_end_ = false;
-  std::int64_t save_after_ = -1;                         // of this generation
+  std::int64_t save_after_ = -1;                         // the generation that saves after its step
   std::pair<std::int64_t, std::int64_t> known_{-1, -1};  // generation, steps
   std::map<Comm*, std::int64_t> running_;                // with their generations
   std::thread thread_;

@@ -43,7 +43,7 @@ struct Life {
   }
 };
 
-// The number of ranks that say yes; also a barrier.
+// The number of ranks that pass `yes` = true; also a barrier.
 int count_votes(Comm& comm, bool yes);
 
 // Broadcasts rank 0's number.

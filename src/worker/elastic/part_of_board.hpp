@@ -1,5 +1,5 @@
-// The notes of one of several Comms of a generation, with a prefix, on the generation's single
-// board.
+// A board for one of several Comms of a generation: it writes to the generation's single board,
+// with a prefix on the keys.
 //
 //   options.board = std::make_shared<PartOfBoard>(board, "helpers/");
 #pragma once

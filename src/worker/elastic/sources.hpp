@@ -2,16 +2,17 @@
 // Does not use libtorch.
 //
 // Every rank lists what it holds (all from the same step) and what it needs. From all these lists,
-// each rank computes the same answer. The source of each element that a rank needs is the rank
-// itself, or else a holder. The preferred holder depends on the part and the rank, so that replicas
-// share the work.
+// each rank computes the same sources. The source of an element that a rank needs is the rank
+// itself if it holds the element, or else another holder. The preferred holder depends on the part
+// and the rank, so that replicas share the work.
 //
 // Copies of a part are equal to the bit, because reductions give the same bits on every rank. So
 // the lists contain checksums: a copy that differs from most others is not trusted; of two copies
-// that differ, neither is. If the two layers of a tied weight are computed on different ranks, it
-// is a part of each: the two copies are summed in different orders, and may differ in the last bit.
-// So a tensor is taken from only one of the two layers: that of the needed part, or else the first
-// that is completely available.
+// that differ, neither is trusted. If the two layers of a tied weight are computed on different
+// ranks, both layers have a copy of the weight. The gradients of the two copies are summed in
+// different orders, so the copies may differ in the last bit. So all ranks take a tensor from only
+// one of the two layers: the layer of the needed part, or else the first layer that has the
+// complete tensor.
 //
 //   std::vector<Holding> everyone = ..;
 //   Sources sources = find_sources(holds, needs);
@@ -73,7 +74,8 @@ struct Sources {
 // Copies that differ from the other copies of the same part.
 Distrusted odd_copies(const std::vector<PartNames>& holds);
 
-// Only the `needs[rank][place]` with wanted(rank, place), or all.
+// Finds sources only for the parts needs[rank][place] whose (rank, place) is in `wanted`; nullptr:
+// for all.
 using Wanted = std::set<std::pair<int, std::size_t>>;
 Sources find_sources(const std::vector<PartNames>& holds, const std::vector<PartNames>& needs,
                      const Distrusted& distrusted = {}, const Wanted* wanted = nullptr);

@@ -1,5 +1,5 @@
-// Runs the steps of one generation: until the last step, or one after which the ranks agree to end.
-// Saves checkpoints as the job or the coordinator says.
+// Runs the steps of one generation: until the job's last step, or until a step after which the
+// ranks agree to end. Saves checkpoints when the job's settings or the coordinator require it.
 //
 //   run_steps(life, commands, generation, say, remark);       // throws CommError if it is aborted
 #pragma once

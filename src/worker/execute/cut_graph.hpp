@@ -3,13 +3,14 @@
 //
 // The launches of a graph, in an order that its edges allow, are chained in new graphs of at most
 // kPiece seconds. A launch that takes longer is a separate piece, since no piece can be shorter
-// than one launch. The time of a launch is that of the first launch of its kind (same function,
-// same grid), which is measured separately. The estimate for a piece is the sum, until it has run.
+// than one launch. The first launch of each kind (same function, same grid) is measured as a
+// separate piece, and its time is the estimate for all launches of that kind. The estimate for a
+// piece is the sum over its launches, until the piece has run.
 //
 //   StepGraph graph;
 //   graph.capture([&] { passes(); }, StepGraph::Kept::kYes);
 //   CutGraph cut(graph);
-//   if (cut.is_built()) cut.replay(pieces);      // else it has parts that cannot be moved
+//   if (cut.is_built()) cut.replay(pieces);      // else the graph has parts that cannot be moved
 //
 // Follows DeepPool (MLSys 2022), which cuts its background job where a captured graph is one node
 // wide, into pieces of at least 0.5 ms.

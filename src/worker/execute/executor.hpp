@@ -8,12 +8,12 @@
 // compute with them, which overlaps with the first layers of the next step.
 //
 // Varuna's schedule is opportunistic (Athlur 2022): if the next pass is a recompute whose gradient
-// has not arrived, and the input of the next forward pass has, the forward pass runs first. It does
-// so only while the rank holds fewer micro-batches than the peak of its order, so that memory stays
-// within the plan. Backward passes keep their order, so every sum keeps the order of its terms, and
-// the result is bit-equal to that of the fixed order. The ranks of a team choose together. If
-// passes contain collectives over data-parallel ranks (sharded weights and gradients, synchronous
-// norms), the order is not changed.
+// has not arrived, and the input of the next forward pass has, the forward pass runs first. A
+// forward pass is pulled ahead like this only while the rank holds fewer micro-batches than the
+// peak of its fixed order, so that memory stays within the plan. Backward passes keep their order,
+// so every sum keeps the order of its terms, and the result is bit-equal to that of the fixed
+// order. The ranks of a team choose together. If passes contain collectives over data-parallel
+// ranks (sharded weights and gradients, synchronous norms), the order is not changed.
 //
 //   Executor executor(job, comm, samples);
 //   for (step ...) StepResult r = executor.run(step);      // r.loss is over all ranks
@@ -53,8 +53,8 @@ struct StepResult {
   double signals = 0;  // sum over all ranks of the `signal` passed to run()
 };
 
-// What the rank did at which time, in nanoseconds of the steady clock; recorded while `slices` is
-// set.
+// One thing that the rank did, with its start and end in nanoseconds of the steady clock; recorded
+// while Executor::slices is set.
 struct Done {
   timeline::SliceKind kind = timeline::SliceKind::kOther;
   std::int64_t start = 0;
@@ -92,12 +92,13 @@ class Executor {
   void run_cut(int passes);
 
   // Whether this rank has reached the last reduction of the current step (loss and norm) and has
-  // not updated yet. From then on it needs nothing of other ranks but that norm.
+  // not updated yet. From then on it needs nothing from other ranks but that norm.
   //
   // A step is taken by all ranks or by none (commit rule). Passes and reductions change no state;
-  // the last reduction is a sum of loss and norm over all ranks, which no rank has before every
-  // rank has reached it. So once one rank has updated, every other rank can. If a job is
-  // interrupted there, survivors that have only arrived are told the norm and commit() too.
+  // the last reduction is a sum of loss and norm over all ranks, and no rank gets the sum before
+  // every rank has reached the reduction. So once one rank has updated, every other rank can update
+  // too. If a job is interrupted there, survivors that have arrived but not updated are told the
+  // norm, and call commit() too.
   bool has_arrived() const { return arrived_; }
   void commit(std::int64_t step, double gradient_norm);
 
@@ -116,7 +117,7 @@ class Executor {
 
  private:
   struct Incoming {
-    std::vector<std::map<int, at::Tensor>> values;  // by link of the stage
+    std::vector<std::map<int, at::Tensor>> values;  // by Link of the stage
     std::vector<Handle> handles;
   };
 
@@ -168,7 +169,7 @@ class Executor {
   std::vector<std::unique_ptr<Layer>> layers_;
   RankPlan mine_;
   GroupCache groups_;
-  GroupCache norm_groups_;  // separate, so that they do not wait for gradient reductions
+  GroupCache norm_groups_;  // separate, so that norms do not wait for gradient reductions
   std::shared_ptr<Group> world_;
   std::vector<std::shared_ptr<Group>> teams_;  // by stage of this rank, like the next two
   std::vector<std::shared_ptr<Group>> data_;
@@ -184,7 +185,7 @@ class Executor {
   StreamClock clock_;
   HostStore::Seen seen_;
   double loss_scale_ = 1;
-  int most_held_ = 0;  // micro-batches, in the order; 0 if no pass is pulled ahead
+  int most_held_ = 0;  // peak of num_held_ in the fixed order; 0 if no pass is pulled ahead
 
   // All passes of a step as one graph, and the samples that it reads.
   StepGraph graph_;
@@ -199,7 +200,7 @@ class Executor {
   std::map<std::size_t, Incoming> incoming_;       // by position in the order
   std::vector<bool> ran_;                          // by position in the order
   int num_held_ = 0;                               // micro-batches between forward and backward
-  std::map<std::int64_t, at::Tensor> local_;       // messages to itself, by tag
+  std::map<std::int64_t, at::Tensor> local_;       // messages of this rank to itself, by tag
   std::deque<Handle> sent_;
   std::future<void> joining_;  // collectives of the stages whose state this rank only stores
   std::map<LayerState*, int> passes_left_;  // backward passes until a layer is complete

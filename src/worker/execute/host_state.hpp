@@ -1,9 +1,9 @@
 // The state of a rank as parts of whole tensors in host memory, for checkpoints and for other
 // ranks.
 //
-//   HostState held = host_state(executor, job.training);      // every copy, not only the first
+//   HostState held = host_state(executor, job.training);      // also state that other ranks save
 //   for (const checkpoint::Part& part : held.parts) ...       // part.bytes may be overwritten
-//   held.put_back(executor);                                  // uses the new weights and moments
+//   held.put_back();                                          // uses the new weights and moments
 //
 // On a CPU the bytes are those that training uses; on a GPU they are copies, which put_back()
 // copies back.

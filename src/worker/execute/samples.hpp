@@ -15,7 +15,7 @@ using Source = std::shared_ptr<const data::SampleSource>;
 // during its lifetime. Throws Errors if the data do not fit the model.
 Source open_source(const job::Job& job);
 
-// `source`: if it is empty, open_source() is called. Throws what open_source() throws.
+// If `source` is empty, calls open_source(). Throws what open_source() throws.
 ReadBatch make_reader(const job::Job& job, int rank, std::int64_t first_step, Source source = {});
 
 // For the samples that the rank reads from `first_step` to the job's last step: make_cold() evicts

@@ -3,9 +3,9 @@
 // Layers run one by one, each with a separate autograd graph: its inputs are leaves, and its
 // backward pass is one call. So a layer's gradients are final as soon as its backward pass is done
 // (their reduction overlaps with earlier layers), its weights can be gathered and freed around it,
-// and whole layers can be recomputed instead of kept. Values that cross a boundary are identified
-// by the layer that made them. A gradient from other stages is the first term of its sum, because
-// those stages read the value later.
+// and whole layers can be recomputed instead of kept. Values that cross a stage boundary are
+// identified by the layer that made them. If other stages read a value too, the gradient that they
+// send is the first term of the value's gradient sum, because they read the value later.
 //
 //   Record record = stage.begin(micro_batch, pass);
 //   record.values[layer] = received;           // for each value of work().from
@@ -28,7 +28,7 @@ namespace nereus::worker {
 
 struct LayerRecord {
   std::vector<at::Tensor> inputs;     // leaves; undefined while they are offloaded to host memory
-  std::vector<HostStore::Item> away;  // like `inputs`
+  std::vector<HostStore::Item> away;  // offloaded `inputs`, by the same index
   at::Tensor output;                  // with its graph; undefined if it is recomputed
 };
 
@@ -55,12 +55,13 @@ class Stage {
                                         const PassContext& pass) const;
 
   void forward(Record& record) const;
-  // Recomputes what forward did not keep; backward does it if it was not called.
+  // Recomputes what forward() did not keep. If recompute() was not called, backward() does this
+  // itself.
   void recompute(Record& record) const;
   // `done(state)` is called for each layer whose gradients of this micro-batch are complete.
   using LayerDone = std::function<void(LayerState&)>;
   void backward(Record& record, const LayerDone& done) const;
-  // Only the input half; then the weight half.
+  // The backward pass in two calls: the input half, then the weight half.
   void backward_inputs(Record& record) const;
   void backward_weights(Record& record, const LayerDone& done) const;
 

@@ -2,10 +2,10 @@
 // element-wise functions, convolutions, the optimizer's update; and copies in memory, and between
 // host and device if there is a separate device.
 //
-// They are timed in rounds, with one repeat of each per round, so that a short disturbance of the
-// machine affects only one repeat of a few kernels. Few rounds are enough: `nereus measure` starts
-// several processes one after the other, and results differ more between processes than between
-// repeats in one process.
+// The kernels are timed in rounds, with one repeat of each kernel per round, so that a short
+// disturbance of the machine affects only one repeat of a few kernels. Few rounds are enough:
+// `nereus measure` starts several processes one after the other, and results differ more between
+// processes than between repeats in one process.
 //
 //   std::vector<profile::Kernel> kernels = measure_kernels(device, depth, say);
 #pragma once

@@ -1,10 +1,10 @@
 // Measures the network between the ranks: messages between every pair, and collectives of growing
 // rings, by size.
 //
-// The time of a message is half of the time for it and its answer, with one pair active at a time.
-// The time of a collective is that of the slowest rank, with all ranks starting together after a
-// barrier. Rings are the first 2, 4, 8 .. ranks and all ranks; with several hosts, also the first
-// rank of each host, which measures only the network.
+// The time of a message is half of a round trip, with one pair active at a time. The time of a
+// collective is the time on the slowest rank, with all ranks starting together after a barrier.
+// There is a ring of the first 2, 4, 8 .. ranks, and one of all ranks; with several hosts, there is
+// also a ring of the first rank of each host, which measures only the network.
 //
 //   Links links(comm, device, quick);
 //   machine.links = links.measure_pairs(say);               // every rank must call both;

@@ -7,8 +7,8 @@
 
 namespace nereus::worker {
 
-// `place.job_file` is the request (job/measure.hpp). Returns the exit code: 0, 2 (input), 5
-// (failed).
+// `place.job_file` is the request (job/measure.hpp). Returns the exit code: 0, 2 (input), 4
+// (environment), 5 (failed).
 int run_measure(const RankOptions& place);
 
 }  // namespace nereus::worker

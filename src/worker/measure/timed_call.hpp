@@ -2,8 +2,8 @@
 //
 // A repeat is the mean over consecutive calls that take at least `least_seconds` together. On a GPU
 // the calls are launches: if graphs can be captured (worker/device/gpu.hpp), the calls are replayed
-// as one graph, so that a small kernel's time is that of the device and not of the host. The clock
-// is read after the device has finished.
+// as one graph, so that the time of a small kernel is its time on the device, not the time that the
+// host takes to launch it. The clock is read after the device has finished.
 //
 //   TimedCall gemm(device, [&] { at::mm_out(c, a, b); }, 0.005);
 //   times.push_back(gemm.repeat());               // seconds per call

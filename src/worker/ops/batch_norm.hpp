@@ -1,13 +1,14 @@
-// BatchNorm (Ioffe 2015, 1502.03167) in training, over groups that do not depend on the plan.
+// BatchNorm (Ioffe 2015, 1502.03167) in training, over groups of samples that the job defines
+// (job/norm_check.hpp).
 //
 //   y = (x - mean) / sqrt(variance + epsilon) w + b,   mean and (biased) variance of each channel
 //   over all positions of the group's samples
 //
 // A group is `samples` consecutive samples of the step, and a micro-batch must hold whole groups.
 // With `sync`, a group is all samples that the data-parallel ranks of the stage compute at the same
-// micro-batch number. Each rank then contributes its mean, the sum of squares about it, and its
-// count; they are combined as in Chan 1979 (without differences of large numbers), so that ranks
-// are weighted by their samples. The backward pass all-reduces two numbers per channel.
+// micro-batch number. Each rank then contributes its mean, the sum of squared deviations from it,
+// and its count; they are combined as in Chan 1979 (without differences of large numbers), so that
+// ranks are weighted by their samples. The backward pass all-reduces two numbers per channel.
 //
 // Running statistics are the same as if the step's groups came one after another:
 //

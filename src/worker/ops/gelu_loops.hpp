@@ -1,4 +1,4 @@
-// GELU in its tanh form (Hendrycks 2016, 1606.08415) on plain memory, written such that compilers
+// GELU in its tanh form (Hendrycks 2016, 1606.08415) on plain memory, written so that compilers can
 // vectorize it. On some machines libtorch 1.13 calls the C library's tanh for each element.
 //
 //   y  = x (1 + tanh u) / 2 = x s,  s = 1 / (1 + exp(-2 u)),  u = sqrt(2 / pi) (x + 0.044715 x^3)

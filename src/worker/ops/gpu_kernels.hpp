@@ -8,7 +8,7 @@
 //   rows of a table gradients of an embedding: sorted by row; entries with the same id are summed
 //                   and added to the row in fp32. libtorch makes a table of zeros and adds all its
 //                   rows, and for up to 3,072 rows uses a kernel that visits them one by one. The
-//                   order is the same every time; that of index_add_ is not.
+//                   order of the sum is fixed, unlike in index_add_.
 //
 // Each function returns false, without any change, if it is not available (a CPU, fp64, no NVRTC).
 #pragma once

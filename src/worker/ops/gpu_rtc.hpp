@@ -24,7 +24,8 @@ extern const char* const kRtcNumbers;
 
 class RtcModule {
  public:
-  // Compiles for the current GPU. Without NVRTC, or if it fails, there is a warning and no kernels.
+  // Compiles for the current GPU. Without NVRTC, or if the compilation fails, prints a warning, and
+  // find() returns no kernel.
   RtcModule(const std::string& source, const std::vector<const char*>& names,
             const std::vector<std::string>& options = {});
   CUfunction find(const std::string& name) const;  // nullptr: no such kernel

@@ -1,7 +1,7 @@
 // A GPU's update of weights in one launch, for any number of layers: it reads the gradient, updates
-// weight and moments, and writes the weight in bf16 if passes use bf16. With libtorch, it needs
-// launches and copies per layer, for which the device waits: for ResNet-50, 1.6 to 3.4 ms per step
-// on an H200, depending on the speed of the host.
+// weight and moments, and writes the weight in bf16 if passes use bf16. With libtorch, an update
+// needs launches and copies for each layer, and the device waits for the host to launch them: 1.6
+// to 3.4 ms per step of ResNet-50 on an H200, depending on the speed of the host.
 //
 //   std::vector<UpdateSpan> spans = ..;       // per layer: parameters with decay, then without
 //   GpuUpdate update;                         // one per list of spans
@@ -23,7 +23,7 @@ struct UpdateConstants {
   double rate, beta1, beta2, epsilon, momentum, decay, scale, correct1, correct2;
 };
 
-// Device memory, all fp32 except the last.
+// Pointers to device memory, all fp32 except `narrow`.
 struct UpdateSpan {
   float* weights = nullptr;
   const float* gradients = nullptr;

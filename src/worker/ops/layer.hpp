@@ -3,15 +3,14 @@
 // buffer (worker/state/layer_state.hpp), which may have been gathered just before.
 //
 // Every layer is one node of model::Model, with the same index and edges. Autograd runs its
-// backward pass layer by layer, so that a layer's gradients are final when its backward pass ends:
-// their reduction can overlap with earlier layers.
+// backward pass layer by layer, so that a layer's gradients are final when its backward pass ends,
+// and their reduction can overlap with the backward passes of earlier layers.
 //
 //   std::vector<std::unique_ptr<Layer>> layers = build_layers(plan.model);
 //   at::Tensor out = layers[i]->forward(inputs, weights, pass);
 //
-// The pass decides where the gradient of a weight is accumulated: matrices add their products
-// directly to the flat buffer (ops/linear.hpp), either at once or when the schedule runs the weight
-// half of the backward pass.
+// The gradient of a matrix is added directly to the flat gradient buffer (ops/linear.hpp). The pass
+// decides when: at once, or when the schedule runs the weight half of the backward pass.
 #pragma once
 
 #include <functional>
@@ -84,7 +83,8 @@ struct PassContext {
   // they run at once.
   bool defer_weights = false;
   std::vector<std::function<void()>> deferred;
-  // Limit per product of a head, if another job waits for the device in between; 0: no limit.
+  // Limit of operations per matrix product of the model's head, so that another job that waits for
+  // the device gets it between two products; 0: no limit.
   double most_operations = 0;
   double* tensor_wait = nullptr;  // seconds in collectives inside layers are added here
 
@@ -104,8 +104,8 @@ class Layer {
   }
   virtual at::Tensor forward(const std::vector<at::Tensor>& inputs, const Weights& weights,
                              PassContext& pass) const = 0;
-  // Shape of one sample of what the next stage receives. Sequence parallelism divides its first
-  // dim.
+  // Shape of the output for one sample, as the next stage receives it. Sequence parallelism divides
+  // its first dim.
   std::vector<std::int64_t> output_shape;
   std::vector<int> inputs;  // layers it reads; -1 = the samples
   int index = 0;            // in model::Model::layers

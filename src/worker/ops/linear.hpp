@@ -13,15 +13,15 @@
 
 namespace nereus::worker {
 
-enum class WeightLayout { kInOut, kOutIn };  // GPT-2's Conv1D; torch's Linear
+enum class WeightLayout { kInOut, kOutIn };  // as in GPT-2's Conv1D; as in torch's Linear
 
 // `weight` and `bias` are indices in `weights`; bias -1: none.
 at::Tensor linear(const at::Tensor& x, const Weights& weights, int weight, int bias,
                   WeightLayout layout, PassContext& pass);
 
-// x W^T + b as [rows, vocabulary], where W is a table of the vocabulary. On a GPU without b,
-// columns are padded to a multiple of 64 with minus infinity, which softmax maps to zero: without
-// padding, products with GPT-2's 50,257 rows took 1.6 times as long.
+// x W^T + b as [rows, vocabulary], where W is a table of the vocabulary. On a GPU, if there is no
+// b, columns are padded to a multiple of 64 with minus infinity, which softmax maps to zero:
+// without padding, products with GPT-2's 50,257 rows took 1.6 times as long.
 at::Tensor logits(const at::Tensor& x, const Weights& weights, int table, int bias,
                   PassContext& pass);
 

@@ -1,10 +1,10 @@
-// One weight of a layer: its name in the family's convention (Hugging Face, torchvision), its whole
-// shape, how tensor parallelism cuts it, and its initialization.
+// One weight of a layer: its name in the convention of its model family (Hugging Face,
+// torchvision), its whole shape, how tensor parallelism cuts it, and its initialization.
 //
-// A cut divides `dim` into `groups` equal parts, and each part into tp slices of ceil(n / tp), the
-// last with the remainder: slice t has its share of every part. A fused [h, 3 h] weight of queries,
-// keys and values has groups = 3, so that a slice holds whole heads of all three. dim = -1: every
-// tensor rank holds the whole weight.
+// A cut divides `dim` into `groups` equal parts of length n, and each part into tp pieces of length
+// ceil(n / tp), the last of which have the remainder. Slice t consists of piece t of every part. A
+// fused [h, 3 h] weight of queries, keys and values has groups = 3, so that a slice holds whole
+// heads of all three. dim = -1: every tensor rank holds the whole weight.
 //
 //   Parameter p{"transformer.h.0.attn.c_attn.weight", {768, 2304}, {1, 3}, {Init::kNormal, 0.02}};
 //   slice_shape(p, 1, 2);                    // {768, 1152}

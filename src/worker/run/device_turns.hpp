@@ -1,5 +1,5 @@
 // How a rank shares its device with another job. A foreground rank opens the gate while it waits,
-// and once per step when it has requested the reductions and its device is idle anyway. A
+// and once per step after all reductions and before the update, when its device is idle anyway. A
 // background rank waits at the gate before each piece. Without a gate, nothing happens.
 //
 //   DeviceTurns turns(job, local_rank, comm);

@@ -1,10 +1,10 @@
 // A Comm whose waits let a background job run: while this rank waits for others, it does not need
-// its device. The length of a wait is predicted from the previous steps (the n-th wait of a step is
-// like the n-th wait of the last ones; the shortest of four counts, minus a tenth as a margin).
+// its device. The length of a wait is predicted from the previous steps (for the n-th wait of a
+// step: the shortest of the n-th waits of the last four steps, minus a tenth as a margin).
 //
 //   GateComm comm(real, host, drain);   // drain: waits until the device is idle
 //   Executor executor(job, comm, read);
-//   comm.begin_step();                  // before each
+//   comm.begin_step();                  // before each step
 //
 // If a wait only makes the device wait (NCCL), the host continues at once, and the gate is not
 // opened.

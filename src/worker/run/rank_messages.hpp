@@ -25,7 +25,7 @@ job::Message message_of_step(const job::Job& job, std::int64_t step, const StepR
                              double seconds);
 // All errors, at least one.
 std::vector<job::Message> failures(const std::exception_ptr& error);
-int exit_code_of(const std::vector<job::Message>& failures);  // 2 (input) or 5
+int exit_code_of(const std::vector<job::Message>& failures);  // 2 (input), 4 (environment) or 5
 // Sends the current exception to the process that started the rank, and to stderr; returns the exit
 // code.
 int tell_failures(job::Reporter& reporter);

@@ -17,8 +17,8 @@ struct RankOptions {
   int port = 0;
 };
 
-// Returns the exit code: 0, 2 (input), 5 (this rank failed), 10 (asked to end), 75 (saved and
-// ended).
+// Returns the exit code: 0, 2 (input), 4 (environment), 5 (this rank failed), 10 (asked to end), 75
+// (saved and ended).
 int run_rank(const RankOptions& options);
 
 job::WorkerInfo worker_info();

@@ -7,7 +7,7 @@
 //
 //   kNone    no communication
 //   kHost    only between ranks of one host
-//   kAll     everything, as the real Comm
+//   kAll     everything, like the real Comm
 //
 // Data that would be received are set to zero instead of left uninitialized: denormal numbers would
 // slow down arithmetic and distort the measurement. Only switch between steps, on all ranks.

@@ -1,9 +1,9 @@
 // Activations that are offloaded to host memory between their passes (Cephalo, ICS 2025).
 //
-// put() starts the copy to the host; the device memory is free when it is done. fetch_start()
-// prefetches the tensor, and fetch() returns it. On a GPU the copies go through pinned memory on a
-// separate stream, and overlap with computation. On CPUs the same operations are plain copies, so
-// that the bytes that would be on a device can be counted.
+// put() starts the copy to the host; the device memory is freed when the copy is done.
+// fetch_start() prefetches the tensor, and fetch() returns it. On a GPU the copies go through
+// pinned memory on a separate stream, and overlap with computation. On CPUs the same operations are
+// plain copies, so that the bytes that would be on a device can be counted.
 //
 // Host buffers are kept for the next step, because pinning memory costs more than the copy.
 //

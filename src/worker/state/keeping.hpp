@@ -8,10 +8,10 @@
 //   const Keeping keeping = keeping_of(run, slice);
 //   for (const int rank : keeping.members) ...
 //
-// The optimizer's state decides the shards. There is one copy of it (sharded, or whole on one
-// rank), or several with the same boundaries (HSDP, or whole on every rank; then the ranks that
-// compute are those that store). Weights and gradients are either whole on every rank that
-// computes, or sharded like the optimizer's state.
+// The shards are those of the optimizer's state. There is one copy of this state (sharded, or whole
+// on one rank), or several with the same boundaries (HSDP, or whole on every rank). With several
+// copies, the ranks that compute are also those that store. Weights and gradients are either whole
+// on every rank that computes, or sharded like the optimizer's state.
 #pragma once
 
 #include <string>
@@ -39,7 +39,7 @@ std::vector<std::vector<Shard>> whole_copies(const std::vector<Shard>& shards);
 struct Keeping {
   std::vector<int> members{};      // ranks that compute or store, without duplicates
   int num_copies = 1;              // of the optimizer's state
-  bool divided_optimizer = false;  // a copy is not on one rank only, or other ranks also compute
+  bool divided_optimizer = false;  // a copy is spread over ranks, or other ranks also compute
   bool divided_gradients = false;
   bool divided_weights = false;
   // Some rank stores and does not compute, or computes and does not store.

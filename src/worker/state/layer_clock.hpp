@@ -1,5 +1,5 @@
 // Measures the time of each layer's passes in a real step, and of the update at its end. `nereus
-// measure` makes profiles of it.
+// measure` makes profiles of these times.
 //
 //   LayerClock clock(device, num_layers);
 //   executor.layer_clock = &clock;

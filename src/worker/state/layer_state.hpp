@@ -1,5 +1,5 @@
 // The state of one layer on one rank: a flat buffer of weights, one of gradients, and this rank's
-// part of the optimizer state, all as element ranges of the same flat buffer.
+// part of the optimizer state. All of them are addressed by the element positions of one layout:
 //
 //   flat buffer of slice t:   [ cut parameters, in order | parameters every tensor rank holds ]
 //                              0                           replicated_begin              length
@@ -12,14 +12,14 @@
 //   .. forward, backward add to gradients() ..
 //   reduce_start()      starts the reduction over data-parallel ranks: an all-reduce, or a
 //                       reduce-scatter to the ranks that keep the shards
-//   reduce_finish()     own_gradient() is that of the whole batch
+//   reduce_finish()     own_gradient() is then the gradient of the whole batch
 //   update              worker/state/optimizer.hpp changes own_master(); store_update() writes it
 //                       back
 //   spread_start()      sends weights to the ranks that compute with them (ZeRO-1 and 2)
 //
-// If the first layer of a tied weight is on this rank too, the weight is an alias of that layer's,
-// and is not in this buffer. If the two layers are on different ranks, its gradient is summed over
-// both before anything else.
+// If the first layer of a tied weight is on this rank too, the weight is an alias of that layer's
+// weight, and is not in this buffer. If the two layers are on different ranks, the weight's
+// gradient is summed over both layers before any other reduction.
 //
 // Leaves of autograd share the buffers' memory but not their version counters (variable_data), so
 // that refilling a buffer does not invalidate a graph.
@@ -44,7 +44,8 @@ struct StateOptions {
   std::uint64_t seed = 0;
   bool sequence_parallel = false;
   bool keep_gathered = false;  // sharded weights stay gathered until the step ends
-  // Gathered once per pass, reduced once per step (worker/execute/layered.hpp).
+  // Weights are gathered once per pass, gradients reduced once per step
+  // (worker/execute/layered.hpp).
   bool layered = false;
   bool starts_empty = false;  // values come from elsewhere, or from start_afresh()
 };
@@ -93,7 +94,7 @@ class LayerState {
   // Whether its reduction waits for another stage, so that it must come after all passes.
   bool is_tied_elsewhere() const { return tied_.elsewhere; }
   // The group that reduces all of gradients() once per step, with no other reduction before it;
-  // nullptr if it works differently.
+  // nullptr if the layer is reduced in another way.
   Group* summed_over() const {
     return divided_optimizer_ || is_tied_elsewhere() || length_ == 0 || !computes_ ? nullptr
                                                                                    : data_.get();
@@ -110,7 +111,8 @@ class LayerState {
   void gather_start_all();  // also for the layer that a weight of this one is tied to
   void release();           // after a use; does nothing if weights are not sharded
   void end_step();          // releases what was kept until now
-  // The part of a rank that only stores, if weights are gathered once per step.
+  // Takes part in the layer's gather on a rank that only stores, if weights are gathered once per
+  // step.
   void join_gather();
 
   void begin_step();          // zeroes the gradients
@@ -118,7 +120,7 @@ class LayerState {
   void after_backward();      // per micro-batch: adds gradients that autograd made
   void reduce_micro_batch();  // sharded gradients: sends sums so far to the ranks that keep them
   void reduce_start();        // after all micro-batches
-  void reduce_team();         // its first part: what tensor ranks hold in common
+  void reduce_team();         // its first part: sums gradients of replicated parameters
   // Waits for started reductions and frees their buffer; for sharded gradients.
   void reduce_wait_own();
   void reduce_finish();
@@ -126,7 +128,8 @@ class LayerState {
   at::Tensor own_gradient() const;  // range owned()
   at::Tensor own_master() const;    // range owned(), in sum_type
   void store_update();              // own_master() becomes the weights of owned()
-  // The addresses of this state; `weights` is set if it is not the master itself.
+  // The addresses of this state; `weights` is null if the master weights are also used in
+  // computation.
   struct Places {
     void* master = nullptr;
     const void* gradient = nullptr;
@@ -137,9 +140,9 @@ class LayerState {
   void spread_start();
   void start_afresh();  // sets own_master() to the starting values; call store_update() next
 
-  // Those of the layer's BatchNorm; nullptr if it has none.
+  // The statistics of the layer's BatchNorm; nullptr if the layer has none.
   NormStatistics* statistics() const { return statistics_.get(); }
-  // Whether this rank saves them for all.
+  // Whether this rank saves the statistics for all ranks.
   bool keeps_statistics() const { return is_first_to_compute(); }
 
   double gather_wait = 0;  // seconds

@@ -17,8 +17,8 @@ namespace nereus::worker {
 std::int64_t num_norm_groups(const job::Training& training, const plan::Placement& placement,
                              const StageWork& work);
 
-// `number` is that of the micro-batch in the order; `together` are the data-parallel ranks of the
-// stage, for sync.
+// `number` is the micro-batch's number in the order of passes; `together` are the data-parallel
+// ranks of the stage, for sync.
 NormGroups norm_groups(const job::Training& training, const plan::Placement& placement,
                        const StageWork& work, int number, Group* together);
 

@@ -40,7 +40,8 @@ class Optimizer {
   // Counts each weight once: without copies on other data-parallel and tensor ranks, and without
   // aliases.
   double square_of_norm(Pieces* pieces = nullptr) const;
-  // Layer by layer; on a GPU a large layer is updated in parts. Each waits for its turn.
+  // Layer by layer; on a GPU a large layer is updated in parts. With `pieces`, each layer or part
+  // waits for its turn.
   void update(std::int64_t step, double scale, Pieces* pieces = nullptr);
 
   struct Slot {
@@ -53,8 +54,8 @@ class Optimizer {
   std::vector<Slot>& slots() { return slots_; }
 
  private:
-  // On a GPU, updates the `part` of the flat buffers in one launch. The first call also stores it;
-  // returns false if nothing was done.
+  // On a GPU, updates the `part` of the flat buffers in one launch. Also writes the weights for
+  // computation, so that store_update() is not needed. Returns false if nothing was done.
   bool update_in_one_launch(std::span<Slot> slots, UpdateConstants c, Range part);
   void update_by_libtorch(std::span<Slot> slots, const UpdateConstants& c, double k, Range part);
   void update_on_host(Slot& slot, UpdateConstants c);

@@ -8,16 +8,17 @@
 //     ..                                          // launches of a layer's pass
 //   }
 //
-// The estimated time of a piece is the second longest of its last four runs, without its very first
-// run, in which libraries choose their kernels: one disturbed run is ignored. If the gate is never
-// open long enough for a piece, the foreground lets it in after a while (GateHost). A piece that
-// has not run yet enters whenever the gate is open. On a GPU, pieces are launched ahead of those
-// that still run, as long as all will finish in time. They never run far ahead: a GPU's clock
-// changes with its power, so the expected end is recomputed from the end of the last piece.
+// The estimated time of a piece is the second longest of its last four runs, so that one disturbed
+// run is ignored. The very first run does not count, because libraries choose their kernels in it.
+// If the gate is never open long enough for a piece, the foreground lets it in after a while
+// (GateHost). A piece that has not run yet enters whenever the gate is open. On a GPU, pieces are
+// launched while earlier ones still run, as long as all will finish before the gate closes.
+// Launches never run far ahead: a GPU's clock changes with its power, so the expected end is
+// recomputed from the end of the last piece.
 //
-// On CPUs, a waiting rank sleeps. A GPU's rank polls the gate if it may open soon, which is most of
-// a foreground's step after the last opening, because waking up takes as long as a short piece. If
-// the gate opens rarely and for long, it sleeps too.
+// On CPUs, a waiting rank sleeps. A rank on a GPU first sleeps for most of the usual time between
+// two openings, and then polls the gate, because waking up takes as long as a short piece. If the
+// gate opens rarely and for long, such a rank sleeps the whole time.
 #pragma once
 
 #include <algorithm>
@@ -94,12 +95,13 @@ class Pieces {
   bool watches_;
   std::unordered_map<Key, Known> known_;
   std::vector<UnderWay> under_way_;
-  std::size_t num_done_ = 0;  // number of them that are done, from the first
+  std::size_t num_done_ = 0;  // number of pieces at the front of under_way_ that are done
   std::int64_t last_end_ = 0;
-  std::int64_t ahead_ = 0;  // estimated time of those that are not done
+  std::int64_t ahead_ = 0;  // estimated time of the pieces that are not done
   std::int64_t busy_until_ = 0;
   std::int64_t between_pieces_ = 0;  // time between two pieces on the device; a recent mean
-  // When the gate was last seen to open, for the first time, and the interval to earlier openings.
+  // The last opening of the gate that was seen, when it was first seen, and the times between
+  // recent openings.
   std::uint32_t opening_ = 0;
   std::int64_t opened_at_ = 0;
   std::array<std::int64_t, 8> between_{};

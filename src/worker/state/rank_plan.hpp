@@ -1,23 +1,23 @@
 // The work of one rank in a step, derived from the placement: which stages with which samples, the
 // sources of its inputs and the destinations of its outputs, and the order of passes. Does not use
 // libtorch.
-// libtorch.
 //
 // Stages are connected by samples, not by ranks: the output of a stage for a micro-batch goes to
 // the ranks that compute its samples in the stages that read it, in parts if there are several.
 // Teams with equal tensor degree are connected slice by slice. A rank that only stores state of a
-// run also has a part of it, without micro-batches: it takes part in the collectives of its layers
-// (worker/state/keeping.hpp).
+// run also has a StageWork for this run, but without micro-batches: the rank takes part in the
+// collectives of the run's layers (worker/state/keeping.hpp).
 //
 // A value goes directly from the stage that made it to each stage that reads it, so that branches
 // of a network on different ranks run concurrently. Gradients go the same way back and are summed
-// where the value was made, those of the latest reader first, as on one device.
+// where the value was made, starting with the gradient of the latest reader, as on one device.
 //
-// There is no deadlock. A pass waits for passes of the same samples: forward for those of earlier
-// stages that it reads, backward for those of later stages that read it. Every order here is free
-// of cycles if a pass waits for the whole stage before (after) it, and through that stage for all
-// earlier (later) ones, because samples pass all stages. Passes that wait for only some of these
-// stages have fewer waits, and removing waits creates no cycle.
+// There is no deadlock. A pass waits for passes of the same samples: a forward pass for the forward
+// passes of the earlier stages whose values it reads, a backward pass for the backward passes of
+// the later stages that read its value. Suppose that every forward (backward) pass waited for the
+// stage directly before (after) it. Samples pass all stages, so it would thereby wait for all
+// earlier (later) stages. Every order here is free of cycles even with these waits. The real passes
+// wait for only some of the stages, and removing waits creates no cycle.
 //
 //   const RankPlan mine = rank_plan(plan.placement, rank, inputs_of(layers));
 //   for (const schedule::PipelineOp& op : mine.order) ...     // op.stage: mine.stage(op.stage)
@@ -40,7 +40,8 @@ struct Route {
   bool operator==(const Route&) const = default;
 };
 
-// Another stage, and the values that pass between the two: the layers that made them.
+// Another stage, and the values that pass between the two stages, each identified by the layer that
+// made it.
 struct Link {
   int stage = 0;
   std::vector<int> values{};
@@ -50,7 +51,8 @@ struct Link {
 struct MicroBatch {
   std::int64_t first_sample = 0;
   std::int64_t num_samples = 0;
-  // The ranks with its samples at the other end of each link of the stage.
+  // For each link of the stage: the ranks at the other end that compute the samples of this
+  // micro-batch.
   std::vector<std::vector<Route>> from{};
   std::vector<std::vector<Route>> to{};
   int place = 0;  // among the micro-batches of all ranks of the run, by samples
@@ -92,9 +94,9 @@ std::vector<Error> cannot_run(const plan::Plan& plan);
 
 // By layer: the layers that it reads; -1 = the samples.
 using LayerInputs = std::vector<std::vector<int>>;
-// kThrough: values go from stage to stage, through those in between. Needed if messages between two
-// ranks are matched in the order in which they were started (NCCL), so that both ends have the same
-// order.
+// kThrough: values go from stage to stage, through the stages in between. Needed if messages
+// between two ranks are matched in the order in which they were started (NCCL), so that both ends
+// have the same order.
 enum class Routing { kDirect, kThrough };
 
 // Without inputs there are no links: enough for callers that only need samples and passes.

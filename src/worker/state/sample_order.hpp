@@ -7,9 +7,10 @@
 // Every rank simulates the whole pipeline with the rules of 1F1B (schedule/greedy.hpp has them for
 // whole micro-batches). The time of a pass is samples x layers, twice that for backward. A rank
 // runs a backward pass as soon as one can run. Otherwise it runs the forward pass of the latest
-// stage that holds fewer samples than the largest micro-batch times the number of stages from it to
-// the last. If no rank can continue under that limit, the forward pass of the earliest samples runs
-// beyond it. So for any sizes, all ranks get the same order and none deadlocks. GPipe has no limit.
+// stage that holds fewer samples than the largest micro-batch times the number of stages from that
+// stage to the last. If no rank can continue under this limit, the forward pass of the earliest
+// samples runs despite the limit. So for any sizes, all ranks get the same order and none
+// deadlocks. GPipe has no limit.
 //
 //   if (!meets_whole(placement)) order = sample_order(placement, rank);
 #pragma once
@@ -21,7 +22,7 @@
 
 namespace nereus::worker {
 
-// Whether every micro-batch of a stage is also one of the next stage.
+// Whether every micro-batch of a stage is also a micro-batch of the next stage.
 bool meets_whole(const plan::Placement& placement);
 
 // The passes of the team of `rank`; stages are indices of runs.
