@@ -28,13 +28,13 @@ void add_step_options(Command& command, app::TrainRequest& request, StepOptions&
                 "(default: 0)");
   command.choice("--optimizer",
                  job_choices(t.optimizer, {job::OptimizerKind::kAdamW, job::OptimizerKind::kSgd}),
-                 "(adamw)");
+                 "optimizer (default: adamw)");
   command.number("--clip", given.clip,
                  "clip the norm of the whole gradient to this (default: no "
                  "limit)");
-  command.number("--dropout", given.dropout, "(0)");
+  command.number("--dropout", given.dropout, "dropout probability (default: 0)");
   command.choice("--norm", job_choices(t.norm, {job::NormScope::kGroup, job::NormScope::kSync}),
-                 "samples over which BatchNorm normalises: a group of fixed size, or all samples "
+                 "samples over which BatchNorm normalizes: a group of fixed size, or all samples "
                  "of the data-parallel ranks (default: group)");
   command.whole("--norm-group", given.norm_group, 1,
                 "samples per BatchNorm group (default: the "
@@ -43,7 +43,8 @@ void add_step_options(Command& command, app::TrainRequest& request, StepOptions&
 
 void add_machine_options(Command& command, app::TrainRequest& request, MachineOptions& given) {
   command.group("Machine");
-  command.choice("--device", words_of(request.machine.device, job::kDevices), "(cpu)");
+  command.choice("--device", words_of(request.machine.device, job::kDevices),
+                 "device that a rank uses (default: cpu)");
   command.choice("--comm", words_of(request.machine.comm, job::kComms),
                  "how ranks communicate (default on CPUs: shared memory, or gloo under a "
                  "launcher; default on GPUs: nccl, or shared memory if ranks share a GPU)");

@@ -59,7 +59,9 @@ constexpr OptionHelp kHelp[] = {
     {"--recompute-blocks",
      "with --recompute full: recompute only this many blocks of each "
      "virtual stage"},
-    {"--zero", "state sharded over the data-parallel group: 1 optimizer, 2 gradients, 3 weights"},
+    {"--zero",
+     "state sharded over the data-parallel group: 1 optimizer, 2 also gradients, 3 also "
+     "weights"},
     {"--sequence-parallel",
      "shard norms and residuals over the tensor-parallel group (=off to "
      "forbid)"},

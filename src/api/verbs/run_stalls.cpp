@@ -12,10 +12,11 @@ namespace nereus::api {
 void add_stall_options(Command& command, StallOptions& given) {
   command.group("Stalls of a job");
   command.flag("--stalls", given.stalls,
-               "show what a step of this job waits for, by cause; runs a few steps each without "
-               "communication, without files, and so on");
+               "show what a step of this job waits for, by cause; runs blocks of a few steps: "
+               "some without communication, some without reading files, and so on");
   command.number("--seconds", given.seconds, "seconds to measure for (default: 60)");
-  command.whole("--rounds", given.rounds, 2, "minimum number of rounds (default: 6)");
+  command.whole("--rounds", given.rounds, 2,
+                "minimum number of rounds; each round runs every kind of block (default: 6)");
   command.text("--svg", "FILE", given.svg_file, "draw the stalls; with --what-if, draw the steps");
   command.text("--html", "FILE", given.html_file, "write pictures and tables as one page");
 }

@@ -114,9 +114,9 @@ Verb explain_verb(Caller& caller) {
       "Takes the same input as predict. It shows how the plan compares with all others on these "
       "machines, what more hardware would gain, every operator's work and time, each part of the "
       "step and of memory, the assumptions, and every parameter of the cost model with the number "
-      "of runs behind it. For a plan without degrees, such as a burst plan, it shows which ranks "
-      "compute which layers instead of operators. With two plan files, it shows the differences "
-      "between them.");
+      "of runs behind it. For a plan without degrees, such as a burst plan, it does not show "
+      "operators but which ranks compute which layers. With two plan files, it shows the "
+      "differences between them.");
   command->example("nereus explain --model llama3-8b --cluster 1xdgx-h100 --tp 8",
                    "a plan for "
                    "one node");

@@ -82,16 +82,18 @@ Verb explore_verb(Caller& caller) {
                  "not change the answer");
   command->text("--html", "FILE", request->html_file, "write a report with pictures as one page");
   command->text("--svg", "FOLDER", request->svg_folder, "write each picture to its own file");
-  command->text("--csv", "FILE", request->csv_file, "write every point with its best plan");
+  command->text("--csv", "FILE", request->csv_file,
+                "write one row per model and cluster, with its best plan");
   command->text("--plan", "FILE", request->plan_file,
                 "write the best plan, as input for the "
                 "other verbs");
   add_output_options(*command, request->output);
   command->about(
       "Finds the best plan for every cluster of the study by exact search. It then shows the "
-      "Pareto front, the gain from a little more of each resource, what that resource may cost, "
-      "and where each cluster's time goes. Results are stored in a SQLite file as they are found. "
-      "The search uses all cores, and many machines under mpirun, with the same result.");
+      "Pareto front, the gain from a little more of each resource, the price up to which that "
+      "pays off, and where each cluster's time goes. Results are stored in a SQLite file as they "
+      "are found. The search uses all cores, and many machines under mpirun, with the same "
+      "result.");
   command->example("nereus explore study.toml --html report.html",
                    "print tables and write a "
                    "report with pictures");

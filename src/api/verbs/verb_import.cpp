@@ -156,8 +156,8 @@ Verb import_verb(Caller& caller) {
   command->about(
       "--cluster names the machines, unless nereus export wrote the file. A DeepSpeed or "
       "accelerate file does not name the model, so --model is needed. The output lists what is "
-      "assumed, what is not modelled and what is not understood. The script itself is never run. "
-      "Files with measured layer times are recognised by their form and become one profile for "
+      "assumed, what is not modeled and what is not understood. The script itself is never run. "
+      "Files with measured layer times are recognized by their form and become one profile for "
       "--profile. Files llm_info.json and model_stats.json, if given, describe the layers.");
   command->example("nereus import pretrain.sh --cluster 16xdgx-h100",
                    "a Megatron-LM launch script");

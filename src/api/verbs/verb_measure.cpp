@@ -45,9 +45,10 @@ void add_profile_options(Command& command, app::MeasureRequest& m) {
   command.whole("--ranks", m.ranks, 1,
                 "ranks that run at the same time (default: as many as the degrees need; all "
                 "devices if no model is given)");
-  command.whole("--processes", m.processes, 1,
-                "number of fresh processes that measure everything one after the other; gives the "
-                "intervals (default: 8, or as many as time allows, at least 3)");
+  command.whole(
+      "--processes", m.processes, 1,
+      "number of fresh processes that measure everything one after the other; intervals come "
+      "from their differences (default: 8, or as many as time allows, at least 3)");
   command.list("--samples", whole_list("--samples", m.samples, 1),
                "micro-batch sizes for layers, such as 1,2,4 or 1..8*2 (default: 1,2,4,8; with "
                "--quick 1,2,4)");
@@ -156,14 +157,14 @@ Verb measure_verb(Caller& caller) {
       "measure", "measure what this machine can do, or what a step of a job waits for");
   add_options(*command, *request);
   command->about(
-      "Measures kernels, memory, links between ranks, collectives, evenness, disk and preparation "
-      "of samples, each with its interval, and with --model the layers of a model by samples. The "
-      "profile serves as --profile FILE: layers and collectives take the place of what predict, "
-      "plan, simulate and explain else model. With --stalls it runs a job as nereus train would, "
-      "in "
-      "short blocks of steps that differ in one thing each, and says what each thing costs, with "
-      "an interval. Measure on an idle machine, with as many ranks as will train. Across machines, "
-      "start it once a rank under torchrun --no-python, mpirun or srun.");
+      "Measures kernels, memory, jitter, links between ranks, collectives, disk and preparation "
+      "of samples, each with an interval; with --model also the model's layers at several "
+      "micro-batch sizes. With the result as --profile FILE, predict, plan, simulate and explain "
+      "use the measured layers and collectives instead of modeled ones. With --stalls it runs a "
+      "job of nereus train in short blocks of steps that differ in one cause of waiting, and "
+      "shows the time and interval of each cause. Measure on an idle machine, with as many ranks "
+      "as will train. To measure several machines together, start this command once per rank "
+      "under torchrun --no-python, mpirun or srun.");
   command->example("nereus measure --quick -o here.json",
                    "measure this machine in less than a "
                    "minute");

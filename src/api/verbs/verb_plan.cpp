@@ -132,7 +132,7 @@ void add_goal_options(Command& command, PlanOptions& request) {
                            else
                              request.objectives.push_back(static_cast<search::Objective>(i));
                          }),
-               "minimise the time, money or energy per step; several objectives give the Pareto "
+               "minimize the time, money or energy per step; several objectives give the Pareto "
                "front; with --burst also throughput of the cluster");
   std::vector<Choice> engines;
   for (const std::string& name : exporting::engine_names())
@@ -162,7 +162,7 @@ void add_spot_options(Command& command, PlanOptions& request) {
       "with --spot: how compute times vary in the simulation that ranks plans; forms as in "
       "nereus simulate");
   command.text("--link-jitter", "FORM", request.spot_options.link_jitter,
-               "with --spot: how message times vary there");
+               "with --spot: how message times vary in that simulation");
 }
 
 void add_burst_options(Command& command, PlanOptions& request) {
@@ -187,7 +187,7 @@ void add_burst_options(Command& command, PlanOptions& request) {
   command.text("--samples-to-target", "NAME|LEAST:CRITICAL",
                request.burst_options.samples_to_target,
                "also choose the global batch: training to the target needs LEAST * (1 + batch / "
-               "CRITICAL) samples; NAME has both numbers fitted to MLPerf");
+               "CRITICAL) samples; NAME is a model whose two numbers were fitted to MLPerf");
 }
 
 bool asks_for_burst(const PlanOptions& request) {
@@ -321,7 +321,7 @@ Verb plan_verb(Caller& caller) {
   command->example(
       "nereus plan --model llama3-70b --cluster 64xp5.48xlarge --nodes 8..64*2 --objective "
       "time,money",
-      "compare numbers of nodes by time and cost (Pareto front)");
+      "compare node counts by time and cost (Pareto front)");
   command->example(
       "nereus plan --spot --model gpt2-xl --cluster 37xp3.2xlarge --jitter normal:2ms "
       "--link-jitter "

@@ -38,9 +38,11 @@ void add_job_options(Command& command, RecommendOptions& request) {
   command.group("Job");
   command.number("--samples", request.samples, "total number of training samples; or");
   command.number("--tokens", request.tokens, "total number of training tokens, such as 1e12; or");
-  command.text("--samples-to-target", "auto|NAME|LEAST:CRITICAL", r->samples_to_target,
-               "as many samples as a target accuracy takes, LEAST (1 + batch / CRITICAL); known "
-               "for some models; also chooses the batch unless --global-batch is given");
+  command.text(
+      "--samples-to-target", "auto|NAME|LEAST:CRITICAL", r->samples_to_target,
+      "as many samples as a target accuracy needs: LEAST * (1 + batch / CRITICAL); auto and NAME "
+      "use the known numbers of a model; also chooses the batch unless --global-batch is "
+      "given");
   add_quantity<Seconds>(
       command, "--deadline", "TIME", 1, [r](double v) { r->deadline_hours = v / 3600; },
       "find the cheapest machines that finish within this time, such as 24h or 30d");
@@ -83,13 +85,13 @@ void add_offer_options(Command& command, RecommendOptions& request) {
       "--offers", "FILE.csv", r.offers_file,
       "use your own list instead of the catalogue, with the columns of data/catalog/offers.csv");
   command.list("--counts", whole_list("--counts", r.counts, 1),
-               "numbers of machines to search (default: 1..512*2)");
+               "machine counts to search (default: 1..512*2)");
   command.flag("--no-spot", request.no_spot, "use on-demand prices only");
   command.flag("--only-spot", request.only_spot, "use spot prices only");
-  command.flag("--no-mixes", request.no_mixes, "do not try mixes of a provider's two best offers");
+  command.flag("--no-mixes", request.no_mixes, "do not try mixes of two offers");
   command.text("--trace", "FILE|TRACE", r.trace,
-               "trace that says how often spot machines are lost, in the form of simulate "
-               "--availability (default: bamboo/p3-trace.csv)");
+               "trace of when spot machines are available, in a form that simulate --availability "
+               "reads (default: bamboo/p3-trace.csv)");
   command.text("--date", "YYYY-MM-DD", r.date,
                "date at which the age of prices is computed "
                "(default: today)");

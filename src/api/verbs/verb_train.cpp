@@ -96,7 +96,7 @@ void add_elastic_options(Command& command, Given& given) {
   command.group("Elastic jobs");
   command.flag("--elastic", given.elastic,
                "train on machines that come and go; this process coordinates, nereus agent runs a "
-               "rank on each machine, and the plan follows the number of machines");
+               "rank on each machine, and the plan changes with the number of machines");
   command.text("--job", "DIR", e.folder,
                "folder for the job's state, token and checkpoints; all machines must see it");
   command.text("--listen", "HOST:PORT", e.listen,
@@ -139,14 +139,14 @@ void add_background_options(Command& command, app::TrainRequest& request, Given&
           given.background_priority = true;
           request.background_idle = false;
         }}},
-      "idle: below all other processes; usual: normal priority, if other processes would starve "
-      "the job (default: idle)");
+      "CPU priority of background jobs. idle: below all other processes; usual: normal, for "
+      "when other processes would starve the job (default: idle)");
   command.choice(
       "--background-by",
       {{"shares", [&request] { request.background_turns = false; }},
        {"turns", [&request] { request.background_turns = true; }}},
       "shares: the background job is stopped and resumed many times per step; turns: it runs "
-      "piece by piece while this job waits, and for a short time of each step (default: shares on "
+      "piece by piece while this job waits, and for a short part of each step (default: shares on "
       "CPUs, turns on GPUs)");
 }
 

@@ -231,17 +231,19 @@ Verb validate_verb(Caller& caller) {
                 "predict every row with this stack, or with a file written by calibrate");
   command->text(
       "--collectives", "FILE.csv", request->network.collectives,
-      "use times of collectives instead of runs, either measured (columns gpu, gpus, bytes, "
+      "compare times of collectives instead of runs, either measured (columns gpu, gpus, bytes, "
       "collective, measured_ns) or simulated (columns of "
       "data/collectives/astrasim_collectives.csv)");
-  command->text("--iterations", "FILE.csv", request->network.iterations,
-                "use whole iterations simulated by ASTRA-sim instead of runs, with the columns of "
-                "data/collectives/astrasim_training.csv");
-  command->text("--pipelines", "FILE.csv", request->pipelines,
-                "use mini-batches timed by Varuna's simulator instead of runs, with the columns "
-                "of data/varuna/simulator_runs.csv");
+  command->text(
+      "--iterations", "FILE.csv", request->network.iterations,
+      "compare whole iterations simulated by ASTRA-sim instead of runs, with the columns of "
+      "data/collectives/astrasim_training.csv");
+  command->text(
+      "--pipelines", "FILE.csv", request->pipelines,
+      "compare mini-batches timed by Varuna's simulator instead of runs, with the columns "
+      "of data/varuna/simulator_runs.csv");
   command->choice("--compat", {{"astra-sim", [request] { request->network.astra_sim = true; }}},
-                  "compute collectives and iterations in the way of another simulator");
+                  "predict collectives and iterations as another simulator does");
   add_output_options(*command, request->output);
   command->about(
       "The error is |predicted - measured| / measured step time. Suspect rows are scored "
