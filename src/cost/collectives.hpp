@@ -18,8 +18,8 @@
 //                    N (1 - (1 - 1/N)^k) different places.
 //   broadcast      = B / rate + tree steps
 // All collectives except all-reduce wait for the slowest link of a ring: over N > 4 domains, the
-// time of these collectives is multiplied by 1 + jitter log2(N / 4). An all-gather of uneven
-// pieces, B bytes in total, takes the faster of
+// time of these collectives is multiplied by 1 + jitter log2(N / 4).
+// An all-gather of uneven pieces, B bytes in total, takes the faster of
 //   padded   = (n-1)/n (n largest) / rate + 1.18 ring steps    pieces padded to the largest, copied
 //   grouped  = (n-1)/n B / (0.77 rate) + ring steps            a broadcast per piece, in one launch
 // 1.18 and 0.77 are fitted to measured times of both forms from 8 kB to 512 MB (UCC's NCCL backend,

@@ -14,9 +14,10 @@
 //   expert    tokens go to their experts and back: two all-to-alls in the forward pass, two in the
 //             backward pass. If experts are split by tensor parallelism, their tokens are also
 //             gathered among the parts and the outputs all-reduced, mirrored in the backward pass
-//   tables    indices go to the ranks that have the tables, pooled vectors come back, and gradients
-//             return the vectors' way (cost/embedding.hpp). Layers between the tables and the first
-//             layer that reads them run concurrently with the exchanges of vectors and gradients
+//   tables    indices go to the ranks that have the tables, pooled vectors come back, and their
+//             gradients go to these ranks (cost/embedding.hpp). Layers between the tables and the
+//             first layer that reads them run concurrently with the exchanges of vectors and
+//             gradients
 //
 // Monotone: if attention is faster by x, at most x more is exposed in the forward pass. In the
 // backward pass, the exposed time grows by at most the time by which its kernels became faster. So

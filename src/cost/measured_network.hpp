@@ -8,10 +8,11 @@
 //   sum over rows of (1 - (a x + b y) / t)^2,   x > 0, y >= 0
 // with one fit for the level inside a host, from the rings inside one host, and one for the
 // network, from the rings with the most ranks per host. So all ring sizes and collectives of a
-// level share two numbers; `error` is the distance between fit and measurements. Measured copies
-// between a GPU and pinned host memory give the rate of offloading to the host: the rate of the
-// slower direction. If the ranks of a CPU host use all its cores, those cores also compute the
-// reductions. Then nothing overlaps with passes, whatever the stack states (`on_busy_cores`).
+// level share two numbers; `error` is the median relative error of the fit. Measured copies between
+// a GPU and pinned host memory give the rate of offloading to the host: the rate of the slower
+// direction.
+// If the ranks of a CPU host use all its cores, those cores also compute the reductions. Then
+// nothing overlaps with passes, whatever the stack states (`on_busy_cores`).
 //
 //   MeasuredNetwork n = fit_network(profile.machine, "CPU");
 //   n.inside.rate; n.inside.latency; n.inside.error;        // median of abs(fit / measured - 1)

@@ -8,10 +8,10 @@
 //     a pass of a block        over 2000 times the time at the peak
 //     a pass of another layer  over 20 times the slowest block of its model with as many samples.
 //                              If the layer has r times the FLOPs or parameters of the largest
-//                              block (r > 1), over 20 r times. (Blocks are the measure, not the
-//                              layer's FLOPs, because both also read memory and wait for links.
-//                              Heads and embeddings in Sailor's profiles take at most 2.6 times a
-//                              block.)
+//                              block (r > 1), over 20 r times. (The layer's FLOPs by themselves are
+//                              no measure, because it also reads memory and waits for links, as
+//                              blocks do. Heads and embeddings in Sailor's profiles take at most
+//                              2.6 times a block.)
 //     an update                over 2000 times the time to read and write its numbers
 //     memory of a sample       more than the device has
 //

@@ -16,7 +16,7 @@
 //             embedding tables; each whole table has a slice; a model with tables has one stage
 //   state     weights, gradients and optimizer of every slice are held completely, and no rank
 //             holds the same part twice (a peer copy next to its original protects nothing);
-//             weights are held in the cut (tp) of every team of the run; tied layers are cut alike
+//             weights are held in tp slices for the tp of every team; tied layers are cut alike
 //   memory    a tier that a node uses must exist on that node
 // The checker does not check whether the plan fits into memory: predict/ does.
 //

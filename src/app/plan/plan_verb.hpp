@@ -46,7 +46,7 @@ struct Lift {
 
 // For a cluster with several kinds of node.
 struct MixedSummary {
-  std::vector<std::string> families;  // of PlanAnswer::plans; search/mixed lists them
+  std::vector<std::string> families;  // of each of PlanAnswer::plans (search/mixed)
   struct Baseline {
     std::string name;
     double step = 0;

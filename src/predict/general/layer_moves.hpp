@@ -3,7 +3,7 @@
 // A rank of the next segment receives those of its samples that it did not compute in the previous
 // segment. A rank of the previous segment sends those that it does not compute in the next one.
 // Between teams of different shapes, all samples move. All ranks send at the same time, so the rank
-// with the most bytes in or out decides. Gradients return by the same way. Micro-batches are moved
+// with the most bytes in or out decides. Gradients take the reverse path. Micro-batches are moved
 // one by one:
 //   seconds = 2 m send(most bytes / m)
 //
