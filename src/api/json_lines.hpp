@@ -10,7 +10,7 @@
 // {"id", "say"} may come. A cancelled request that is running ends with what it has so far; one
 // that is still waiting ends with the error api.cancelled. "exit_code" is present if it is not 0,
 // "notes" if there are any. With "requests", each array holds one value per request; a value that
-// is not an array is that of all requests. Without "fields" the answers are complete.
+// is not an array applies to all requests. Without "fields" the answers are complete.
 #pragma once
 
 #include <functional>

@@ -5,10 +5,9 @@
 //                                                     "cluster": "4xdgx-h100"})");
 //   if (r.ok()) use(r.answer);              // the JSON that `nereus plan --format json` prints
 //
-// A request is one JSON object; schema() says which members it may have, and which the answer has.
-// Nothing is printed, no file is written that the request does not name, and nothing is thrown for
-// a wrong request. Make one call at a time: calls side by side are not
-// supported.
+// A request is one JSON object; schema() lists the members that it may have, and those of the
+// answer. A call prints nothing, writes only files that the request names, and throws nothing for a
+// wrong request. Make one call at a time: concurrent calls are not supported.
 #pragma once
 
 #include <functional>

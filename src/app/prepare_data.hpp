@@ -33,7 +33,7 @@ struct DataPrepareAnswer {
   std::string file;
   std::string tokenizer;
   std::int64_t vocabulary = 0;
-  bool ends_documents = true;  // whether the tokenizer has such a token
+  bool ends_documents = true;  // whether the tokenizer has a token that ends documents
 };
 
 DataPrepareAnswer data_prepare(const DataPrepareRequest& request, const ProgressSink& progress);
@@ -54,7 +54,7 @@ struct ImagesShown {
 };
 
 struct DataShowAnswer {
-  std::optional<ImagesShown> images = {};  // if it is set, the rest is not
+  std::optional<ImagesShown> images = {};  // if set, the other fields are not
   data::TokenFileInfo info;
   std::int64_t largest_token = -1;  // -1 if there is none
   bool intact = true;               // whether the checksum is right

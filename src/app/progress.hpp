@@ -1,4 +1,4 @@
-// How long work reports its progress, independent of who listens.
+// How a long task reports its progress, independently of who listens.
 //
 //   void fit(const ProgressSink& progress) { progress({.what = "fits", .done = 3, .total = 10}); }
 #pragma once

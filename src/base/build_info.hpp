@@ -28,7 +28,7 @@ struct BuildInfo {
 
 const BuildInfo& build_info();
 
-// Programs and ranks compare it before they trust each other's messages.
+// Programs and ranks compare this id before they trust each other's messages.
 inline std::string build_id() { return build_info().version + " " + build_info().commit; }
 
 }  // namespace nereus

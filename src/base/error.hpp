@@ -1,10 +1,10 @@
 // Errors of users and of the environment, and checks for bugs.
 //
-// There are four kinds, never mixed. An outcome (infeasible, out of memory) is a value, not an
-// error. A user error and an environment error are `Error`s: a stable code, what is wrong with the
-// numbers involved, where, and the nearest valid choice. They are thrown as `Errors`, so that
-// everything wrong with an input is reported at once. A bug is a failed NEREUS_CHECK, which no
-// input may reach.
+// There are four kinds of failure, never mixed. An outcome (infeasible, out of memory) is a value,
+// not an error. A user error and an environment error are `Error`s: a stable code, what is wrong
+// (with the numbers), where it is wrong, and the nearest valid choice. They are thrown as `Errors`,
+// so that everything wrong with an input is reported at once. A bug is a failed NEREUS_CHECK, which
+// no input may reach.
 //
 //   ErrorList errors;
 //   if (heads % tp != 0) errors.add("plan.heads", fmt::format("..."), {}, "tp = 1, 2 or 4");

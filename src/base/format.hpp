@@ -21,7 +21,7 @@ namespace nereus {
 std::string format_seconds(Seconds time);  // ns, us, ms, s, min, h, days
 std::string format_bytes(Bytes bytes);     // B, KiB, MiB, GiB, TiB, PiB
 std::string format_rate(
-    BytesPerSecond rate);               // B/s, kB/s, MB/s, GB/s, TB/s: data sheets count in tens
+    BytesPerSecond rate);               // B/s, kB/s, MB/s, GB/s, TB/s: decimal, as in data sheets
 std::string format_flops(Flops flops);  // GFLOP, TFLOP, ...
 std::string format_flops(FlopsPerSecond rate);  // GFLOP/s, TFLOP/s, ...
 std::string format_usd(Usd usd);                // "$1,234.56", "$0.0012"

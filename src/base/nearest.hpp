@@ -4,9 +4,10 @@
 //   nearest("zebra", {"layers", "heads"});    // empty
 //
 // The distance is the restricted Damerau-Levenshtein distance: insert, delete, replace and swap of
-// adjacent letters cost 1 each; letters that differ only in case cost nothing. Words within a third
-// of the length of the longer word, at least 1, are accepted. Words that start with the given word,
-// or the other way round, are accepted too, after all nearer ones.
+// adjacent letters cost 1 each; letters that differ only in case cost nothing. A word is accepted
+// if its distance is at most 1, or at most a third of the longer word's length. A word that starts
+// with the given word, or with which the given word starts, is accepted too, after all nearer
+// words.
 #pragma once
 
 #include <optional>

@@ -6,7 +6,8 @@
 //   load_cluster(folder.write("two.toml", text));    // the path of a file with the text
 //   save_plan(folder / "best.plan", plan);
 //
-// It does not use std::filesystem to create and remove folders: base/remove_tree.hpp says why.
+// It does not use std::filesystem to create and remove folders (for the reason, see
+// base/remove_tree.hpp).
 #pragma once
 
 #include <stdlib.h>

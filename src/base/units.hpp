@@ -1,6 +1,7 @@
 // Units as types, for numbers that people write and read: parsing, printing and checks of a
-// dimension use them. They hold one double in SI units and have no cost at run time. Behind the
-// parsers, structs hold doubles in SI units (bytes, seconds, FLOP/s) and comments say which.
+// dimension use them. They hold one double in SI units and have no cost at run time. Everywhere
+// else, structs have plain doubles in SI units (bytes, seconds, FLOP/s), and comments state which
+// unit.
 //
 //   Seconds t = Bytes{1e9} / BytesPerSecond{450e9};
 //   Seconds u = Flops{2e12} / FlopsPerSecond{312e12};

@@ -41,7 +41,7 @@ struct FittedNumber {
   double low = 0;
   double high = 0;
   int rows = 0;           // rows that change by more than 0.2 % when it changes by a tenth
-  bool fitted = false;    // false: too few rows, so it was kept
+  bool fitted = false;    // false: too few rows, so the value was kept
   bool at_bound = false;  // it reached its physical range
 };
 

@@ -1,8 +1,8 @@
 // Architectures that the columns of a table cannot describe: latent attention, windows, experts in
 // only some layers, state-space layers, modules that predict further tokens.
 //
-// A row with experts is a catalog model if its hidden, heads, experts, top_k and expert_ffn are
-// those of that model; the number of layers and the sequence are the row's. If several catalog
+// A row with experts is treated as a catalog model if both have the same hidden, heads, experts,
+// top_k and expert_ffn; the number of layers and the sequence are the row's. If several catalog
 // models have these sizes, the one with which the row's name begins is used, in its form for
 // training (NAME-mtp) unless the row says "w/o MTP".
 //

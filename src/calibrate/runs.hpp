@@ -9,8 +9,8 @@
 // Throughput in TFLOP/s counts recomputed FLOPs if the run recomputes everything (Narayanan 2021,
 // eq. 3).
 //
-// A blank field has the documented default of its stack. A row without data that a prediction needs
-// is skipped, and the reason is counted.
+// A blank field has the documented default of its stack. A row that lacks data for a prediction is
+// skipped, and the reason is counted.
 #pragma once
 
 #include <map>

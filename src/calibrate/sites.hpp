@@ -1,6 +1,6 @@
 // The machine of a published run. Tables give the device and the number of devices; the node is the
-// vendor's (DGX or similar) unless the site of the set says otherwise, as docs/method-validation.md
-// states.
+// vendor's (DGX or similar) unless the site of the set specifies another
+// (docs/method-validation.md).
 #pragma once
 
 #include "cluster/cluster.hpp"

@@ -12,7 +12,7 @@
 
 namespace nereus::cli {
 
-// An exit code of api/form/exit_codes.hpp.
+// Returns an exit code of api/form/exit_codes.hpp.
 int run(const std::vector<std::string>& words);
 
 }  // namespace nereus::cli

@@ -7,7 +7,7 @@
 //   for (const Offer& o : known.offers())    // all; why_not says which ones cannot be predicted
 //
 // Names are compared ignoring case. Nothing is assumed silently: a value that an offer does not
-// state is zero in its node, and `why_not`, `why_not_many` and `assumptions` say so.
+// state is zero in its node, and `why_not`, `why_not_many` and `assumptions` state this.
 #pragma once
 
 #include <optional>

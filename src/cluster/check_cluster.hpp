@@ -20,7 +20,7 @@ std::string why_not_many(const Node& node);  // for several nodes, if a single o
 // cluster.no-network, cluster.no-host-link, cluster.domain, cluster.levels.
 void check_cluster(const Cluster& cluster, ErrorList& errors);
 
-// Far more than any machine has; keeps ranks in an int.
+// Far more than any machine has; ranks below it fit into an int.
 inline constexpr int kMostDevices = 16'777'216;
 
 }  // namespace nereus::cluster

@@ -9,7 +9,7 @@
 // A network level connects `size` children (devices for level 0, nodes for levels[0], whole lower
 // levels above) with `bandwidth` one way, per device at level 0 and per NODE above.
 // `oversubscription` divides the rate of traffic that leaves the level; on the outermost level,
-// which no traffic leaves, it divides that of traffic across it.
+// which no traffic leaves, it divides the rate of traffic within the level.
 #pragma once
 
 #include <optional>

@@ -1,10 +1,10 @@
-// What lies between two ranks, which every cost of communication asks. Allocates nothing.
+// The link between two ranks, which every communication cost uses. Allocates nothing.
 //
 // Two ranks of one fast domain (a node, or an NVLink domain that spans nodes) are connected at
-// level 0: the bandwidth is that of one device into this level. Two ranks of a node whose fast
-// domain is smaller than the node (bridged pairs) are connected by the host link, which is also
-// level 0. All others are connected at the lowest network level k that joins both nodes, and one
-// device gets
+// level 0: the bandwidth is that of one device's connection to this level. Two ranks of a node
+// whose fast domain is smaller than the node (bridged pairs) are connected by the host link, which
+// is also level 0. All others are connected at the lowest network level k that joins both nodes,
+// and one device gets
 //
 //   min over both sides (min(node network, bandwidth of levels 1..k) / devices of that node)
 //     / product of the oversubscription of levels 1..k-1, and of k if it is the outermost

@@ -1,8 +1,8 @@
 // This machine as a cluster, for users who name no cluster: one node, with one device per rank.
 //
 // Its speed is not measured here. The rates are nominal, those of a server core of the 2020s and of
-// the loopback network: good enough to check a plan and compare its parts, but not for its time
-// (`nominal` says so). The memory is that of the machine, divided evenly.
+// the loopback network: good enough to check a plan and compare its parts, but not to predict its
+// time (is_nominal() tells such clusters apart). The memory is that of the machine, divided evenly.
 //
 //   Cluster c = this_machine(4, "cpu");
 //   is_nominal(c);                                 // also for a plan that was made on it

@@ -1,6 +1,6 @@
 // The data that predictions are based on: the description of the software stack, and measurements.
-// A stack holds for all machines on which that software runs. Measurements belong to these machines
-// and this model, and hold for any software: replacing the stack keeps them.
+// A stack applies to all machines that run its software. Measurements belong to the measured
+// machines and model, and apply to any software, so replacing the stack keeps them.
 //
 //   Basis basis(load_stack("megatron"));                   // no measurements
 //   basis.layers = ...; basis.networks = ...;              // --profile: app/predict/profiles.hpp
@@ -38,7 +38,7 @@ struct Basis {
     out.stack = std::move(other);
     return out;
   }
-  // The stack's bytes per element for this precision (options_for).
+  // Returns the basis with the stack's bytes per element set for this precision (options_for).
   Basis in_precision(cluster::Precision precision) const {
     Basis out = *this;
     out.stack.options = options_for(out.stack.options, precision);

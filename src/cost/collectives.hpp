@@ -3,28 +3,29 @@
 //
 // A ring over n ranks moves (n-1)/n of the bytes through every rank once per phase. All-reduce has
 // two phases, all-gather and reduce-scatter have one. A ring that crosses nodes leaves each node
-// through the network cards of the group's r ranks there, so its rate is min(link, r * card) (NCCL
-// builds one ring per card; other groups use the other cards at the same time). Start-up is one
-// step per rank inside a node and one step per node outside. All-reduce may instead use a (double
-// binary) tree, with 2 log2(nodes) steps outside (Sanders 2009; NCCL 2.4).
+// through the network cards of the r ranks that the group has on that node, so its rate is
+// min(link, r * card) (NCCL builds one ring per card; other groups use the other cards at the same
+// time). Start-up is one step per rank inside a node and one step per node outside. All-reduce may
+// instead use a (double binary) tree, with 2 log2(nodes) steps outside (Sanders 2009; NCCL 2.4).
 //   all_reduce     = 2 (n-1)/n B / rate + min(ring steps, tree steps)
-//   all_gather     =   (n-1)/n B / rate + ring steps          B = the gathered whole
+//   all_gather     =   (n-1)/n B / rate + ring steps          B = bytes of the whole
 //   reduce_scatter = all_gather
-//   all_to_all     = max(share inside / link, share outside / card) + one step inside and one outside
+//   all_to_all     = max(share inside / link, share outside / card) + a step inside, a step outside
 //   dispatch       = an all-to-all of tokens that each go to k ranks: either every copy is sent
 //                    separately, or each token is sent once to each rank of its own node that
-//                    gets a copy and once to each other such node, which passes it on inside. k copies that go to N places uniformly
-//                    reach N (1 - (1 - 1/N)^k) different places.
+//                    gets a copy, and once to each other node that gets one, which passes it on
+//                    to its ranks. k copies that go to N places uniformly reach
+//                    N (1 - (1 - 1/N)^k) different places.
 //   broadcast      = B / rate + tree steps
-// All collectives except all-reduce wait for the slowest link of a ring: over N > 4 domains their
-// time is multiplied by 1 + jitter log2(N / 4).
-// Uneven pieces of B bytes in total take the faster of
+// All collectives except all-reduce wait for the slowest link of a ring: over N > 4 domains, the
+// time of these collectives is multiplied by 1 + jitter log2(N / 4).
+// An all-gather of uneven pieces, B bytes in total, takes the faster of
 //   padded   = (n-1)/n (n largest) / rate + 1.18 ring steps    pieces padded to the largest, copied
 //   grouped  = (n-1)/n B / (0.77 rate) + ring steps            a broadcast per piece, in one launch
-// The two numbers are fitted to measured times of both forms from 8 kB to 512 MB (UCC's NCCL
-// backend, 8 GPUs of one node: github.com/openucx/ucc/pull/347): grouped is faster below a few MB,
-// padded above if the pieces are nearly even. Reduce-scatters of uneven pieces are assumed to cost
-// the same.
+// 1.18 and 0.77 are fitted to measured times of both forms from 8 kB to 512 MB (UCC's NCCL backend,
+// 8 GPUs of one node: github.com/openucx/ucc/pull/347): grouped is faster below a few MB, padded
+// above if the pieces are nearly even. Reduce-scatters of uneven pieces are assumed to cost the
+// same.
 //
 // Topologies. A device has a total rate R on any level, divided among its links: 2 on a ring, 6 on
 // a torus (three dimensions, as in cluster files), N - 1 on a full connection of N
@@ -35,18 +36,20 @@
 //                  n (n-1) messages of B/n load the 2 n links of R/2 for floor(n^2/4)/n B / R:
 //                  about n/4 times as long as a switch. On a torus with side a = n^(1/3) a message
 //                  passes a/4 links on average in each dimension, which has 2 of the 6 links: 3 a/4
-//                  times as long. Never less than on a switch. The start-up is the longest path: n/2 links of a ring, 3 a/2 of a torus.
+//                  times as long. Never less than on a switch. The start-up is the longest path:
+//                  n/2 links of a ring, 3 a/2 of a torus.
 //   subgroups      Two devices of a full connection share one link, so a group of m of the N
 //                  devices has (m-1)/(N-1) of R.
 //   send           uses one link: R/(N-1) on a full connection, R/2 on a ring (of two devices: R),
 //                  R/6 on a torus. Assumes that the two devices are neighbors and that a device
-//                  sends one message at a time, as between stages, so the link carries no other message.
+//                  sends one message at a time, as between stages, so the link carries no other
+//                  message.
 //   ring steps     a torus needs 3 (a-1), one dimension after the other, instead of n-1.
 // Assumed: groups on a ring or torus are themselves rings and tori of the group's size. A fat tree
-// is a switch with the level's oversubscription. A dragonfly is a switch with factor 1, because its
-// minimal routes carry uniform traffic at the full rate if it is balanced (2 h = a = 2 p; Kim
-// 2008). Traffic from one dragonfly group to one other group, which minimal routing sends over one
-// link, is not modeled.
+// is modeled as a switch with the level's oversubscription. A dragonfly is modeled as a switch
+// without oversubscription, because the minimal routes of a balanced dragonfly carry uniform
+// traffic at the full rate (2 h = a = 2 p; Kim 2008). Traffic from one dragonfly group to one other
+// group, which minimal routing sends over one link, is not modeled.
 #pragma once
 
 #include "cluster/cluster.hpp"

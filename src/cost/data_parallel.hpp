@@ -1,26 +1,28 @@
 // Communication and update of ranks that train the same weights: gather sharded weights, reduce
 // gradients, update.
 //
-// The state of `n` parameters is divided into `pieces` among an inner group, and replicated by an
-// outer group (ZeRO, Rajbhandari 2020; HSDP if both groups are larger than one; pieces = 1: plain
-// replicas):
+// The state of `n` parameters is divided into `pieces` among an inner group, and replicated across
+// an outer group (ZeRO, Rajbhandari 2020; HSDP if both groups are larger than one; pieces = 1:
+// plain replicas):
 //   reduce  = reduce-scatter(inner, n) + all-reduce(outer, n / pieces) + all-gather(inner, n)
 //             once per step: gradients one way, updated weights the other
 //   shard   = per micro-batch, if sharded weights are not kept: gather each layer's weights
 //             before forward (and again before backward if the stack frees them), scatter its
 //             gradients after backward, and all-reduce them among replicas
-// Uneven pieces cost what all_gather_uneven_seconds says.
+// Gathers and scatters of uneven pieces take the time that all_gather_uneven_seconds returns.
 //
 // Overlap. The last backward pass overlaps with a part of `reduce`:
-//   exposed = max(5 %, reduce - o (B / v + L), reduce / v - o B / v)
+//   exposed = max(5 % of reduce, reduce - o (B / v + L), reduce / v - o B / v)
+//             o = reduction_overlap(), v = virtual stages (chunks) per rank,
 //             B = 2/3 T, T = one micro-batch on the fastest stage, and
-//             L = 2/3 of the work that the deciding stage has left after its last chunk is done;
-//             with a single stage, B = T less its forward pass
-// The third term is for the first chunk, which is done last and can only overlap with its last
-// pass. If the plan has no data overlap, all of `reduce` is exposed.
-// Monotone: if T is shorter by x, `exposed` grows by at most o x / v, but the step lost at least x
-// / v with that stage (cost/pipeline_time.hpp), whichever stage it is. L shrinks by at most p (v -
-// 1) / v / (m - 1 / v) <= 1 times the time that the deciding stage, and with it the step, gains.
+//             L = 2/3 of the work that the deciding stage (cost/pipeline_time.hpp) has left after
+//             its last chunk is done; with a single stage, B = T less its forward pass
+// The third term is for the first chunk, which finishes last: its reduction can only overlap with
+// its own last pass. If the plan has no data overlap, all of `reduce` is exposed.
+// Monotone: if T becomes x shorter, `exposed` grows by at most o x / v, but the step becomes at
+// least x / v shorter (cost/pipeline_time.hpp), whichever stage T belongs to. If the deciding
+// stage, and with it the step, becomes y shorter, L shrinks by at most y p (v - 1) / v / (m - 1 /
+// v) <= y.
 //
 // The optimizer reads the gradient, the master weight and two moments, and writes master weight,
 // moments and the weight:
@@ -54,7 +56,7 @@ double shard_seconds(const Division& division, double parameters, double layers,
                      const StackOptions& options);
 
 // Used for the part of `reduce` that the last backward pass does not hide.
-enum class Sharing { kCopies, kOptimizer, kWeights };  // the most that the plan shards
+enum class Sharing { kCopies, kOptimizer, kWeights };  // the highest level that the plan shards
 // Share of the concurrent compute time that a reduction can use.
 double reduction_overlap(Sharing sharing, const Parameters& parameters);
 // Seconds of backward passes that the reduction can overlap with.

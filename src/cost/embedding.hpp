@@ -4,16 +4,16 @@
 //
 // Look-ups are memory bound: each reads its row, in whole granules of 64 bytes (an access to
 // high-bandwidth memory moves no less), wherever the row lies:
-//   forward  = max((bytes + pooled sums written) / memory rate, share in a tier x bytes / its rate)
+//   forward  = max((bytes + pooled sums written) / memory rate, tier share x bytes / tier rate)
 //              Rows in an offload tier are read in place, one by one (UVM), concurrently with the
-//              rows on the device; the total is never faster than from the device only
+//              rows on the device; the total is never faster than if all rows were on the device
 //   backward = the pooled gradient is read for every look-up
 // Rows that stay in a cache cost less; this is not modeled.
 //
 // Exchanges, with 8 bytes per index, L look-ups and D columns per table, e bytes per activation:
 //   whole tables   indices all-to-all: the larger of what a rank sends, b sum L 8, and what the
-//                  busiest holder receives, B sum of its L 8; pooled vectors back, all-to-all:
-//                  B sum of its D e
+//                  busiest holder receives, B 8 x the sum of L over its tables; pooled vectors
+//                  back, all-to-all: B e x the sum of D over its tables
 //   rows           indices as above (look-ups are spread like rows); partial sums of all vectors
 //                  go through a reduce-scatter of B sum D e; gradients come back in an all-gather
 //                  of the same size
@@ -25,15 +25,15 @@
 //
 // Once per step: if the group made n look-ups per table, uniformly over R rows,
 //   touched  = R (1 - (1 - 1/R)^n)
-// rows are different (skewed look-ups touch fewer). Replicas of the tables (dp / ep of them)
+// different rows are read (skewed look-ups touch fewer). Replicas of the tables (dp / ep of them)
 // exchange touched rows and indices in an all-gather, or the whole table's gradient in an
-// all-reduce if that moves fewer bytes. Nothing overlaps with it, since these gradients are ready
-// last. Then
-//   update   = rows touched by all replicas x 2 (row + its state), in granules, where they lie
+// all-reduce if that moves fewer bytes. This exchange overlaps with nothing, since these gradients
+// are ready last. Then
+//   update   = rows touched by all replicas x 2 (row + its state), in granules, in their memory
 // Until then, gradients are kept as pooled vectors: B D e bytes per micro-batch.
 //
 // Monotone: all of this is bytes over rates, and alternatives are chosen by bytes only. A faster
-// bottom MLP hides less, but it loses at most the time by which it became faster.
+// bottom MLP hides less, but what it no longer hides is at most the time that it saves.
 //
 //   TableSlices slices = slice_tables(layer, plan::TableSplit::kRow, 8);
 //   TableTraffic traffic = table_traffic(slices, samples, element_bytes);
@@ -98,7 +98,7 @@ TableTraffic table_traffic(const TableSlices& slices, double samples, double ele
 
 struct ExchangeSeconds {
   double indices = 0;
-  double vectors = 0;  // the gradients' way back takes the same time
+  double vectors = 0;  // gradients take the same time on the way back
 };
 ExchangeSeconds exchange_seconds(const TableSlices& slices, const TableTraffic& traffic,
                                  const Wire& group);

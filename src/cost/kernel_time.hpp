@@ -9,9 +9,10 @@
 // for the best of four tile sizes, and at least bytes / bandwidth. The backward pass runs two GEMMs
 // of the same FLOPs: m x n times n x k (input) and k x m times m x n (weight).
 //
-// Convolutions are such GEMMs of positions x window. A grouped convolution is the faster of one
-// GEMM per group, and a kernel without matrix units that reads and writes every value once:
-//   t = max(FLOP / (fp32 peak clock efficiency), bytes / bandwidth)     forward; backward twice it
+// Convolutions are such GEMMs of positions x window. A grouped convolution runs as the faster of
+// two forms: one GEMM per group, or a kernel without matrix units that reads and writes every value
+// once:
+//   t = max(FLOP / (fp32 peak clock efficiency), bytes / bandwidth)     forward; backward: 2 t
 //
 // Attention. Fused (Dao 2022): FLOP / (peak clock attention_efficiency), without masked tiles if
 // causal; backward has 2.5x the FLOPs. Unfused: two batched GEMMs over the full square, plus 3
@@ -20,8 +21,8 @@
 // Context slices: with contiguous slices under a causal mask, the last rank of a ring has nearly
 // twice the mean work, (2 - 1 / cp). Zig-zag slices (Brandon 2023) and all-to-all are even.
 //
-// 8- and 4-bit GEMMs read operands that were quantized before: 3 bytes of traffic per element (5
-// for nvfp4, whose second level of scales needs a separate pass), times cast_passes, or times
+// 8- and 4-bit GEMMs need quantized operands. Quantizing moves 3 bytes per element (5 for nvfp4,
+// whose second level of scales needs a separate pass), times cast_passes, or times
 // block_cast_passes for formats with a scale per block.
 //
 // Experts: one grouped GEMM over the experts of a rank, each with its share of the tokens, at
@@ -119,7 +120,7 @@ struct LayerCost {
   double expert_copies = 1;  // copies per token
   int mixers = 2;            // of a block; its number of launches depends on them
   double local_experts = 0;  // number on this rank
-  double fused_experts = 0;  // share of them that the host need not launch one by one
+  double fused_experts = 0;  // share of experts that the host need not launch one by one
   int num_tensor_regions = 0;
   int num_kernels = 0;
   int softmax_fallback = 0;  // 1 if the fused softmax kernel cannot be used

@@ -14,16 +14,17 @@
 //   expert    tokens go to their experts and back: two all-to-alls in the forward pass, two in the
 //             backward pass. If experts are split by tensor parallelism, their tokens are also
 //             gathered among the parts and the outputs all-reduced, mirrored in the backward pass
-//   tables    indices go to the ranks that have the tables, pooled vectors come back, gradients go
-//             the same way (cost/embedding.hpp). Layers between the tables and the first layer that
-//             reads them run concurrently with the exchanges of vectors and gradients
+//   tables    indices go to the ranks that have the tables, pooled vectors come back, and their
+//             gradients go to these ranks (cost/embedding.hpp). Layers between the tables and the
+//             first layer that reads them run concurrently with the exchanges of vectors and
+//             gradients
 //
 // Monotone: if attention is faster by x, at most x more is exposed in the forward pass. In the
 // backward pass, the exposed time grows by at most the time by which its kernels became faster. So
 // the layer never gets slower.
 //
-// Measured times replace those of the kernels and, if they include collectives, those of the
-// collectives (cost/measured.hpp).
+// Measured times replace modeled kernel times and, if they include collectives, also modeled
+// collective times (cost/measured.hpp).
 //
 //   KindCost cost = kind_cost(kind, kernels, split, wires);
 #pragma once

@@ -4,10 +4,10 @@
 //
 // The rules are those of the planner (search/burst/problem.hpp):
 //
-//   layer    starts when its inputs have arrived and its ranks are free; holds its ranks
+//   layer    starts when its inputs have arrived and its ranks are free; occupies its ranks
 //   move     between layers that share a rank: starts when the previous layer has ended and the
-//            ranks of both are free, and holds them. Between layers that share no rank: concurrent
-//            with everything
+//            ranks of both are free, and occupies them. Between layers that share no rank:
+//            concurrent with everything
 //   order    layers on the same ranks run in the model's order
 //
 // In the closed form, forward and backward of a layer count as one, as do both directions of a
@@ -17,8 +17,8 @@
 //
 // This is the time that the planner computes: for concurrent branches the longest, for branches on
 // the same ranks the sum. A simulation with separate passes (simulate/played_layers.hpp) is never
-// slower, because max(F + B, F' + B') <= max(F, F') + max(B, B'), and it is as slow if all branches
-// spend the same share of their time in forward.
+// slower, because max(F + B, F' + B') <= max(F, F') + max(B, B'), and it takes the same time if all
+// branches spend the same share of their time in forward.
 //
 //   LayerPath path = longest_path(graph);
 //   path.seconds;

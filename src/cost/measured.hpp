@@ -1,7 +1,7 @@
 // Measured layers (profile/profile.hpp) of a model, by device, precision and tp.
 //
 // A measured layer matches a layer of the model if role, size of a sample (seq, or seq x hidden)
-// and hidden agree, and also
+// and hidden agree and, depending on the role, these also agree:
 //   block      its parameters within 1 %
 //   embedding  its parameters within 5 % (vocabularies are padded); used only if a block of the
 //              same measured model matches
@@ -11,20 +11,20 @@
 //              kind
 //   head       its parameters within 5 % of vocabulary x hidden; or it has only norms, if the head
 //              shares the embedding's weights
-// A time is rejected if it is below half of what the device's peak allows, or if it is over a fifth
-// of a second and more than 2000 times what the peak needs. Precision fp32 is that of activations:
-// it is used for fp32 and tf32.
+// A time is rejected if it is below half of the least time that the device's peak allows, or if it
+// is over a fifth of a second and more than 2000 times that least time. A measurement with
+// precision fp32 is used for fp32 and tf32, because the precision is that of the activations.
 //
 // Measured forward and backward times replace those of the kernel model (cost/layer_cost.hpp);
-// attention and weight gradients keep their share of them. Times are interpolated linearly between
-// points and extrapolated beyond them (profile/profile.hpp). If a layer was only measured at other
-// tp, or runs under cp, its time is the kernel model's times the ratio measured / modeled at the
-// smallest measured tp. Otherwise plans would look good only because they were not measured. Tensor
-// collectives and launches cost nothing extra if the measurement includes them. Layers with experts
-// and embedding tables always use the kernel model.
+// attention and weight gradients keep their modeled shares of the time. Times are interpolated
+// linearly between points and extrapolated beyond them (profile/profile.hpp). If a layer was only
+// measured at other tp, or runs under cp, its time is the kernel model's time, multiplied by the
+// ratio measured / modeled at the smallest measured tp. Otherwise plans would look good only
+// because they were not measured. Tensor collectives and launches cost nothing extra if the
+// measurement includes them. Layers with experts and embedding tables always use the kernel model.
 //
 // Measured memory that blocks keep for backward is proportional to the samples; the part that
-// selective recompute drops keeps its share. Recomputed blocks use the modeled memory.
+// selective recompute drops keeps its modeled share. Recomputed blocks use the modeled memory.
 //
 //   auto measured = match_layers({{profile, "a100.json"}}, model, cluster);   // throws Errors
 //   basis.layers = std::make_shared<const MeasuredLayers>(std::move(measured));

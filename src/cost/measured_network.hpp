@@ -1,17 +1,18 @@
 // Measured collectives (profile/machine_profile.hpp) as rates and latencies of the network model
 // (cost/collectives.hpp), so that the closed form, bounds, search and simulator all use them.
 //
-// Every formula of the model is a x + b y, where x = 1 / rate is the seconds per byte of a level
-// and y its seconds per step: a is the formula at rate 1 without latency, b the formula at latency
-// 1 without bytes. x and y are fitted to the measured times t by least squares of the relative
-// errors,
+// Every formula of the model has the form a x + b y, where x = 1 / rate is the seconds per byte of
+// a level and y its seconds per step: a is the formula at rate 1 without latency, b the formula at
+// latency 1 without bytes. x and y are fitted to the measured times t by least squares of the
+// relative errors,
 //   sum over rows of (1 - (a x + b y) / t)^2,   x > 0, y >= 0
 // with one fit for the level inside a host, from the rings inside one host, and one for the
-// network, from the rings with the most ranks per host. So all ring sizes and collectives share two
-// numbers; `error` says how far the fit is from the measurements. Measured copies between a GPU and
-// pinned host memory give the rate of offloading to the host: that of the slower direction.
-// If the ranks of one CPU host compute on every core, those cores also compute the reductions. Then
-// nothing overlaps with passes, whatever the stack says (`on_busy_cores`).
+// network, from the rings with the most ranks per host. So all ring sizes and collectives of a
+// level share two numbers; `error` is the median relative error of the fit. Measured copies between
+// a GPU and pinned host memory give the rate of offloading to the host: the rate of the slower
+// direction.
+// If the ranks of a CPU host use all its cores, those cores also compute the reductions. Then
+// nothing overlaps with passes, whatever the stack states (`on_busy_cores`).
 //
 //   MeasuredNetwork n = fit_network(profile.machine, "CPU");
 //   n.inside.rate; n.inside.latency; n.inside.error;        // median of abs(fit / measured - 1)

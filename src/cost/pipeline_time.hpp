@@ -1,8 +1,9 @@
-// The pipeline in closed form: the time of its stages together, the messages between them, and how
+// The pipeline in closed form: the combined time of its stages, the messages between them, and how
 // many micro-batches of activations a stage holds.
 //
-// Stage i needs T_i = F_i + B_i + W_i for one micro-batch (forward, backward for the stage before,
-// gradient of its weights) and A_i for all m of them. The pipeline fills and drains once:
+// Stage i needs T_i = F_i + B_i + W_i for one micro-batch (forward, backward for the previous
+// stage, gradient of its weights) and A_i for all m micro-batches. The pipeline fills and drains
+// once:
 //   time   = max(max_i A_i,  sum_i x_i + max_i (A_i - x_i - c (n - 1) W_i))
 // with n stages; x_i is the part of T_i that the other stages wait for:
 //
@@ -18,19 +19,19 @@
 // (Huang 2019; Narayanan 2019, 2021; Lamy-Poirier 2023; Qi 2023, 2024; DeepSeek-AI 2024, where the
 // paired forward and backward pass takes F + B + W.) Zero-bubble schedules run weight gradients
 // while other stages wait. No formula for ZB-V is known except for F = B = W, so half of ZB-H2's
-// bubble is taken, because each rank holds two stages of half the size. A rank of DualPipe holds
+// bubble is assumed, because each rank holds two stages of half the size. A rank of DualPipe holds
 // stages i and p - 1 - i, and runs half of the micro-batches through each, so n is the number of
 // pairs, p / 2.
 //
-// Varuna recomputes R of T on every stage but the last, concurrently with the next stage's backward
-// pass. So the other stages wait for T - R. The stage with the maximum (the deciding stage)
-// overlaps its first R with the wait for its first gradient, so it adds A_i - T_i. The simulated
-// step (simulate/pipeline/varuna.hpp) is never longer than this formula with equal stages, B + W =
-// 2 F and R = F: it is as long, or up to two forward passes shorter. Over 3,000 cases with up to 12
-// stages that differ by up to a half and with any B and R, it is 0 to 17 % shorter (median 5 %).
-// With the number in flight limited as below, it is from 2.6 % longer to 18 % shorter. Therefore
-// Varuna plans are simulated (predict/played.hpp), and the formula is used only if there are too
-// many passes.
+// Under Varuna, every stage but the last spends R of its T on recompute, concurrently with the next
+// stage's backward pass. So the other stages wait for T - R. The stage with the maximum (the
+// deciding stage) overlaps its first R with the wait for its first gradient, so it adds A_i - T_i
+// instead of A_i - x_i. The simulated step (simulate/pipeline/varuna.hpp) is never longer than this
+// formula with equal stages, B + W = 2 F and R = F: it is as long, or up to two forward passes
+// shorter. Over 3,000 cases with up to 12 stages that differ by up to a half and with any B and R,
+// the simulated step is 0 to 17 % shorter (median 5 %). With the number of micro-batches in flight
+// limited as below, it is from 2.6 % longer to 18 % shorter. Therefore Varuna plans are simulated
+// (predict/played.hpp), and the formula is used only if there are too many passes to simulate.
 //
 // The deciding stage counts with its whole work; what the others add is the bubble. The first and
 // the last stage (embedding, head) have their T_i like all others.
@@ -46,15 +47,16 @@
 // where e is the exposed time of one exchange, is added to A_i. This includes the first and the
 // last rank, which exchange with only one neighbor: measured runs with two and four stages show it
 // (docs/method-pipeline.md). In ZB-V and DualPipe each rank sends the messages of all its stages.
-// DualPipe sends in both directions at once, so half counts. Varuna sends concurrently with its
-// passes: only messages that take longer than a stage block it. If a stack's sends stall on very
-// large jobs, that stall is added to each send and receive.
+// DualPipe sends in both directions at once, so half of the time counts. Varuna sends concurrently
+// with its passes: a message blocks the stage only for the time by which it exceeds the stage's
+// micro-batch. If a stack's sends stall on very large jobs, that stall is added to each send and
+// receive.
 //
 // Activations in flight on stage i of p: GPipe and looped BFS m; 1F1B min(m, p - i); interleaved
 // min(m, (2 (p - i - 1) + (v - 1) p + 1) / v), which on stage 0 is p (1 + (p - 1) / (p v)); ZB-H1
 // and ZB-V p, ZB-H2 2 p on every stage (delayed weight gradients keep their inputs); DualPipe p + 1
 // over both streams, so (p + 1) / 2 for a pair; Varuna min(m, 3 (p - 1 - i)), 1 on the last stage.
-// Under Varuna, all but one of them hold only the input of recompute.
+// Under Varuna, all but one of these micro-batches keep only the input of recompute.
 //
 // Monotone in every F_i, B_i, W_i, R_i and A_i if m >= c (n - 1), which plan/rules.hpp requires:
 // each of them then has a non-negative weight in the sum and the max.
@@ -109,7 +111,7 @@ struct SendCount {
 };
 
 struct PipelineTime {
-  int slowest = 0;    // index of the stage that decides
+  int slowest = 0;    // index of the deciding stage
   double bubble = 0;  // what the other stages add to its work
   double own = 0;     // A - x of that stage
   double sends = 0;   // of that stage
@@ -127,7 +129,7 @@ double reduction_window(const StagePace& stage, const PipelineShape& shape);
 // all micro-batches. Gradients of finished chunks can be reduced meanwhile. Interleaved 1F1B
 // (Narayanan 2021) passes p micro-batches through one chunk after the other, so (v - 1) / v of p
 // micro-batches are left; looped BFS has (v - 1) / v of all m left; other schedules have 0. `own`
-// is PipelineTime's.
+// is PipelineTime::own.
 double later_chunks(const PipelineShape& shape, double own, double num_micro_batches);
 
 // Time to send one activation to the next stage. Each tensor rank holds `message` bytes of it, and
@@ -141,12 +143,13 @@ struct TransferLoad {
   double num_micro_batches = 1;
   int num_ranks = 1;        // in the whole job
   int tp = 1;               // the largest of any stage
-  double memory_share = 0;  // of the fullest rank's memory
+  double memory_share = 0;  // used share of the fullest rank's memory
 };
 // Fills in the time that messages cost a stage.
 void add_sends(StagePace& stage, const SendCount& count, const TransferLoad& load,
                const PipelineShape& shape, const Parameters& parameters);
-// Time that the first micro-batch's messages cost all stages together, plus stalls.
+// Time that the first micro-batch's messages cost all stages together, and time that all stalls
+// cost.
 double crossing_seconds(const TransferLoad& load);
 double stall_seconds(const TransferLoad& load, const PipelineShape& shape,
                      const Parameters& parameters);

@@ -9,9 +9,9 @@
 //   stage  = smooth maximum of (device + shard + copy) and the host's launches:
 //            (a^q + b^q)^(1/q), q = host_sharpness: the host runs ahead of the device by a bounded
 //            queue, so if both are nearly equal, both wait
-// A third of the launches each belongs to forward, input gradients and weight gradients; the
-// launches of collectives belong to the first two. If weight gradients run separately, each of the
-// three passes waits for its own launches, and the stage takes the sum of their times.
+// Forward, input gradients and weight gradients each have a third of the launches; the launches of
+// collectives belong to the first two. If weight gradients run separately, each of the three passes
+// waits for its own launches, and the stage takes the sum of their times.
 //
 // Monotone: if the device needs x seconds less, shard grows by at most o (1 - s) x <= x, copy by at
 // most the rest, and the smooth maximum grows with both its arguments. So a faster part never makes
@@ -40,7 +40,7 @@ struct StageRules {
   double accumulate_seconds = 0;  // seconds to accumulate one parameter's gradient
 };
 
-// `pipelined` says that pipeline transfers cross nodes concurrently with the tensor collectives.
+// `pipelined`: pipeline transfers cross nodes concurrently with the tensor collectives.
 StageRules stage_rules(const Machine& machine, const StackOptions& options, const Wire& tensor,
                        bool tensor_overlap, bool pipelined);
 
@@ -88,7 +88,7 @@ struct StageWork {
   }
 };
 
-// `total` is the sum of the members before it, down to `launch`.
+// `total` is the sum of the members from `compute` to `launch`.
 struct StageTime {
   double compute = 0;
   double recompute = 0;
@@ -99,8 +99,8 @@ struct StageTime {
   double offload = 0;
   double launch = 0;  // time that the host needs beyond the device's
   double total = 0;
-  // `passes` is `total` without weight gradients, and `backward` is that without the forward pass;
-  // 0 if the backward pass is whole.
+  // `passes` is `total` without weight gradients, and `backward` is `passes` without the forward
+  // pass. Both are 0 if the backward pass is not split.
   double passes = 0;
   double backward = 0;
 };

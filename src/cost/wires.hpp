@@ -1,11 +1,12 @@
 // Every kind of machine of a cluster, and the network between any set of its ranks.
 //
 // Ranks of one kind with a fixed stride are described by group_of (cost/collectives.hpp). Any other
-// set is examined rank by rank. In each respect it gets the value of its slowest machine, between
-// kinds at most what cluster/links.hpp gives for the two. It counts as many ranks per domain as the
-// domain with the fewest, because the cards of that domain limit the ring.
+// set is examined rank by rank. Each of its rates and latencies is the worst of its machines;
+// between two kinds, a rate is at most what cluster/links.hpp gives for that pair. Its number of
+// ranks per domain is that of the domain with the fewest, because the cards of that domain limit
+// the ring.
 //
-// Wires are numbered in the order in which they are first asked for, so that equal ones have equal
+// Wires are numbered in the order in which they are first requested, so that equal ones have equal
 // numbers.
 //
 //   Wires wires(cluster, basis);

@@ -5,7 +5,8 @@
 //   tokenizer->encode("Hello world", tokens);
 //
 // A text is cut at added tokens (leftmost, then longest). Each part between them is split into
-// pieces (data/split.hpp), and each piece is merged (data/merges.hpp). There are two kinds:
+// pieces (data/split.hpp), and each piece is merged (data/merges.hpp). There are two kinds of
+// tokenizer:
 //
 //   byte-level   (GPT-2, LLaMA-3, Qwen 2) a piece starts as its bytes, each written as a character
 //                from GPT-2's table of printable ones. ignore_merges: a piece that is a token is

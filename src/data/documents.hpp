@@ -5,8 +5,8 @@
 //
 // A rule defines what a document is:
 //   file        every file is a document
-//   line        every line is one, without its end ("\n" or "\r\n"); empty lines are skipped
-//   jsonl       every line is a JSON object whose member "text" is one
+//   line        every line is a document, without its end ("\n" or "\r\n"); empty lines are skipped
+//   jsonl       every line is a JSON object whose member "text" is a document
 //   separator   lines up to a line that equals the separator (empty separator: blank lines)
 // Empty documents are skipped. A line must fit into memory.
 #pragma once
@@ -36,7 +36,8 @@ class DocumentSink {
   virtual bool go_on(std::int64_t bytes_read) = 0;
 };
 
-// Returns false if the sink ended it. Before reading, throws Errors that list all unreadable files.
+// Returns false if the sink ended the reading. Before reading, throws Errors that list all
+// unreadable files.
 bool read_documents(const std::vector<std::string>& files, const DocumentOptions& options,
                     DocumentSink& sink);
 

@@ -4,7 +4,7 @@
 //   std::vector<float> pixels(3 * 224 * 224);
 //   to_pixels(image, 224, pixels);
 //
-// An image is scaled such that its shorter side is round(size * 8 / 7) (256 for 224), the center of
+// An image is scaled so that its shorter side is round(size * 8 / 7) (256 for 224), the center of
 // size x size is cut out, and each channel becomes (value / 255 - mean) / deviation with ImageNet's
 // means 0.485, 0.456, 0.406 and deviations 0.229, 0.224, 0.225, as in the evaluation of
 // torchvision's models. Scaling is bilinear with a triangle as wide as a pixel of the smaller

@@ -1,5 +1,5 @@
 // Micro-batches that threads prepare ahead, returned in order. Their content does not depend on the
-// number of threads. The loader measures how long the caller waited for each.
+// number of threads. The loader measures how long the caller waited for each micro-batch.
 //
 //   Loader loader(source, [&](std::int64_t k) { return samples_of_micro_batch(k); },
 //                 {.workers = 2, .prefetch = 4});
@@ -9,7 +9,7 @@
 // The list function is called in the order of k, by one thread at a time. One thread prepares a
 // micro-batch, and at most `prefetch` are ready or in preparation. An error in preparation (a
 // damaged file) is thrown by the next() that returns the micro-batch. The destructor waits for
-// those in preparation.
+// micro-batches in preparation.
 #pragma once
 
 #include <condition_variable>

@@ -73,15 +73,16 @@ struct TokenLayout {
   std::uint32_t content_checksum = 0;      // only nereus
 };
 
-// `bytes` is the whole file. These throw Errors: data.format, data.version, data.truncated,
-// data.header.
+// `bytes` is the whole file. These functions throw Errors: data.format, data.version,
+// data.truncated, data.header.
 TokenLayout nereus_layout(std::string_view bytes, const std::string& path);
 TokenLayout nanogpt_layout(std::string_view bytes, const std::string& path);
 TokenLayout megatron_layout(std::string_view index, std::uint64_t bin_bytes,
                             const std::string& path, const std::string& index_path);
 
 // The vocabulary in nanoGPT's meta.pkl: the number after the key "vocab_size". The pickle is not
-// executed; forms that pickle's protocols 2 to 5 do not write give nothing.
+// executed; only forms that pickle's protocols 2 to 5 write are understood, and others give
+// nothing.
 std::optional<std::int64_t> vocabulary_in_pickle(std::string_view pickle);
 
 // CRC-32 (zlib's) over parts: start with 0 and pass on the result.

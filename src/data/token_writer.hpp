@@ -1,6 +1,6 @@
 // Writes the project's token file (format: data/token_layout.hpp) piece by piece; memory does not
-// grow with it. The file appears atomically: it is written under another name in the same folder,
-// and renamed when it is complete and on disk. The same tokens give the same bytes.
+// grow with the file. The file appears atomically: it is written under another name in the same
+// folder, and renamed when it is complete and on disk. The same tokens give the same bytes.
 //
 //   TokenWriter writer("text.tokens",
 //                      {.vocabulary = 257, .tokenizer = "bytes", .end_of_text = 256});
@@ -30,7 +30,7 @@ class TokenWriter {
   TokenWriter& operator=(const TokenWriter&) = delete;
 
   void add(std::span<const std::uint32_t> tokens);
-  void end_document();  // ends the tokens since the last one; an empty document counts too
+  void end_document();  // ends the current document, which may be empty
   void finish(std::int64_t text_bytes);
 
   std::int64_t num_tokens() const { return num_tokens_; }

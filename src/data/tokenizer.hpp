@@ -30,9 +30,10 @@ class Tokenizer {
   virtual std::optional<std::uint32_t> find_token(std::string_view text) const = 0;
   virtual bool needs_utf8() const = 0;
 
-  // Appends the tokens of the beginning of the text; returns its bytes. `at_start`: the text starts
-  // a document, or follows a special token; updated for the next text. `last`: nothing follows, so
-  // all is consumed. Only one thread at a time, because results are cached.
+  // Appends the tokens of the beginning of the text; returns the number of bytes consumed.
+  // `at_start`: the text starts a document, or follows a special token; updated for the next text.
+  // `last`: nothing follows, so all is consumed. Only one thread at a time, because results are
+  // cached.
   virtual std::size_t encode_some(std::string_view text, bool& at_start, bool last,
                                   std::vector<std::uint32_t>& tokens) = 0;
   virtual std::string decode(std::span<const std::uint32_t> tokens) const = 0;
@@ -44,7 +45,7 @@ class Tokenizer {
 };
 
 // "bytes", or a file in the form of Hugging Face's tokenizer.json (data/bpe.hpp). `end_of_text`:
-// the token that ends a document, if the file does not say it.
+// the token that ends a document, if the file does not name it.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& name_or_file,
                                           const std::string& end_of_text = {});
 

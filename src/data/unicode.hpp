@@ -23,8 +23,8 @@ struct Character {
 
 CharacterKind kind_of(std::uint32_t code);
 
-// The character that starts at this byte of the text. A byte that starts none is a separate
-// character of kind kOther.
+// The character that starts at this byte of the text. A byte that starts no character counts as a
+// separate character of kind kOther.
 Character character_at(std::string_view text, std::size_t at);
 
 struct CodeRange {

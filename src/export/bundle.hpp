@@ -6,9 +6,9 @@
 //   Reading r = read(files, hints, {.devices = 128, ...});            // degrees, model, notes
 //
 // Facts that an engine's files have no place for (the machines, the software stack, the model's
-// name) are comments in launch.sh: "# nereus: cluster=16xdgx-h100". They never replace something
-// that the engine would have to do and cannot: what is written is read back before it is returned,
-// and a plan that does not read back the same is an error (export.cannot-express).
+// name) are comments in launch.sh: "# nereus: cluster=16xdgx-h100". They never stand in for
+// something that the plan needs and the engine cannot do: the files are read back before they are
+// returned, and if that gives a different plan, it is an error (export.cannot-express).
 #pragma once
 
 #include <optional>
@@ -43,7 +43,7 @@ const TextFile* find_file(const Bundle& files, std::string_view name);
 struct StackFacts {
   std::string name;
   bool selective_attention = true;  // selective recompute repeats attention; else every other block
-  // Micro_batch is a rank's batch, which the pipeline cuts into pp pieces.
+  // `micro_batch` is a rank's batch, which the pipeline cuts into pp pieces.
   bool local_batch_split = false;
 };
 
@@ -58,13 +58,13 @@ struct Hints {
   std::string model_family;
   int nodes = 0;             // 0 = unknown
   int devices_per_node = 0;  // 0 = unknown
-  std::string device;        // "a100", if Slurm is asked for it
+  std::string device;        // "a100", if the script requests it from Slurm
 };
 
 struct ReadRequest {
   int devices = 1;
   StackFacts stack;
-  std::optional<model::Model> model;  // given by the user; replaces that of the files
+  std::optional<model::Model> model;  // given by the user; replaces the files' model
 };
 
 struct Note {

@@ -9,8 +9,8 @@
 //   offload        offload_optimizer (a share by ratio under stage 3), offload_param (stage 3)
 //   precision      bf16, fp16; neither = fp32
 //   recompute full --gradient_checkpointing of the trainer
-// These are program code instead of JSON, and therefore errors: pipeline stages (PipelineModule),
-// experts (its MoE layers), context parallelism (Ulysses attention).
+// These need program code instead of JSON, and are therefore errors: pipeline stages
+// (PipelineModule), experts (its MoE layers), context parallelism (Ulysses attention).
 //
 // Source: deepspeed/runtime/constants.py, zero/config.py and tensor_parallel/config.py of
 // github.com/deepspeedai/DeepSpeed at commits 088be892c749, 1b88ac366fc9 and 18e7227e0b36 (2026);

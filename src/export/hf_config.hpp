@@ -14,7 +14,8 @@ namespace nereus::exporting {
 
 // Empty if there is no such type; `errors` has the reason.
 std::string hf_config(const model::Model& model, Engine engine, ErrorList& errors);
-// The class of its blocks in the transformers library, which FSDP wraps: "LlamaDecoderLayer".
+// The class of the model's blocks in the transformers library, which FSDP wraps:
+// "LlamaDecoderLayer".
 std::string hf_block_class(const model::Model& model);
 
 // The arguments of the trainer in launch.sh, for engines that train Hugging Face models.

@@ -26,7 +26,8 @@ void check_nodes(Engine engine, const plan::Plan& plan, ErrorList& errors);
 
 // The facts in the header: key -> value.
 std::map<std::string, std::string> read_facts(const Script& script);
-// Reads nodes and devices from torchrun's arguments and Slurm's comments; others are unchanged.
+// Reads nodes and devices from torchrun's arguments and Slurm's comments; other hints stay
+// unchanged.
 void read_nodes(const Script& script, Hints& hints);
 
 // Adds an error export.cannot-express.
@@ -39,7 +40,7 @@ void cannot_offload_elsewhere(ErrorList& errors, Engine engine, const plan::Degr
 // which offloads either all sharded state or none.
 void cannot_offload_parts(ErrorList& errors, Engine engine, const plan::Degrees& degrees);
 
-// Quotes a word such that a shell reads it back unchanged.
+// Quotes a word so that a shell reads it back unchanged.
 std::string shell_word(const std::string& text);
 
 }  // namespace nereus::exporting

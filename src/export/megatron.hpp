@@ -47,7 +47,8 @@ std::optional<std::vector<int>> blocks_of_layout(std::string_view layout);
 std::string layout_of_blocks(const std::vector<int>& blocks, int further = 0);
 // The list that "([0]*3+[1]*58)" stands for; empty if it is not a list.
 std::optional<std::vector<int>> python_list(std::string_view expression);
-// Which of its blocks have experts, as such a list: leading dense blocks, then every n-th.
+// Which of the model's blocks have experts, as a list with 1 or 0 per block: leading dense blocks,
+// then every n-th.
 std::vector<int> expert_list(const model::TransformerShape& shape);
 
 }  // namespace nereus::exporting

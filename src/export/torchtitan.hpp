@@ -17,7 +17,7 @@
 // A model is a flavor that is registered in torchtitan's code: any other shape is an error.
 //
 // Source: torchtitan/config/job_config.py of github.com/pytorch/torchtitan at commit 6404b932421f
-// (summer 2025), flavours from torchtitan/models/*/__init__.py.
+// (summer 2025), flavors from torchtitan/models/*/__init__.py.
 #pragma once
 
 #include "export/bundle.hpp"

@@ -3,7 +3,7 @@
 //
 //   std::istream in(&file);
 //   Trace trace = read_kineto(in, "rank0.json");
-//   trace.steps; trace.collectives; trace.rank;    // -1: the trace does not have it
+//   trace.steps; trace.collectives; trace.rank;    // -1: the trace does not state it
 //
 // The format is Chrome's trace events: an object with traceEvents (and distributedInfo: rank,
 // world_size, backend), or an array of events only. It uses complete events (ph "X") with ts and
@@ -36,7 +36,7 @@ struct Span {
 struct Trace {
   std::string file;
   int rank = -1;
-  int num_ranks = 0;  // 0: the trace does not have it
+  int num_ranks = 0;  // 0: the trace does not state it
   std::string backend;
   bool on_gpu = false;
   std::map<std::int64_t, Span> steps;  // by number

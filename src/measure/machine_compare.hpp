@@ -37,7 +37,7 @@ struct Comparison {
   std::vector<std::string> second_only{};
   std::vector<std::string> other_contexts{};  // "library: libtorch 1.13.1, then libtorch 2.1.0"
   int num_tested = 0;                         // number of `numbers` compared by intervals
-  double confidence = 0;  // of each test, such that all together have 95 %; 0 if there are none
+  double confidence = 0;  // of each test, so that all together have 95 %; 0 if there are none
   int num_differing() const;
   bool agree() const { return num_differing() == 0; }
 };

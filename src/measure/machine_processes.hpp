@@ -6,8 +6,8 @@
 // t interval (profile/statistics.hpp). Counts of bytes and repeats are sums; the worst jitter is
 // the worst of any process.
 //
-// An entry that some process lacks is left out, with a note: a layer that is too fast for its
-// clock, or samples that took too long to continue.
+// An entry that some process lacks is left out, with a note: a layer that is too fast for the
+// process's clock, or samples that took too long to continue.
 //
 //   Profile whole = join_processes({first, second, third});
 //   whole.machine.kernels[0].seconds.half_width;

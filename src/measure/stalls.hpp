@@ -1,5 +1,6 @@
-// A job runs blocks of steps that differ in one thing (job/measuring.hpp), each block once per
-// round. The differences between blocks of a round are what a step waits for, by cause.
+// A job runs blocks of steps, each of which differs from another block in one thing
+// (job/measuring.hpp), and each block once per round. The differences between blocks of a round are
+// what a step waits for, by cause.
 //
 //   contention     `together` - `alone`, both of the median rank
 //   straggler      in `together`: the slowest rank of each step - the median rank
@@ -14,8 +15,8 @@
 // Stash (Sharma 2023) subtracts single runs of one epoch each, in which contention and stragglers
 // count as interconnect, and sets negative differences to zero. Here each difference is taken
 // within a round, so that slow changes of a machine cancel. The mean over rounds has a Student's t
-// interval, such that all intervals hold together with 95 % (Bonferroni); a negative mean
-// stays negative. A stall is significant if its interval lies above kNegligible of the step.
+// interval, chosen so that all intervals hold together with 95 % (Bonferroni); a negative mean
+// stays negative. A stall is significant if its whole interval is above kNegligible of the step.
 //
 //   StallReport report = find_stalls(times);
 //   report.step_s; report.stalls[3].seconds; report.stalls[3].significant;
@@ -60,7 +61,7 @@ std::string_view to_string(StallKind kind);  // "host_copy", as in JSON
 
 struct Stall {
   StallKind kind = StallKind::kLaunch;
-  bool measured = false;  // if not, `note` says why, and all numbers are zero
+  bool measured = false;  // if not, `note` has the reason, and all numbers are zero
   double seconds = 0;     // per step; may be negative
   double share = 0;       // of the step
   double low = 0, high = 0;

@@ -3,7 +3,8 @@
 // A step of length d on a rank is divided into
 //   c   a collective is in flight, and nothing is computed
 //   h   a copy to the device is in flight, without compute and collectives     (GPUs)
-//   l   the step waits for its batch: on CPUs in the loader; on GPUs also without the above
+//   l   the step waits for its batch: on CPUs in the loader; on GPUs only times without compute,
+//       collectives and copies
 //   b = d - c - h - l, its work; on GPUs including times in which the device is idle
 //
 // Over all ranks, step by step, these give the differences of measure/stalls.hpp:
@@ -15,7 +16,7 @@
 //                  waits for the network
 //   launch         GPUs: times in which the device of the median rank is idle; a part of b
 //
-// They sum to the longest d. Clocks of different ranks are never compared.
+// All except launch sum to the longest d. Clocks of different ranks are never compared.
 //
 //   StallReport report = stalls_of(traces);
 //   report.of(StallKind::kInterconnect).seconds;

@@ -6,16 +6,16 @@
 //
 //   step    = max(H, prepare / cores, fetch (1 - cached) / disk)
 //   H       = work + talk + host copies        the step if samples are already prepared
-//   prepare = the step on warm files           if its stall is significant; otherwise it overlaps
-//   fetch   = the step on cold files           with H and is at most as long: that is its interval
+//   prepare = the step on warm files           if its stall is significant; otherwise it is hidden:
+//   fetch   = the step on cold files           0, with an interval up to the terms before it
 //   work    = launch + (alone + contention + straggler - launch) / device
 //   talk    = exposed time of gradient all-reduces (cost/buckets.hpp)
 //
 // All-reduces: gradients (4 bytes per parameter) become ready evenly over the backward pass, which
 // is two thirds of the work. A bucket takes kSumLatency plus its bytes / rate. The rate is the one
 // with which the exposed time equals the measured one; `links` multiplies it. Communication other
-// than gradient all-reduces (pipelines, tensor parallelism) is not separate: such a change scales
-// it as if it were an all-reduce.
+// than gradient all-reduces (pipelines, tensor parallelism) is not distinguished: a change of links
+// scales it as if it were an all-reduce.
 //
 // Without changes, the result is the measured step: stalls that are not significant stay as they
 // are.

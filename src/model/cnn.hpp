@@ -1,4 +1,4 @@
-// Convolutional networks: the shape that names one, and its expansion into a graph of layers.
+// Convolutional networks: the shape that describes one, and its expansion into a graph of layers.
 //
 // ResNet (He 2016, 1512.03385; wide ResNet: Zagoruyko 2016, 1605.07146), VGG (Simonyan 2014,
 // 1409.1556), Inception-v3 (Szegedy 2015, 1512.00567), AlexNet (Krizhevsky 2014, 1404.5997),
@@ -8,7 +8,7 @@
 // sums, concatenations and shuffles are separate layers, so that a planner sees every branch.
 //
 //   convolution  parameters c_out (c_in / groups) w_h w_w + bias,
-//                FLOPs 2 o_h o_w x that (bias apart)
+//                FLOPs 2 o_h o_w x parameters without bias
 //   batch norm   parameters 2 c
 //
 // Activations kept for backward are counted in the layer that produces them: the output of every
@@ -29,8 +29,8 @@ inline constexpr int kResnetChannels = 64;
 struct CnnShape {
   std::string name{};
   std::string family{};  // resnet, vgg, inception, alexnet, squeezenet, mobilenet, shufflenet
-  // resnet 10, 12, 16, 18, 34, 50, 101, 152; vgg 11, 13, 16, 19. The others have only one, which
-  // need not be given (inception: its version 3).
+  // resnet 10, 12, 16, 18, 34, 50, 101, 152; vgg 11, 13, 16, 19. The other families have only one
+  // depth, which need not be given (inception: its version 3).
   int depth = 0;
   int width = 1;  // factor on a bottleneck's inner channels: 2 for wide ResNet-50-2 and 101-2
   // Channels of the first stage of a ResNet or VGG: 64 in published networks, fewer for

@@ -24,7 +24,7 @@ struct Feature {
   Image image;
 };
 
-// Names of torchvision's modules; an empty name of a norm: there is none.
+// Names of torchvision's modules; if `norm` is empty, there is no norm.
 struct ConvNames {
   std::string conv{};
   std::string norm{};

@@ -25,8 +25,8 @@ struct CnnLayer {
     kAddRelu,       // of two inputs
     kAdd,           // the same without ReLU
     kConcat,        // of channels
-    kShuffle,       // of channels: as many of its first input as are missing, all of its second,
-                    // then those of both by turns
+    kShuffle,       // of channels: the first ones of its first input, as many as its second input
+                    // has, interleaved with those of its second
     kDense,         // of all elements of its input; then ReLU and dropout, where it has them
     kClassifier,    // dropout, then a dense layer; and the loss where it is the last layer
     kLoss,          // over one or several classifiers, the main one first

@@ -1,7 +1,7 @@
 // One operator of a layer: what it computes per sample, and the effect of splitting it.
 //
 // A sample is one sequence (language models), one image (vision) or one record (recommendation).
-// All counts are per sample and unsplit; `Split` says which of them a degree divides:
+// All counts are per sample and unsplit; `Split` determines which of them a degree divides:
 //
 //   kReplicated  every tensor rank does all of it (sequence parallelism divides its rows if
 //                `rows_divide` is set: normalization, dropout, residual)
@@ -16,8 +16,8 @@
 //                (plan::TableSplit)
 //
 // FLOPs of the backward pass: GEMM, convolution and attention have twice their forward FLOPs (input
-// and weight gradient). For attention (dQ, dK, dV, dP and a recomputed P), fused kernels have 2.5x;
-// cost/ decides it.
+// and weight gradient). Fused attention kernels have 2.5x (dQ, dK, dV, dP and a recomputed P);
+// cost/ decides which factor applies.
 #pragma once
 
 #include <string>
@@ -70,8 +70,8 @@ struct Operator {
   int groups = 1;
   double input_elements = 0;  // per sample, for convolution and pooling
 
-  // Embedding table with k rows and n columns; `rows` of them are summed per sample. The stack does
-  // not decide its state, because a step only touches few of its rows.
+  // Embedding table with k rows and n columns; `rows` of its rows are summed per sample. The bytes
+  // below are not the stack's, because a step only touches few rows of a table.
   double weight_bytes = 0;     // per weight, as stored
   double state_bytes = 0;      // of the optimizer, per weight
   double row_state_bytes = 0;  // of the optimizer, per row

@@ -1,6 +1,6 @@
 // Users' exported models: a folder that python/nereus_export.py wrote, with one TorchScript module
-// per layer (NAME.pt), the loss (loss.pt), and model.json, which says what each layer reads, stores
-// and costs. Planning only needs model.json; the worker loads the modules.
+// per layer (NAME.pt), the loss (loss.pt), and model.json, which lists what each layer reads,
+// stores and costs. Planning only needs model.json; the worker loads the modules.
 //
 //   {"nereus_export": 1, "name": .., "id": SHA-256 of all that follows and of the modules,
 //    "input": {"shape": [8], "integer": false, "vocabulary": 0}, "target": {"shape": [], ..},

@@ -44,7 +44,7 @@ struct TransformerShape {
   int shared_experts = 0;
   int shared_expert_ffn = 0;  // 0: expert_ffn
   int dense_layers = 0;       // leading blocks with a dense MLP of size `ffn`
-  int expert_interval = 1;    // after those, every n-th block has experts, the others `ffn`
+  int expert_interval = 1;    // after those, every n-th block has experts, others a dense MLP
   int expert_latent = 0;  // experts receive tokens projected to this size (LatentMoE); 0: hidden
   int mtp_layers = 0;     // multi-token prediction: additional blocks in training
 

@@ -17,8 +17,8 @@
 //
 // All fields of the request are read except `seq`, which belongs to the model.
 //
-// The result may not be buildable: check_degrees says whether it is. A quotient that is not whole
-// is rounded down, and check_degrees then reports the violated rule with its numbers.
+// The result may not be buildable: check_degrees reports whether it is. A quotient that is not
+// whole is rounded down, and check_degrees then reports the violated rule with its numbers.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // One list of the fields of Degrees and DegreesRequest: their names in JSON and on the command
-// line, and their allowed values. Options, plans as JSON, completion, stored results and "is
-// anything given?" all use this list, so that none of them can forget a field.
+// line, and their allowed values. Options, plans as JSON, completion, stored results and the check
+// whether any field is given all use this list, so that none of them can forget a field.
 //
 //   for_each_degree([&](const auto& field) { visit(field.name, degrees.*field.degree); });
 //   given_options(request);   // {"--tp", "--context"}: what a mode that reads no degrees rejects

@@ -8,9 +8,9 @@
 // samples (m dp + d) micro_batch + [0, micro_batch). DualPipe's second stream gets the second half
 // of the micro-batches.
 //
-// The state of tensor slice t of a stage lies on its data group, the cp x dp ranks with equal t.
-// ZeRO 1 shards the optimizer state, 2 also gradients, 3 also weights, over zero_group neighbors of
-// that group. Expert slices (tensor part fastest, then expert group) lie on consecutive ranks of
+// The state of tensor slice t of a stage is on the slice's data group, the cp x dp ranks with equal
+// t. ZeRO 1 shards the optimizer state, 2 also gradients, 3 also weights, over zero_group neighbors
+// of that group. Expert slices (tensor part fastest, then expert group) are on consecutive ranks of
 // the stage and repeat every ep x expert_tp ranks: these repetitions are the experts' data group.
 // Slices of embedding tables are placed like experts, but ZeRO does not shard them. The offloaded
 // share of weights and optimizer state is the first part of every buffer.
@@ -37,11 +37,11 @@ std::optional<Degrees> as_regular(const Placement& placement, const model::Model
 std::optional<Degrees> as_regular_with_own_stages(const Placement& placement,
                                                   const model::Model& model);
 
-// The same plan, with fields that have no effect at their defaults: zero_group is 0 if it is the
-// whole data group; zero and zero_group are 0 if nothing is sharded; offload shares are multiples
-// of 1 / kStateUnits; the offload tier is the host if nothing is offloaded; ep and expert_tp are 1
-// without experts and tables; table_split is the default if no table is cut; recompute_blocks is 0
-// if no stage (as plan/stages.hpp cuts them) holds more blocks.
+// The same plan, with the fields that have no effect set to their defaults: zero_group is 0 if it
+// is the whole data group; zero and zero_group are 0 if nothing is sharded; offload shares are
+// multiples of 1 / kStateUnits; the offload tier is the host if nothing is offloaded; ep and
+// expert_tp are 1 without experts and tables; table_split is the default if no table is cut;
+// recompute_blocks is 0 if no stage (as plan/stages.hpp cuts them) holds more blocks.
 Degrees canonical(const Degrees& degrees, const model::Model& model);
 
 }  // namespace nereus::plan

@@ -103,10 +103,10 @@ inline constexpr std::int64_t kStateUnits = 720720LL << 32;
 // it is ep x expert_tp (slice e expert_tp + t is tensor part t of the e-th group of experts); for
 // embedding tables it is ep, and the run's table_split decides the slices, whose lengths may then
 // differ. A share places the range [begin, end) of the slices first_slice .. first_slice +
-// num_slices - 1: slice first_slice is on `ranks`, and each next slice on the ranks slice_stride
-// further. [begin, end) is divided into `pieces` equal pieces, and the
-// j-th of the ranks holds piece j modulo `pieces`. 1 piece = a whole copy on each rank; as many
-// pieces as ranks = sharded (ZeRO); in between = sharded within groups (HSDP).
+// num_slices - 1: slice first_slice is on `ranks`, and each following slice is on ranks that are
+// slice_stride higher. [begin, end) is divided into `pieces` equal pieces, and the j-th of the
+// ranks holds piece j modulo `pieces`. 1 piece = a whole copy on each rank; as many pieces as ranks
+// = sharded (ZeRO); in between = sharded within groups (HSDP).
 struct StateShare {
   StateKind kind = StateKind::kWeights;
   bool experts = false;  // the layer's experts or tables, which have a separate data-parallel group

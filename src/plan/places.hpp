@@ -13,7 +13,8 @@
 
 namespace nereus::plan {
 
-// The stage that a machine holds, and the depth of its pipeline. -1 of 0: none, or unknown.
+// The stage that a machine holds, and the depth of its pipeline. Stage -1 with 0 stages: none, or
+// unknown.
 struct HeldStage {
   int stage = -1;
   int stages = 0;

@@ -14,9 +14,9 @@
 //      ..]}}
 //
 // Keys are the fields of plan/placement.hpp and plan/degrees.hpp. Runs, replicas and state leave
-// out fields with their default value. Ranks are [first, count, stride]. One table of state stands
-// for one share per kind in `kinds`. Each run is on one line, so that line numbers in errors are
-// useful. The general placement is always written, even if there are degrees.
+// out fields with their default value. Ranks are [first, count, stride]. One entry of `state`
+// stands for one share per kind in its `kinds`. Each run is on one line, so that line numbers in
+// errors are useful. The general placement is always written, even if there are degrees.
 //
 //   write_file(path, plan_to_json(plan));   // or save_plan(path, plan)
 //   Plan plan = load_plan("best.plan");     // reads and checks; throws Errors with all errors

@@ -2,10 +2,10 @@
 //
 // A model has leading layers (embeddings), blocks, and trailing layers (head, loss). With v = pp x
 // interleave virtual stages and L blocks, every stage gets floor(L / v) blocks. The remaining L mod
-// v blocks go one each to stages 1, 2, ... v - 2, then 0. Stage 0 is late in this order because it
-// also holds the embedding; the last stage, which holds head and loss, never gets one. With L = v -
-// 2 there is one block on every inner stage and none on the outer two (LLaMA-3 405B: 126 blocks,
-// 128 stages).
+// v blocks are added one by one to stages 1, 2, ... v - 2, and then 0. Stage 0 is last in this
+// order because it also holds the embedding; the last stage, which holds head and loss, never gets
+// one. With L = v - 2 there is one block on every inner stage and none on the outer two (LLaMA-3
+// 405B: 126 blocks, 128 stages).
 //
 // Ranks: tensor fastest, then context, data, pipeline (Megatron-LM's default order):
 //   rank = t + tp (c + cp (d + dp p))
@@ -32,7 +32,7 @@ struct LayerSpan {
   int trailing = 0;  // heads at the end
 
   int num_layers() const { return leading + blocks + trailing; }
-  // The largest number of virtual stages such that none is empty.
+  // The largest number of virtual stages that leaves none of them empty.
   int most_stages() const {
     if (trailing == 0) return blocks;
     return blocks + (leading > 0 ? 2 : 1);

@@ -8,7 +8,7 @@
 //
 // Rows: slice s of a table of R rows holds block s of ceil(R / ep) rows. So the first slices are
 // the fullest, and if a table has fewer rows than ranks, some slices have none (as in torchrec's
-// row-wise sharding). Columns: every rank has dim / ep of them.
+// row-wise sharding). Columns: every rank has dim / ep columns of each table.
 //
 //   const model::LayerKind& layer = model.layer(model.table_layer());
 //   std::vector<int> slices = deal_tables(layer, TableSplit::kTable, 8);   // one per table

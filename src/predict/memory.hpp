@@ -54,7 +54,7 @@ struct RankMemory {
   double optimizer = 0;
   // Offloaded bytes, by plan::Tier.
   std::array<double, 4> tiers{};
-  double held_weights = 0;  // number of parameters, in any memory
+  double held_weights = 0;  // parameters whose weights the rank keeps, in any memory
   // Number of parameters of sharded weights that are gathered at the same time.
   double gathered = 0;
   double staged = 0;  // bytes of offloaded weights in transfer
@@ -85,7 +85,7 @@ struct RankMemory {
     logits += count * layer.logits;
   }
   // Sets the peak: all layers added so far are held for `in_flight` micro-batches, each with
-  // `extra_blocks` more blocks; the share `offload` of it is in that tier.
+  // `extra_blocks` more blocks; the share `offload` of the peak is in `tier`.
   void keep_activations(double in_flight, double extra_blocks, double offload,
                         plan::Tier tier = plan::Tier::kHost) {
     at_peak = (kept + extra_blocks * block) * in_flight;

@@ -25,7 +25,7 @@ struct StageTable;
 struct StepReduction {
   double first = 0;    // seconds on the first pipeline rank, or a lower bound
   double longest = 0;  // seconds, the maximum over ranks
-  // Share of the concurrent compute that it can use; 0: it runs after all passes.
+  // Share of the concurrent compute that the reduction can use; 0: it runs after all passes.
   double overlap = 0;
 };
 
@@ -53,8 +53,8 @@ struct PlanPasses {
   bool played = false;
   schedule::PipelineSize size;
   double longest_send = 0;
-  double overlap = 0;      // of messages with passes
-  double near = 0;         // how far the closed form may be from the play
+  double overlap = 0;      // share of messages that overlaps with passes
+  double near = 0;         // how far the closed form may be from the simulation
   double least = 0;        // lower bound in seconds of the simulated passes
   double least_first = 0;  // lower bound for the first rank, without its last messages
   double most = 0;
@@ -87,8 +87,8 @@ struct PlanPasses {
   }
 };
 
-// The passes of recently used plans, each in the slot that its key hashes to, with room for its
-// simulation. Entries and their room are allocated together with the tables
+// The passes of recently used plans. Each is in the slot that its key hashes to, with room for the
+// plan's simulation. Entries and their room are allocated together with the tables
 // (predict/predictor_tables.hpp), so that whoever has found the tables also has them.
 class PlanPassesMemo {
  public:

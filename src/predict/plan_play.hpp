@@ -1,18 +1,20 @@
-// Simulates the passes of a regular plan (predict/played.hpp), and decides when that is not needed.
+// Simulates the passes of a regular plan (predict/played.hpp), and decides when no simulation is
+// needed.
 //
-// A simulation (schedule/clock.hpp) takes microseconds, and mostly it is not needed. If backward
+// A simulation (schedule/clock.hpp) takes microseconds, and is mostly not needed. If backward
 // passes are whole, a lower and an upper bound of the passes' time are known (schedule/bounds.hpp).
 // The last pass of the step is the first stage's backward pass, B_0. So the simulated time S, which
 // includes the exposed reduction, is between
 //   the lower bound + max(5 % R_0, R_00 - o B_0)  and
 //   the upper bound + max(5 % R, R - R' - o B_0, R - o L)
-//       R_0 of the first rank, R_00 of its first stage, R the maximum over ranks, R' the minimum
-//       over ranks for all chunks but the last, L the least time that a rank runs from its last
+//       R_0 = reduction of the first rank, R_00 = part of R_0 for its first stage, R = the longest
+//       reduction of any rank, R' = the shortest over ranks for all chunks but the last, o = share
+//       of compute that a reduction can use, L = the least time that a rank runs from its last
 //       chunk's last backward pass on
-// and S is at least m T_0 + R_0 - o L_0 of the first rank. If the closed form is near both ends, it
-// is near the simulated time. Schedules that split the backward pass, and Varuna, have no such
-// upper bound. After a simulation, its result is used as both bounds: settings that share it and
-// differ only in R mostly need no other.
+// and S is at least m T_0 + R_0 - o L_0, where T_0 and L_0 are those of the first rank. If the
+// closed form is near both bounds, it is near the simulated time. Schedules that split the backward
+// pass, and Varuna, have no such upper bound. After a simulation, its result is used as both
+// bounds: settings that share the simulation and differ only in R mostly need no other one.
 //
 //   PlanPasses& passes = plan_passes(tables, kinds, plain, stages, shape, degrees);
 //   if (!is_near(formula, passes, reduction, copies))

@@ -1,7 +1,7 @@
 // The properties that all stages of a regular plan share: the pipeline, and how state is sharded.
 //
-// The dense weights of a tensor slice lie on dp x cp ranks, tp apart. Experts lie on their data
-// group, which repeats every ep x expert_tp ranks. ZeRO 1 shards the optimizer state, 2 also
+// The dense weights of a tensor slice are on dp x cp ranks, tp apart. An expert slice is on its
+// data group, whose ranks are ep x expert_tp apart. ZeRO 1 shards the optimizer state, 2 also
 // gradients, 3 also weights, over zero_group neighbors of the group (all of it by default). Under a
 // pipeline, weights are gathered once per step and kept, and gradients stay whole. DualPipe keeps
 // every stage on two pipeline ranks; here the pair counts as one, with half of the micro-batches.
@@ -17,8 +17,8 @@
 
 namespace nereus::cost {
 
-// The number of ranks over which each kind of state is sharded: of the dense weights and of the
-// experts.
+// The number of ranks over which each kind of state is sharded. Dense layers and experts each have
+// their own Shards.
 struct Shards {
   double weights = 1;
   double gradients = 1;
@@ -45,8 +45,8 @@ struct PlanShape {
 
 PlanShape plan_shape(const Tables& tables, const plan::Degrees& degrees);
 
-// Time to send one activation to the next stage, if the last layer before the boundary is of that
-// kind.
+// Time to send one activation to the next stage, if the last layer before the boundary is of this
+// `kind`.
 double boundary_seconds(const Tables& tables, const KindRow* kinds, const plan::Degrees& degrees,
                         int kind);
 // The messages between stages in a step.

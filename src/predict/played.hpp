@@ -4,35 +4,37 @@
 //
 //   pipeline = the closed form, but no further than kNear from the simulated time
 //
-// both including the exposed part of the gradient reduction. The simulated pipeline ends at
+// Both times include the exposed part of the gradient reduction. The simulated pipeline ends at
 //   S = max over ranks r of  max(E_r + 5 % R_r, max over its stages c of s_c + (1 - o) b_c + R_c..)
 //       E_r = end of its last pass, R_r = its reduction,
 //       s_c = start of stage c's last backward pass, b_c = passes of the rank from then on,
-//       R_c.. = reductions of stage c and of those that are done later (one after the other, with
-//               the share o of the wire while the rank computes, as in simulate/reduction.hpp)
-// If nothing overlaps, or weight gradients run separately, it ends at E_r + R_r.
+//       R_c.. = reductions of stage c and of the rank's stages that finish later (one after the
+//               other, with the share o of the wire while the rank computes, as in
+//               simulate/reduction.hpp)
+// If nothing overlaps, or weight gradients run separately, rank r ends at E_r + R_r.
 //
-// A rank needs T = (a^q + b^q)^(1/q) for a micro-batch, a on the device and b on its host
-// (cost/stage_time.hpp). A pass has its part a_j of a, and a part b_j of b according to its share
-// of the rank's FLOPs (a third each for forward, input and weight gradients; recompute has separate
-// host time). Without other passes it takes (a_j^q + b_j^q)^(1/q). The sum over passes is at least
-// T (Minkowski), and hardly more. The simulator scales passes down so that they sum to T. That
-// could make one pass longer when another gets faster; here passes are not scaled, so that more
-// bandwidth is never slower.
+// A rank needs T = (a^q + b^q)^(1/q) for a micro-batch, where a is the device's time and b the
+// host's (cost/stage_time.hpp). A pass has its part a_j of a, and a part b_j of b according to its
+// share of the rank's FLOPs (a third each for forward, input and weight gradients; recompute has
+// separate host time). Without other passes it takes (a_j^q + b_j^q)^(1/q). The sum over passes is
+// at least T (Minkowski), and hardly more. The simulator scales passes down so that they sum to T.
+// That could make one pass longer when another gets faster; here passes are not scaled, so that
+// more bandwidth never makes a step slower.
 //
 // If all stages are equal (passes, messages, gradients) and backward passes are whole, the closed
-// form with the reduction after all passes is exact. It is then the maximum of the pipeline's time:
-// the simulation may exceed it, because passes that are not scaled sum to more than T.
+// form with the reduction after all passes is exact. It is then an upper limit of the pipeline's
+// time: the simulation may exceed it, because passes that are not scaled sum to more than T.
 //
-// Copies to and from an offload tier block a rank in passes that are not known. The time of such a
-// plan is at least the simulation without copies, less kNear, and has no other limit.
+// It is not known which passes are blocked by copies to and from an offload tier. Therefore the
+// closed form of a plan with copies has no upper limit; its lower limit is the simulation without
+// copies, less kNear.
 //
 // Closed form, passes, simulations and bounds grow with every a_j, b and R, so the pipeline's time
 // does too. The exception is Varuna: its ranks choose their next pass at run time
 // (schedule/varuna_clock.hpp), and a rank that waits less may choose worse. Its closed form is only
 // an estimate, so the simulated time itself is used, with scaled passes as in the simulator:
-// forward and backward divide the rank's time without recompute like their device times, and
-// recompute is the rest.
+// forward and backward divide the rank's time without recompute in proportion to their device
+// times, and recompute is the rest.
 //
 //   clock.play(schedule, size, {stages, ends}, split, close);
 //   near_play({formula, after}, reduced_end({close.end, close.last_back, close.busy_after, share},
@@ -76,7 +78,7 @@ struct PlayedEnds {
   std::span<const double> share;                  // by virtual stage, of its rank's gradients
 };
 
-// Returns S, as above. R_r = `of_rank(r)`, of which `share[c]` is stage c's; o = `overlap`.
+// Returns S, as above. R_r = `of_rank(r)`; stage c has the share `share[c]` of it; o = `overlap`.
 template <class OfRank>
 double reduced_end(const PlayedEnds& play, const schedule::PipelineSize& size,
                    const OfRank& of_rank, double overlap) {
@@ -100,16 +102,16 @@ double reduced_end(const PlayedEnds& play, const schedule::PipelineSize& size,
   return latest;
 }
 
-// The passes of some layers, each without other passes. `work` is that of the layers, `rank` and
-// `all` those of all layers of their rank. With `split`, weight gradients are a separate pass; else
-// they count as input, as recompute does.
+// The passes of some layers, each without other passes. `work` is the work of these layers; `rank`
+// and `all` are the work and the times of all layers of their rank. With `split`, weight gradients
+// are a separate pass; else they count as part of `input`, as recompute does.
 PassSeconds passes_alone(const LayerTime& layers, const ChunkWork& work, const ChunkWork& rank,
                          const LayerTime& all, bool split, const Machine& machine);
 // The passes of a rank under Varuna, from all its layers with and without recompute.
 PassSeconds varuna_passes(const LayerTime& all, const LayerTime& once, const Machine& machine);
 void add(PassSeconds& sum, const PassSeconds& passes);
-// The passes scaled such that all passes of the rank (`rank`) take `total` together. Recompute and
-// weight gradients are separate.
+// The passes `alone`, scaled so that all passes of the rank (`rank`) take `total` together.
+// Recompute and weight gradients are separate.
 PassSeconds pass_seconds(const LayerTime& layers, const PassSeconds& alone, const PassSeconds& rank,
                          double total, bool split);
 
@@ -120,19 +122,20 @@ bool take_the_same(const PassSeconds& a, const PassSeconds& b);
 // Whether the order of the passes is known, and short enough to simulate.
 bool can_play(plan::Schedule schedule, const schedule::PipelineSize& size);
 
-// Seconds of a virtual stage's passes, as the clock needs them. `send` and `send_back` are those of
-// its messages in each direction. The first stages of ranks cannot overlap their first and last
-// messages.
+// Seconds of a virtual stage's passes, as the clock needs them. `send` and `send_back` are the
+// seconds of its messages in each direction. The first stages of ranks cannot overlap their first
+// and last messages.
 schedule::StageSeconds stage_seconds(const PassSeconds& passes, double send, double send_back,
                                      double overlap, int stage, int depth);
 schedule::StageSeconds varuna_seconds(const PassSeconds& passes, double send, double send_back);
 // Seconds for which the ends of the pipeline are blocked.
 double end_seconds(plan::Schedule schedule, double longest_send, double overlap);
 
-// Adds what the slowest stage takes, `times` as long, and what memory pressure adds to that.
+// Adds the slowest stage's time, multiplied by `times`, and the slowdown by memory pressure.
 void add_stage(Prediction& out, const StageTime& slowest, double times, double memory_share,
                const Parameters& parameters);
-// Adds what the pipeline takes beyond the work of its slowest stage: reduction, messages, waits.
+// Adds the time that the pipeline takes beyond the work of its slowest stage: reduction, messages,
+// waits.
 void add_waits(Prediction& out, double more, double reduced, double sent);
 
 }  // namespace nereus::cost

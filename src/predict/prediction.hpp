@@ -1,8 +1,8 @@
 // The result of a prediction: seconds of one step by cause, and bytes on the worst rank by purpose.
 //
-// Invariants: `step` is the sum of `parts`. Each part is exposed time: the step would be shorter by
-// it if the cause were removed and everything else stayed. `memory.total` is the sum of
-// `memory.parts`. Both hold up to rounding; a property test checks them.
+// Invariants: `step` is the sum of `parts`. Each part is exposed time: the step would be this much
+// shorter if the part's cause were removed and everything else stayed the same. `memory.total` is
+// the sum of `memory.parts`. Both hold up to rounding; a property test checks them.
 //
 //   Prediction p = predictor.predict(degrees);      // predict/predictor.hpp; for any placement:
 //                                                   // predict/general/general_predictor.hpp

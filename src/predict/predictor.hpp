@@ -13,8 +13,8 @@
 // to 1e-9.
 //
 // Only the first group of nodes of the cluster counts, since regular plans are for uniform
-// clusters. The degrees need not pass plan/rules.hpp (a table of measured runs may hold some that
-// do not). But every degree must be at least 1, and the schedule must have a closed form
+// clusters. The degrees need not pass plan/rules.hpp (a table of measured runs may contain degrees
+// that do not). But every degree must be at least 1, and the schedule must have a closed form
 // (cost/pipeline_time.hpp).
 //
 //   Predictor predictor(model, cluster, basis);
@@ -71,8 +71,8 @@ class Predictor {
 
   // Lower bounds for a search (predict/predictor_bound.cpp). bound() holds for all plans that have
   // the tp, pp, dp, cp, ep, expert_tp, batches, sequence parallelism, tensor overlap, precision,
-  // context and table split of `degrees`, whatever their other fields: none has a shorter step or
-  // keeps a device busy for less time.
+  // context and table split of `degrees`, whatever their other fields: none of these plans has a
+  // shorter step than `step`, or keeps a device busy for less time than `busy`.
   struct Bound {
     double step = 0;
     double busy = 0;  // seconds of the step in which a device computes

@@ -46,12 +46,12 @@ struct ChunkSends {
   double back = 0;
 };
 
-// A cache of stage times, in slots that the stage's layers decide: plans that differ only in what
+// A cache of stage times, in slots chosen by the stage's layers: plans that differ only in what
 // happens once per step share an entry. It stays empty while there are few kinds of layers.
 class StageTimeMemo {
  public:
-  // The entry of the stage, or the slot to put it in (then `stage` is another one). Null if there
-  // is no slot.
+  // The entry of the stage, or the slot to put it in (then the entry's `stage` is a different one).
+  // Null if there is no slot.
   struct Entry {
     const KindRow* kinds = nullptr;
     const StageClass* stage = nullptr;
@@ -88,11 +88,12 @@ class Tables {
   double tied_parameters() const { return tied_parameters_; }
   bool has_experts() const { return has_experts_; }
   bool has_tables() const { return slices_.layer() >= 0; }
-  // How the plan's ranks share the embedding tables; kinds() or costs() of it was asked for before.
+  // How the plan's ranks share the embedding tables. kinds() or costs() must have been called with
+  // these degrees before.
   const TableSlices& table_slices(const plan::Degrees& d) const;
   int layers_of_kind(std::size_t kind) const { return layers_of_kind_[kind]; }
-  // Micro-batches per replica and step; pp of them if the stack's pipeline cuts the local batch
-  // itself.
+  // Micro-batches per replica and step; pp times as many if the stack's pipeline cuts the local
+  // batch itself.
   int num_micro_batches(const plan::Degrees& d) const;
   double samples_per_micro_batch(const plan::Degrees& d) const;
   const KernelModel& kernels(cluster::Precision precision) {

@@ -1,5 +1,5 @@
-// What the tables of both predictors share: what decides a layer's costs on one rank, kernels by
-// machine and precision, and embedding tables cut into slices. All are made once.
+// Shared by the tables of both predictors: the key of a layer's costs on one rank, kernel models by
+// machine and precision, and embedding tables cut into slices. Each is made once.
 //
 //   SplitKey key{split, Precision::kBf16};
 //   const KernelModel& kernels = memo.of(0, machine, key.precision);
@@ -38,7 +38,7 @@ struct SplitKey {
 
 class KernelMemo {
  public:
-  // All must outlive this.
+  // All arguments must outlive this object.
   KernelMemo(int num_machines, const StackOptions& options, const MeasuredLayers* measured);
 
   const KernelModel& of(int index, const Machine& machine, cluster::Precision precision);
@@ -49,13 +49,14 @@ class KernelMemo {
   std::vector<std::optional<KernelModel>> kernels_;
 };
 
-// Of the model's one layer with embedding tables; there may be none.
+// The slices of the model's only layer with embedding tables, if it has one.
 class SlicesMemo {
  public:
   explicit SlicesMemo(const model::Model& model) : model_(model), layer_(model.table_layer()) {}
 
   int layer() const { return layer_; }  // -1: none
-  // `slice_of` as slice_tables has it. `find`: nullptr where nobody asked for them before.
+  // `slice_of` is as in slice_tables(). find() returns nullptr if of() was not called with the same
+  // arguments before.
   const TableSlices* of(plan::TableSplit split, int ep, const std::vector<int>& slice_of = {});
   const TableSlices* find(plan::TableSplit split, int ep,
                           const std::vector<int>& slice_of = {}) const;

@@ -29,7 +29,7 @@ struct StageKey {
   int pp = 1;
   int interleave = 1;
   StageOrder order = StageOrder::kLooped;
-  int recompute_blocks = 0;  // the first blocks of each virtual stage; 0 = all
+  int recompute_blocks = 0;  // recomputed blocks of each virtual stage, from its first; 0 = all
   bool plain_last = false;   // the last rank recomputes nothing (Varuna)
   bool operator==(const StageKey&) const = default;
   std::uint64_t hash() const;

@@ -11,7 +11,7 @@
 
 namespace nereus::cost {
 
-// The sums over the layers of a stage, and the maximum over them.
+// Sums and maxima over the layers of a stage.
 struct StageSums {
   StageWork work;
   RankMemory rank;
@@ -28,7 +28,7 @@ struct StageSums {
 // with both ends of a tied weight keeps the `tied` parameters once.
 StageSums sums_of(const StageClass& stage, const KindRow* kinds, const KindRow* plain,
                   const PlanShape& shape, double tied, bool offloads);
-// Fills in what the stage's ranks keep of state and activations.
+// Fills in the state and activations that the stage's ranks keep.
 void keep(StageSums& sums, const StageClass& stage, const PlanShape& shape,
           const plan::Degrees& degrees, const Tables& tables);
 // The time and bytes that embedding tables add to a step of the plan; zero if the model has none.
@@ -43,11 +43,12 @@ double update_copy_seconds(const StageSums& sums, double updates, const plan::De
                            const Tables& tables);
 double sharding_seconds(const StageWork& work, const PlanShape& shape, const StackOptions& options);
 // One stage's time for one micro-batch. Under Varuna, `passes` is the time without recompute, and
-// `backward` that without copies.
+// `backward` is `passes` without copies.
 StageTime time_of(const StageClass& stage, const StageSums& sums, const KindRow* plain,
                   const PlanShape& shape, const plan::Degrees& degrees, StageMode mode,
                   const Tables& tables);
-// The reduction once per step, of state that is not gathered and scattered in every micro-batch.
+// Seconds of the reduction, once per step, of the state that is not gathered and scattered in every
+// micro-batch.
 double stage_reduce_seconds(const LayerTime& sum, const PlanShape& shape,
                             const StackOptions& options);
 

@@ -11,7 +11,8 @@
 // layers (`layers`), for a simulation in which branches run concurrently.
 //
 // A rank's time for a micro-batch, including host and sharding, is divided among the passes of its
-// virtual stages in proportion to the time that each takes without the others (predict/played.hpp).
+// virtual stages in proportion to the time that each pass takes without the others
+// (predict/played.hpp).
 //
 //   StepWork work = predictor.work(degrees);
 //   work.lanes[0].passes[2].forward;            // seconds on virtual stage 2

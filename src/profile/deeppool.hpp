@@ -24,7 +24,7 @@ namespace nereus::profile {
 struct DeepPoolBlock {
   std::string name{};             // types of its layers, joined by +
   double parameters = 0;          // with biases of convolutions, as in its modules
-  double elements = 0;            // of a sample that it reads
+  double elements = 0;            // that it reads per sample
   std::vector<double> samples{};  // ascending
   std::vector<double> forward{};  // for that many samples
   std::vector<double> backward{};

@@ -40,7 +40,8 @@ enum class ProfileForm {
   kCephaloSizes,  // model_stats.json
   kDeepPool,
 };
-// Only decided by the form; a file that is not JSON has none.
+// Decided by the content only. Apart from DeepPool's text, a file that is not JSON has no form
+// (kNone).
 ProfileForm form_of(const ProfileFile& file);
 
 // Throws Errors. Files in our form are joined with the others.

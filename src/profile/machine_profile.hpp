@@ -14,9 +14,9 @@
 //   "prepare":     [{"kind": "tokens", "bytes": 2050, "samples_per_s": S}]
 //
 // S = {"median": .., "low": .., "high": .., "repeats": .., "processes": 5, "half_width": ..}: the
-// median of the repeats, and the quantiles of 10 and 90 %, between which another repeat lies four
-// times in five. If several processes measured, these are means over processes, and median +-
-// half_width is the 95 % interval from the variation between processes (profile/statistics.hpp).
+// median of the repeats, and the quantiles of 10 and 90 %, between which four of five further
+// repeats are expected. If several processes measured, these are means over processes, and median
+// +- half_width is the 95 % interval from the variation between processes (profile/statistics.hpp).
 // Files without the last two are from one process.
 //
 //   Machine machine = parse_profile(text, "here.json").machine;
@@ -58,7 +58,7 @@ struct Kernel {
   // and optimizer: elements; convolution: samples, channels in, channels out, image, kernel
   std::vector<std::int64_t> shape{};
   double flops = 0;  // per call
-  double bytes = 0;  // that it reads and writes at least
+  double bytes = 0;  // the least that it reads and writes
   Quantiles seconds{};
   bool operator==(const Kernel&) const = default;
 };
@@ -92,8 +92,8 @@ struct Collective {
   bool operator==(const Collective&) const = default;
 };
 
-// A fixed piece of work is repeated: its time, and how much longer, as a share of that, the slowest
-// of a hundred and the slowest of all took.
+// A fixed piece of work is repeated: its time, and by which share of that time the slowest of a
+// hundred repeats (p99) and the slowest of all repeats (worst) took longer.
 struct Jitter {
   Quantiles seconds{};
   double p99 = 0;

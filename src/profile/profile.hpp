@@ -1,4 +1,4 @@
-// Measured times of a model's layers on devices: what `nereus import` makes of other people's
+// Measured times of a model's layers on devices: what `nereus import` makes from other people's
 // files, and what `--profile` reads. It is one JSON file:
 //
 //   {"schema_version": 1, "origin": {"source": "...", "date": "..."}, "notes": [],
@@ -46,7 +46,7 @@ struct MeasuredLayer {
   std::string model{};  // name in its source
   Role role = Role::kBlock;
   std::string layer{};    // for a vision model: its type in its source
-  int hidden = 0;         // 0: unknown, also below; but seq or elements must be known
+  int hidden = 0;         // 0: unknown, as below; but seq or elements must be known
   int seq = 0;            // tokens per sample
   double elements = 0;    // activations per sample between layers: seq x hidden
   double parameters = 0;  // of the whole layer
@@ -63,7 +63,7 @@ struct MeasuredLayer {
   // Quantiles of 10 and 90 % of the repeats; empty: unknown
   std::vector<double> forward_low{}, forward_high{}, backward_low{}, backward_high{};
   int processes = 0;  // number that measured it; 0: unknown
-  // Half widths of the 95 % intervals over them (profile/statistics.hpp); empty: unknown
+  // Half widths of the 95 % intervals over the processes (profile/statistics.hpp); empty: unknown
   std::vector<double> forward_half_width{}, backward_half_width{};
   double update = 0;  // seconds of the optimizer; 0: not measured
   double memory = 0;  // bytes kept for backward per sample; 0: not measured
@@ -87,10 +87,10 @@ std::string profile_to_json(const Profile& profile);
 void check_profile(const Profile& profile, const std::string& file);
 
 // Seconds by number of samples, linear between points. Beyond the last point it follows the line
-// through the last two, but is never faster per sample than the last, so that no plan benefits from
-// sizes that were not measured. Before the first point it follows the line through the first two,
-// but is at least proportional and at most as long as the first. With one point it is proportional.
-// It never decreases.
+// through the last two, but is never faster per sample than the last point, so that no plan
+// benefits from sizes that were not measured. Before the first point it follows the line through
+// the first two, but is at least proportional to the samples and at most as long as the first
+// point. With one point it is proportional to the samples. It never decreases.
 struct TimeCurve {
   std::vector<double> samples{};
   std::vector<double> seconds{};
@@ -104,7 +104,7 @@ struct TimeCurve {
 
 // More samples never take less time: adjacent points that decrease are replaced by their mean,
 // repeatedly. This gives the nearest curve that never decreases (least squares; Ayer et al. 1955).
-// It counts as noise if no point changes by more than the factor kMostNoise.
+// A decrease counts as noise if no point changes by more than the factor kMostNoise.
 inline constexpr double kMostNoise = 1.5;
 struct RepairedCurve {
   TimeCurve curve{};

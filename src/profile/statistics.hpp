@@ -5,8 +5,8 @@
 //   low, high the quantiles of 10 and 90 %, linear between the sorted repeats (Hyndman and Fan
 //             1996, type 7)
 //
-// Repeats within one process share random conditions: where its memory is, which core it runs on.
-// So a number is measured in n processes, one after the other, and over them
+// Repeats within one process share random conditions: where the process's memory is, which core it
+// runs on. So a number is measured in n processes, one after the other, and over them
 //   median, low, high  are the means of the processes' values
 //   half_width         t(0.975, n - 1) s / sqrt(n), where s is the standard deviation of the
 //                      processes' medians: Student's t interval of 95 %, which includes all
@@ -50,7 +50,7 @@ Quantiles quantiles_of(const std::vector<double>& values);
 // Quantiles of the rates amount / seconds: the slowest time gives the lowest rate.
 Quantiles rates_of(double amount, const std::vector<double>& seconds);
 
-// Combines the results of the processes for one number. With one process it is unchanged.
+// Combines the results of the processes for one number. With one process, the number is unchanged.
 Quantiles over_processes(const std::vector<Quantiles>& processes);
 // For the difference of two numbers with intervals; 0 < confidence < 1.
 double joint_half_width(const Quantiles& a, const Quantiles& b, double confidence);

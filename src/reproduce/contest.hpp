@@ -5,7 +5,7 @@
 //
 // The planner searches the whole derived space (search/regular/space.hpp) for the plan's model,
 // batch, precision, stack and cluster. Each gain compares the best plan on the changed machine with
-// the best on this one.
+// the best plan on the unchanged one.
 #pragma once
 
 #include <optional>
@@ -30,7 +30,7 @@ struct Contest {
   std::optional<PredictAnswer> rival;        // the best of the other layouts that fit
   std::optional<PredictAnswer> same_layout;  // a faster plan with this layout, if there is one
   std::int64_t space = 0;
-  double best_step = 0;  // over all of them, including this plan
+  double best_step = 0;  // over all plans of the space, including this one
   std::vector<Gain> gains;
 };
 

@@ -5,13 +5,13 @@
 //
 // COMET: runs the studies comet-* of data/studies like `nereus explore`; a claim is a ratio of
 // their answers. Overrides change the studies, and the claims with them.
-// Cephalo: solves the cases of data/cephalo/cases.csv with its objective.
+// Cephalo: solves the cases of data/cephalo/cases.csv with Cephalo's objective.
 // Varuna: the replay of Oobleck's artifact, public spot traces, and the paper's claims.
 // DeepPool: compares its planner's rule with our front, on its released profiles.
-// Stash: predicts its steps, stalls and costs on its machines; published collectives.
-// Sailor: compares steps that its authors measured on mixed machines with predictions from their
-// profiles.
-// AMP: compares trials on V100s and T4s together with predictions from data sheets.
+// Stash: predicts its steps, stalls and costs on its machines, and times of published collectives.
+// Sailor: compares steps that its authors measured on mixed machines with predictions from the
+// authors' profiles.
+// AMP: compares trials on a cluster of V100s and T4s with predictions from data sheets.
 #pragma once
 
 #include <functional>

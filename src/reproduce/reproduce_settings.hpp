@@ -24,7 +24,7 @@ struct ReproduceField {
   bool whole = false;          // a number without a fraction
 };
 
-// The settings, and the options that repeat them.
+// The settings, and the command-line options that give these settings.
 struct ReproduceSettings {
   std::map<std::string, std::string> text;
   std::set<std::string> given;

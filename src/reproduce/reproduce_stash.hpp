@@ -1,8 +1,8 @@
 // Stash (Sharma et al., ICDCS 2023): predictions for its machines. Only for use inside reproduce/.
 //
-//   models       its 17 networks, counted from their layers, and without batch norm
+//   models       sizes of its 17 networks, counted from their layers, also without batch norm
 //   buckets      of ResNet-18, as in PyTorch
-//   steps        of ResNet-50 on one device, compared with a measured one
+//   steps        of ResNet-50 on one device, compared with a measured step
 //   interconnect the most that all-reduces in one machine add to a step
 //   network      two 8xlarge compared with one 16xlarge
 //   cost         of an epoch, over models, batches and machines, with its prices
@@ -11,8 +11,8 @@
 //   layers       stalls by tensors and bytes, a fitted model
 //   formulas     its formulas as intended and as coded, on the same numbers
 //
-// All-reduces use buckets, as they should, or one per tensor, as its code did. Links are the best
-// and the shared ones of reproduce/stash_steps.hpp. --set may change kFields in
+// All-reduces run once per bucket, as they should, or once per tensor, as in Stash's code. Links
+// are the best and the shared ones of reproduce/stash_steps.hpp. --set may change kFields in
 // reproduce_stash.cpp, all under "all.".
 #pragma once
 

@@ -34,8 +34,8 @@ class StashClaims {
   bool wants(const std::string& part) const { return settings.wants("part", part); }
   std::vector<Sums> wanted_sums() const;
   std::vector<Links> wanted_links() const;
-  // The batches that its scripts run on machines of that family ("p2", "p3"), for requested models
-  // only.
+  // The batches that Stash's scripts run on machines of this family ("p2", "p3"), for requested
+  // models only.
   std::vector<StashRun> runs(const std::string& family) const;
 
   const StashNetwork& network(const std::string& model, Norms norms = Norms::kAll);
@@ -43,7 +43,7 @@ class StashClaims {
   const StashStep& step(const StashRun& run, const StashMachine& machine, Sums sums, Links links);
   double epoch_seconds(const StashRun& run, const StashMachine& machine, Sums sums, Links links);
 
-  // `chosen` are the options that select it: " --set all.sums=tensor".
+  // `chosen` are the options that select the claim: " --set all.sums=tensor".
   Claim& add(std::string name, const std::string& part, const std::string& chosen = {});
 
   const ReproduceSettings& settings;

@@ -9,7 +9,8 @@
 // All devices (its T2, over a network its T5):
 //   T2 = T1 + stall         of gradient all-reduces that overlap with backward (cost/buckets.hpp),
 //                           each with the time of simulate/nccl_nodes.hpp
-// Devices do not slow each other down in any other way, although Stash's measurements include it.
+// Devices do not slow each other down in any other way, although Stash's measurements include such
+// effects.
 //
 // Links. kBest is a ring that is chosen for the machine: NVLink on p3; on p2, a path through the
 // tree of PCIe switches that uses every link once in each direction. kShared is a ring in the order

@@ -3,23 +3,23 @@
 //
 //   template <class Visitor>
 //   void visit_fields(Visitor& v, spec::Like<Team> auto& team) {
-//     v.needed("size", team.size, 1);   // from 1; read: an error where it is absent
-//     v.always("seed", team.seed);      // absent = as it was; written whatever it is
-//     v("stride", team.stride, 1, 99);  // absent = as it was; left out where it is Team{}'s
+//     v.needed("size", team.size, 1);   // at least 1; reading: an error if it is absent
+//     v.always("seed", team.seed);      // unchanged if absent; always written
+//     v("stride", team.stride, 1, 99);  // unchanged if absent; not written if equal to Team{}'s
 //     v.by_hand("ranks", team.ranks, write_ranks, read_ranks);  // to a Value, from a Reader
-//     v.check([&](spec::Reader& r) { .. });                  // of what was read
+//     v.check([&](spec::Reader& r) { .. });                  // checks what was read
 //   }
 //
-//   spec::Value value = spec::put_value(team);       // or put_fields, the table alone
+//   spec::Value value = spec::put_value(team);       // or put_fields, for only the table
 //   spec::take_fields(reader, team);    // errors go to the reader's list, unknown keys too
 //
-// Fields are numbers (the least and the most may follow; 0 is the least of whole ones unless said),
-// truths, texts (the words that it may be may follow), enumerators, structs with such a list, and
-// vectors of these. Enumerators are written as to_string() has them, counted from 0 until "?", or
-// as a list of pairs says that follows.
+// Fields are numbers (their minimum and maximum may follow; without a minimum, whole numbers start
+// at 0), booleans, texts (the allowed words may follow), enumerators, structs with such a list, and
+// vectors of these. Enumerators are written with the names of to_string(), counted from 0 until
+// "?", or with those of a list of pairs that follows.
 //
-// JSON has no infinity and no NaN, and a loss that diverged is one: such numbers are the words
-// "nan", "inf" and "-inf", and are read where a number has no range.
+// JSON has no infinity and no NaN, but a loss that diverged may be either. Such numbers are written
+// as the words "nan", "inf" and "-inf", which are accepted for numbers without a range.
 #pragma once
 
 #include <algorithm>
@@ -40,13 +40,13 @@ namespace nereus::spec {
 template <class T, class Struct>
 concept Like = std::same_as<std::remove_const_t<T>, Struct>;
 
-// `usual`: what need not be said of it.
+// Fields that are equal to those of `usual` are left out.
 template <class T>
 Table put_fields(const T& object, const T& usual = {});
 template <class T>
 void take_fields(Reader& reader, T& object);
 
-// Calls f(word, enumerator) for each pair of a list that has them in either order.
+// Calls f(word, enumerator) for each pair of a list, which may have the two in either order.
 template <class Enum, class List, class F>
 void for_each_word(const List& list, const F& f) {
   for (const auto& [a, b] : list)
@@ -122,7 +122,7 @@ class PutFields {
   void check(const auto&) {}
 
   Table table;
-  std::vector<bool> kept;  // whatever it is
+  std::vector<bool> kept;  // by field: written even if it is equal to the usual one
 };
 
 template <class T>
@@ -216,7 +216,7 @@ class TakeFields {
   void take_choice(std::string_view key, T& value, const Choices<T>& choices) {
     if (kNeeded)
       value = reader_.required_enum(key, choices);
-    else if (reader_.has(key))  // no choices are listed in vain
+    else if (reader_.has(key))  // without the key, no names need to be listed
       value = reader_.optional_enum(key, value, choices);
   }
   template <class Enum, class List>

@@ -1,5 +1,5 @@
-// The only thread of a rank that uses its link: it sends the messages of others, forwards incoming
-// messages, sends a heartbeat regularly, and measures how long each rank has been silent.
+// The only thread of a rank that uses its link: it sends the messages of other threads, forwards
+// incoming messages, sends a heartbeat regularly, and measures how long each rank has been silent.
 //
 //   Courier courier(link, {0}, 1.0, on_message, on_tick);
 //   courier.send(0, Writer(Kind::kHello).text(build).take());      // from any thread

@@ -1,8 +1,8 @@
 // A rank other than 0: computes the pieces that rank 0 sends, and returns the results. ranks.hpp
 // has the protocol.
 //
-// Credit: with t threads and pieces that take d seconds, it asks for t + min(3 t, t x 20 ms / d)
-// pieces. So the latency to rank 0 overlaps with short pieces, and long pieces do not wait here
+// Credit: with t threads and pieces that take d seconds, the rank requests t + min(3 t, t x 20 ms /
+// d) pieces. So the latency to rank 0 overlaps with short pieces, and long pieces do not wait here
 // while another rank is idle.
 #pragma once
 

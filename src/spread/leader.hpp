@@ -28,8 +28,8 @@ class Leader : public Ranks {
     std::string complaint;  // why it cannot take part, e.g. another build
     int threads = 1;
     std::int64_t run = 0;     // the run it is ready for
-    std::int64_t credit = 0;  // number of pieces it wants now
-    std::int64_t first = 0;   // the first piece of that run, from its view
+    std::int64_t credit = 0;  // number of pieces it requests now
+    std::int64_t first = 0;   // the first piece of that run, as the peer states it
     std::int64_t count = 0;
     std::string work_name;
     bool lost = false;

@@ -36,11 +36,11 @@ class Ledger {
   std::optional<std::int64_t> try_take(int rank);
   void put(std::int64_t piece, std::string&& result);
   void fail(std::int64_t piece, std::exception_ptr failure);
-  std::int64_t give_back(int rank);  // returns all its pieces for others; how many
+  std::int64_t give_back(int rank);  // frees all pieces of the rank; returns how many
 
   enum class Next { kResult, kNotYet, kDone };
-  // Gets the next result in order, waiting at most that long; throws the failure of a piece in its
-  // turn.
+  // Gets the next result in order, waiting at most that long; throws the failure of a piece when
+  // its turn comes.
   Next next(std::int64_t& piece, std::string& result, std::chrono::milliseconds wait);
 
   void widen(std::int64_t window);  // increases the window; never reduces it

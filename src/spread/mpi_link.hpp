@@ -4,8 +4,8 @@
 //   const auto ranks = open_ranks(launch, {.build = build_id()});    // alone() for one rank
 //
 // Loads the module in the program's folder (mpi_module.hpp). If several ranks were started and the
-// module is missing, cannot be loaded or is of another build, an environment error says how to get
-// it: the ranks must never run as independent programs that write the same files.
+// module is missing, cannot be loaded or is of another build, an environment error explains how to
+// get it: the ranks must never run as independent programs that write the same files.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@
 // without other ranks). Every rank sends a heartbeat each second. A rank that is silent for
 // `lost_after_s` is lost: its pieces go to others; if it sends again, it is back. A piece that is
 // overdue (ledger.hpp) is computed again by a rank without other work. A rank that hears nothing
-// from rank 0 for six times as long throws an environment error. So no wait is endless, whichever
+// from rank 0 for 6 x `lost_after_s` throws an environment error. So no wait is endless, whichever
 // ranks are gone.
 #pragma once
 
@@ -30,7 +30,7 @@ namespace nereus::spread {
 struct Settings {
   std::string build = {};       // equal on every rank, or rank 0 throws an environment error
   double lost_after_s = 10;     // of silence
-  double finish_within_s = 10;  // for remaining pieces on other ranks, before these are killed
+  double finish_within_s = 10;  // for remaining pieces on other ranks, which are then killed
   // Rank 0: reports ranks lost and back; called from any thread.
   std::function<void(const std::string&)> say = {};
 

@@ -115,7 +115,7 @@ struct Parameters {
   NEREUS_PARAMETERS(NEREUS_FIELD)
 #undef NEREUS_FIELD
   bool operator==(const Parameters&) const = default;
-};  // namespace nereus::cost
+};
 
 struct ParameterInfo {
   std::string_view name;

@@ -1,5 +1,5 @@
 // The training software, as far as it affects time and memory: what is fused, what overlaps, the
-// widths of what is kept, and the numbers fitted to its runs.
+// bytes per parameter of what is kept, and the numbers fitted to its runs.
 //
 //   const StackLibrary& known = builtin_stacks();      // stack/stack_file.hpp
 //   Stack stack = known.resolve("nanotron");           // or known.resolve("megatron", "jean-zay")
@@ -44,8 +44,8 @@ struct StackOptions {
   bool operator==(const StackOptions&) const = default;
 };
 
-// The widths for a precision: training in plain 32 or 64 bits keeps no master copy, and
-// communicates in the precision of computation.
+// The bytes per parameter for a precision: training in plain 32 or 64 bits keeps no master copy,
+// and communicates in the precision of computation.
 StackOptions options_for(StackOptions options, cluster::Precision precision);
 
 // The meaning of a blank field in a table of runs for this stack; documented in the stack's file.
@@ -54,8 +54,8 @@ struct RunDefaults {
   int interleave = 1;
   int zero = 0;
   plan::Recompute recompute = plan::Recompute::kNone;
-  // Recipes of this stack recompute as much as they need to fit; then a blank field says nothing
-  // about memory.
+  // Recipes of this stack recompute as much as they need to fit; then a blank `recompute` field
+  // gives no information about memory.
   bool recompute_as_needed = false;
   bool sequence_parallel = true;  // if tp > 1
   bool tensor_overlap = false;    // if tp > 1
@@ -105,8 +105,8 @@ struct Scope {
 };
 std::string to_string(const Scope& scope);
 
-// A number that `calibrate` may change: its prior, and how far it may plausibly be from it (in
-// natural logarithms, or absolute for shares that may be zero).
+// A number that `calibrate` may change: its prior, and how far the number may plausibly be from the
+// prior (in natural logarithms, or absolute for shares that may be zero).
 struct FreeNumber {
   Scope scope;
   std::string parameter;
@@ -115,7 +115,7 @@ struct FreeNumber {
   bool operator==(const FreeNumber&) const = default;
 };
 
-// The interval of a fitted number, and the rows behind it.
+// The interval of a fitted number, and the number of measured rows behind it.
 struct FittedRange {
   double low = 0;
   double high = 0;
@@ -127,7 +127,7 @@ struct StackEntry {
   std::string description;
   std::string inherits;  // empty for the root
   std::map<std::string, std::string, std::less<>>
-      variants;  // "compile" or "compile=no" -> the stack to use if that column says yes (no)
+      variants;  // "compile" or "compile=no" -> the stack to use if that column is yes (no)
   std::map<std::string, std::string, std::less<>>
       releases;  // "25.01" -> the stack to use for runs of that release or later, YY.MM
   StackOptions options;
@@ -136,7 +136,7 @@ struct StackEntry {
   Settings settings;
 };
 
-// Where the runs of a set were made: the machine that the table does not name.
+// The machine on which the runs of a set were made; the table of runs does not name it.
 struct SiteEntry {
   std::string description;
   std::string source;

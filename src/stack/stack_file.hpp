@@ -33,8 +33,8 @@ const StackLibrary& builtin_stacks();  // read once, at the first call
 std::vector<std::string> overlay_stacks(StackLibrary& library, std::string_view text,
                                         const std::string& file);
 
-// Merges a file into the library. Returns its only stack from which no other of its stacks
-// inherits; empty if there is none or more than one.
+// Merges a file into the library. Returns the only stack of the file from which no other stack of
+// the file inherits; empty if there is none or more than one.
 std::string overlay_file(StackLibrary& library, const std::string& path);
 
 // Loads a stack by name, or a user's FILE or FILE:NAME (a file that defines one stack needs no

@@ -1,6 +1,6 @@
 // The caller of a verb, as the verb sees it: it receives the answer, the text output and the
-// progress, and it says when to stop. Callers are a command line (cli/terminal_caller.hpp), lines
-// of JSON, and a program (api/call.hpp).
+// progress, and it decides when to stop. Callers are a command line (cli/terminal_caller.hpp),
+// lines of JSON, and a program (api/call.hpp).
 //
 //   wanted.stop = caller.stop();
 //   const app::PlanAnswer answer = app::plan(wanted, caller.progress());
@@ -33,8 +33,8 @@ class Caller {
   // An error in work that still has an answer, or that has a special exit code.
   virtual void warn(const Error& error) = 0;
   virtual app::ProgressSink progress() = 0;
-  // From now on an interrupt stops the work, which returns what it has. The function says whether
-  // an interrupt came.
+  // From now on an interrupt stops the work, which returns what it has. The returned function tells
+  // whether an interrupt came.
   virtual std::function<bool()> stop() = 0;
 
   Terminal screen;  // the size that text drawings must fit

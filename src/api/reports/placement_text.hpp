@@ -1,4 +1,4 @@
-// An irregular plan for readers: a short text that says how it computes, and a table of what each
+// An irregular plan for readers: a short text about how the plan computes, and a table of what each
 // rank does.
 #pragma once
 

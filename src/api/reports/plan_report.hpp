@@ -1,5 +1,5 @@
 // Report of `nereus plan`: the best layouts, and how many candidates were looked at. If nothing
-// fits, it says why and what would help.
+// fits, the report states why, and what would help.
 #pragma once
 
 #include "api/form/report.hpp"

@@ -1,4 +1,4 @@
-// Says which layers of a plan have measured times; only used if the request has profiles.
+// Reports which layers of a plan have measured times; only used if the request has profiles.
 #pragma once
 
 #include <string>

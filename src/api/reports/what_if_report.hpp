@@ -10,7 +10,7 @@
 
 namespace nereus::api {
 
-// One measured run and the changes asked about it.
+// One measured run and the requested changes.
 struct WhatIf {
   std::string file;
   measure::MeasuredStep now;

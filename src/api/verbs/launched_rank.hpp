@@ -1,4 +1,4 @@
-// Reads from the environment which rank of a job a launcher wants this process to start.
+// Reads from the environment which rank of a launcher's job this process must start.
 //
 //   torchrun, or by hand   RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT
 //   mpirun (Open MPI)      OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE

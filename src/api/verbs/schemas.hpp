@@ -15,7 +15,7 @@ namespace nereus::api {
 
 std::vector<std::string> schema_kinds();  // "request", "answer"
 
-// Nothing where there is no such verb, no such kind, or no answer.
+// Empty if there is no such verb or kind, or if the verb has no answer.
 std::optional<std::string> schema_text(std::string_view verb, std::string_view kind);
 
 }  // namespace nereus::api

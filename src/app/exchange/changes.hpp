@@ -30,7 +30,7 @@ struct Change {
 bool can_express(exporting::Engine engine, const ResolvedPlan& plan, const plan::Degrees& degrees,
                  const exporting::StackFacts& facts);
 
-// Removes from a search what the engine has no option for at all.
+// Removes from a search the choices for which the engine has no option at all.
 void narrow(search::Choices& choices, exporting::Engine engine);
 
 std::vector<Change> single_changes(const ResolvedPlan& plan, const plan::Degrees& degrees,

@@ -5,7 +5,7 @@
 //   a.prediction.prediction.step;     // seconds
 //   a.changes[0].what;                // "tp 4, dp 8"
 //
-// The path is a file, or a directory that `nereus export` wrote. What the files do not say comes
+// The path is a file, or a directory that `nereus export` wrote. What the files do not state comes
 // from the request; the answer lists the assumptions.
 #pragma once
 

@@ -3,9 +3,9 @@
 //   ExploreAnswer a = explore({.study = "study.toml"}, *spread::alone());
 //   a.answers.best[0]->found.step;
 //
-// Every rank calls it; only rank 0 keeps the database and gets a non-empty answer. Points are
-// computed in pieces of a fixed size and stored in order, so that an interrupted study can continue
-// and ends with the same bytes.
+// Every rank calls explore(); only rank 0 keeps the database and gets a non-empty answer. Points
+// are computed in pieces of a fixed size and stored in order, so that an interrupted study can
+// continue and ends with the same bytes.
 #pragma once
 
 #include <functional>

@@ -3,10 +3,10 @@
 //   StallAnswer a = measure_job({.command = {"torchrun", "train.py"}, .seconds = 60}, say);
 //
 // The command is started with python/shim first in PYTHONPATH. The shim runs the script's steps in
-// blocks that differ in one thing each, as nereus-worker does with our trainer, and writes their
-// times to a folder. measure/stalls.hpp computes the statistics. The script is not edited, and its
-// weights do not change while it is measured. With several machines, call it once per machine; the
-// call of rank 0 returns the answer.
+// blocks, each of which changes one thing, as nereus-worker does with our trainer, and writes the
+// times of the blocks to a folder. measure/stalls.hpp computes the statistics. The script is not
+// edited, and its weights do not change while it is measured. With several machines, call it once
+// per machine; the call of rank 0 returns the answer.
 #pragma once
 
 #include <functional>

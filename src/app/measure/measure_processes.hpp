@@ -1,12 +1,12 @@
 // Runs the workers of `nereus measure` several times, one after the other, with new processes each
-// time. Each run measures everything (measure/machine_processes.hpp says why).
+// time. Each run measures everything (for the reason, see measure/machine_processes.hpp).
 //
 // If the request gives no number, there are kProcesses runs. There are fewer, but at least
 // kLeastProcesses, if the next run would not end within kQuickSeconds or kFullSeconds. Only the
 // clock decides whether another run starts, never the measurements. Under a launcher all ranks must
-// choose the same number, but their clocks differ: there it is always kProcesses. Each run uses
-// another port, starting with the launcher's, because a rank that starts early must not meet rank 0
-// of the previous run.
+// choose the same number, but their clocks differ, so the number is always kProcesses. Each run
+// uses another port, starting with the launcher's, because a rank that starts early must not meet
+// rank 0 of the previous run.
 //
 //   Measured m = run_processes(request, {job, num_ranks, 1, scratch}, watch);
 //   if (m.outcome.exit_code == 0) measure::join_processes(m.profiles);

@@ -4,8 +4,8 @@
 //   StallAnswer a = measure_stalls({.train = request, .seconds = 60}, watch);
 //   a.report.of(measure::StallKind::kFetch).seconds;
 //
-// The job is that of `nereus train` with the same options, with the same checks. Under a launcher,
-// rank 0 returns the job's answer.
+// The job is the one that `nereus train` would run with the same options, and it passes the same
+// checks. Under a launcher, rank 0 returns the job's answer.
 #pragma once
 
 #include "app/train/train.hpp"
@@ -33,7 +33,7 @@ struct StallAnswer {
       "From differences between short runs; means over {} rounds";  // {}: report.rounds
   bool speaks = true;
   int exit_code = 0;
-  std::optional<Error> failure;  // the error that ended it
+  std::optional<Error> failure;  // the error that ended the job
 };
 
 struct StallWatch {

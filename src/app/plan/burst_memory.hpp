@@ -1,5 +1,6 @@
-// Memory of the layers of a burst plan on a rank, with the same model as whole predictions
-// (predict/memory.hpp), and what would make a plan fit if none does. Only for use inside app/.
+// Memory of the layers of a burst plan on a rank, by the same memory model as in predictions of
+// whole plans (predict/memory.hpp), and what would make a plan fit if none does. Only for use
+// inside app/.
 //
 //   BurstMemory memory(inputs, machine, precision, headroom);
 //   memory.state_bytes(kind) + samples * memory.kept_bytes(kind);   // of one layer, on each rank

@@ -24,18 +24,18 @@ enum class BurstGoal { kTime, kMoney, kThroughput, kAmplification };
 struct BurstOptions {
   BurstGoal goal = BurstGoal::kTime;
   double amplification = 0;  // limit of rank-seconds relative to those of one rank
-  double yield = 1;          // of background jobs on free ranks
+  double yield = 1;          // speed of background jobs on free ranks, relative to a whole rank
   // Factor by which the step may be slower than data parallelism, for throughput.
   double slower = 1;
   bool powers_of_two = false;
-  bool branches_apart = false;    // branches may run on ranks off the trunk
+  bool branches_apart = false;    // branches may run on other ranks than the trunk
   std::string samples_to_target;  // if given, the batch is chosen too
 };
 
 struct BurstRow {
   std::string name;  // "picked", "fastest", "data parallel", ...
   burst::BurstPlan plan;
-  int ranks = 0;  // number that it ever uses
+  int ranks = 0;  // number of ranks that the plan ever uses
   PredictAnswer predicted;
 };
 

@@ -2,7 +2,8 @@
 // use inside app/.
 //
 //   state = parameters x bytes of weights, gradients and optimizer per parameter
-// Each piece of it must be on some device, so nothing fits if it exceeds the memory of all devices.
+// Each piece of the state must be on some device, so nothing fits if the state exceeds the memory
+// of all devices.
 //
 //   answer.binding = mixed_binding(request, answer);
 #pragma once

@@ -24,9 +24,9 @@ enum class Manners { kQuickest, kDivided, kPipelines };
 // Whether the fixed options allow these candidates.
 bool allows(const search::Choices& choices, Manners manners);
 
-// The best plan among these candidates that fits; `known` (with the ranks of mixed::canonical) is
-// one of them. The request must give precision and batch. If its inputs have errors, the result is
-// empty.
+// The best plan among these candidates that fits; `known` (with ranks numbered as in
+// mixed::canonical) is one of them. The request must give precision and batch. If its inputs have
+// errors, the result is empty.
 std::optional<mixed::MixedPlan> try_change(const PlanRequest& request,
                                            const std::vector<Manners>& manners,
                                            const std::optional<plan::Placement>& known = {});

@@ -16,7 +16,7 @@ namespace nereus::app {
 
 inline constexpr const char* kOneKind = "one kind only";
 
-// With the ranks of mixed::canonical(inputs.cluster).
+// Ranks are numbered as in mixed::canonical(inputs.cluster).
 std::vector<mixed::KnownPlan> plans_of_one_kind(const PlanRequest& request, const Inputs& inputs,
                                                 const search::Choices& choices);
 

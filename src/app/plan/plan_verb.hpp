@@ -30,7 +30,7 @@ struct PlanRequest {
   std::optional<int> seq;
   std::optional<cluster::Precision> precision;
   std::optional<exporting::Engine> engine;  // must be able to run the plans
-  std::vector<int> nodes;                   // sizes of the cluster to try; empty = only its size
+  std::vector<int> nodes;                   // sizes of the cluster to try; empty = the given size
   search::SearchOptions options;
   bool lifts = true;  // if nothing fits: find changes that would make a plan fit
 };
@@ -46,7 +46,7 @@ struct Lift {
 
 // For a cluster with several kinds of node.
 struct MixedSummary {
-  std::vector<std::string> families;  // families of PlanAnswer::plans
+  std::vector<std::string> families;  // of each of PlanAnswer::plans (search/mixed)
   struct Baseline {
     std::string name;
     double step = 0;
@@ -54,7 +54,7 @@ struct MixedSummary {
   std::vector<Baseline> baselines;  // plans of simple rules that fit, with the same predictor
   double bound = 0;                 // seconds that no plan on these devices can beat
   std::int64_t left_out = 0;        // candidates neither predicted nor pruned by a bound
-  bool every = true;                // the space has all numbers of teams and all orders of groups
+  bool every = true;                // the space has all team counts and all orders of groups
 };
 
 struct PlanAnswer {

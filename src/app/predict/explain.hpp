@@ -56,8 +56,8 @@ struct ExplainAnswer {
   std::vector<ParameterLine> parameters;
 };
 
-// Only regular plans on uniform clusters have a representative micro-batch. They have operators and
-// layers; all other plans have runs.
+// Only regular plans on uniform clusters have a representative micro-batch. For these plans the
+// answer has `operators` and `layers`; for all others it has `runs`.
 ExplainAnswer explain(const PredictRequest& request);
 
 }  // namespace nereus::app

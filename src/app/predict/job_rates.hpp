@@ -1,4 +1,4 @@
-// The best plan for every number of machines that a job may have: from one search per number
+// The best plan for every number of machines that a job may have: from one search per machine count
 // (search/regular; for one-device machines also search/elastic, whose replicas may be unequal), or
 // from a table. Only for use inside app/.
 //
@@ -28,8 +28,8 @@ struct PlannedRates {
 };
 
 // Plans without ZeRO are preferred if one fits: then every replica holds the whole state of its
-// stage, so a machine that is lost leaves copies behind. If only sharded state fits, the plan says
-// that there is no copy.
+// stage, so a machine that is lost leaves copies behind. If only sharded state fits, the plan is
+// marked as having no copies.
 PlannedRates plan_rates(const Inputs& inputs, int least, int most, search::Choices choices);
 
 simulate::JobRates read_rates(const std::string& file, double samples_per_step);

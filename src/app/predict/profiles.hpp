@@ -1,5 +1,5 @@
-// `--profile FILE`: uses measured layers in predictions, and reports which of a plan's layers they
-// are.
+// `--profile FILE`: uses measured layers in predictions, and reports which of a plan's layers are
+// measured.
 //
 //   use_profiles({.profiles = {"a100.json"}}, model, cluster, basis);    // throws Errors
 //   for (const LayerSource& s : layer_sources(plan)) ...                 // block on A100: measured
@@ -27,8 +27,8 @@ std::vector<profile::ProfileFile> read_profile_files(const std::vector<std::stri
 void use_profiles(const CalibrationRequest& calibration, const model::Model& model,
                   const cluster::Cluster& cluster, cost::Basis& basis);
 
-// The precision in which most devices were measured; of equal ones, the first of bf16, fp16, fp32.
-// Empty without profiles.
+// The precision in which most devices were measured; if several have equally many, the first of
+// bf16, fp16, fp32. Empty without profiles.
 std::optional<cluster::Precision> measured_precision(const cost::Basis& basis);
 // Throws if there are profiles, but none in that precision.
 void check_precision(const cost::Basis& basis, cluster::Precision precision);

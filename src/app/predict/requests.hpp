@@ -1,6 +1,6 @@
 // Requests of users before anything is looked up: names, files and numbers as plain structs. The
 // command line and the API fill them; the functions of app/ resolve them. Empty fields are derived,
-// and the answer says how.
+// and the answer lists them.
 //
 //   ModelRequest model{.model = "llama3-70b", .overrides = {{"layers", "4"}}};
 #pragma once

@@ -1,13 +1,13 @@
 // `nereus recommend`: which machines to rent for a whole job, how many, spot or on demand, and with
 // which plan. Returns the cheapest choice within a deadline, the fastest within a budget, and the
-// front between.
+// front between them.
 //
 //   RecommendAnswer a = recommend({.model = {"llama2-7b"}, .tokens = 1e12, .deadline_hours = 720});
 //   a.options.front().usd;                 // cheapest first; empty if nothing meets the terms
 //
-// Every offer of the catalog (or of a file) is tried with every number of machines of a list, on
-// demand and, if it has a spot price, as spot machines (search/rent). Each uses the planner's best
-// plan (search/regular); a step cannot be faster than the machines load samples. If the job is a
+// Every offer of the catalog (or of a file) is tried with every machine count of a list, on demand
+// and, if it has a spot price, as spot machines (search/rent). Each uses the planner's best plan
+// (search/regular); a step cannot be faster than the machines can load its samples. If the job is a
 // target with a known number of samples per batch size (app/predict/samples_to_target.hpp), batch
 // and machines are chosen together.
 //
@@ -29,7 +29,7 @@
 
 namespace nereus::app {
 
-// Assumptions; every answer that uses them says so.
+// These constants are assumptions, and every answer that uses one of them states it.
 inline constexpr double kUnknownError = 0.25;
 inline constexpr double kPriceDrift = 0.15;
 inline constexpr double kSpotSpread = 0.3;
@@ -46,9 +46,9 @@ struct RecommendRequest {
   std::string samples_to_target;  // as in read_samples_to_target; "auto": by the model
   std::optional<double> deadline_hours;
   std::optional<double> budget_usd;
-  std::vector<int> counts;          // numbers of machines; empty = 1, 2, 4 .. 512
+  std::vector<int> counts;          // machine counts; empty = 1, 2, 4 .. 512
   std::vector<std::string> offers;  // parts of names of providers or offers; empty = all
-  std::string offers_file;          // a CSV file like data/catalog/offers.csv that replaces it
+  std::string offers_file;          // a CSV file that replaces data/catalog/offers.csv
   bool on_demand = true;
   bool spot = true;
   bool mixes = true;  // also mixes of two offers
@@ -85,7 +85,7 @@ struct RecommendOption {
   double goodput = 1;
   bool meets_deadline = true;
   double usd_per_hour = 0;  // of all machines
-  // With a price per machine below this one, it would be the first of the list.
+  // With a price per machine below this, the option would be the first of the list.
   double break_even = 0;
   std::string price_date;
   int price_age_days = -1;  // -1 = no date

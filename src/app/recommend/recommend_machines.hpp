@@ -1,8 +1,8 @@
 // The machines that `recommend` chooses from, and the best plan for any number of each. Only for
 // use inside app/.
 //
-// If the job is a number of samples, there is one batch. If it is a target (samples_to_target),
-// each number of machines uses the batch with which it finishes first:
+// If the job is a number of samples, there is one batch size. If it is a target
+// (samples_to_target), each number of machines uses the batch with which it finishes first:
 //
 //   hours(kind, machines) = least over batches B of  steps(B) max(step of the best plan, feeding)
 //
@@ -32,7 +32,7 @@ struct BatchWork {
 struct FoundPlan {
   bool fits = false;
   BatchWork work;
-  double limit = 0;  // limit of step seconds that was searched; if `fits`, all that matters
+  double limit = 0;  // searched up to this many step seconds; unused if `fits`
   plan::Degrees degrees;
   double step = 0;
   std::array<double, cost::kNumParts> parts{};  // of the step

@@ -1,12 +1,12 @@
 // Two offers rented together, for `recommend`: which machines search/rent/mix.hpp tries, and the
 // plan of a mix, from search/mixed. Only for use inside app/.
 //
-// It tries pairs of the best kMixOffers offers with the same provider, region and tariff, for which
-// one precision and one stack works: first those that meet the terms by themselves, then by peak
-// per dollar; of offers with equal devices and links, only the better one. Up to kMixMachines of
-// each. A mix counts if it is better than every single offer, and than the same total number of
-// machines of either of its two kinds. If a spot machine of a mix is lost, the job returns to a
-// checkpoint.
+// It tries pairs of offers with the same provider, region, tariff, precision and stack, from the
+// best kMixOffers of them. The best are first those that meet the terms by themselves, then those
+// with the highest peak per dollar; of offers with equal devices and links, only the better one is
+// tried. A mix has up to kMixMachines machines of each offer. A mix counts if it is better than
+// every single offer, and than the same total number of machines of either of its two kinds. If a
+// spot machine of a mix is lost, the job returns to a checkpoint.
 //
 //   const MixSearch found = find_mix(request, model, works, machines, rented, counts, terms);
 //   if (found.option) found.option->mix[1].count;

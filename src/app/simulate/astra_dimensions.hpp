@@ -10,7 +10,8 @@
 
 namespace nereus::app {
 
-// Adds an error for kinds that ASTRA-sim's view does not have. Rails with one switch are a switch.
+// Adds an error for kinds of dimensions that ASTRA-sim does not have. Rails with one switch count
+// as a switch.
 simulate::AstraDimension astra_dimension(const simulate::Dimension& dimension,
                                          simulate::Algorithm algorithm, ErrorList& errors);
 

@@ -23,8 +23,9 @@ JobCosts job_costs(const JobRequest& request, const JobAnswer& answer, double ne
 simulate::Policy job_policy(const std::string& name, const JobRequest& request,
                             const JobCosts& costs);
 
-// A policy that restores state from surviving copies chooses its checkpoint interval by the losses
-// that no copy survives; these are counted in a simulation without checkpoints.
+// A policy that restores state from surviving copies chooses its checkpoint interval by the number
+// of rollbacks, in which machines are lost with the last copy of some state. A simulation without
+// checkpoints counts these rollbacks.
 simulate::JobPlay play_with_interval(const simulate::Availability& trace,
                                      const simulate::JobRates& rates, simulate::Policy policy);
 

@@ -6,10 +6,10 @@
 //                                       .algorithms = "ring,halving-doubling"});
 //   a.iteration.ns;
 //
-// Fields that are not given are derived such that the view supports them: pp = cp = 1, no ZeRO, no
+// Fields that are not given are derived so that ASTRA-sim supports them: pp = cp = 1, no ZeRO, no
 // recompute, no sequence parallelism, one micro-batch. The tensor axis is the network's first
 // dimension with more than one rank, the data axis the second. Embeddings, head, optimizer, norms
-// and host are not part of this view.
+// and host are not part of its model.
 #pragma once
 
 #include <optional>

@@ -24,7 +24,8 @@ struct ClusterSimulation {
   std::string svg_file;                 // picture of a step with its idle time; empty: none
 };
 
-// One setting. Work is measured in devices: the time on one device divided by the time here.
+// One setting. Work is measured in devices: the time on one device divided by the time in this
+// setting.
 struct ClusterRow {
   std::string name;
   bool shared = false;

@@ -21,7 +21,7 @@ namespace nereus::app {
 
 struct JobRequest {
   PredictRequest predict;                  // model, cluster (its kind of node), batch, precision
-  std::string availability;                // a file, a known trace, a generated one
+  std::string availability;                // a file, a known trace or a generated one
   std::string rates_file;                  // a table that replaces model and cluster
   std::optional<double> samples_per_step;  // of the table
   std::vector<std::string> policies;       // empty: all

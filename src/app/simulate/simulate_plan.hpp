@@ -25,7 +25,7 @@ struct SimulateRequest {
   std::string link_jitter;  // of messages
   std::vector<std::string> slow;  // "RANK:FACTOR"
   std::optional<std::uint64_t> seed;
-  std::optional<int> steps;  // number to draw; empty: 1, or 100 if durations vary
+  std::optional<int> steps;  // number of steps to draw; empty: 1, or 100 if durations vary
   std::string links;         // "stack" or "shared"; empty: stack
   bool layers = false;  // also simulate layer by layer, with collectives on the cluster's network
   std::string trace_file;  // Chrome trace; empty: none

@@ -1,6 +1,6 @@
-// Runs agents of an elastic job on this machine, and passes on their output. They end with this
-// process. One that dies is reported and not restarted, like a lost machine. Only for use inside
-// app/.
+// Runs agents of an elastic job on this machine, and passes on their output. The agents end with
+// this process. An agent that dies is reported and not restarted, like a lost machine. Only for use
+// inside app/.
 //
 //   LocalAgents agents(say);
 //   agents.start(request, elastic, coordinator);

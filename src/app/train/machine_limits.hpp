@@ -1,9 +1,10 @@
-// Limits the processes and threads of a job on one machine. More would not train, only fill the
-// memory or overload the scheduler, so they are rejected before any starts.
+// Limits the processes and threads of a job on one machine. More of them would not train, but only
+// fill the memory or overload the scheduler, so larger numbers are rejected before any process
+// starts.
 //
-//   processes   memory / 100 MiB: a worker that has not begun uses 60 (measured, libtorch 1.13 on
-//               CPUs), one that trains uses more
-//   threads     32 per core, for one rank: beyond that they only wait for each other
+//   processes   memory / 100 MiB: a worker that has not begun uses 60 MiB (measured, libtorch 1.13
+//               on CPUs), a worker that trains uses more
+//   threads     32 per core, for one rank: more threads only wait for each other
 //
 //   check_processes("--agents", 4, errors);      // adds train.too-many-processes
 #pragma once

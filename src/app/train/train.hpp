@@ -35,7 +35,7 @@ struct LaunchedRank {
   bool operator==(const LaunchedRank&) const = default;
 };
 
-// A job that uses the time that another leaves idle (app/train/train_background.hpp).
+// A job that uses the idle time of another job (app/train/train_background.hpp).
 struct BackgroundRequest {
   std::string plan_file{};
   std::string data = "synthetic";
@@ -67,11 +67,11 @@ struct TrainRequest {
   std::vector<BackgroundRequest> background{};  // a queue, run one after the other
   double slowdown = 0.05;                       // promised limit for the foreground's step
   double background_memory = 0;  // bytes for all ranks of a job; 0: what the foreground leaves
-  // Background jobs only run while nothing else on the machine would; otherwise only their share of
-  // the time limits them.
+  // True: background jobs run only while the machine has nothing else to run. False: they are
+  // limited only by their share of the time.
   bool background_idle = true;
-  // Background jobs take turns with the foreground, piece by piece (job/gate.hpp); false: they are
-  // stopped and woken. Empty: what suits the device.
+  // True: background jobs take turns with the foreground, piece by piece (job/gate.hpp). False:
+  // they are stopped and woken. Empty: what suits the device.
   std::optional<bool> background_turns{};
 };
 
@@ -154,7 +154,7 @@ struct TrainAnswer {
 // Throws Errors with all errors of the request.
 TrainAnswer train(const TrainRequest& request, const TrainWatch& watch);
 
-// Measured steps are all but the first, which is also the warm-up, if there are more than two.
+// If there are more than two steps, the first one is the warm-up and does not count as measured.
 double median_step(const std::vector<TrainStep>& steps);
 job::Waits mean_waits(const std::vector<TrainStep>& steps);
 // Empty if nothing was predicted or measured.

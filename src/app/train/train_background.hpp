@@ -1,5 +1,6 @@
-// `nereus train PLAN --background OTHER`: runs other jobs in the idle time of the first one on this
-// machine's CPUs or GPUs (launch/background/runner.hpp), and ends them with it.
+// `nereus train PLAN --background OTHER`: runs other jobs in the idle time of the foreground job on
+// this machine's CPUs or GPUs (launch/background/runner.hpp), and ends them when the foreground job
+// ends.
 //
 //   BackgroundRequest job = parse_background("bg.plan.json,data=text.tokens,steps=1000");
 //   BackgroundJobs jobs = set_up_background(request, foreground);         // throws Errors

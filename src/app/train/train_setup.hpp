@@ -41,7 +41,7 @@ std::string default_comm(const std::string& device, const job::WorkerInfo& worke
 std::vector<launch::RankSpec> rank_specs(const TrainRequest& request, const std::vector<int>& ranks,
                                          int num_ranks, const std::string& job_file);
 
-// The error that ended a rank of this host, in its words.
+// The error that ended a rank of this host, in the rank's words.
 Error error_of_rank(int rank, const std::string& code, const std::string& message,
                     const std::string& hint, bool input_error);
 Error error_of_rank(const launch::Failure& failure);

@@ -1,4 +1,4 @@
-// Combines the messages of the ranks of a launcher to steps, in order: a step is complete when
+// Combines the messages of the ranks of a launcher into steps, in order: a step is complete when
 // every rank has reported it. Loss, learning rate and tokens come from rank 0, the time from the
 // slowest rank, the memory from the fullest rank; waiting times are the mean over ranks.
 //

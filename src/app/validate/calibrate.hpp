@@ -3,7 +3,8 @@
 //
 // Rows of a known stack change that stack's numbers, and those of its devices and its site. Rows of
 // an unknown stack make a new stack: it inherits from the known stack that predicts the rows best,
-// and only a few numbers are fitted, starting from its values, so that a few rows are enough.
+// and only a few numbers are fitted, starting from that stack's values, so that a few rows are
+// enough.
 #pragma once
 
 #include <map>

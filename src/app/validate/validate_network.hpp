@@ -22,7 +22,7 @@
 namespace nereus::app {
 
 struct ValidateNetworkRequest {
-  std::string collectives;  // one of the two kinds is given
+  std::string collectives;  // this or `iterations` is given
   std::string iterations;
   bool astra_sim = false;
 };

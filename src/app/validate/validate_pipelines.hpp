@@ -1,5 +1,5 @@
 // `nereus validate --pipelines`: compares mini-batch times of Varuna's released simulator with our
-// simulation (simulate/compat/varuna_runs.hpp), in five views:
+// simulation (simulate/compat/varuna_runs.hpp), in five views ("its" = the released simulator's):
 //   its rule, its jitter            what it does, up to the randomness of its single draw
 //   its rule, no jitter
 //   its workers' rule, its jitter   a recompute need not wait for its gradient

@@ -1,8 +1,9 @@
 // An ONNX file as plain structs, so that only one .cpp needs protobuf, and the rest builds without
 // it.
 //
-// Reads ModelProto.graph (IR 3 and later) and its opset. Of weights it only reads what shapes need:
-// dims, and the values of small tensors. Weights in external files are never opened.
+// Reads ModelProto.graph (IR 3 and later) and its opset. Of weights it only reads what shape
+// inference needs: dims, and the values of small tensors. Weights in external files are never
+// opened.
 //
 //   File file = parse(bytes, "resnet.onnx");  // throws Errors if the bytes are not an ONNX model
 #pragma once

@@ -30,8 +30,9 @@ struct Context {
     while (layer >= run(index).first_layer + run(index).num_layers) ++index;
     return index;
   }
-  // Number of layers of the run that have such weights. Embedding tables do not count: they are
-  // read in place, row by row, so a whole layer is never transferred.
+  // Number of layers of the run with dense weights (if `dense`) or expert weights (if `experts`).
+  // Embedding tables do not count: they are read in place, row by row, so a whole layer is never
+  // transferred.
   int layers_with_weights(const plan::LayerRun& run, bool dense, bool experts) const {
     int count = 0;
     for (int i = run.first_layer; i < run.first_layer + run.num_layers; ++i) {
@@ -42,8 +43,8 @@ struct Context {
     }
     return count;
   }
-  // Parameters of a slice of the run that belong to a tied layer that comes earlier on the same
-  // ranks.
+  // Tied parameters in a slice of the run that the first of the two tied layers already holds on
+  // the same physical stage.
   double tied_in(int index, int cut) const {
     double parameters = 0;
     for (const model::TiedWeights& tied : model.tied)
@@ -52,7 +53,8 @@ struct Context {
         parameters += tied.parameters / (placement.split_vocabulary ? cut : 1);
     return parameters;
   }
-  // How often sharded weights are really all-gathered.
+  // How often sharded weights are all-gathered: under a pipeline once per step, whatever the plan's
+  // `gather` is.
   plan::Gather gather() const {
     return layout.pipeline.depth > 1 ? plan::Gather::kPerStep : placement.gather;
   }

@@ -1,12 +1,15 @@
 // The time and memory of one training step of any placement (plan/placement.hpp), from the same
-// functions as for regular plans (predict/predictor.hpp). If a placement is regular, both agree to
-// 1e-9.
+// functions as for regular plans (predict/predictor.hpp). If a placement is regular, both
+// predictors agree to 1e-9.
 //
 //   time of a lane = max_i (W_i - T_i / v) + sum_i T_i / v        over physical stages i
 //                    + transfers + exposed reduction + optimizer + host
+//                    W_i = seconds of all micro-batches, T_i = of the first one,
+//                    v = virtual stages per rank
 //   step           = the slowest lane
-// Stages and lanes are explained in predict/general/layout.hpp, the time of a lane on a stage in
-// predict/general/team_work.hpp, and the memory of each rank in predict/general/teams.hpp.
+// Teams are explained in plan/placement.hpp, stages and lanes in predict/general/layout.hpp, the
+// time of a lane on a stage in predict/general/team_work.hpp, and the memory of each rank in
+// predict/general/teams.hpp.
 //
 // Supported: uneven layers per stage; teams with different shapes, samples and micro-batch counts
 // in parallel; mixed machines (a team is as fast as its slowest machine, a collective as its
@@ -15,9 +18,9 @@
 // `gather` modes; recompute of the first layers of a run.
 //
 // Approximations, in addition to those of the formulas:
-//   - A stage waits for its slowest lane before the next can start only if samples are
-//     redistributed. Otherwise lanes meet only at the reduction (and, if weights are sharded, at
-//     each layer).
+//   - Only if samples are redistributed does a stage wait for its slowest lane before the next
+//     stage starts. Otherwise lanes wait for each other only at the reduction (and, if weights are
+//     sharded, at each layer).
 //   - Runs of one stage follow one another, even if their ranks are disjoint; branches of a graph
 //     do not run concurrently.
 //   - A rank's look-ups are counted as if every rank of its group had as many samples. The memory
@@ -29,8 +32,8 @@
 //   - All boundaries between the same two kinds of machine cost as much as the worst of them.
 //   - Contention is only modeled for a node's network cards.
 // The placement must have passed plan/check.hpp. If it has more than one stage, its schedule must
-// have a closed form (cost/pipeline_time.hpp). DualPipe's is not supported: it holds for pairs of
-// equal stages, so for regular plans only.
+// have a closed form (cost/pipeline_time.hpp). DualPipe's closed form is not supported: it applies
+// to pairs of equal stages, and so only to regular plans.
 //
 //   GeneralPredictor predictor(model, cluster, basis);
 //   Prediction p = predictor.predict(placement);        // keeps layer costs for later calls
@@ -62,8 +65,8 @@ class GeneralPredictor {
   // The passes, messages and reductions of the step, for the simulator.
   StepWork work(const plan::Placement& placement);
 
-  // For searches that choose shares by the free memory: bytes on every rank's device, and its
-  // capacity.
+  // For searches that choose shares by the free memory: bytes used on every rank's device, and the
+  // device's capacity.
   struct RankBytes {
     double total = 0;
     double capacity = 0;
@@ -81,8 +84,8 @@ class GeneralPredictor {
 Prediction predict(const plan::Placement& placement, const model::Model& model,
                    const cluster::Cluster& cluster, const Basis& basis);
 
-// The placement of a regular plan with the stages that the stack uses. If that leaves a stage
-// empty, it uses plan/stages.hpp.
+// Expands a regular plan with the stack's division of layers into stages, or with that of
+// plan/stages.hpp if the stack's would leave a stage empty.
 plan::Placement expand_for(const plan::Degrees& degrees, const model::Model& model,
                            const Stack& stack);
 

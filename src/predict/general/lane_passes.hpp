@@ -1,7 +1,8 @@
 // The passes of one lane on every virtual stage, for the clock and for the simulator.
 //
 // A rank's time for a micro-batch is divided among its virtual stages as predict/step_work.hpp
-// says. If micro-batches differ, other than in a smaller last one, each counts as their mean.
+// describes. If micro-batches differ in more than a smaller last one, every one takes their mean
+// time.
 //
 //   LanePasses passes = lane_passes(context, work, stages, lane, transfers);
 //   passes.each[2].forward;                     // seconds on virtual stage 2
@@ -22,7 +23,8 @@ struct LanePasses {
   std::vector<PassSeconds> each;  // by virtual stage
   std::vector<PassSeconds> last;  // of the last micro-batch if it is smaller, else empty
   std::vector<double> send;       // seconds to send its output to the next stage
-  // Share of its passes in which it waits for communication in its team.
+  // By virtual stage: share of the passes in which the lane waits for communication within its
+  // team.
   std::vector<double> communication;
 };
 
@@ -38,8 +40,8 @@ LanePasses lane_passes(Context& context, Work& work,
                        const std::vector<std::vector<LaneTime>>& stages, std::size_t lane,
                        Transfers& transfers);
 
-// The passes of a lane without overlap (predict/played.hpp), by virtual stage and summed by
-// physical stage.
+// The passes of a lane, each timed without the others (predict/played.hpp), by virtual stage and
+// summed by physical stage.
 struct LaneAlone {
   std::vector<LayerTime> layers;  // by virtual stage
   std::vector<PassSeconds> stages;
@@ -50,8 +52,8 @@ LaneAlone lane_alone(const Context& context, Work& work, std::size_t lane);
 
 // The closed form of the lane's pipeline and exposed reduction, corrected towards the simulated
 // passes, as predict/played.hpp does for regular plans. It stays uncorrected if the order of passes
-// is not known: for a joint lane, teams with several kinds of machine, micro-batches that differ,
-// or stages on ranks that no order supports.
+// is not known: for a joint lane (lanes_are_joint), teams with several kinds of machine,
+// micro-batches that differ, or stages on ranks that no order supports.
 double near_play(const ClosedForm& formula, Context& context, Work& work, std::size_t lane,
                  Transfers& transfers, const Reductions& reductions, const Parameters& parameters);
 

@@ -1,4 +1,4 @@
-// The time of a step that one lane needs: its stages in closed form, its transfers, the reduction
+// The time that one lane needs for a step: its stages in closed form, its transfers, the reduction
 // that its last backward pass does not hide, and its host.
 //
 //   LaneStep own = lane_step(context, work, stages, lane, transfers, reductions, share);
@@ -18,9 +18,9 @@ struct LaneStep {
   double closing = 0;  // seconds outside stages, messages and reduction: host, stalls
 };
 
-// The stack's parameters for a step with several kinds of machine: the worst value of each. They
-// must not depend on which machine is the slowest; otherwise a faster machine could make a step
-// slower.
+// The stack's parameters for a step with several kinds of machine: the worst value of each
+// parameter. They must not depend on which machine is the slowest; otherwise a faster machine could
+// make a step slower.
 Parameters lane_parameters(const Context& context, std::size_t lane);
 
 // `stages` has the lanes' times on each physical stage.

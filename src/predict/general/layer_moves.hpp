@@ -1,9 +1,10 @@
 // Samples that change ranks between two segments.
 //
-// A rank of the next segment receives those of its samples that it did not compute in the last
-// segment. A rank of the last segment sends those that it does not continue with. Teams of a
-// different shape keep nothing. All ranks send at the same time, so the rank with the most bytes in
-// or out decides. Gradients go the same way back. Micro-batches are moved one by one:
+// A rank of the next segment receives those of its samples that it did not compute in the previous
+// segment. A rank of the previous segment sends those that it does not compute in the next one.
+// Between teams of different shapes, all samples move. All ranks send at the same time, so the rank
+// with the most bytes in or out decides. Gradients take the reverse path. Micro-batches are moved
+// one by one:
 //   seconds = 2 m send(most bytes / m)
 //
 //   Moves moves(context);
@@ -28,8 +29,8 @@ class Moves {
   struct Pattern {
     const plan::LayerRun* before = nullptr;
     const plan::LayerRun* after = nullptr;
-    std::vector<std::int64_t> out;  // samples sent, per Replicas of the layer before
-    std::vector<std::int64_t> in;   // samples received, per Replicas of the layer after
+    std::vector<std::int64_t> out;  // samples sent, per Replicas of the run before
+    std::vector<std::int64_t> in;   // samples received, per Replicas of the run after
     int wire = 0;
     bool same_domain = true;
   };

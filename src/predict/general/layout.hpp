@@ -1,10 +1,10 @@
 // Where and when a placement's runs execute, before their costs are computed.
 //
-//   stage     virtual stages that share a rank are one physical stage (its ranks take turns). The
-//             number of physical stages is the pipeline's depth
+//   stage     virtual stages that share a rank are one physical stage (its ranks run them in turn).
+//             The number of physical stages is the pipeline's depth
 //   segment   consecutive runs of a physical stage with the same teams and samples: they run one
-//             after the other on the same ranks, and nothing moves in between
-//   lane      teams of a segment with the same shape, samples and kinds of machine, so that they
+//             after the other on the same ranks, and no samples move in between
+//   lane      teams of a segment with the same shape, samples and kinds of machine, which therefore
 //             behave alike. If all runs distribute the samples in the same way, a lane is followed
 //             through all stages: it waits for other lanes only when state is reduced. Otherwise
 //             (burst, data-parallel widths that differ between stages) the lanes of a segment wait
@@ -86,7 +86,7 @@ struct Round {
   double count = 0;
 };
 // One or two rounds, since the last micro-batch may be smaller. If the stack's pipeline cuts the
-// local batch itself, each round has `depth` pieces.
+// local batch itself, `depth` smaller micro-batches replace each micro-batch.
 struct Rounds {
   Round list[2];
   int size = 0;

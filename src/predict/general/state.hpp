@@ -1,10 +1,10 @@
 // Which ranks keep the state of a run of layers, as far as it decides communication.
 //
 // The first slice represents all slices. A kind of state is sharded if some rank that computes (or,
-// for experts, keeps) the slice holds less than all of it. Equal pieces form inner groups, each
-// with one sharded copy, and outer groups that hold the same piece, as in cost/data_parallel.hpp.
-// Uneven pieces form one inner group of all ranks that compute or keep them, and the largest piece
-// decides. Peer copies do not count.
+// for experts, keeps) the slice holds less than all of it. Ranks with equal pieces form inner
+// groups, each of which holds one sharded copy, and outer groups, whose ranks hold the same piece,
+// as in cost/data_parallel.hpp. Uneven pieces form one inner group of all ranks that compute or
+// keep them, and the largest piece decides. Peer copies do not count.
 //
 //   std::vector<RunState> states = read_state(placement, wires);
 //   reduce_seconds(states[0].dense.reduce.division, parameters, options);
@@ -43,7 +43,7 @@ struct RunState {
 };
 
 std::vector<RunState> read_state(const plan::Placement& placement, Wires& wires);
-// The most that is sharded anywhere in the plan.
+// The highest level of sharding anywhere in the plan.
 Sharing sharing_of(const std::vector<RunState>& states);
 
 }  // namespace nereus::cost::general

@@ -27,7 +27,7 @@ struct CostKey {
   std::uint64_t hash() const;
 };
 
-// Pointers to rows that stay valid.
+// Pointers to rows of costs; they stay valid.
 struct TeamCosts {
   const KindCost* split = nullptr;
   const KindCost* whole = nullptr;  // of layers whose vocabulary is not split

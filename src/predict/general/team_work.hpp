@@ -1,18 +1,18 @@
 // The time that the lanes of a placement spend on its layers.
 //
 // A lane is as fast as the slowest of its machines. If weights are sharded and gathered for every
-// micro-batch, lanes wait for each other at every layer: the segment then takes the sum over layers
-// of the slowest lane, for the largest number of micro-batches of any lane. If weights are gathered
-// per pass (all micro-batches pass a layer before the next), a layer takes the slowest lane's time
-// for all its micro-batches, and weights are gathered once. Otherwise lanes are independent until
-// the step ends.
+// micro-batch, lanes wait for each other at every layer: the segment then takes the sum over its
+// layers of the slowest lane's time, for the largest number of micro-batches of any lane. If
+// weights are gathered per pass (all micro-batches pass a layer before the next), a layer takes the
+// slowest lane's time for all its micro-batches, and weights are gathered once. Otherwise lanes are
+// independent until the step ends.
 //
-// Under a pipeline, sharded weights are gathered once per step and kept, whatever `gather` says,
+// Under a pipeline, sharded weights are gathered once per step and kept, whatever `gather` is,
 // because every stage needs them for each micro-batch.
 //
-// If layers run on different ranks (burst) and process the whole batch at once, the stage takes the
-// longest path through its layers and through the samples that move along the model's edges
-// (cost/layer_graph.hpp): branches on different ranks run concurrently.
+// If layers run on different ranks (burst) and process the whole batch at once, the stage takes as
+// long as the longest path through its layers and through the samples that move along the model's
+// edges (cost/layer_graph.hpp): branches on different ranks run concurrently.
 //
 //   Work work(context);
 //   std::vector<LaneTime> lanes = work.stage(0);
@@ -48,7 +48,7 @@ class Work {
 
   // One entry per lane if lanes run through the plan independently, else one.
   std::vector<LaneTime> stage(int index);
-  // A run's layers for the lane's first micro-batch, on its first machine.
+  // Times of a run's layers for the lane's first micro-batch, on the lane's first kind of machine.
   LayerTime layers_of(int run, const Lane& lane);
   // The step layer by layer, if layers run on different ranks and there is only one micro-batch.
   std::optional<LayerGraph> layer_graph();

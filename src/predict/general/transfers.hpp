@@ -1,8 +1,8 @@
 // The messages of one lane between stages.
 //
-// Every boundary has its message and its wire. All boundaries between the same two kinds of machine
-// cost as much as the worst of them: if one of them crosses domains, all do. The busiest boundary
-// decides the steady state; the sum over boundaries decides fill and drain
+// Every boundary has its own message size and wire. All boundaries between the same two kinds of
+// machine cost as much as the worst of them: if one of them crosses domains, all count as crossing.
+// The busiest boundary decides the steady state; the sum over boundaries decides fill and drain
 // (cost/pipeline_time.hpp).
 //
 //   Transfers transfers(context);
