@@ -137,7 +137,12 @@ TEST_F(Train, TerminationEndsWithACheckpoint) {
   watch.step = [&](const TrainStep&) {
     if (++seen == 3) kill(getpid(), SIGTERM);
   };
+  std::string said;  // what went wrong in a rank, if anything did
+  watch.text = [&](int rank, std::string_view line) {
+    said += std::to_string(rank) + ": " + std::string(line) + "\n";
+  };
   const TrainAnswer answer = train(r, watch);
+  SCOPED_TRACE(said);
   EXPECT_EQ(answer.exit_code, 75);
   EXPECT_GE(answer.steps.size(), 3u);
   std::vector<std::string> kinds;
