@@ -105,7 +105,7 @@ cluster::Cluster find_cluster(const ImportRequest& request, const Hints& hints,
   if (started > 0 && started != found.num_devices())
     assumed.push_back(
         {fmt::format("{} has {} devices, but the file starts {} x {} processes",
-                     found.num_devices(), found.name, hints.nodes, hints.devices_per_node)});
+                     found.name, found.num_devices(), hints.nodes, hints.devices_per_node)});
   return found;
 }
 
