@@ -12,6 +12,7 @@
 
 #include "api/call.hpp"
 #include "api/form/exit_codes.hpp"
+#include "base/format.hpp"
 
 namespace nereus::api {
 
@@ -136,10 +137,10 @@ std::size_t num_rows(const Json& columns) {
       first = name;
       rows = values.size();
     } else if (values.size() != rows) {
-      throw_input_error(
-          "api.columns",
-          fmt::format("{} has {} values and {} has {}", first, rows, name, values.size()), {name},
-          "a column holds one value for each request");
+      throw_input_error("api.columns",
+                        fmt::format("{} has {} and {} has {}", first, counted(rows, "value"), name,
+                                    values.size()),
+                        {name}, "a column holds one value for each request");
     }
   }
   if (first.empty())

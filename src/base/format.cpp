@@ -102,6 +102,11 @@ std::string format_share(double share) {
   return fmt::format("{:.1f} %", share * 100);
 }
 
+std::string counted(std::string_view number, std::string_view one, std::string_view many) {
+  if (number == "1") return fmt::format("1 {}", one);
+  return many.empty() ? fmt::format("{} {}s", number, one) : fmt::format("{} {}", number, many);
+}
+
 std::string human(double value, Unit unit) {
   if (!std::isfinite(value)) return "-";
   switch (unit) {

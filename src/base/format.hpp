@@ -4,12 +4,14 @@
 //   format_seconds(Seconds{0.0378});      // "37.8 ms"
 //   format_bytes(Bytes{77.2e9});          // "71.9 GiB"
 //   format_count(1234567);                // "1,234,567"
+//   counted(1, "rank");                   // "1 rank"
 //
 //   unit_scale(1.5e9, Unit::kBytes);      // {2^30, "GiB"}, for values that share one unit
 //
 // A number that is not finite is shown as "-".
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -28,6 +30,14 @@ std::string format_usd(Usd usd);                // "$1,234.56", "$0.0012"
 std::string format_usd(UsdPerHour price);       // "$98.32/h"
 std::string format_count(std::int64_t count);   // with thousands separators
 std::string format_share(double share);         // 0.423 -> "42.3 %"
+
+// A number with its noun: "1 rank", "12 ranks". A plural without a mere s is given: "batch",
+// "batches"; it may contain a verb: "row has", "rows have". The number may be text, as in "1,024".
+std::string counted(std::string_view number, std::string_view one, std::string_view many = {});
+template <std::integral Number>
+std::string counted(Number number, std::string_view one, std::string_view many = {}) {
+  return counted(std::to_string(number), one, many);
+}
 
 // A number with that many significant digits, without an exponent if possible: 1.42, 37.8, 450,
 // 1520.

@@ -85,6 +85,17 @@ TEST(Format, CountsAndShares) {
   EXPECT_EQ(format_share(kNan), "-");
 }
 
+TEST(Format, CountedThings) {
+  EXPECT_EQ(counted(0, "rank"), "0 ranks");
+  EXPECT_EQ(counted(1, "rank"), "1 rank");
+  EXPECT_EQ(counted(12, "rank"), "12 ranks");
+  EXPECT_EQ(counted(std::size_t{1}, "batch", "batches"), "1 batch");
+  EXPECT_EQ(counted(std::int64_t{2048}, "batch", "batches"), "2048 batches");
+  EXPECT_EQ(counted(format_count(1), "row has", "rows have"), "1 row has");
+  EXPECT_EQ(counted(format_count(2048), "row has", "rows have"), "2,048 rows have");
+  EXPECT_EQ(counted("1.5", "node"), "1.5 nodes");
+}
+
 TEST(Format, SignificantDigits) {
   EXPECT_EQ(format_significant(1.4219), "1.42");
   EXPECT_EQ(format_significant(1523), "1523");

@@ -24,7 +24,7 @@ constexpr double kTogether = 3;          // front points nearer than this are on
 constexpr double kLabelSize = 11;
 constexpr double kLongestLabel = 200;
 
-std::string counted(std::size_t count) { return format_count(static_cast<std::int64_t>(count)); }
+std::string grouped(std::size_t count) { return format_count(static_cast<std::int64_t>(count)); }
 
 std::string tip_of(const Scatter& scatter, const ScatterPoint& point) {
   const std::string values = human(point.x, scatter.x.unit) + ", " + human(point.y, scatter.y.unit);
@@ -181,10 +181,10 @@ std::string svg_of(const Scatter& scatter, std::string_view id) {
   double y = canvas.heading(kMargin, 12, scatter.title, width) + 6;
   std::vector<LegendEntry> legend;
   if (!front.empty())
-    legend.push_back({fmt::format("{} ({})", scatter.front_name, counted(front.size())),
+    legend.push_back({fmt::format("{} ({})", scatter.front_name, grouped(front.size())),
                       LegendMark::kDot, "mark"});
   if (!others.empty())
-    legend.push_back({fmt::format("{} ({})", scatter.point_name, counted(others.size())),
+    legend.push_back({fmt::format("{} ({})", scatter.point_name, grouped(others.size())),
                       LegendMark::kDot, "dot"});
   y = draw_legend(canvas, kMargin, y, width, legend) + 6;
   const Frame frame = draw_frame(
@@ -197,7 +197,7 @@ std::string svg_of(const Scatter& scatter, std::string_view id) {
         "The {} points off the front are drawn as squares, stronger where more of them lie (1, 2 "
         "to "
         "9, 10 to 99, 100 and more). ",
-        counted(others.size()));
+        grouped(others.size()));
   } else {
     draw_dots(canvas, scatter, frame, others);
   }
@@ -205,14 +205,16 @@ std::string svg_of(const Scatter& scatter, std::string_view id) {
   if (!marks.empty()) {
     const std::size_t left_out = draw_front(canvas, scatter, frame, marks);
     if (marks.size() < front.size())
-      note += fmt::format("{} of the {} front points are drawn; the others lie on them. ",
-                          counted(marks.size()), counted(front.size()));
+      note += fmt::format("{} of the {} front points {}. ", grouped(marks.size()),
+                          grouped(front.size()),
+                          marks.size() == 1 ? "is drawn; the others lie on it"
+                                            : "are drawn; the others lie on them");
     if (left_out > 0)
-      note += fmt::format("Labels without room ({}) show under the pointer. ", counted(left_out));
+      note += fmt::format("Labels without room ({}) show under the pointer. ", grouped(left_out));
   }
   if (const std::size_t lost = scatter.points.size() - xs.size(); lost > 0)
     note += lost == 1 ? "One point has no value to show. "
-                      : fmt::format("{} points have no value to show. ", counted(lost));
+                      : fmt::format("{} points have no value to show. ", grouped(lost));
   const double bottom = canvas.note(kMargin, frame.below + 4, note, width);
   return canvas.finish(kPictureWidth, bottom + 12, scatter.title);
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "spec/source.hpp"
 
 namespace nereus::checkpoint {
@@ -75,10 +76,10 @@ Checkpoint::Checkpoint(const std::string& folder)
           fmt::format("{} of the checkpoint is not there: {}", path_of(file.name), error.message()),
           {path_of(file.name)}, kOtherCheckpoint);
     else if (size != file.size)
-      errors.add(
-          "checkpoint.file-size",
-          fmt::format("{} has {} bytes; {} were written", path_of(file.name), size, file.size),
-          {path_of(file.name)}, kOtherCheckpoint);
+      errors.add("checkpoint.file-size",
+                 fmt::format("{} has {}; {} were written", path_of(file.name),
+                             counted(size, "byte"), file.size),
+                 {path_of(file.name)}, kOtherCheckpoint);
   }
   errors.throw_if_any();
   for (const LogicalTensor& tensor : manifest_.tensors)

@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "base/format.hpp"
+
 namespace nereus::checkpoint {
 
 namespace {
@@ -73,8 +75,8 @@ void check_cover(const LogicalTensor& tensor, const Faults& faults) {
   }
   const std::int64_t whole = num_elements(tensor.shape);
   if (covered != whole)
-    faults.add(fmt::format("{}: {} of its {} elements are missing", title(tensor), whole - covered,
-                           whole));
+    faults.add(fmt::format("{}: {} of its {} {} missing", title(tensor), whole - covered,
+                           counted(whole, "element"), whole - covered == 1 ? "is" : "are"));
 }
 
 template <class T, class Key>

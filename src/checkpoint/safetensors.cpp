@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "spec/reader.hpp"
 #include "spec/value.hpp"
 
@@ -73,8 +74,8 @@ StoredTensor read_tensor(const spec::Member& member, ErrorList& errors) {
   const std::optional<std::uint64_t> bytes = num_bytes(tensor.dtype, tensor.shape);
   if (bytes != tensor.end - tensor.begin)
     r.fail("data_offsets", "safetensors.size",
-           fmt::format("{} has {} bytes, but {} of shape [{}] needs {}", tensor.name,
-                       tensor.end - tensor.begin, to_string(tensor.dtype),
+           fmt::format("{} has {}, but {} of shape [{}] needs {}", tensor.name,
+                       counted(tensor.end - tensor.begin, "byte"), to_string(tensor.dtype),
                        fmt::join(tensor.shape, ", "),
                        bytes ? std::to_string(*bytes) : "more than there can be"));
   return tensor;
@@ -109,11 +110,14 @@ void check_layout(const std::vector<StoredTensor>& tensors, std::uint64_t data_s
   }
   if (at > data_size)
     errors.add("safetensors.truncated",
-               fmt::format("the tensors take {} bytes, the file has {} for them", at, data_size),
+               fmt::format("the tensors take {}, the file has {} for them", counted(at, "byte"),
+                           data_size),
                {path}, "the file was cut off: write or fetch it again");
   else if (at < data_size)
     errors.add("safetensors.hole",
-               fmt::format("{} bytes at the end belong to no tensor", data_size - at), {path});
+               fmt::format("{} to no tensor", counted(data_size - at, "byte at the end belongs",
+                                                      "bytes at the end belong")),
+               {path});
 }
 
 }  // namespace
@@ -146,7 +150,8 @@ SafetensorsHeader parse_safetensors(std::span<const std::byte> file, const std::
   std::uint64_t length = 0;
   if (file.size() < sizeof(length))
     throw_input_error("safetensors.truncated",
-                      fmt::format("{} bytes are too few for a safetensors file", file.size()),
+                      fmt::format("{} too few for a safetensors file",
+                                  counted(file.size(), "byte is", "bytes are")),
                       {path});
   std::memcpy(&length, file.data(), sizeof(length));
   if (length > kMostHeaderBytes)
@@ -157,8 +162,8 @@ SafetensorsHeader parse_safetensors(std::span<const std::byte> file, const std::
                       {path});
   if (length > file.size() - sizeof(length))
     throw_input_error("safetensors.truncated",
-                      fmt::format("the header takes {} bytes, the file has {} after its length",
-                                  length, file.size() - sizeof(length)),
+                      fmt::format("the header takes {}, the file has {} after its length",
+                                  counted(length, "byte"), file.size() - sizeof(length)),
                       {path}, "the file was cut off: write or fetch it again");
   const std::string_view text(reinterpret_cast<const char*>(file.data()) + sizeof(length),
                               static_cast<std::size_t>(length));

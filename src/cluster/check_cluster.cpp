@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/format.hpp"
+
 namespace nereus::cluster {
 
 namespace {
@@ -62,8 +64,8 @@ void check_group(const Cluster& cluster, size_t index, ErrorList& errors) {
   const bool level_rate = !cluster.levels.empty() && cluster.levels.front().bandwidth.value > 0;
   if (spans_domains(cluster) && node.network.value <= 0 && !level_rate)
     errors.add("cluster.no-network",
-               fmt::format("{} nodes of {} cannot be predicted: no network between them is stated",
-                           cluster.num_nodes(), node.name),
+               fmt::format("{} of {} cannot be predicted: no network between them is stated",
+                           counted(cluster.num_nodes(), "node"), node.name),
                {}, fmt::format("--set {}.network=\"400 Gbit/s\", or use one node", path));
 }
 
@@ -81,7 +83,7 @@ void check_levels(const Cluster& cluster, ErrorList& errors) {
   }
   if (!cluster.levels.empty() && reach < cluster.num_nodes())
     errors.add("cluster.levels",
-               fmt::format("the network levels join {} nodes, the cluster has {}", reach,
+               fmt::format("the network levels join {}, the cluster has {}", counted(reach, "node"),
                            cluster.num_nodes()),
                {}, "leave out the size of the outermost level: it then joins all");
 }

@@ -88,8 +88,9 @@ struct PassTime {
 Doubt doubt_of_pass(const PassTime& pass, const MeasuredLayer& layer, const model::LayerKind& kind,
                     double peak, const model::Model& model, const profile::Profile& profile) {
   const auto took = [&] {
-    return fmt::format("{}, {:g} samples: {} {}", name_of(layer), pass.samples,
-                       text_of(pass.seconds), pass.back ? "backward" : "forward");
+    return fmt::format("{}, {}: {} {}", name_of(layer),
+                       counted(fmt::format("{:g}", pass.samples), "sample"), text_of(pass.seconds),
+                       pass.back ? "backward" : "forward");
   };
   // Gradients of inputs and of weights are each as much work as the forward pass.
   const double flops = kind.forward_flops() * (pass.back ? 2 : 1);

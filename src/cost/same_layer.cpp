@@ -29,7 +29,8 @@ double elements_of(const model::Model& model) {
 std::string differs_in_own(const MeasuredLayer& layer, const model::LayerKind& kind,
                            const model::Model& model) {
   if (model.transformer && layer.seq > 0 && layer.seq != model.transformer->seq)
-    return fmt::format("{} tokens per sample, not {}", layer.seq, model.transformer->seq);
+    return fmt::format("{} per sample, not {}", counted(layer.seq, "token"),
+                       model.transformer->seq);
   if (model.transformer && layer.hidden > 0 && layer.hidden != model.transformer->hidden)
     return fmt::format("hidden {}, not {}", layer.hidden, model.transformer->hidden);
   if (layer.elements > 0 && !near(layer.elements, kind.input_elements, 1e-6))
@@ -64,7 +65,7 @@ std::string difference(const MeasuredLayer& layer, const model::LayerKind& kind,
   if (!layer.layer.empty() && layer.layer == kind.name) return differs_in_own(layer, kind, model);
   if (!layer.layer.empty()) return differs_in_vision(layer, kind);
   if (layer.seq > 0 && tokens > 0 && layer.seq != tokens)
-    return fmt::format("{} tokens per sample, not {}", layer.seq,
+    return fmt::format("{} per sample, not {}", counted(layer.seq, "token"),
                        format_count(std::llround(tokens)));
   if (layer.hidden > 0 && model.transformer && layer.hidden != model.transformer->hidden)
     return fmt::format("hidden {}, not {}", layer.hidden, model.transformer->hidden);

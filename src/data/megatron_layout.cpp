@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "data/token_layout.hpp"
 
 namespace nereus::data {
@@ -65,12 +66,14 @@ TokenLayout megatron_layout(std::string_view index, std::uint64_t bin_bytes,
   const std::uint64_t room = index.size() - kHeadBytes;
   if (sequences > room / 12 || entries > (room - 12 * sequences) / 8)
     broken("data.truncated",
-           fmt::format("the index has {} bytes, too few for {} sequences and {} documents",
-                       index.size(), sequences, entries),
+           fmt::format("the index has {} bytes, too few for {} and {}", index.size(),
+                       counted(sequences, "sequence"), counted(entries, "document")),
            index_path);
   const std::uint64_t rest = room - 12 * sequences - 8 * entries;
   if (rest != 0 && rest != sequences)
-    broken("data.format", fmt::format("{} bytes follow the end of the index", rest), index_path);
+    broken("data.format",
+           fmt::format("{} the end of the index", counted(rest, "byte follows", "bytes follow")),
+           index_path);
 
   const char* const lengths = index.data() + kHeadBytes;
   const char* const offsets = lengths + 4 * sequences;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "data/token_writer.hpp"
 
 namespace nereus::data {
@@ -44,9 +45,9 @@ class TokenSink : public DocumentSink {
       if (bad != std::string_view::npos)
         throw_input_error(
             "data.utf8",
-            fmt::format("byte 0x{:02x}, {} bytes into document {} (counted from 0), is no UTF-8 "
-                        "text",
-                        static_cast<unsigned char>(text[bad]), at_ + bad, writer_.num_documents()),
+            fmt::format("byte 0x{:02x}, {} into document {} (counted from 0), is no UTF-8 text",
+                        static_cast<unsigned char>(text[bad]), counted(at_ + bad, "byte"),
+                        writer_.num_documents()),
             {}, "convert the file, e.g. with iconv -c -t utf-8; --tokenizer bytes takes any bytes");
       text = text.substr(0, whole);
     }

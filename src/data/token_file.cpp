@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 
 namespace nereus::data {
 
@@ -145,8 +146,8 @@ void check_tokens(const TokenFile& file, std::int64_t model_vocabulary, std::int
   ErrorList errors;
   if (info.num_tokens < seq + 1)
     errors.add("data.too-short",
-               fmt::format("the file has {} tokens, one sample of sequence {} needs {}",
-                           info.num_tokens, seq, seq + 1),
+               fmt::format("the file has {}, one sample of sequence {} needs {}",
+                           counted(info.num_tokens, "token"), seq, seq + 1),
                {info.path}, "a shorter --seq, or more text");
   // A stated vocabulary may be larger than what is used, so only then all tokens are read.
   if (info.vocabulary == 0 || info.vocabulary > model_vocabulary) {

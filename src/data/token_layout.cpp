@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 
 namespace nereus::data {
 
@@ -111,7 +112,9 @@ TokenLayout nereus_layout(std::string_view bytes, const std::string& path) {
 TokenLayout nanogpt_layout(std::string_view bytes, const std::string& path) {
   if (bytes.size() % 2 != 0)
     broken("data.truncated",
-           fmt::format("{} bytes are no whole number of 16-bit tokens", bytes.size()), path,
+           fmt::format("{} no whole number of 16-bit tokens",
+                       counted(bytes.size(), "byte is", "bytes are")),
+           path,
            "a .bin file without an .idx beside it is read as nanoGPT's: 16-bit tokens and nothing "
            "else");
   TokenLayout layout;

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/format.hpp"
 #include "export/deepspeed.hpp"
 #include "export/fsdp.hpp"
 #include "export/launch_file.hpp"
@@ -100,9 +101,8 @@ void check_sizes(const plan::Degrees& d, const std::string& file) {
   if (ranks <= kMost && stages <= kMost && experts <= kMost && samples <= kMost) return;
   throw_input_error(
       "import.plan",
-      fmt::format("tp {} x pp {} x cp {}, {} virtual stages, ep {}, micro-batch {}: no "
-                  "cluster is that large",
-                  d.tp, d.pp, d.cp, d.interleave, d.ep, d.micro_batch),
+      fmt::format("tp {} x pp {} x cp {}, {}, ep {}, micro-batch {}: no cluster is that large",
+                  d.tp, d.pp, d.cp, counted(d.interleave, "virtual stage"), d.ep, d.micro_batch),
       {file});
 }
 

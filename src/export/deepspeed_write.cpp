@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/format.hpp"
 #include "export/deepspeed.hpp"
 #include "export/hf_config.hpp"
 #include "export/launch_file.hpp"
@@ -44,7 +45,8 @@ void check_deepspeed(const RegularPlan& regular, ErrorList& errors) {
      fmt::format("ZeRO-{} within groups of {}: MiCS shards weights as well", d.zero, d.zero_group),
      "zero 3");
   no(d.recompute == Recompute::kSelective, "selective recompute", "recompute none or full");
-  no(d.recompute_blocks > 0, fmt::format("recompute of {} blocks per stage", d.recompute_blocks),
+  no(d.recompute_blocks > 0,
+     fmt::format("recompute of {} per stage", counted(d.recompute_blocks, "block")),
      "recompute all blocks");
   no(d.zero == 0 && d.data_overlap && d.dp > 1,
      "gradient reduction that overlaps with the backward pass without ZeRO: DeepSpeed reduces "

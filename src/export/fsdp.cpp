@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/format.hpp"
 #include "export/hf_config.hpp"
 #include "export/launch_file.hpp"
 #include "spec/reader.hpp"
@@ -33,14 +34,15 @@ void check_fsdp(const RegularPlan& regular, ErrorList& errors) {
   no(d.zero == 0 && (d.tp > 1 || d.cp > 1), "tensor or context parallelism without sharded state",
      "zero 2 or 3");
   no(d.zero_group > 0 && d.zero_group % d.cp != 0,
-     fmt::format("state sharded over {} ranks with cp = {}: FSDP shards over whole "
-                 "context-parallel groups",
-                 d.zero_group, d.cp));
+     fmt::format(
+         "state sharded over {} with cp = {}: FSDP shards over whole context-parallel groups",
+         counted(d.zero_group, "rank"), d.cp));
   no(d.cp > 1 && d.context != plan::ContextKind::kZigzag,
      fmt::format("context {}: FSDP uses zig-zag slices and a ring of keys", to_string(d.context)),
      "zig-zag");
   no(d.recompute == Recompute::kSelective, "selective recompute", "recompute none or full");
-  no(d.recompute_blocks > 0, fmt::format("recompute of {} blocks per stage", d.recompute_blocks),
+  no(d.recompute_blocks > 0,
+     fmt::format("recompute of {} per stage", counted(d.recompute_blocks, "block")),
      "recompute all blocks");
   no(!d.data_overlap, "gathering and reduction that do not overlap: FSDP always prefetches");
   cannot_offload_parts(errors, kFsdp, d);

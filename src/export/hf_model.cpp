@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "export/hf_keys.hpp"
 #include "model/read/load_model.hpp"
 
@@ -133,8 +134,8 @@ Json torchvision_config(const model::CnnShape& shape) {
   if (!is_torchvisions(shape))
     throw_input_error(
         "export.cannot-express",
-        fmt::format("torchvision has no {} of depth {}, width {} and {} channels{}", shape.family,
-                    shape.depth, shape.width, shape.channels,
+        fmt::format("torchvision has no {} of depth {}, width {} and {}{}", shape.family,
+                    shape.depth, shape.width, counted(shape.channels, "channel"),
                     shape.batch_norm ? "" : " without batch norm"),
         {},
         shape.family == "resnet"

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "base/format.hpp"
 #include "base/trimmed.hpp"
 #include "cluster/load_cluster.hpp"
 #include "cluster/write_cluster.hpp"
@@ -131,7 +132,7 @@ std::string slurm_script(Engine engine, const plan::Plan& plan) {
       "#SBATCH --ntasks-per-node=1\n"
       "#SBATCH --gpus-per-node={}\n"
       "#SBATCH --exclusive\n"
-      "# One launch.sh on each node; it starts {} processes. Submit from the folder of launch.sh.\n"
+      "# One launch.sh on each node; it starts {}. Submit from the folder of launch.sh.\n"
       "set -euo pipefail\n"
       "export MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n"
       "export MASTER_PORT=29500\n"
@@ -140,7 +141,7 @@ std::string slurm_script(Engine engine, const plan::Plan& plan) {
       to_string(engine),
       plan.model.name.find_first_of(" \n/") == std::string::npos ? plan.model.name
                                                                  : std::string("model"),
-      nodes, devices, devices);
+      nodes, devices, counted(devices, "process", "processes"));
 }
 
 void check_nodes(Engine engine, const plan::Plan& plan, ErrorList& errors) {
@@ -148,10 +149,10 @@ void check_nodes(Engine engine, const plan::Plan& plan, ErrorList& errors) {
   for (const cluster::NodeGroup& group : plan.cluster.groups)
     if (group.node.num_devices != devices)
       cannot(errors, engine,
-             fmt::format("nodes of {} devices ({}) mixed with nodes of {} ({}): its launcher "
-                         "starts the same number of processes on each",
-                         devices, plan.cluster.groups.front().node.name, group.node.num_devices,
-                         group.node.name),
+             fmt::format("nodes of {} ({}) mixed with nodes of {} ({}): its launcher starts the "
+                         "same number of processes on each",
+                         counted(devices, "device"), plan.cluster.groups.front().node.name,
+                         group.node.num_devices, group.node.name),
              "nodes of one size");
 }
 

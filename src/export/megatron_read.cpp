@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "export/launch_file.hpp"
 #include "export/megatron.hpp"
@@ -112,8 +113,8 @@ void read_state(Flags& flags, plan::Degrees& d, Reading& reading) {
   if (const int copies = flags.whole("--num-distributed-optimizer-instances", 1, 1); copies > 1) {
     if ((d.dp * d.cp) % copies != 0)
       flags.fail("--num-distributed-optimizer-instances", "import.plan",
-                 fmt::format("{} copies do not divide the {} ranks of a data-parallel group",
-                             copies, d.dp * d.cp));
+                 fmt::format("{} copies do not divide the {} of a data-parallel group", copies,
+                             counted(d.dp * d.cp, "rank")));
     d.zero_group = std::max(1, d.dp * d.cp / copies);
   }
   d.data_overlap = flags.has("--overlap-grad-reduce");

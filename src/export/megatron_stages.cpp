@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/format.hpp"
 #include "export/megatron.hpp"
 
 namespace nereus::exporting {
@@ -19,9 +20,9 @@ std::vector<int> megatron_stages(Flags& flags, int all, int further, plan::Degre
     if (stages == 0 || stages % d.pp != 0 || sum != all) {
       flags.fail(
           "--pipeline-model-parallel-layout", "import.plan",
-          fmt::format("the layout '{}' has {} stages and {} layers; {} layers over a multiple "
-                      "of {} stages were expected",
-                      text, stages, sum, all, d.pp));
+          fmt::format("the layout '{}' has {} and {}; {} over a multiple of {} were expected", text,
+                      counted(stages, "stage"), counted(sum, "layer"), counted(all, "layer"),
+                      counted(d.pp, "stage")));
       return {};
     }
     d.interleave = stages / d.pp;
@@ -52,27 +53,29 @@ std::vector<int> megatron_stages(Flags& flags, int all, int further, plan::Degre
       flags.fail(first_given ? "--decoder-first-pipeline-num-layers"
                              : "--decoder-last-pipeline-num-layers",
                  "import.plan",
-                 fmt::format("the other {} stages cannot share {} layers equally", others, left));
+                 fmt::format("the other {} cannot share {} equally", counted(others, "stage"),
+                             counted(left, "layer")));
       return {};
     }
     for (int p = 0; p < d.pp; ++p)
       if (!(first_given && p == 0) && !(last_given && p + 1 == d.pp))
         ranks[p] = left / std::max(1, others);
   } else {
-    const int counted = layers + embedding + loss;
-    if (counted % (d.pp * v) != 0) {
+    const int total = layers + embedding + loss;
+    if (total % (d.pp * v) != 0) {
       // Megatron-DeepSpeed divides by a method of its own; Megatron-LM refuses.
       if (flags.has("--deepspeed"))
-        reading.assumed.push_back({fmt::format(
-            "{} layers are distributed over {} stages by the rule of plans", layers, d.pp * v)});
+        reading.assumed.push_back(
+            {fmt::format("{} distributed over {} by the rule of plans",
+                         counted(layers, "layer is", "layers are"), counted(d.pp * v, "stage"))});
       else
         flags.fail("--pipeline-model-parallel-size", "import.plan",
-                   fmt::format("{} layers do not divide by {} stages, which Megatron-LM refuses",
-                               counted, d.pp * v),
+                   fmt::format("{} not divide by {} stages, which Megatron-LM refuses",
+                               counted(total, "layer does", "layers do"), d.pp * v),
                    "distribute them by --pipeline-model-parallel-layout");
       return {};
     }
-    for (int& rank : ranks) rank = counted / d.pp;
+    for (int& rank : ranks) rank = total / d.pp;
   }
   std::vector<int> blocks;
   for (int s = 0; s < d.pp * v; ++s) blocks.push_back(ranks[s % d.pp] / v);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/format.hpp"
 #include "export/launch_file.hpp"
 #include "export/megatron.hpp"
 #include "plan/stages.hpp"
@@ -91,10 +92,9 @@ void check_degrees(const RegularPlan& regular, const plan::Plan& plan, const Sta
   if (d.zero_group != 0 && d.zero == 2)
     no("gradients sharded in groups (HSDP) without sharded weights", "zero 1 or 3");
   if (d.zero_group != 0 && d.zero_group % d.cp != 0)
-    no(
-        fmt::format("state sharded over {} ranks with cp = {}: its groups are whole "
-                    "context-parallel groups",
-                    d.zero_group, d.cp));
+    no(fmt::format(
+        "state sharded over {} with cp = {}: its groups are whole context-parallel groups",
+        counted(d.zero_group, "rank"), d.cp));
   cannot_offload_elsewhere(errors, kMegatron, d);
   if (d.offload.weights > 0) no("weights in host memory", "offload the optimizer instead");
   if (d.offload.optimizer > 0 && d.zero >= 2)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "export/torchtitan.hpp"
 #include "model/read/load_model.hpp"
@@ -203,10 +204,10 @@ Reading read_torchtitan(const Bundle& files, const Hints& hints, const ReadReque
     int sum = 0;
     for (int b : blocks) sum += b;
     if (static_cast<int>(blocks.size()) % d.pp != 0 || sum != layers)
-      axes.fail(
-          "module_fqns_per_model_part", "import.plan",
-          fmt::format("{} parts with {} layers; {} layers over a multiple of {} were expected",
-                      blocks.size(), sum, layers, d.pp));
+      axes.fail("module_fqns_per_model_part", "import.plan",
+                fmt::format("{} with {}; {} over a multiple of {} were expected",
+                            counted(blocks.size(), "part"), counted(sum, "layer"),
+                            counted(layers, "layer"), d.pp));
     else
       d.interleave = static_cast<int>(blocks.size()) / d.pp;
   }

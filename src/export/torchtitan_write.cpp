@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/format.hpp"
 #include "export/launch_file.hpp"
 #include "export/torchtitan.hpp"
 #include "model/read/load_model.hpp"
@@ -60,17 +61,17 @@ void check_axes(const plan::Degrees& d, bool experts, ErrorList& errors) {
   no(d.zero == 1, "ZeRO-1: FSDP shards gradients as well", "zero 0, 2 or 3");
   no(d.zero == 0 && d.cp > 1, "context parallelism without sharded state", "zero 2 or 3");
   no(d.zero_group > 0 && d.zero_group % d.cp != 0,
-     fmt::format("state sharded over {} ranks with cp = {}: FSDP shards over whole "
-                 "context-parallel groups",
-                 d.zero_group, d.cp));
+     fmt::format(
+         "state sharded over {} with cp = {}: FSDP shards over whole context-parallel groups",
+         counted(d.zero_group, "rank"), d.cp));
   const int group = d.zero == 0 ? d.cp : d.zero_group > 0 ? d.zero_group : d.dp * d.cp;
   no(d.ep > 1 && (d.ep % d.cp != 0 || group % d.ep != 0),
-     fmt::format(
-         "ep = {}: it must divide the {} ranks that share state, in whole context-parallel groups",
-         d.ep, group),
+     fmt::format("ep = {}: it must divide the {} state, in whole context-parallel groups", d.ep,
+                 counted(group, "rank that shares", "ranks that share")),
      "an ep that divides them");
   no(experts && d.expert_tp != d.tp,
-     fmt::format("experts split over {} ranks with tp = {}", d.expert_tp, d.tp), "expert_tp = tp");
+     fmt::format("experts split over {} with tp = {}", counted(d.expert_tp, "rank"), d.tp),
+     "expert_tp = tp");
   no(!d.data_overlap, "gathering and reduction that do not overlap: FSDP always prefetches");
 }
 
@@ -84,7 +85,8 @@ void check_rest(const RegularPlan& regular, const StackFacts& stack, ErrorList& 
                  "every other block, or single operators",
                  stack.name),
      "recompute none or full, or a plan for --stack torchtitan");
-  no(d.recompute_blocks > 0, fmt::format("recompute of {} blocks per stage", d.recompute_blocks),
+  no(d.recompute_blocks > 0,
+     fmt::format("recompute of {} per stage", counted(d.recompute_blocks, "block")),
      "recompute all blocks");
   cannot_offload_parts(errors, kTorchtitan, d);
   no(d.precision != Precision::kBf16 && d.precision != Precision::kFp32 &&

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "spec/value.hpp"
 
 namespace nereus::job {
@@ -91,8 +92,8 @@ std::string job_card(const Job& job) {
   std::string model, placement;
   for (const spec::Member& member : table_of(root, "plan"))
     (member.first == "model" ? model : placement) += member.first + spec::to_json(member.second);
-  card.line("model", fmt::format("{} of {} layers (digest {:016x})", job.plan.model.name,
-                                 job.plan.model.num_layers(), digest(model)));
+  card.line("model", fmt::format("{} of {} (digest {:016x})", job.plan.model.name,
+                                 counted(job.plan.model.num_layers(), "layer"), digest(model)));
   card.line("plan", fmt::format("{:016x}", digest(placement)));
   card.line("batch", fmt::format("{}", job.plan.placement.global_batch));
   card.line("precision", std::string(to_string(job.plan.placement.precision)));
@@ -102,7 +103,7 @@ std::string job_card(const Job& job) {
   card.fields(table_of(root, "measuring"));
   card.line("checkpoints", job.checkpoint.folder.empty()
                                ? "none"
-                               : fmt::format("every {} steps", job.checkpoint.every));
+                               : fmt::format("every {}", counted(job.checkpoint.every, "step")));
   card.line("resumes", job.checkpoint.resume.empty() ? "no" : "yes");
   return card.take();
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "base/write_file.hpp"
 #include "plan/names.hpp"
 #include "plan/plan_json.hpp"
@@ -156,10 +157,10 @@ double memory_limit(const Machine& machine, int rank, int num_ranks) {
   }
   if (limits.size() == 1) return limits.front();
   if (limits.size() != static_cast<std::size_t>(num_ranks))
-    throw_input_error("train.memory-limit",
-                      fmt::format("{} sizes for {} {}", limits.size(), num_ranks,
-                                  num_ranks == 1 ? "rank" : "ranks"),
-                      {}, "one per rank, or one for all");
+    throw_input_error(
+        "train.memory-limit",
+        fmt::format("{} for {}", counted(limits.size(), "size"), counted(num_ranks, "rank")), {},
+        "one per rank, or one for all");
   return limits[rank];
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "base/format.hpp"
 #include "model/cnn_recipe.hpp"
 
 namespace nereus::job {
@@ -48,9 +49,8 @@ void check_groups(const plan::Placement& placement, std::int64_t n, ErrorList& e
   for (const std::int64_t size : sizes) {
     if (size % n == 0) continue;
     errors.add("train.norm-group",
-               fmt::format("a micro-batch of {} samples cannot be divided into BatchNorm groups "
-                           "of {}",
-                           size, n),
+               fmt::format("a micro-batch of {} cannot be divided into BatchNorm groups of {}",
+                           counted(size, "sample"), n),
                {},
                fmt::format("{}; or --micro-batch {}; or --norm sync", valid_groups(n, sizes),
                            (size / n + 1) * n));

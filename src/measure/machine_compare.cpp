@@ -34,9 +34,10 @@ void add_layers(const profile::Profile& profile, std::vector<Number>& list) {
           value.processes = layer.processes;
           value.half_width = half_width[i];
         }
-        list.push_back({fmt::format("{} of {} {} tp {}, {:g} samples {}", name, layer.model,
-                                    layer.precision, layer.tp, layer.samples[i], pass),
-                        value});
+        list.push_back(
+            {fmt::format("{} of {} {} tp {}, {} {}", name, layer.model, layer.precision, layer.tp,
+                         counted(fmt::format("{:g}", layer.samples[i]), "sample"), pass),
+             value});
       }
     };
     add("forward", layer.forward, layer.forward_low, layer.forward_high, layer.forward_half_width);
@@ -57,8 +58,8 @@ std::vector<Number> numbers_of(const profile::Profile& profile) {
     list.push_back(
         {fmt::format("link {} to {}, {}", l.from, l.to, bytes_text(l.bytes)), l.seconds});
   for (const profile::Collective& c : m.collectives)
-    list.push_back({fmt::format("{} of {} ranks on {} hosts by {}, {}", c.kind, c.ranks, c.hosts,
-                                c.backend, bytes_text(c.bytes)),
+    list.push_back({fmt::format("{} of {} on {} by {}, {}", c.kind, counted(c.ranks, "rank"),
+                                counted(c.hosts, "host"), c.backend, bytes_text(c.bytes)),
                     c.seconds});
   if (m.jitter.seconds.repeats > 0) list.push_back({"jitter's work", m.jitter.seconds});
   if (m.disk.cold.rate.repeats > 0)

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "base/student_t.hpp"
 
 namespace nereus::measure {
@@ -194,8 +195,8 @@ StallReport find_stalls(const std::vector<BlockTime>& times) {
   const Table table(times);
   if (table.rounds < 2)
     throw_input_error("measure.rounds",
-                      fmt::format("{} complete {} of blocks; a difference needs at least two",
-                                  table.rounds, table.rounds == 1 ? "round" : "rounds"),
+                      fmt::format("{} of blocks; a difference needs at least two",
+                                  counted(table.rounds, "complete round")),
                       {}, "a larger --seconds");
   StallReport report;
   report.rounds = table.rounds;

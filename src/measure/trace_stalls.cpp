@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 
 namespace nereus::measure {
 
@@ -111,12 +112,11 @@ std::vector<std::int64_t> common_steps(const std::vector<Trace>& traces) {
       numbers.push_back(number);
   }
   if (numbers.size() < 2)
-    throw_input_error("measure.trace-steps",
-                      fmt::format("{} {} in {}; an interval needs at least two", numbers.size(),
-                                  numbers.size() == 1 ? "step" : "steps",
-                                  traces.size() == 1 ? "the trace" : "all of the traces"),
-                      {traces.front().file},
-                      "schedule(wait=2, warmup=2, active=10), the same on all ranks");
+    throw_input_error(
+        "measure.trace-steps",
+        fmt::format("{} in {}; an interval needs at least two", counted(numbers.size(), "step"),
+                    traces.size() == 1 ? "the trace" : "all of the traces"),
+        {traces.front().file}, "schedule(wait=2, warmup=2, active=10), the same on all ranks");
   return numbers;
 }
 

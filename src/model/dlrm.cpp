@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "model/graph.hpp"
 #include "model/vision_ops.hpp"
 
@@ -150,8 +151,8 @@ DlrmShape resolve(DlrmShape shape) {
   for (int lookups : shape.lookups) within("lookups", lookups, kLargest);
   if (shape.lookups.size() > 1 && shape.lookups.size() != shape.rows.size())
     errors.add("model.shape",
-               fmt::format("lookups has {} entries for {} tables", shape.lookups.size(),
-                           shape.rows.size()),
+               fmt::format("lookups has {} entries for {}", shape.lookups.size(),
+                           counted(shape.rows.size(), "table")),
                {}, "one entry for all tables, or one for each");
   within("dim", shape.dim, kLargest);
   within("dense_features", shape.dense_features, kLargest);

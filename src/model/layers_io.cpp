@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/format.hpp"
 #include "model/model_io.hpp"
 #include "model/shape_io.hpp"
 #include "spec/fields.hpp"
@@ -161,8 +162,8 @@ void read_pairs(spec::Reader& reader, const char* key, int num_layers, Make make
   }
   if (!sound)
     reader.fail(key, "model.graph",
-                fmt::format("{} must be a list of [layer, later layer, amount] over the {} layers",
-                            key, num_layers));
+                fmt::format("{} must be a list of [layer, later layer, amount] over the {}", key,
+                            counted(num_layers, "layer")));
 }
 
 // One layer has all tables and nothing else; each has rows, columns and look-ups.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "model/model.hpp"
 #include "model/transformer_parts.hpp"
 
@@ -193,10 +194,10 @@ void check_pattern(const TransformerShape& shape, ErrorList& errors) {
   const std::string& pattern = shape.pattern;
   if (pattern.empty()) return;
   if (static_cast<int>(pattern.size()) != shape.layers)
-    errors.add(
-        "model.pattern",
-        fmt::format("pattern names {} layers, but layers = {}", pattern.size(), shape.layers), {},
-        "give both the same length");
+    errors.add("model.pattern",
+               fmt::format("pattern names {}, but layers = {}", counted(pattern.size(), "layer"),
+                           shape.layers),
+               {}, "give both the same length");
   if (const auto odd = pattern.find_first_not_of("M*E-"); odd != std::string::npos)
     errors.add("model.pattern", fmt::format("pattern holds '{}'", pattern[odd]), {},
                "M = Mamba-2, * = attention, E = experts, - = MLP");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/format.hpp"
 #include "plan/check_internal.hpp"
 
 namespace nereus::plan {
@@ -58,8 +59,9 @@ void read_model(const model::Model& model, LayerFacts& facts, Report& report) {
   facts.dense = facts.experts = facts.blocks = {0};
   for (int kind : model.layers) {
     if (kind < 0 || kind >= static_cast<int>(model.kinds.size())) {
-      report.add("plan.model", fmt::format("a layer is of kind {}, but there are {} kinds", kind,
-                                           model.kinds.size()));
+      report.add("plan.model", fmt::format("a layer is of kind {}, but there {} {}", kind,
+                                           model.kinds.size() == 1 ? "is" : "are",
+                                           counted(model.kinds.size(), "kind")));
       return;
     }
     const auto k = static_cast<std::size_t>(kind);
@@ -77,8 +79,9 @@ void read_model(const model::Model& model, LayerFacts& facts, Report& report) {
     if (std::min(tied.first, tied.second) >= 0 &&
         std::max(tied.first, tied.second) < facts.num_layers)
       continue;
-    report.add("plan.model", fmt::format("tied layers {} and {}, but there are {} layers",
-                                         tied.first, tied.second, facts.num_layers));
+    report.add("plan.model", fmt::format("tied layers {} and {}, but there {} {}", tied.first,
+                                         tied.second, facts.num_layers == 1 ? "is" : "are",
+                                         counted(facts.num_layers, "layer")));
     return;
   }
 }

@@ -2,6 +2,7 @@
 // order of micro-batches.
 #include <fmt/format.h>
 
+#include "base/format.hpp"
 #include "plan/check_internal.hpp"
 
 namespace nereus::plan::checking {
@@ -53,8 +54,9 @@ bool WorkChecker::fill_micro_batches(std::size_t index, std::vector<int>& micro_
     return false;
   }
   if (total != batch) {
-    report_.add("plan.samples", fmt::format("{} computes {} samples, but the global batch is {}",
-                                            run_name(facts_.placement, index), total, batch));
+    report_.add("plan.samples",
+                fmt::format("{} computes {}, but the global batch is {}",
+                            run_name(facts_.placement, index), counted(total, "sample"), batch));
     return false;
   }
   for (std::size_t i = 0; i < run.replicas.size(); ++i) {

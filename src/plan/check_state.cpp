@@ -1,6 +1,7 @@
 // Checker, second half: shares of state.
 #include <fmt/format.h>
 
+#include "base/format.hpp"
 #include "plan/check_internal.hpp"
 
 namespace nereus::plan::checking {
@@ -88,10 +89,8 @@ bool StateChecker::check_numbers(std::size_t index, const StateShare& share) {
     ranks = plus(ranks, range.count);
   }
   if (share.pieces < 1 || ranks < 1 || ranks % share.pieces != 0)
-    return complain(
-        fmt::format("pieces = {} for {} ranks; the ranks must be a multiple of the "
-                    "pieces",
-                    share.pieces, ranks));
+    return complain(fmt::format("pieces = {} for {}; the ranks must be a multiple of the pieces",
+                                share.pieces, counted(ranks, "rank")));
   return true;
 }
 
@@ -112,9 +111,10 @@ bool StateChecker::check_cut(std::size_t index, const StateShare& share) {
                        groups > 0 && experts % groups == 0;
     if (LayerFacts::count(facts_.layers.experts, run) > 0 && whole) return true;
     report_.add("plan.cut",
-                fmt::format("{}: cut = {} for ep x expert_tp = {} x {} and {} experts",
+                fmt::format("{}: cut = {} for ep x expert_tp = {} x {} and {}",
                             name_of(facts_, index, share), share.cut, run.ep, run.expert_tp,
-                            LayerFacts::count(facts_.layers.experts, run) > 0 ? experts : 0),
+                            counted(LayerFacts::count(facts_.layers.experts, run) > 0 ? experts : 0,
+                                    "expert")),
                 "a multiple of ep x expert_tp with equally many experts in each");
     return false;
   }

@@ -1,6 +1,7 @@
 // Checker, first half: ranks, splits and stages of the work.
 #include <fmt/format.h>
 
+#include "base/format.hpp"
 #include "plan/check_internal.hpp"
 
 namespace nereus::plan::checking {
@@ -102,11 +103,12 @@ bool WorkChecker::check_ranks(std::size_t index) {
       return false;
     }
     if (times(times(r.count, r.tp), r.cp) > facts_.num_ranks) {
-      report_.add("plan.rank-twice",
-                  fmt::format("{}: {} replicas of tp x cp = {} x {} ranks need more than the {} "
-                              "available ranks",
-                              replicas_name(facts_.placement, index, i), r.count, r.tp, r.cp,
-                              facts_.num_ranks));
+      report_.add(
+          "plan.rank-twice",
+          fmt::format("{}: {} of tp x cp = {} x {} ranks {} more than the {}",
+                      replicas_name(facts_.placement, index, i), counted(r.count, "replica"), r.tp,
+                      r.cp, r.count == 1 ? "needs" : "need",
+                      counted(facts_.num_ranks, "available rank")));
       return false;
     }
   }
@@ -245,10 +247,11 @@ void WorkChecker::check_tables(std::size_t index) {
   const std::size_t slices = run.table_slices.size();
   const std::size_t wanted = whole && run.ep > 1 ? dims.size() : 0;
   if (slices != wanted)
-    report_.add("plan.split",
-                fmt::format("{}: table_split {} of {} tables over ep = {} with {} table_slices",
-                            name, to_string(run.table_split), dims.size(), run.ep, slices),
-                fmt::format("{} of them", wanted));
+    report_.add(
+        "plan.split",
+        fmt::format("{}: table_split {} of {} over ep = {} with {} table_slices", name,
+                    to_string(run.table_split), counted(dims.size(), "table"), run.ep, slices),
+        fmt::format("{} of them", wanted));
   for (std::size_t i = 0; i < slices; ++i)
     if (run.table_slices[i] < 0 || run.table_slices[i] >= run.ep) {
       report_.add("plan.split", fmt::format("{}: table {} is in slice {} of 0 .. {}", name, i,
@@ -259,10 +262,11 @@ void WorkChecker::check_tables(std::size_t index) {
   constexpr int kLeast = 4;  // columns that a kernel reads at once
   for (std::size_t i = 0; i < dims.size(); ++i)
     if (dims[i] % run.ep != 0 || dims[i] / run.ep < kLeast) {
-      report_.add("plan.split",
-                  fmt::format("{}: ep = {} cuts the {} columns of table {}: it must divide them "
-                              "and leave at least {}",
-                              name, run.ep, dims[i], i, kLeast));
+      report_.add(
+          "plan.split",
+          fmt::format(
+              "{}: ep = {} cuts the {} of table {}: it must divide them and leave at least {}",
+              name, run.ep, counted(dims[i], "column"), i, kLeast));
       break;
     }
 }
@@ -289,10 +293,11 @@ void WorkChecker::finish() {
     for (const LayerRun& run : placement.runs)
       for (const Replicas& r : run.replicas)
         if (depth > 1 && r.num_micro_batches % depth != 0) {
-          report_.add("plan.schedule",
-                      fmt::format("schedule interleaved on {} pipeline ranks: {} micro-batches are "
-                                  "not a multiple of it",
-                                  depth, r.num_micro_batches));
+          report_.add(
+              "plan.schedule",
+              fmt::format("schedule interleaved on {} pipeline ranks: {} not a multiple of it",
+                          depth,
+                          counted(r.num_micro_batches, "micro-batch is", "micro-batches are")));
           return;
         }
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/format.hpp"
 #include "plan/degree_fields.hpp"
 #include "plan/rules.hpp"
 #include "plan/table_placement.hpp"
@@ -117,9 +118,9 @@ void Explainer::explain_devices() {
         near(start, 1, limits_.devices, [&](std::int64_t v) { return limits_.devices % v == 0; }));
   }
   say(Rule::kDevices,
-      fmt::format("tp x pp x dp x cp = {} x {} x {} x {} = {:.0f} ranks, but the cluster has {} "
-                  "devices",
-                  d_.tp, d_.pp, d_.dp, d_.cp, product, limits_.devices),
+      fmt::format("tp x pp x dp x cp = {} x {} x {} x {} = {}, but the cluster has {}", d_.tp,
+                  d_.pp, d_.dp, d_.cp, counted(fmt::format("{:.0f}", product), "rank"),
+                  counted(limits_.devices, "device")),
       hint);
 }
 
@@ -221,14 +222,14 @@ void Explainer::explain_tables() {
   const std::string choice = near_degree(Rule::kTables, "ep", &Degrees::ep, limits_.devices);
   if (keeps_tables_whole(d_.table_split))
     say(Rule::kTables,
-        fmt::format("ep = {} ranks share {} whole tables, so some ranks would have none", d_.ep,
-                    limits_.tables),
+        fmt::format("ep = {} ranks share {}, so some ranks would have none", d_.ep,
+                    counted(limits_.tables, "whole table")),
         join_hints({choice, "table_split row or column"}));
   else
     say(Rule::kTables,
-        fmt::format("ep = {} ranks share the {} columns of every table: it must divide them and "
-                    "leave at least {} each",
-                    d_.ep, limits_.table_dim, kLeastColumns),
+        fmt::format("ep = {} ranks share the {} of every table: it must divide them and leave at "
+                    "least {} each",
+                    d_.ep, counted(limits_.table_dim, "column"), kLeastColumns),
         join_hints({choice, "table_split row"}));
 }
 
@@ -267,8 +268,9 @@ void Explainer::explain(Rule rule) {
     case Rule::kStages:
       return say(rule,
                  fmt::format(
-                     "pp x interleave = {} x {} = {} stages, but {} blocks{} fill at most {}",
-                     d_.pp, d_.interleave, std::int64_t{d_.pp} * d_.interleave, limits_.span.blocks,
+                     "pp x interleave = {} x {} = {} stages, but {}{} fill at most {}", d_.pp,
+                     d_.interleave, std::int64_t{d_.pp} * d_.interleave,
+                     counted(limits_.span.blocks, "block"),
                      limits_.span.most_stages() > limits_.span.blocks ? ", embedding and head" : "",
                      limits_.span.most_stages()),
                  join_hints({near_degree(rule, "pp", &Degrees::pp, limits_.devices),

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "base/parse_number.hpp"
 #include "base/trimmed.hpp"
 #include "profile/import_parts.hpp"
@@ -232,8 +233,8 @@ DeepPoolProfile read_deeppool(std::string_view text, const std::string& file) {
     for (std::size_t j = 0; j < out.blocks[i].samples.size(); ++j)
       if (!(out.blocks[i].forward[j] + out.blocks[i].backward[j] > 0))
         errors.add("profile.no-time",
-                   fmt::format("block {} ({}) takes 0 for {:g} samples", i + 1, out.blocks[i].name,
-                               out.blocks[i].samples[j]),
+                   fmt::format("block {} ({}) takes 0 for {}", i + 1, out.blocks[i].name,
+                               counted(fmt::format("{:g}", out.blocks[i].samples[j]), "sample")),
                    {file}, "a time that was measured, or no such batch");
   errors.throw_if_any();
   return out;

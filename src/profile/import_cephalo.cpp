@@ -4,6 +4,7 @@
 // measurements are unknown.
 #include <fmt/format.h>
 
+#include "base/format.hpp"
 #include "profile/import_parts.hpp"
 #include "profile/layer_times.hpp"
 
@@ -75,13 +76,13 @@ void import_cephalo(const Value& root, const CephaloSizes& sizes, Profile& profi
   const auto note = [&](std::size_t count, const char* why) {
     if (count > 0)
       profile.notes.push_back(
-          fmt::format("{} {} ignored: {}", count, count == 1 ? "entry is" : "entries are", why));
+          fmt::format("{} ignored: {}", counted(count, "entry is", "entries are"), why));
   };
   note(static_cast<std::size_t>(below), "a fitted line that gives no time above 0");
   if (lines > 0)
     profile.notes.push_back(fmt::format(
-        "{} {} a fitted line without its measured points, so all its times are extrapolated", lines,
-        lines == 1 ? "entry is" : "entries are"));
+        "{} a fitted line without its measured points, so all its times are extrapolated",
+        counted(lines, "entry is", "entries are")));
   note(read.left_out.size(), "no separate times for forward and backward");
   note(static_cast<std::size_t>(unknown),
        "models whose sizes are not in any given file (model_stats.json)");

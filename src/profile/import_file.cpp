@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/format.hpp"
 #include "base/parse_number.hpp"
 #include "profile/deeppool.hpp"
 #include "profile/import_parts.hpp"
@@ -55,10 +56,9 @@ void add_layer(Profile& profile, MeasuredLayer layer) {
   }
   if (moved > 0)
     profile.notes.push_back(
-        fmt::format("{}: at {} points the time falls though there are more samples; these times "
-                    "are smoothed by at "
-                    "most {:.0f} % when they are used",
-                    name(), moved, 100 * (most - 1)));
+        fmt::format("{}: at {} the time falls though there are more samples; these times are "
+                    "smoothed by at most {:.0f} % when they are used",
+                    name(), counted(moved, "point"), 100 * (most - 1)));
   profile.layers.push_back(std::move(layer));
 }
 

@@ -9,6 +9,7 @@
 
 #include <map>
 
+#include "base/format.hpp"
 #include "base/median.hpp"
 #include "profile/import_parts.hpp"
 
@@ -179,8 +180,9 @@ void import_sailor(const Value& root, const std::string& model, const std::strin
       const std::size_t count = in_order(layers).size();
       if (count != sizes.size()) {
         errors.add("profile.other-model",
-                   fmt::format("{} on {}, {} samples, tp {} has {} layers, and {} has {}", model,
-                               device, *samples, *tp, count, model, sizes.size()),
+                   fmt::format("{} on {}, {}, tp {} has {}, and {} has {}", model, device,
+                               counted(*samples, "sample"), *tp, counted(count, "layer"), model,
+                               sizes.size()),
                    layers.where(), "it is the profile of another model, so remove the file");
         return;
       }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/format.hpp"
 #include "spec/fields.hpp"
 
 namespace nereus::profile {
@@ -33,7 +34,8 @@ void visit_fields(V& v, Like<Quantiles> auto& q) {
   v.check([&](Reader& r) {
     if (r.has("half_width") && !q.has_interval())
       r.fail("half_width", "profile.processes",
-             fmt::format("an interval over {} processes; one takes at least two", q.processes),
+             fmt::format("an interval over {}; one takes at least two",
+                         counted(q.processes, "process", "processes")),
              "\"processes\": 5, or leave it out");
     if (!(q.median > 0))
       r.fail("median", "profile.value", "what was measured took no time, or was infinitely fast",
@@ -105,7 +107,8 @@ void visit_fields(V& v, Like<Collective> auto& c) {
   v.needed("seconds", c.seconds);
   v.check([&](Reader& r) {
     if (c.hosts > c.ranks)
-      r.fail("hosts", "profile.value", fmt::format("{} ranks on {} hosts", c.ranks, c.hosts),
+      r.fail("hosts", "profile.value",
+             fmt::format("{} on {}", counted(c.ranks, "rank"), counted(c.hosts, "host")),
              "a rank is on one host");
   });
 }
@@ -199,8 +202,8 @@ Machine read_machine(Reader& r) {
     return fmt::format("rank {} to rank {}, {} B", l.from, l.to, l.bytes);
   });
   machine.collectives = read_list<Collective>(r, "collectives", "kind", [](const Collective& c) {
-    return fmt::format("{} by {} over {} ranks on {} hosts, {} B", c.kind, c.backend, c.ranks,
-                       c.hosts, c.bytes);
+    return fmt::format("{} by {} over {} on {}, {} B", c.kind, c.backend, counted(c.ranks, "rank"),
+                       counted(c.hosts, "host"), c.bytes);
   });
   machine.jitter = read_part<Jitter>(r.optional_table("jitter"));
   machine.disk = read_part<Disk>(r.optional_table("disk"));

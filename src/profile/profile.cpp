@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 
 namespace nereus::profile {
 
@@ -75,10 +76,9 @@ void mend_falling(MeasuredLayer& layer, std::vector<std::string>& notes) {
       low[i] = std::min(low[i], times[i]);
       high[i] = std::max(high[i], times[i]);
     }
-    notes.push_back(
-        fmt::format("{} {}: at {} points the time fell though there were more samples; smoothed by "
-                    "{:.0f} %",
-                    layer.layer, pass, curve.moved, 100 * (curve.most - 1)));
+    notes.push_back(fmt::format(
+        "{} {}: at {} the time fell though there were more samples; smoothed by {:.0f} %",
+        layer.layer, pass, counted(curve.moved, "point"), 100 * (curve.most - 1)));
   };
   mend("forward", layer.forward, layer.forward_low, layer.forward_high);
   mend("backward", layer.backward, layer.backward_low, layer.backward_high);

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "profile/machine_json.hpp"
 #include "profile/profile.hpp"
 #include "spec/fields.hpp"
@@ -39,7 +40,8 @@ void check_values(const std::vector<double>& values, std::size_t wanted, const c
                   const char* what, double most, const Fail& fail) {
   if (values.size() != wanted)
     fail(key, "profile.length",
-         fmt::format("{} has {} values for {} numbers of samples", key, values.size(), wanted),
+         fmt::format("{} has {} for {}", key, counted(values.size(), "value"),
+                     counted(wanted, "number of samples", "numbers of samples")),
          "one value for each of samples");
   for (const double value : values)
     if (!(value > 0) || !(value <= most))
@@ -56,8 +58,8 @@ void check_ranges(const std::vector<double>& median, const std::vector<double>& 
   const std::string key = fmt::format("{}_low_s", what);
   if (low.size() != median.size() || high.size() != median.size()) {
     fail(key.c_str(), "profile.length",
-         fmt::format("{} low and {} high values of {} {} times", low.size(), high.size(),
-                     median.size(), what),
+         fmt::format("{} low and {} of {}", low.size(), counted(high.size(), "high value"),
+                     counted(median.size(), fmt::format("{} time", what))),
          "one of each for each of samples");
     return;
   }
@@ -75,11 +77,13 @@ void check_half_widths(const std::vector<double>& times, const std::vector<doubl
   const std::string key = fmt::format("{}_half_width_s", what);
   if (processes < 2)
     fail(key.c_str(), "profile.processes",
-         fmt::format("an interval over {} processes; one takes at least two", processes),
+         fmt::format("an interval over {}; one takes at least two",
+                     counted(processes, "process", "processes")),
          "\"processes\": 5, or leave it out");
   if (half_widths.size() != times.size())
     fail(key.c_str(), "profile.length",
-         fmt::format("{} half widths of {} {} times", half_widths.size(), times.size(), what),
+         fmt::format("{} of {}", counted(half_widths.size(), "half width"),
+                     counted(times.size(), fmt::format("{} time", what))),
          "one for each of samples");
   for (const double own : half_widths)
     if (!(own >= 0 && own <= kWidest))
@@ -104,7 +108,8 @@ void check_layer(const MeasuredLayer& layer, const Fail& fail) {
            "");
     if (i > 0 && !(layer.samples[i] > layer.samples[i - 1]))
       fail("samples", "profile.order",
-           fmt::format("{} samples after {}", layer.samples[i], layer.samples[i - 1]),
+           fmt::format("{} after {}", counted(fmt::format("{}", layer.samples[i]), "sample"),
+                       layer.samples[i - 1]),
            "each number of samples once, ascending");
   }
   const std::size_t n = layer.samples.size();

@@ -234,16 +234,17 @@ void add_dlrm(ReproduceAnswer& answer, const CometStudy& s) {
     if (without && !fewest) fewest = own;
     if (with && !fewest_expanded) fewest_expanded = own;
     answer.claims.push_back(s.claim(
-        fmt::format("DLRM on {:g} {}: speedup by expansion", own, own == 1 ? "node" : "nodes"),
+        fmt::format("DLRM on {}: speedup by expansion", counted(fmt::format("{:g}", own), "node")),
         std::nullopt, ratio(without, with),
         fmt::format("without: {}; with: {}", step_text(without), step_text(with))));
   }
-  answer.claims.push_back(s.claim(
-      "DLRM: fewest nodes with expansion / fewest without", std::nullopt,
-      fewest && fewest_expanded ? std::optional(*fewest_expanded / *fewest) : std::nullopt,
-      fmt::format("{} with, {} without",
-                  fewest_expanded ? fmt::format("{:g} nodes", *fewest_expanded) : "none fit",
-                  fewest ? fmt::format("{:g} nodes", *fewest) : "none fit")));
+  answer.claims.push_back(
+      s.claim("DLRM: fewest nodes with expansion / fewest without", std::nullopt,
+              fewest && fewest_expanded ? std::optional(*fewest_expanded / *fewest) : std::nullopt,
+              fmt::format("{} with, {} without",
+                          fewest_expanded ? counted(fmt::format("{:g}", *fewest_expanded), "node")
+                                          : "none fit",
+                          fewest ? counted(fmt::format("{:g}", *fewest), "node") : "none fit")));
 }
 
 void add_clusters(ReproduceAnswer& answer, const CometStudy& s, bool full) {

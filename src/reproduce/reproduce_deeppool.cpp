@@ -185,9 +185,9 @@ class DeepPool {
         "rule", profile, seconds);
     claim.published = rule.seconds * 1e3;
     claim.ours = best * 1e3;
-    claim.note = fmt::format("at equal steps {} rank-ms instead of {}; front of {} plans",
-                             format_significant(least * 1e3),
-                             format_significant(rule.rank_seconds * 1e3), front.plans.size());
+    claim.note = fmt::format(
+        "at equal steps {} rank-ms instead of {}; front of {}", format_significant(least * 1e3),
+        format_significant(rule.rank_seconds * 1e3), counted(front.plans.size(), "plan"));
     if (settings_.options.empty())
       claim.note += fmt::format("; a separate implementation of the rule gave {}", elsewhere);
   }

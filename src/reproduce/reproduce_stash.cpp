@@ -131,11 +131,11 @@ void add_interconnect(StashClaims& claims) {
           if (run.model == "bert-large" && machine.name != "p3dn.24xlarge") continue;
           if (run.model != "bert-large" && machine.name == "p3dn.24xlarge") continue;
           const StashStep& own = claims.step(run, machine, sums, links);
-          most.take(
-              100 * own.interconnect_share(),
-              fmt::format("{}, {} samples per device, {}: {} of {} ms, {} all-reduces", run.model,
-                          run.batch, machine.name, format_significant(own.stall * 1e3),
-                          format_significant(own.all() * 1e3), own.num_sums));
+          most.take(100 * own.interconnect_share(),
+                    fmt::format("{}, {} samples per device, {}: {} of {} ms, {}", run.model,
+                                run.batch, machine.name, format_significant(own.stall * 1e3),
+                                format_significant(own.all() * 1e3),
+                                counted(own.num_sums, "all-reduce")));
         }
       }
       if (most.value < 0) continue;
@@ -174,7 +174,7 @@ void add_network(StashClaims& claims) {
                                   "network", chosen(sums, links));
         claim.published = kPublishedNetwork;
         claim.ours = most.value;
-        claim.note = fmt::format("{}; median of {} runs {:.2f}", most.where, all.size(),
+        claim.note = fmt::format("{}; median of {} {:.2f}", most.where, counted(all.size(), "run"),
                                  all[all.size() / 2]);
       }
 }

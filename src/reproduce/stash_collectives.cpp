@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "base/median.hpp"
 #include "base/units.hpp"
 #include "cluster/catalogue.hpp"
@@ -89,7 +90,7 @@ void read_row(const StashTable& table, const spec::CsvRow& row, PublishedCollect
     const std::string& ranks = table.text(row, "ranks");
     out.others.push_back({fmt::format("{}, {}{}{}", system, table.text(row, "operation"),
                                       bytes.empty() ? "" : " of '" + bytes + "' bytes",
-                                      ranks.empty() ? "" : " on " + ranks + " ranks"),
+                                      ranks.empty() ? "" : " on " + counted(ranks, "rank")),
                           why});
     return;
   }

@@ -17,9 +17,10 @@ std::string size_text(double bytes) {
 }
 
 std::string name_of(const PublishedCollective& own) {
-  return fmt::format("{}, {} ranks on {} node{}, {} of {}{}: us", own.system, own.site.num_ranks,
-                     own.site.nodes(), own.site.nodes() > 1 ? "s" : "", own.operation,
-                     size_text(own.bytes), own.counts ? "" : " (NVLS off, not counted)");
+  return fmt::format("{}, {} on {}, {} of {}{}: us", own.system,
+                     counted(own.site.num_ranks, "rank"), counted(own.site.nodes(), "node"),
+                     own.operation, size_text(own.bytes),
+                     own.counts ? "" : " (NVLS off, not counted)");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/format.hpp"
 #include "base/median.hpp"
 #include "calibrate/rank_correlation.hpp"
 #include "calibrate/validation.hpp"
@@ -49,7 +50,7 @@ void add_summary(const SummaryPlace& place, const StepComparison& ours,
     claim.command = place.command;
     answer.claims.push_back(std::move(claim));
   };
-  const std::string over = fmt::format("over {} runs", ours.size());
+  const std::string over = fmt::format("over {}", counted(ours.size(), "run"));
   add("median error", &StepComparison::median_error, 100, "% " + over);
   add("largest error", &StepComparison::largest_error, 100, "% " + over);
   add("rank correlation", &StepComparison::rank_correlation, 1, "Spearman's, " + over);

@@ -214,10 +214,11 @@ void add_planning(const PaperModel& model, const VarunaSettings& settings,
   if (!found.plans.empty()) {
     const elastic::SpotPlan& best = found.plans.front();
     note = fmt::format(
-        "planned with jitter ({} predicted, {} pruned); tp {} pp {} dp {}, micro-batch {} x {} "
-        "({} replicas one less), {} machines idle, {} per step",
+        "planned with jitter ({} predicted, {} pruned); tp {} pp {} dp {}, micro-batch {} x {} ({} "
+        "one less), {} idle, {} per step",
         found.evaluated, found.pruned, best.degrees.tp, best.degrees.pp, best.degrees.dp,
-        best.degrees.micro_batch, best.degrees.num_micro_batches(), best.short_replicas, best.idle,
+        best.degrees.micro_batch, best.degrees.num_micro_batches(),
+        counted(best.short_replicas, "replica"), counted(best.idle, "machine"),
         format_seconds(Seconds{best.simulated}));
     if (rule) {
       ours = rule->simulated / best.simulated;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/format.hpp"
+
 namespace nereus::schedule {
 
 namespace {
@@ -110,8 +112,9 @@ class Compiler {
         if (op.stage < 0 || op.stage >= size_.num_stages() || op.micro_batch < 0 ||
             op.micro_batch >= size_.micro_batches)
           complain(op, number,
-                   fmt::format("is none of this pipeline, which has {} stages and {} micro-batches",
-                               size_.num_stages(), size_.micro_batches));
+                   fmt::format("is none of this pipeline, which has {} and {}",
+                               counted(size_.num_stages(), "stage"),
+                               counted(size_.micro_batches, "micro-batch", "micro-batches")));
         place(slot_of(op.pass), op, number);
         if (op.pass == Pass::kBackward) place(kWeightSlot, op, number);
         ++number;
@@ -279,7 +282,8 @@ class Compiler {
       circle +=
           fmt::format(", which comes after {} on rank {}", to_text(op(next)), rank_of(before));
     }
-    if (seen.size() > kShown) circle += fmt::format("; and {} ranks more", seen.size() - kShown);
+    if (seen.size() > kShown)
+      circle += fmt::format("; and {} more", counted(seen.size() - kShown, "rank"));
     throw_input_error("simulate.order-cycle", "the order waits for itself: " + circle,
                       where(blocked(seen.front()).first),
                       "F, R, B, I, W: forward, recompute, backward, its halves; F3@1: of "

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "base/utf8.hpp"
 
@@ -152,17 +153,18 @@ Csv parse_csv(std::string_view text, const std::string& file) {
       csv.rows.push_back(std::move(row));
     } else if (++num_ragged <= kMostRaggedRowsReported) {
       errors.add("spec.ragged-row",
-                 fmt::format("the row has {} cells, the header has {} columns", row.cells.size(),
-                             csv.columns.size()),
+                 fmt::format("the row has {}, the header has {}", counted(row.cells.size(), "cell"),
+                             counted(csv.columns.size(), "column")),
                  where_in(*csv.source, row.line, 0),
                  "a cell that holds a comma must be quoted; an empty cell still needs its comma");
     }
   }
   if (num_ragged > kMostRaggedRowsReported)
-    errors.add("spec.ragged-row",
-               fmt::format("{} more rows have a wrong number of cells",
-                           num_ragged - kMostRaggedRowsReported),
-               {file, 0, 0, {}});
+    errors.add(
+        "spec.ragged-row",
+        fmt::format("{} a wrong number of cells", counted(num_ragged - kMostRaggedRowsReported,
+                                                          "more row has", "more rows have")),
+        {file, 0, 0, {}});
   errors.throw_if_any();
   return csv;
 }

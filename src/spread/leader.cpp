@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "spread/crew.hpp"
 
 namespace nereus::spread {
@@ -167,8 +168,9 @@ void Leader::look_for_lost(int rank, Peer& peer) {
   peer.lost = silent;
   if (!silent) return say(fmt::format("{} is back", peer.name));
   const std::int64_t pieces = ledger_ != nullptr ? ledger_->give_back(rank) : 0;
-  say(fmt::format("{} has given no sign of life for {:g} s; {} of its pieces go to others",
-                  peer.name, settings_.lost_after_s, pieces));
+  say(fmt::format("{} has given no sign of life for {:g} s; {} to others", peer.name,
+                  settings_.lost_after_s,
+                  counted(pieces, "of its pieces goes", "of its pieces go")));
 }
 
 void Leader::hand_out(int rank, Peer& peer) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "spread/mpi_module.hpp"
 
 namespace nereus::spread {
@@ -93,17 +94,16 @@ std::unique_ptr<Link> open_mpi_link(const std::string& module_path, const std::s
 std::unique_ptr<Ranks> open_ranks(const Launch& launch, Settings settings) {
   if (launch.kind == Launch::Kind::kAlone) return alone();
   if (launch.kind == Launch::Kind::kOther) {
-    throw_environment_error(
-        "mpi.other-launcher",
-        fmt::format("{} ranks were started by {}, which this program cannot join", launch.size,
-                    launch.by),
-        "start them with Open MPI's mpirun, or with srun --mpi=pmix");
+    throw_environment_error("mpi.other-launcher",
+                            fmt::format("{} started by {}, which this program cannot join",
+                                        counted(launch.size, "rank was", "ranks were"), launch.by),
+                            "start them with Open MPI's mpirun, or with srun --mpi=pmix");
   }
   auto link = open_mpi_link(mpi_module_path(), settings.build);
   if (link->size() != launch.size) {
     throw_environment_error("mpi.ranks-apart",
-                            fmt::format("{} started {} ranks, but Open MPI sees {}", launch.by,
-                                        launch.size, link->size()),
+                            fmt::format("{} started {}, but Open MPI sees {}", launch.by,
+                                        counted(launch.size, "rank"), link->size()),
                             "the launcher and the program's Open MPI must be of the same kind");
   }
   return over(std::move(link), std::move(settings));

@@ -94,9 +94,9 @@ Table slowdown_table(const launch::BackgroundOutcome& outcome) {
        Unit::kShare},
       outcome.mean_share);
   table.notes.push_back(fmt::format(
-      "{} steps ran alone and {} with the background; the promise is kept if neither the median "
-      "nor the 99th percentile exceeds that of the steps alone by more than the promised slowdown",
-      s.num_alone, s.num_shared));
+      "{} ran alone and {} with the background; the promise is kept if neither the median nor the "
+      "99th percentile exceeds that of the steps alone by more than the promised slowdown",
+      counted(s.num_alone, "step"), s.num_shared));
   return table;
 }
 
@@ -131,9 +131,8 @@ Table jobs_table(const launch::BackgroundOutcome& outcome) {
   }
   if (outcome.num_pieces > 0)
     table.notes.push_back(
-        fmt::format("background jobs ran in {} pieces; {} of them finished "
-                    "later than planned",
-                    outcome.num_pieces, outcome.num_late));
+        fmt::format("background jobs ran in {}; {} of them finished later than planned",
+                    counted(outcome.num_pieces, "piece"), outcome.num_late));
   if (outcome.num_pieces > 0 && outcome.steps_per_turn > 1)
     table.notes.push_back(fmt::format(
         "one of {} foreground steps gives background jobs up to {} and takes that much longer; "
@@ -148,16 +147,15 @@ Table jobs_table(const launch::BackgroundOutcome& outcome) {
         human(outcome.start_s, Unit::kSeconds)));
   if (outcome.num_too_long > 0)
     table.notes.push_back(fmt::format(
-        "in {} foreground steps the next piece took {}, longer than a step may give; a step gives "
-        "{} at most, or less if that is too much; smaller micro-batches have shorter pieces",
-        outcome.num_too_long, human(outcome.longest_s, Unit::kSeconds),
+        "in {} the next piece took {}, longer than a step may give; a step gives {} at most, or "
+        "less if that is too much; smaller micro-batches have shorter pieces",
+        counted(outcome.num_too_long, "foreground step"), human(outcome.longest_s, Unit::kSeconds),
         human(outcome.given_s, Unit::kSeconds)));
   if (outcome.num_rests > 0)
-    table.notes.push_back(
-        fmt::format("even short turns cost more than {} of a step, so the background paused {} "
-                    "times for 16,384 steps; a larger --slowdown or a foreground with longer "
-                    "steps would leave room",
-                    human(outcome.bound, Unit::kShare), outcome.num_rests));
+    table.notes.push_back(fmt::format(
+        "even short turns cost more than {} of a step, so the background paused {} for 16,384 "
+        "steps; a larger --slowdown or a foreground with longer steps would leave room",
+        human(outcome.bound, Unit::kShare), counted(outcome.num_rests, "time")));
   return table;
 }
 

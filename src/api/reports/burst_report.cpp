@@ -62,10 +62,11 @@ Json row_json(const app::BurstRow& row, const app::BurstAnswer& answer) {
 }  // namespace
 
 Report burst_report(const app::BurstAnswer& answer) {
-  Table table{.name = "plans",
-              .title = fmt::format("{} on {}, {} samples, {}", answer.inputs.model.name,
-                                   answer.inputs.cluster.name, format_count(answer.global_batch),
-                                   to_string(answer.precision))};
+  Table table{
+      .name = "plans",
+      .title = fmt::format("{} on {}, {}, {}", answer.inputs.model.name, answer.inputs.cluster.name,
+                           counted(format_count(answer.global_batch), "sample"),
+                           to_string(answer.precision))};
   table.columns = {{"name", "plan"},
                    {"planned_step_s", "step", Unit::kSeconds},
                    {"rank_seconds", "rank-seconds", Unit::kSeconds},
@@ -100,8 +101,9 @@ Report burst_report(const app::BurstAnswer& answer) {
   if (std::string note = too_full_text(answer.rows); !note.empty())
     table.notes.push_back(std::move(note));
   table.notes.push_back(fmt::format(
-      "Pareto front of {} plans; {} rank counts tried per layer",
-      format_count(static_cast<std::int64_t>(answer.front.plans.size())), answer.counts.size()));
+      "Pareto front of {}; {} tried per layer",
+      counted(format_count(static_cast<std::int64_t>(answer.front.plans.size())), "plan"),
+      counted(answer.counts.size(), "rank count")));
   if (answer.target) {
     const app::SamplesToTarget& t = answer.target->target;
     std::string note =

@@ -40,19 +40,20 @@ JobSum sum_of(const ClusterRow& row, int job) {
 Cell digits(double value) { return format_significant(value); }
 
 Table settings_table(const app::ClusterAnswer& answer) {
-  Table table{.name = "settings",
-              .title = fmt::format("{} on {} devices, {} steps", answer.predicted.plan.model.name,
-                                   answer.num_devices, answer.steps),
-              .columns = {{"setting", "setting"},
-                          {"step_s", "step", Unit::kSeconds},
-                          {"slowdown", "slowdown", Unit::kShare},
-                          {"samples_per_s", "samples/s", Unit::kNone, false, false, 2},
-                          {"foreground", "foreground"},
-                          {"background", "background"},
-                          {"cluster", "cluster"},
-                          {"over_data_parallel", "vs. first row"},
-                          {"idle", "idle alone", Unit::kShare, false, false, 1}},
-              .rows = {}};
+  Table table{
+      .name = "settings",
+      .title = fmt::format("{} on {}, {}", answer.predicted.plan.model.name,
+                           counted(answer.num_devices, "device"), counted(answer.steps, "step")),
+      .columns = {{"setting", "setting"},
+                  {"step_s", "step", Unit::kSeconds},
+                  {"slowdown", "slowdown", Unit::kShare},
+                  {"samples_per_s", "samples/s", Unit::kNone, false, false, 2},
+                  {"foreground", "foreground"},
+                  {"background", "background"},
+                  {"cluster", "cluster"},
+                  {"over_data_parallel", "vs. first row"},
+                  {"idle", "idle alone", Unit::kShare, false, false, 1}},
+      .rows = {}};
   for (const ClusterRow& row : answer.rows)
     table.rows.push_back({row.name, row.step_s, row.slowdown, digits(row.samples_per_s),
                           digits(row.foreground), digits(row.background), digits(row.cluster()),
@@ -91,8 +92,8 @@ Table jobs_table(const app::ClusterAnswer& answer) {
                             own.done > 0 ? Cell(own.last_end) : Cell()});
     }
     if (row.play.waiting > 0)
-      table.notes.push_back(fmt::format("{}: {} copies found no free devices before the end",
-                                        row.name, row.play.waiting));
+      table.notes.push_back(fmt::format("{}: {} found no free devices before the end", row.name,
+                                        counted(row.play.waiting, "copy", "copies")));
   }
   return table;
 }
@@ -108,7 +109,7 @@ Table drawing_table(const app::ClusterAnswer& answer, const Terminal& out) {
     table.rows.push_back({answer.passes.lanes[i].process_name, lines[i]});
   if (lines.size() > kMostLanes)
     table.notes.push_back(
-        fmt::format("{} more rows; --svg FILE draws all", lines.size() - kMostLanes));
+        fmt::format("{}; --svg FILE draws all", counted(lines.size() - kMostLanes, "more row")));
   table.notes.emplace_back(
       "0 forward, a backward, > moving samples, = gradient all-reduce and the end of the step, "
       "blank: free for background jobs");

@@ -5,6 +5,7 @@
 #include "api/form/json.hpp"
 #include "app/simulate/simulate_astra.hpp"
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "plan/degree_fields.hpp"
 
 namespace nereus::api {
@@ -49,9 +50,9 @@ Table summary(const CollectiveAnswer& answer) {
   };
   add("collective_s", "time", best.collective_s, Unit::kSeconds);
   add("collective", "collective",
-      fmt::format("{} of {} on {} ranks, {} chunk{}", to_string(answer.collective),
-                  human(answer.bytes, Unit::kBytes), answer.num_ranks, answer.chunks,
-                  answer.chunks == 1 ? "" : "s"));
+      fmt::format("{} of {} on {} ranks, {}", to_string(answer.collective),
+                  human(answer.bytes, Unit::kBytes), answer.num_ranks,
+                  counted(answer.chunks, "chunk")));
   add("network", "network", network_text(answer));
   add("algorithm", "algorithm", words_of(best.algorithms));
   add("algorithm_bandwidth", "algorithm bandwidth", answer.algorithm_bandwidth,
@@ -167,10 +168,10 @@ Report report_of(const app::AstraStepAnswer& answer) {
                              answer.predicted.plan.model.name, answer.decoder.tp, answer.decoder.dp,
                              answer.decoder.batch, answer.decoder.seq),
                  answer.predicted.prediction.step}};
-  table.notes.push_back(fmt::format(
-      "{} trace nodes of one rank stand for {} ranks; only transformer blocks are counted, "
-      "without embedding, head and optimizer",
-      i.nodes, ranks));
+  table.notes.push_back(
+      fmt::format("{} trace nodes of one rank stand for {}; only transformer blocks are counted, "
+                  "without embedding, head and optimizer",
+                  i.nodes, counted(ranks, "rank")));
   Json json;
   json["compat"] = "astra-sim";
   json["step_s"] = step;

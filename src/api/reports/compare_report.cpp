@@ -118,8 +118,9 @@ std::vector<Table> contest_tables(const PredictAnswer& own, const app::Contest& 
     row.emplace_back(std::move(text));
   };
   add("verdict", "verdict",
-      contest.is_best ? fmt::format("the best of {} candidates", format_count(contest.space))
-                      : fmt::format("not the best of {} candidates", format_count(contest.space)));
+      contest.is_best
+          ? fmt::format("the best of {}", counted(format_count(contest.space), "candidate"))
+          : fmt::format("not the best of {}", counted(format_count(contest.space), "candidate")));
   if (contest.same_layout)
     add("same_layout", "same layout, faster",
         fmt::format("{}: {} ({})", plan_name(*contest.same_layout),

@@ -39,9 +39,11 @@ std::vector<std::string> sensitivity_sentences(const ExploreAnswer& answer) {
 std::string lead(const ExploreAnswer& answer) {
   const explore::Answers& all = answer.answers;
   std::string text = fmt::format(
-      "The study has {} pairs of cluster and model with {} candidate plans in total. Of these, {} "
-      "were predicted and the others were pruned by a bound that never prunes the best.",
-      format_count(all.points), format_count(all.strategies), format_count(all.evaluated));
+      "The study has {} with {} in total. Of these, {} and the others were pruned by a bound that "
+      "never prunes the best.",
+      counted(format_count(all.points), "pair of cluster and model", "pairs of cluster and model"),
+      counted(format_count(all.strategies), "candidate plan"),
+      counted(format_count(all.evaluated), "was predicted", "were predicted"));
   if (answer.best.empty()) return text + " Nothing fits.";
   const PointDetail& best = answer.best.front();
   return text + fmt::format(" The best is {} with {} per step; it waits most for {}.", best.name,

@@ -57,7 +57,8 @@ Table summary_table(const ExploreAnswer& answer) {
   table.rows.push_back(std::move(row));
   if (answer.resumed > 0)
     table.notes.push_back(
-        fmt::format("{} of them were already in the database", format_count(answer.resumed)));
+        fmt::format("{} already in the database",
+                    counted(format_count(answer.resumed), "of them was", "of them were")));
   for (std::string& note : study_notes(answer.study)) table.notes.push_back(std::move(note));
   if (!answer.why.empty()) table.notes.push_back("nearest: " + answer.why);
   if (answer.best.empty() && answer.complete)

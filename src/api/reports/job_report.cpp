@@ -75,14 +75,16 @@ Table policies_table(const app::JobAnswer& answer) {
     table.rows.push_back(std::move(row));
   }
   const simulate::AvailabilitySummary& s = answer.summary;
-  table.notes.push_back(fmt::format(
-      "{} to {} machines, {:.1f} on average, over {}; {} machines joined and {} left", s.least,
-      s.most, s.mean, format_seconds(Seconds{answer.trace.duration()}), s.added, s.removed));
+  table.notes.push_back(fmt::format("{} to {}, {:.1f} on average, over {}; {} joined and {} left",
+                                    s.least, counted(s.most, "machine"), s.mean,
+                                    format_seconds(Seconds{answer.trace.duration()}),
+                                    counted(s.added, "machine"), s.removed));
   table.notes.emplace_back(
       "goodput: samples trained, as a share of what the same machines could train if every change "
       "were free");
   for (const std::string& text : answer.assumptions) table.notes.push_back(text);
-  if (answer.plans > 0) table.notes.push_back(fmt::format("{} plans searched", answer.plans));
+  if (answer.plans > 0)
+    table.notes.push_back(fmt::format("{} searched", counted(answer.plans, "plan")));
   return table;
 }
 

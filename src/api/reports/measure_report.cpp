@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "api/form/json.hpp"
+#include "base/format.hpp"
 #include "profile/machine_json.hpp"
 
 namespace nereus::api {
@@ -32,11 +33,10 @@ Table context_table(const app::MeasureAnswer& answer) {
   add("device", "device", fmt::format("{} ({})", c.device, c.device_name));
   if (!c.driver.empty()) add("driver", "driver", c.driver);
   add("library", "library", c.library);
-  add("host", "host", fmt::format("{}, {}, {} cores", c.host, c.system, c.cores));
+  add("host", "host", fmt::format("{}, {}, {}", c.host, c.system, counted(c.cores, "core")));
   add("ranks", "ranks",
-      fmt::format("{} on {} {}, {} {} each, connected by {}", c.ranks, c.hosts,
-                  c.hosts == 1 ? "host" : "hosts", c.threads, c.threads == 1 ? "thread" : "threads",
-                  c.backend));
+      fmt::format("{} on {}, {} each, connected by {}", c.ranks, counted(c.hosts, "host"),
+                  counted(c.threads, "thread"), c.backend));
   add("date", "date", c.date);
   add("processes", "processes",
       c.processes > 1 ? fmt::format("{}, one after the other; +- is the 95 % confidence interval "
@@ -218,8 +218,10 @@ std::vector<std::string> notes_of(const measure::Comparison& comparison, const s
   std::vector<std::string> notes = comparison.other_contexts;
   const auto only = [&](const std::vector<std::string>& list, const std::string& file) {
     if (!list.empty())
-      notes.push_back(fmt::format("only {} contains {} more numbers, the first of which is {}",
-                                  file, list.size(), list.front()));
+      notes.push_back(fmt::format(
+          "only {} contains {} {}", file,
+          counted(list.size(), "more number, which is", "more numbers, the first of which is"),
+          list.front()));
   };
   only(comparison.first_only, first);
   only(comparison.second_only, second);
@@ -227,15 +229,18 @@ std::vector<std::string> notes_of(const measure::Comparison& comparison, const s
       comparison.numbers.size() - static_cast<std::size_t>(comparison.num_tested);
   if (comparison.num_tested > 0)
     notes.push_back(
-        fmt::format("{} numbers were compared by intervals over processes, each at {:.4g} %, so "
-                    "that all hold simultaneously at 95 % (Welch's t, Bonferroni)",
-                    comparison.num_tested, 100 * comparison.confidence));
+        fmt::format("{} by intervals over processes, each at {:.4g} %, so that all hold "
+                    "simultaneously at 95 % (Welch's t, Bonferroni)",
+                    counted(comparison.num_tested, "number was compared", "numbers were compared"),
+                    100 * comparison.confidence));
   if (by_ranges > 0)
     notes.push_back(
-        fmt::format("{} numbers were compared by the ranges of their repeats, because one file "
-                    "measured them in one process only; such ranges are too narrow, so measure "
-                    "again",
-                    by_ranges));
+        fmt::format("{} in one process only; such ranges are too narrow, so measure again",
+                    counted(by_ranges,
+                            "number was compared by the ranges of its repeats, because one file "
+                            "measured it",
+                            "numbers were compared by the ranges of their repeats, because one "
+                            "file measured them")));
   return notes;
 }
 

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "base/format.hpp"
+
 namespace nereus::api {
 
 namespace {
@@ -78,10 +80,10 @@ std::string manner_text(const plan::Placement& p) {
   std::set<int> stages;  // by their first rank, which virtual stages share
   for (const plan::LayerRun& run : p.runs) stages.insert(run.replicas.front().first);
   if (p.runs.size() > 1)
-    text = fmt::format("{} stages, micro-batch {} x {}, ", stages.size(), r.micro_batch,
+    text = fmt::format("{}, micro-batch {} x {}, ", counted(stages.size(), "stage"), r.micro_batch,
                        r.num_micro_batches);
   if (p.runs.size() > stages.size())
-    text += fmt::format("{} virtual stages, ", p.runs.size() / stages.size());
+    text += fmt::format("{}, ", counted(p.runs.size() / stages.size(), "virtual stage"));
   if (r.tp > 1) text += fmt::format("tp {}, ", r.tp);
   if (r.cp > 1) text += fmt::format("cp {}, ", r.cp);
   text += fmt::format("ZeRO-{}", divided.size());
@@ -133,7 +135,7 @@ Table placement_table(const plan::Placement& p, const cluster::Cluster& cluster)
       table.rows.push_back(
           {devices,
            own.in_parts
-               ? fmt::format("{} layers, from {}", own.num_layers, own.first_layer)
+               ? fmt::format("{}, from {}", counted(own.num_layers, "layer"), own.first_layer)
                : fmt::format("{} to {}", own.first_layer, own.first_layer + own.num_layers - 1),
            static_cast<double>(own.samples), own.micro_batch, own.tp, own.state});
   }

@@ -72,17 +72,17 @@ Table plans_table(const app::PlanAnswer& answer, const app::PlanRequest& request
 std::string searched_text(const app::PlanAnswer& answer) {
   const search::SearchResult& found = answer.search;
   std::string text = fmt::format(
-      "{} candidates in {:.2g} s: {} predicted, {} pruned because they cannot be "
-      "better",
-      format_count(found.space), answer.seconds, format_count(found.evaluated),
-      format_count(found.pruned));
+      "{} in {:.2g} s: {} predicted, {}", counted(format_count(found.space), "candidate"),
+      answer.seconds, format_count(found.evaluated),
+      counted(format_count(found.pruned), "pruned because it cannot be better",
+              "pruned because they cannot be better"));
   if (answer.mixed)
     text = fmt::format(
-        "{} candidates in {:.2f} s: {} placements predicted (some candidates need several), {} "
-        "candidates pruned "
-        "because they cannot be better",
-        format_count(found.space), answer.seconds, format_count(found.evaluated),
-        format_count(found.pruned));
+        "{} in {:.2f} s: {} predicted (some candidates need several), {}",
+        counted(format_count(found.space), "candidate"), answer.seconds,
+        counted(format_count(found.evaluated), "placement"),
+        counted(format_count(found.pruned), "candidate pruned because it cannot be better",
+                "candidates pruned because they cannot be better"));
   if (answer.mixed && found.space == 0 && answer.plans.empty())
     text = fmt::format("{:.2f} s; no candidate was predicted", answer.seconds);
   if (answer.mixed && answer.mixed->left_out > 0)
@@ -92,8 +92,10 @@ std::string searched_text(const app::PlanAnswer& answer) {
         "; the search is not exhaustive, because with so many machines it skips some counts "
         "and orders of them";
   if (!answer.mixed && found.too_much_memory + found.too_much_beyond > 0)
-    text += fmt::format("; {} of the predicted candidates need too much memory",
-                        format_count(found.too_much_memory + found.too_much_beyond));
+    text += fmt::format(
+        "; {} too much memory",
+        counted(format_count(found.too_much_memory + found.too_much_beyond),
+                "of the predicted candidates needs", "of the predicted candidates need"));
   return text;
 }
 
@@ -102,14 +104,16 @@ std::string subject_text(const app::PlanAnswer& answer, const app::PlanRequest& 
   const model::Model& model = inputs.model;
   std::string batch =
       model.tokens_per_sample > 0
-          ? fmt::format("{} samples of {} tokens", format_count(answer.choices.global_batch),
-                        format_count(static_cast<std::int64_t>(model.tokens_per_sample)))
-          : fmt::format("{} samples", format_count(answer.choices.global_batch));
+          ? fmt::format(
+                "{} of {}", counted(format_count(answer.choices.global_batch), "sample"),
+                counted(format_count(static_cast<std::int64_t>(model.tokens_per_sample)), "token"))
+          : counted(format_count(answer.choices.global_batch), "sample");
   const std::string machines =
       request.nodes.empty()
-          ? fmt::format("{} ({} devices)", inputs.cluster.name,
-                        format_count(inputs.cluster.num_devices()))
-          : fmt::format("{} to {} nodes of {}", request.nodes.front(), request.nodes.back(),
+          ? fmt::format("{} ({})", inputs.cluster.name,
+                        counted(format_count(inputs.cluster.num_devices()), "device"))
+          : fmt::format("{} to {} of {}", request.nodes.front(),
+                        counted(request.nodes.back(), "node"),
                         inputs.cluster.groups.front().node.name);
   return fmt::format("{} ({} parameters) on {}, {}, {}, {}", model.name,
                      human(model.parameters(), Unit::kParameters), machines, batch,
@@ -239,9 +243,8 @@ void add_notes(Table& table, const app::PlanAnswer& answer, const app::PlanReque
           return own.plan.cluster.num_nodes() == nodes;
         }))
       table.notes.push_back(
-          fmt::format("{} nodes: no plan fits, or another number of nodes is "
-                      "better in all objectives",
-                      nodes));
+          fmt::format("{}: no plan fits, or another number of nodes is better in all objectives",
+                      counted(nodes, "node")));
   if (!answer.search.complete)
     table.notes.emplace_back(
         "stopped early: these are the best plans "
@@ -257,11 +260,11 @@ void add_notes(Table& table, const app::PlanAnswer& answer, const app::PlanReque
         fmt::format("no price is known for {}, so no cost is shown", best.plan.cluster.name));
   if (best.expected.rows > 0)
     table.notes.push_back(fmt::format(
-        "expected error of one prediction: {:.0f} % median, {:.0f} % mean (over {} held-out runs "
-        "of {}); the step time of the best of many candidates is likely predicted a little too "
-        "short",
-        100 * best.expected.median, 100 * best.expected.mean, format_count(best.expected.rows),
-        best.plan.basis.stack.name));
+        "expected error of one prediction: {:.0f} % median, {:.0f} % mean (over {} of {}); the "
+        "step "
+        "time of the best of many candidates is likely predicted a little too short",
+        100 * best.expected.median, 100 * best.expected.mean,
+        counted(format_count(best.expected.rows), "held-out run"), best.plan.basis.stack.name));
   else
     table.notes.emplace_back(
         "expected error: unknown, because the fit contains no measured run of this kind");

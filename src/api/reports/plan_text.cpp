@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/reports/prediction_report.hpp"
+#include "base/format.hpp"
 
 namespace nereus::api {
 
@@ -25,7 +26,7 @@ std::string manner_text(const plan::Degrees& d) {
   if (d.pp > 1 && d.schedule != plan::Schedule::k1f1b && d.schedule != plan::Schedule::kInterleaved)
     list.emplace_back(to_string(d.schedule));
   if (d.recompute_blocks > 0)
-    list.push_back(fmt::format("recompute {} blocks per stage", d.recompute_blocks));
+    list.push_back(fmt::format("recompute {} per stage", counted(d.recompute_blocks, "block")));
   else if (d.recompute != plan::Recompute::kNone)
     list.push_back(fmt::format("{} recompute", to_string(d.recompute)));
   if (d.cp > 1 && d.context == plan::ContextKind::kAllToAll)

@@ -37,8 +37,8 @@ std::string cost_text(const app::PredictAnswer& answer) {
 std::string expected_text(const app::PredictAnswer& answer) {
   const cost::ExpectedError& expected = answer.expected;
   if (expected.rows == 0) return "unknown, because the fit contains no measured run of this kind";
-  return fmt::format("{:.0f} % median, {:.0f} % mean (over {} held-out runs of {})",
-                     100 * expected.median, 100 * expected.mean, format_count(expected.rows),
+  return fmt::format("{:.0f} % median, {:.0f} % mean (over {} of {})", 100 * expected.median,
+                     100 * expected.mean, counted(format_count(expected.rows), "held-out run"),
                      answer.plan.basis.stack.name);
 }
 
@@ -90,7 +90,7 @@ std::string degrees_text(const plan::Degrees& d) {
   if (d.zero > 0) text += fmt::format(", ZeRO-{}", d.zero);
   if (d.sequence_parallel) text += ", sequence parallel";
   if (d.recompute_blocks > 0)
-    text += fmt::format(", full recompute of {} blocks per stage", d.recompute_blocks);
+    text += fmt::format(", full recompute of {} per stage", counted(d.recompute_blocks, "block"));
   else if (d.recompute != plan::Recompute::kNone)
     text += fmt::format(", {} recompute", to_string(d.recompute));
   for (const auto& [share, what] :
@@ -135,14 +135,16 @@ Table prediction_summary(const app::PredictAnswer& answer) {
       fmt::format("{} ({} parameters)", plan.model.name,
                   human(plan.model.parameters(), Unit::kParameters)));
   add("cluster", "cluster",
-      fmt::format("{} ({} devices)", plan.cluster.name, plan.cluster.num_devices()));
+      fmt::format("{} ({})", plan.cluster.name, counted(plan.cluster.num_devices(), "device")));
   if (plan.degrees) add("plan", "plan", degrees_text(*plan.degrees));
   if (plan.degrees)
     add("global_batch", "batch",
         answer.counts_tokens
-            ? fmt::format("{} samples of {} tokens", format_count(plan.degrees->global_batch),
-                          format_count(static_cast<std::int64_t>(plan.model.tokens_per_sample)))
-            : fmt::format("{} samples", format_count(plan.degrees->global_batch)));
+            ? fmt::format(
+                  "{} of {}", counted(format_count(plan.degrees->global_batch), "sample"),
+                  counted(format_count(static_cast<std::int64_t>(plan.model.tokens_per_sample)),
+                          "token"))
+            : counted(format_count(plan.degrees->global_batch), "sample"));
   add("step_s", "step", p.step, Unit::kSeconds);
   add("rate", answer.counts_tokens ? "tokens/s per device" : "samples/s per device",
       format_significant(answer.rate_per_device, 4));

@@ -98,10 +98,12 @@ std::vector<Cell> option_row(const RecommendAnswer& answer, const RecommendOptio
 
 std::string work_text(const RecommendAnswer& answer) {
   if (answer.global_batch > 0)
-    return fmt::format("{} samples in {} steps of {}",
-                       format_count(static_cast<std::int64_t>(answer.steps * answer.global_batch)),
-                       format_count(static_cast<std::int64_t>(answer.steps)),
-                       format_count(answer.global_batch));
+    return fmt::format(
+        "{} in {} of {}",
+        counted(format_count(static_cast<std::int64_t>(answer.steps * answer.global_batch)),
+                "sample"),
+        counted(format_count(static_cast<std::int64_t>(answer.steps)), "step"),
+        format_count(answer.global_batch));
   return fmt::format("to the target of {}", answer.target->name);
 }
 
@@ -117,17 +119,19 @@ std::string terms_text(const app::RecommendRequest& request) {
 void add_notes(const RecommendAnswer& answer, const app::RecommendRequest& request, Table& table) {
   std::vector<std::string>& notes = table.notes;
   notes.push_back(
-      fmt::format("{} offers: {} machine counts planned, {} pruned because they cannot be better, "
-                  "in {}",
-                  answer.num_offers, format_count(answer.asked), format_count(answer.cut),
+      fmt::format("{}: {} planned, {}, in {}", counted(answer.num_offers, "offer"),
+                  counted(format_count(answer.asked), "machine count"),
+                  counted(format_count(answer.cut), "pruned because it cannot be better",
+                          "pruned because they cannot be better"),
                   human(answer.seconds, Unit::kSeconds)));
   if (request.mixes)
     notes.push_back(
         !answer.no_mixes.empty()
             ? fmt::format("mixes of two offers were not tried: {}", answer.no_mixes)
             : fmt::format(
-                  "mixes of two offers: {} planned, {} pruned because they cannot be better{}",
-                  format_count(answer.mixes_planned), format_count(answer.mixes_cut),
+                  "mixes of two offers: {} planned, {}{}", format_count(answer.mixes_planned),
+                  counted(format_count(answer.mixes_cut), "pruned because it cannot be better",
+                          "pruned because they cannot be better"),
                   answer.mixes_left_out > 0 ? fmt::format(", {} skipped that could be better",
                                                           format_count(answer.mixes_left_out))
                                             : ""));
@@ -165,10 +169,9 @@ void add_notes(const RecommendAnswer& answer, const app::RecommendRequest& reque
         "data is assumed to be ready when needed; --prepare, --sample-bytes and --disk set its "
         "cost");
   if (!answer.refused.empty())
-    notes.push_back(
-        fmt::format("{} offers are excluded, and --why OFFER shows the reason; ! = the price is "
-                    "older than {} days",
-                    answer.refused.size(), app::kOldPriceDays));
+    notes.push_back(fmt::format(
+        "{} excluded, and --why OFFER shows the reason; ! = the price is older than {} days",
+        counted(answer.refused.size(), "offer is", "offers are"), app::kOldPriceDays));
 }
 
 }  // namespace
@@ -187,8 +190,9 @@ Report recommend_report(const RecommendAnswer& answer, const app::RecommendReque
   for (std::size_t i = 0; i < answer.options.size() && i < shown; ++i)
     options.rows.push_back(option_row(answer, answer.options[i]));
   if (answer.options.size() > shown)
-    options.notes.push_back(fmt::format("{} more options meet the limits; --top shows more",
-                                        answer.options.size() - shown));
+    options.notes.push_back(fmt::format(
+        "{} the limits; --top shows more",
+        counted(answer.options.size() - shown, "more option meets", "more options meet")));
   if (answer.options.empty()) options.notes.emplace_back("no machines meet these limits");
   add_notes(answer, request, options);
   report.tables.push_back(std::move(options));

@@ -6,6 +6,7 @@
 
 #include "api/form/json.hpp"
 #include "api/reports/prediction_report.hpp"
+#include "base/format.hpp"
 #include "timeline/text_drawing.hpp"
 
 namespace nereus::api {
@@ -71,8 +72,9 @@ Table ranks_table(const app::SimulateAnswer& answer, bool all_columns) {
     table.rows.push_back(std::move(row));
   }
   if (table.rows.size() < ranks.size())
-    table.notes.push_back(fmt::format("{} more ranks were simulated; --format json shows all",
-                                      ranks.size() - table.rows.size()));
+    table.notes.push_back(
+        fmt::format("{} simulated; --format json shows all",
+                    counted(ranks.size() - table.rows.size(), "more rank was", "more ranks were")));
   table.notes.emplace_back(
       "peak: the largest number of micro-batches whose activations one "
       "virtual stage holds");
@@ -113,7 +115,7 @@ Table path_table(const app::SimulateAnswer& answer) {
 
 Table quantile_table(const app::StepQuantiles& q) {
   return {.name = "quantiles",
-          .title = fmt::format("{} steps", q.steps),
+          .title = counted(q.steps, "step"),
           .columns = {{"mean_s", "mean", Unit::kSeconds},
                       {"least_s", "least", Unit::kSeconds},
                       {"p5_s", "5 %", Unit::kSeconds},
@@ -162,10 +164,10 @@ Table summary_table(const app::SimulateAnswer& answer) {
     insert({"layers_s", "layer by layer", Unit::kSeconds}, answer.layers->seconds);
     insert({"layers_exposed_s", "  of which not compute", Unit::kSeconds}, answer.layers->exposed);
     table.notes.push_back(fmt::format(
-        "layer by layer: {} nodes, {} collectives and {} events simulated in {:.2g} s, which "
-        "stand for {} events of all ranks",
-        answer.layers->nodes, answer.layers->collectives, answer.layers->events,
-        answer.layers_seconds, answer.layers->events_represented));
+        "layer by layer: {} nodes, {} and {} events simulated in {:.2g} s, which stand for {} "
+        "events of all ranks",
+        answer.layers->nodes, counted(answer.layers->collectives, "collective"),
+        answer.layers->events, answer.layers_seconds, answer.layers->events_represented));
   }
   insert({"bubble_s", "longest idle", Unit::kSeconds}, answer.statistics.bubble);
   const bool greedy = std::any_of(answer.step.lanes.begin(), answer.step.lanes.end(),

@@ -14,7 +14,8 @@ using elastic::SpotPlan;
 std::string manner(const SpotPlan& own) {
   const plan::Degrees& d = own.degrees;
   std::string out = fmt::format("micro-batch {} x {}", d.micro_batch, d.num_micro_batches());
-  if (own.short_replicas > 0) out += fmt::format(" (one less on {} replicas)", own.short_replicas);
+  if (own.short_replicas > 0)
+    out += fmt::format(" (one less on {})", counted(own.short_replicas, "replica"));
   if (d.schedule == plan::Schedule::kVaruna) out += ", varuna";
   if (d.recompute != plan::Recompute::kNone)
     out += fmt::format(", {} recompute", to_string(d.recompute));
@@ -52,9 +53,10 @@ Json plan_json(const SpotPlan& own) {
 }  // namespace
 
 Report spot_report(const app::SpotAnswer& answer) {
-  Table table{.name = "plans",
-              .title = fmt::format("{} on {}, {} samples", answer.inputs.model.name,
-                                   answer.inputs.cluster.name, format_count(answer.global_batch))};
+  Table table{
+      .name = "plans",
+      .title = fmt::format("{} on {}, {}", answer.inputs.model.name, answer.inputs.cluster.name,
+                           counted(format_count(answer.global_batch), "sample"))};
   table.columns = {{"rank", "#"},
                    {"layout", "layout"},
                    {"step_s", "simulated step", Unit::kSeconds},

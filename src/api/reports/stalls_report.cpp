@@ -95,14 +95,14 @@ std::string json_of(const app::StallAnswer& answer) {
 Report stalls_report(const app::StallAnswer& answer) {
   const measure::StallReport& report = answer.report;
   Report result;
-  Table step{.name = "step",
-             .title = fmt::format("Step of {} on {} {}", answer.model, report.num_ranks,
-                                  report.num_ranks == 1 ? "rank" : "ranks"),
-             .columns = {{"step_s", "step", Unit::kSeconds},
-                         {"one_device_s", "one device's work", Unit::kSeconds},
-                         {"rounds", "rounds"}},
-             .rows = {{report.step_s, report.alone_s, report.rounds}},
-             .record = true};
+  Table step{
+      .name = "step",
+      .title = fmt::format("Step of {} on {}", answer.model, counted(report.num_ranks, "rank")),
+      .columns = {{"step_s", "step", Unit::kSeconds},
+                  {"one_device_s", "one device's work", Unit::kSeconds},
+                  {"rounds", "rounds"}},
+      .rows = {{report.step_s, report.alone_s, report.rounds}},
+      .record = true};
   Table stalls{.name = "stalls",
                .title = "What a step waits for",
                .columns = {{"cause", "cause"},
@@ -152,8 +152,7 @@ std::string stalls_picture(const std::string& title, const std::vector<StallRun>
 
 std::string stalls_picture(const app::StallAnswer& answer) {
   const measure::StallReport& report = answer.report;
-  const std::string name =
-      fmt::format("{} {}", report.num_ranks, report.num_ranks == 1 ? "rank" : "ranks");
+  const std::string name = counted(report.num_ranks, "rank");
   return stalls_picture(fmt::format("Where a step of {} goes", answer.model), {{name, &report}});
 }
 

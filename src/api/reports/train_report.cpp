@@ -128,12 +128,9 @@ std::string machines_text(const app::TrainAnswer& answer) {
     if (event.morph) again += event.morph->lost_steps;
   }
   if (!elastic) return "";
-  const auto counted = [](std::int64_t count, const char* one, const char* many) {
-    return fmt::format("{} {}", count, count == 1 ? one : many);
-  };
-  return fmt::format("{}: {}, {}, {}; {}", counted(morphs, "morph", "morphs"),
-                     counted(lost, "loss", "losses"), counted(notices, "notice", "notices"),
-                     counted(slow, "slow machine", "slow machines"),
+  return fmt::format("{}: {}, {}, {}; {}", counted(morphs, "morph"),
+                     counted(lost, "loss", "losses"), counted(notices, "notice"),
+                     counted(slow, "slow machine"),
                      counted(again, "step done again", "steps done again"));
 }
 
@@ -144,8 +141,7 @@ Table summary_table(const app::TrainAnswer& answer) {
     table.rows[0].push_back(std::move(cell));
   };
   add({"model", "model"}, answer.plan.model.name);
-  std::string plan =
-      fmt::format("{} {}", answer.num_ranks, answer.num_ranks == 1 ? "rank" : "ranks");
+  std::string plan = counted(answer.num_ranks, "rank");
   if (answer.plan.degrees) plan += ": " + degrees_text(*answer.plan.degrees);
   add({"plan", "plan"}, plan);
   add({"library", "on"}, answer.library);

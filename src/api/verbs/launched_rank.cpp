@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 
 namespace nereus::api {
 
@@ -107,9 +108,10 @@ std::optional<app::LaunchedRank> launched_rank_of(const Variable& variable) {
   }
   find_master(environment, launched, one_host, job);
   if (environment.errors().empty() && launched.rank >= launched.world_size)
-    environment.errors().add("train.environment",
-                             fmt::format("rank {} is out of range: {} ranks are numbered from 0",
-                                         launched.rank, launched.world_size));
+    environment.errors().add(
+        "train.environment",
+        fmt::format("rank {} is out of range: {} numbered from 0", launched.rank,
+                    counted(launched.world_size, "rank is", "ranks are")));
   environment.errors().throw_if_any();
   return launched;
 }

@@ -6,6 +6,7 @@
 #include "api/verbs/launched_rank.hpp"
 #include "api/verbs/machine_options.hpp"
 #include "app/measure/measure_stalls.hpp"
+#include "base/format.hpp"
 
 namespace nereus::api {
 
@@ -38,8 +39,8 @@ int run_stalls(Caller& caller, app::TrainRequest train, const StallOptions& give
   app::StallWatch watch;
   watch.begin = [&](const app::TrainBegin& begin) {
     if (begin.speaks)
-      write(fmt::format("measuring {} on {} {}: {}\n", begin.model, begin.num_ranks,
-                        begin.num_ranks == 1 ? "rank" : "ranks", begin.library));
+      write(fmt::format("measuring {} on {}: {}\n", begin.model, counted(begin.num_ranks, "rank"),
+                        begin.library));
   };
   watch.round = [&](int round, double left) {
     write(left > 0 ? fmt::format("round {}, {:.0f} s left\n", round + 1, left)

@@ -60,14 +60,14 @@ int export_chakra(const app::ChakraRequest& request, const OutputOptions& output
                       "rank",
                       {}, "-o DIR");
   const app::ChakraAnswer answer = app::export_chakra(request, [&](const app::ChakraAnswer& sized) {
-    caller.note(fmt::format("{} traces of {} nodes, {} in all", sized.ranks.size(),
+    caller.note(fmt::format("{} of {} nodes, {} in all", counted(sized.ranks.size(), "trace"),
                             format_count(sized.num_nodes),
                             format_bytes(Bytes{static_cast<double>(sized.num_bytes)})));
   });
   caller.answer(
       {.json = json_of(answer),
-       .text = fmt::format("{0}/{1}.RANK.et, {2} of {3} ranks\n{0}/comm_groups.json\n",
-                           answer.directory, answer.prefix, answer.ranks.size(), answer.num_ranks)},
+       .text = fmt::format("{0}/{1}.RANK.et, {2} of {3}\n{0}/comm_groups.json\n", answer.directory,
+                           answer.prefix, answer.ranks.size(), counted(answer.num_ranks, "rank"))},
       output);
   return kDone;
 }

@@ -10,6 +10,7 @@
 #include "app/train/train_background.hpp"
 #include "app/train/train_elastic.hpp"
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "base/write_file.hpp"
 #include "spec/quantity.hpp"
 
@@ -234,8 +235,8 @@ int run_train(Caller& caller, app::TrainRequest request, const Given& given,
   watch.begin = [&](const app::TrainBegin& begin) {
     counts_tokens = begin.counts_tokens;
     if (begin.speaks)
-      write(fmt::format("training {} on {} {}: {}\n", begin.model, begin.num_ranks,
-                        begin.num_ranks == 1 ? "rank" : "ranks", begin.library));
+      write(fmt::format("training {} on {}: {}\n", begin.model, counted(begin.num_ranks, "rank"),
+                        begin.library));
   };
   watch.step = [&](const app::TrainStep& step) { lines.take(step, counts_tokens); };
   watch.text = [&](int rank, std::string_view line) {

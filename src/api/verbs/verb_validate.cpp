@@ -9,6 +9,7 @@
 #include "app/plan/planned_runs.hpp"
 #include "app/validate/validate_network.hpp"
 #include "app/validate/validate_runs.hpp"
+#include "base/format.hpp"
 
 namespace nereus::api {
 
@@ -101,21 +102,22 @@ Table overall_table(const Validation& v) {
                   100 * v.overall.median_abs_error, 100 * v.overall.bias));
   if (v.ranking.groups > 0)
     add("ranking", "ranking",
-        fmt::format("{} groups: the run predicted to be best is {:.1f} % slower than the best one "
-                    "(mean; median {:.1f} %); Kendall's tau {:.2f}",
-                    v.ranking.groups, 100 * v.ranking.mean_regret, 100 * v.ranking.median_regret,
-                    v.ranking.kendall_tau));
+        fmt::format("{}: the run predicted to be best is {:.1f} % slower than the best one (mean; "
+                    "median {:.1f} %); Kendall's tau {:.2f}",
+                    counted(v.ranking.groups, "group"), 100 * v.ranking.mean_regret,
+                    100 * v.ranking.median_regret, v.ranking.kendall_tau));
   if (v.memory.rows > 0)
     add("memory", "memory",
-        fmt::format("{} rows: {:.1f} % mean, {:.1f} % median", v.memory.rows,
+        fmt::format("{}: {:.1f} % mean, {:.1f} % median", counted(v.memory.rows, "row"),
                     100 * v.memory.mean_abs_error, 100 * v.memory.median_abs_error));
   const auto& f = v.feasibility;
   add("feasibility", "feasibility",
-      fmt::format("{} of {} runs that ran are predicted to fit", f.ran_predicted_to_fit,
-                  f.ran_rows) +
-          (f.failed_rows > 0 ? fmt::format("; {} of {} runs that failed are predicted not to fit",
-                                           f.failed_predicted_not_to_fit, f.failed_rows)
-                             : ""));
+      fmt::format("{} of {} predicted to fit", f.ran_predicted_to_fit,
+                  counted(f.ran_rows, "run that ran is", "runs that ran are")) +
+          (f.failed_rows > 0
+               ? fmt::format("; {} of {} predicted not to fit", f.failed_predicted_not_to_fit,
+                             counted(f.failed_rows, "run that failed is", "runs that failed are"))
+               : ""));
   table.rows.push_back(std::move(row));
   return table;
 }
@@ -148,9 +150,9 @@ Table plans_table(const std::vector<app::PlannedGroup>& groups) {
   }
   if (!groups.empty())
     table.notes.push_back(fmt::format(
-        "in {} of {} groups the chosen plan is predicted to be no slower than any measured plan "
-        "that fits; its mean predicted gain over the fastest measured plan is {:.1f} %",
-        held, groups.size(), 100 * gain / static_cast<double>(groups.size())));
+        "in {} of {} the chosen plan is predicted to be no slower than any measured plan that "
+        "fits; its mean predicted gain over the fastest measured plan is {:.1f} %",
+        held, counted(groups.size(), "group"), 100 * gain / static_cast<double>(groups.size())));
   return table;
 }
 

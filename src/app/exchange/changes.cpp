@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/format.hpp"
 #include "plan/expand.hpp"
 #include "plan/rules.hpp"
 #include "search/regular/regular_search.hpp"
@@ -94,7 +95,7 @@ void add_memory(std::vector<Neighbour>& list, const Degrees& d, int blocks_per_s
     Degrees n = d;
     n.recompute = Recompute::kFull;
     n.recompute_blocks = blocks;
-    list.push_back({fmt::format("recompute {} blocks per stage", blocks), n});
+    list.push_back({fmt::format("recompute {} per stage", counted(blocks, "block")), n});
   }
   for (int zero = 0; zero <= 3; ++zero) {
     if (zero == d.zero) continue;

@@ -48,9 +48,10 @@ std::vector<int> checked_ranks(std::vector<int> ranks, int num_ranks) {
   }
   for (const int rank : ranks)
     if (rank < 0 || rank >= num_ranks)
-      throw_input_error("chakra.rank",
-                        fmt::format("the plan has {1} ranks and no rank {0}", rank, num_ranks), {},
-                        fmt::format("0..{}", num_ranks - 1));
+      throw_input_error(
+          "chakra.rank",
+          fmt::format("the plan has {1} and no rank {0}", rank, counted(num_ranks, "rank")), {},
+          fmt::format("0..{}", num_ranks - 1));
   return ranks;
 }
 
@@ -58,7 +59,8 @@ void refuse_much(const ChakraRequest& request, std::size_t files, const char* ab
   if (request.yes || bytes <= static_cast<double>(request.most)) return;
   throw_input_error(
       "chakra.large",
-      fmt::format("{} traces would take {}{}", files, about, format_bytes(Bytes{bytes})), {},
+      fmt::format("{} would take {}{}", counted(files, "trace"), about, format_bytes(Bytes{bytes})),
+      {},
       "--yes writes them; --ranks 0..7 writes only some; fewer micro-batches make them smaller");
 }
 

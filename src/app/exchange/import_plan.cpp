@@ -7,6 +7,7 @@
 
 #include "app/exchange/export_plan.hpp"
 #include "app/predict/profiles.hpp"
+#include "base/format.hpp"
 #include "base/write_file.hpp"
 #include "cluster/load_cluster.hpp"
 #include "model/read/load_model.hpp"
@@ -91,9 +92,9 @@ cluster::Cluster find_cluster(const ImportRequest& request, const Hints& hints,
   if (spec.empty()) {
     std::string said;
     if (hints.devices_per_node > 0)
-      said = fmt::format(" It starts {}{} processes on each node.",
-                         hints.nodes > 0 ? fmt::format("{} nodes, ", hints.nodes) : "",
-                         hints.devices_per_node);
+      said = fmt::format(" It starts {}{} on each node.",
+                         hints.nodes > 0 ? fmt::format("{}, ", counted(hints.nodes, "node")) : "",
+                         counted(hints.devices_per_node, "process", "processes"));
     throw_input_error(
         "import.no-cluster", fmt::format("{} does not name its machines.{}", hints.main_file, said),
         {hints.main_file},
@@ -104,8 +105,8 @@ cluster::Cluster find_cluster(const ImportRequest& request, const Hints& hints,
   const int started = hints.nodes * hints.devices_per_node;
   if (started > 0 && started != found.num_devices())
     assumed.push_back(
-        {fmt::format("{} has {} devices, but the file starts {} x {} processes",
-                     found.num_devices(), found.name, hints.nodes, hints.devices_per_node)});
+        {fmt::format("{} has {}, but the file starts {} x {} processes", found.name,
+                     counted(found.num_devices(), "device"), hints.nodes, hints.devices_per_node)});
   return found;
 }
 

@@ -76,9 +76,9 @@ void check_size(const Study& study, const StudySize& size, const ExploreRequest&
   constexpr double kBytesOfRow = 130;
   throw_input_error(
       "explore.large-study",
-      fmt::format("'{}' has {} pairs of cluster and model with about {:.2g} strategies each: "
-                  "{:.2g} points, which would take about {} on this machine and a database of {}",
-                  study.name, format_count(size.clusters),
+      fmt::format("'{}' has {} of cluster and model with about {:.2g} strategies each: {:.2g} "
+                  "points, which would take about {} on this machine and a database of {}",
+                  study.name, counted(format_count(size.clusters), "pair"),
                   size.strategies / std::max(1.0, clusters), size.strategies,
                   format_seconds(Seconds{size.seconds}),
                   format_bytes(Bytes{clusters * kBytesOfRow})),
@@ -95,7 +95,7 @@ std::string best_text(const Study& study, double value) {
     case explore::Goal::kEnergy:
       return fmt::format("{} kWh", format_significant(value / 3.6e6));
     case explore::Goal::kDevices:
-      return fmt::format("{} devices", format_count(std::llround(value)));
+      return counted(format_count(std::llround(value)), "device");
   }
   return {};
 }

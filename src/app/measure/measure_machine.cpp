@@ -14,6 +14,7 @@
 #include "app/train/train_checks.hpp"
 #include "app/train/train_setup.hpp"
 #include "base/build_info.hpp"
+#include "base/format.hpp"
 #include "cluster/catalogue.hpp"
 #include "cluster/load_cluster.hpp"
 #include "cluster/this_machine.hpp"
@@ -150,8 +151,8 @@ Setup set_up(const MeasureRequest& request) {
   if (known) check_device(request, worker, setup, errors);
   if (setup.num_ranks % job.team != 0)
     errors.add("measure.ranks",
-               fmt::format("{} ranks cannot be divided into tensor-parallel groups of {}",
-                           setup.num_ranks, job.team),
+               fmt::format("{} cannot be divided into tensor-parallel groups of {}",
+                           counted(setup.num_ranks, "rank"), job.team),
                {}, fmt::format("--ranks {}", job.team * std::max(1, setup.num_ranks / job.team)));
   if (request.train.launched && job.team > 1)
     errors.add("measure.ranks",

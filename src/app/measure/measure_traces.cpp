@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "base/parse_number.hpp"
 #include "measure/trace_file.hpp"
 #include "measure/trace_stalls.hpp"
@@ -86,18 +87,15 @@ void check_ranks(std::vector<measure::Trace>& traces) {
                              traces[i - 1].file),
                  {traces[i].file}, "give one trace per rank, all of the same run");
     if (stated > 0 && traces[i].num_ranks > 0 && traces[i].num_ranks != stated)
-      errors.add(
-          "measure.trace-rank",
-          fmt::format("the trace belongs to a job of {} ranks, but another trace to a job of {} "
-                      "ranks",
-                      traces[i].num_ranks, stated),
-          {traces[i].file}, "give one trace per rank, all of the same run");
+      errors.add("measure.trace-rank",
+                 fmt::format("the trace belongs to a job of {}, but another trace to a job of {}",
+                             counted(traces[i].num_ranks, "rank"), counted(stated, "rank")),
+                 {traces[i].file}, "give one trace per rank, all of the same run");
     if (traces[i].num_ranks > 0) stated = traces[i].num_ranks;
   }
   if (stated > 0 && traces.back().rank >= stated)
     errors.add("measure.trace-rank",
-               fmt::format("rank {} of a job of {} {}", traces.back().rank, stated,
-                           stated == 1 ? "rank" : "ranks"),
+               fmt::format("rank {} of a job of {}", traces.back().rank, counted(stated, "rank")),
                {traces.back().file}, "give one trace per rank, all of the same run");
   errors.throw_if_any();
   // If no trace has the number of ranks, the largest rank decides; one trace with communication is

@@ -51,11 +51,10 @@ std::string BurstMemory::lift(int batch, int widest, bool powers_of_two) const {
   const auto ranks = static_cast<int>(powers_of_two ? std::bit_ceil(least) : least);
   const int per_node = inputs_.cluster.groups.front().node.num_devices;
   const auto nodes = [&](int n) { return format_count((n + per_node - 1) / per_node); };
-  return fmt::format(
-      "these would fit: --global-batch {} ({} samples on each of {} ranks), or {} nodes instead "
-      "of {}",
-      samples * widest, format_count(samples), format_count(widest), nodes(ranks),
-      nodes(inputs_.cluster.num_devices()));
+  return fmt::format("these would fit: --global-batch {} ({} on each of {}), or {} instead of {}",
+                     samples * widest, counted(format_count(samples), "sample"),
+                     counted(format_count(widest), "rank"), counted(nodes(ranks), "node"),
+                     nodes(inputs_.cluster.num_devices()));
 }
 
 }  // namespace nereus::app

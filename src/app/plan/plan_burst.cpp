@@ -272,7 +272,7 @@ BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options,
     if (best.batch == 0 || (out.target && to_best(own) < to_best(best))) best = std::move(own);
     if (progress && batches.size() > 1)
       progress({"batches", static_cast<double>(i + 1), static_cast<double>(batches.size()),
-                fmt::format("{} samples", format_count(best.batch))});
+                counted(format_count(best.batch), "sample")});
     const bool is_last = i + 1 == batches.size();
     out.complete = !is_stopped && (is_last || !request.options.stop || !request.options.stop());
     if (!out.complete && !is_last)
@@ -286,9 +286,9 @@ BurstAnswer plan_burst(const PlanRequest& request, const BurstOptions& options,
   out.notes.insert(out.notes.end(), best.front.notes.begin(), best.front.notes.end());
   const int num_ranks = out.inputs.cluster.num_devices();
   if (best.batch < num_ranks)
-    out.notes.push_back(
-        fmt::format("with {0} samples, at most {2} of {1} ranks can compute a layer",
-                    format_count(best.batch), format_count(num_ranks), format_count(best.batch)));
+    out.notes.push_back(fmt::format("with {0}, at most {2} of {1} ranks can compute a layer",
+                                    counted(format_count(best.batch), "sample"),
+                                    format_count(num_ranks), format_count(best.batch)));
   if (out.front.plans.empty()) {
     out.notes.push_back(
         fmt::format("no plan fits: rank 0 computes its share of every layer and needs at least "

@@ -158,8 +158,9 @@ std::string binding_constraint(const PlanAnswer& answer, double headroom) {
     std::string reasons;
     for (int i = 0; i < plan::kNumRules; ++i)
       if (const std::int64_t count = result.unbuildable[i]; count > 0)
-        reasons += fmt::format("{}{} ({} layouts)", reasons.empty() ? "" : ", ",
-                               plan::code_of(static_cast<plan::Rule>(i)), format_count(count));
+        reasons += fmt::format("{}{} ({})", reasons.empty() ? "" : ", ",
+                               plan::code_of(static_cast<plan::Rule>(i)),
+                               counted(format_count(count), "layout"));
     return reasons.empty() ? "no layout has these degrees"
                            : "no layout is possible because of these rules: " + reasons;
   }

@@ -81,11 +81,10 @@ std::string mixed_binding(const PlanRequest& request, const PlanAnswer& nothing)
   for (int g = 1; g < static_cast<int>(cluster.groups.size()); ++g)
     if (capacity(g).value > capacity(largest).value) largest = g;
   return fmt::format(
-      "device memory: none of {} candidates fits. The state takes {} of {}, the memory of all "
-      "devices together{}. One sample with full recompute needs {} more on one {}. This device "
-      "has {}",
-      format_count(nothing.search.space), format_bytes(Bytes{state}), format_bytes(Bytes{memory}),
-      free, format_bytes(Bytes{beside_state(nothing, largest)}),
+      "device memory: none of {} fits. The state takes {} of {}, the memory of all devices "
+      "together{}. One sample with full recompute needs {} more on one {}. This device has {}",
+      counted(format_count(nothing.search.space), "candidate"), format_bytes(Bytes{state}),
+      format_bytes(Bytes{memory}), free, format_bytes(Bytes{beside_state(nothing, largest)}),
       cluster.groups[largest].node.device.short_name, format_bytes(capacity(largest)));
 }
 

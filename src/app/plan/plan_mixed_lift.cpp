@@ -182,9 +182,7 @@ class MixedLifter {
         with, kLeanest, known);
   }
 
-  static std::string nodes(int count) {
-    return count == 1 ? "1 node" : format_count(count) + " nodes";
-  }
+  static std::string nodes(int count) { return counted(format_count(count), "node"); }
 
   int least_for_state(std::size_t group) const {
     const cluster::NodeGroup& own = inputs_.cluster.groups[group];

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "cost/embedding.hpp"
 #include "plan/expand.hpp"
 #include "predict/general/general_predictor.hpp"
@@ -46,7 +47,8 @@ const char* kind_name(model::OpKind kind) {
 
 std::string shape_text(const model::Operator& op) {
   if (op.kind == model::OpKind::kAttention)
-    return fmt::format("{} heads of {:g}, {:g} x {:g}", op.heads, op.head_dim, op.rows, op.keys);
+    return fmt::format("{} of {:g}, {:g} x {:g}", counted(op.heads, "head"), op.head_dim, op.rows,
+                       op.keys);
   if (op.k > 0) return fmt::format("{:g} x {:g} x {:g}", op.rows, op.n, op.k);
   return fmt::format("{:g} x {:g}", op.rows, op.n);
 }

@@ -130,11 +130,12 @@ std::vector<std::string> network_assumptions(const cost::MeasuredNetworks& netwo
   for (const cost::MeasuredNetwork& own : networks.list) {
     const auto say = [&](const char* where, const cost::LevelFit& fit) {
       if (fit.rate > 0)
-        list.push_back(fmt::format(
-            "collectives {} run as measured on {} with {}: {} and {} per step, with a median "
-            "error of {:.0f} % over {} measured times",
-            where, own.device, own.backend, format_rate(BytesPerSecond{fit.rate}),
-            format_seconds(Seconds{fit.latency}), 100 * fit.error, fit.rows));
+        list.push_back(
+            fmt::format("collectives {} run as measured on {} with {}: {} and {} per step, with a "
+                        "median error of {:.0f} % over {}",
+                        where, own.device, own.backend, format_rate(BytesPerSecond{fit.rate}),
+                        format_seconds(Seconds{fit.latency}), 100 * fit.error,
+                        counted(fit.rows, "measured time")));
     };
     say("inside a host", own.inside);
     say("between hosts", own.between);
@@ -168,10 +169,9 @@ std::vector<std::string> assumptions_of(const ResolvedPlan& plan) {
   for (const cluster::NodeGroup& group : plan.cluster.groups) {
     const cluster::Node& node = group.node;
     list.push_back(
-        fmt::format("{} x {}: {} devices, {} per device inside the node, {} per node "
-                    "between nodes",
-                    group.count, node.name, node.num_devices, format_rate(node.inside.bandwidth),
-                    format_rate(node.network)));
+        fmt::format("{} x {}: {}, {} per device inside the node, {} per node between nodes",
+                    group.count, node.name, counted(node.num_devices, "device"),
+                    format_rate(node.inside.bandwidth), format_rate(node.network)));
   }
   if (plan.basis.networks)
     for (const std::string& line : network_assumptions(*plan.basis.networks)) list.push_back(line);

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "base/format.hpp"
 #include "cluster/catalogue.hpp"
 #include "cluster/this_machine.hpp"
 #include "profile/import_file.hpp"
@@ -67,10 +68,10 @@ class Checks {
              own.file);
     const int ranks = cluster_.num_devices();
     if (cpu_here && context.ranks > 0 && context.ranks != ranks && !own.profile.layers.empty())
-      notes.push_back(
-          fmt::format("{} was measured with {} ranks of {} threads, but this plan has {}, which "
-                      "share cores and memory differently",
-                      own.file, context.ranks, context.threads, ranks));
+      notes.push_back(fmt::format(
+          "{} was measured with {} of {}, but this plan has {}, which share cores and memory "
+          "differently",
+          own.file, counted(context.ranks, "rank"), counted(context.threads, "thread"), ranks));
     rename_device(own.profile, here);
   }
 

@@ -8,6 +8,7 @@
 
 #include "app/predict/profile_checks.hpp"
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "cost/kernel_time.hpp"
 #include "cost/measured_network.hpp"
 #include "spec/source.hpp"
@@ -235,8 +236,9 @@ class Sources {
       if (known->fitted)
         source.why = "a fitted line without its measured points";
       else if (!inside)
-        source.why = fmt::format("{:g} samples; {:g} to {:g} were measured", split.samples,
-                                 source.low, source.high);
+        source.why = fmt::format("{}; {:g} to {:g} were measured",
+                                 counted(fmt::format("{:g}", split.samples), "sample"), source.low,
+                                 source.high);
       if (known->backward.empty())
         source.why += fmt::format("{}backward was not measured and is modelled",
                                   source.why.empty() ? "" : "; ");

@@ -202,8 +202,9 @@ std::vector<std::string> why_lines(Recommending& recommending, Machines& machine
     for (rent::Choice choice : own.front) {
       choice.kind = k;
       const RecommendOption o = recommending.option_of(choice);
-      lines.push_back(fmt::format("{} machines{}: {} h, {}", o.count, o.spot ? ", spot" : "",
-                                  format_significant(o.hours), human(o.usd, Unit::kUsd)));
+      lines.push_back(fmt::format("{}{}: {} h, {}", counted(o.count, "machine"),
+                                  o.spot ? ", spot" : "", format_significant(o.hours),
+                                  human(o.usd, Unit::kUsd)));
     }
   }
   if (lines.empty())

@@ -220,9 +220,9 @@ class ClusterPlayer {
     for (const QueuedJob& job : out_.jobs)
       if (simulate::num_places(groups, job) == 0)
         errors.add("simulate.background-memory",
-                   fmt::format("{} needs {} on each of {} {}, but the foreground leaves at most {}",
-                               job.name, human(job.bytes, Unit::kBytes), job.num_ranks,
-                               job.num_ranks == 1 ? "device" : "neighbouring devices",
+                   fmt::format("{} needs {} on each of {}, but the foreground leaves at most {}",
+                               job.name, human(job.bytes, Unit::kBytes),
+                               counted(job.num_ranks, "device", "neighbouring devices"),
                                human(std::max(0.0, most), Unit::kBytes)),
                    {}, "a smaller plan, or one on fewer devices");
     errors.throw_if_any();
@@ -241,10 +241,10 @@ ClusterAnswer simulate_cluster(const ClusterSimulation& request) {
   if (!request.svg_file.empty())
     write_file(
         request.svg_file,
-        timeline::svg_picture(answer.passes,
-                              fmt::format("{}, one step on {} devices: busy time, and time free "
-                                          "for background jobs",
-                                          answer.predicted.plan.model.name, answer.num_devices)));
+        timeline::svg_picture(
+            answer.passes,
+            fmt::format("{}, one step on {}: busy time, and time free for background jobs",
+                        answer.predicted.plan.model.name, counted(answer.num_devices, "device"))));
   return answer;
 }
 

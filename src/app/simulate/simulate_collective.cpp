@@ -8,6 +8,7 @@
 
 #include "app/simulate/astra_dimensions.hpp"
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "cluster/load_cluster.hpp"
 #include "simulate/network/cluster_network.hpp"
@@ -186,8 +187,9 @@ std::vector<Algorithm> parse_algorithms(const std::string& text, std::size_t dim
   if (algorithms.size() == 1) algorithms.resize(dimensions, algorithms.front());
   if (algorithms.size() != dimensions)
     errors.add("collective.algorithms",
-               fmt::format("{} algorithms for {} dimensions", algorithms.size(), dimensions), {},
-               "one for all dimensions, or one per dimension, separated by commas");
+               fmt::format("{} for {}", counted(algorithms.size(), "algorithm"),
+                           counted(dimensions, "dimension")),
+               {}, "one for all dimensions, or one per dimension, separated by commas");
   return algorithms;
 }
 

@@ -136,8 +136,8 @@ void play_trace(const JobRequest& request, JobAnswer& answer) {
   if (work > kMostWork)
     throw_input_error(
         "job.too-large",
-        fmt::format("{} events of {} machines are too many", answer.trace.events.size(),
-                    answer.trace.nodes.size()),
+        fmt::format("{} events of {} are too many", answer.trace.events.size(),
+                    counted(answer.trace.nodes.size(), "machine")),
         {}, fmt::format("events x machines up to {:g}; use a shorter --duration", kMostWork));
   double network = 0;
   int devices = 1;
@@ -241,7 +241,8 @@ void play_dedicated(const JobRequest& request, JobAnswer& answer) {
       fmt::format("each node fails every {} on average and returns after "
                   "{}",
                   format_seconds(Seconds{mtbf}), format_seconds(Seconds{request.repair})));
-  answer.assumptions.push_back(fmt::format("plan for all {} nodes: {}", nodes, full.plan));
+  answer.assumptions.push_back(
+      fmt::format("plan for all {}: {}", counted(nodes, "node"), full.plan));
   add_assumptions(request, costs, answer);
 }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "base/write_file.hpp"
 #include "plan/expand.hpp"
 #include "predict/general/general_predictor.hpp"
@@ -109,13 +110,13 @@ void check_size(const simulate::PipelineSize& size, const cost::StepWork& work,
   const int chunks = (work.num_stages() + work.depth - 1) / work.depth;
   for (const cost::LaneWork& lane : work.lanes) {
     if (size == simulate::PipelineSize{work.depth, chunks, lane.num_micro_batches}) continue;
-    throw_input_error(
-        "simulate.order-size",
-        fmt::format("the order is for {} pipeline ranks, {} virtual stages and {} micro-batches, "
-                    "but the plan has {}, {} and {}",
-                    size.depth, size.num_stages(), size.micro_batches, work.depth,
-                    work.num_stages(), lane.num_micro_batches),
-        {file}, "an order that matches the plan, or a plan that matches the order");
+    throw_input_error("simulate.order-size",
+                      fmt::format("the order is for {}, {} and {}, but the plan has {}, {} and {}",
+                                  counted(size.depth, "pipeline rank"),
+                                  counted(size.num_stages(), "virtual stage"),
+                                  counted(size.micro_batches, "micro-batch", "micro-batches"),
+                                  work.depth, work.num_stages(), lane.num_micro_batches),
+                      {file}, "an order that matches the plan, or a plan that matches the order");
   }
 }
 
@@ -134,9 +135,10 @@ void write_trace(const std::string& path, const timeline::Timeline& all) {
 }
 
 std::string title_of(const SimulateAnswer& answer) {
-  return fmt::format("{}, {} stages, {} micro-batches: {}", answer.predicted.plan.model.name,
-                     answer.work.depth, answer.step.lanes.front().size.micro_batches,
-                     plan::to_string(answer.work.schedule));
+  return fmt::format(
+      "{}, {}, {}: {}", answer.predicted.plan.model.name, counted(answer.work.depth, "stage"),
+      counted(answer.step.lanes.front().size.micro_batches, "micro-batch", "micro-batches"),
+      plan::to_string(answer.work.schedule));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "base/build_info.hpp"
 #include "base/embedded.hpp"
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "base/units.hpp"
 #include "spec/reader.hpp"
 
@@ -148,7 +149,7 @@ class Doctor {
       const job::WorkerInfo info = ask_worker(worker);
       const bool same = info.build == build_id();
       add("training", "nereus-worker", same ? CheckStatus::kWorks : CheckStatus::kAbsent,
-          fmt::format("{}; {}; {} GPUs{}", info.library, info.backends, info.num_gpus,
+          fmt::format("{}; {}; {}{}", info.library, info.backends, counted(info.num_gpus, "GPU"),
                       same ? "" : fmt::format("; of another build ({})", info.build)),
           "train");
     } catch (const Errors& errors) {
@@ -262,10 +263,10 @@ timeline::TraceCheck check_trace(const std::string& file) {
   ErrorList errors;
   for (const std::string& fault : check.faults) errors.add("trace.fault", fault, {file});
   if (check.num_faults > static_cast<std::int64_t>(check.faults.size()))
-    errors.add("trace.fault",
-               fmt::format("{} more errors",
-                           check.num_faults - static_cast<std::int64_t>(check.faults.size())),
-               {file});
+    errors.add(
+        "trace.fault",
+        counted(check.num_faults - static_cast<std::int64_t>(check.faults.size()), "more error"),
+        {file});
   errors.throw_if_any();
   return check;
 }

@@ -109,8 +109,8 @@ void check_same_job(const std::string& folder, const job::Job& job) {
                       "another folder, or the options with which that job was started");
   };
   if (!(other.plan.model == job.plan.model))
-    refuse(fmt::format("its model is {} of {} layers, {} parameters, {:g} tokens a sample",
-                       other.plan.model.name, other.plan.model.num_layers(),
+    refuse(fmt::format("its model is {} of {}, {} parameters, {:g} tokens a sample",
+                       other.plan.model.name, counted(other.plan.model.num_layers(), "layer"),
                        format_count(static_cast<std::int64_t>(other.plan.model.parameters())),
                        other.plan.model.tokens_per_sample));
   if (other.plan.placement.global_batch != job.plan.placement.global_batch)

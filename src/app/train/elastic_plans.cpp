@@ -6,6 +6,7 @@
 
 #include "app/plan/plan_verb.hpp"
 #include "app/train/train_setup.hpp"
+#include "base/format.hpp"
 
 namespace nereus::app {
 
@@ -49,7 +50,7 @@ std::vector<Shape> parse_shapes(const std::string& text) {
 }
 
 std::string shape_text(const ElasticPlan& plan) {
-  if (!plan.resolved.degrees) return fmt::format("{} ranks", plan.num_ranks);
+  if (!plan.resolved.degrees) return counted(plan.num_ranks, "rank");
   const plan::Degrees& d = *plan.resolved.degrees;
   std::string text = fmt::format("pp {} dp {}", d.pp, d.dp);
   if (d.tp > 1) text += fmt::format(" tp {}", d.tp);
@@ -102,8 +103,9 @@ std::optional<ElasticPlan> ElasticPlans::planned(int machines) {
     ElasticPlan found{best.plan, ranks_of(to_plan(best.plan).placement), best.prediction.step};
     if (found.num_ranks > machines)
       throw_input_error("elastic.node",
-                        fmt::format("{} machines of {} are {} ranks, but an agent runs only one",
-                                    machines, node_, found.num_ranks),
+                        fmt::format("{} of {} {} {} ranks, but an agent runs only one",
+                                    counted(machines, "machine"), node_,
+                                    machines == 1 ? "is" : "are", found.num_ranks),
                         {}, "a node with one device");
     return found;
   } catch (const Errors& errors) {

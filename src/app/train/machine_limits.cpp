@@ -41,8 +41,8 @@ void check_threads(const std::string& option, int count, ErrorList& errors) {
   const int most = most_threads(cores);
   if (count <= most) return;
   errors.add("train.too-many-threads",
-             fmt::format("{} {} are too many for a machine with {} {}", option, count, cores,
-                         cores == 1 ? "core" : "cores"),
+             fmt::format("{} {} are too many for a machine with {}", option, count,
+                         counted(cores, "core")),
              {}, fmt::format("{} {} uses all of it; at most {}", option, cores, most));
 }
 

@@ -13,6 +13,7 @@
 #include "app/train/train_background.hpp"
 #include "app/train/train_setup.hpp"
 #include "app/train/train_steps.hpp"
+#include "base/format.hpp"
 #include "base/write_file.hpp"
 #include "checkpoint/folder_lock.hpp"
 #include "cluster/this_machine.hpp"
@@ -147,7 +148,8 @@ void hear(const job::Message& message, Recorder& recorder, TrainAnswer& answer,
   if (message.kind == MessageKind::kCheckpoint) {
     recorder.event("checkpoint", message.rank, message.folder);
     if (watch.say && answer.speaks)
-      watch.say(fmt::format("checkpoint after {} steps: {}", message.step, message.folder));
+      watch.say(
+          fmt::format("checkpoint after {}: {}", counted(message.step, "step"), message.folder));
   }
 }
 
@@ -250,10 +252,10 @@ TrainAnswer train(const TrainRequest& request, const TrainWatch& watch) {
   if (answer.step_s > 0)
     answer.rate = static_cast<double>(answer.steps.back().tokens) / answer.step_s;
   if (!request.timeline_file.empty())
-    write_timeline(request, timelines,
-                   fmt::format("{} on {} {}", answer.plan.model.name, answer.num_ranks,
-                               answer.num_ranks == 1 ? "rank" : "ranks"),
-                   recorder);
+    write_timeline(
+        request, timelines,
+        fmt::format("{} on {}", answer.plan.model.name, counted(answer.num_ranks, "rank")),
+        recorder);
   if (!request.record_file.empty() && answer.speaks && !answer.failure)
     append_run(request.record_file, answer);
   return answer;

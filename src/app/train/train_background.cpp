@@ -114,9 +114,8 @@ void check_memory(const BackgroundRequest& background, const TrainSetup& setup, 
   const double needed = needed_memory(setup);
   if (quota <= 0 || needed <= quota) return;
   errors.add("train.background-memory",
-             fmt::format("{} needs {} on its {} {} together, but {} {}", background.plan_file,
-                         human(needed, Unit::kBytes), setup.num_ranks,
-                         setup.num_ranks == 1 ? "rank" : "ranks",
+             fmt::format("{} needs {} on its {} together, but {} {}", background.plan_file,
+                         human(needed, Unit::kBytes), counted(setup.num_ranks, "rank"),
                          given ? "--background-memory is" : "what the foreground leaves is",
                          human(quota, Unit::kBytes)),
              {},

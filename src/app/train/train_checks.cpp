@@ -106,8 +106,9 @@ void note_differences(const TrainRequest& request, const checkpoint::Manifest& s
   if (batch != plan.placement.global_batch)
     notes.push_back(fmt::format(
         "note: the checkpoint was trained with --global-batch {}, but this run continues with {}; "
-        "its {} samples count as {} steps of the new size",
-        batch, plan.placement.global_batch, saved.progress.samples, step));
+        "its {} as {} of the new size",
+        batch, plan.placement.global_batch,
+        counted(saved.progress.samples, "sample counts", "samples count"), counted(step, "step")));
   const std::string& folder = request.checkpoint.folder;
   if (folder.empty() || request.elastic || !goes_on_from(request.checkpoint)) return;
   const auto all = checkpoint::list_checkpoints(folder);
@@ -165,11 +166,11 @@ void check_resume(const TrainRequest& request, const plan::Plan* plan, bool thor
           {*folder}, fmt::format("--precision {}", to_string(trained_in)));
     if (plan != nullptr) note_differences(request, saved.manifest(), *plan, notes);
     if (progress.step >= request.training.steps)
-      errors.add("train.nothing-to-do",
-                 fmt::format("the checkpoint already has {} steps, but --steps {} is the total "
-                             "number of steps",
-                             progress.step, request.training.steps),
-                 {*folder}, fmt::format("--steps {}", progress.step + 1));
+      errors.add(
+          "train.nothing-to-do",
+          fmt::format("the checkpoint already has {}, but --steps {} is the total number of steps",
+                      counted(progress.step, "step"), request.training.steps),
+          {*folder}, fmt::format("--steps {}", progress.step + 1));
     if (thoroughly) saved.verify();
   });
 }

@@ -11,6 +11,7 @@
 #include "app/train/train_checks.hpp"
 #include "app/train/train_setup.hpp"
 #include "base/build_info.hpp"
+#include "base/format.hpp"
 #include "base/infeasible.hpp"
 #include "checkpoint/checkpoint_reader.hpp"
 #include "checkpoint/folder_lock.hpp"
@@ -46,7 +47,8 @@ TrainAnswer train_elastic(const TrainRequest& given, const ElasticRequest& elast
   const std::optional<ElasticPlan> start = plans.best(first);
   if (!start) {
     if (plans.reason()) throw Errors(*plans.reason());
-    throw_infeasible("elastic.no-plan", fmt::format("no plan fits on {} machines", first),
+    throw_infeasible("elastic.no-plan",
+                     fmt::format("no plan fits on {}", counted(first, "machine")),
                      "a larger --machines, or other --shapes");
   }
   TrainRequest with_shape = request;

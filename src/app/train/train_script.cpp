@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "checkpoint/safetensors.hpp"
 #include "data/token_file.hpp"
 #include "model/script_model.hpp"
@@ -46,10 +47,10 @@ void check_tensors(const std::string& path, const model::ScriptModel& script) {
   const StoredTensor* inputs = file.find("inputs");
   const StoredTensor* targets = file.find("targets");
   if (errors.empty() && inputs->shape.front() != targets->shape.front())
-    errors.add(
-        "train.data-shape",
-        fmt::format("{} inputs and {} targets", inputs->shape.front(), targets->shape.front()),
-        {path}, "one target for each input");
+    errors.add("train.data-shape",
+               fmt::format("{} and {}", counted(inputs->shape.front(), "input"),
+                           counted(targets->shape.front(), "target")),
+               {path}, "one target for each input");
   errors.throw_if_any();
 }
 

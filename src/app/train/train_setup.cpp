@@ -64,11 +64,11 @@ void check_model(const TrainRequest& request, const model::Model& planned) {
   if (named == planned) return;
   throw_input_error(
       "train.other-model",
-      fmt::format("the plan is for {} ({} layers, {} parameters), but --model is {} ({} layers, "
-                  "{} parameters)",
-                  planned.name, planned.num_layers(),
+      fmt::format("the plan is for {} ({}, {} parameters), but --model is {} ({}, {} parameters)",
+                  planned.name, counted(planned.num_layers(), "layer"),
                   format_count(static_cast<std::int64_t>(planned.parameters())), named.name,
-                  named.num_layers(), format_count(static_cast<std::int64_t>(named.parameters()))),
+                  counted(named.num_layers(), "layer"),
+                  format_count(static_cast<std::int64_t>(named.parameters()))),
       {request.plan.plan_file}, "remove --model, or make a plan for it");
 }
 
@@ -108,10 +108,10 @@ void check_worker(const TrainRequest& request, TrainSetup& setup, ErrorList& err
 void check_world(const TrainRequest& request, int num_ranks, ErrorList& errors) {
   if (!request.launched || request.launched->world_size == num_ranks) return;
   errors.add("train.world-size",
-             fmt::format("the plan is for {} ranks, but {} started {}", num_ranks,
+             fmt::format("the plan is for {}, but {} started {}", counted(num_ranks, "rank"),
                          request.launched->launcher, request.launched->world_size),
              {},
-             fmt::format("start {} ranks, or make a plan for {}", num_ranks,
+             fmt::format("start {}, or make a plan for {}", counted(num_ranks, "rank"),
                          request.launched->world_size));
 }
 

@@ -137,8 +137,8 @@ std::vector<MeasuredRow> read_measured(const spec::Csv& csv, ValidateNetworkAnsw
     } else if (row.measured.call.num_ranks < 2) {
       ++answer.skipped["one rank has nothing to send"];
     } else if (row.measured.call.num_ranks > node->domain()) {
-      ++answer.skipped[fmt::format("more than the {} devices one {} joins", node->domain(),
-                                   node->name)];
+      ++answer.skipped[fmt::format("more than the {} one {} joins",
+                                   counted(node->domain(), "device"), node->name)];
     } else {
       row.measured.call.wire = node->inside.bandwidth.value;
       row.memory_bandwidth = device->memory_bandwidth.value;

@@ -339,7 +339,8 @@ void BackgroundRunner::look_after() {
   if (options_.say && !result.why.empty())
     options_.say(fmt::format("background {} ended: {}", result.name, result.why));
   else if (options_.say)
-    options_.say(fmt::format("background {} ended after {} steps{}", result.name, result.steps,
+    options_.say(fmt::format("background {} ended after {}{}", result.name,
+                             counted(result.steps, "step"),
                              finishing_ ? fmt::format(" with the foreground, and {} alone",
                                                       running.steps.size() - running.num_beside)
                                         : ""));
@@ -353,8 +354,9 @@ std::string BackgroundRunner::why_failed(const Outcome& outcome) const {
   const std::int64_t done = running_->num_done, all = jobs_[next_ - 1].num_steps;
   // A rank that is asked to end says that it is done, as one does that has nothing left to do.
   if (outcome.exit_code == 0 || (all > 0 && done >= all)) return {};
-  return fmt::format("stopped by another process after {}{} steps", done,
-                     all > 0 ? fmt::format(" of {}", all) : "");
+  return fmt::format(
+      "stopped by another process after {}",
+      all > 0 ? fmt::format("{} of {}", done, counted(all, "step")) : counted(done, "step"));
 }
 
 void BackgroundRunner::end_running(bool measure_alone) {

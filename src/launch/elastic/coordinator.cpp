@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "base/format.hpp"
 #include "launch/elastic/coordinator_parts.hpp"
 
 namespace nereus::launch {
@@ -62,10 +63,10 @@ JobOutcome Coordinator::run() {
 
 void Coordinator::come_back() {
   if (state_.ranks.empty())
-    say(fmt::format("resuming after {} steps", state_.steps_done));
+    say(fmt::format("resuming after {}", counted(state_.steps_done, "step")));
   else
-    say(fmt::format("resuming generation {}: waiting for its {} agents", state_.generation,
-                    state_.ranks.size()));
+    say(fmt::format("resuming generation {}: waiting for its {}", state_.generation,
+                    counted(state_.ranks.size(), "agent")));
   phase_ = Phase::kRunning;
   returning_until_ =
       Clock::now() + std::chrono::milliseconds(static_cast<int>(options_.return_s * 1000));

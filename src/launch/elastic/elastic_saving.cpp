@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "launch/elastic/coordinator_parts.hpp"
 
 namespace nereus::launch {
@@ -29,8 +30,9 @@ void Coordinator::fail_to_save(std::int64_t steps_done) {
   job::Message failure;
   failure.kind = job::MessageKind::kError;
   failure.code = "elastic.not-saved";
-  failure.message =
-      fmt::format("{} steps are trained, but their state could not be saved{}", steps_done, why);
+  failure.message = fmt::format(
+      "{} state could not be saved{}",
+      counted(steps_done, "step is trained, but its", "steps are trained, but their"), why);
   failure.hint =
       "free some space, then run the same command; it resumes from the last complete "
       "checkpoint";

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/format.hpp"
 #include "launch/elastic/coordinator_parts.hpp"
 
 namespace nereus::launch {
@@ -138,7 +139,8 @@ void Coordinator::begin() {
     if (changed_) return;
     if (asked_to_end_) return finish();
     saved_ = saved_ || farewell;  // there is no way to
-    say(fmt::format("{} machines are not enough: waiting for more", count));
+    say(fmt::format("{} not enough: waiting for more",
+                    counted(count, "machine is", "machines are")));
     return;
   }
   if (++fruitless_ > kMostFruitless) {
@@ -193,8 +195,8 @@ void Coordinator::begin_generation(const PlannedJob& planned, const std::vector<
   soft_ = saves_ = renews_ = false;
   if (state_.generation == 0) sign_ = Clock::now();
   if (!begun_) begun_ = Clock::now();
-  say(fmt::format("generation {}: {} on {} machines, from step {}", state_.generation, planned.text,
-                  planned.num_ranks, source_.done));
+  say(fmt::format("generation {}: {} on {}, from step {}", state_.generation, planned.text,
+                  counted(planned.num_ranks, "machine"), source_.done));
   ElasticMessage message = message_of(ElasticKind::kGeneration, state_.generation);
   message.num_ranks = planned.num_ranks;
   message.job = state_.job;

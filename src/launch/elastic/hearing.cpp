@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "launch/elastic/coordinator_parts.hpp"
 
 namespace nereus::launch {
@@ -118,11 +119,11 @@ void Coordinator::member_step(const Member& member, const job::Message& message)
     // The lost time: everything except the step.
     usual_morph_s_ = (usual_morph_s_ + std::max(0.0, morph_.seconds - message.seconds)) / 2;
     if (hooks_.event) hooks_.event(morph_);
-    say(fmt::format(
-        "generation {}: {}, step {} {:.2f} s after the sign; state: {:.0f} bytes own, {:.0f} "
-        "from peers, {:.0f} from a checkpoint; {} steps done again",
-        morph_.generation, morph_.text, message.step, morph_.seconds, morph_.own_bytes,
-        morph_.peer_bytes, morph_.saved_bytes, morph_.lost_steps));
+    say(
+        fmt::format("generation {}: {}, step {} {:.2f} s after the sign; state: {:.0f} bytes own, "
+                    "{:.0f} from peers, {:.0f} from a checkpoint; {} done again",
+                    morph_.generation, morph_.text, message.step, morph_.seconds, morph_.own_bytes,
+                    morph_.peer_bytes, morph_.saved_bytes, counted(morph_.lost_steps, "step")));
   }
   if (message.step + 1 > state_.steps_done) {
     state_.steps_done = message.step + 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/format.hpp"
 #include "model/onnx/tensor.hpp"
 
 namespace nereus::model::onnx {
@@ -18,7 +19,8 @@ Dims bounded(Dims values, std::size_t count, std::int64_t otherwise, std::int64_
   constexpr std::int64_t kMost = 1'000'000;
   if (values.empty()) values.assign(count, otherwise);
   if (values.size() != count)
-    throw ShapeError(fmt::format("{} has {} entries, expected {}", what, values.size(), count));
+    throw ShapeError(fmt::format("{} has {}, expected {}", what,
+                                 counted(values.size(), "entry", "entries"), count));
   for (std::int64_t value : values)
     if (value < least || value > kMost)
       throw ShapeError(fmt::format("{} = {} must lie in {} .. {}", what, value, least, kMost));

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/format.hpp"
+
 namespace nereus::model::onnx {
 
 double elements(const Dims& dims) {
@@ -70,7 +72,7 @@ Dims Call::ints(std::size_t i, const char* attribute) const {
 std::size_t Call::axis(std::int64_t value, std::size_t rank) const {
   const auto signed_rank = static_cast<std::int64_t>(rank);
   if (value < -signed_rank || value >= signed_rank)
-    throw ShapeError(fmt::format("axis {} of a tensor with {} dims", value, rank));
+    throw ShapeError(fmt::format("axis {} of a tensor with {}", value, counted(rank, "dim")));
   return static_cast<std::size_t>(value < 0 ? value + signed_rank : value);
 }
 

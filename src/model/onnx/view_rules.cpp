@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/format.hpp"
 #include "model/onnx/tensor.hpp"
 
 namespace nereus::model::onnx {
@@ -39,8 +40,9 @@ void reshape(const Call& call, Result& result) {
   if (open != nullptr) *open = known > 0 ? static_cast<std::int64_t>(total / known) : 0;
   check(target);
   if (elements(target) != total)
-    throw ShapeError(fmt::format("{} has {} elements, {} has {}", to_text(x.dims), total,
-                                 to_text(target), elements(target)));
+    throw ShapeError(fmt::format("{} has {}, {} has {}", to_text(x.dims),
+                                 counted(fmt::format("{}", total), "element"), to_text(target),
+                                 elements(target)));
   one_output(result, target, x);
   result.view = true;
 }
@@ -137,8 +139,8 @@ void split(const Call& call, Result& result) {
   for (std::int64_t size : sizes) total += static_cast<double>(size);
   if (static_cast<std::int64_t>(sizes.size()) != parts ||
       total != static_cast<double>(x.dims[axis]))
-    throw ShapeError(fmt::format("parts {} of dim {} of {} into {} outputs", to_text(sizes), axis,
-                                 to_text(x.dims), parts));
+    throw ShapeError(fmt::format("parts {} of dim {} of {} into {}", to_text(sizes), axis,
+                                 to_text(x.dims), counted(parts, "output")));
   for (std::int64_t size : sizes) {
     Tensor out;
     out.dims = x.dims;

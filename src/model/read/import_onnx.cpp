@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "model/graph.hpp"
 #include "model/onnx/tensor.hpp"
 
@@ -228,11 +229,11 @@ class Importer {
       const auto named = std::vector<std::string>(
           nodes.begin(),
           nodes.begin() + static_cast<std::ptrdiff_t>(std::min(kNamed, nodes.size())));
-      errors_.add("onnx.unknown-operator",
-                  fmt::format("operator {} is not known ({} node{}: {}{})", op, nodes.size(),
-                              nodes.size() == 1 ? "" : "s", fmt::join(named, ", "),
-                              nodes.size() > kNamed ? ", ..." : ""),
-                  where(), "export the model without it, or describe the model in a Nereus file");
+      errors_.add(
+          "onnx.unknown-operator",
+          fmt::format("operator {} is not known ({}: {}{})", op, counted(nodes.size(), "node"),
+                      fmt::join(named, ", "), nodes.size() > kNamed ? ", ..." : ""),
+          where(), "export the model without it, or describe the model in a Nereus file");
     }
   }
 

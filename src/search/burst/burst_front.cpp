@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "search/burst/branch_rules.hpp"
 #include "search/burst/burst_places.hpp"
 #include "search/burst/fronts.hpp"
@@ -217,8 +218,8 @@ Front solve(const Problem& problem, std::int64_t most_labels) {
       kept > 0 && reduced.problem.trunk_ranks < problem.num_ranks)
     front.notes.push_back(
         fmt::format("of each set of parallel branches, the {} longest were tried on separate "
-                    "ranks; {} other branches run on the ranks of the trunk",
-                    kMostLeaving, kept));
+                    "ranks; {} on the ranks of the trunk",
+                    kMostLeaving, counted(kept, "other branch runs", "other branches run")));
   front.notes.insert(front.notes.begin(), reduced.notes.begin(), reduced.notes.end());
   front.least_memory = least_memory(problem);
   return front;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 
 namespace nereus::explore {
 
@@ -112,7 +113,7 @@ std::string point_name(const Study& study, const Coordinates& at) {
     const Axis axis = study.axes[i].axis;
     const double value = axis_value(study, at, i);
     if (axis == Axis::kNodes || axis == Axis::kDevices)
-      words.push_back(fmt::format("{} {}", value_text(axis, value), info(axis).title));
+      words.push_back(counted(value_text(axis, value), axis == Axis::kNodes ? "node" : "device"));
     else
       words.push_back(fmt::format("{} {}", info(axis).title, value_text(axis, value)));
   }

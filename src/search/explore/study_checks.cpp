@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "base/format.hpp"
 #include "search/explore/study_sections.hpp"
 
 namespace nereus::explore {
@@ -92,8 +93,8 @@ void check_constraints(const Study& study, Reader& file) {
   }
   if (fewest > most)
     file.fail("constraints", "explore.contradiction",
-              fmt::format("at most {:g} devices are allowed, and the smallest cluster has {:g}",
-                          most, fewest),
+              fmt::format("at most {} allowed, and the smallest cluster has {:g}",
+                          counted(fmt::format("{:g}", most), "device is", "devices are"), fewest),
               fmt::format("devices = {:g}, or smaller clusters", fewest));
   bool any = study.variants.empty();
   for (const Variant& variant : study.variants)

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/embedded.hpp"
+#include "base/format.hpp"
 #include "base/nearest.hpp"
 #include "cluster/check_cluster.hpp"
 #include "cluster/load_cluster.hpp"
@@ -85,9 +86,11 @@ void read_machine(Reader& table, const std::string& usual_stack, Study& study, E
                           fmt::format("{} = {:g} is no count", info(axis).name, own),
                           table.where(info(axis).name), "a whole number");
       if (axis == Axis::kDevices && std::fmod(own, per_node) != 0)
-        throw_input_error("explore.bad-value",
-                          fmt::format("{:g} devices do not fill nodes of {}", own, per_node),
-                          table.where("devices"), "a multiple");
+        throw_input_error(
+            "explore.bad-value",
+            fmt::format("{} not fill nodes of {}",
+                        counted(fmt::format("{:g}", own), "device does", "devices do"), per_node),
+            table.where("devices"), "a multiple");
       if ((axis == Axis::kDevices || axis == Axis::kNodes) && std::exchange(sized, true))
         throw_input_error("explore.contradiction", "nodes and devices both say how many there are",
                           table.where("devices"), "one of the two");

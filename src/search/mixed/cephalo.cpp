@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "base/units.hpp"
 
 namespace nereus::mixed {
@@ -67,8 +68,9 @@ class Solver {
     if (!fits(times.back())) {
       const double least = tables(times.back()).least.back().back();
       if (least == kNone)
-        return refuse(fmt::format("{} devices cannot share {} samples, one at least each",
-                                  p_.devices.size(), p_.global_batch));
+        return refuse(fmt::format("{} cannot share {}, one at least each",
+                                  counted(p_.devices.size(), "device"),
+                                  counted(p_.global_batch, "sample")));
       return refuse(
           fmt::format("state takes {:.1f} GiB and computing {:.1f} GiB at least, of {:.1f}",
                       state_of(p_) / kGiB, least / kGiB, (room_of(p_) + state_of(p_)) / kGiB));

@@ -83,7 +83,7 @@ TEST(AstraTable, SaysAllThatIsImpossibleAtOnce) {
       "Ring,8,50,500,ring,All-Sum,1048576,1\n");
   EXPECT_THAT(all, HasSubstr("link_bandwidth_GBps_per_dim is \"0\""));
   EXPECT_THAT(all, HasSubstr("did you mean \"halvingDoubling\"?"));
-  EXPECT_THAT(all, HasSubstr("npus_per_dim has 1 entries for 2 dimensions"));
+  EXPECT_THAT(all, HasSubstr("npus_per_dim has 1 entry for 2 dimensions"));
   EXPECT_THAT(all, HasSubstr("collective \"All-Sum\" is not known"));
 }
 

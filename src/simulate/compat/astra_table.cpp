@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/format.hpp"
 #include "simulate/table_cells.hpp"
 
 namespace nereus::simulate {
@@ -44,7 +45,8 @@ std::vector<AstraDimension> dimensions_of(Cells& cells) {
   std::vector<AstraDimension> dimensions(n);
   const auto as_many = [&](const char* column, std::size_t given) {
     if (given == n) return true;
-    cells.wrong(column, fmt::format("{} has {} entries for {} dimensions", column, given, n));
+    cells.wrong(column, fmt::format("{} has {} for {}", column, counted(given, "entry", "entries"),
+                                    counted(n, "dimension")));
     return false;
   };
   if (!as_many("npus_per_dim", ranks.size()) ||

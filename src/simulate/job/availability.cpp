@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/format.hpp"
 #include "base/random.hpp"
 
 namespace nereus::simulate {
@@ -93,7 +94,7 @@ Availability regular_failures(int most, int least, double period) {
 
 Availability poisson_failures(const PoissonFailures& wanted) {
   Availability out;
-  out.name = fmt::format("{} nodes, each failing every {:g} h", wanted.nodes,
+  out.name = fmt::format("{}, each failing every {:g} h", counted(wanted.nodes, "node"),
                          wanted.mean_time_between_failures / 3600);
   out.end = wanted.duration;
   const Random all(wanted.seed);

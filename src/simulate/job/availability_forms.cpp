@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 
 namespace nereus::simulate {
 
@@ -131,7 +132,7 @@ void read_lines(std::vector<TraceLine> lines, const std::string& file, CountUnit
       builder.step(builder.time(line, line.cells[0], scale_of(unit)),
                    builder.count(line, line.cells[1]));
     } else {
-      builder.fail(line, fmt::format("{} cells", size), "0,add,node1 or 0,30");
+      builder.fail(line, counted(size, "cell"), "0,add,node1 or 0,30");
     }
   }
 }

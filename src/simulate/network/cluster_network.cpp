@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "base/format.hpp"
+
 namespace nereus::simulate {
 
 namespace {
@@ -100,8 +102,8 @@ void add_nodes(std::vector<Dimension>& dimensions, const Cluster& cluster, const
   const double leaf = levels[0].size / nodes_a_unit;
   if (leaf < 1 || leaf != std::floor(leaf))
     throw_input_error("network.levels",
-                      fmt::format("a level of {} nodes does not hold whole domains of {:g}",
-                                  levels[0].size, nodes_a_unit),
+                      fmt::format("a level of {} does not hold whole domains of {:g}",
+                                  counted(levels[0].size, "node"), nodes_a_unit),
                       {}, kHint);
   Dimension& d = dimensions.back();
   if (leaf >= units) return;  // one switch reaches all
@@ -126,8 +128,8 @@ Network network_of(const Cluster& cluster) {
   if (devices % unit != 0 || unit % domain != 0)
     throw_input_error(
         "network.domains",
-        fmt::format("{} devices cannot be divided into domains of {}", devices, domain), {},
-        fmt::format("a multiple of {} devices", unit));
+        fmt::format("{} cannot be divided into domains of {}", counted(devices, "device"), domain),
+        {}, fmt::format("a multiple of {} devices", unit));
   std::vector<Dimension> dimensions;
   const double inside = node.inside.bandwidth.value / node.inside.oversubscription;
   const double latency = node.inside.latency.value;

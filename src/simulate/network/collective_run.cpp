@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 
 namespace nereus::simulate {
 
@@ -23,8 +24,9 @@ void check(const Network& network, const CollectiveRequest& request) {
     errors.add("collective.one-rank", "a collective needs more than one rank", {},
                "2 ranks or more");
   if (request.algorithms.size() != dimensions)
-    errors.add("collective.algorithms", fmt::format("{} algorithms for {} dimensions",
-                                                    request.algorithms.size(), dimensions));
+    errors.add("collective.algorithms",
+               fmt::format("{} for {}", counted(request.algorithms.size(), "algorithm"),
+                           counted(dimensions, "dimension")));
   for (std::size_t i = 0; i < std::min(dimensions, request.algorithms.size()); ++i) {
     const bool last = i + 1 == dimensions;
     const bool offered =

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "base/format.hpp"
+
 namespace nereus::simulate {
 
 namespace {
@@ -64,7 +66,7 @@ void check(const Dimension& d, std::size_t index, ErrorList& errors) {
   if (!layered(d.kind)) return;
   const bool one_switch = d.kind == DimensionKind::kRails && d.leaf == 0;
   if (!one_switch && (d.leaf < 1 || d.size % d.leaf != 0))
-    wrong(fmt::format("leaves of {} do not divide {} ranks", d.leaf, d.size));
+    wrong(fmt::format("leaves of {} do not divide {}", d.leaf, counted(d.size, "rank")));
   if (!(d.oversubscription >= 1) || !std::isfinite(d.oversubscription))
     wrong(fmt::format("oversubscription {:g}", d.oversubscription), "1 or more");
   if (d.kind == DimensionKind::kRails && index == 0)
@@ -73,7 +75,7 @@ void check(const Dimension& d, std::size_t index, ErrorList& errors) {
   if (d.kind != DimensionKind::kDragonfly) return;
   const int routers = d.leaf > 0 ? d.size / d.leaf : 0;
   if (d.group < 1 || (routers > 0 && routers % d.group != 0))
-    wrong(fmt::format("groups of {} do not divide {} routers", d.group, routers));
+    wrong(fmt::format("groups of {} do not divide {}", d.group, counted(routers, "router")));
   for (const double rate : {d.local_bandwidth, d.global_bandwidth})
     if (rate != 0 && !carries(rate))
       wrong(fmt::format("a bandwidth of {:g} bytes per second carries nothing", rate));

@@ -9,6 +9,7 @@
 
 #include "base/decimal.hpp"
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "base/parse_number.hpp"
 #include "base/trimmed.hpp"
 #include "spec/csv.hpp"
@@ -254,7 +255,7 @@ std::string to_text(const Distribution& d) {
     case Distribution::Kind::kLogNormal:
       return fmt::format("lognormal:{}", d.sigma);
     case Distribution::Kind::kMeasured:
-      return fmt::format("measured ({} factors)", d.factors.size());
+      return fmt::format("measured ({})", counted(d.factors.size(), "factor"));
   }
   return "";
 }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "simulate/pipeline/passes.hpp"
 #include "spec/source.hpp"
 
@@ -159,7 +160,7 @@ class OrderReader {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       if (ranks_[i] >= depth)
         return complain_of_size(
-            fmt::format("there is a rank {}, but only {} lines", ranks_[i], depth),
+            fmt::format("there is a rank {}, but only {}", ranks_[i], counted(depth, "line")),
             fmt::format("ranks 0 to {}", depth - 1));
       for (const PipelineOp& op : lines_[i].ops) {
         stages = std::max(stages, op.stage + 1);
@@ -173,11 +174,12 @@ class OrderReader {
     // Also prevents a typo from allocating all memory.
     if (passes < 2 * std::int64_t{stages} * micro_batches)
       return complain_of_size(
-          fmt::format("{} stages and {} micro-batches need {} passes at least, there are {}",
-                      stages, micro_batches, 2 * std::int64_t{stages} * micro_batches, passes),
+          fmt::format("{} and {} need {} passes at least, there are {}", counted(stages, "stage"),
+                      counted(micro_batches, "micro-batch", "micro-batches"),
+                      2 * std::int64_t{stages} * micro_batches, passes),
           "every micro-batch forward and backward on every stage, both counted from 0");
     if (stages % depth != 0)
-      return complain_of_size(fmt::format("{} stages on {} ranks", stages, depth),
+      return complain_of_size(fmt::format("{} on {} ranks", counted(stages, "stage"), depth),
                               "as many stages on every rank");
     out_.size = {depth, stages / depth, micro_batches};
   }

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "worker/execute/samples.hpp"
 #include "worker/measure/timed_call.hpp"
 #include "worker/run/rank_messages.hpp"
@@ -295,7 +296,8 @@ std::vector<MeasuredLayer> measure_layers(const job::MeasureJob& request, const 
     const job::Job job = job::load_job(fmt::format("{}/job-{}.json", request.scratch, number));
     check_can_run(job);
     const auto samples = static_cast<double>(job.plan.placement.global_batch);
-    say(fmt::format("layers of {}, {:g} samples", job.plan.model.name, samples));
+    say(fmt::format("layers of {}, {}", job.plan.model.name,
+                    counted(fmt::format("{:g}", samples), "sample")));
     if (layers.empty()) {
       model = job.plan.model;
       for (std::size_t k = 0; k < model.kinds.size(); ++k)

@@ -10,6 +10,7 @@
 
 #include "base/build_info.hpp"
 #include "base/error.hpp"
+#include "base/format.hpp"
 #include "base/write_file.hpp"
 #include "job/alike.hpp"
 #include "job/reporter.hpp"
@@ -143,8 +144,8 @@ int train(const RankOptions& options, const job::Job& job, job::Reporter& report
   const std::int64_t first = resume(job, executor);
   if (first >= job.training.steps)
     throw_input_error("train.done",
-                      fmt::format("the checkpoint has {} steps already, and --steps is {}", first,
-                                  job.training.steps),
+                      fmt::format("the checkpoint has {} already, and --steps is {}",
+                                  counted(first, "step"), job.training.steps),
                       {job.checkpoint.resume}, "--steps counts from the very first");
   read = make_reader(job, options.rank, first);
   Saver saver(job, options.rank, options.num_ranks);

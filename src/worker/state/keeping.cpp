@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/format.hpp"
 #include "worker/state/rank_plan.hpp"
 
 namespace nereus::worker {
@@ -126,7 +127,7 @@ std::vector<std::string> cannot_keep(const LayerRun& run) {
   const int tp = run.replicas.front().tp;
   for (const plan::StateShare& share : run.state)
     if (!share.experts && share.cut != tp)
-      return {fmt::format("keeps state in {} slices and computes in {}", share.cut, tp)};
+      return {fmt::format("keeps state in {} and computes in {}", counted(share.cut, "slice"), tp)};
   if (std::none_of(run.state.begin(), run.state.end(),
                    [](const plan::StateShare& share) { return !share.experts; }))
     return {};  // layers without weights

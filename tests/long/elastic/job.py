@@ -13,7 +13,7 @@ MODEL = ["--model", "gpt2", "--set", "model.layers=4", "--set", "model.hidden=64
          "model.vocab=256", "--seq", "32", "--precision", "fp64", "--data", "synthetic", "--global-batch", str(GLOBAL_BATCH), "--rate", "1e-3",
          "--clip", "1", "--seed", "7", "--threads", "1"]
 STARTED = re.compile(r"generation (\d+): (.*), step (\d+) ([\d.]+) s after the sign; state: (\d+) bytes own, (\d+) from peers, "
-                     r"(\d+) from a checkpoint; (\d+) steps done again")
+                     r"(\d+) from a checkpoint; (\d+) steps? done again")
 
 
 class Job:
