@@ -50,7 +50,9 @@ class Groups {
   Groups(const plan::Degrees& degrees, int pieces, int expert_pieces, std::pair<int, int> tied);
 
   std::vector<int> members(GroupKind kind, int rank) const;  // in order, including the rank
-  int id(GroupKind kind, int rank) const { return ids_[kind][rank]; }
+  int id(GroupKind kind, int rank) const {
+    return ids_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(rank)];
+  }
   std::string json() const;
 
  private:

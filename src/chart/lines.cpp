@@ -47,7 +47,8 @@ struct LineDrawing {
   }
 
   std::string x_text(double x) const {
-    return lines.categories.empty() ? human(x, lines.x.unit) : lines.categories[x];
+    return lines.categories.empty() ? human(x, lines.x.unit)
+                                    : lines.categories[static_cast<std::size_t>(x)];
   }
 
   void draw_series(Canvas& canvas, const Frame& frame, std::size_t s) const {

@@ -28,7 +28,7 @@ constexpr DTypeRow kDTypes[] = {
     {DType::kU64, "U64", 8},        {DType::kI64, "I64", 8},        {DType::kF64, "F64", 8},
 };
 
-const DTypeRow& row_of(DType dtype) { return kDTypes[dtype]; }
+const DTypeRow& row_of(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)]; }
 
 constexpr std::size_t kMostHeaderErrors = 20;  // more of the same do not help
 

@@ -39,7 +39,7 @@ void Catalogue::read_devices(std::string_view text) {
     device.usable_memory = Bytes{row.number("usable_gib") * kGiB};
     device.memory_bandwidth = BytesPerSecond{row.number("memory_bw_GBps") * 1e9};
     for (const auto& [precision, column] : kPeakColumns)
-      device.peak[precision] = FlopsPerSecond{row.number(column) * 1e12};
+      device.peak[static_cast<size_t>(precision)] = FlopsPerSecond{row.number(column) * 1e12};
     device.host_link = BytesPerSecond{row.number("host_link_GBps_one_way") * 1e9};
     device.power = Watts{row.number("tdp_w")};
     device.num_units = row.integer("num_units");

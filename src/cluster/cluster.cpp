@@ -22,8 +22,10 @@ std::optional<Enum> find_name(const std::array<std::string_view, n>& names, std:
 
 }  // namespace
 
-std::string_view to_string(LinkKind kind) { return kLinkKindNames[kind]; }
-std::string_view to_string(TopologyKind topology) { return kTopologyNames[topology]; }
+std::string_view to_string(LinkKind kind) { return kLinkKindNames[static_cast<size_t>(kind)]; }
+std::string_view to_string(TopologyKind topology) {
+  return kTopologyNames[static_cast<size_t>(topology)];
+}
 std::optional<LinkKind> parse_link_kind(std::string_view text) {
   return find_name<LinkKind>(kLinkKindNames, text);
 }

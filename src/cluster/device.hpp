@@ -33,8 +33,8 @@ struct Device {
   int num_units = 0;           // streaming multiprocessors or similar; 0 = unknown
   std::string source;
 
-  bool has(Precision p) const { return peak[p].value > 0; }
-  FlopsPerSecond peak_of(Precision p) const { return peak[p]; }
+  bool has(Precision p) const { return peak[static_cast<std::size_t>(p)].value > 0; }
+  FlopsPerSecond peak_of(Precision p) const { return peak[static_cast<std::size_t>(p)]; }
   Bytes capacity() const { return usable_memory.value > 0 ? usable_memory : memory; }
   bool operator==(const Device&) const = default;
 };

@@ -34,7 +34,7 @@ constexpr double kHostLink = 25e9;      // bytes per second, one way: PCIe 4 x16
 constexpr double kHostLatency = 10e-6;  // seconds
 
 void set_peak(Device& device, Precision precision, double rate) {
-  device.peak[precision] = FlopsPerSecond{rate};
+  device.peak[static_cast<std::size_t>(precision)] = FlopsPerSecond{rate};
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ double exposed_reduce(double reduce, Sharing sharing, const ReductionWindow& win
 
 double optimizer_seconds(double parameters, const StackOptions& options, const Machine& machine,
                          cluster::Precision precision) {
-  const double measured = machine.update[precision];
+  const double measured = machine.update[static_cast<std::size_t>(precision)];
   if (measured > 0) return parameters * measured;
   const double touched = parameters * (options.gradient_bytes + 2 * options.optimizer_bytes + 2);
   return touched * machine.parameters.optimizer_passes / machine.memory_rate;

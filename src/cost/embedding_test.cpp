@@ -249,7 +249,7 @@ TEST(Embedding, TablesBeyondTheDeviceAreReadAtTheirTiersRate) {
   LayerSplit split;
   split.samples = 1000;
   Machine machine;
-  machine.tiers[plan::Tier::kHost].rate = 2e10;
+  machine.tiers[static_cast<std::size_t>(plan::Tier::kHost)].rate = 2e10;
   const double bytes = 1000 * 100 * 64 * 4;
   for (const double share : {0.25, 0.5, 1.0}) {
     TableTiers tiers;

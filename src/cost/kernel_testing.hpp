@@ -24,7 +24,9 @@ inline cluster::Device device() {
   d.memory = Bytes{80e9};
   d.memory_bandwidth = BytesPerSecond{1e12};
   d.num_units = 128;
-  const auto set = [&](Precision p, double peak) { d.peak[p] = FlopsPerSecond{peak}; };
+  const auto set = [&](Precision p, double peak) {
+    d.peak[static_cast<std::size_t>(p)] = FlopsPerSecond{peak};
+  };
   set(Precision::kFp32, 20e12);
   set(Precision::kFp16, 100e12);
   set(Precision::kBf16, 100e12);

@@ -42,7 +42,7 @@ TEST(ExpertCost, TheBusiestRankDecides) {
 
 TEST(ExpertCost, FusedExpertsAreForGatedOnesInMxfp8) {
   cluster::Device d = device();
-  d.peak[Precision::kMxfp8] = FlopsPerSecond{200e12};
+  d.peak[static_cast<std::size_t>(Precision::kMxfp8)] = FlopsPerSecond{200e12};
   Parameters p = ideal();
   const auto seconds = [&](const model::TransformerShape& shape, Precision precision,
                            double fused) {

@@ -106,8 +106,8 @@ Machine make_machine(const cluster::Cluster& cluster, int group_index, const Bas
   // (1 + x)^(1/s) is 1 in doubles once x = ratio^s is below half their spacing.
   machine.host_ratio = std::pow(1e-17, 1 / p.host_sharpness);
   for (plan::Tier tier : {plan::Tier::kExpanded, plan::Tier::kHost, plan::Tier::kNvme})
-    machine.tiers[tier] = room_of(group.node, tier);
-  TierRoom& host = machine.tiers[plan::Tier::kHost];
+    machine.tiers[static_cast<std::size_t>(tier)] = room_of(group.node, tier);
+  TierRoom& host = machine.tiers[static_cast<std::size_t>(plan::Tier::kHost)];
   if (network && network->host_rate > 0 && host.rate > 0) host.rate = network->host_rate;
   return machine;
 }

@@ -56,7 +56,7 @@ struct Machine {
   double host_ratio = 0;
   std::array<TierRoom, 4> tiers{};  // by plan::Tier; kDevice is unused
 
-  const TierRoom& tier(plan::Tier t) const { return tiers[t]; }
+  const TierRoom& tier(plan::Tier t) const { return tiers[static_cast<std::size_t>(t)]; }
   double capacity() const { return device.capacity().value; }  // the memory that a program can use
   // A group of `size` ranks of this kind of node, `stride` apart.
   Wire wire(int size, int stride) const { return {fabric, group_of(size, stride, fabric.domain)}; }

@@ -108,9 +108,9 @@ void check_sizes(const plan::Degrees& d, const std::string& file) {
 
 }  // namespace
 
-std::string_view to_string(Engine engine) { return kNames[engine].word; }
+std::string_view to_string(Engine engine) { return kNames[static_cast<std::size_t>(engine)].word; }
 
-std::string_view title(Engine engine) { return kNames[engine].title; }
+std::string_view title(Engine engine) { return kNames[static_cast<std::size_t>(engine)].title; }
 
 std::optional<Engine> parse_engine(std::string_view text) {
   for (const Names& names : kNames)

@@ -205,7 +205,7 @@ StallReport find_stalls(const std::vector<BlockTime>& times) {
   int slowest_rank = -1;
   const Causes causes = causes_of(table, report, slowest_rank);
   set_stalls(report, causes, [&](StallKind kind) { return why_not(kind, table); });
-  report.stalls[StallKind::kStraggler].rank = slowest_rank;
+  report.stalls[static_cast<std::size_t>(StallKind::kStraggler)].rank = slowest_rank;
   if (table.has(Block::kCold)) {
     report.bytes_from_storage = table.bytes(Block::kCold);
     if (report.bytes_from_storage == 0)

@@ -209,7 +209,7 @@ StallReport stalls_of(const std::vector<Trace>& traces) {
   set_stalls(report, causes,
              [&](StallKind kind) { return why_not(kind, !all, report.num_ranks, on_gpu); });
   if (all && traces.size() > 1)
-    report.stalls[StallKind::kStraggler].rank = traces[order.back()].rank;
+    report.stalls[static_cast<std::size_t>(StallKind::kStraggler)].rank = traces[order.back()].rank;
   if (report.num_ranks > 1)
     report.notes.push_back("contention between ranks is counted as one device's work");
   if (!all)

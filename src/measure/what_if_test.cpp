@@ -16,7 +16,7 @@ MeasuredStep some_step() {
   StallReport& r = now.report;
   for (int i = 0; i < kNumStalls; ++i) r.stalls.push_back({.kind = static_cast<StallKind>(i)});
   const auto set = [&](StallKind kind, double seconds) {
-    Stall& stall = r.stalls[kind];
+    Stall& stall = r.stalls[static_cast<std::size_t>(kind)];
     stall.measured = stall.significant = true;
     stall.seconds = seconds;
     stall.low = 0.9 * seconds;
@@ -54,7 +54,7 @@ TEST(WhatIf, TheSlowestOfThreeSetsThePace) {
 TEST(WhatIf, TalkIsWhatBackwardDoesNotHide) {
   MeasuredStep now = some_step();
   for (const StallKind kind : {StallKind::kPrepare, StallKind::kFetch})
-    now.report.stalls[kind] = {.kind = kind};
+    now.report.stalls[static_cast<std::size_t>(kind)] = {.kind = kind};
   now.report.step_s = now.report.warm_s = 0.13;
   // One bucket: a latency and bytes.
   EXPECT_NEAR(step_with(now, {{ChangeKind::kLinks, 2}}),
@@ -77,7 +77,7 @@ TEST(WhatIf, TalkIsWhatBackwardDoesNotHide) {
 TEST(WhatIf, WhatIsHiddenMayBeAnythingThatHidesIt) {
   MeasuredStep now = some_step();
   for (const StallKind kind : {StallKind::kPrepare, StallKind::kFetch})
-    now.report.stalls[kind].significant = false;
+    now.report.stalls[static_cast<std::size_t>(kind)].significant = false;
   const ChangedStep fewer = what_if(now, {{ChangeKind::kCores, 0.5}});
   EXPECT_DOUBLE_EQ(fewer.seconds, now.report.step_s);
   EXPECT_NEAR(fewer.high, now.report.step_s + 0.133, 1e-9);  // as long as the step, and talk's end

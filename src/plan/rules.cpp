@@ -55,7 +55,7 @@ bool in_unit_range(double share) { return share >= 0 && share <= 1; }
 
 }  // namespace
 
-std::string_view code_of(Rule rule) { return kCodes[rule]; }
+std::string_view code_of(Rule rule) { return kCodes[static_cast<std::size_t>(rule)]; }
 
 MicroBatchRule micro_batch_rule(Schedule schedule, int pp, int interleave) {
   if (pp <= 1) return {};

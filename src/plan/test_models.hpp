@@ -19,7 +19,7 @@ inline cluster::Cluster make_cluster(int nodes, int per_node = 1) {
   group.node.device.memory = Bytes{80e9};
   for (cluster::Precision p :
        {cluster::Precision::kBf16, cluster::Precision::kFp16, cluster::Precision::kFp32})
-    group.node.device.peak[p] = FlopsPerSecond{1e14};
+    group.node.device.peak[static_cast<std::size_t>(p)] = FlopsPerSecond{1e14};
   group.node.tiers.push_back({"host", Bytes{1e12}, BytesPerSecond{2e10}, Seconds{1e-6}});
   group.node.tiers.push_back({"expanded", Bytes{1e12}, BytesPerSecond{5e11}, Seconds{1e-6}});
   cluster.groups.push_back(group);

@@ -76,7 +76,7 @@ TEST(Measured, BlocksKeepWhatWasMeasured) {
     const Basis basis = plain_basis(p, model);
     return Predictor(model, cluster, basis, 1)
         .predict(one_rank(samples))
-        .memory.parts[MemoryPart::kActivations];
+        .memory.parts[static_cast<std::size_t>(MemoryPart::kActivations)];
   };
   EXPECT_NEAR(activations(4e8, 1) - activations(3e8, 1), 24 * 1e8, 1);
   EXPECT_NEAR(activations(4e8, 2) - activations(3e8, 2), 24 * 2e8, 1);

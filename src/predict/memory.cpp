@@ -31,7 +31,9 @@ LayerMemory layer_memory(const KindCost& kind, bool block, Recompute recompute,
 
 MemoryParts memory_parts(const RankMemory& rank, const StackOptions& options, const Parameters& p) {
   MemoryParts parts{};
-  const auto set = [&](MemoryPart part, double bytes) { parts[part] = bytes; };
+  const auto set = [&](MemoryPart part, double bytes) {
+    parts[static_cast<std::size_t>(part)] = bytes;
+  };
   set(MemoryPart::kWeights, rank.weights * options.weight_bytes + rank.table_weights);
   set(MemoryPart::kGradients, rank.gradients * options.gradient_bytes + rank.table_gradients);
   set(MemoryPart::kOptimizer, rank.optimizer * options.optimizer_bytes + rank.table_optimizer);
@@ -52,7 +54,7 @@ double total_of(const MemoryParts& parts) {
 }
 
 double allocated_of(const MemoryParts& parts) {
-  return total_of(parts) - parts[MemoryPart::kSlack];
+  return total_of(parts) - parts[static_cast<std::size_t>(MemoryPart::kSlack)];
 }
 
 }  // namespace nereus::cost

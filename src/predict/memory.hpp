@@ -91,7 +91,7 @@ struct RankMemory {
     at_peak = (kept + extra_blocks * block) * in_flight;
     offloaded = offload * at_peak;
     on_the_way = std::min(offloaded, offload * 2 * largest);
-    tiers[tier] += offloaded;
+    tiers[static_cast<std::size_t>(tier)] += offloaded;
   }
 };
 

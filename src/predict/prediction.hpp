@@ -64,7 +64,7 @@ struct Memory {
   double beyond_capacity = 0;
   int worst_stage = 0;
 
-  double part(MemoryPart p) const { return parts[p]; }
+  double part(MemoryPart p) const { return parts[static_cast<std::size_t>(p)]; }
 };
 
 struct Prediction {
@@ -76,8 +76,8 @@ struct Prediction {
   double model_flops = 0;  // per step
   double mfu = 0;
 
-  double part(Part p) const { return parts[p]; }
-  void add(Part p, double seconds) { parts[p] += seconds; }
+  double part(Part p) const { return parts[static_cast<std::size_t>(p)]; }
+  void add(Part p, double seconds) { parts[static_cast<std::size_t>(p)] += seconds; }
 };
 
 }  // namespace nereus::cost

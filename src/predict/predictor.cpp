@@ -18,7 +18,7 @@ void take_memory(Memory& worst, const RankMemory& rank, int stage, const Tables&
   const MemoryParts parts = memory_parts(rank, tables.options(), tables.machine().parameters);
   const double total = total_of(parts);
   if (stage == 0) worst.first_rank_allocated = allocated_of(parts);
-  worst.beyond = std::max(worst.beyond, rank.tiers[worst.beyond_tier]);
+  worst.beyond = std::max(worst.beyond, rank.tiers[static_cast<std::size_t>(worst.beyond_tier)]);
   if (total <= worst.total) return;
   worst.total = total;
   worst.parts = parts;

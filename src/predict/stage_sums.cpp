@@ -61,7 +61,7 @@ void keep_tables(RankMemory& rank, const Degrees& d, const Tables& tables) {
   rank.table_gradients = step.gradients;
   rank.table_buffers = table_traffic(slices, tables.samples_per_micro_batch(d), element).buffers +
                        step.sparse + step.dense;
-  rank.tiers[d.offload.tier] +=
+  rank.tiers[static_cast<std::size_t>(d.offload.tier)] +=
       slices.weights.front() * d.offload.weights + slices.state.front() * d.offload.optimizer;
 }
 
@@ -105,8 +105,9 @@ void keep(StageSums& sums, const StageClass& stage, const PlanShape& shape, cons
                                             (shape.expert_shards.weights > 1 ? experts : 0)
                                       : 2 * sums.largest_divided;
   rank.staged = d.offload.weights * options.weight_bytes * std::min(weights, 2 * sums.largest_kept);
-  rank.tiers[d.offload.tier] = weights * d.offload.weights * options.weight_bytes +
-                               optimizer * d.offload.optimizer * options.optimizer_bytes;
+  rank.tiers[static_cast<std::size_t>(d.offload.tier)] =
+      weights * d.offload.weights * options.weight_bytes +
+      optimizer * d.offload.optimizer * options.optimizer_bytes;
   if (tables.has_tables()) keep_tables(rank, d, tables);
   const double flight = in_flight(shape.pipeline, stage.first, shape.num_micro_batches);
   if (d.pp > 1) rank.gathered_inputs = 0;  // only the micro-batch in hand has them

@@ -313,7 +313,7 @@ class Compiler {
 
 char letter_of(Pass pass) {
   constexpr char kLetters[kNumPasses] = {'F', 'B', 'I', 'W', 'R'};
-  return kLetters[pass];
+  return kLetters[static_cast<std::size_t>(pass)];
 }
 
 std::string to_text(const PipelineOp& op) {

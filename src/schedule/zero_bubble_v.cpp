@@ -17,7 +17,9 @@ class RankOfV {
       : out_(out), stages_{rank, 2 * size.depth - 1 - rank} {}
 
   void run(Pass pass, int chunk) { out_.push_back({pass, stages_[chunk], done(pass, chunk)++}); }
-  int& done(Pass pass, int chunk) { return done_[pass][chunk]; }
+  int& done(Pass pass, int chunk) {
+    return done_[static_cast<std::size_t>(pass)][static_cast<std::size_t>(chunk)];
+  }
 
  private:
   std::vector<PipelineOp>& out_;

@@ -10,7 +10,9 @@ namespace {
 
 double seconds(Picoseconds ps) { return static_cast<double>(ps) * 1e-12; }
 
-double waited(const PlayedRank& rank, WaitCause cause) { return seconds(rank.waited[cause]); }
+double waited(const PlayedRank& rank, WaitCause cause) {
+  return seconds(rank.waited[static_cast<std::size_t>(cause)]);
+}
 
 RankStatistics rank_of(const cost::StepWork& work, const SimulatedStep& step,
                        const SimulatedTeam& team, std::size_t r) {
@@ -130,7 +132,9 @@ class Walker {
   Picoseconds arrives(std::size_t op) const {
     return played(static_cast<std::size_t>(program_.ops[op].rank), index_[op]).end;
   }
-  void add(PathPart part, Picoseconds ps) { path_.seconds[part] += seconds(ps); }
+  void add(PathPart part, Picoseconds ps) {
+    path_.seconds[static_cast<std::size_t>(part)] += seconds(ps);
+  }
 
   // The slowest rank, including what follows its last pass.
   std::size_t start() {
@@ -149,7 +153,8 @@ class Walker {
       tail = after;
     }
     add(PathPart::kReduction, tail);
-    path_.seconds[PathPart::kClosing] += work_.closing + work_.lanes[team_.lane].closing;
+    path_.seconds[static_cast<std::size_t>(PathPart::kClosing)] +=
+        work_.closing + work_.lanes[static_cast<std::size_t>(team_.lane)].closing;
     return longest;
   }
 
@@ -168,7 +173,7 @@ class Walker {
 std::string_view to_string(PathPart part) {
   constexpr std::string_view kNames[] = {"forward",  "recompute", "backward", "weight gradients",
                                          "messages", "reduction", "closing"};
-  return kNames[part];
+  return kNames[static_cast<std::size_t>(part)];
 }
 
 StepStatistics statistics_of(const cost::StepWork& work, const SimulatedStep& step) {

@@ -62,7 +62,7 @@ class Picture {
     if (options.counters)
       for (const Counter& counter : timeline.counters)
         if (!counter.samples.empty()) strips_[counter.name].push_back(&counter);
-    for (const Slice& slice : timeline.slices) used_[slice.kind] = true;
+    for (const Slice& slice : timeline.slices) used_[static_cast<std::size_t>(slice.kind)] = true;
     bottom_ = kTop + lanes * row_;
     axis_ = bottom_ + static_cast<double>(strips_.size()) * kStrip;
     const auto kinds = static_cast<double>(std::count(used_.begin(), used_.end(), true));
@@ -144,7 +144,7 @@ class Picture {
       if (to >= from && (begin - to >= kNarrow || end - from >= 2 * kNarrow)) close();
       if (to < from) from = begin;
       to = end;
-      together[slice.kind] += end - begin;
+      together[static_cast<std::size_t>(slice.kind)] += end - begin;
     }
     close();
     return pieces;
@@ -157,8 +157,9 @@ class Picture {
     for (const Piece& piece : pieces) {
       const double width = piece.to - piece.from;
       const double drawn = width > 4 * kGap ? width - kGap : width;
-      fmt::format_to(std::back_inserter(paths[piece.kind]), "M{:.2f} {:.1f}h{:.2f}v{:.1f}h-{:.2f}z",
-                     piece.from, row_top(i) + 2, drawn, height, drawn);
+      fmt::format_to(std::back_inserter(paths[static_cast<std::size_t>(piece.kind)]),
+                     "M{:.2f} {:.1f}h{:.2f}v{:.1f}h-{:.2f}z", piece.from, row_top(i) + 2, drawn,
+                     height, drawn);
     }
     for (std::size_t kind = 0; kind < kNumSliceKinds; ++kind)
       if (!paths[kind].empty()) add("<path class=\"k{}\" d=\"{}\"/>\n", kind, paths[kind]);

@@ -118,13 +118,13 @@ std::string_view to_string(SliceKind kind) {
       "reduce",  "optimizer", "other",          "recompute",       "receive",
       "tensor",  "context",   "expert",         "gather",          "copy",
       "host",    "wait"};
-  return kNames[kind];
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string_view to_string(Stream stream) {
   constexpr std::array<std::string_view, kNumStreams> kNames = {"compute", "tensor", "send",
                                                                 "receive", "reduce", "copy"};
-  return kNames[stream];
+  return kNames[static_cast<std::size_t>(stream)];
 }
 
 Mark step_mark(int step, std::int64_t start, std::int64_t end) {

@@ -44,12 +44,13 @@ std::string front_picture(const ExploreAnswer& answer) {
   scatter.point_name = "best plans of other clusters";
   std::set<std::pair<double, double>> on_front;
   for (const PointDetail& point : answer.front)
-    on_front.emplace(point.answer.found.values[x], point.answer.found.values[y]);
+    on_front.emplace(point.answer.found.values[static_cast<std::size_t>(x)],
+                     point.answer.found.values[static_cast<std::size_t>(y)]);
   for (const auto& [first, second] : answer.answers.sample)
     if (!on_front.contains({first, second})) scatter.points.push_back({.x = first, .y = second});
   for (const PointDetail& point : answer.front)
-    scatter.points.push_back({.x = point.answer.found.values[x],
-                              .y = point.answer.found.values[y],
+    scatter.points.push_back({.x = point.answer.found.values[static_cast<std::size_t>(x)],
+                              .y = point.answer.found.values[static_cast<std::size_t>(y)],
                               .label = point.name,
                               .front = true});
   return svg_of(scatter, "front");
@@ -124,7 +125,7 @@ std::string marginal_picture(const ExploreAnswer& answer, std::size_t axis_index
     lines.categories.push_back(value.relative ? fmt::format("x{:g}", value.value)
                                               : value_text(axis.axis, value.value));
     chart::LinePoint point{static_cast<double>(own.position)};
-    if (own.best) point.y = own.best->found.values[goal];
+    if (own.best) point.y = own.best->found.values[static_cast<std::size_t>(goal)];
     series.points.push_back(point);
   }
   lines.series.push_back(std::move(series));

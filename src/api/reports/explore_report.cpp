@@ -233,7 +233,8 @@ std::vector<std::string> study_notes(const explore::Study& study) {
         fmt::join(stacks, ", ")));
   std::vector<std::string_view> free;
   for (const explore::StudyAxis& own : study.axes)
-    if (is_resource(own.axis) && own.values.size() > 1 && study.prices.usd_per_s[own.axis] == 0)
+    if (is_resource(own.axis) && own.values.size() > 1 &&
+        study.prices.usd_per_s[static_cast<std::size_t>(own.axis)] == 0)
       free.push_back(info(own.axis).title);
   const bool money =
       std::find(study.goals.begin(), study.goals.end(), Goal::kMoney) != study.goals.end();

@@ -60,8 +60,10 @@ Table plans_table(const app::PlanAnswer& answer, const app::PlanRequest& request
                 std::round(tokens_per_s(own)), p.mfu, p.memory.total / p.memory.capacity});
     if (priced) row.push_back(usd_per_billion(own));
     if (energy)
-      row.emplace_back(
-          fmt::format("{:.3g}", answer.search.plans[i].values[search::Objective::kEnergy] / 3.6e6));
+      row.emplace_back(fmt::format(
+          "{:.3g}", answer.search.plans[static_cast<std::size_t>(i)]
+                            .values[static_cast<std::size_t>(search::Objective::kEnergy)] /
+                        3.6e6));
     row.emplace_back(answer.mixed ? manner_text(own.plan.placement)
                                   : manner_text(*own.plan.degrees));
     table.rows.push_back(std::move(row));
@@ -161,7 +163,9 @@ std::string plan_json(const app::PlanAnswer& answer, const app::PlanRequest& req
       json["plans"].push_back(std::move(plan));
       continue;
     }
-    if (const double joules = answer.search.plans[i].values[search::Objective::kEnergy]; joules > 0)
+    if (const double joules = answer.search.plans[static_cast<std::size_t>(i)]
+                                  .values[static_cast<std::size_t>(search::Objective::kEnergy)];
+        joules > 0)
       plan["joules_per_step"] = joules;
     json["plans"].push_back(std::move(plan));
   }

@@ -40,7 +40,7 @@ chart::Bar bar_of(const RecommendOption& o, double start) {
   double known = 0;
   for (const BarPart& part : bar_parts()) {
     double seconds = 0;
-    for (const Part p : part.parts) seconds += o.parts[p];
+    for (const Part p : part.parts) seconds += o.parts[static_cast<std::size_t>(p)];
     bar.parts.push_back(o.steps * seconds);
     known += o.steps * seconds;
   }

@@ -123,7 +123,7 @@ spread::Outcome run_points(const ExploreRequest& request, spread::Ranks& ranks, 
     for (const PointResult& result : results)
       for (const explore::Found& found : result.found) {
         if (result.status != explore::Status::kFound) break;
-        const double value = found.values[study.goals.front()];
+        const double value = found.values[static_cast<std::size_t>(study.goals.front())];
         if (!best || value < *best) best = value;
       }
     database->append(results);
@@ -182,7 +182,7 @@ std::string nearest_miss(const Study& study, const explore::Answers& all) {
     return fmt::format("the plan that needs the least memory, {} at {}, needs {} of {} on a device",
                        explore::layout_name(lean->degrees), lean_at,
                        format_bytes(Bytes{lean->memory}), format_bytes(Bytes{lean->capacity}));
-  if (all.by_status[explore::Status::kNothingBuilds] > 0)
+  if (all.by_status[static_cast<std::size_t>(explore::Status::kNothingBuilds)] > 0)
     return "no strategy of the search space exists for this number of devices and this batch";
   return {};
 }
@@ -191,7 +191,8 @@ void add_details(ExploreAnswer& answer, const ExploreRequest& request) {
   const Study& study = answer.study;
   const explore::Answers& all = answer.answers;
   for (const explore::Goal goal : study.goals)
-    if (const auto& best = all.best[goal]) answer.best.push_back(detail(study, *best));
+    if (const auto& best = all.best[static_cast<std::size_t>(goal)])
+      answer.best.push_back(detail(study, *best));
   for (std::size_t i = 0; i < std::min(all.front.size(), kShown); ++i)
     answer.front.push_back(detail(study, all.front[i]));
   if (study.machines.size() > 1)

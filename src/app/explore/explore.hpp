@@ -43,7 +43,9 @@ struct PointDetail {
   explore::ResourceSeconds seconds{};
   explore::Running running;
 
-  double value(explore::Goal goal) const { return answer.found.values[goal]; }
+  double value(explore::Goal goal) const {
+    return answer.found.values[static_cast<std::size_t>(goal)];
+  }
 };
 
 // The size of a study, estimated from a few of its points.

@@ -149,7 +149,7 @@ AstraStepAnswer simulate_astra(const AstraStepRequest& request) {
                     .heads = shape.heads,
                     .tp = degrees->tp,
                     .dp = degrees->dp,
-                    .peak = device.peak[degrees->precision].value};
+                    .peak = device.peak[static_cast<std::size_t>(degrees->precision)].value};
   const simulate::Network network = request.network_file.empty()
                                         ? simulate::network_of(plan.cluster)
                                         : simulate::load_network(request.network_file);

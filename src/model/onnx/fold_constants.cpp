@@ -60,7 +60,7 @@ void fold_gather(const Call& call, Tensor& out) {
     const double at = index < 0 ? index + static_cast<double>(data.values.size()) : index;
     if (!(at >= 0 && at < static_cast<double>(data.values.size())))
       throw ShapeError("an index out of range");
-    out.values.push_back(data.values[at]);
+    out.values.push_back(data.values[static_cast<std::size_t>(at)]);
   }
 }
 

@@ -65,7 +65,7 @@ TableTiers table_tiers(const LayerRun& run) {
         continue;
       const double part =
           static_cast<double>(share.end - share.begin) / static_cast<double>(plan::kStateUnits);
-      found[share.tier] += part;
+      found[static_cast<std::size_t>(share.tier)] += part;
       sum += part;
     }
     if (sum <= 0) return;

@@ -183,7 +183,7 @@ class Loader {
     if (share.tier == Tier::kDevice)
       *device += held;
     else
-      memory.tiers[share.tier] += held * bytes;
+      memory.tiers[static_cast<std::size_t>(share.tier)] += held * bytes;
     if (share.peer_copy) return;
     if (share.kind == StateKind::kWeights) memory.held_weights += held;
     if (share.kind == StateKind::kOptimizer) load.updates += held;
@@ -214,7 +214,7 @@ class Loader {
         RankMemory& memory = at(rank).memory;
         double& held = share.tier == Tier::kDevice
                            ? (weights ? memory.table_weights : memory.table_optimizer)
-                           : memory.tiers[share.tier];
+                           : memory.tiers[static_cast<std::size_t>(share.tier)];
         held += part * bytes[slice];
       });
     }
@@ -320,7 +320,7 @@ class Loader {
       memory.at_peak += layers.kept * flight;
       const double offloaded = r.offload_activations * layers.kept * flight;
       memory.offloaded += offloaded;
-      memory.tiers[r.offload_tier] += offloaded;
+      memory.tiers[static_cast<std::size_t>(r.offload_tier)] += offloaded;
       memory.transient = std::max(memory.transient, layers.transient);
       memory.logits += layers.logits;
       if (one_stage) memory.gathered_inputs += layers.gathered_inputs;
@@ -359,7 +359,7 @@ class Loader {
       const double extra = blocks * held.block * held.in_flight;
       memory.at_peak += extra;
       memory.offloaded += held.extra_offload * extra;
-      memory.tiers[held.extra_tier] += held.extra_offload * extra;
+      memory.tiers[static_cast<std::size_t>(held.extra_tier)] += held.extra_offload * extra;
       memory.on_the_way = std::min(memory.offloaded, held.way);
       memory.gathered += 2 * held.largest_gather;
       memory.staged = std::min(held.staged_bytes, held.staged_most);

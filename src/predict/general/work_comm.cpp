@@ -102,10 +102,10 @@ double Work::copies(const Segment& segment, const std::vector<LayerClass>& class
       }
       seconds += machine.tier(share.tier)
                      .seconds(2 * times * held * parameters * context_.options.weight_bytes, 0);
-      holds[share.tier][share.experts ? 1 : 0] = true;
+      holds[static_cast<std::size_t>(share.tier)][share.experts ? 1 : 0] = true;
     }
     for (const plan::Tier tier : {plan::Tier::kExpanded, plan::Tier::kHost, plan::Tier::kNvme})
-      if (const auto& own = holds[tier]; own[0] || own[1])
+      if (const auto& own = holds[static_cast<std::size_t>(tier)]; own[0] || own[1])
         seconds += machine.tier(tier).seconds(
             0, 2 * times * context_.layers_with_weights(run, own[0], own[1]));
   }

@@ -21,7 +21,7 @@ Memory worst_memory(const Context& context, const std::vector<RankLoad>& loads, 
     const double capacity = machine.capacity();
     fits = fits && total <= capacity;
     for (const Tier tier : {Tier::kHost, Tier::kExpanded, Tier::kNvme}) {
-      const double beyond = memory.tiers[tier];
+      const double beyond = memory.tiers[static_cast<std::size_t>(tier)];
       const double room = machine.tier(tier).capacity;
       fits = fits && beyond <= room;
       // A tier that is not there is as full as can be.

@@ -66,10 +66,10 @@ Answers answers(const Study& study, const Database& database) {
       ++out.points;
       out.strategies += row.strategies;
       out.evaluated += row.evaluated;
-      ++out.by_status[row.status];
+      ++out.by_status[static_cast<std::size_t>(row.status)];
     }
     if (row.status != Status::kFound) return;
-    if (place == 0) ++out.by_binding[row.found.binding];
+    if (place == 0) ++out.by_binding[static_cast<std::size_t>(row.found.binding)];
     const GoalValues& values = row.found.values;
     front.offer(id_of(point, place), values);
     for (std::size_t goal = 0; goal < kNumGoals; ++goal) best[goal].offer(values, point, place);
@@ -91,7 +91,8 @@ Answers answers(const Study& study, const Database& database) {
     if (leader.point < 0) return std::nullopt;
     return answer(leader.point, leader.place);
   };
-  for (const Goal goal : study.goals) out.best[goal] = lookup(best[goal]);
+  for (const Goal goal : study.goals)
+    out.best[static_cast<std::size_t>(goal)] = lookup(best[static_cast<std::size_t>(goal)]);
   for (const Front::Entry& entry : front.sorted())
     out.front.push_back(answer(entry.id / 4096, static_cast<int>(entry.id % 4096)));
   for (std::size_t i = 0; i < by_axis.size(); ++i)

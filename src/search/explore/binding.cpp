@@ -31,7 +31,9 @@ std::string_view to_string(Resource resource) {
 ResourceSeconds resource_seconds(const cost::Prediction& p, const plan::Degrees& d,
                                  const cost::Roofline& roofline, int domain, double beyond) {
   ResourceSeconds out{};
-  const auto add = [&](Resource resource, double seconds) { out[resource] += seconds; };
+  const auto add = [&](Resource resource, double seconds) {
+    out[static_cast<std::size_t>(resource)] += seconds;
+  };
   const double kernels = p.part(Part::kCompute) + p.part(Part::kRecompute);
   add(Resource::kCompute, kernels * (1 - roofline.memory_bound));
   add(Resource::kMemoryBandwidth, kernels * roofline.memory_bound + p.part(Part::kOptimizer));

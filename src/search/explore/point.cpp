@@ -65,10 +65,11 @@ GoalValues goal_values(const Variant& variant, const Running& running, int devic
                        double busy) {
   const double steps = variant.steps();
   GoalValues values{};
-  values[Goal::kTime] = steps * step;
-  values[Goal::kMoney] = steps * step * running.usd_per_s;
-  values[Goal::kEnergy] = running.device_watts > 0 ? steps * joules(running, step, busy) : 0;
-  values[Goal::kDevices] = devices;
+  values[static_cast<std::size_t>(Goal::kTime)] = steps * step;
+  values[static_cast<std::size_t>(Goal::kMoney)] = steps * step * running.usd_per_s;
+  values[static_cast<std::size_t>(Goal::kEnergy)] =
+      running.device_watts > 0 ? steps * joules(running, step, busy) : 0;
+  values[static_cast<std::size_t>(Goal::kDevices)] = devices;
   return values;
 }
 
@@ -214,8 +215,8 @@ PointResult Explorer::evaluate(int variant_index, int machine_index,
     result.status = Status::kExcluded;
     return result;
   }
-  if (cluster.num_devices() > limits.most[Goal::kDevices] || costs.watts() > limits.watts ||
-      costs.usd_per_s * 3600 > limits.usd_per_hour) {
+  if (cluster.num_devices() > limits.most[static_cast<std::size_t>(Goal::kDevices)] ||
+      costs.watts() > limits.watts || costs.usd_per_s * 3600 > limits.usd_per_hour) {
     result.status = Status::kExcluded;
     return result;
   }

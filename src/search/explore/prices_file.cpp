@@ -177,7 +177,7 @@ void read_power(Reader& table, Prices& prices, ErrorList&) {
 }
 
 void read_constraints(Reader& table, Constraints& c, ErrorList&) {
-  const auto most = [&](Goal goal) -> double& { return c.most[goal]; };
+  const auto most = [&](Goal goal) -> double& { return c.most[static_cast<std::size_t>(goal)]; };
   if (table.has("time")) most(Goal::kTime) = table.required<Seconds>("time").value;
   if (table.has("money")) most(Goal::kMoney) = table.required<Usd>("money").value;
   if (table.has("devices")) most(Goal::kDevices) = table.required_int("devices", 1);

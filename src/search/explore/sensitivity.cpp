@@ -73,7 +73,7 @@ std::vector<BreakEven> break_evens(Explorer& explorer, const Study& study, const
       amounts.emplace_back(axis_value(study, at, a), static_cast<int>(v));
     }
     std::sort(amounts.begin(), amounts.end());
-    const double price = study.prices.usd_per_s[axis.axis];
+    const double price = study.prices.usd_per_s[static_cast<std::size_t>(axis.axis)];
     const cluster::Cluster& own = study.machines[answer.at.machine].cluster;
     const double steps = study.variants[answer.at.variant].steps();
 

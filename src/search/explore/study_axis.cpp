@@ -115,7 +115,7 @@ void set_memory(Cluster& cluster, double value) {
 
 }  // namespace
 
-const AxisInfo& info(Axis axis) { return kInfos[axis]; }
+const AxisInfo& info(Axis axis) { return kInfos[static_cast<std::size_t>(axis)]; }
 
 std::optional<Axis> parse_axis(std::string_view name) {
   for (const AxisInfo& own : kInfos)

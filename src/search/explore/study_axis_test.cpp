@@ -43,7 +43,7 @@ TEST(Prices, UnitPricesAreOfTheDifference) {
   cluster::Cluster more = own;
   set(more, Axis::kExpandedMemory, 100e9);
   Prices prices;
-  prices.usd_per_s[Axis::kExpandedMemory] = 1e-12;
+  prices.usd_per_s[static_cast<std::size_t>(Axis::kExpandedMemory)] = 1e-12;
   const double before = running(prices, own, own).usd_per_s;
   EXPECT_NEAR(running(prices, own, more).usd_per_s, before + 16 * 100e9 * 1e-12, 1e-12);
   prices.from_catalogue = false;

@@ -58,7 +58,8 @@ void check_axes(const Study& study, Reader& file) {
 void check_goals(const Study& study, Reader& file) {
   const auto wants = [&](Goal goal) {
     return std::find(study.goals.begin(), study.goals.end(), goal) != study.goals.end() ||
-           study.constraints.most[goal] < Constraints{}.most[goal];
+           study.constraints.most[static_cast<std::size_t>(goal)] <
+               Constraints{}.most[static_cast<std::size_t>(goal)];
   };
   for (const StudyMachine& machine : study.machines) {
     const Running own = running(study.prices, machine.cluster, machine.cluster);
@@ -75,7 +76,7 @@ void check_goals(const Study& study, Reader& file) {
 
 // A study in which no cluster may be looked at.
 void check_constraints(const Study& study, Reader& file) {
-  const double most = study.constraints.most[Goal::kDevices];
+  const double most = study.constraints.most[static_cast<std::size_t>(Goal::kDevices)];
   double fewest = std::numeric_limits<double>::infinity();
   for (std::size_t m = 0; m < study.machines.size(); ++m) {
     const cluster::Cluster& own = study.machines[m].cluster;

@@ -10,7 +10,8 @@ bool same_layout(const plan::Degrees& a, const plan::Degrees& b) {
 
 bool at_least_as_good(const Values& a, const Values& b, const std::vector<Objective>& objectives) {
   for (const Objective objective : objectives)
-    if (a[objective] > b[objective]) return false;
+    if (a[static_cast<std::size_t>(objective)] > b[static_cast<std::size_t>(objective)])
+      return false;
   return true;
 }
 
@@ -59,12 +60,14 @@ void Keeper::offer(const Candidate& candidate) {
 }
 
 bool Keeper::beyond(const Values& bound, int cluster, const plan::Degrees& layout) const {
-  if (bound[objectives_.front()] > limit_) return true;
+  if (bound[static_cast<std::size_t>(objectives_.front())] > limit_) return true;
   if (is_front())
     return std::any_of(kept_.begin(), kept_.end(), [&](const Candidate& known) {
       return at_least_as_good(known.values, bound, objectives_);
     });
-  const auto value = [&](const Values& values) { return values[objectives_.front()]; };
+  const auto value = [&](const Values& values) {
+    return values[static_cast<std::size_t>(objectives_.front())];
+  };
   for (const Candidate& known : kept_)
     if (cluster == known.cluster && same_layout(layout, known.degrees))
       return value(bound) > value(known.values);

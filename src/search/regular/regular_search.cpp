@@ -131,7 +131,8 @@ class Search {
     for (FamilyResult& own : results) take(own);
     if (options_.progress) {
       std::optional<double> best;
-      if (!keeper_.all().empty()) best = keeper_.all().front().values[options_.objectives.front()];
+      if (!keeper_.all().empty())
+        best = keeper_.all().front().values[static_cast<std::size_t>(options_.objectives.front())];
       options_.progress(result_.evaluated + result_.pruned, result_.space, best);
     }
   }

@@ -165,7 +165,7 @@ void Space::add_experts(Degrees d) {
 
 void Space::add_families(Degrees d) {
   if (d.global_batch % d.dp != 0) {
-    ++unbuildable_[Rule::kBatch];
+    ++unbuildable_[static_cast<std::size_t>(Rule::kBatch)];
     return;
   }
   std::vector<bool> sequence = choices_.sequence_parallel;
@@ -177,7 +177,8 @@ void Space::add_families(Degrees d) {
     if (!buildable(d)) continue;
     for (const bool parallel : sequence) {
       if (parallel && d.tp == 1) {
-        if (choices_.sequence_parallel.size() == 1) ++unbuildable_[Rule::kSequenceParallel];
+        if (choices_.sequence_parallel.size() == 1)
+          ++unbuildable_[static_cast<std::size_t>(Rule::kSequenceParallel)];
         continue;
       }
       Family family{d};
@@ -185,7 +186,7 @@ void Space::add_families(Degrees d) {
       if (parallel && !buildable(family.degrees)) continue;
       schedules(family, some);
       if (some.empty())
-        ++unbuildable_[Rule::kMicroBatches];
+        ++unbuildable_[static_cast<std::size_t>(Rule::kMicroBatches)];
       else
         families_.push_back(family);
     }

@@ -107,12 +107,12 @@ const PlayedPipeline& PipelinePlayer::play(const PassTimes& times, const Draws* 
     Lane& lane = lanes_[r];
     PlayedRank& rank = played_.ranks[r];
     Picoseconds start = std::max(lane.free, lane.held);
-    rank.waited[WaitCause::kOwnSend] += start - lane.free;
+    rank.waited[static_cast<std::size_t>(WaitCause::kOwnSend)] += start - lane.free;
     for (std::size_t i = first; i <= last; ++i) {
       if (ops[i].needs < 0) continue;
       const Picoseconds arrival = there_[ops[i].needs];
       if (arrival <= start) continue;
-      rank.waited[cause_of(ops[i].op.pass)] += arrival - start;
+      rank.waited[static_cast<std::size_t>(cause_of(ops[i].op.pass))] += arrival - start;
       start = arrival;
     }
     Picoseconds end = start;
@@ -121,7 +121,7 @@ const PlayedPipeline& PipelinePlayer::play(const PassTimes& times, const Draws* 
       Picoseconds time = pass_time(times, size, op);
       if (draws != nullptr) time = draws->compute(ops[i].rank, draw_key(op), time);
       rank.ops[lane.next++] = {end, end + time};
-      rank.busy_in[op.pass] += time;
+      rank.busy_in[static_cast<std::size_t>(op.pass)] += time;
       end += time;
     }
     rank.busy += end - start;

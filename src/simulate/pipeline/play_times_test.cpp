@@ -158,7 +158,7 @@ RC_GTEST_PROP(PlayTimes, AgreesWithTheLongestChains, ()) {
     RC_ASSERT(own.ops == expected[rank]);
     RC_ASSERT(sum_of(own.busy_in) == own.busy);
     RC_ASSERT(own.busy + sum_of(own.waited) == own.end());
-    if (!times.blocking) RC_ASSERT(own.waited[WaitCause::kOwnSend] == 0);
+    if (!times.blocking) RC_ASSERT(own.waited[static_cast<std::size_t>(WaitCause::kOwnSend)] == 0);
   }
 }
 
@@ -183,7 +183,7 @@ TEST(PlayTimes, MessagesOfOneSenderQueue) {
   const PlayedPipeline played =
       play(schedule::gpipe_order(size), size, equal_times(size, {10, 5, 5, 40, 0}));
   EXPECT_EQ(played.ranks[1].ops[7].start, 10 + 8 * 40);
-  EXPECT_EQ(played.ranks[1].waited[WaitCause::kInput], 10 + 40 + 7 * 30);
+  EXPECT_EQ(played.ranks[1].waited[static_cast<std::size_t>(WaitCause::kInput)], 10 + 40 + 7 * 30);
   EXPECT_EQ(played.events, 2 * 32 + 16);
   PassTimes four = equal_times(size, {10, 5, 5, 40, 0});
   four.at_once = 4;
@@ -218,8 +218,8 @@ TEST(PlayTimes, RecomputeNeedNotWaitForTheGradient) {
   PipelinePlayer waits(order, size, RecomputeStart::kWithGradient);
   const PlayedPipeline& played = waits.play(times);
   EXPECT_EQ(played.end, 10 + 10 + 20 + 10 + 20);
-  EXPECT_EQ(played.ranks[0].busy_in[Pass::kRecompute], 10);
-  EXPECT_EQ(played.ranks[0].waited[WaitCause::kGradient], 30);
+  EXPECT_EQ(played.ranks[0].busy_in[static_cast<std::size_t>(Pass::kRecompute)], 10);
+  EXPECT_EQ(played.ranks[0].waited[static_cast<std::size_t>(WaitCause::kGradient)], 30);
 }
 
 TEST(PlayTimes, ASlowRankSlowsItsStageAlone) {

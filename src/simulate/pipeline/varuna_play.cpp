@@ -143,17 +143,17 @@ bool VarunaPlayer::run(int rank) {
 
   PlayedRank& played = step_.played.ranks[r];
   Picoseconds start = std::max(lane.free, lane.held);
-  played.waited[WaitCause::kOwnSend] += start - lane.free;
+  played.waited[static_cast<std::size_t>(WaitCause::kOwnSend)] += start - lane.free;
   if (input != nullptr && *input > start) {
     const WaitCause cause = op.pass == Pass::kForward ? WaitCause::kInput : WaitCause::kGradient;
-    played.waited[cause] += *input - start;
+    played.waited[static_cast<std::size_t>(cause)] += *input - start;
     start = *input;
   }
   Picoseconds time = pass_time(*times_, size_, op);
   if (draws_ != nullptr) time = draws_->compute(rank, draw_key(op), time);
   lane.free = start + time;
   played.busy += time;
-  played.busy_in[op.pass] += time;
+  played.busy_in[static_cast<std::size_t>(op.pass)] += time;
   if (op.pass == Pass::kForward) played.peak = std::max(played.peak, ++lane.micro_batches);
   if (op.pass == Pass::kBackward) --lane.micro_batches;
   step_.order[r][lane.done] = op;
