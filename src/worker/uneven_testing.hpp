@@ -102,7 +102,7 @@ inline job::Job uneven_job(const model::Model& model, const UnevenPlan& uneven, 
   }
   job.plan.cluster = plan::testing::make_cluster(ranks_of(job));
   auto& peak = job.plan.cluster.groups.front().node.device.peak;
-  peak[cluster::Precision::kFp64] = FlopsPerSecond{1e13};
+  peak[static_cast<std::size_t>(cluster::Precision::kFp64)] = FlopsPerSecond{1e13};
   return job;
 }
 
