@@ -180,7 +180,7 @@ void add_stash_layers(StashClaims& claims) {
         Claim& claim = claims.add(
             fmt::format("{}, {}, {} links: stalls by tensors and bytes, median error in % of the "
                         "step",
-                        name, sums == Sums::kBuckets ? "buckets" : "one sum a tensor",
+                        name, sums == Sums::kBuckets ? "buckets" : "one all-reduce per tensor",
                         to_string(links)),
             "layers",
             fmt::format(" --set all.sums={} --set all.links={}", to_string(sums),

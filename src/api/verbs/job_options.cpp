@@ -36,7 +36,7 @@ void add_job_options(Command& command, app::JobRequest& request) {
                "bamboo/p3-trace.csv, or a generated one: regular:30:1h:15, "
                "poisson:64:100h:30min:7d");
   command.texts("--policy", "NAME", request.policies,
-                "recovery policy: varuna, oobleck, ours or restart; may be repeated");
+                "recovery policy: varuna, oobleck, ours or restart");
   command.text("--rates", "FILE.csv", request.rates_file,
                "table of rates, used instead of model and cluster; columns "
                "machines,samples_per_s[,uses,stages,state_bytes,planned_samples_per_s]");

@@ -174,7 +174,8 @@ std::string binding_constraint(const PlanAnswer& answer, double headroom) {
   return fmt::format(
       "device memory: even the plan with the least memory (tp {} x pp {} x dp {}, micro-batch {}, "
       "ZeRO-{}, {} recompute) needs {} of {}{}",
-      d.tp, d.pp, d.dp, d.micro_batch, d.zero, plan::to_string(d.recompute),
+      d.tp, d.pp, d.dp, d.micro_batch, d.zero,
+      d.recompute == plan::Recompute::kNone ? "no" : plan::to_string(d.recompute),
       format_bytes(Bytes{memory.total}), format_bytes(Bytes{memory.capacity}),
       headroom > 0 ? fmt::format(", of which {:.0f} % must stay free", 100 * headroom) : "");
 }
