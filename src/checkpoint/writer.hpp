@@ -71,8 +71,9 @@ struct WriterOptions {
   // an earlier attempt that still writes must not mix its files with those of a later attempt.
   std::string attempt = {};
   // Returns the last checkpoint that the coordinator knows of: a restarted job never continues from
-  // a later one. Empty: no limit. Checkpoints up to it count towards `keep`. Later ones are removed
-  // only if this writer wrote them, because another generation may be saving the same steps.
+  // a later one. If empty, there is no such limit. Checkpoints up to it count towards `keep`. Later
+  // ones are removed only if this writer wrote them, because another generation may be saving the
+  // same steps.
   std::function<std::int64_t()> known = {};
   // Called on rank 0 when all files of a checkpoint are written: must call `commit`, which
   // completes the checkpoint, or throw. May be empty.

@@ -20,8 +20,8 @@
 // All collectives except all-reduce wait for the slowest link of a ring: over N > 4 domains, the
 // time of these collectives is multiplied by 1 + jitter log2(N / 4).
 // An all-gather of uneven pieces, B bytes in total, takes the faster of
-//   padded   = (n-1)/n (n largest) / rate + 1.18 ring steps    pieces padded to the largest, copied
-//   grouped  = (n-1)/n B / (0.77 rate) + ring steps            a broadcast per piece, in one launch
+//   padded   = (n-1)/n * (n * largest) / rate + 1.18 * ring steps  pieces padded to the largest
+//   grouped  = (n-1)/n * B / (0.77 * rate) + ring steps            one broadcast per piece
 // 1.18 and 0.77 are fitted to measured times of both forms from 8 kB to 512 MB (UCC's NCCL backend,
 // 8 GPUs of one node: github.com/openucx/ucc/pull/347): grouped is faster below a few MB, padded
 // above if the pieces are nearly even. Reduce-scatters of uneven pieces are assumed to cost the
@@ -33,10 +33,11 @@
 // 2009). So all-reduce, all-gather and reduce-scatter move the same bytes at rate R on all
 // topologies. The differences are:
 //   all-to-all     A message in a ring of n passes floor(n^2/4) / (n-1) links on average. So
-//                  n (n-1) messages of B/n load the 2 n links of R/2 for floor(n^2/4)/n B / R:
-//                  about n/4 times as long as a switch. On a torus with side a = n^(1/3) a message
-//                  passes a/4 links on average in each dimension, which has 2 of the 6 links: 3 a/4
-//                  times as long. Never less than on a switch. The start-up is the longest path:
+//                  n (n-1) messages of B/n keep the 2 n links (R/2 each) busy for floor(n^2/4)/n *
+//                  B/R: about n/4 times as long as on a switch. On a torus with side a = n^(1/3) a
+//                  message passes a/4 links on average in each dimension, and each dimension has 2
+//                  of the 6 links, so it takes 3 a/4 times as long as on a switch, but never less
+//                  than there. The start-up is the longest path:
 //                  n/2 links of a ring, 3 a/2 of a torus.
 //   subgroups      Two devices of a full connection share one link, so a group of m of the N
 //                  devices has (m-1)/(N-1) of R.

@@ -2,16 +2,18 @@
 //
 // GEMM of m x k times k x n (FLOP = 2 m n k): tensor cores work on whole tiles, and all
 // multiprocessors wait for the last wave of tiles (NVIDIA, Matrix Multiplication Background User's
-// Guide, "wave quantization"). The empty part of edge tiles counts with weight gemm_edge, since
-// CPUs have tiles of a few elements. With waves w = tiles / multiprocessors,
-//   paid waves = w + gemm_tail (ceil(w) - w)
-//   t = paid waves x multiprocessors x 2 tile k / (peak clock efficiency k / (k + depth))
-// for the best of four tile sizes, and at least bytes / bandwidth. The backward pass runs two GEMMs
-// of the same FLOPs: m x n times n x k (input) and k x m times m x n (weight).
+// Guide, "wave quantization"). The empty part of edge tiles counts with weight gemm_edge: 1 on
+// GPUs, less on CPUs, whose tiles have a few elements. With waves w = tiles / multiprocessors,
+//   paid waves = w + gemm_tail * (ceil(w) - w)
+//   t = paid waves * multiprocessors * 2 * tile * k / (rate * k / (k + gemm_depth))
+// where tile is the number of its elements, rate = peak * clock * efficiency, and clock is the rate
+// of matrix units as a share of the data sheet's. This holds for the best of four tile sizes, and
+// at least bytes / bandwidth. The backward pass runs two GEMMs of the same FLOPs: m x n times n x k
+// (input) and k x m times m x n (weight).
 //
-// Convolutions are such GEMMs of positions x window. A grouped convolution runs as the faster of
-// two forms: one GEMM per group, or a kernel without matrix units that reads and writes every value
-// once:
+// Convolutions run as such GEMMs: m = output positions, k = elements of the window, all channels. A
+// grouped convolution runs as the faster of two forms: one GEMM per group, or a kernel without
+// matrix units that reads and writes every value once:
 //   t = max(FLOP / (fp32 peak clock efficiency), bytes / bandwidth)     forward; backward: 2 t
 //
 // Attention. Fused (Dao 2022): FLOP / (peak clock attention_efficiency), without masked tiles if
@@ -29,7 +31,7 @@
 // grouped_gemm times the rate of a plain GEMM. The busiest rank decides; it has expert_imbalance
 // times the mean. Some stacks have a kernel that runs both products of gated mxfp8 experts with the
 // activation and the quantization in between (fused_experts). Then activation and quantization cost
-// nothing, and the host launches whole steps (it needs no token counts).
+// nothing, nor do launches: the host needs no token counts, so it launches a whole step ahead.
 //
 // Scan (Mamba-2): FLOP / (peak clock scan_efficiency), plus bytes / bandwidth since its kernels
 // pass states through memory. Backward has 2.5x the FLOPs and twice the bytes.

@@ -100,7 +100,7 @@ enum class StateKind { kWeights, kGradients, kOptimizer };
 inline constexpr std::int64_t kStateUnits = 720720LL << 32;
 
 // The layer's weights are cut into `cut` equal slices, each a flat buffer. `cut` is tp; for experts
-// it is ep x expert_tp (slice e expert_tp + t is tensor part t of the e-th group of experts); for
+// it is ep x expert_tp (slice e * expert_tp + t is tensor part t of expert group e); for
 // embedding tables it is ep, and the run's table_split decides the slices, whose lengths may then
 // differ. A share places the range [begin, end) of the slices first_slice .. first_slice +
 // num_slices - 1: slice first_slice is on `ranks`, and each following slice is on ranks that are

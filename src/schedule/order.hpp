@@ -4,7 +4,7 @@
 // one micro-batch on one virtual stage. What a pass waits for is the same in every schedule:
 //   forward(s, m)    forward(s - 1, m)
 //   recompute(s, m)  forward(s, m)
-//   backward(s, m)   forward(s, m), recompute(s, m) if any, backward(s + 1, m)   input(s, m) alike
+//   backward(s, m)   forward(s, m), recompute(s, m) if any, backward(s + 1, m)   (input(s, m) likewise)
 //   weight(s, m)     input(s, m)
 // so an order is correct if it has every pass once (recompute at most once), all passes of a
 // micro-batch on a stage are on the same rank, and it does not deadlock.

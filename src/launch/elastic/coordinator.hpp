@@ -7,11 +7,11 @@
 //                    `dead_after_s`, or if a worker lost its connection to another: the waits of
 //                    the survivors are aborted, and they report their last step
 //   after the step   if a member was warned that its machine will be taken away, if members joined
-//                    and the gain outweighs the morph (growth.hpp), or if a member is so slow that
-//                    the others are faster without it, even with the cost of a morph
+//                    and the gain outweighs the cost of changing the plan (growth.hpp), or if a
+//                    member is so slow that the others are faster without it, including that cost
 //                    (step_times.hpp): all agree on the step
 // Then the job is planned again for the remaining members (`plan`). Each member is told its rank,
-// and from which step of which generation's state it continues. The commit rule
+// the step to continue from, and which member has the state of that step. The commit rule
 // (worker/execute/executor.hpp) ensures that all members can continue from this step. A member that
 // was dropped is told to kill its worker, and may join again as a new member; its messages for
 // older generations are ignored. Clocks of other machines are never used.

@@ -9,7 +9,7 @@
 //   - families (layout, micro-batch, sequence parallelism) and schedules whose bound
 //     (predict/predictor_bound.cpp) is above the worst plan worth keeping;
 //   - dominated candidates, which take at least as long and have no advantage: more recompute or
-//     offload if a plan with less already fits and full memory does not slow that plan down;
+//     offload if a plan with less already fits, and is not slowed down by nearly full memory;
 //     communication without overlap if overlap is allowed.
 //
 // Per layout (devices, tp, pp, ep) only the best plan is kept, so that the list does not show
