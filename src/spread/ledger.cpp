@@ -10,10 +10,12 @@ namespace {
 constexpr std::chrono::milliseconds kLookForOverdue{100};
 }
 
-Ledger::Ledger(std::int64_t first, std::int64_t count, std::int64_t window, double patience_s)
+Ledger::Ledger(std::int64_t first, std::int64_t count, std::int64_t window, double patience_s,
+               std::function<Clock::time_point()> now)
     : end_(first + count),
       window_(window),
       patience_s_(patience_s),
+      now_(std::move(now)),
       fresh_(first),
       accept_(first),
       failed_(first + count) {
@@ -48,14 +50,14 @@ std::optional<std::int64_t> Ledger::pick(int rank) {
     ++num_redone_;
   }
   if (piece == end_) return std::nullopt;
-  out_[piece] = {rank, Clock::now()};
+  out_[piece] = {rank, now_()};
   return piece;
 }
 
 // A piece of this process is never overdue: its thread would have to end first anyway.
 std::int64_t Ledger::overdue(int rank) const {
   const std::chrono::duration<double> limit(std::max(patience_s_, kOverdueFactor * longest_s_));
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = now_();
   for (const auto& [piece, holder] : out_) {
     if (piece >= failed_) break;
     if (holder.rank != kThisProcess && holder.rank != rank && now - holder.since > limit) {
@@ -78,7 +80,7 @@ void Ledger::settle(std::int64_t piece, Result&& result) {
   if (closed_ || piece < accept_ || waiting_.contains(piece)) return;  // somebody was faster
   NEREUS_CHECK(piece < fresh_, "a result of a piece that was handed out");
   if (const auto held = out_.find(piece); held != out_.end()) {
-    const std::chrono::duration<double> took = Clock::now() - held->second.since;
+    const std::chrono::duration<double> took = now_() - held->second.since;
     longest_s_ = std::max(longest_s_, took.count());
     out_.erase(held);
   }

@@ -15,6 +15,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -28,7 +29,10 @@ class Ledger {
   static constexpr int kThisProcess = 0;  // rank 0 keeps the ledger
   static constexpr double kOverdueFactor = 8;
 
-  Ledger(std::int64_t first, std::int64_t count, std::int64_t window, double patience_s);
+  using Clock = std::chrono::steady_clock;
+  // `now` is for tests.
+  Ledger(std::int64_t first, std::int64_t count, std::int64_t window, double patience_s,
+         std::function<Clock::time_point()> now = Clock::now);
 
   // The smallest free piece; waits for one. Empty when the run is over.
   std::optional<std::int64_t> take();
@@ -48,7 +52,6 @@ class Ledger {
   std::int64_t num_redone() const;
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Holder {
     int rank = kThisProcess;
     Clock::time_point since;
@@ -68,6 +71,7 @@ class Ledger {
   const std::int64_t end_;
   std::int64_t window_;
   const double patience_s_;
+  const std::function<Clock::time_point()> now_;
   std::int64_t fresh_;   // never handed out: fresh_ .. end_ - 1
   std::int64_t accept_;  // the next piece to accept
   std::set<std::int64_t> returned_;

@@ -203,26 +203,28 @@ RC_GTEST_PROP(SpreadLedger, EveryPieceIsAcceptedOnceWhicheverRanksAreLost, ()) {
 }
 
 TEST(SpreadLedger, HandsOutAnOverdueElsewhereOnceNothingFreshIsLeft) {
-  Ledger ledger(0, 2, 10, 0.02);
+  Ledger::Clock::time_point now{};
+  Ledger ledger(0, 2, 10, 0.02, [&] { return now; });
   EXPECT_EQ(ledger.try_take(1), 0);
   EXPECT_EQ(ledger.try_take(2), 1);
   EXPECT_EQ(ledger.try_take(2), std::nullopt) << "too early";
-  std::this_thread::sleep_for(30ms);
+  now += 30ms;
   EXPECT_EQ(ledger.try_take(1), 1) << "not its own";
   EXPECT_EQ(ledger.take(), 0) << "this process too";
   EXPECT_EQ(ledger.num_redone(), 2);
 }
 
 TEST(SpreadLedger, IsMorePatientWithLongPieces) {
-  Ledger ledger(0, 3, 10, 0.001);
+  Ledger::Clock::time_point now{};
+  Ledger ledger(0, 3, 10, 0.001, [&] { return now; });
   EXPECT_EQ(ledger.try_take(1), 0);
-  std::this_thread::sleep_for(30ms);
+  now += 30ms;
   ledger.put(0, "");  // so pieces take 30 ms: the limit is 8 times as much
   EXPECT_EQ(ledger.try_take(1), 1);
   EXPECT_EQ(ledger.try_take(1), 2);
-  std::this_thread::sleep_for(20ms);
+  now += 239ms;
   EXPECT_EQ(ledger.try_take(2), std::nullopt);
-  std::this_thread::sleep_for(300ms);
+  now += 2ms;
   EXPECT_EQ(ledger.try_take(2), 1);
 }
 
