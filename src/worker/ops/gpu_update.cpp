@@ -12,7 +12,7 @@ namespace nereus::worker {
 
 namespace {
 
-constexpr const char* kSource = R"cuda(
+constexpr const char* kUpdateSource = R"cuda(
 struct Chunk {
   float* w; const float* g; float* m; float* v; bf16* out;
   int n; unsigned short decays, packs;
@@ -87,7 +87,7 @@ struct Chunk {
 static_assert(sizeof(Chunk) == 48);
 
 CUfunction kernel(const char* name) {
-  static const RtcModule module(kSource, {"adamw", "sgd"});
+  static const RtcModule module(kUpdateSource, {"adamw", "sgd"});
   return module.find(name);
 }
 
