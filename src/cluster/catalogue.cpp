@@ -110,8 +110,8 @@ Catalogue Catalogue::load(const std::vector<EmbeddedFile>& files) {
 }
 
 const Catalogue& builtin_catalogue() {
-  static const Catalogue catalogue = Catalogue::load(embedded_files());
-  return catalogue;
+  static const Catalogue kCatalogue = Catalogue::load(embedded_files());
+  return kCatalogue;
 }
 
 const Device* Catalogue::find_device(std::string_view name, double memory_gb) const {

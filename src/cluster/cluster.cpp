@@ -13,9 +13,9 @@ constexpr std::array<std::string_view, 8> kLinkKindNames = {
 constexpr std::array<std::string_view, 6> kTopologyNames = {"switch", "ring",     "fully-connected",
                                                             "torus",  "fat-tree", "dragonfly"};
 
-template <class Enum, size_t n>
-std::optional<Enum> find_name(const std::array<std::string_view, n>& names, std::string_view text) {
-  for (size_t i = 0; i < n; ++i)
+template <class Enum, size_t kCount>
+std::optional<Enum> find_name(const std::array<std::string_view, kCount>& names, std::string_view text) {
+  for (size_t i = 0; i < kCount; ++i)
     if (names[i] == text) return static_cast<Enum>(i);
   return std::nullopt;
 }

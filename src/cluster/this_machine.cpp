@@ -106,7 +106,7 @@ std::string this_cpu() {
     const std::size_t colon = line.find(':');
     if (colon == std::string::npos) continue;
     const std::size_t at = line.find_first_not_of(" \t", colon + 1);
-    const std::string value = at == std::string::npos ? "" : line.substr(at);
+    std::string value = at == std::string::npos ? "" : line.substr(at);
     if (line.starts_with("model name")) return value;
     if (line.starts_with("CPU implementer")) maker = value;
     if (line.starts_with("CPU part")) part = value;

@@ -221,13 +221,13 @@ std::vector<std::string> overlay_stacks(StackLibrary& library, std::string_view 
 }
 
 const StackLibrary& builtin_stacks() {
-  static const StackLibrary library = [] {
+  static const StackLibrary kLibrary = [] {
     StackLibrary all;
     for (const EmbeddedFile& file : embedded_files())
       if (file.path.starts_with("stacks/")) overlay_stacks(all, file.text, std::string(file.path));
     return all;
   }();
-  return library;
+  return kLibrary;
 }
 
 std::string overlay_file(StackLibrary& library, const std::string& path) {

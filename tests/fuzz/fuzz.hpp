@@ -2,9 +2,12 @@
 // else. An error without a code or a message counts as broken too. What a parser promises about its
 // answer is checked with NEREUS_CHECK, which the fuzzer sees as a crash.
 //
-//   extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+//   NEREUS_FUZZER(plan)(const std::uint8_t* data, std::size_t size) {
 //     return nereus::fuzz(data, size, [](std::string_view text) { parse_plan(text); });
 //   }
+//
+// All fuzzers are one program, which is the one that its file name says (fuzz_main.cpp): a program
+// each would be 30 times as much to compile and link.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +17,14 @@
 #include "spec/value.hpp"
 
 namespace nereus {
+
+using FuzzTarget = int (*)(const std::uint8_t* data, std::size_t size);
+bool add_fuzzer(std::string_view name, FuzzTarget target);
+
+#define NEREUS_FUZZER(name)                                                     \
+  static int fuzz_##name(const std::uint8_t*, std::size_t);                     \
+  static const bool kHasFuzz_##name = ::nereus::add_fuzzer(#name, fuzz_##name); \
+  static int fuzz_##name
 
 inline void check_errors(const std::vector<Error>& list) {
   for (const Error& error : list) {

@@ -1,5 +1,5 @@
 #include "fuzz_engine.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(accelerate)(const std::uint8_t* data, std::size_t size) {
   return nereus::fuzz_engine_file(data, size, "accelerate.yaml");
 }

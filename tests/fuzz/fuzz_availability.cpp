@@ -2,7 +2,7 @@
 #include "fuzz.hpp"
 #include "simulate/job/availability_file.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(availability)(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;
   using namespace nereus::simulate;
   for (const CountUnit unit : {CountUnit::kUnknown, CountUnit::kHours})

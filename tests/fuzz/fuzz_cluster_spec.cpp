@@ -38,7 +38,7 @@ void file_text(std::string_view text) {
 }  // namespace
 }  // namespace nereus::cluster
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(cluster_spec)(const std::uint8_t* data, std::size_t size) {
   nereus::fuzz(data, size, nereus::cluster::spec_text);
   return nereus::fuzz(data, size, nereus::cluster::file_text);
 }

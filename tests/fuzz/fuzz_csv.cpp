@@ -18,7 +18,7 @@ std::string write(const std::vector<std::string>& cells) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(csv)(const std::uint8_t* data, std::size_t size) {
   return fuzz(data, size, [](std::string_view text) {
     const spec::Csv csv = spec::parse_csv(text, "fuzz.csv");
     // A blank line first: a byte order mark there is text, at the very start it is dropped.

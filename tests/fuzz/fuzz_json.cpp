@@ -41,7 +41,7 @@ bool same(const Value& ours, const Json& theirs) { return std::visit(Same{theirs
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(json)(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;
   return fuzz(data, size, [](std::string_view text) {
     // Theirs takes a zero byte as the end of the text.

@@ -6,7 +6,7 @@
 #include "fuzz.hpp"
 #include "measure/trace_stalls.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(kineto)(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;
   return fuzz(data, size, [](std::string_view text) {
     std::istringstream in{std::string(text)};

@@ -3,7 +3,7 @@
 #include "checkpoint/manifest.hpp"
 #include "fuzz.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(manifest)(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;
   using namespace nereus::checkpoint;
   fuzz(data, size, [](std::string_view text) {

@@ -3,7 +3,7 @@
 #include "model/model_io.hpp"
 #include "model/read/load_model.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(model_toml)(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;
   return fuzz(data, size, [](std::string_view text) {
     const model::Model m = model::load_model_text(text, "fuzz.toml");

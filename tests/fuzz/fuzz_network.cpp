@@ -33,6 +33,6 @@ void file_text(std::string_view text) {
 }  // namespace
 }  // namespace nereus::simulate
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(network)(const std::uint8_t* data, std::size_t size) {
   return nereus::fuzz(data, size, nereus::simulate::file_text);
 }

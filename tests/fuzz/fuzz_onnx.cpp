@@ -3,7 +3,7 @@
 #include "model/model_io.hpp"
 #include "model/read/import_onnx.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(onnx)(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;
   return fuzz(data, size, [](std::string_view bytes) {
     const model::Model m = model::import_onnx(bytes, "fuzz.onnx", {.seq = 8});

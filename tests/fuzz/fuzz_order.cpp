@@ -3,7 +3,7 @@
 #include "simulate/pipeline/order_file.hpp"
 #include "simulate/pipeline/pipeline_play.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(order)(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;
   return fuzz(data, size, [](std::string_view text) {
     const simulate::OrderFile file = simulate::parse_order(text, "fuzz.order");

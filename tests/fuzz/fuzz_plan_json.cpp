@@ -5,7 +5,7 @@
 #include "plan/expand.hpp"
 #include "plan/plan_json.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(plan_json)(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;
   return fuzz(data, size, [](std::string_view text) {
     const plan::Plan plan = plan::parse_plan(text, "fuzz.plan");

@@ -42,7 +42,7 @@ void check(const Profile& profile) {
 }  // namespace
 }  // namespace nereus::profile
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(profile)(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;
   using namespace nereus::profile;
   fuzz(data, size, [](std::string_view text) { check(parse_profile(text, "p.json")); });

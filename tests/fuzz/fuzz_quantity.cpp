@@ -22,7 +22,7 @@ void check(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(quantity)(const std::uint8_t* data, std::size_t size) {
   return fuzz(data, size, [](std::string_view text) {
     check<Bytes>(text);
     check<BytesPerSecond>(text);

@@ -30,7 +30,7 @@ void read(spec::Reader& r, int depth) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(reader)(const std::uint8_t* data, std::size_t size) {
   return fuzz(data, size, [](std::string_view text) {
     const bool raw = !text.empty() && text[0] == ' ';
     const spec::Value value = spec::parse_json(text, "fuzz.json");

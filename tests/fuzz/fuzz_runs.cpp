@@ -42,7 +42,7 @@ void rows(std::string_view text) { table(std::string(kHeader) + std::string(text
 }  // namespace
 }  // namespace nereus::calibrate
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(runs)(const std::uint8_t* data, std::size_t size) {
   nereus::fuzz(data, size, nereus::calibrate::table);
   return nereus::fuzz(data, size, nereus::calibrate::rows);
 }

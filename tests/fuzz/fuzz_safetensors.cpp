@@ -4,7 +4,7 @@
 #include "checkpoint/safetensors.hpp"
 #include "fuzz.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(safetensors)(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;
   return fuzz(data, size, [](std::string_view text) {
     const std::span<const std::byte> file = std::as_bytes(std::span(text));

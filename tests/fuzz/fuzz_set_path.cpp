@@ -1,7 +1,7 @@
 // Assignments as --set takes them, one a line, on a small tree.
 #include "fuzz.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(set_path)(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;
   static const spec::Value start = spec::parse_json(
       R"({"layers":1,"nodes":[{"count":1},{"count":2}],"inner":{"a":null,"b":[[]]}})",

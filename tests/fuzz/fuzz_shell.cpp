@@ -1,7 +1,7 @@
 #include "export/shell.hpp"
 #include "fuzz.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(shell)(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;
   return fuzz(data, size, [](std::string_view text) {
     const exporting::Script script = exporting::read_script(text, "fuzz.sh");

@@ -2,7 +2,7 @@
 #include "fuzz.hpp"
 #include "measure/shim_blocks.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(shim_blocks)(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;
   return fuzz(data, size, [](std::string_view text) {
     const measure::ShimBlocks blocks = measure::read_shim_blocks(text, "blocks.jsonl");

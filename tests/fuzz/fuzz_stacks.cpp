@@ -45,6 +45,6 @@ void overlay(std::string_view text) {
 }  // namespace
 }  // namespace nereus::cost
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(stacks)(const std::uint8_t* data, std::size_t size) {
   return nereus::fuzz(data, size, nereus::cost::overlay);
 }

@@ -4,7 +4,7 @@
 #include "fuzz.hpp"
 #include "measure/what_if.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(stall_file)(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;
   return fuzz(data, size, [](std::string_view text) {
     const measure::MeasuredStep now = measure::read_stall_file(text, "stalls.json");

@@ -24,6 +24,6 @@ void study_text_of(std::string_view text) {
 }  // namespace
 }  // namespace nereus::explore
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(study)(const std::uint8_t* data, std::size_t size) {
   return nereus::fuzz(data, size, nereus::explore::study_text_of);
 }

@@ -26,7 +26,7 @@ void check_layout(const data::TokenLayout& layout, std::uint64_t num_bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+NEREUS_FUZZER(token_file)(const std::uint8_t* bytes, std::size_t size) {
   return nereus::fuzz(bytes, size, [](std::string_view text) {
     if (text.empty()) return;
     const auto kind = static_cast<unsigned char>(text[0]);

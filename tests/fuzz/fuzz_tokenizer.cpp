@@ -5,7 +5,7 @@
 #include "data/documents.hpp"
 #include "fuzz.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+NEREUS_FUZZER(tokenizer)(const std::uint8_t* bytes, std::size_t size) {
   using namespace nereus;
   return fuzz(bytes, size, [](std::string_view input) {
     const std::size_t zero = input.find('\0');

@@ -3,7 +3,7 @@
 #include "fuzz.hpp"
 #include "timeline/check_trace.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NEREUS_FUZZER(trace)(const std::uint8_t* data, std::size_t size) {
   using namespace nereus;
   return fuzz(data, size, [](std::string_view text) {
     const timeline::TraceCheck check = timeline::check_trace(text);

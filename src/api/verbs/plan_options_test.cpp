@@ -13,7 +13,6 @@ namespace nereus::api::plan_options_test {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // A word that the option takes.
 template <class T>
