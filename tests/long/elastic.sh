@@ -5,6 +5,7 @@
 # against those of `nereus plan`, a slow machine, clocks that are wrong.
 # NEREUS_SOAK_SEED and NEREUS_SOAK_SECONDS (45; 600 with NEREUS_EVERYTHING=yes) choose another. Needs root, for namespaces.
 # RESULTS takes a line a test.
+# Beside others: it waits more than it computes.
 set -uo pipefail
 
 root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")

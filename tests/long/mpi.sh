@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Work spread over the ranks of Open MPI: the same bytes at any number of ranks, whatever happens to them, and nothing left
 # behind. tests/long/mpi/spread_sample.cpp is the program; unit tests of src/spread have ranks as threads.
+# Beside others: its ranks wait more than they compute.
 #
 #   tests/long/mpi.sh [FILTER]      cases whose name contains FILTER
 set -euo pipefail

@@ -2,6 +2,7 @@
 # `nereus train` from the outside: what is printed, what is left, how it ends when ranks die, hang or are asked to stop, and
 # under launchers. First on a worker that trains nothing (tests/fake_worker), then on the real one where it is built.
 # RESULTS takes a line a test.
+# Beside others: its ranks wait more than they compute.
 set -uo pipefail
 
 root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")
