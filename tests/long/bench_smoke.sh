@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Every benchmark runs; what it measures is not looked at here.
+# Beside others: for that reason.
 set -euo pipefail
 root=$(cd "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../.." && pwd)
 source "$root/scripts/common.sh"
