@@ -7,7 +7,7 @@
 // min(link, r * card) (NCCL builds one ring per card; other groups use the other cards at the same
 // time). Start-up is one step per rank inside a node and one step per node outside. All-reduce may
 // instead use a (double binary) tree, with 2 log2(nodes) steps outside (Sanders 2009; NCCL 2.4).
-//   all_reduce     = 2 (n-1)/n B / rate + min(ring steps, tree steps)
+//   all_reduce     = 2 (n-1)/n B / rate + 2 min(ring steps, tree steps)
 //   all_gather     =   (n-1)/n B / rate + ring steps          B = bytes of the whole
 //   reduce_scatter = all_gather
 //   all_to_all     = max(share inside / link, share outside / card) + a step inside, a step outside

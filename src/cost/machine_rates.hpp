@@ -8,10 +8,10 @@
 //              If a profile has collectives of the device (cost/measured_network.hpp), the measured
 //              rates and latencies are used instead.
 //   latency  = the stack's, or that of the wire if it is longer (two regions, slow Ethernet)
-//   tier     = the tier's rate. Host memory and drives are limited by the device's host link, or by
-//              16 GB/s (PCIe 3.0 x16) if none is stated; expanded memory (CXL or NVLink) does not
-//              use that link. The latency is per transfer. The capacity is divided evenly among the
-//              node's devices.
+//   tier     = the tier's rate. Host memory and drives are limited by the device's host link, too;
+//              16 GB/s (PCIe 3.0 x16) if neither is stated. Expanded memory (CXL or NVLink) does
+//              not use that link. The latency is per transfer. The capacity is divided evenly among
+//              the node's devices.
 //
 //   Machine m = make_machine(cluster, 0, basis);
 //   Wire w = m.wire(d.dp * d.cp, d.tp);            // the data group: that many ranks, tp apart

@@ -1,6 +1,6 @@
 // The coordinator of an elastic job: it decides which members form a generation, and from which
-// step the generation continues. Like Varuna's manager (Athlur 2022), but without fixed waits, ssh
-// and shared storage.
+// step the generation continues. Like Varuna's manager (Athlur 2022), but without fixed waits
+// and ssh.
 //
 // A generation is a plan on the available members. It ends
 //   at once          if a member's connection broke, if it or its worker has sent no heartbeat for

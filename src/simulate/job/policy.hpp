@@ -18,7 +18,7 @@
 // al., NSDI 2024) it is the true time if the next change is within the look-ahead, as with a
 // perfect prediction; else it is at least the look-ahead.
 //
-//   Policy p = varuna_policy({.checkpoint = 50, .restart = 515, .rendezvous = 10});
+//   Policy p = varuna_policy(50, 515);  // seconds of a checkpoint, and of a restart
 #pragma once
 
 #include <string>

@@ -246,7 +246,7 @@ Verdict Liveness::find_missing(const Failure& failure) {
   ++num_searches_;
   asked_slot_ = failure.slot;
   socket_.wake();
-  // Two periods more than the window: answers to the last questions.
+  // Four periods more than the window: for answers to the last questions.
   const auto deadline = Clock::now() + window_ + 4 * period_;
   // At a time-out the questions run already; answers about this group are yet to come.
   const auto enough = Clock::now() + 3 * period_;
