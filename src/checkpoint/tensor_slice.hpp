@@ -1,20 +1,21 @@
 // Which part of a tensor a rank holds, and how to convert one division into another.
 //
-// Tensor parallelism cuts `dim`: its length is divided into `groups` equal parts, and each part
-// into `of` slices. Slice t has the range [t c, (t + 1) c) of every part of length P, where c is P
-// / of rounded up; the last slices have the remainder. So slice 1 of 2 of a fused [h, 3 h] weight
-// of queries, keys and values (dim 1, groups 3) is the second half of the queries, then of the
-// keys, then of the values. The slice is a separate row-major buffer. ZeRO cuts that buffer into
-// ranges of elements [begin, end), which may be uneven.
+// Tensor parallelism cuts `dim`: its length is divided into `groups` equal parts of length P, and
+// each part into `of` slices. Slice t is the range [t c, (t + 1) c) of every part, where c =
+// ceil(P / `of`); the last slices may be shorter, or empty. So slice 1 of 2 of a fused [h, 3 h]
+// weight of queries, keys and values (dim 1, groups 3) is the second half of the queries, then of
+// the keys, then of the values. The slice is a separate row-major buffer. ZeRO cuts that buffer
+// into ranges of elements [begin, end), which may be uneven.
 //
 //        whole tensor              slice 1 of 2, dim 1            its elements [2, 5)
 //        a b c d
 //        e f g h            ->     c d / g h / k l         ->     g h k
 //        i j k l
 //
-// Both cuts map elements of the slice to elements of the tensor in increasing order, as contiguous
-// runs. Two divisions are matched by walking over the runs of both at once. Each part that two runs
-// share is copied by one memcpy; if the divisions are equal, one memcpy copies everything.
+// After either cut, the elements of a rank are in the same order as in the tensor, and form
+// contiguous runs. Two divisions are matched by walking over the runs of both at once. Each part
+// that two runs share is copied by one memcpy; if the divisions are equal, one memcpy copies
+// everything.
 //
 //   const SliceMap from(shape, {1, 2, 1, 1}), to(shape, {});
 //   copy_overlap({from, 2, 5, source}, {to, 0, 12, target}, 4);   // three floats
@@ -46,8 +47,8 @@ std::string fault_of(const SliceSpec& spec, const Shape& shape);
 std::int64_t num_elements(const Shape& shape);
 Shape slice_shape(const Shape& shape, const SliceSpec& spec);
 
-// Maps elements of a slice to elements of the tensor, as runs of `run` elements; each index of the
-// dims before `dim` has `groups` runs.
+// Maps elements of a slice to elements of the tensor. A slice consists of contiguous runs of run_
+// elements: `groups` runs for every combination of indices of the dims before `dim`.
 class SliceMap {
  public:
   SliceMap(const Shape& shape, const SliceSpec& spec);  // must be valid
@@ -70,7 +71,7 @@ class SliceMap {
   std::int64_t first_ = 0;   // element of index 0
 };
 
-// Elements [begin, end) of a slice, and exactly their bytes.
+// Elements [begin, end) of a slice. `bytes` points to element `begin`.
 struct SourceRange {
   const SliceMap& map;
   std::int64_t begin = 0;
@@ -84,8 +85,8 @@ struct TargetRange {
   std::byte* bytes = nullptr;
 };
 
-// Contiguous elements that two ranges of slices of one tensor share: where they begin in each
-// slice.
+// A run of contiguous elements that two ranges share. The ranges belong to slices of the same
+// tensor; `from` and `to` are where the run begins in the two slices.
 struct SharedRun {
   std::int64_t from = 0;
   std::int64_t to = 0;

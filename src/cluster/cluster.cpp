@@ -14,7 +14,8 @@ constexpr std::array<std::string_view, 6> kTopologyNames = {"switch", "ring",   
                                                             "torus",  "fat-tree", "dragonfly"};
 
 template <class Enum, size_t kCount>
-std::optional<Enum> find_name(const std::array<std::string_view, kCount>& names, std::string_view text) {
+std::optional<Enum> find_name(const std::array<std::string_view, kCount>& names,
+                              std::string_view text) {
   for (size_t i = 0; i < kCount; ++i)
     if (names[i] == text) return static_cast<Enum>(i);
   return std::nullopt;

@@ -85,13 +85,13 @@ struct Machine {
   bool operator==(const Machine&) const = default;
 };
 
-// A device that a foreground and a background job share by turns (job/gate.hpp).
+// A device that a foreground and a background job use in turns (job/gate.hpp).
 struct Sharing {
   std::string gates =
-      {};  // folder with gate-0, gate-1, ..: one per device; empty = the device is not shared
+      {};  // folder of the gate files gate-0, gate-1, .. (one per device); empty = not shared
   int num_gates = 1;   // rank i of a host uses gate i modulo this
   bool waits = false;  // true: this job is the background; false: the foreground
-  double gap_s = 0;    // time per step to wait as if for other ranks (for experiments)
+  double gap_s = 0;    // added to each step as time of waiting for others (for experiments)
   bool operator==(const Sharing&) const = default;
 };
 
@@ -99,13 +99,13 @@ struct Output {
   // Folder for the timelines of all ranks, as rank-R.json (timeline/rank_timeline.hpp); empty =
   // none
   std::string timeline = {};
-  std::int64_t timeline_steps = 3;  // number of steps, the last of the job
+  std::int64_t timeline_steps = 3;  // record this many steps at the end of the job
   std::string gradients = {};       // folder for the gradients of the first step, for tests
   bool operator==(const Output&) const = default;
 };
 
 struct Job {
-  // Build_id() of the program that wrote it; a worker of another build rejects it.
+  // build_id() of the program that wrote it; a worker of another build rejects it.
   std::string build;
   plan::Plan plan;
   Training training{};

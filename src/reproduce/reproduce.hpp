@@ -6,9 +6,10 @@
 // COMET: runs the studies comet-* of data/studies like `nereus explore`; a claim is a ratio of
 // their answers. Overrides change the studies, and the claims with them.
 // Cephalo: solves the cases of data/cephalo/cases.csv with Cephalo's objective.
-// Varuna: the replay of Oobleck's artifact, public spot traces, and the paper's claims.
-// DeepPool: compares its planner's rule with our front, on its released profiles.
-// Stash: predicts its steps, stalls and costs on its machines, and times of published collectives.
+// Varuna: replays Oobleck's artifact and public spot traces, and checks the paper's claims.
+// DeepPool: compares the plans of its planner with our Pareto front, both from its own profiles.
+// Stash: predicts the steps, stalls and costs that the paper reports, and how long collectives take
+// that others published.
 // Sailor: compares steps that its authors measured on mixed machines with predictions from the
 // authors' profiles.
 // AMP: compares trials on a cluster of V100s and T4s with predictions from data sheets.
@@ -26,8 +27,8 @@ namespace nereus::app {
 
 struct ReproduceRequest {
   std::string system;
-  // "expansion.workload.global_batch" for one study, "all.workload.global_batch" for all; for a
-  // case, its columns and the constants of Cephalo's planner.
+  // "expansion.workload.global_batch" for one study, "all.workload.global_batch" for all; for
+  // Cephalo a column of its cases, or a constant of its planner.
   std::vector<std::pair<std::string, std::string>> overrides;
   int threads = 0;
   std::function<bool()> stop;

@@ -3,12 +3,14 @@
 # (unity): each .cpp with its own includes, each .hpp alone. At most 30 and 10 of them, the latest first (scripts/changed_sources
 # says since when), with g++ -fsyntax-only; with NEREUS_EVERYTHING=yes or --everything all of them. A header that is the first
 # include of its own .cpp needs no compilation of its own.
+# Beside others: it only compiles, and gives way to them.
 #
 #   tests/long/plain.sh [--everything | FILE...]
 set -uo pipefail
 root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")
 source "$root/scripts/common.sh"
 source "$root/tests/long/checks"
+renice -n 19 $$ >/dev/null
 command -v python3 >/dev/null || skip "Python is not installed (Debian: python3)"
 cd "$root" || exit 1
 

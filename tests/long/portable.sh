@@ -5,12 +5,14 @@
 # --everything the whole of nereus is built so, base to app and its command line, and must agree with the pinned table.
 #
 # libc++ comes from Debian's packages, unpacked into build/libcxx: installed, they would take libtorch's place.
+# Beside others: it only compiles, and gives way to them.
 #
 #   tests/long/portable.sh [--everything | FILE...]
 set -uo pipefail
 root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")
 source "$root/scripts/common.sh"
 source "$root/tests/long/checks"
+renice -n 19 $$ >/dev/null
 command -v clang++-14 >/dev/null || skip "clang is not installed (Debian: clang-14)"
 cd "$root" || exit 1
 

@@ -2,12 +2,14 @@
 # clang-tidy says nothing of files that were changed lately: names as in CONTRIBUTING.md, and mistakes (.clang-tidy has the list).
 # Without the worker: libtorch's headers do not compile with Clang 14 in C++20 (std::vector of an incomplete type).
 # At most 16 files, the latest first (scripts/changed_sources says since when); with NEREUS_EVERYTHING=yes or --everything all.
+# Beside others: it only reads, and gives way to them.
 #
 #   tests/long/tidy.sh [--everything | FILE...]
 set -uo pipefail
 root=$(dirname -- "$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")")
 source "$root/scripts/common.sh"
 source "$root/tests/long/checks"
+renice -n 19 $$ >/dev/null
 command -v clang-tidy-14 >/dev/null || skip "clang-tidy is not installed (Debian: clang-tidy-14)"
 cd "$root" || exit 1
 

@@ -1,4 +1,5 @@
-// Report of `nereus measure`: tables about the machine for people, the profile as JSON.
+// Report of `nereus measure`: as text, tables that describe the machine; as JSON, the profile.
+// comparison_report() shows which numbers of two profiles differ; the names are their files.
 #pragma once
 
 #include "api/form/report.hpp"

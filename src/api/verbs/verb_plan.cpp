@@ -60,8 +60,8 @@ void take_offload(const std::string& text, search::Choices& choices, ErrorList& 
 void add_space_options(Command& command, PlanOptions& request) {
   search::Choices& choices = request.plan.choices;
   command.group(
-      "Search space (options that are not given are searched; LIST is 1,2,4 or 2..8 or "
-      "2..64*2)");
+      "Search space (each option restricts what is tried; LIST is 1,2,4 or a range 2..8 or by "
+      "doubling 2..64*2)");
   const auto list = [&](const char* name, std::vector<int>& target, int least, const char* help) {
     command.list(name, whole_list(name, target, least), help);
   };
@@ -108,8 +108,9 @@ void add_space_options(Command& command, PlanOptions& request) {
       [&choices](const std::string& text, ErrorList& errors) {
         take_offload(text, choices, errors);
       },
-      "state and activations that may be offloaded (default: none); any = optimizer, activations "
-      "and weights in steps of 1/8, to every memory tier of the nodes");
+      "what may be offloaded, such as optimizer=0.5 for half of the optimizer's state (default: "
+      "none); any = try shares of optimizer, activations and weights in steps of 1/8, on every "
+      "memory tier of the nodes");
   command.toggle("--sequence-parallel", request.sequence_parallel,
                  "only plans with sequence parallelism (=off: only without)");
   command.toggle("--tensor-overlap", request.tensor_overlap,
@@ -124,16 +125,17 @@ void add_goal_options(Command& command, PlanOptions& request) {
                 "samples per step (default: about four million tokens)");
   command.whole("--seq", request.plan.seq, 1, "tokens per sample");
   command.choice("--precision", choices_of(request.plan.precision), "precision of matrix products");
-  command.list("--objective",
-               word_list("--objective", {"time", "money", "energy", "throughput"},
-                         [&request](std::size_t i) {
-                           if (i == 3)
-                             request.throughput = true;
-                           else
-                             request.objectives.push_back(static_cast<search::Objective>(i));
-                         }),
-               "minimize the time, money or energy per step; several objectives give the Pareto "
-               "front; with --burst also throughput of the cluster");
+  command.list(
+      "--objective",
+      word_list("--objective", {"time", "money", "energy", "throughput"},
+                [&request](std::size_t i) {
+                  if (i == 3)
+                    request.throughput = true;
+                  else
+                    request.objectives.push_back(static_cast<search::Objective>(i));
+                }),
+      "minimize the time, money or energy per step, or with --burst maximize the throughput "
+      "of the cluster; several objectives give the Pareto front");
   std::vector<Choice> engines;
   for (const std::string& name : exporting::engine_names())
     engines.push_back(
@@ -154,9 +156,10 @@ void add_goal_options(Command& command, PlanOptions& request) {
 
 void add_spot_options(Command& command, PlanOptions& request) {
   command.group("Spot machines");
-  command.flag("--spot", request.spot,
-               "plan pipelines for any number of machines, with unequal replicas; plans are "
-               "ranked by simulation");
+  command.flag(
+      "--spot", request.spot,
+      "plan pipelines for any number of machines, where replicas may have different numbers "
+      "of samples; plans are ranked by simulation");
   command.text(
       "--jitter", "FORM", request.spot_options.jitter,
       "with --spot: how compute times vary in the simulation that ranks plans; forms as in "
@@ -172,22 +175,22 @@ void add_burst_options(Command& command, PlanOptions& request) {
                "throughput");
   command.number(
       "--amplification", request.amplification,
-      "the fastest plan whose rank-seconds (busy time of all ranks) are at most X times those "
-      "of a step on one rank");
+      "the fastest plan in which the busy times of all ranks add up to at most X times the step "
+      "time on one rank");
   command.number("--background-yield", request.background_yield,
                  "for throughput: share of a free rank's time that background jobs can use, 0 to "
                  "1 (default: 1)");
   command.number("--slower", request.slower,
-                 "for throughput: a step may take at most X times as long as with data parallelism "
-                 "(default: 1)");
+                 "for throughput: a step may take at most X times as long as with every layer on "
+                 "all ranks (default: 1)");
   command.flag("--powers-of-two", request.burst_options.powers_of_two,
                "use only powers of two as rank counts");
   command.flag("--branches-apart", request.burst_options.branches_apart,
                "allow separate ranks for parallel branches of the model");
-  command.text("--samples-to-target", "NAME|LEAST:CRITICAL",
-               request.burst_options.samples_to_target,
-               "also choose the global batch: training to the target needs LEAST * (1 + batch / "
-               "CRITICAL) samples; NAME is a model whose two numbers were fitted to MLPerf");
+  command.text(
+      "--samples-to-target", "NAME|LEAST:CRITICAL", request.burst_options.samples_to_target,
+      "also choose the global batch: training to a target quality needs LEAST * (1 + batch "
+      "/ CRITICAL) samples; NAME is a model for which both were fitted to MLPerf results");
 }
 
 bool asks_for_burst(const PlanOptions& request) {

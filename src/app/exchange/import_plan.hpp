@@ -30,13 +30,13 @@ struct ImportRequest {
 
 struct ImportAnswer {
   exporting::Engine engine = exporting::Engine::kMegatron;
-  std::string file;  // the file that decided the plan
+  std::string file;  // from which the plan was read
   plan::Plan plan;
   PredictAnswer prediction;
   std::vector<exporting::Note> assumed;
   std::vector<exporting::Note> not_counted;
   std::vector<exporting::Note> not_understood;
-  std::vector<Change> changes;  // single changes, the best first
+  std::vector<Change> changes;  // each of one or a few fields, the best first
   std::optional<Change> best;   // the best plan, if it is faster
 };
 

@@ -1,17 +1,17 @@
 // Detects machines that are slow instead of dead (fail-stutter), from their ranks' step times.
 //
-// A rank is busy for its step time minus the time in which it waited for others; the median of
-// kWindow / 2 steps of a generation counts. The busiest rank is slow if it is kSlow times as busy
-// as the median of the others, both in the last kWindow / 2 steps and in the kWindow / 2 steps
-// before them, so that a short disturbance does not count. If this rank were as fast as the next
-// busiest rank, a step would take
+// The busy time of a rank is its step time minus the time it waited for others: the median of
+// kWindow / 2 steps of one generation (the time with a fixed set of machines). The busiest rank is
+// slow if it is kSlow times as busy as the median of the others, both in the last kWindow / 2 steps
+// and in the kWindow / 2 steps before them, so that a short disturbance does not count.
 //
-//   healthy = step - (busy - busy of the next)
+//   healthy = step - (busy - busy of the next)        if it were as fast as the next busiest rank
+//   without = healthy * planned without / planned     if its machine left; both as predicted
 //
-// and without its machine healthy * (planned without it / planned now). Leaving it out pays off if
-// that is clearly shorter (kClearly) than the current step, and if the gain until machines join or
-// leave again exceeds the time of a morph. Varuna (Athlur 2022) drops any machine that takes 1.15
-// times the median of its stage, whether or not the job becomes faster.
+// Leaving the machine out pays off if `without` is clearly (kClearly) shorter than the current
+// step, and if the time saved until machines join or leave again exceeds the time to switch plans
+// (a morph). Varuna (Athlur 2022) drops any machine that takes more than 1.15 times the median of
+// its stage, whether or not the job becomes faster.
 //
 //   StepTimes times;
 //   times.add(rank, message);                          // for every rank and step of a generation
@@ -30,7 +30,7 @@ struct SlowRank {
   int rank = -1;
   double busy = 0;     // seconds per step
   double others = 0;   // median busy time of the other ranks
-  double step = 0;     // the current step
+  double step = 0;     // seconds of the current step
   double healthy = 0;  // the step, if this rank were as fast as the next busiest one
 };
 

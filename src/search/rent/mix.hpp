@@ -1,13 +1,13 @@
-// Two kinds of machines rented together: finds exactly the best mix over every pair of offers in
-// one place (provider and region) and every two machine counts from a list, if that mix is better
-// than a given choice of one kind.
+// Finds the best mix of two kinds of machines rented together: over every pair of offers in one
+// place (provider and region), and every pair of machine counts from a list. The search is exact. A
+// mix is returned only if it is better than a given choice of one kind.
 //
 //   usd = hours (n1 usd_per_hour1 + n2 usd_per_hour2)
 //
 // A separate search (search/mixed) finds the hours of a mix; it is expensive. No plan is faster
 // than all devices together, each at the best rate that it reaches by itself
-// (search/mixed/machines.hpp). That rate is at most the rate at peak FLOP/s, which takes no time to
-// compute:
+// (search/mixed/machines.hpp). That rate in turn is at most the rate at peak FLOP/s, which is
+// cheap to compute. Either rate bounds the hours:
 //
 //   hours >= start-up + 1 / (n1 rate1 + n2 rate2)         rate: whole jobs per hour and machine
 //

@@ -1,5 +1,6 @@
-// Shared by both ends of language models: a table of the vocabulary, cut over the tensor ranks, for
-// token look-ups and for logits.
+// The first and the last layer of language models. Both have a table with a row per token, cut over
+// the tensor ranks: the first looks up embeddings in it, the last computes logits with it. Tied
+// weights are one table for both.
 //
 //   at::Tensor x = embed_tokens(w, 0, shape.vocab, pass);           // the table is weight 0
 //   return token_loss(normed, w, 1, shape.vocab, pass);
@@ -14,7 +15,7 @@ at::Tensor embed_tokens(const Weights& weights, int table, std::int64_t vocabula
                         PassContext& pass);
 
 // The loss of pass.batch.targets, times pass.loss_scale. `x` is the output of the last norm; if the
-// batch has positions, only these count. bias -1: none.
+// batch lists positions (masked tokens), only their tokens count. bias -1: none.
 at::Tensor token_loss(const at::Tensor& x, const Weights& weights, int table,
                       std::int64_t vocabulary, PassContext& pass, int bias = -1);
 
