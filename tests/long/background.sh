@@ -56,7 +56,7 @@ done
 
 # Asked to end, by others than the foreground: its ranks end well, and yet it is not done.
 signal=TERM kill_first "asked to end" 1.5 "${two[@]}" "${beside[@]}"
-check "and why" test "$(of killed.json 'any(why in b["jobs"][0]["why"] for why in ("by somebody else", "signal 15"))')" = True
+check "and why" test "$(of killed.json 'any(why in b["jobs"][0]["why"] for why in ("by another process", "signal 15"))')" = True
 
 # In turns, layer by layer, instead of stopped and woken.
 "$nereus" "${foreground[@]}" --background bg.plan,threads=1 --background-by turns "${beside[@]}" >turns.json 2>err.txt
