@@ -14,6 +14,7 @@
 #include "calibrate/sites.hpp"
 #include "cluster/catalogue.hpp"
 #include "cluster/this_machine.hpp"
+#include "model/read/load_model.hpp"
 
 namespace nereus::calibrate {
 
@@ -21,9 +22,15 @@ namespace {
 
 using model::TransformerShape;
 
-constexpr const char* kRequired[] = {"layers", "hidden",      "heads",        "seq",
-                                     "gpu",    "gpus",        "tp",           "pp",
-                                     "dp",     "micro_batch", "global_batch", "precision"};
+// What a row must state; a model of the catalog has a shape, and data parallelism needs no degrees.
+struct Required {
+  const char* column;
+  bool if_named;
+};
+constexpr Required kRequired[] = {
+    {"layers", false}, {"hidden", false},     {"heads", false},       {"seq", false},
+    {"gpu", true},     {"gpus", true},        {"tp", false},          {"pp", false},
+    {"dp", false},     {"micro_batch", true}, {"global_batch", true}, {"precision", true}};
 
 // One row by column name. If a cell should be a number and is not, this becomes the reason to skip
 // the row.
@@ -33,6 +40,7 @@ class Row {
   std::string_view text(std::string_view column) const {
     return csv_.cell(row_, csv_.find(column));
   }
+  bool has(std::string_view column) const { return csv_.find(column) >= 0; }
   bool blank(std::string_view column) const { return text(column).empty(); }
   double number(std::string_view column, double fallback = 0) {
     const std::string_view cell = text(column);
@@ -153,6 +161,8 @@ plan::Degrees degrees_of(Row& row, const cost::RunDefaults& defaults) {
   d.cp = row.count("cp", 1);
   d.ep = row.count("ep", 1);
   d.dp = row.count("dp", 1);
+  d.table_split = *plan::parse_table_split(row.word("table_split", plan::to_string(d.table_split),
+                                                    {"table", "lookups", "row", "column"}));
   if (defaults.expert_tensor && !row.blank("experts")) d.expert_tp = d.tp;
   d.interleave = d.pp > 1 ? row.count("vpp", defaults.interleave, 1, 100'000 / d.pp) : 1;
   if (d.interleave > 1) d.schedule = plan::Schedule::kInterleaved;
@@ -181,6 +191,7 @@ double measured_step(Row& row, const Run& run, const cluster::Device& device) {
   const double flops = run.model->training_flops() * d.global_batch;
   const double with_recompute = flops * (d.recompute == plan::Recompute::kFull ? 4.0 / 3 : 1);
   if (metric == "iteration_s") return value;
+  if (metric == "samples_per_s") return d.global_batch / value;
   if (metric == "tokens_per_s_per_gpu")
     return run.model->tokens_per_sample * d.global_batch / (value * gpus);
   if (metric == "tflops_per_gpu") {
@@ -206,8 +217,12 @@ class Builder {
 
   // The run, or the reason why the row is no use.
   std::optional<Run> build(Row row, const std::string& set, std::string& why) {
-    for (const char* column : kRequired)
-      if (row.blank(column)) return skip(why, fmt::format("{} not stated", column));
+    const bool named = is_named(row);
+    if (!named && !row.has("layers"))
+      return skip(why, fmt::format("unknown model {}", row.text("model")));
+    for (const Required& required : kRequired)
+      if ((required.if_named || !named) && row.blank(required.column))
+        return skip(why, fmt::format("{} not stated", required.column));
     if (!row.blank("task") && row.text("task") != "pretrain") return skip(why, "not pre-training");
     const auto& catalogue = cluster::builtin_catalogue();
     const int gpus = row.count("gpus", 1);
@@ -250,8 +265,12 @@ class Builder {
         own ? *own
             : cluster_of(*node, *device, gpus,
                          run.site.empty() ? nullptr : &library_.sites.find(run.site)->second);
+    if (const cluster::NodeGroup& group = run.cluster.groups.front();
+        gpus > std::max(group.node.num_devices, group.node.domain()) &&
+        group.node.network.value <= 0)
+      return skip(why, fmt::format("{} has no network", group.node.name));
     try {
-      run.model = model_of(row, stack.defaults);
+      run.model = named ? named_model(row) : model_of(row, stack.defaults);
     } catch (const Errors&) {
       return skip(why, "not a model that can be");
     }
@@ -277,9 +296,9 @@ class Builder {
     if (!row.bad().empty()) return skip(why, row.bad());
     if (!run.failed && run.step <= 0)
       return skip(why, fmt::format("metric {} gives no step time", row.text("metric")));
-    run.ranking_group = set + "|" +
-                        join_cells(row, {"model", "layers", "hidden", "seq", "gpu", "gpus",
-                                         "global_batch", "precision"});
+    run.ranking_group = set + "|" + run.stack + "|" +
+                        join_cells(row, {"model", "layers", "hidden", "seq", "gpu", "node", "gpus",
+                                         "global_batch", "precision", "framework"});
     run.suite = set + "|" + run.model_name;
     return run;
   }
@@ -290,6 +309,22 @@ class Builder {
     return std::nullopt;
   }
 
+  // Only a name of the catalog: a row that states layers describes its model itself.
+  static bool is_named(const Row& row) {
+    if (!row.blank("layers")) return false;
+    const auto& models = model::catalogue_models();
+    return std::any_of(models.begin(), models.end(),
+                       [&](const auto& known) { return known.name == row.text("model"); });
+  }
+  std::shared_ptr<const model::Model> named_model(const Row& row) {
+    auto& model = models_[join_cells(row, {"model", "seq"})];
+    if (!model) {
+      model::Overrides overrides;
+      if (!row.blank("seq")) overrides.emplace_back("seq", row.text("seq"));
+      model = std::make_shared<model::Model>(model::load_model(row.text("model"), overrides));
+    }
+    return model;
+  }
   std::shared_ptr<const model::Model> model_of(Row& row, const cost::RunDefaults& defaults) {
     const std::string key =
         join_cells(row, {"model", "layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "seq",
@@ -312,8 +347,13 @@ class Builder {
 
 RunTable parse_runs(const spec::Csv& csv, const std::string& default_set,
                     const cost::StackLibrary& library, const std::string& fallback_stack) {
-  csv.require_all({"model", "layers", "hidden", "heads", "seq", "gpu", "gpus", "tp", "pp", "dp",
-                   "micro_batch", "global_batch", "precision", "metric", "value"});
+  // Without a column of layers, all rows name models of the catalog.
+  if (csv.find("layers") >= 0)
+    csv.require_all({"model", "layers", "hidden", "heads", "seq", "gpu", "gpus", "tp", "pp", "dp",
+                     "micro_batch", "global_batch", "precision", "metric", "value"});
+  else
+    csv.require_all(
+        {"model", "gpu", "gpus", "micro_batch", "global_batch", "precision", "metric", "value"});
   RunTable table;
   Builder builder(library, fallback_stack);
   const int set_column = csv.find("set");

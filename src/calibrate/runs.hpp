@@ -2,6 +2,7 @@
 //
 // The measured value of a row is converted to the time of one step, according to its `metric`:
 //   iteration_s            the value
+//   samples_per_s          global_batch / value
 //   tokens_per_s_per_gpu   seq x global_batch / (value x gpus)
 //   tflops_per_gpu         FLOPs / (value x gpus); or the source's step time if the table has it
 //   mfu                    model FLOPs / (value % x peak x gpus)
@@ -9,8 +10,10 @@
 // Throughput in TFLOP/s counts recomputed FLOPs if the run recomputes everything (Narayanan 2021,
 // eq. 3).
 //
-// A blank field has the documented default of its stack. A row that lacks data for a prediction is
-// skipped, and the reason is counted.
+// A blank field has the documented default of its stack. A row without layers is a run of the
+// catalog model that `model` names: CNNs, BERT and DLRM have no other columns of sizes. Its blank
+// tp, pp and dp mean data parallelism alone. A row that lacks data for a prediction is skipped, and
+// the reason is counted.
 #pragma once
 
 #include <map>
@@ -42,7 +45,7 @@ struct Run {
   std::string suspect;  // why the row is doubtful; empty if it is not
   bool failed = false;
   bool recompute_stated = true;
-  std::string ranking_group;  // equal for comparable runs
+  std::string ranking_group;  // equal for comparable runs: of the same software, among others
   std::string suite;          // what is held out together in cross-validation: set and model
 };
 

@@ -45,5 +45,8 @@ std::optional<ContextKind> parse_context(std::string_view text) {
   return value_of(kContextKinds, text);
 }
 std::optional<Tier> parse_tier(std::string_view text) { return value_of(kTiers, text); }
+std::optional<TableSplit> parse_table_split(std::string_view text) {
+  return value_of(kTableSplits, text);
+}
 
 }  // namespace nereus::plan

@@ -43,6 +43,7 @@ std::optional<Recompute> parse_recompute(std::string_view text);
 std::optional<Schedule> parse_schedule(std::string_view text);
 std::optional<ContextKind> parse_context(std::string_view text);
 std::optional<Tier> parse_tier(std::string_view text);
+std::optional<TableSplit> parse_table_split(std::string_view text);
 std::string_view to_string(TableSplit t);
 
 struct Offload {  // share of each that is offloaded
