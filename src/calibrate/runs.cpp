@@ -8,9 +8,9 @@
 #include <optional>
 #include <string_view>
 
-#include "base/parse_number.hpp"
 #include "base/units.hpp"
 #include "calibrate/known_models.hpp"
+#include "calibrate/run_row.hpp"
 #include "calibrate/sites.hpp"
 #include "cluster/catalogue.hpp"
 #include "cluster/this_machine.hpp"
@@ -31,55 +31,6 @@ constexpr Required kRequired[] = {
     {"layers", false}, {"hidden", false},     {"heads", false},       {"seq", false},
     {"gpu", true},     {"gpus", true},        {"tp", false},          {"pp", false},
     {"dp", false},     {"micro_batch", true}, {"global_batch", true}, {"precision", true}};
-
-// One row by column name. If a cell should be a number and is not, this becomes the reason to skip
-// the row.
-class Row {
- public:
-  Row(const spec::Csv& csv, const spec::CsvRow& row) : csv_(csv), row_(row) {}
-  std::string_view text(std::string_view column) const {
-    return csv_.cell(row_, csv_.find(column));
-  }
-  bool has(std::string_view column) const { return csv_.find(column) >= 0; }
-  bool blank(std::string_view column) const { return text(column).empty(); }
-  double number(std::string_view column, double fallback = 0) {
-    const std::string_view cell = text(column);
-    if (cell.empty()) return fallback;
-    const std::optional<double> value = parse_number<double>(cell);
-    if (!value || !std::isfinite(*value)) {
-      bad_ = fmt::format("{} is not a number", column);
-      return fallback;
-    }
-    return *value;
-  }
-  int count(std::string_view column, int fallback, int least = 1, int most = 1'000'000'000) {
-    const double value = number(column, fallback);
-    if (value != std::floor(value) || value < least || value > most) {
-      bad_ = fmt::format("{} is not a whole number of {} to {}", column, least, most);
-      return fallback;
-    }
-    return static_cast<int>(value);
-  }
-  // One of the known words; blank gives the fallback, anything else is a reason to skip.
-  std::string_view word(std::string_view column, std::string_view fallback,
-                        std::initializer_list<std::string_view> known) {
-    const std::string_view cell = text(column);
-    if (cell.empty()) return fallback;
-    if (std::find(known.begin(), known.end(), cell) != known.end()) return cell;
-    bad_ = fmt::format("{} = {} is none of {}", column, cell, fmt::join(known, ", "));
-    return fallback;
-  }
-  bool yes(std::string_view column, bool fallback) const {
-    const std::string_view cell = text(column);
-    return cell == "yes" ? true : cell == "no" ? false : fallback;
-  }
-  const std::string& bad() const { return bad_; }
-
- private:
-  const spec::Csv& csv_;
-  const spec::CsvRow& row_;
-  std::string bad_;
-};
 
 // "2025-02" as "25.02": releases are compared as text.
 std::string release_of(std::string_view date) {
@@ -242,6 +193,15 @@ class Builder {
     run.set = set;
     run.model_name = row.text("model");
     run.stack = stack_of(row, library_, fallback_);
+    try {
+      if (named) run.model = named_model(row);
+    } catch (const Errors&) {
+      return skip(why, "not a model that can be");
+    }
+    // As `predict` does.
+    if (run.model && run.model->table_layer() >= 0 && row.blank("stack") &&
+        library_.has("recommender"))
+      run.stack = "recommender";
     run.site = library_.site_of_set(set);
     const cost::StackEntry& stack = library_.stacks.find(run.stack)->second;
     run.attention = row.blank("attention")               ? stack.options.attention
@@ -270,7 +230,7 @@ class Builder {
         group.node.network.value <= 0)
       return skip(why, fmt::format("{} has no network", group.node.name));
     try {
-      run.model = named ? named_model(row) : model_of(row, stack.defaults);
+      if (!named) run.model = model_of(row, stack.defaults);
     } catch (const Errors&) {
       return skip(why, "not a model that can be");
     }

@@ -54,6 +54,11 @@ TEST(RunsNamed, TakeTheRowsSplitOfTables) {
   ASSERT_EQ(table.runs.size(), 1u) << reasons(table);
   EXPECT_EQ(table.runs.front().degrees.table_split, plan::TableSplit::kRow);
   EXPECT_EQ(table.runs.front().degrees.ep, 8);
+  EXPECT_EQ(table.runs.front().stack, "generic") << "this library has no stack for tables";
+  const RunTable known =
+      parse_runs(spec::parse_csv(csv_of({row}), "named.csv"), "named", cost::builtin_stacks());
+  ASSERT_EQ(known.runs.size(), 1u);
+  EXPECT_EQ(known.runs.front().stack, "recommender") << "as predict";
 }
 
 TEST(RunsNamed, AreSkippedWhereTheNameIsUnknown) {
