@@ -15,18 +15,18 @@ namespace {
 std::string published(const char* file) { return source_dir() + "/data/published/" + file; }
 
 const RunTable& runs() {
-  static const RunTable table = [] {
+  static const RunTable kTable = [] {
     const cost::StackLibrary& library = cost::builtin_stacks();
     RunTable all = read_runs(published("runs.csv"), library);
     append(all, read_runs(published("failed.csv"), library));
     return all;
   }();
-  return table;
+  return kTable;
 }
 
 const Validation& validation() {
-  static const Validation result = validate(runs(), cost::builtin_stacks());
-  return result;
+  static const Validation kResult = validate(runs(), cost::builtin_stacks());
+  return kResult;
 }
 
 struct Bound {

@@ -120,10 +120,10 @@ TEST(Bpe, TakesAWholePieceWhereMergesAreIgnored) {
 }
 
 RC_GTEST_PROP(Bpe, GivesTheSameHoweverTheTextIsCut, ()) {
-  static const auto tokenizer = make_bpe_tokenizer(parse_bpe(small_file(), "t.json"));
-  static const auto with_space = make_bpe_tokenizer(
+  static const auto kTokenizer = make_bpe_tokenizer(parse_bpe(small_file(), "t.json"));
+  static const auto kWithSpace = make_bpe_tokenizer(
       parse_bpe(small_file("\"add_prefix_space\": false", "\"add_prefix_space\": true"), "t.json"));
-  Tokenizer& used = *rc::gen::arbitrary<bool>() ? *tokenizer : *with_space;
+  Tokenizer& used = *rc::gen::arbitrary<bool>() ? *kTokenizer : *kWithSpace;
   const auto parts = *rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(
       std::vector<std::string>{"hello", " w", " ", "\n", "'", "s", "<|end", "oftext|>",
                                "<|endoftext|>", "<", "1", "\u3000", "\u00e9", "!", "llll"}));

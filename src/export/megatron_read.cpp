@@ -48,8 +48,8 @@ void sort_flags(Flags& flags, Reading& reading) {
     const std::string written = values.empty() ? name : fmt::format("{} {}", name, values.front());
     if (known == nullptr) {
       if (reading.not_understood.size() >= 100) continue;  // no script of Megatron-LM
-      static const std::vector<std::string> flag_names = megatron_flag_names();
-      const std::optional<std::string> near = nearest(name, flag_names);
+      static const std::vector<std::string> kFlagNames = megatron_flag_names();
+      const std::optional<std::string> near = nearest(name, kFlagNames);
       const MegatronFlag* meant = near ? find_megatron_flag(*near) : nullptr;
       // A slip in a flag that decides the plan would change the answer unseen.
       if (meant != nullptr && meant->bearing == Bearing::kRead && edit_distance(name, *near) <= 2) {

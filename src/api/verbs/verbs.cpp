@@ -3,7 +3,7 @@
 namespace nereus::api {
 
 const std::vector<VerbMaker>& all_verbs() {
-  static const std::vector<VerbMaker> verbs = {
+  static const std::vector<VerbMaker> kVerbs = {
       {"plan", plan_verb},         {"predict", predict_verb},     {"simulate", simulate_verb},
       {"explore", explore_verb},   {"recommend", recommend_verb}, {"measure", measure_verb},
       {"train", train_verb},       {"agent", agent_verb},         {"data", data_verb},
@@ -11,7 +11,7 @@ const std::vector<VerbMaker>& all_verbs() {
       {"validate", validate_verb}, {"calibrate", calibrate_verb}, {"reproduce", reproduce_verb},
       {"catalog", catalog_verb},   {"doctor", doctor_verb},       {"schema", schema_verb},
       {"version", version_verb}};
-  return verbs;
+  return kVerbs;
 }
 
 Verb make_verb(std::string_view name, Caller& caller) {
