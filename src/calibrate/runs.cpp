@@ -15,6 +15,7 @@
 #include "cluster/catalogue.hpp"
 #include "cluster/this_machine.hpp"
 #include "model/read/load_model.hpp"
+#include "stack/stack_file.hpp"
 
 namespace nereus::calibrate {
 
@@ -193,15 +194,14 @@ class Builder {
     run.set = set;
     run.model_name = row.text("model");
     run.stack = stack_of(row, library_, fallback_);
-    try {
-      if (named) run.model = named_model(row);
-    } catch (const Errors&) {
-      return skip(why, "not a model that can be");
+    if (named) {
+      run.model = named_model(row);
+      if (!run.model) return skip(why, "not a model that can be");
+      // Models with tables have a default of their own, as in `predict`.
+      const std::string usual = cost::default_stack(*run.model, *device);
+      if (run.model->table_layer() >= 0 && row.blank("stack") && library_.has(usual))
+        run.stack = usual;
     }
-    // As `predict` does.
-    if (run.model && run.model->table_layer() >= 0 && row.blank("stack") &&
-        library_.has("recommender"))
-      run.stack = "recommender";
     run.site = library_.site_of_set(set);
     const cost::StackEntry& stack = library_.stacks.find(run.stack)->second;
     run.attention = row.blank("attention")               ? stack.options.attention
@@ -276,12 +276,15 @@ class Builder {
     return std::any_of(models.begin(), models.end(),
                        [&](const auto& known) { return known.name == row.text("model"); });
   }
+  // Null if the model cannot have the row's sequence length.
   std::shared_ptr<const model::Model> named_model(const Row& row) {
     auto& model = models_[join_cells(row, {"model", "seq"})];
-    if (!model) {
-      model::Overrides overrides;
-      if (!row.blank("seq")) overrides.emplace_back("seq", row.text("seq"));
+    if (model) return model;
+    model::Overrides overrides;
+    if (!row.blank("seq")) overrides.emplace_back("seq", row.text("seq"));
+    try {
       model = std::make_shared<model::Model>(model::load_model(row.text("model"), overrides));
+    } catch (const Errors&) {
     }
     return model;
   }
@@ -308,12 +311,11 @@ class Builder {
 RunTable parse_runs(const spec::Csv& csv, const std::string& default_set,
                     const cost::StackLibrary& library, const std::string& fallback_stack) {
   // Without a column of layers, all rows name models of the catalog.
-  if (csv.find("layers") >= 0)
-    csv.require_all({"model", "layers", "hidden", "heads", "seq", "gpu", "gpus", "tp", "pp", "dp",
-                     "micro_batch", "global_batch", "precision", "metric", "value"});
-  else
-    csv.require_all(
-        {"model", "gpu", "gpus", "micro_batch", "global_batch", "precision", "metric", "value"});
+  std::vector<std::string> columns = {"model"};
+  for (const Required& required : kRequired)
+    if (required.if_named || csv.find("layers") >= 0) columns.emplace_back(required.column);
+  columns.insert(columns.end(), {"metric", "value"});
+  csv.require_all(columns);
   RunTable table;
   Builder builder(library, fallback_stack);
   const int set_column = csv.find("set");

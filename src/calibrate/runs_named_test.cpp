@@ -12,19 +12,26 @@ using namespace testing;  // of this folder
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-// 2,048 pictures on the eight devices of a node.
-Cells resnet_row() {
-  return {{"model", "resnet50"},       {"gpu", "A100-80GB"},  {"gpus", "8"},
-          {"micro_batch", "256"},      {"precision", "tf32"}, {"global_batch", "2048"},
-          {"metric", "samples_per_s"}, {"value", "8192"}};
+// 2,048 pictures on the eight devices of a node, with these cells changed.
+Cells row_with(Cells changes) {
+  changes.merge(Cells{{"model", "resnet50"},
+                      {"gpu", "A100-80GB"},
+                      {"gpus", "8"},
+                      {"micro_batch", "256"},
+                      {"precision", "tf32"},
+                      {"global_batch", "2048"},
+                      {"metric", "samples_per_s"},
+                      {"value", "8192"}});
+  return changes;
 }
 
-RunTable parsed(const std::vector<Cells>& rows) {
-  return parse_runs(spec::parse_csv(csv_of(rows), "named.csv"), "named", test_library());
+RunTable parsed(const std::vector<Cells>& rows,
+                const cost::StackLibrary& library = test_library()) {
+  return parse_runs(spec::parse_csv(csv_of(rows), "named.csv"), "named", library);
 }
 
 TEST(RunsNamed, HaveTheModelOfTheCatalogAndDataParallelismAlone) {
-  const RunTable table = parsed({resnet_row()});
+  const RunTable table = parsed({row_with({})});
   ASSERT_EQ(table.runs.size(), 1u) << reasons(table);
   const auto& run = table.runs.front();
   EXPECT_EQ(run.model->family, "resnet");
@@ -35,62 +42,50 @@ TEST(RunsNamed, HaveTheModelOfTheCatalogAndDataParallelismAlone) {
 }
 
 TEST(RunsNamed, TakeTheRowsSequence) {
-  Cells row = resnet_row();
-  row["model"] = "bert-large";
-  row["micro_batch"] = "8";
-  row["global_batch"] = "64";
-  row["seq"] = "128";
-  const RunTable table = parsed({row});
+  const RunTable table = parsed({row_with(
+      {{"model", "bert-large"}, {"micro_batch", "8"}, {"global_batch", "64"}, {"seq", "128"}})});
   ASSERT_EQ(table.runs.size(), 1u) << reasons(table);
   EXPECT_EQ(table.runs.front().model->tokens_per_sample, 128);
+  EXPECT_THAT(parsed({row_with({{"model", "bert-large"}, {"seq", "many"}})}).skipped,
+              ElementsAre(Pair("not a model that can be", 1)));
 }
 
 TEST(RunsNamed, TakeTheRowsSplitOfTables) {
-  Cells row = resnet_row();
-  row["model"] = "dlrm";
-  row["ep"] = "8";
-  row["table_split"] = "row";
-  const RunTable table = parsed({row});
+  const Cells row = row_with({{"model", "dlrm"}, {"ep", "8"}, {"table_split", "row"}});
+  const RunTable table = parsed({row}, cost::builtin_stacks());
   ASSERT_EQ(table.runs.size(), 1u) << reasons(table);
   EXPECT_EQ(table.runs.front().degrees.table_split, plan::TableSplit::kRow);
   EXPECT_EQ(table.runs.front().degrees.ep, 8);
-  EXPECT_EQ(table.runs.front().stack, "generic") << "this library has no stack for tables";
-  const RunTable known =
-      parse_runs(spec::parse_csv(csv_of({row}), "named.csv"), "named", cost::builtin_stacks());
-  ASSERT_EQ(known.runs.size(), 1u);
-  EXPECT_EQ(known.runs.front().stack, "recommender") << "as predict";
+  EXPECT_EQ(table.runs.front().stack, "recommender") << "as predict";
+  EXPECT_EQ(parsed({row}).runs.at(0).stack, "generic") << "a library without it";
 }
 
 TEST(RunsNamed, AreSkippedWhereTheNameIsUnknown) {
-  Cells row = resnet_row();
-  row["model"] = "resnet51";
-  EXPECT_THAT(parsed({row}).skipped, ElementsAre(Pair("unknown model resnet51", 1)));
+  EXPECT_THAT(parsed({row_with({{"model", "resnet51"}})}).skipped,
+              ElementsAre(Pair("unknown model resnet51", 1)));
 }
 
 TEST(RunsNamed, StateTheirBatch) {
-  Cells row = resnet_row();
-  row["micro_batch"] = "";
-  EXPECT_THAT(parsed({row}).skipped, ElementsAre(Pair("micro_batch not stated", 1)));
+  EXPECT_THAT(parsed({row_with({{"micro_batch", ""}})}).skipped,
+              ElementsAre(Pair("micro_batch not stated", 1)));
 }
 
 // The mean of errors would be no number if one of them were none.
 TEST(RunsNamed, AreSkippedBeyondADomainWithoutANetwork) {
-  Cells row = resnet_row();
-  row["gpu"] = "TPU-v4";
-  row["precision"] = "bf16";
-  row["micro_batch"] = "2";
-  row["gpus"] = "4096";
-  row["global_batch"] = "16384";
-  EXPECT_EQ(parsed({row}).runs.size(), 1u) << "one domain";
-  row["gpus"] = "8192";
-  EXPECT_THAT(parsed({row}).skipped, ElementsAre(Pair("tpu-v4 has no network", 1)));
+  const auto on = [](const char* gpus) {
+    return parsed({row_with({{"gpu", "TPU-v4"},
+                             {"precision", "bf16"},
+                             {"micro_batch", "2"},
+                             {"gpus", gpus},
+                             {"global_batch", "16384"}})});
+  };
+  EXPECT_EQ(on("4096").runs.size(), 1u) << "one domain";
+  EXPECT_THAT(on("8192").skipped, ElementsAre(Pair("tpu-v4 has no network", 1)));
 }
 
 TEST(RunsNamed, OfDifferentSoftwareAreNotRankedTogether) {
-  Cells other = resnet_row(), one = resnet_row();
-  one["framework"] = "PyTorch";
-  other["framework"] = "MXNet";
-  const RunTable table = parsed({one, other});
+  const RunTable table =
+      parsed({row_with({{"framework", "PyTorch"}}), row_with({{"framework", "MXNet"}})});
   ASSERT_EQ(table.runs.size(), 2u) << reasons(table);
   EXPECT_NE(table.runs[0].ranking_group, table.runs[1].ranking_group);
 }

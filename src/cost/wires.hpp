@@ -2,8 +2,9 @@
 //
 // Ranks of one kind with a fixed stride are described by group_of (cost/collectives.hpp). Any other
 // set is examined rank by rank. Each of its rates and latencies is the worst of its machines;
-// between two kinds, a rate is at most what cluster/links.hpp gives for that pair. Ranks per domain
-// (NVLink domain) are the fewest of any domain, because its network cards limit the ring.
+// between two kinds, a rate is at most what cluster/links.hpp gives for that pair. The ranks
+// per NVLink domain are those of the domain with the fewest, because its network cards limit the
+// ring.
 //
 // A wire is the network between the ranks of one set. Equal wires are kept once and have the same
 // number; wires are numbered in the order in which they are first requested.

@@ -6,8 +6,8 @@
 //     return nereus::fuzz(data, size, [](std::string_view text) { parse_plan(text); });
 //   }
 //
-// All fuzzers are one program, which is the one that its file name says (fuzz_main.cpp): a program
-// each would be 30 times as much to compile and link.
+// All fuzzers are one program, which is the one that its file name says (fuzz_main.cpp): it is
+// linked once, and files are compiled together.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The fuzzer that the program's file name says: fuzz_csv, a link to this program, is the one of
-// CSV.
+// Runs the fuzzer that the program's file name says: fuzz_csv is a link to this program, and fuzzes
+// the reader of CSV.
 #include <cstdio>
 #include <cstdlib>
 #include <map>

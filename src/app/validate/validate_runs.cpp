@@ -33,8 +33,8 @@ ValidateAnswer validate(const ValidateRequest& request) {
     throw_input_error("runs.none-usable",
                       "no row of these files can be predicted: " + calibrate::reasons(*table),
                       {request.files.front()},
-                      "rows need layers, hidden, heads, seq, gpu, gpus, tp, pp, dp, micro_batch, "
-                      "global_batch and precision");
+                      "rows need gpu, gpus, micro_batch, global_batch and precision, and either a "
+                      "model of the catalog or layers, hidden, heads, seq, tp, pp and dp");
   ValidateAnswer answer;
   answer.validation = calibrate::validate(*table, library);
   answer.table = std::move(table);
