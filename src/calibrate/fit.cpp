@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "base/parallel.hpp"
 #include "calibrate/evaluate_runs.hpp"
@@ -57,7 +58,8 @@ class Problem {
     for (const FreeNumber& number : library.free) {
       if (decides_memory(number.parameter) != (target == Target::kMemory)) continue;
       const ParameterInfo* info = cost::find_parameter(number.parameter);
-      coordinates_.push_back({number, info, number.prior > 0 && !may_be_zero(*info)});
+      coordinates_.push_back(
+          {number, info, (number.from_parent || number.prior > 0) && !may_be_zero(*info)});
     }
     start();
   }
@@ -105,10 +107,34 @@ class Problem {
     x_.clear();
     for (const Coordinate& c : coordinates_) {
       double* set = library_.find(c.number.scope, c.number.parameter);
-      const double value = options_.start_at_priors || set == nullptr ? c.number.prior : *set;
-      x_.push_back(c.from_value(value));
+      const bool at_prior = options_.start_at_priors || set == nullptr;
+      if (at_prior) library_.unset(c.number.scope, c.number.parameter);
+      x_.push_back(at_prior ? prior_of(c) : c.from_value(*set));
+      library_.set(c.number.scope, c.number.parameter, c.to_value(x_.back()));
     }
     apply();
+  }
+
+  // Where the number would be if its runs told nothing.
+  double prior_of(const Coordinate& c) const {
+    return c.from_value(c.number.from_parent
+                            ? library_.inherited(c.number.scope, c.number.parameter)
+                            : c.number.prior);
+  }
+
+  // The free number that a number's prior is taken from; none if it has a prior of its own, or if
+  // what it would inherit is not fitted. With it, the runs of all children say what the parent is.
+  std::optional<std::size_t> parent_of(std::size_t j) const {
+    const FreeNumber& own = coordinates_[j].number;
+    if (!own.from_parent) return {};
+    for (const cost::Scope& scope : library_.ancestors(own.scope)) {
+      for (std::size_t i = 0; i < coordinates_.size(); ++i)
+        if (coordinates_[i].number.scope == scope &&
+            coordinates_[i].number.parameter == own.parameter)
+          return i;
+      if (library_.sets(scope, own.parameter)) return {};
+    }
+    return {};
   }
 
   void apply() {
@@ -146,8 +172,7 @@ class Problem {
       sum += weights_[i] * kScale * (std::sqrt(1 + z * z) - 1);
     }
     for (std::size_t j = 0; j < x_.size(); ++j) {
-      const double z = (x_[j] - coordinates_[j].from_value(coordinates_[j].number.prior)) /
-                       coordinates_[j].number.spread;
+      const double z = (x_[j] - prior_of(coordinates_[j])) / coordinates_[j].number.spread;
       sum += kPriorWeight * z * z;
     }
     return sum;
@@ -176,15 +201,23 @@ class Problem {
 
   void drop_uninformed() {
     const std::vector<std::vector<double>> columns = jacobian(evaluate(), 0.1);
+    std::vector<int>
+        told;  // rows that tell something about a number, or about one that inherits it
+    for (const std::vector<double>& column : columns)
+      told.push_back(static_cast<int>(std::count_if(
+          column.begin(), column.end(), [](double d) { return std::abs(d) * 0.1 > 0.002; })));
+    for (std::size_t j = coordinates_.size(); j-- > 0;)
+      if (const auto parent = parent_of(j)) told[*parent] += told[j];
     std::vector<Coordinate> kept;
     std::vector<double> kept_x;
     for (std::size_t j = 0; j < coordinates_.size(); ++j) {
-      const int rows =
-          static_cast<int>(std::count_if(columns[j].begin(), columns[j].end(),
-                                         [](double d) { return std::abs(d) * 0.1 > 0.002; }));
+      const int rows = told[j];
       rows_.push_back(rows);
       all_.push_back(coordinates_[j]);
-      if (rows < options_.min_rows) {
+      // A prior from the parent keeps what few rows support near it.
+      const int least =
+          coordinates_[j].number.from_parent ? std::min(3, options_.min_rows) : options_.min_rows;
+      if (rows < least) {
         // Its ancestors' value holds, unless the fit goes on from values that others settled.
         if (options_.start_at_priors)
           library_.unset(coordinates_[j].number.scope, coordinates_[j].number.parameter);
@@ -215,8 +248,15 @@ class Problem {
     for (std::size_t j = 0; j < n; ++j) {
       const Coordinate& c = coordinates_[j];
       const double precision = 2 * kPriorWeight / (c.number.spread * c.number.spread);
+      const double pull = precision * (x_[j] - prior_of(c));
       normal_[j * n + j] += precision;
-      gradient_[j] -= precision * (x_[j] - c.from_value(c.number.prior));
+      gradient_[j] -= pull;
+      if (const auto parent = parent_of(j)) {
+        normal_[*parent * n + *parent] += precision;
+        normal_[j * n + *parent] -= precision;
+        normal_[*parent * n + j] -= precision;
+        gradient_[*parent] += pull;
+      }
     }
     for (std::size_t j = 0; j < n; ++j)
       if (leaves_range(j)) hold(j);

@@ -171,7 +171,7 @@ LayerCost table_layer_cost(const model::LayerKind& layer, const KernelModel& ker
   add_kernels(busiest(slices, kernels.element), split.samples * slices.num_slices, kernels, split,
               kernel_cost);
   LayerCost cost;
-  cost.mixers = layer.mixers;
+  cost.launches = launches_of(layer);
   cost.forward = kernel_cost.forward;
   cost.backward = kernel_cost.backward;
   cost.saved = kernel_cost.saved;

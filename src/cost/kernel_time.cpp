@@ -134,6 +134,12 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
   };
   cast = operand_bytes(precision) < 2;
   gemm_rate = rate_of(precision);
+  const double rate_16 = peak_16 * p.gemm_efficiency;
+  // Units without a 16-bit mode of their own have one rate.
+  depth_seconds = p.gemm_depth / (rate_16 > 0 && device.num_units > 0 ? rate_16 : gemm_rate);
+  // Units four times slower than tensor cores read small tiles as fast as they multiply them.
+  tile_room = std::max(1.0, rate_16 / gemm_rate / 2);
+  convolution = p.convolution_efficiency;
   const double plain = cast ? peak_16 : device.peak_of(precision).value * p.clock;
   head_rate = cast ? peak_16 * p.gemm_efficiency : gemm_rate;
   attention_rate = plain * p.attention_efficiency;
@@ -148,6 +154,8 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
   dispatch_once = p.dispatch_once;
   memory_rate = device.memory_bandwidth.value * p.memory_efficiency;
   passes = p.elementwise_passes;
+  image_rate = device.memory_bandwidth.value * p.image_efficiency;
+  image_passes = p.image_passes;
   score_passes = p.score_passes;
   loss_passes = p.loss_passes;
   const bool blocks = precision == Precision::kMxfp8 || precision == Precision::kNvfp4;
@@ -158,7 +166,6 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
   tail = p.gemm_tail;
   edge = p.gemm_edge;
   units = device.num_units > 0 ? device.num_units : 100;
-  depth = p.gemm_depth;
   misaligned_gemm = p.misaligned_gemm;
   misaligned_head = p.misaligned_head;
   element = element_bytes(precision);
@@ -166,8 +173,10 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
   fused_attention = attention == plan::Attention::kFlash;
 }
 
-double gemm_seconds(const KernelModel& model, double m, double n, double k, double batch,
-                    double rate) {
+namespace {
+
+double matrix_seconds(const KernelModel& model, double m, double n, double k, double batch,
+                      double rate) {
   double best = 1e300;
   for (const Tile& tile : kTiles) {
     // Tensor cores work on whole tiles, and all multiprocessors wait for the last wave of them.
@@ -176,15 +185,87 @@ double gemm_seconds(const KernelModel& model, double m, double n, double k, doub
     const double tiles = (model.edge * whole + (1 - model.edge) * filled) * batch;
     const double waves = tiles / model.units;
     const double paid = waves + model.tail * (std::ceil(waves) - waves);
-    best = std::min(best, paid * model.units * 2 * tile.m * tile.n * k / tile.rate);
+    best = std::min(best, paid * model.units * 2 * tile.m * tile.n /
+                              std::min(1.0, tile.rate * model.tile_room));
   }
   if (!divides(n, 64) || !divides(k, 64)) best *= model.misaligned_gemm;
-  const double compute = best * (k + model.depth) / (k * rate);
+  return best * (k / rate + model.depth_seconds);
+}
+
+}  // namespace
+
+double gemm_seconds(const KernelModel& model, double m, double n, double k, double batch,
+                    double rate) {
+  const double compute = matrix_seconds(model, m, n, k, batch, rate);
   const double bytes = batch * (model.gemm_element * (m * k + k * n) + model.element * m * n);
   return std::max(compute, bytes / model.memory_rate) + model.gap;
 }
 
 namespace {
+
+// Works on images: what of it a norm's kernel cannot do on the way.
+bool on_images(const Operator& op) {
+  return op.image || op.kind == OpKind::kConvolution || op.kind == OpKind::kPool;
+}
+
+OperatorCost convolution_cost(const Operator& op, const KernelModel& model,
+                              const LayerSplit& split) {
+  OperatorCost cost;
+  const double samples = split.samples / split.cp;
+  const double m = op.rows * samples;
+  const double in_channels = op.k / std::max(1, op.window);
+  const double in = (op.input_elements > 0 ? op.input_elements : op.rows * in_channels) * samples;
+  cost.parameters = op.parameters;
+  cost.flops = 2 * m * op.n * op.k;
+  cost.bytes = (in + m * op.n + op.parameters) * model.element;
+  const double moved =
+      ((in + m * op.n) * model.element + op.n * op.k * model.gemm_element) / model.image_rate;
+  // Units without tensor cores: 3 x 3 windows at stride 1 need 2.25 times fewer products (Lavin
+  // 2016), of which the transforms take back a third.
+  constexpr double kWinograd = 1.5;
+  const bool winograd = model.tile_room > 1 && op.window == 9 && in == m * in_channels;
+  // A small result of a long sum, as the weights' gradient is, is summed in parts side by side.
+  constexpr double kShortestPart = 512;
+  const auto seconds = [&](double rows, double columns, double inner) {
+    double compute = matrix_seconds(model, rows, columns, inner, 1, model.gemm_rate);
+    for (double parts = 2; parts <= 256 && inner / parts >= kShortestPart; parts *= 2)
+      compute = std::min(
+          compute, matrix_seconds(model, rows, columns, inner / parts, parts, model.gemm_rate));
+    if (winograd) compute /= kWinograd;
+    return std::max(compute / model.convolution, moved) + model.gap;
+  };
+  cost.forward = seconds(m, op.n, op.k);
+  cost.weight_gradient = seconds(op.k, op.n, m);
+  const double in_rows = in / in_channels;
+  cost.backward = seconds(in_rows, in_channels, m * op.n * op.k / (in_rows * in_channels)) +
+                  cost.weight_gradient;
+  cost.saved = op.saved_elements * samples * model.element;
+  return cost;
+}
+
+// Batch norms, activations, additions and pools of images.
+OperatorCost image_cost(const Operator& op, const KernelModel& model, const LayerSplit& split) {
+  OperatorCost cost;
+  const double samples = split.samples / split.cp;
+  const double written = op.written_elements * samples;
+  double forward = (op.read_elements + op.written_elements) * samples;
+  double backward = forward;
+  if (op.kind == OpKind::kNorm) {
+    forward = 3 * written;
+    backward = 5 * written;
+  } else if (op.kind == OpKind::kElementwise) {
+    forward = op.read_elements * samples - written;
+    backward = written;
+  }
+  cost.parameters = op.parameters;
+  cost.flops = op.flops * samples;
+  cost.bytes = forward * model.element;
+  const double pass = model.element * model.image_passes / model.image_rate;
+  cost.forward = forward * pass + op.kernels * model.gap;
+  cost.backward = backward * pass + op.kernels * model.gap;
+  cost.saved = op.saved_elements * samples * model.element + op.saved_bytes * samples;
+  return cost;
+}
 
 // Depthwise and other grouped convolutions.
 OperatorCost grouped_convolution_cost(const Operator& op, const KernelModel& model,
@@ -213,6 +294,8 @@ OperatorCost grouped_convolution_cost(const Operator& op, const KernelModel& mod
 OperatorCost operator_cost(const Operator& op, const KernelModel& model, const LayerSplit& split) {
   if (op.kind == OpKind::kConvolution && op.groups > 1)
     return grouped_convolution_cost(op, model, split);
+  if (op.kind == OpKind::kConvolution) return convolution_cost(op, model, split);
+  if (op.image) return image_cost(op, model, split);
   if (op.split == Split::kTables) return table_operator_cost(op, model, split);
   const Piece piece = piece_of(op, split, model.imbalance);
   OperatorCost cost;
@@ -222,8 +305,7 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
   cost.bytes = moved;
   double saved_share = piece.share;
   switch (op.kind) {
-    case OpKind::kGemm:
-    case OpKind::kConvolution: {
+    case OpKind::kGemm: {
       // Logits and routers stay in 16 bit; blocks run in the plan's precision.
       const bool block = !op.full_width;
       const double rate = (block ? model.gemm_rate : model.head_rate) *
@@ -306,12 +388,23 @@ OperatorCost operator_cost(const Operator& op, const KernelModel& model, const L
   return cost;
 }
 
+double launches_of(const model::LayerKind& layer) {
+  // A block of a transformer has 12 launches in forward when nothing is fused.
+  constexpr double kOfBlock = 12;
+  if (std::any_of(layer.operators.begin(), layer.operators.end(), on_images)) {
+    double kernels = 0;
+    for (const Operator& op : layer.operators) kernels += op.kernels;
+    return kernels / kOfBlock;
+  }
+  return layer.role == model::LayerRole::kBlock ? layer.mixers / 2.0 : 0.3;
+}
+
 LayerCost layer_cost(const model::LayerKind& layer, const KernelModel& model,
                      const LayerSplit& split) {
   if (!layer.operators.empty() && layer.operators.front().split == Split::kTables)
     return table_layer_cost(layer, model, split);
   LayerCost total;
-  total.mixers = layer.mixers;
+  total.launches = launches_of(layer);
   for (const Operator& op : layer.operators) {
     const OperatorCost cost = operator_cost(op, model, split);
     total.forward += cost.forward;

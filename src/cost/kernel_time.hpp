@@ -5,15 +5,18 @@
 // Guide, "wave quantization"). The empty part of edge tiles counts with weight gemm_edge: 1 on
 // GPUs, less on CPUs, whose tiles have a few elements. With waves w = tiles / multiprocessors,
 //   paid waves = w + gemm_tail * (ceil(w) - w)
-//   t = paid waves * multiprocessors * 2 * tile * k / (rate * k / (k + gemm_depth))
+//   t = paid waves * multiprocessors * 2 * tile * (k / rate + gemm_depth / rate of 16 bits)
 // where tile is the number of its elements, rate = peak * clock * efficiency, and clock is the rate
-// of matrix units as a share of the data sheet's. This holds for the best of four tile sizes, and
-// at least bytes / bandwidth. The backward pass runs two GEMMs of the same FLOPs: m x n times n x k
-// (input) and k x m times m x n (weight).
+// of matrix units as a share of the data sheet's. The second term is the time to fill and to empty
+// a tile's pipeline: it does not depend on how fast the products in between are. This holds for the
+// best of four tile sizes, and at least bytes / bandwidth. The backward pass runs two GEMMs of the
+// same FLOPs: m x n times n x k (input) and k x m times m x n (weight).
 //
-// Convolutions run as such GEMMs: m = output positions, k = elements of the window, all channels. A
-// grouped convolution runs as the faster of two forms: one GEMM per group, or a kernel without
-// matrix units that reads and writes every value once:
+// Convolutions run as such GEMMs at convolution_efficiency of their rate (Chetlur 2014, implicit
+// GEMM: the input is read about once, whatever the window): forward m = output positions, n =
+// output channels, k = elements of the window, all channels; the input's gradient m = input
+// positions, n = input channels. A grouped convolution runs as the faster of two forms: one GEMM
+// per group, or a kernel without matrix units that reads and writes every value once:
 //   t = max(FLOP / (fp32 peak clock efficiency), bytes / bandwidth)     forward; backward: 2 t
 //
 // Attention. Fused (Dao 2022): FLOP / (peak clock attention_efficiency), without masked tiles if
@@ -35,6 +38,12 @@
 //
 // Scan (Mamba-2): FLOP / (peak clock scan_efficiency), plus bytes / bandwidth since its kernels
 // pass states through memory. Backward has 2.5x the FLOPs and twice the bytes.
+//
+// Images: a batch norm needs its input twice and writes its output, and needs input and output
+// gradient twice in the backward pass (Ioffe 2015), 3 and 5 passes over the image. An activation
+// after it only costs a look at its sign in the backward pass; an addition costs a read of the
+// shortcut and a write of its gradient. All of them times image_passes, which tells how far a
+// software is from such fused kernels, at image_efficiency of the bandwidth.
 //
 // Element-wise kernels, normalization, loss: bytes / (bandwidth * memory_efficiency) times the
 // stack's passes.
@@ -86,6 +95,8 @@ struct KernelModel {
   double dispatch_once;
   double memory_rate;  // B/s of element-wise kernels
   double passes;
+  double image_rate;  // B/s of kernels on images
+  double image_passes;
   double score_passes;
   double loss_passes;
   double cast_bytes;  // traffic to quantize one element of an operand
@@ -93,7 +104,9 @@ struct KernelModel {
   double units;  // number of multiprocessors
   double tail;
   double edge;
-  double depth;
+  double depth_seconds;  // to fill and empty a tile's pipeline, per FLOP of one inner element
+  double tile_room;      // how much faster small tiles are read than tensor cores need
+  double convolution;    // rate of convolutions relative to GEMMs
   double misaligned_gemm;
   double misaligned_head;
   double element;                            // bytes per activation
@@ -120,7 +133,7 @@ struct LayerCost {
   double tensor_bytes = 0;  // of one tensor collective (whole tensor), summed over regions
   double expert_bytes = 0;  // sent one way by this rank to experts; every copy of a token counts
   double expert_copies = 1;  // copies per token
-  int mixers = 2;            // of a block; its number of launches depends on them
+  double launches = 1;       // host time relative to that of a transformer's block
   double local_experts = 0;  // number on this rank
   double fused_experts = 0;  // share of experts that the host need not launch one by one
   int num_tensor_regions = 0;
@@ -135,6 +148,9 @@ double gemm_seconds(const KernelModel& model, double m, double n, double k, doub
                     double rate);
 LayerCost layer_cost(const model::LayerKind& layer, const KernelModel& model,
                      const LayerSplit& split);
+// The host time of a layer's launches, relative to that of a transformer's block: by mixers for
+// blocks (attention and MLP), by kernels for layers of convolutional networks.
+double launches_of(const model::LayerKind& layer);
 
 // The cost of one operator, for `explain`.
 struct OperatorCost {

@@ -81,11 +81,10 @@ LayerTime layer_time(const KindCost& kind, bool block, Recompute recompute,
   time.weight_gradient =
       cost.weight_gradient + (cost.parameters + cost.expert_parameters) * accumulate;
   if (kind.whole) return time;  // what the host takes is part of it
-  const double launches =
-      (rules.host_layer * cost.mixers / 2 + rules.host_expert * cost.local_experts) *
+  const double kernels =
+      (rules.host_layer * cost.launches + rules.host_expert * cost.local_experts) *
       (1 - cost.fused_experts);
-  if (again) time.host_again = launches / 3 + kind.collectives_forward * rules.collective_host;
-  const double kernels = block ? launches : 0.3 * rules.host_layer;
+  if (again) time.host_again = kernels / 3 + kind.collectives_forward * rules.collective_host;
   time.host_weight = kernels / 3;
   time.host = (again ? 4.0 / 3 : 1) * kernels + cost.softmax_fallback * rules.host_fallback +
               collectives * rules.collective_host;
@@ -95,6 +94,10 @@ LayerTime layer_time(const KindCost& kind, bool block, Recompute recompute,
 double forward_alone(const LayerTime& layers, const Machine& machine) {
   const double host = layers.host - layers.host_again - layers.host_weight;
   return smooth_max(layers.forward, 0.5 * host, machine);
+}
+
+double straggler_seconds(double passes, double num_ranks, const Parameters& p) {
+  return p.straggler > 0 ? p.straggler * std::log2(std::max(1.0, num_ranks)) * passes : 0;
 }
 
 StageTime stage_time(const StageWork& work, double shard_seconds, double copy_seconds,

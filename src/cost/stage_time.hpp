@@ -115,6 +115,10 @@ double smooth_max(double a, double b, const Machine& machine);
 // Seconds of a forward pass that waits only for its own launches.
 double forward_alone(const LayerTime& layers, const Machine& machine);
 
+// The wait for the slowest of all ranks, per step: no two devices clock alike, and the more there
+// are, the slower the slowest is.
+double straggler_seconds(double passes, double num_ranks, const Parameters& p);
+
 StageTime stage_time(const StageWork& work, double shard_seconds, double copy_seconds,
                      StageMode mode, const Machine& machine);
 

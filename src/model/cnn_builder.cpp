@@ -17,6 +17,7 @@ std::string size_text(const Image& x) {
 // It runs in place, so its result is kept for backward.
 Operator relu_op(double rows, double features) {
   Operator op = elementwise("relu", rows, features, 1);
+  op.image = rows > 1;
   op.saved_elements = rows * features;
   return op;
 }
@@ -140,6 +141,7 @@ Feature CnnBuilder::sum_layer(const Feature& x, const Feature& shortcut, bool re
   kind.role = LayerRole::kOther;
   kind.name = fmt::format("add {}{}", size_text(x.image), relu ? " relu" : "");
   kind.operators.push_back(elementwise("add", x.image.positions(), x.image.channels, 2));
+  kind.operators.back().image = true;
   if (relu)
     kind.operators.push_back(relu_op(x.image.positions(), x.image.channels));
   else

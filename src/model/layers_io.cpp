@@ -58,6 +58,7 @@ void visit_fields(V& v, spec::Like<Operator> auto& op) {
   v("rows_divide", op.rows_divide);
   v("full_width", op.full_width);
   v("gated", op.gated);
+  v("image", op.image);
   v("rows", op.rows, 0, kMostOfAnything);
   v("n", op.n, 0, kMostOfAnything);
   v("k", op.k, 0, kMostOfAnything);

@@ -48,6 +48,7 @@ struct Operator {
   Split inside = Split::kReplicated;  // of one expert, by expert_tp
   bool rows_divide = false;           // replicated work that sequence parallelism divides
   bool gated = false;       // of a gated MLP: may be fused with the activation between its products
+  bool image = false;       // norm, activation, addition or pool of images (convolutional networks)
   bool full_width = false;  // a GEMM that 8- and 4-bit recipes keep in 16 bits (logits, router)
 
   // GEMM: `rows` x `k` times `k` x `n`. Others use rows = tokens (or positions) and n = features.

@@ -33,6 +33,7 @@ Operator batch_norm(const Image& x) {
   Operator op;
   op.name = "norm";
   op.kind = OpKind::kNorm;
+  op.image = true;
   op.rows = x.positions();
   op.n = x.channels;
   op.parameters = 2 * op.n;
@@ -47,6 +48,7 @@ Operator pool(std::string name, const Image& in, const Image& out, const Window&
   Operator op;
   op.name = std::move(name);
   op.kind = OpKind::kPool;
+  op.image = true;
   op.window = window.height * window.width;
   op.rows = out.positions();
   op.n = out.channels;

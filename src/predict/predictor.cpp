@@ -185,6 +185,7 @@ Predictor::Sketch Predictor::sketch(const Degrees& d, const Counts& counts) {
   out.add(Part::kFixed, p.host_step + m * p.host_micro_batch);
   add_stage(out, tables.times[pipeline.slowest], m, out.memory.total / out.memory.capacity, p);
   const double all = tables.paces[pipeline.slowest].all;
+  out.add(Part::kFixed, straggler_seconds(all, d.num_ranks(), p));
   const double later = later_chunks(shape.pipeline, pipeline.own, shape.num_micro_batches);
   ReductionWindow window{kBackward * step.quickest, kBackward * later};
   if (d.pp == 1)

@@ -29,7 +29,10 @@ namespace nereus::cost {
   X(gemm_tail, 0.7, 0.0, 1.0, "",                                                                  \
     "share of the last, partly filled wave of tiles that a GEMM pays for")                         \
   X(gemm_edge, 1.0, 0.0, 1.0, "", "share of the unfilled part of edge tiles that a GEMM pays for") \
-  X(gemm_depth, 128, 0, 2048, "elements", "inner size at which a GEMM reaches half of its rate")   \
+  X(gemm_depth, 128, 0, 2048, "elements",                                                          \
+    "inner size at which a 16-bit GEMM reaches half of its rate")                                  \
+  X(convolution_efficiency, 0.85, 0.2, 1.6, "",                                                    \
+    "rate of convolutions relative to GEMMs of the same size")                                     \
   X(misaligned_gemm, 1.15, 1.0, 2.0, "", "slowdown of a GEMM with a dim not divisible by 64")      \
   X(misaligned_head, 1.30, 1.0, 8.0, "",                                                           \
     "slowdown of unfused attention with a head size not divisible by 8")                           \
@@ -45,6 +48,11 @@ namespace nereus::cost {
     "share of the memory bandwidth that element-wise kernels reach")                               \
   X(elementwise_passes, 1.5, 0.5, 6.0, "",                                                         \
     "memory passes relative to perfectly fused element-wise kernels")                              \
+  X(image_efficiency, 0.85, 0.3, 0.95, "",                                                         \
+    "share of the memory bandwidth that kernels on images reach")                                  \
+  X(image_passes, 1.4, 0.3, 5.0, "",                                                               \
+    "memory passes of norms, activations, additions and pools of images, relative to norms that "  \
+    "do the activation and the addition on the way")                                               \
   X(cast_passes, 1.0, 0.0, 3.0, "",                                                                \
     "memory passes to quantise GEMM operands relative to separate kernels")                        \
   X(block_cast_passes, 1.0, 0.0, 5.0, "",                                                          \
@@ -72,6 +80,8 @@ namespace nereus::cost {
   X(host_micro_batch, 0, 0, 0.2, "s", "host time per micro-batch in addition to its layers")       \
   X(host_transfer, 5e-5, 0, 5e-3, "s", "host time of one pipeline send or receive")                \
   X(host_step, 1e-2, 0, 2.0, "s", "host time per step in addition to its micro-batches")           \
+  X(straggler, 0, 0, 0.2, "",                                                                      \
+    "growth of a step's passes per doubling of ranks, all of which wait for the slowest")          \
   X(host_sharpness, 4, 1.5, 32, "", "exponent of the smooth maximum of host and device time")      \
   X(link_efficiency, 0.75, 0.2, 1.0, "",                                                           \
     "share of the link rate inside a node that collectives reach")                                 \

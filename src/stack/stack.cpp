@@ -142,24 +142,27 @@ void StackLibrary::unset(const Scope& scope, const std::string& parameter) {
   }
 }
 
-double StackLibrary::inherited(const Scope& scope, std::string_view parameter) const {
-  const auto from = [&](const Settings& settings) -> const double* {
-    const auto at = settings.find(parameter);
-    return at == settings.end() ? nullptr : &at->second;
-  };
+std::vector<Scope> StackLibrary::ancestors(const Scope& scope) const {
+  std::vector<Scope> out;
   if (scope.kind == Scope::Kind::kDevice) {
-    for (std::string_view name : device_chain(scope.name, device_parents)) {
-      const auto at = devices.find(name);
-      if (name == scope.name || at == devices.end()) continue;
-      if (const double* value = from(at->second)) return *value;
-    }
+    for (std::string_view name : device_chain(scope.name, device_parents))
+      if (name != scope.name) out.push_back({scope.kind, std::string(name)});
   } else if (scope.kind == Scope::Kind::kStack) {
     for (auto at = stacks.find(scope.name); at != stacks.end();) {
       at = stacks.find(at->second.inherits);
-      if (at == stacks.end()) break;
-      if (const double* value = from(at->second.settings)) return *value;
+      if (at != stacks.end()) out.push_back({scope.kind, at->first});
     }
   }
+  return out;
+}
+
+bool StackLibrary::sets(const Scope& scope, std::string_view parameter) const {
+  return const_cast<StackLibrary*>(this)->find(scope, parameter) != nullptr;
+}
+
+double StackLibrary::inherited(const Scope& scope, std::string_view parameter) const {
+  for (const Scope& from : ancestors(scope))
+    if (const double* value = const_cast<StackLibrary*>(this)->find(from, parameter)) return *value;
   const ParameterInfo* info = find_parameter(parameter);
   return info != nullptr ? Parameters{}.*info->member : 0;
 }

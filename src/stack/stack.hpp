@@ -112,6 +112,7 @@ struct FreeNumber {
   std::string parameter;
   double prior = 0;
   double spread = 0.3;
+  bool from_parent = false;  // the prior is what the ancestors have: a few runs move it a little
   bool operator==(const FreeNumber&) const = default;
 };
 
@@ -128,6 +129,7 @@ struct StackEntry {
   std::string inherits;  // empty for the root
   std::map<std::string, std::string, std::less<>>
       variants;  // "compile" or "compile=no" -> the stack to use if that column is yes (no)
+  std::vector<std::string> frameworks;  // words of a row's software that name this stack
   std::map<std::string, std::string, std::less<>>
       releases;  // "25.01" -> the stack to use for runs of that release or later, YY.MM
   StackOptions options;
@@ -161,6 +163,9 @@ struct StackLibrary {
   void unset(const Scope& scope, const std::string& parameter);
   // The value in a scope if the scope does not set it: that of its ancestors, or the default.
   double inherited(const Scope& scope, std::string_view parameter) const;
+  // The scopes from which a scope inherits, the nearest first, and whether one sets a number.
+  std::vector<Scope> ancestors(const Scope& scope) const;
+  bool sets(const Scope& scope, std::string_view parameter) const;
   // Whether a number in this scope affects predictions for that device, stack and site.
   bool applies(const Scope& scope, std::string_view device, std::string_view stack,
                std::string_view site) const;

@@ -82,8 +82,9 @@ void read_numbers(Reader& owner, const Scope& scope, StackLibrary& library) {
     fit.skip(key);
     if (info == nullptr) continue;
     Reader entry = fit.required_table(key);
-    FreeNumber number{scope, std::string(key), read_number(entry, "prior", *info),
-                      entry.optional_double("spread", 0.3, 1e-3, 10)};
+    FreeNumber number{scope, std::string(key), 0, entry.optional_double("spread", 0.3, 1e-3, 10),
+                      !entry.has("prior")};
+    if (!number.from_parent) number.prior = read_number(entry, "prior", *info);
     entry.finish();
     std::erase_if(library.free, [&](const FreeNumber& old) {
       return old.scope == number.scope && old.parameter == number.parameter;
@@ -151,6 +152,7 @@ void read_stack(Reader& at, const std::string& name, StackLibrary& library) {
   entry.description = at.optional_string("description", entry.description);
   read_options(at, entry.options);
   read_defaults(at.optional_table("defaults"), entry.defaults);
+  if (at.has("frameworks")) entry.frameworks = at.optional_strings("frameworks");
   Reader variants = at.optional_table("variants");
   for (std::string_view column : variants.keys())
     entry.variants[std::string(column)] = variants.required_string(column);

@@ -26,8 +26,9 @@ Parameters lane_parameters(const Context& context, std::size_t lane) {
   Parameters worst = context.wires.machine(kinds.front()).parameters;
   for (const int kind : kinds) {
     const Parameters& p = context.wires.machine(kind).parameters;
-    for (double Parameters::*more : {&Parameters::host_step, &Parameters::host_micro_batch,
-                                     &Parameters::memory_pressure, &Parameters::transfer_stall})
+    for (double Parameters::*more :
+         {&Parameters::host_step, &Parameters::straggler, &Parameters::host_micro_batch,
+          &Parameters::memory_pressure, &Parameters::transfer_stall})
       worst.*more = std::max(worst.*more, p.*more);
     for (double Parameters::*less :
          {&Parameters::data_overlap, &Parameters::zero_overlap, &Parameters::shard_overlap,
@@ -70,6 +71,7 @@ LaneStep lane_step(Context& context, Work& work, const std::vector<std::vector<L
   add_stage(out, slowest.all, 1, memory_share, p);
   out.add(Part::kPipelineComm, slowest.moved);
   const double all = paces[pipeline.slowest].all;
+  out.add(Part::kFixed, straggler_seconds(all, context.layout.num_ranks, p));
   const double later = later_chunks(shape, pipeline.own, m);
   ReductionWindow window{kBackward * quickest, kBackward * later};
   if (shape.depth == 1) {
