@@ -91,7 +91,7 @@ class Problem {
         }
       }
       if (options_.on_iteration) options_.on_iteration(iteration, objective);
-      if (!better || gain < 1e-7) break;
+      if (!better || gain < options_.least_gain) break;
     }
     return result(residuals, objective, iteration);
   }
@@ -186,7 +186,7 @@ class Problem {
       all_.push_back(coordinates_[j]);
       if (rows < options_.min_rows) {
         // Its ancestors' value holds, unless the fit goes on from values that others settled.
-        if (options_.start_at_priors)
+        if (!options_.keep_uninformed)
           library_.unset(coordinates_[j].number.scope, coordinates_[j].number.parameter);
         continue;
       }
