@@ -93,7 +93,7 @@ class Problem {
         }
       }
       if (options_.on_iteration) options_.on_iteration(iteration, objective);
-      if (!better || gain < 1e-7) break;
+      if (!better || gain < options_.least_gain) break;
     }
     return result(residuals, objective, iteration);
   }
@@ -219,7 +219,7 @@ class Problem {
           coordinates_[j].number.from_parent ? std::min(3, options_.min_rows) : options_.min_rows;
       if (rows < least) {
         // Its ancestors' value holds, unless the fit goes on from values that others settled.
-        if (options_.start_at_priors)
+        if (!options_.keep_uninformed)
           library_.unset(coordinates_[j].number.scope, coordinates_[j].number.parameter);
         continue;
       }

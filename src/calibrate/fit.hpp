@@ -30,8 +30,10 @@ enum class Target { kStepTime, kMemory };
 
 struct FitOptions {
   int max_iterations = 200;
-  int min_rows = 10;  // a number that affects fewer rows keeps its inherited value
-  bool start_at_priors = true;
+  int min_rows = 10;             // a number that affects fewer rows gets its inherited value
+  bool start_at_priors = true;   // false: at the library's values
+  bool keep_uninformed = false;  // numbers with fewer rows keep the library's value
+  double least_gain = 1e-7;      // of the objective in one iteration, relative; less is the end
   std::function<void(int, double)> on_iteration;  // iteration, objective
 };
 

@@ -250,6 +250,7 @@ gemm_efficiency = 0.58
   measure(table, true_library(library));
   FitOptions options;
   options.start_at_priors = false;
+  options.keep_uninformed = true;
   const FitResult fitted = fit(library, pointers(table), Target::kStepTime, options);
   const Scope h100{Scope::Kind::kDevice, "H100"};
   EXPECT_FALSE(number_of(fitted, h100).fitted);

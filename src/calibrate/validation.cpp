@@ -89,12 +89,18 @@ ErrorSummary summarize(const std::vector<const RowResult*>& rows) {
 }
 
 Validation validate(const RunTable& table, const cost::StackLibrary& library) {
+  return validate(table, std::vector<const cost::StackLibrary*>(table.runs.size(), &library));
+}
+
+Validation validate(const RunTable& table,
+                    const std::vector<const cost::StackLibrary*>& libraries) {
   Validation out;
   out.rows = table.rows;
   out.skipped = table.skipped;
   out.results.resize(table.runs.size());
   parallel_for(table.runs.size(), [&](std::size_t i) {
     const Run& run = table.runs[i];
+    const cost::StackLibrary& library = *libraries[i];
     RowResult& row = out.results[i];
     row.run = &run;
     row.prediction = predict(run, library);
@@ -122,7 +128,8 @@ Validation validate(const RunTable& table, const cost::StackLibrary& library) {
   std::map<std::string, std::vector<const RowResult*>> all_by_set;
   std::map<std::string, std::vector<const RowResult*>> suspect_by_set;
   std::vector<double> memory_errors;
-  for (const RowResult& row : out.results) {
+  for (std::size_t i = 0; i < out.results.size(); ++i) {
+    const RowResult& row = out.results[i];
     const Run& run = *row.run;
     const bool feasible = row.fits && row.buildable;
     if (run.failed) {
@@ -133,7 +140,7 @@ Validation validate(const RunTable& table, const cost::StackLibrary& library) {
     ++out.feasibility.ran_rows;
     out.feasibility.ran_predicted_to_fit += feasible ? 1 : 0;
     if (run.memory > 0)
-      memory_errors.push_back(std::abs(memory_error(run, row.prediction, library)));
+      memory_errors.push_back(std::abs(memory_error(run, row.prediction, *libraries[i])));
     all_by_set[run.set].push_back(&row);
     if (!run.suspect.empty()) {
       suspect_by_set[run.set].push_back(&row);

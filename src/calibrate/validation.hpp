@@ -75,6 +75,8 @@ struct Validation {
 };
 
 Validation validate(const RunTable& table, const cost::StackLibrary& library);
+// Each run with its own library: that of a fit which did not see it (calibrate/leave_out.hpp).
+Validation validate(const RunTable& table, const std::vector<const cost::StackLibrary*>& libraries);
 
 ErrorSummary summarize(const std::vector<const RowResult*>& rows);
 

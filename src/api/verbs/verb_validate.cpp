@@ -58,10 +58,12 @@ Table rows_table(const app::ValidateAnswer& answer) {
   return table;
 }
 
-Table sets_table(const Validation& v) {
+Table sets_table(const app::ValidateAnswer& answer) {
+  const Validation& v = answer.validation;
   Table table{
       .name = "sets",
-      .title = "Error of the step time, by set",
+      .title = answer.left_out ? "Error of the step time of rows left out of the fit, by set"
+                               : "Error of the step time, by set",
       .columns = {{"set", "set"},
                   {"used", "runs"},
                   {"mean_abs_error", "mean", Unit::kShare},
@@ -162,6 +164,9 @@ std::string json_text(const app::ValidateAnswer& answer, bool with_rows) {
   json["rows"] = v.rows;
   json["used"] = v.used;
   json["skipped"] = v.skipped;
+  if (answer.left_out)
+    json["left_out"] = {{"groups", answer.left_out->groups},
+                        {"folds", answer.left_out->libraries.size()}};
   json["mean_abs_error"] = v.overall.mean_abs_error;
   json["median_abs_error"] = v.overall.median_abs_error;
   json["bias"] = v.overall.bias;
@@ -218,6 +223,8 @@ Verb validate_verb(Caller& caller) {
     app::ValidateRequest validate;
     bool rows = false;
     bool plans = false;
+    bool left_out = false;
+    bool left_out_sources = false;
     app::ValidateNetworkRequest network;
     std::string pipelines;
     OutputOptions output;
@@ -229,6 +236,11 @@ Verb validate_verb(Caller& caller) {
   command->flag("--rows", request->rows, "also show every row with predicted and measured times");
   command->flag("--plans", request->plans,
                 "also show what the planner would have chosen for every model, machine and batch");
+  command->flag("--left-out", request->left_out,
+                "predict every row by a fit to the other rows that has not seen its model on that "
+                "kind of device in that precision");
+  command->flag("--left-out-sources", request->left_out_sources,
+                "the same by fits that have not seen the row's whole set");
   command->text("--stack", "NAME|FILE", request->validate.stack,
                 "predict every row with this stack, or with a file written by calibrate");
   command->text(
@@ -254,6 +266,8 @@ Verb validate_verb(Caller& caller) {
   command->example("nereus validate data/published/runs.csv data/published/failed.csv",
                    "the runs that come with this project");
   command->example("nereus validate mine.csv --rows --format csv", "every row, for a spreadsheet");
+  command->example("nereus validate data/published/runs.csv data/published/failed.csv --left-out",
+                   "the errors to expect of what the fit has not seen");
   command->example(
       "nereus validate --collectives data/collectives/astrasim_collectives.csv --compat astra-sim",
       "ASTRA-sim's formulas against ASTRA-sim, to the nanosecond");
@@ -273,8 +287,13 @@ Verb validate_verb(Caller& caller) {
                     request->output);
       return kDone;
     }
-    const app::ValidateAnswer answer = app::validate(request->validate);
-    Report report{.tables = {sets_table(answer.validation), overall_table(answer.validation)}};
+    if (request->left_out && request->left_out_sources)
+      throw_input_error("cli.conflict", "--left-out and --left-out-sources cannot be combined", {},
+                        "use one call for each");
+    if (request->left_out) request->validate.left_out = calibrate::LeftOutBy::kGroups;
+    if (request->left_out_sources) request->validate.left_out = calibrate::LeftOutBy::kSources;
+    const app::ValidateAnswer answer = app::validate(request->validate, caller.progress());
+    Report report{.tables = {sets_table(answer), overall_table(answer.validation)}};
     if (request->rows) report.tables.push_back(rows_table(answer));
     if (request->rows && request->output.format == Format::kCsv)
       report.tables = {rows_table(answer)};

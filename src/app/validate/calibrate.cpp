@@ -180,6 +180,7 @@ CalibrateAnswer calibrate(const CalibrateRequest& request, const ProgressSink& p
 
   calibrate::FitOptions options;
   options.start_at_priors = request.from_priors;
+  options.keep_uninformed = !request.from_priors;
   if (!request.from_priors && answer.new_stacks.empty())
     // Own runs move what others settled, not the data sheets.
     for (cost::FreeNumber& number : library.free)
@@ -187,6 +188,7 @@ CalibrateAnswer calibrate(const CalibrateRequest& request, const ProgressSink& p
   if (!answer.new_stacks.empty()) {
     options.min_rows = 1;
     options.start_at_priors = true;
+    options.keep_uninformed = false;
   }
   const int passes = 1 + folds;
   progress({"fits", 0, static_cast<double>(passes), ""});

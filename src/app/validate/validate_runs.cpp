@@ -7,7 +7,7 @@
 
 namespace nereus::app {
 
-ValidateAnswer validate(const ValidateRequest& request) {
+ValidateAnswer validate(const ValidateRequest& request, const ProgressSink& progress) {
   cost::StackLibrary library = cost::builtin_stacks();
   std::string one;  // every row is predicted by this stack
   if (library.has(request.stack)) {
@@ -36,7 +36,19 @@ ValidateAnswer validate(const ValidateRequest& request) {
                       "rows need gpu, gpus, micro_batch, global_batch and precision, and either a "
                       "model of the catalog or layers, hidden, heads, seq, tp, pp and dp");
   ValidateAnswer answer;
-  answer.validation = calibrate::validate(*table, library);
+  if (request.left_out) {
+    calibrate::LeaveOutOptions options{.by = *request.left_out};
+    // Those of the built-in fit, which are near the solution for all rows.
+    options.fit.start_at_priors = false;
+    options.fit.least_gain = 1e-5;
+    options.on_fit = [&](int done, int total) {
+      if (progress) progress({"fits", static_cast<double>(done), static_cast<double>(total), ""});
+    };
+    answer.left_out = calibrate::leave_out(library, table->runs, options);
+    answer.validation = calibrate::validate(*table, answer.left_out->library_of_runs());
+  } else {
+    answer.validation = calibrate::validate(*table, library);
+  }
   answer.table = std::move(table);
   answer.library = std::move(library);
   return answer;

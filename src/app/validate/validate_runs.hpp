@@ -2,9 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "app/progress.hpp"
+#include "calibrate/leave_out.hpp"
 #include "calibrate/validation.hpp"
 
 namespace nereus::app {
@@ -12,14 +15,17 @@ namespace nereus::app {
 struct ValidateRequest {
   std::vector<std::string> files;  // tables of runs
   std::string stack;  // replaces each row's stack: a name, or a file whose stacks override ours
+  // Predict each row by a fit to the other rows that has not seen its group.
+  std::optional<calibrate::LeftOutBy> left_out;
 };
 
 struct ValidateAnswer {
   std::shared_ptr<const calibrate::RunTable> table;  // the results point into it
   calibrate::Validation validation;
-  cost::StackLibrary library;  // that the rows were predicted with
+  cost::StackLibrary library;  // that the rows were predicted with, unless they were left out
+  std::optional<calibrate::LeftOut> left_out;
 };
 
-ValidateAnswer validate(const ValidateRequest& request);
+ValidateAnswer validate(const ValidateRequest& request, const ProgressSink& progress = {});
 
 }  // namespace nereus::app
