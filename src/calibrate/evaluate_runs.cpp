@@ -6,11 +6,22 @@
 
 namespace nereus::calibrate {
 
-cost::Prediction predict(const Run& run, const cost::StackLibrary& library) {
+namespace {
+
+cost::Basis basis_of(const Run& run, const cost::StackLibrary& library) {
   cost::Stack stack = library.resolve(run.stack, run.site);
   stack.options = cost::options_for(stack.options, run.degrees.precision);
   stack.options.attention = run.attention;
-  return cost::Predictor(*run.model, run.cluster, cost::Basis(stack), 1).predict(run.degrees);
+  return cost::Basis(stack);
+}
+
+}  // namespace
+
+PredictorOf::PredictorOf(const Run& run, const cost::StackLibrary& library)
+    : predictor_(*run.model, run.cluster, basis_of(run, library), 64) {}
+
+cost::Prediction predict(const Run& run, const cost::StackLibrary& library) {
+  return cost::Predictor(*run.model, run.cluster, basis_of(run, library), 1).predict(run.degrees);
 }
 
 double reported_memory(const cost::Prediction& prediction, const cost::StackOptions& options) {

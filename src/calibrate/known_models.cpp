@@ -39,6 +39,21 @@ bool same_sizes(const TransformerShape& a, const TransformerShape& b) {
          a.top_k == b.top_k && a.expert_ffn == b.expert_ffn;
 }
 
+std::optional<TransformerShape> known_dense(const TransformerShape& columns,
+                                            std::string_view row_model) {
+  const std::string* name = model::catalogue_name(row_model);
+  if (name == nullptr) return std::nullopt;
+  const model::Model model = model::load_model(*name);
+  if (!model.transformer) return std::nullopt;
+  TransformerShape shape = *model.transformer;
+  const bool same = shape.layers == columns.layers && shape.hidden == columns.hidden &&
+                    shape.heads == columns.heads && shape.experts == 0;
+  const bool special = shape.window > 0 || shape.head_dim * shape.heads != shape.hidden;
+  if (!same || !special) return std::nullopt;
+  shape.seq = columns.seq;
+  return shape;
+}
+
 const TransformerShape* named(const std::vector<const TransformerShape*>& shapes,
                               const std::string& name) {
   for (const TransformerShape* shape : shapes)
@@ -50,7 +65,7 @@ const TransformerShape* named(const std::vector<const TransformerShape*>& shapes
 
 std::optional<TransformerShape> known_shape(const TransformerShape& columns,
                                             std::string_view row_model) {
-  if (columns.experts <= 0) return std::nullopt;
+  if (columns.experts <= 0) return known_dense(columns, row_model);
   std::vector<const TransformerShape*> fitting;
   for (const TransformerShape& shape : known_experts())
     if (same_sizes(shape, columns)) fitting.push_back(&shape);

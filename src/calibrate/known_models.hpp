@@ -6,6 +6,10 @@
 // models have these sizes, the one with which the row's name begins is used, in its form for
 // training (NAME-mtp) unless the row says "w/o MTP".
 //
+// A row without experts is treated as the catalog model of its name if that has the same layers,
+// hidden and heads, and something that no column says by itself (windows, heads of another size
+// than hidden / heads).
+//
 //   if (auto shape = known_shape(from_columns, "DeepSeekV3 (w/o MTP)")) ...
 #pragma once
 

@@ -3,147 +3,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <optional>
 #include <string_view>
 
 #include "base/units.hpp"
-#include "calibrate/known_models.hpp"
+#include "calibrate/derive_plan.hpp"
+#include "calibrate/evaluate_runs.hpp"
+#include "calibrate/row_model.hpp"
+#include "calibrate/row_stack.hpp"
 #include "calibrate/run_row.hpp"
 #include "calibrate/sites.hpp"
 #include "cluster/catalogue.hpp"
 #include "cluster/this_machine.hpp"
-#include "model/read/load_model.hpp"
+#include "spec/quantity.hpp"
 #include "stack/stack_file.hpp"
 
 namespace nereus::calibrate {
 
 namespace {
 
-using model::TransformerShape;
-
-// What a row must state; a model of the catalog has a shape, and data parallelism needs no degrees.
-struct Required {
-  const char* column;
-  bool if_named;
-};
-constexpr Required kRequired[] = {
-    {"layers", false}, {"hidden", false},     {"heads", false},       {"seq", false},
-    {"gpu", true},     {"gpus", true},        {"tp", false},          {"pp", false},
-    {"dp", false},     {"micro_batch", true}, {"global_batch", true}, {"precision", true}};
-
-// "2025-02" as "25.02": releases are compared as text.
-std::string release_of(std::string_view date) {
-  if (date.size() >= 7 && date.starts_with("20") && date[4] == '-')
-    return std::string(date.substr(2, 2)) + "." + std::string(date.substr(5, 2));
-  return std::string(date);
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
-// The first word names the framework; the others may be in the source ("NVIDIA/...").
-bool has_words(const std::string& framework, const std::string& source, std::string_view words) {
-  for (std::size_t at = 0; at < words.size();) {
-    const std::size_t end = std::min(words.find(' ', at), words.size());
-    const std::string_view word = words.substr(at, end - at);
-    const bool found = framework.find(word) != std::string::npos ||
-                       (at > 0 && source.find(word) != std::string::npos);
-    if (!found) return false;
-    at = end + 1;
-  }
-  return true;
-}
-
-// The stack whose `frameworks` has the most telling words of a row's framework and source; empty if
-// none has.
-std::string stack_of_framework(const Row& row, const cost::StackLibrary& library) {
-  if (row.blank("framework")) return {};
-  const std::string framework = lower(row.text("framework"));
-  const std::string source = lower(row.text("source"));
-  std::string best;
-  std::size_t most = 0;
-  for (const auto& [name, entry] : library.stacks)
-    for (const std::string& words : entry.frameworks)
-      if (words.size() > most && has_words(framework, source, words)) {
-        best = name;
-        most = words.size();
-      }
-  return best;
-}
-
-// The stack that a row's columns name. A stack may have variants for certain releases, and for rows
-// with a certain column set.
-std::string stack_of(const Row& row, const cost::StackLibrary& library,
-                     const std::string& fallback) {
-  std::string name(row.text("stack"));
-  if (name.empty()) name = stack_of_framework(row, library);
-  if (!library.has(name)) return fallback;
-  if (const std::string release = release_of(row.text("software_date")); !release.empty()) {
-    std::string newest = name;
-    for (const auto& [from, stack] : library.stacks.find(name)->second.releases)
-      if (from <= release && library.has(stack)) newest = stack;
-    name = newest;
-  }
-  for (const auto& [column, variant] : library.stacks.find(name)->second.variants) {
-    const std::size_t equals = column.find('=');
-    const std::string value = equals == std::string::npos ? "yes" : column.substr(equals + 1);
-    if (row.text(column.substr(0, equals)) == value && library.has(variant)) return variant;
-  }
-  return name;
-}
-
-TransformerShape shape_of(Row& row, const cost::RunDefaults& defaults, bool gated) {
-  TransformerShape shape;
-  shape.name = row.text("model");
-  shape.layers = row.count("layers", 0, 1, 100'000);
-  shape.hidden = row.count("hidden", 0, 1, 1'000'000);
-  shape.heads = row.count("heads", 0);
-  shape.kv_heads = row.count("kv_heads", shape.heads);
-  shape.seq = row.count("seq", 0);
-  shape.vocab = row.count("vocab", defaults.vocab);
-  shape.gated_mlp = gated;
-  shape.ffn = row.count("ffn", 4 * shape.hidden);
-  shape.family = shape.gated_mlp ? "llama" : "gpt";
-  shape.tied_embeddings = row.yes("tied_embeddings", !shape.gated_mlp && defaults.tied_embeddings);
-  shape.bias = !shape.gated_mlp && defaults.bias;
-  shape.norm = shape.gated_mlp ? model::NormKind::kRmsNorm : model::NormKind::kLayerNorm;
-  shape.position = shape.gated_mlp ? model::PositionKind::kRotary : model::PositionKind::kLearned;
-  shape.experts = row.count("experts", 0, 0);
-  shape.top_k = row.count("top_k", 0, 0);
-  shape.expert_ffn = row.count("expert_ffn", 0, 0);
-  shape.shared_experts = row.count("shared_experts", 0, 0);
-  shape.dense_layers = row.count("dense_layers", 0, 0);
-  shape.q_lora = row.count("q_lora", 0, 0);
-  shape.kv_lora = row.count("kv_lora", 0, 0);
-  return shape;
-}
-
-// A blank `mlp` means the kind whose number of parameters is nearer to the stated one; a plain MLP
-// if that is blank too.
-std::shared_ptr<const model::Model> build_model(Row& row, const cost::RunDefaults& defaults) {
-  if (const auto known = known_shape(shape_of(row, defaults, true), row.text("model"))) {
-    TransformerShape shape = *known;
-    if (!row.blank("vocab")) shape.vocab = row.count("vocab", shape.vocab);
-    if (!row.blank("ffn") && shape.ffn > 0) shape.ffn = row.count("ffn", shape.ffn);
-    if (!row.blank("tied_embeddings"))
-      shape.tied_embeddings = row.yes("tied_embeddings", shape.tied_embeddings);
-    return std::make_shared<model::Model>(build_transformer(shape));
-  }
-  const bool gated = row.word("mlp", "plain", {"plain", "gated"}) == "gated";
-  auto model = std::make_shared<model::Model>(build_transformer(shape_of(row, defaults, gated)));
-  const double stated = row.number("params_b") * 1e9;
-  if (!row.blank("mlp") || stated <= 0) return model;
-  auto other = std::make_shared<model::Model>(build_transformer(shape_of(row, defaults, !gated)));
-  const auto distance = [&](const model::Model& m) { return std::abs(m.parameters() - stated); };
-  return distance(*other) < distance(*model) ? other : model;
-}
+// Sizes that a row must state unless it names a model of the catalog.
+constexpr const char* kSizes[] = {"layers", "hidden", "heads"};
 
 plan::Degrees degrees_of(Row& row, const cost::RunDefaults& defaults) {
   plan::Degrees d;
@@ -173,10 +55,9 @@ plan::Degrees degrees_of(Row& row, const cost::RunDefaults& defaults) {
 }
 
 // Seconds of one step, or 0 if the metric does not give one.
-double measured_step(Row& row, const Run& run, const cluster::Device& device) {
+double measured_step(Row& row, const Run& run, const cluster::Device& device, double gpus) {
   const std::string_view metric = row.text("metric");
   const double value = row.number("value");
-  const double gpus = row.number("gpus");
   const plan::Degrees& d = run.degrees;
   if (value <= 0 || gpus <= 0) return 0;
   const double flops = run.model->training_flops() * d.global_batch;
@@ -201,6 +82,19 @@ std::string join_cells(const Row& row, std::initializer_list<const char*> column
   return key;
 }
 
+// The fastest that every device of the catalog has, as in plan::complete_degrees.
+cluster::Precision usual_precision(const cluster::Device& device) {
+  for (const auto precision :
+       {cluster::Precision::kBf16, cluster::Precision::kFp16, cluster::Precision::kFp32})
+    if (device.has(precision)) return precision;
+  return cluster::Precision::kBf16;
+}
+
+bool is_rate(std::string_view metric) {
+  return metric == "samples_per_s" || metric == "tokens_per_s_per_gpu" ||
+         metric == "tflops_per_gpu" || metric == "mfu" || metric == "hfu";
+}
+
 class Builder {
  public:
   Builder(const cost::StackLibrary& library, const std::string& fallback)
@@ -208,93 +102,16 @@ class Builder {
 
   // The run, or the reason why the row is no use.
   std::optional<Run> build(Row row, const std::string& set, std::string& why) {
-    const bool named = is_named(row);
-    if (!named && !row.has("layers"))
-      return skip(why, fmt::format("unknown model {}", row.text("model")));
-    for (const Required& required : kRequired)
-      if ((required.if_named || !named) && row.blank(required.column))
-        return skip(why, fmt::format("{} not stated", required.column));
-    if (!row.blank("task") && row.text("task") != "pretrain") return skip(why, "not pre-training");
-    const auto& catalogue = cluster::builtin_catalogue();
-    const int gpus = row.count("gpus", 1);
-    // Rows of `nereus train --record` on an unnamed machine.
-    std::optional<cluster::Cluster> own;
-    if (const std::string_view kind = cluster::own_device_kind(row.text("gpu")); !kind.empty())
-      own = cluster::this_machine(gpus, kind);
-    const cluster::Device* device =
-        own ? &own->groups.front().node.device : catalogue.find_device(row.text("gpu"));
-    if (device == nullptr) return skip(why, fmt::format("unknown device {}", row.text("gpu")));
-    const auto precision = catalogue.find_precision(row.text("precision"));
-    if (!precision) return skip(why, fmt::format("unknown precision {}", row.text("precision")));
-    if (!device->has(*precision))
-      return skip(why, fmt::format("{} has no {}", device->name, cluster::to_string(*precision)));
-
+    why = "";
     Run run;
     run.set = set;
     run.model_name = row.text("model");
-    run.stack = stack_of(row, library_, fallback_);
-    if (named) {
-      run.model = named_model(row);
-      if (!run.model) return skip(why, "not a model that can be");
-      // Models with tables have a default of their own, as in `predict`.
-      const std::string usual = cost::default_stack(*run.model, *device);
-      if (run.model->table_layer() >= 0 && row.blank("stack") && library_.has(usual))
-        run.stack = usual;
-    }
-    run.site = library_.site_of_set(set);
-    const cost::StackEntry& stack = library_.stacks.find(run.stack)->second;
-    run.attention = row.blank("attention")               ? stack.options.attention
-                    : row.text("attention") == "unfused" ? plan::Attention::kUnfused
-                                                         : plan::Attention::kFlash;
-    run.degrees = degrees_of(row, stack.defaults);
-    run.degrees.precision = *precision;
-    const cluster::Node* node = nullptr;
-    if (own) {
-      node = &own->groups.front().node;
-    } else if (!row.blank("node")) {
-      node = catalogue.find_node(row.text("node"));
-      if (node == nullptr) return skip(why, fmt::format("unknown node {}", row.text("node")));
-    } else {
-      node = reference_node(*device);
-      if (node == nullptr)
-        return skip(
-            why, fmt::format("no reference node of {}: name one in a column node", device->name));
-    }
-    run.cluster =
-        own ? *own
-            : cluster_of(*node, *device, gpus,
-                         run.site.empty() ? nullptr : &library_.sites.find(run.site)->second);
-    if (const cluster::NodeGroup& group = run.cluster.groups.front();
-        gpus > std::max(group.node.num_devices, group.node.domain()) &&
-        group.node.network.value <= 0)
-      return skip(why, fmt::format("{} has no network", group.node.name));
-    try {
-      if (!named) run.model = model_of(row, stack.defaults);
-    } catch (const Errors&) {
-      return skip(why, "not a model that can be");
-    }
-    if (!row.bad().empty()) return skip(why, row.bad());
-    // Some tables count expert or idle ranks differently; dp is derived from the other degrees.
-    plan::Degrees& d = run.degrees;
-    const double others = static_cast<double>(d.tp) * d.pp * d.cp;
-    if (std::fmod(gpus, others) != 0)
-      return skip(why, "tp x pp x dp x cp is not the number of devices");
-    d.dp = static_cast<int>(gpus / others);
-    if (d.zero_group < 0)
-      d.zero_group = std::min(run.cluster.groups.front().node.num_devices, d.dp * d.cp);
-    if (static_cast<double>(d.micro_batch) * d.dp > d.global_batch)
-      return skip(why, "micro_batch x dp exceeds global_batch");
     run.failed = row.text("metric") == "failed";
     run.recompute_stated = !row.blank("recompute");
     run.suspect = row.text("suspect");
-    run.step = run.failed ? 0 : measured_step(row, run, *device);
-    if (run.step > 0 && (run.step < 1e-9 || run.step > 1e9))
-      return skip(why, "measured step time is absurd");
-    run.memory = row.number("mem_gib_reported") * kGiB;
-    if (run.memory < 0 || run.memory > 1e18) return skip(why, "mem_gib_reported is absurd");
-    if (!row.bad().empty()) return skip(why, row.bad());
-    if (!run.failed && run.step <= 0)
-      return skip(why, fmt::format("metric {} gives no step time", row.text("metric")));
+    if (!find_machine(row, run, why) || !find_model(row, run, why) || !find_plan(row, run, why) ||
+        !find_measured(row, run, why))
+      return std::nullopt;
     run.ranking_group = set + "|" + run.stack + "|" +
                         join_cells(row, {"model", "layers", "hidden", "seq", "gpu", "node", "gpus",
                                          "global_batch", "precision", "framework"});
@@ -303,57 +120,218 @@ class Builder {
   }
 
  private:
-  static std::optional<Run> skip(std::string& why, std::string reason) {
+  static bool skip(std::string& why, std::string reason) {
     why = std::move(reason);
-    return std::nullopt;
+    return false;
   }
 
-  // Only a name of the catalog: a row that states layers describes its model itself.
-  static bool is_named(const Row& row) {
-    if (!row.blank("layers")) return false;
-    const auto& models = model::catalogue_models();
-    return std::any_of(models.begin(), models.end(),
-                       [&](const auto& known) { return known.name == row.text("model"); });
-  }
-  // Null if the model cannot have the row's sequence length.
-  std::shared_ptr<const model::Model> named_model(const Row& row) {
-    auto& model = models_[join_cells(row, {"model", "seq"})];
-    if (model) return model;
-    model::Overrides overrides;
-    if (!row.blank("seq")) overrides.emplace_back("seq", row.text("seq"));
-    try {
-      model = std::make_shared<model::Model>(model::load_model(row.text("model"), overrides));
-    } catch (const Errors&) {
+  // Devices and their node; the cluster is made once the stack's site is known.
+  bool find_machine(Row& row, Run& run, std::string& why) {
+    node_ = nullptr;
+    device_ = nullptr;
+    own_.reset();
+    if (RowModels::named(row) == nullptr) {
+      if (!row.has("layers")) return skip(why, fmt::format("unknown model {}", row.text("model")));
+      for (const char* size : kSizes)
+        if (row.blank(size)) return skip(why, fmt::format("{} not stated", size));
     }
-    return model;
+    if (!row.blank("task") && row.text("task") != "pretrain") return skip(why, "not pre-training");
+    const auto& catalogue = cluster::builtin_catalogue();
+    if (!row.blank("node") && cluster::own_device_kind(row.text("gpu")).empty()) {
+      node_ = catalogue.find_node(row.text("node"));
+      if (node_ == nullptr) return skip(why, fmt::format("unknown node {}", row.text("node")));
+    }
+    gpus_ = row.count("gpus", 0, 1);
+    if (row.blank("gpus")) {
+      if (node_ == nullptr || row.blank("nodes")) return skip(why, "gpus not stated");
+      gpus_ = node_->num_devices * row.count("nodes", 1, 1, 1'000'000);
+      run.derived.emplace_back("gpus");
+    }
+    // Rows of `nereus train --record` on an unnamed machine.
+    if (const std::string_view kind = cluster::own_device_kind(row.text("gpu")); !kind.empty()) {
+      own_ = cluster::this_machine(gpus_, kind);
+      node_ = &own_->groups.front().node;
+      device_ = &node_->device;
+    } else if (!row.blank("gpu")) {
+      device_ = catalogue.find_device(row.text("gpu"));
+      if (device_ == nullptr) return skip(why, fmt::format("unknown device {}", row.text("gpu")));
+    } else {
+      if (node_ == nullptr) return skip(why, "gpu not stated");
+      device_ = &node_->device;
+      run.derived.emplace_back("gpu");
+    }
+    if (node_ == nullptr) node_ = reference_node(*device_, gpus_);
+    if (node_ == nullptr)
+      return skip(why,
+                  fmt::format("no reference node of {}: name one in a column node", device_->name));
+    precision_ = usual_precision(*device_);
+    if (row.blank("precision")) {
+      run.derived.emplace_back("precision");
+    } else {
+      const auto stated = catalogue.find_precision(row.text("precision"));
+      if (!stated) return skip(why, fmt::format("unknown precision {}", row.text("precision")));
+      precision_ = *stated;
+    }
+    if (!device_->has(precision_))
+      return skip(why, fmt::format("{} has no {}", device_->name, cluster::to_string(precision_)));
+    return true;
   }
-  std::shared_ptr<const model::Model> model_of(Row& row, const cost::RunDefaults& defaults) {
-    const std::string key =
-        join_cells(row, {"model", "layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "seq",
-                         "mlp", "tied_embeddings", "experts", "top_k", "expert_ffn",
-                         "shared_experts", "dense_layers", "q_lora", "kv_lora", "params_b"}) +
-        fmt::format("{}|{}|{}", defaults.vocab, defaults.tied_embeddings, defaults.bias);
-    if (const auto known = models_.find(key); known != models_.end()) return known->second;
-    auto built = build_model(row, defaults);
-    // What was built from a bad cell is not for the next row, which must be found bad as well.
-    if (row.bad().empty()) models_[key] = built;
-    return built;
+
+  bool find_model(Row& row, Run& run, std::string& why) {
+    run.stack = stack_of(row, library_, fallback_);
+    const bool named = RowModels::named(row) != nullptr;
+    if (row.blank("seq") && !named) {
+      if (RowModels::usual_seq(row) == 0) return skip(why, "seq not stated");
+      run.derived.emplace_back("seq");
+    }
+    run.model = models_.of(row, library_.stacks.find(run.stack)->second.defaults);
+    if (!run.model) return skip(why, "not a model that can be");
+    // Models with tables have a default of their own, as in `predict`.
+    const std::string usual = cost::default_stack(*run.model, *device_);
+    if (run.model->table_layer() >= 0 && row.blank("stack") && library_.has(usual))
+      run.stack = usual;
+    if (named && row.blank("seq") && run.model->tokens_per_sample > 0)
+      run.derived.emplace_back("seq");
+    return true;
   }
+
+  bool find_cluster(Row& row, Run& run, std::string& why) {
+    run.site = library_.site_of_set(run.set);
+    const auto* site = run.site.empty() ? nullptr : &library_.sites.find(run.site)->second;
+    run.cluster = own_ ? *own_ : cluster_of(*node_, *device_, gpus_, site);
+    cluster::Node& node = run.cluster.groups.front().node;
+    if (!row.blank("network")) {
+      const auto rate = spec::parse_bytes_per_second(row.text("network"));
+      if (!rate.value || rate.value->value <= 0)
+        return skip(why, "network is no rate like 100 Gbit/s");
+      node.network = *rate.value;
+      if (node.network_kind == cluster::LinkKind::kOther) {
+        node.network_kind = cluster::LinkKind::kEthernet;
+        node.network_latency = cluster::builtin_catalogue()
+                                   .usual_latency(cluster::LinkKind::kEthernet)
+                                   .value_or(Seconds{});
+      }
+    }
+    const int slices = row.count("slices", 1);
+    if (slices > 1) {
+      if (gpus_ % slices != 0) return skip(why, "slices do not divide the devices");
+      node.nvlink_domain = gpus_ / slices;
+    }
+    if (gpus_ > std::max(node.num_devices, node.domain()) && node.network.value <= 0)
+      return skip(why, fmt::format("{} has no network", node.name));
+    return true;
+  }
+
+  bool find_plan(Row& row, Run& run, std::string& why) {
+    if (!find_cluster(row, run, why)) return false;
+    const cost::StackEntry& stack = library_.stacks.find(run.stack)->second;
+    run.attention = row.blank("attention")               ? stack.options.attention
+                    : row.text("attention") == "unfused" ? plan::Attention::kUnfused
+                                                         : plan::Attention::kFlash;
+    plan::Degrees& d = run.degrees;
+    d = degrees_of(row, stack.defaults);
+    d.precision = precision_;
+    if (!row.bad().empty()) return skip(why, row.bad());
+    const bool flat = row.blank("tp") && row.blank("pp") && row.blank("dp");
+    Open open;
+    open.micro_batch = row.blank("micro_batch");
+    open.global_batch = row.blank("global_batch");
+    if (open.global_batch && (!is_rate(row.text("metric")) || !row.blank("iteration_s_reported")))
+      return skip(why, "global_batch not stated");
+    // Software that is not known documents no default.
+    open.recompute = row.blank("recompute") && !library_.has(row.text("stack")) &&
+                     !row.blank("stack") && run.model->transformer.has_value();
+    if (!share_devices(row, run, open, flat)) return skip(why, kNotTheDevices);
+    copy_over_slices(row, run);
+    const bool derived = !open.any() || derive_plan(run, open, gpus_, library_);
+    if (!open.global_batch && static_cast<double>(d.micro_batch) * d.dp > d.global_batch)
+      return skip(why, "micro_batch x dp exceeds global_batch");
+    if (!derived) return skip(why, "no plan agrees with what is stated");
+    return true;
+  }
+
+  // What is stated of tp, pp and dp. Some tables count expert or idle ranks differently; dp is
+  // derived from the other degrees.
+  bool share_devices(Row& row, Run& run, Open& open, bool flat) {
+    plan::Degrees& d = run.degrees;
+    const bool named = RowModels::named(row) != nullptr;
+    const bool alone = named && flat && data_parallelism_fits(run);
+    open.tp = row.blank("tp") && !alone;
+    open.pp = row.blank("pp") && !alone;
+    if (open.tp || open.pp) {
+      const auto& defaults = library_.stacks.find(run.stack)->second.defaults;
+      open.sequence_parallel = row.yes("sequence_parallel", defaults.sequence_parallel);
+      open.tensor_overlap = row.yes("tp_overlap", defaults.tensor_overlap);
+      open.expert_tensor = defaults.expert_tensor && !row.blank("experts");
+      // What dp leaves is for the open ones.
+      if (!row.blank("dp") && open.tp && open.pp) open.dp = d.dp;
+      if (!row.blank("dp") && open.tp != open.pp) {
+        const double known = static_cast<double>(d.dp) * d.cp * (open.tp ? d.pp : d.tp);
+        if (std::fmod(gpus_, known) != 0) return false;
+        (open.tp ? d.tp : d.pp) = static_cast<int>(gpus_ / known);
+        (open.tp ? open.tp : open.pp) = false;
+      }
+    }
+    const double others = static_cast<double>(d.tp) * d.pp * d.cp;
+    if (std::fmod(gpus_, others) != 0) return false;
+    d.dp = static_cast<int>(gpus_ / others);
+    return true;
+  }
+
+  // Of models of the catalog, data parallelism alone is what is meant; but it may not be possible.
+  bool data_parallelism_fits(const Run& run) const {
+    if (!run.model->transformer || !run.model->transformer->causal) return true;
+    plan::Degrees d = run.degrees;
+    d.dp = gpus_ / d.cp;
+    return PredictorOf(run, library_).predict(d).fits;
+  }
+
+  void copy_over_slices(const Row& row, Run& run) {
+    plan::Degrees& d = run.degrees;
+    const cluster::Node& node = run.cluster.groups.front().node;
+    if (d.zero_group < 0) d.zero_group = std::min(node.num_devices, d.dp * d.cp);
+    if (d.zero != 3 || row.text("zero") == "HSDP") return;
+    const bool slices = node.inside.kind == cluster::LinkKind::kIci && gpus_ > node.domain();
+    const int within = node.domain() / (d.tp * d.pp);
+    if (!slices || within < 1 || d.dp * d.cp % within != 0) return;
+    d.zero_group = within;
+    run.derived.emplace_back("zero_group");
+  }
+
+  bool find_measured(Row& row, Run& run, std::string& why) {
+    run.step = run.failed ? 0 : measured_step(row, run, *device_, gpus_);
+    if (run.step > 0 && (run.step < 1e-9 || run.step > 1e9))
+      return skip(why, "measured step time is absurd");
+    run.memory = row.number("mem_gib_reported") * kGiB;
+    if (run.memory < 0 || run.memory > 1e18) return skip(why, "mem_gib_reported is absurd");
+    if (!row.bad().empty()) return skip(why, row.bad());
+    if (!run.failed && run.step <= 0)
+      return skip(why, fmt::format("metric {} gives no step time", row.text("metric")));
+    return true;
+  }
+
+  static constexpr const char* kNotTheDevices = "tp x pp x dp x cp is not the number of devices";
 
   const cost::StackLibrary& library_;
   const std::string& fallback_;
-  std::map<std::string, std::shared_ptr<const model::Model>> models_;
+  RowModels models_;
+  // Of the row that is being built.
+  const cluster::Node* node_ = nullptr;
+  const cluster::Device* device_ = nullptr;
+  std::optional<cluster::Cluster> own_;
+  cluster::Precision precision_ = cluster::Precision::kBf16;
+  int gpus_ = 0;
 };
 
 }  // namespace
 
 RunTable parse_runs(const spec::Csv& csv, const std::string& default_set,
                     const cost::StackLibrary& library, const std::string& fallback_stack) {
-  // Without a column of layers, all rows name models of the catalog.
-  std::vector<std::string> columns = {"model"};
-  for (const Required& required : kRequired)
-    if (required.if_named || csv.find("layers") >= 0) columns.emplace_back(required.column);
-  columns.insert(columns.end(), {"metric", "value"});
+  // What no row can do without; a machine may be named by its device or its node.
+  std::vector<std::string> columns = {"model", "metric", "value"};
+  columns.emplace_back(csv.find("node") >= 0 && csv.find("gpu") < 0 ? "node" : "gpu");
+  columns.emplace_back(csv.find("nodes") >= 0 && csv.find("gpus") < 0 ? "nodes" : "gpus");
+  if (csv.find("layers") >= 0) columns.insert(columns.end(), {"hidden", "heads"});
   csv.require_all(columns);
   RunTable table;
   Builder builder(library, fallback_stack);
@@ -369,6 +347,7 @@ RunTable parse_runs(const spec::Csv& csv, const std::string& default_set,
     }
     run->file = csv.file;
     run->line = cells.line;
+    for (const std::string& column : run->derived) ++table.derived[column];
     table.runs.push_back(std::move(*run));
   }
   return table;
@@ -391,6 +370,7 @@ void append(RunTable& into, RunTable&& more) {
   into.rows += more.rows;
   for (Run& run : more.runs) into.runs.push_back(std::move(run));
   for (const auto& [why, count] : more.skipped) into.skipped[why] += count;
+  for (const auto& [column, count] : more.derived) into.derived[column] += count;
 }
 
 }  // namespace nereus::calibrate

@@ -12,8 +12,18 @@
 //
 // A blank field has the documented default of its stack. A row without layers is a run of the
 // catalog model that `model` names: CNNs, BERT and DLRM have no other columns of sizes. Its blank
-// tp, pp and dp mean data parallelism alone. A row that lacks data for a prediction is skipped, and
-// the reason is counted.
+// tp, pp and dp mean data parallelism alone, where that fits.
+//
+// What else a row leaves blank is filled in, and named in `derived`: gpu, gpus (nodes x node) and
+// precision from the node and the device; seq from the catalog's model; tp, pp, micro_batch,
+// global_batch and recompute by calibrate/derive_plan.hpp. A row that lacks data all the same is
+// skipped, and the reason is counted.
+//
+// The machine is the catalog's with the row's device, or `node`. `network` ("100 Gbit/s", of one
+// node) replaces its network, and `slices` says in how many parts of equal size a pod of TPUs is
+// cut, which are joined by that network; more chips than a pod has are several slices anyway. Where
+// state is sharded (zero 3) on slices, each slice has a copy, as MaxText's meshes have by default
+// (dcn_data_parallelism, ici_fsdp_parallelism in its base.yml).
 #pragma once
 
 #include <map>
@@ -40,9 +50,10 @@ struct Run {
   std::string stack;  // name in the library
   std::string site;   // empty if unknown
   plan::Attention attention = plan::Attention::kFlash;
-  double step = 0;      // seconds, measured; 0 if the run failed
-  double memory = 0;    // bytes, reported; 0 if not
-  std::string suspect;  // why the row is doubtful; empty if it is not
+  double step = 0;                   // seconds, measured; 0 if the run failed
+  double memory = 0;                 // bytes, reported; 0 if not
+  std::string suspect;               // why the row is doubtful; empty if it is not
+  std::vector<std::string> derived;  // columns that the row leaves blank and that were filled in
   bool failed = false;
   bool recompute_stated = true;
   std::string ranking_group;  // equal for comparable runs: of the same software, among others
@@ -53,6 +64,7 @@ struct RunTable {
   int rows = 0;
   std::vector<Run> runs;               // the usable ones
   std::map<std::string, int> skipped;  // reason -> rows
+  std::map<std::string, int> derived;  // column -> usable rows that it was filled in for
 };
 
 // Reads one file. Throws Errors for a file that is not such a table (missing columns, no rows).

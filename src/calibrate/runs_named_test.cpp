@@ -65,22 +65,52 @@ TEST(RunsNamed, AreSkippedWhereTheNameIsUnknown) {
               ElementsAre(Pair("unknown model resnet51", 1)));
 }
 
-TEST(RunsNamed, StateTheirBatch) {
-  EXPECT_THAT(parsed({row_with({{"micro_batch", ""}})}).skipped,
-              ElementsAre(Pair("micro_batch not stated", 1)));
+TEST(RunsNamed, RunTheirShareOfTheBatchInPiecesThatFit) {
+  const RunTable table = parsed({row_with({{"micro_batch", ""}})});
+  ASSERT_EQ(table.runs.size(), 1u) << reasons(table);
+  EXPECT_EQ(2048 % (8 * table.runs.front().degrees.micro_batch), 0);
+  EXPECT_THAT(table.runs.front().derived, ElementsAre("micro_batch"));
+  const RunTable whole = parsed({row_with({{"global_batch", ""}})});
+  EXPECT_EQ(whole.runs.at(0).degrees.global_batch, 2048) << "one pass a step";
+}
+
+TEST(RunsNamed, AreKnownHoweverTheyAreSpelled) {
+  for (const char* name : {"ResNet-50", "RESNET50", "ResNet50 v1.5"}) {
+    const RunTable table = parsed({row_with({{"model", name}})});
+    ASSERT_EQ(table.runs.size(), 1u) << name;
+    EXPECT_EQ(table.runs.front().model->name, "resnet50");
+  }
+}
+
+TEST(RunsNamed, DecodersAreSplitWhereTheyMustBe) {
+  const RunTable table = parsed({row_with({{"model", "llama3-70b"},
+                                           {"gpus", "64"},
+                                           {"global_batch", "512"},
+                                           {"micro_batch", "1"},
+                                           {"precision", "bf16"}})});
+  ASSERT_EQ(table.runs.size(), 1u) << reasons(table);
+  EXPECT_GT(table.runs.front().degrees.tp * table.runs.front().degrees.pp, 1);
+}
+
+TEST(RunsNamed, OfTheTablesOfNvidiasExamplesAreAllKnown) {
+  for (const char* name : {"resnet50", "bert-base", "bert-large", "dlrm", "dlrm-dcnv2",
+                           "dlrm-small", "dlrm-large", "dlrm-xlarge", "dcnv2-small", "dcnv2-large",
+                           "dcnv2-xlarge", "vit-b-16", "vit-l-16", "vit-h-14"})
+    EXPECT_EQ(parsed({row_with({{"model", name}, {"seq", ""}})}).runs.size(), 1u) << name;
 }
 
 // The mean of errors would be no number if one of them were none.
-TEST(RunsNamed, AreSkippedBeyondADomainWithoutANetwork) {
+TEST(RunsNamed, AreSkippedOnSeveralNodesWithoutANetwork) {
   const auto on = [](const char* gpus) {
-    return parsed({row_with({{"gpu", "TPU-v4"},
+    return parsed({row_with({{"gpu", ""},
+                             {"node", "8x_H100-SXM_SECURE"},
                              {"precision", "bf16"},
                              {"micro_batch", "2"},
                              {"gpus", gpus},
-                             {"global_batch", "16384"}})});
+                             {"global_batch", "512"}})});
   };
-  EXPECT_EQ(on("4096").runs.size(), 1u) << "one domain";
-  EXPECT_THAT(on("8192").skipped, ElementsAre(Pair("tpu-v4 has no network", 1)));
+  EXPECT_EQ(on("8").runs.size(), 1u) << "one node";
+  EXPECT_THAT(on("16").skipped, ElementsAre(Pair("8x_H100-SXM_SECURE has no network", 1)));
 }
 
 TEST(RunsNamed, OfDifferentSoftwareAreNotRankedTogether) {

@@ -4,14 +4,31 @@
 
 namespace nereus::calibrate {
 
-const cluster::Node* reference_node(const cluster::Device& device) {
+namespace {
+
+// "V100-SXM-16GB" without its memory: "V100-SXM". Names without memory stay whole.
+std::string_view without_memory(std::string_view name) {
+  const std::size_t dash = name.rfind('-');
+  return name.ends_with("GB") && dash != std::string_view::npos ? name.substr(0, dash) : name;
+}
+
+}  // namespace
+
+const cluster::Node* reference_node(const cluster::Device& device, int num_devices) {
   const cluster::Node* reference = nullptr;
+  int rank = 0;
   for (const cluster::Node& node : cluster::builtin_catalogue().nodes()) {
-    if (node.device.short_name == device.short_name) return &node;
-    // If no reference node has this device, one with a device of the same family is used.
-    if (reference == nullptr &&
-        cost::family_of(node.device.short_name) == cost::family_of(device.short_name))
+    const std::string& own = node.device.short_name;
+    // The device itself comes first, then a machine that holds several.
+    int fit = own == device.short_name                                   ? 4
+              : without_memory(own) == without_memory(device.short_name) ? 2
+                                                                         : 0;
+    if (fit == 0) continue;
+    if (num_devices == 1 || node.num_devices > 1) ++fit;
+    if (fit > rank) {
       reference = &node;
+      rank = fit;
+    }
   }
   return reference;
 }

@@ -8,8 +8,10 @@
 
 namespace nereus::calibrate {
 
-// The catalog's machine with this device or its family; nullptr if there is none.
-const cluster::Node* reference_node(const cluster::Device& device);
+// The catalog's first machine with this device, or with the same device and another memory
+// ("V100-SXM-16GB" in a machine with "V100-SXM-32GB"); nullptr if there is none. A machine with one
+// device only stands for several devices if there is no other.
+const cluster::Node* reference_node(const cluster::Device& device, int num_devices = 1);
 
 // A cluster of `node`s with `device`, with as many nodes as `num_devices` needs. `site` may be
 // null.

@@ -97,6 +97,7 @@ Validation validate(const RunTable& table,
   Validation out;
   out.rows = table.rows;
   out.skipped = table.skipped;
+  out.derived = table.derived;
   out.results.resize(table.runs.size());
   parallel_for(table.runs.size(), [&](std::size_t i) {
     const Run& run = table.runs[i];

@@ -65,6 +65,7 @@ struct Validation {
   int rows = 0;
   int used = 0;
   std::map<std::string, int> skipped;
+  std::map<std::string, int> derived;  // column -> rows that leave it blank, filled in
   ErrorSummary overall;
   std::map<std::string, SetSummary> sets;
   std::map<std::string, ErrorSummary> suspect;  // only suspect rows, by set

@@ -30,7 +30,8 @@ void Catalogue::read_devices(std::string_view text) {
       {Precision::kFp64, "fp64_tflops"},        {Precision::kFp32, "fp32_tflops"},
       {Precision::kTf32, "tf32_tflops"},        {Precision::kFp16, "fp16_tensor_tflops"},
       {Precision::kBf16, "bf16_tensor_tflops"}, {Precision::kFp8, "fp8_tflops"},
-      {Precision::kMxfp8, "mxfp8_tflops"},      {Precision::kNvfp4, "nvfp4_tflops"}};
+      {Precision::kMxfp8, "mxfp8_tflops"},      {Precision::kNvfp4, "nvfp4_tflops"},
+      {Precision::kInt8, "int8_tops"}};
   for (const Cells::Row row : cells) {
     Device device;
     device.name = row.text("gpu");

@@ -4,7 +4,7 @@ namespace nereus::cluster {
 
 namespace {
 constexpr std::array<std::string_view, kNumPrecisions> kPrecisionNames = {
-    "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"};
+    "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4", "int8"};
 }
 
 std::string_view to_string(Precision precision) {

@@ -15,8 +15,10 @@
 
 namespace nereus::cluster {
 
-enum class Precision { kFp64, kFp32, kTf32, kFp16, kBf16, kFp8, kMxfp8, kNvfp4 };
-inline constexpr int kNumPrecisions = 8;
+// kInt8: GEMM operands are scaled to 8-bit integers, as fp8 recipes scale them to 8-bit floats
+// (AQT on TPUs); weights and activations are stored in 16 bits.
+enum class Precision { kFp64, kFp32, kTf32, kFp16, kBf16, kFp8, kMxfp8, kNvfp4, kInt8 };
+inline constexpr int kNumPrecisions = 9;
 
 std::string_view to_string(Precision precision);
 std::optional<Precision> parse_precision(std::string_view text);  // canonical names only

@@ -36,6 +36,7 @@ double operand_bytes(Precision precision) {
   switch (precision) {
     case Precision::kFp8:
     case Precision::kMxfp8:
+    case Precision::kInt8:
       return 1;
     case Precision::kNvfp4:
       return 0.5;
@@ -122,6 +123,7 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
     switch (q) {
       case Precision::kFp8:
       case Precision::kMxfp8:
+      case Precision::kInt8:
         return peak * p.gemm_efficiency_8bit;
       case Precision::kNvfp4:
         return peak * p.gemm_efficiency_4bit;

@@ -8,7 +8,7 @@ namespace {
 
 // DeepSeek-V2 (2405.04434): queries and key-values go through low-rank products; all heads share
 // the rotary part of the key.
-void add_latent_inputs(LayerKind& layer, const TransformerShape& shape, const Dims& x) {
+void add_latent_inputs(LayerKind& layer, const TransformerShape& shape, const SampleDims& x) {
   auto& ops = layer.operators;
   const double rope = shape.rope_head_dim;
   const double q_rank = shape.q_lora;
@@ -28,7 +28,7 @@ void add_latent_inputs(LayerKind& layer, const TransformerShape& shape, const Di
 // DeepSeek-V4: one vector of head_dim is key and value of all heads. Compressed keys are weighted
 // means of overlapping ranges of tokens, with separate weights; an indexer with small heads scores
 // the near ones for every query.
-void add_compressed_inputs(LayerKind& layer, const TransformerShape& shape, const Dims& x,
+void add_compressed_inputs(LayerKind& layer, const TransformerShape& shape, const SampleDims& x,
                            Reach reach) {
   auto& ops = layer.operators;
   const double q_rank = shape.q_lora;
@@ -62,7 +62,7 @@ void add_compressed_inputs(LayerKind& layer, const TransformerShape& shape, cons
   ops.push_back(gather);
 }
 
-double keys_of(const TransformerShape& shape, const Dims& x, Reach reach) {
+double keys_of(const TransformerShape& shape, const SampleDims& x, Reach reach) {
   const double window = shape.window > 0 ? std::min<double>(shape.window, x.s) : x.s;
   switch (reach) {
     case Reach::kAll:
@@ -79,7 +79,8 @@ double keys_of(const TransformerShape& shape, const Dims& x, Reach reach) {
 
 }  // namespace
 
-void add_attention(LayerKind& layer, const TransformerShape& shape, const Dims& x, Reach reach) {
+void add_attention(LayerKind& layer, const TransformerShape& shape, const SampleDims& x,
+                   Reach reach) {
   auto& ops = layer.operators;
   const bool latent = shape.kv_lora > 0;
   const bool compressed = shape.compress_near > 0;

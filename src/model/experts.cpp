@@ -2,7 +2,7 @@
 
 namespace nereus::model {
 
-void add_experts(LayerKind& layer, const TransformerShape& shape, const Dims& x) {
+void add_experts(LayerKind& layer, const TransformerShape& shape, const SampleDims& x) {
   auto& ops = layer.operators;
   Operator gate = on_own_rows(gemm("router", Split::kReplicated, x.s, shape.experts, x.h, false));
   gate.full_width = true;

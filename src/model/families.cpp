@@ -36,8 +36,22 @@ std::vector<NamedShape> make_named_shapes() {
   bert.causal = false;
   TransformerShape vit = bert;
   vit.tied_embeddings = false;
+  TransformerShape dit = vit;
+  dit.position = PositionKind::kNone;
+  dit.modulated = true;
+  dit.channels = 4;
+  TransformerShape t5 = llama;
+  t5.gated_mlp = false;
+  t5.tied_embeddings = true;
+  t5.position = PositionKind::kRelative;
+  TransformerShape mamba = llama;
+  mamba.gated_mlp = false;
+  mamba.tied_embeddings = true;
+  mamba.position = PositionKind::kNone;
   TransformerShape qwen3 = llama;
   qwen3.qk_norm = true;
+  TransformerShape gemma3 = llama;
+  gemma3.tied_embeddings = gemma3.qk_norm = gemma3.post_norm = true;
   TransformerShape gpt_oss = llama;
   gpt_oss.bias = true;
   TransformerShape grok = llama;
@@ -48,11 +62,12 @@ std::vector<NamedShape> make_named_shapes() {
   hybrid.position = PositionKind::kNone;
 
   std::vector<NamedShape> named_shapes = {
-      {"bert", bert},         {"bloom", bloom},       {"deepseek", llama}, {"gpt", gpt},
-      {"gpt_neox", neox},     {"gpt_oss", gpt_oss},   {"grok", grok},      {"llama", llama},
-      {"llama4", llama},      {"mistral", llama},     {"mixtral", llama},  {"mpt", mpt},
-      {"nemotron", nemotron}, {"nemotron_h", hybrid}, {"opt", gpt},        {"phi3", llama},
-      {"qwen2", llama},       {"qwen3", qwen3},       {"vit", vit}};
+      {"bert", bert},         {"bloom", bloom},   {"deepseek", llama}, {"dit", dit},
+      {"gemma3", gemma3},     {"gpt", gpt},       {"gpt_neox", neox},  {"gpt_oss", gpt_oss},
+      {"grok", grok},         {"llama", llama},   {"llama4", llama},   {"mamba", mamba},
+      {"mistral", llama},     {"mixtral", llama}, {"mpt", mpt},        {"nemotron", nemotron},
+      {"nemotron_h", hybrid}, {"opt", gpt},       {"phi3", llama},     {"qwen2", llama},
+      {"qwen3", qwen3},       {"t5", t5},         {"vit", vit}};
   for (NamedShape& family : named_shapes) family.shape.family = family.name;
   return named_shapes;
 }

@@ -7,6 +7,33 @@ namespace {
 // Tokens that the scan works on as one dense piece (state-spaces/mamba: chunk_size 128 to 256).
 constexpr double kChunk = 128;
 
+// Mamba (2312.00752): a convolution over the inner channels, from which B, C and the step dt (by a
+// product of rank r) are computed; the scan has a state of n numbers for every channel and is one
+// fused kernel on vector units, 9 n FLOPs a channel and token, which keeps the states in registers
+// and computes them again in the backward pass.
+void add_selective_scan(LayerKind& layer, const TransformerShape& shape, const SampleDims& x) {
+  auto& ops = layer.operators;
+  const double inner = double(shape.ssm_heads) * shape.ssm_head_dim;
+  const double n = shape.ssm_state;
+  const double rank = shape.ssm_rank;
+  ops.push_back(gemm("ssm_in", Split::kColumn, x.s, 2 * inner, x.h, false));
+  Operator conv = elementwise("ssm_convolution", Split::kFeatures, x.s, inner, 1, 1);
+  conv.parameters = inner * (shape.ssm_window + 1);
+  conv.saved_elements = x.s * inner;
+  ops.push_back(conv);
+  ops.push_back(gemm("ssm_select", Split::kRow, x.s, rank + 2 * n, inner, false));
+  ops.push_back(gemm("ssm_step", Split::kColumn, x.s, inner, rank, true));
+  Operator scan = elementwise("ssm_scan", Split::kFeatures, x.s, inner, 3, 1);
+  scan.parameters = inner * (n + 1);  // decay and skip
+  scan.flops = 9 * x.s * inner * n;
+  scan.read_elements += 2 * x.s * n;
+  scan.saved_elements = x.s * (2 * inner + 2 * n);
+  ops.push_back(scan);
+  ops.push_back(gemm("ssm_out", Split::kRow, x.s, x.h, inner, false));
+  layer.tensor_regions.push_back({x.s * (rank + 2 * n)});
+  layer.tensor_regions.push_back({x.s * x.h});
+}
+
 }  // namespace
 
 // Mamba-2 (2405.21060): one projection gives gate z, input x, B, C and the step dt; a short
@@ -14,7 +41,8 @@ constexpr double kChunk = 128;
 //   C B^T  2 Q n g,   times X  2 Q p a,   chunk states and their use  2 x 2 p n a      FLOP
 // with a heads of size p, g groups and state n; then follow a norm gated by z and the output
 // projection.
-void add_mamba(LayerKind& layer, const TransformerShape& shape, const Dims& x) {
+void add_mamba(LayerKind& layer, const TransformerShape& shape, const SampleDims& x) {
+  if (shape.ssm_rank > 0) return add_selective_scan(layer, shape, x);
   auto& ops = layer.operators;
   const double a = shape.ssm_heads;
   const double p = shape.ssm_head_dim;

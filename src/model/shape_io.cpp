@@ -30,7 +30,8 @@ constexpr std::pair<std::string_view, PositionKind> kPositions[] = {
     {"learned", PositionKind::kLearned},
     {"rotary", PositionKind::kRotary},
     {"alibi", PositionKind::kAlibi},
-    {"none", PositionKind::kNone}};
+    {"none", PositionKind::kNone},
+    {"relative", PositionKind::kRelative}};
 
 constexpr std::pair<std::string_view, TableOptimizer> kTableOptimizers[] = {
     {"sgd", TableOptimizer::kSgd},
@@ -62,13 +63,14 @@ void visit_fields(V& v, spec::Like<TransformerShape> auto& s) {
   v("kv_heads", s.kv_heads, 0, kMostHeads);
   v("head_dim", s.head_dim, 0, kWidest);
   v("ffn", s.ffn, 0, kLargestFfn);
-  v(s.family == "vit" ? "classes" : "vocab", s.vocab, 0, kLargestVocab);
+  v(s.family == "vit" || s.family == "dit" ? "classes" : "vocab", s.vocab, 0, kLargestVocab);
   v("seq", s.seq, 0, kLongest);
   v("gated_mlp", s.gated_mlp);
   v("tied_embeddings", s.tied_embeddings);
   v("causal", s.causal);
   v("bias", s.bias);
   v("qk_norm", s.qk_norm);
+  v("post_norm", s.post_norm);
   v("norm", s.norm, kNorms);
   v("position", s.position, kPositions);
   v("max_positions", s.max_positions, 0, kLongest);
@@ -87,6 +89,9 @@ void visit_fields(V& v, spec::Like<TransformerShape> auto& s) {
   v("value_head_dim", s.value_head_dim, 0, kWidest);
   v("window", s.window, 0, kLongest);
   v("window_interval", s.window_interval, 0, kMostLayers);
+  v("full_interval", s.full_interval, 0, kMostLayers);
+  v("decoder_layers", s.decoder_layers, 0, kMostLayers);
+  v("target_seq", s.target_seq, 0, kLongest);
   v("compress_near", s.compress_near, 0, kLongest);
   v("compress_far", s.compress_far, 0, kLongest);
   v("index_heads", s.index_heads, 0, kMostHeads);
@@ -101,8 +106,11 @@ void visit_fields(V& v, spec::Like<TransformerShape> auto& s) {
   v("ssm_state", s.ssm_state, 0, kWidest);
   v("ssm_groups", s.ssm_groups, 0, kMostHeads);
   v("ssm_window", s.ssm_window, 0, kWidest);
+  v("ssm_rank", s.ssm_rank, 0, kWidest);
   v("patch", s.patch, 0, kLargestImage);
   v("image", s.image, 0, kLargestImage);
+  v("channels", s.channels, 0, kWidest);
+  v("modulated", s.modulated);
 }
 
 template <class V>

@@ -43,35 +43,50 @@ std::string name_of(const BlockParts& parts) {
   return name + (parts.experts ? "expert_block" : "block");
 }
 
-LayerKind block(const TransformerShape& shape, const Dims& x, const BlockParts& parts) {
+LayerKind block(const TransformerShape& shape, const SampleDims& x, const BlockParts& parts) {
   LayerKind layer;
   layer.name = name_of(parts);
   layer.role = LayerRole::kBlock;
   layer.mixers = parts.num_mixers();
-  layer.input_elements = layer.output_elements = x.s * x.h * shape.streams;
+  layer.input_elements = layer.output_elements =
+      x.s * x.h * shape.streams + (shape.modulated ? x.h : 0);
   auto& ops = layer.operators;
   if (parts.predicts_further) {
     ops.push_back(norm("state_norm", x.s, x.h, shape));
     ops.push_back(norm("token_norm", x.s, x.h, shape));
     ops.push_back(on_own_rows(gemm("join", Split::kReplicated, x.s, x.h, 2 * x.h, false)));
   }
+  // A diffusion transformer's norms have no weights: each block computes them from c.
+  const auto add_norm = [&](const char* name) {
+    ops.push_back(norm(name, x.s, x.h, shape));
+    if (!shape.modulated) return;
+    ops.back().parameters = 0;
+    ops.push_back(modulate("modulate", x));
+  };
+  const auto add_residual = [&](const char* name) {
+    ops.push_back(residual(name, shape, x));
+    if (shape.modulated) ops.back().read_elements += x.s * x.h;  // the gate's product
+  };
+  if (shape.modulated) add_modulation(layer, x, 6);
   if (parts.attention || parts.mamba) {
-    ops.push_back(norm(parts.attention ? "attention_norm" : "mamba_norm", x.s, x.h, shape));
+    add_norm(parts.attention ? "attention_norm" : "mamba_norm");
     if (parts.attention)
       add_attention(layer, shape, x, parts.reach);
     else
       add_mamba(layer, shape, x);
-    ops.push_back(residual(parts.attention ? "attention_residual" : "mamba_residual", shape, x));
+    if (shape.post_norm) ops.push_back(norm("attention_post_norm", x.s, x.h, shape));
+    add_residual(parts.attention ? "attention_residual" : "mamba_residual");
   }
   if (parts.mlp || parts.experts) {
-    ops.push_back(norm("mlp_norm", x.s, x.h, shape));
+    add_norm("mlp_norm");
     if (parts.experts) {
       add_experts(layer, shape, x);
     } else {
       add_mlp(layer, shape, x, x.f, "");
       layer.tensor_regions.push_back({x.s * x.h});
     }
-    ops.push_back(residual("mlp_residual", shape, x));
+    if (shape.post_norm) ops.push_back(norm("mlp_post_norm", x.s, x.h, shape));
+    add_residual("mlp_residual");
   }
   if (parts.predicts_further) ops.push_back(norm("mtp_norm", x.s, x.h, shape));
   return layer;
@@ -80,6 +95,8 @@ LayerKind block(const TransformerShape& shape, const Dims& x, const BlockParts& 
 Reach reach_of(const TransformerShape& shape, int block) {
   if (shape.compress_near > 0)
     return block < 2 ? Reach::kWindow : block % 2 == 0 ? Reach::kNear : Reach::kFar;
+  const int full = shape.full_interval;
+  if (full > 0 && (block + 1) % full == 0) return Reach::kAll;
   if (shape.window > 0 && block % shape.window_interval == 0) return Reach::kWindow;
   return Reach::kAll;
 }
@@ -103,7 +120,8 @@ BlockParts parts_of(const TransformerShape& shape, int block) {
   return parts;
 }
 
-LayerKind embedding(const TransformerShape& shape, const Dims& x) {
+LayerKind embedding(const TransformerShape& shape, const SampleDims& x) {
+  if (shape.modulated) return latent_embedding(shape, x);
   LayerKind layer;
   layer.name = "embedding";
   layer.role = LayerRole::kEmbedding;
@@ -111,24 +129,13 @@ LayerKind embedding(const TransformerShape& shape, const Dims& x) {
   if (shape.patch > 0) {
     // A vision transformer cuts the image into patches: this convolution is a plain GEMM over
     // patches.
-    const double patch_elements = 3.0 * shape.patch * shape.patch;
+    const double patch_elements = double(shape.channels) * shape.patch * shape.patch;
     layer.operators.push_back(gemm("patches", Split::kReplicated, x.s, x.h, patch_elements, true));
     layer.operators.back().parameters += x.h;  // the class token
     layer.operators.back().full_width = true;
-    layer.input_elements = 3.0 * shape.image * shape.image;
+    layer.input_elements = double(shape.channels) * shape.image * shape.image;
   } else {
-    Operator op;
-    op.name = "token_embedding";
-    op.kind = OpKind::kEmbedding;
-    op.split = Split::kVocabulary;
-    op.rows = x.s;
-    op.n = x.h;
-    op.k = x.v;
-    op.parameters = x.v * x.h;
-    op.read_elements = x.s * x.h;
-    op.written_elements = x.s * x.h;
-    op.kernels = 1;
-    layer.operators.push_back(op);
+    layer.operators.push_back(token_embedding(x));
     layer.tensor_regions.push_back({x.s * x.h});
     layer.input_elements = x.s;
   }
@@ -143,7 +150,8 @@ LayerKind embedding(const TransformerShape& shape, const Dims& x) {
   return layer;
 }
 
-LayerKind head(const TransformerShape& shape, const Dims& x) {
+LayerKind head(const TransformerShape& shape, const SampleDims& x) {
+  if (shape.modulated) return noise_head(shape, x);
   LayerKind layer;
   layer.name = "head";
   layer.role = LayerRole::kHead;
@@ -190,6 +198,13 @@ LayerKind head(const TransformerShape& shape, const Dims& x) {
   return layer;
 }
 
+void add_head(Model& model, const TransformerShape& shape, const SampleDims& x) {
+  model.kinds.push_back(head(shape, x));
+  model.layers.push_back(static_cast<int>(model.kinds.size()) - 1);
+  if (shape.tied_embeddings && shape.patch == 0)
+    model.tied.push_back({0, model.num_layers() - 1, x.v * x.h});
+}
+
 void check_pattern(const TransformerShape& shape, ErrorList& errors) {
   const std::string& pattern = shape.pattern;
   if (pattern.empty()) return;
@@ -200,7 +215,7 @@ void check_pattern(const TransformerShape& shape, ErrorList& errors) {
                {}, "give both the same length");
   if (const auto odd = pattern.find_first_not_of("M*E-"); odd != std::string::npos)
     errors.add("model.pattern", fmt::format("pattern holds '{}'", pattern[odd]), {},
-               "M = Mamba-2, * = attention, E = experts, - = MLP");
+               "M = Mamba, * = attention, E = experts, - = MLP");
   if (pattern.find('E') != std::string::npos && shape.experts == 0)
     errors.add("model.pattern", "pattern has layers of experts, but experts = 0");
   if (pattern.find('M') == std::string::npos) return;
@@ -234,9 +249,11 @@ TransformerShape resolve(TransformerShape shape) {
   };
   positive(shape.layers, "layers");
   positive(shape.hidden, "hidden");
-  positive(shape.heads, "heads");
+  const bool attends = shape.pattern.empty() || shape.pattern.find('*') != std::string::npos;
+  if (attends) positive(shape.heads, "heads");
   if (shape.patch > 0 && shape.image > 0) {
-    shape.seq = (shape.image / shape.patch) * (shape.image / shape.patch) + 1;
+    const int side = shape.image / shape.patch;
+    shape.seq = side * side + (shape.modulated ? 0 : 1);  // a classifier has a token of its own
   }
   positive(shape.seq, "seq");
   positive(shape.vocab, shape.patch > 0 ? "classes" : "vocab");
@@ -274,6 +291,8 @@ TransformerShape resolve(TransformerShape shape) {
     positive(shape.index_head_dim, "index_head_dim");
   }
   if (shape.output_groups > 0) positive(shape.output_lora, "output_lora");
+  if (shape.modulated) positive(shape.patch, "patch");
+  if (shape.decoder_layers > 0 && shape.target_seq == 0) shape.target_seq = shape.seq;
   positive(shape.window_interval, "window_interval");
   positive(shape.expert_interval, "expert_interval");
   positive(shape.streams, "streams");
@@ -286,9 +305,9 @@ TransformerShape resolve(TransformerShape shape) {
 
 Model build_transformer(const TransformerShape& given) {
   const TransformerShape shape = resolve(given);
-  const Dims x{double(shape.seq),      double(shape.hidden),   double(shape.heads),
-               double(shape.kv_heads), double(shape.head_dim), double(shape.value_head_dim),
-               double(shape.ffn),      double(shape.vocab)};
+  const SampleDims x{double(shape.seq),      double(shape.hidden),   double(shape.heads),
+                     double(shape.kv_heads), double(shape.head_dim), double(shape.value_head_dim),
+                     double(shape.ffn),      double(shape.vocab)};
   Model model;
   model.name = shape.name;
   model.family = shape.family;
@@ -297,6 +316,14 @@ Model build_transformer(const TransformerShape& given) {
 
   model.kinds.push_back(embedding(shape, x));
   model.layers.push_back(0);
+  if (shape.decoder_layers > 0) {
+    SampleDims target = x;
+    target.s = shape.target_seq;
+    model.tokens_per_sample = x.s + target.s;
+    add_stacks(model, shape, x, target);
+    add_head(model, shape, target);
+    return model;
+  }
   std::vector<BlockParts> known;
   const auto add = [&](const BlockParts& parts) {
     const auto at = std::find(known.begin(), known.end(), parts);
@@ -311,10 +338,7 @@ Model build_transformer(const TransformerShape& given) {
   further.reach = reach_of(shape, 0);
   (shape.experts > 0 ? further.experts : further.mlp) = true;
   for (int i = 0; i < shape.mtp_layers; ++i) add(further);
-  model.kinds.push_back(head(shape, x));
-  model.layers.push_back(static_cast<int>(model.kinds.size()) - 1);
-  if (shape.tied_embeddings && shape.patch == 0)
-    model.tied.push_back({0, model.num_layers() - 1, x.v * x.h});
+  add_head(model, shape, x);
   return model;
 }
 

@@ -15,11 +15,12 @@ namespace nereus::model {
 struct Model;
 
 enum class NormKind { kLayerNorm, kRmsNorm };
-enum class PositionKind { kLearned, kRotary, kAlibi, kNone };
+// Relative: one bias per head and bucket of distances, kept by the first block (T5).
+enum class PositionKind { kLearned, kRotary, kAlibi, kNone, kRelative };
 
 struct TransformerShape {
   std::string name;
-  std::string family = "gpt";  // gpt, llama, mpt, bert, vit, t5, moe families keep their own name
+  std::string family = "gpt";  // gpt, llama, mpt, bert, vit, dit, t5, ...
   int layers = 0;
   int hidden = 0;
   int heads = 0;
@@ -33,6 +34,7 @@ struct TransformerShape {
   bool causal = true;
   bool bias = true;
   bool qk_norm = false;
+  bool post_norm = false;  // a norm after each mixer as well (Gemma 2 and 3)
   NormKind norm = NormKind::kLayerNorm;
   PositionKind position = PositionKind::kLearned;
   int max_positions = 0;  // learned table; 0 = seq
@@ -56,6 +58,12 @@ struct TransformerShape {
 
   int window = 0;           // sliding-window attention; 0 = full
   int window_interval = 1;  // the first of every n blocks has the window (GPT-OSS: 2)
+  int full_interval = 0;  // of windowed blocks, the last of every n sees all (Gemma 3: 6); 0: none
+
+  // Encoder and decoder (T5): `layers` blocks of the encoder, which see all `seq` tokens, then
+  // `decoder_layers` blocks that also attend to the encoder's output. 0 = one stack.
+  int decoder_layers = 0;
+  int target_seq = 0;  // tokens of the decoder; 0: seq
 
   // Compressed sparse attention (DeepSeek-V4). Besides its window, a query sees keys that represent
   // several tokens each. From the third block on, blocks alternate between one key per
@@ -78,10 +86,14 @@ struct TransformerShape {
   int ssm_state = 0;
   int ssm_groups = 0;
   int ssm_window = 4;  // taps of the convolution before the scan
+  int ssm_rank = 0;    // of the step dt: Mamba-1, whose scan is per channel; 0: Mamba-2
 
-  // Vision transformer.
+  // Vision transformer. A diffusion transformer (DiT) has a latent of `channels` for an image, and
+  // every block is modulated by the time step and the class.
   int patch = 0;
   int image = 0;
+  int channels = 3;
+  bool modulated = false;
 
   bool operator==(const TransformerShape&) const = default;
 };

@@ -55,7 +55,7 @@ Operator on_own_rows(Operator op) {
 
 // With m streams, the mixer reads a mixture of all of them, and its output is added to each after
 // the streams were mixed: m reads before, m + 1 reads and m writes after.
-Operator residual(std::string name, const TransformerShape& shape, const Dims& x) {
+Operator residual(std::string name, const TransformerShape& shape, const SampleDims& x) {
   const double m = shape.streams;
   if (m == 1) {
     Operator op = elementwise(std::move(name), Split::kReplicated, x.s, x.h, 2, 1);
@@ -70,7 +70,22 @@ Operator residual(std::string name, const TransformerShape& shape, const Dims& x
   return op;
 }
 
-void add_mlp(LayerKind& layer, const TransformerShape& shape, const Dims& x, double ffn,
+Operator token_embedding(const SampleDims& x) {
+  Operator op;
+  op.name = "token_embedding";
+  op.kind = OpKind::kEmbedding;
+  op.split = Split::kVocabulary;
+  op.rows = x.s;
+  op.n = x.h;
+  op.k = x.v;
+  op.parameters = x.v * x.h;
+  op.read_elements = x.s * x.h;
+  op.written_elements = x.s * x.h;
+  op.kernels = 1;
+  return op;
+}
+
+void add_mlp(LayerKind& layer, const TransformerShape& shape, const SampleDims& x, double ffn,
              const std::string& prefix) {
   const double up = ffn * (shape.gated_mlp ? 2 : 1);
   layer.operators.push_back(gemm(prefix + "up", Split::kColumn, x.s, up, x.h, shape.bias));

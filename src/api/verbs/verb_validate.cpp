@@ -44,16 +44,18 @@ Table rows_table(const app::ValidateAnswer& answer) {
                           {"predicted_memory_bytes", "predicted", Unit::kBytes, false, false, 1},
                           {"fits", "fits", Unit::kNone, false, false, 1},
                           {"suspect", "suspect", Unit::kNone, false, false, 1},
-                          {"failed", "failed", Unit::kNone, false, false, 2}}};
+                          {"failed", "failed", Unit::kNone, false, false, 2},
+                          {"derived", "derived", Unit::kNone, false, true, 1}}};
   for (const calibrate::RowResult& row : answer.validation.results) {
     const calibrate::Run& run = *row.run;
-    table.rows.push_back({run.set, run.line, run.model_name, run.degrees.num_ranks(), run.stack,
-                          run.degrees.tp, run.degrees.pp, run.degrees.dp, run.degrees.micro_batch,
-                          run.failed ? Cell{} : Cell{run.step}, row.prediction.step,
-                          run.failed ? Cell{} : Cell{row.prediction.step / run.step - 1},
-                          run.memory > 0 ? Cell{run.memory} : Cell{}, row.predicted_memory,
-                          row.fits && row.buildable,
-                          run.suspect.empty() ? Cell{} : Cell{run.suspect}, run.failed});
+    table.rows.push_back(
+        {run.set, run.line, run.model_name, run.degrees.num_ranks(), run.stack, run.degrees.tp,
+         run.degrees.pp, run.degrees.dp, run.degrees.micro_batch,
+         run.failed ? Cell{} : Cell{run.step}, row.prediction.step,
+         run.failed ? Cell{} : Cell{row.prediction.step / run.step - 1},
+         run.memory > 0 ? Cell{run.memory} : Cell{}, row.predicted_memory,
+         row.fits && row.buildable, run.suspect.empty() ? Cell{} : Cell{run.suspect}, run.failed,
+         run.derived.empty() ? Cell{} : Cell{fmt::format("{}", fmt::join(run.derived, " "))}});
   }
   return table;
 }
@@ -99,6 +101,14 @@ Table overall_table(const Validation& v) {
   add("rows", "rows",
       fmt::format("{}: {} used, {} skipped{}{}", v.rows, v.used, skipped, skipped > 0 ? ": " : "",
                   reasons));
+  if (!v.derived.empty()) {
+    std::vector<std::string> columns;
+    for (const auto& [column, count] : v.derived)
+      columns.push_back(fmt::format("{} in {}", column, counted(count, "row")));
+    add("derived", "derived",
+        fmt::format("{}: left blank, filled in as plan would (--rows shows where)",
+                    fmt::join(columns, ", ")));
+  }
   add("error", "step time",
       fmt::format("{:.1f} % mean, {:.1f} % median, bias {:+.1f} %", 100 * v.overall.mean_abs_error,
                   100 * v.overall.median_abs_error, 100 * v.overall.bias));
@@ -167,6 +177,7 @@ std::string json_text(const app::ValidateAnswer& answer, bool with_rows) {
   if (answer.left_out)
     json["left_out"] = {{"groups", answer.left_out->groups},
                         {"folds", answer.left_out->libraries.size()}};
+  json["derived"] = v.derived;
   json["mean_abs_error"] = v.overall.mean_abs_error;
   json["median_abs_error"] = v.overall.median_abs_error;
   json["bias"] = v.overall.bias;
@@ -261,7 +272,8 @@ Verb validate_verb(Caller& caller) {
   add_output_options(*command, request->output);
   command->about(
       "The error is |predicted - measured| / measured step time. Suspect rows are scored "
-      "separately. Rows without the inputs of a prediction are skipped and counted by reason. "
+      "separately. What a row leaves blank is filled in as plan would, and counted by column; rows "
+      "that cannot be predicted all the same are skipped and counted by reason. "
       "Failed runs count for feasibility only.");
   command->example("nereus validate data/published/runs.csv data/published/failed.csv",
                    "the runs that come with this project");

@@ -118,7 +118,7 @@ std::optional<Precision> measured_precision(const cost::Basis& basis) {
   std::ptrdiff_t most = 0;
   for (const Precision precision :
        {Precision::kBf16, Precision::kFp16, Precision::kFp32, Precision::kFp64, Precision::kFp8,
-        Precision::kMxfp8, Precision::kNvfp4}) {  // tf32 is what fp32 serves
+        Precision::kMxfp8, Precision::kNvfp4, Precision::kInt8}) {  // tf32 is what fp32 serves
     const auto& devices = basis.layers->devices;
     const std::ptrdiff_t count =
         std::count_if(devices.begin(), devices.end(),

@@ -30,11 +30,11 @@ ValidateAnswer validate(const ValidateRequest& request, const ProgressSink& prog
   if (!one.empty())
     for (calibrate::Run& run : table->runs) run.stack = one;
   if (table->runs.empty())
-    throw_input_error("runs.none-usable",
-                      "no row of these files can be predicted: " + calibrate::reasons(*table),
-                      {request.files.front()},
-                      "rows need gpu, gpus, micro_batch, global_batch and precision, and either a "
-                      "model of the catalog or layers, hidden, heads, seq, tp, pp and dp");
+    throw_input_error(
+        "runs.none-usable", "no row of these files can be predicted: " + calibrate::reasons(*table),
+        {request.files.front()},
+        "rows need gpu and gpus, or node and nodes, and either a model of the catalog "
+        "or layers, hidden, heads and seq");
   ValidateAnswer answer;
   if (request.left_out) {
     calibrate::LeaveOutOptions options{.by = *request.left_out};

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <unordered_map>
 
 #include "base/embedded.hpp"
 #include "base/error.hpp"
@@ -12,6 +14,7 @@
 #include "model/read/import_hf.hpp"
 #include "model/read/import_onnx.hpp"
 #include "model/script_model.hpp"
+#include "spec/csv.hpp"
 #include "spec/fields.hpp"
 #include "spec/reader.hpp"
 
@@ -56,7 +59,7 @@ const std::vector<spec::Value>& catalogue_tables() {
   static const std::vector<spec::Value> kTables = [] {
     std::vector<spec::Value> list;
     for (const EmbeddedFile& file : embedded_files()) {
-      if (!file.path.starts_with("catalog/models/")) continue;
+      if (!file.path.starts_with("catalog/models/") || !file.path.ends_with(".toml")) continue;
       const spec::Value root = spec::parse_toml(file.text, std::string(file.path));
       const spec::Value* models = root.find("model");
       NEREUS_CHECK(models != nullptr && std::holds_alternative<spec::Array>(models->data),
@@ -76,8 +79,19 @@ const std::vector<spec::Value>& catalogue_tables() {
   return kTables;
 }
 
+// Letters and digits only, in lower case: "Qwen3_30B_a3B" and "qwen3-30b-a3b" are one name.
+std::string plain(std::string_view name) {
+  std::string out;
+  for (const char c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
 const spec::Value* find_in_catalogue(std::string_view name) {
-  return find_named(catalogue_tables(), name);
+  if (const spec::Value* exact = find_named(catalogue_tables(), name)) return exact;
+  const std::string* known = catalogue_name(name);
+  return known == nullptr ? nullptr : find_named(catalogue_tables(), *known);
 }
 
 [[noreturn]] void unknown_model(std::string_view name, Where where = {}) {
@@ -176,6 +190,25 @@ const std::vector<CatalogueModel>& catalogue_models() {
     return list;
   }();
   return kModels;
+}
+
+const std::string* catalogue_name(std::string_view written) {
+  static const auto kNames = [] {
+    std::unordered_map<std::string, std::string> names;
+    for (const CatalogueModel& model : catalogue_models())
+      names.emplace(plain(model.name), model.name);
+    for (const EmbeddedFile& file : embedded_files()) {
+      if (file.path != "catalog/models/aliases.csv") continue;
+      const spec::Csv csv = spec::parse_csv(file.text, std::string(file.path));
+      const int alias = csv.find("name_in_tables");
+      const int canonical = csv.find("model");
+      for (const spec::CsvRow& row : csv.rows)
+        names.emplace(plain(csv.cell(row, alias)), csv.cell(row, canonical));
+    }
+    return names;
+  }();
+  const auto found = kNames.find(plain(written));
+  return found == kNames.end() ? nullptr : &found->second;
 }
 
 std::vector<std::string> catalogue_model_names() {

@@ -29,6 +29,9 @@ struct CatalogueModel {
 
 const std::vector<CatalogueModel>& catalogue_models();  // in the order of the files
 std::vector<std::string> catalogue_model_names();
+// The catalog's name for a name as people write it, null if it has none: letters and digits count,
+// in either case ("ResNet-50"), or the alias that data/catalog/models/aliases.csv has for it.
+const std::string* catalogue_name(std::string_view written);
 
 // Throws Errors: no such name (with the nearest), no such file, and all errors in its content.
 Model load_model(std::string_view name_or_path, const Overrides& overrides = {});
