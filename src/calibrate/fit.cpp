@@ -47,6 +47,7 @@ class Problem {
       : library_(library), target_(target), options_(options) {
     std::map<std::string, std::size_t> sizes;
     for (const Run* run : runs) {
+      if (run->plan_assumed()) continue;
       if (target == Target::kStepTime ? run->failed || !run->suspect.empty() : run->memory <= 0)
         continue;
       runs_.push_back(run);

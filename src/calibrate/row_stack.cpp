@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
-
 #include <string_view>
 
 namespace nereus::calibrate {
 
 namespace {
 
-// "2025-02" as "25.02": releases are compared as text.
 std::string lower(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(),
@@ -47,6 +45,7 @@ std::string stack_of_framework(const Row& row, const cost::StackLibrary& library
   return best;
 }
 
+// "2025-02" as "25.02": releases are compared as text.
 std::string release_of(std::string_view date) {
   if (date.size() >= 7 && date.starts_with("20") && date[4] == '-')
     return std::string(date.substr(2, 2)) + "." + std::string(date.substr(5, 2));

@@ -359,6 +359,12 @@ RunTable read_runs(const std::string& path, const cost::StackLibrary& library,
                     fallback_stack);
 }
 
+bool Run::plan_assumed() const {
+  return std::any_of(derived.begin(), derived.end(), [](const std::string& column) {
+    return column != "zero_group" && column != "recompute" && column != "gpus" && column != "gpu";
+  });
+}
+
 std::string reasons(const RunTable& table) {
   std::string text;
   for (const auto& [why, count] : table.skipped)

@@ -57,7 +57,10 @@ struct Run {
   bool failed = false;
   bool recompute_stated = true;
   std::string ranking_group;  // equal for comparable runs: of the same software, among others
-  std::string suite;          // what is held out together in cross-validation: set and model
+  // Whether the row leaves its plan, batch or precision open. Its prediction is then of a plan that
+  // was perhaps not run: its error counts apart, and nothing is fitted to it.
+  bool plan_assumed() const;
+  std::string suite;  // what is held out together in cross-validation: set and model
 };
 
 struct RunTable {

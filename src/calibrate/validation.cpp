@@ -128,6 +128,7 @@ Validation validate(const RunTable& table,
   std::map<std::string, std::vector<const RowResult*>> by_set;
   std::map<std::string, std::vector<const RowResult*>> all_by_set;
   std::map<std::string, std::vector<const RowResult*>> suspect_by_set;
+  std::map<std::string, std::vector<const RowResult*>> assumed_by_set;
   std::vector<double> memory_errors;
   for (std::size_t i = 0; i < out.results.size(); ++i) {
     const RowResult& row = out.results[i];
@@ -136,6 +137,11 @@ Validation validate(const RunTable& table,
     if (run.failed) {
       ++out.feasibility.failed_rows;
       out.feasibility.failed_predicted_not_to_fit += feasible ? 0 : 1;
+      continue;
+    }
+    if (run.plan_assumed()) {
+      out.sets[run.set];
+      if (run.suspect.empty()) assumed_by_set[run.set].push_back(&row);
       continue;
     }
     ++out.feasibility.ran_rows;
@@ -151,6 +157,10 @@ Validation validate(const RunTable& table,
     by_set[run.set].push_back(&row);
   }
   out.used = static_cast<int>(clean.size());
+  for (const auto& [set, rows] : assumed_by_set) {
+    out.assumed[set] = summarize(rows);
+    out.used += static_cast<int>(rows.size());
+  }
   out.overall = summarize(clean);
   for (const auto& [set, rows] : all_by_set) {
     SetSummary& summary = out.sets[set];

@@ -68,6 +68,7 @@ struct Validation {
   std::map<std::string, int> derived;  // column -> rows that leave it blank, filled in
   ErrorSummary overall;
   std::map<std::string, SetSummary> sets;
+  std::map<std::string, ErrorSummary> assumed;  // only rows that leave their plan open, by set
   std::map<std::string, ErrorSummary> suspect;  // only suspect rows, by set
   RankingSummary ranking;
   MemorySummary memory;

@@ -157,7 +157,7 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
   memory_rate = device.memory_bandwidth.value * p.memory_efficiency;
   passes = p.elementwise_passes;
   image_rate = device.memory_bandwidth.value * p.image_efficiency;
-  image_passes = p.image_passes;
+  image_passes = p.image_passes * (element_bytes(precision) > 2 ? p.image_passes_32bit : 1);
   score_passes = p.score_passes;
   loss_passes = p.loss_passes;
   const bool blocks = precision == Precision::kMxfp8 || precision == Precision::kNvfp4;

@@ -53,6 +53,8 @@ namespace nereus::cost {
   X(image_passes, 1.4, 0.3, 5.0, "",                                                               \
     "memory passes of norms, activations, additions and pools of images, relative to norms that "  \
     "do the activation and the addition on the way")                                               \
+  X(image_passes_32bit, 1.5, 1.0, 3.0, "",                                                         \
+    "image_passes of 32-bit images, which stay channels-first, relative to 16-bit ones")           \
   X(cast_passes, 1.0, 0.0, 3.0, "",                                                                \
     "memory passes to quantise GEMM operands relative to separate kernels")                        \
   X(block_cast_passes, 1.0, 0.0, 5.0, "",                                                          \

@@ -72,15 +72,23 @@ Table sets_table(const app::ValidateAnswer& answer) {
                   {"median_abs_error", "median", Unit::kShare},
                   {"bias", "bias", Unit::kShare},
                   {"null_mean_abs_error", "constant MFU", Unit::kShare},
+                  {"assumed", "plan not stated"},
+                  {"assumed_mean_abs_error", "their mean", Unit::kShare, false, false, 1},
                   {"suspect", "suspect"},
                   {"all_mean_abs_error", "mean incl. suspect", Unit::kShare, false, false, 1},
                   {"all_median_abs_error", "median incl. suspect", Unit::kShare, false, false, 1}}};
   for (const auto& [name, set] : v.sets) {
     const auto suspect = v.suspect.find(name);
-    table.rows.push_back({name, set.errors.used, set.errors.mean_abs_error,
-                          set.errors.median_abs_error, set.errors.bias, set.null_mean_abs_error,
-                          suspect == v.suspect.end() ? 0 : suspect->second.used,
-                          set.all_mean_abs_error, set.all_median_abs_error});
+    const auto assumed = v.assumed.find(name);
+    const bool any = set.errors.used > 0;
+    const auto share = [&](double value) { return any ? Cell{value} : Cell{}; };
+    table.rows.push_back(
+        {name, set.errors.used, share(set.errors.mean_abs_error),
+         share(set.errors.median_abs_error), share(set.errors.bias), share(set.null_mean_abs_error),
+         assumed == v.assumed.end() ? 0 : assumed->second.used,
+         assumed == v.assumed.end() ? Cell{} : Cell{assumed->second.mean_abs_error},
+         suspect == v.suspect.end() ? 0 : suspect->second.used, set.all_mean_abs_error,
+         set.all_median_abs_error});
   }
   return table;
 }
@@ -108,6 +116,17 @@ Table overall_table(const Validation& v) {
     add("derived", "derived",
         fmt::format("{}: left blank, filled in as plan would (--rows shows where)",
                     fmt::join(columns, ", ")));
+    int rows = 0;
+    double sum = 0;
+    for (const auto& [set, summary] : v.assumed) {
+      rows += summary.used;
+      sum += summary.used * summary.mean_abs_error;
+    }
+    if (rows > 0)
+      add("assumed", "plan not stated",
+          fmt::format("{}: {:.1f} % mean error, of plans that were perhaps not run; counted in no "
+                      "other error",
+                      counted(rows, "row"), 100 * sum / rows));
   }
   add("error", "step time",
       fmt::format("{:.1f} % mean, {:.1f} % median, bias {:+.1f} %", 100 * v.overall.mean_abs_error,
@@ -189,6 +208,7 @@ std::string json_text(const app::ValidateAnswer& answer, bool with_rows) {
     sets[name]["all_mean_abs_error"] = set.all_mean_abs_error;
     sets[name]["all_median_abs_error"] = set.all_median_abs_error;
   }
+  for (const auto& [name, summary] : v.assumed) sets[name]["assumed"] = json_of(summary);
   json["sets"] = sets;
   Json suspect = Json::object();
   for (const auto& [name, summary] : v.suspect) suspect[name] = json_of(summary);
