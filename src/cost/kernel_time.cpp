@@ -31,6 +31,8 @@ struct Tile {
   double m, n, rate;
 };
 constexpr Tile kTiles[] = {{256, 128, 1.0}, {128, 128, 0.95}, {128, 64, 0.80}, {64, 64, 0.60}};
+// The least part of the inner dim that is worth a block of its own.
+constexpr double kLeastK = 1024;
 
 double operand_bytes(Precision precision) {
   switch (precision) {
@@ -168,20 +170,27 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
 
 double gemm_seconds(const KernelModel& model, double m, double n, double k, double batch,
                     double rate) {
+  const double slowdown = divides(n, 64) && divides(k, 64) ? 1 : model.misaligned_gemm;
+  const double operands = batch * (model.gemm_element * (m * k + k * n) + model.element * m * n);
   double best = 1e300;
   for (const Tile& tile : kTiles) {
     // Tensor cores work on whole tiles, and all multiprocessors wait for the last wave of them.
     const double whole = std::ceil(m / tile.m) * std::ceil(n / tile.n);
     const double filled = m * n / (tile.m * tile.n);
     const double tiles = (model.edge * whole + (1 - model.edge) * filled) * batch;
-    const double waves = tiles / model.units;
-    const double paid = waves + model.tail * (std::ceil(waves) - waves);
-    best = std::min(best, paid * model.units * 2 * tile.m * tile.n * k / tile.rate);
+    const double most = std::min(std::floor(model.units / tiles), std::floor(k / kLeastK));
+    for (const double parts : {1.0, most}) {
+      if (parts < 1) break;
+      const double waves = tiles * parts / model.units;
+      const double paid = waves + model.tail * (std::ceil(waves) - waves);
+      const double compute = paid * model.units * 2 * tile.m * tile.n * (k / parts + model.depth) *
+                             slowdown / (tile.rate * rate);
+      // Partial sums are written and read in 32 bits.
+      const double bytes = operands + (parts > 1 ? 8 * parts * batch * m * n : 0);
+      best = std::min(best, std::max(compute, bytes / model.memory_rate));
+    }
   }
-  if (!divides(n, 64) || !divides(k, 64)) best *= model.misaligned_gemm;
-  const double compute = best * (k + model.depth) / (k * rate);
-  const double bytes = batch * (model.gemm_element * (m * k + k * n) + model.element * m * n);
-  return std::max(compute, bytes / model.memory_rate) + model.gap;
+  return best + model.gap;
 }
 
 namespace {

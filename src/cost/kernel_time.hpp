@@ -8,8 +8,11 @@
 //   t = paid waves * multiprocessors * 2 * tile * k / (rate * k / (k + gemm_depth))
 // where tile is the number of its elements, rate = peak * clock * efficiency, and clock is the rate
 // of matrix units as a share of the data sheet's. This holds for the best of four tile sizes, and
-// at least bytes / bandwidth. The backward pass runs two GEMMs of the same FLOPs: m x n times n x k
-// (input) and k x m times m x n (weight).
+// at least bytes / bandwidth. If there are fewer tiles than multiprocessors, the inner dim may be
+// split among p blocks, tiles p <= multiprocessors and k / p >= 1024, whose partial sums pass
+// memory in 32 bits ("parallelized reductions", CUTLASS, Efficient GEMM): weight gradients of 256 x
+// 512 over 65,536 samples reach the rate of the forward pass on an H200. The backward pass runs two
+// GEMMs of the same FLOPs: m x n times n x k (input) and k x m times m x n (weight).
 //
 // Convolutions run as such GEMMs: m = output positions, k = elements of the window, all channels. A
 // grouped convolution runs as the faster of two forms: one GEMM per group, or a kernel without
