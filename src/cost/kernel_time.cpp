@@ -160,6 +160,8 @@ KernelModel::KernelModel(const cluster::Device& device, const Parameters& p, Pre
   tail = p.gemm_tail;
   edge = p.gemm_edge;
   units = device.num_units > 0 ? device.num_units : 100;
+  bottom_alone = p.bottom_alone;
+  scatter = p.scatter_rate > 0 ? 1 / (p.scatter_rate * 1e9 * units) : 0;
   depth = p.gemm_depth;
   misaligned_gemm = p.misaligned_gemm;
   misaligned_head = p.misaligned_head;

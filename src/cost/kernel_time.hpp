@@ -91,6 +91,8 @@ struct KernelModel {
   double passes;
   double score_passes;
   double loss_passes;
+  double bottom_alone;
+  double scatter;     // seconds to add one number to a table's row; 0: gradients are sorted
   double cast_bytes;  // traffic to quantize one element of an operand
   double gap;
   double units;  // number of multiprocessors
