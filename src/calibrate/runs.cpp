@@ -42,10 +42,7 @@ std::string release_of(std::string_view date) {
 
 // The stack that a row's columns name. A stack may have variants for certain releases, and for rows
 // with a certain column set.
-std::string stack_of(const Row& row, const cost::StackLibrary& library,
-                     const std::string& fallback) {
-  std::string name(row.text("stack"));
-  if (!library.has(name)) return fallback;
+std::string variant_of(std::string name, const Row& row, const cost::StackLibrary& library) {
   if (const std::string release = release_of(row.text("software_date")); !release.empty()) {
     std::string newest = name;
     for (const auto& [from, stack] : library.stacks.find(name)->second.releases)
@@ -58,6 +55,12 @@ std::string stack_of(const Row& row, const cost::StackLibrary& library,
     if (row.text(column.substr(0, equals)) == value && library.has(variant)) return variant;
   }
   return name;
+}
+
+std::string stack_of(const Row& row, const cost::StackLibrary& library,
+                     const std::string& fallback) {
+  const std::string name(row.text("stack"));
+  return library.has(name) ? variant_of(name, row, library) : fallback;
 }
 
 TransformerShape shape_of(Row& row, const cost::RunDefaults& defaults, bool gated) {
@@ -200,7 +203,7 @@ class Builder {
       // Models with tables have a default of their own, as in `predict`.
       const std::string usual = cost::default_stack(*run.model, *device);
       if (run.model->table_layer() >= 0 && row.blank("stack") && library_.has(usual))
-        run.stack = usual;
+        run.stack = variant_of(usual, row, library_);
     }
     run.site = library_.site_of_set(set);
     const cost::StackEntry& stack = library_.stacks.find(run.stack)->second;
